@@ -1,0 +1,231 @@
+"""The simplified IR of one kernel: buffers, and a region tree of what happens to them.
+
+The region tree holds the events that matter to shared memory in program order. Every node has a ``point``: its
+number in pre-order, unique in the kernel; a loop also owns a point for its end. Spans are code-point offsets into
+the file; ``None`` where the text came out of a macro body and must not be edited.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from smem_lsp.ir.values import Value
+from smem_lsp.source import Span
+
+
+class Space(enum.Enum):
+    STATIC = "static"
+    DYNAMIC = "dynamic"
+
+
+class Kind(enum.Enum):
+    """What an access does to the bytes it touches."""
+
+    READ = "R"
+    WRITE = "W"
+    UPDATE = "X"  # reads and writes: += and atomics
+
+    @property
+    def reads(self) -> bool:
+        return self is not Kind.WRITE
+
+    @property
+    def writes(self) -> bool:
+        return self is not Kind.READ
+
+
+@dataclass(frozen=True, slots=True)
+class DeclarationSite:
+    """Where a buffer is declared, for rewrites. Spans are None when any token of them came from a macro body."""
+
+    statement: Span | None  # from the first specifier to the `;`
+    specifiers: Span | None  # `__shared__ float`
+    declarator: Span | None  # `tile[32][33]`
+    name: Span | None
+    position: int  # index of this declarator in the declaration
+    count: int  # declarators in the declaration
+    scope: Span  # the block the declaration stands in, braces included
+    in_switch: bool = False  # directly in a switch body: jumping over a reference there is an error in C++
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """One declared shared object."""
+
+    index: int
+    name: str
+    type: str  # element type as written, qualifiers and attributes removed: "float"
+    dims: tuple[int | None, ...]  # () for a scalar; None where a dimension is not known
+    dims_text: tuple[str, ...]  # as the author wrote them
+    element_bytes: int | None
+    bytes: int | None  # None when unknown
+    align: int | None  # natural alignment, or what alignas/__align__ asks for
+    space: Space
+    declared: Span  # the declarator's name
+    site: DeclarationSite
+    qualifiers: tuple[str, ...] = ()  # volatile, const
+    attributes: tuple[str, ...] = ()  # alignas(16), __align__(8): as written
+    fixed: str | None = None  # why it may never share bytes, in words for the user; None: it may
+    required_align: int = 1  # what accesses through wider types ask for
+    function: str = ""  # name of the function that declares it
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One access to a buffer, by every thread that reaches it."""
+
+    point: int
+    buffer: int  # index into Kernel.buffers
+    kind: Kind
+    index: tuple[Value, ...] | None  # one value per dimension; None: some element, not known which
+    span: Span | None
+    line: int  # 1-based
+    guess: bool = False  # rests on a guess of the parser
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """A synchronisation statement. Only ``kind == "block"`` can ever separate accesses."""
+
+    point: int
+    kind: str  # "block", "warp", "named", "other"
+    span: Span | None
+    line: int
+    spelling: str  # "__syncthreads();"
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """A local variable gets a value; ``value`` None: something unknown."""
+
+    point: int
+    variable: int
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """``if``, ``?:``, ``&&``, ``||`` and each arm of a ``switch``: one of two arms runs for a thread."""
+
+    point: int
+    condition: Value
+    then: Seq
+    otherwise: Seq
+    span: Span | None  # the whole statement
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Induction:
+    """``for (i = init; i < bound; i += step)`` whose variable the body does not change."""
+
+    variable: int
+    init: Value
+    step: Value
+    bound: Value
+    inclusive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop. ``min_trip`` 0: it may not run at all; ``trips``: the exact count where it is known."""
+
+    point: int
+    end_point: int
+    min_trip: int
+    trips: int | None
+    condition: Value
+    induction: Induction | None
+    body: Seq
+    span: Span | None
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Jump:
+    """``break``, ``continue`` or ``return``."""
+
+    point: int
+    kind: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A spot between two statements of a block, where a barrier could be inserted before ``statement``."""
+
+    point: int
+    statement: Span | None
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Seq:
+    """Nodes in program order."""
+
+    items: tuple[Node, ...] = ()
+
+    def __iter__(self) -> Iterator[Node]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+Node = Access | Barrier | Assign | Branch | Loop | Jump | Place
+
+
+def walk(seq: Seq) -> Iterator[Node]:
+    """All nodes below ``seq``, in pre-order."""
+    stack: list[Node] = list(reversed(seq.items))
+    while stack:
+        node = stack.pop()
+        yield node
+        if isinstance(node, Branch):
+            stack.extend(reversed(node.otherwise.items))
+            stack.extend(reversed(node.then.items))
+        elif isinstance(node, Loop):
+            stack.extend(reversed(node.body.items))
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchSite:
+    """``kernel<<<grid, block, dynamic>>>(...)`` in sight; None where the argument is no constant."""
+
+    kernel: str
+    block: tuple[int, int, int] | None
+    dynamic_bytes: int | None
+    dynamic_expression: str | None
+    span: Span
+    line: int
+
+    @property
+    def threads(self) -> int | None:
+        return None if self.block is None else self.block[0] * self.block[1] * self.block[2]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One ``__global__`` function."""
+
+    name: str
+    span: Span  # of the whole definition
+    name_span: Span
+    line: int  # 1-based, of the name
+    buffers: tuple[Buffer, ...]
+    body: Seq
+    variables: tuple[str, ...]  # names of the local variables, by index
+    template: bool
+    internal: bool  # internal linkage: every launch is in this file
+    launch_bounds: tuple[int, int | None] | None  # (threads, blocks)
+    launches: tuple[LaunchSite, ...]
+    complete: bool  # every statement parsed, no guess on a declaration, barrier or access
+    irregular: str | None  # goto, inline assembler with labels: why control flow is not known
+    unexact: str | None  # why the declared bytes may differ from what ptxas reports
+    unknown: tuple[str, ...] = ()  # reasons for accesses and barriers that are not resolved
+    unknown_accesses: int = 0
+    unknown_barriers: int = 0
+    helper_bytes: tuple[Buffer, ...] = field(default=())  # arrays of the __device__ functions it reaches
+    identifiers: frozenset[str] = frozenset()  # every name visible in the function or the file's macros

@@ -1,0 +1,7 @@
+"""Text, positions and edits. Knows nothing of CUDA; nothing below imports anything of ours."""
+
+from smem_lsp.source.edits import OverlapError, TextEdit, apply_edits
+from smem_lsp.source.reader import FileReader
+from smem_lsp.source.text import LineIndex, SourceText, Span
+
+__all__ = ["FileReader", "LineIndex", "OverlapError", "SourceText", "Span", "TextEdit", "apply_edits"]
