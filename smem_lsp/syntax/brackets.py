@@ -1,0 +1,33 @@
+"""Bracket partners, tolerant of missing and superfluous ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+OPENING = {"LP": "RP", "LB": "RB", "LC": "RC"}
+_CLOSING = {closing: opening for opening, closing in OPENING.items()}
+
+
+def match_brackets(kinds: Sequence[str]) -> list[int]:
+    """``partner[i]``: index of the bracket that belongs to bracket ``i``, or -1 (also for all other tokens).
+
+    A closing ``)`` or ``]`` looks for its partner inside the innermost open brace only: a half-typed call cannot
+    swallow the rest of a function.
+    """
+    partner = [-1] * len(kinds)
+    stack: list[int] = []
+    for i, kind in enumerate(kinds):
+        if kind in OPENING:
+            stack.append(i)
+            continue
+        opening = _CLOSING.get(kind)
+        if opening is None:
+            continue
+        x = len(stack) - 1
+        while x >= 0 and kinds[stack[x]] != opening and (opening == "LC" or kinds[stack[x]] != "LC"):
+            x -= 1
+        if x >= 0 and kinds[stack[x]] == opening:
+            partner[i] = stack[x]
+            partner[stack[x]] = i
+            del stack[x:]
+    return partner

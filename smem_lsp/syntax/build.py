@@ -1,0 +1,450 @@
+"""Turns the parser's reductions into tree nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from lark import Transformer
+
+from smem_lsp.syntax import tree
+from smem_lsp.syntax.classify import Mark
+
+Children = list[Any]
+
+
+def _rename_operator(text: str) -> str:
+    return {"and": "&&", "or": "||", "not": "!", "compl": "~"}.get(text, text)
+
+
+def _statement(node: type[Any]) -> Callable[[Any, Children], Any]:
+    """`keyword HEAD statement` -> node(lo, hi, head, body)."""
+
+    def build(self: Any, c: Children) -> Any:
+        return node(c[0].lo, c[2].hi, (c[1].lo, c[1].hi), c[2])
+
+    return build
+
+
+class TreeBuilder(Transformer[Mark, Any]):
+    """One method per rule or alias of ``grammar/cuda.lark``. Children are nodes and marks."""
+
+    def __init__(self) -> None:
+        super().__init__(visit_tokens=False)
+
+    # ---- statements ------------------------------------------------------------------------------------------------
+
+    def statements(self, c: Children) -> tree.Block:
+        return tree.Block(c[0].lo if c else 0, c[-1].hi if c else 0, c)
+
+    def block(self, c: Children) -> tree.Block:
+        return tree.Block(c[0].lo, c[-1].hi, c[1:-1])
+
+    def expression_statement(self, c: Children) -> tree.ExpressionStatement:
+        return tree.ExpressionStatement(c[0].lo, c[-1].hi, (c[0].lo, c[0].hi))
+
+    def declaration_statement(self, c: Children) -> tree.DeclarationStatement:
+        return tree.DeclarationStatement(c[0].lo, c[-1].hi, (c[0].lo, c[0].hi))
+
+    def empty(self, c: Children) -> tree.Empty:
+        return tree.Empty(c[0].lo, c[-1].hi)
+
+    using_statement = empty
+
+    def if_statement(self, c: Children) -> tree.If:
+        constexpr = c[1].lo - c[0].hi > 1  # a token between `if` and `(`
+        otherwise = c[4] if len(c) > 4 else None
+        return tree.If(c[0].lo, c[-1].hi, (c[1].lo, c[1].hi), c[2], otherwise, constexpr)
+
+    for_statement = _statement(tree.For)
+    while_statement = _statement(tree.While)
+    switch_statement = _statement(tree.Switch)
+
+    def do_statement(self, c: Children) -> tree.DoWhile:
+        return tree.DoWhile(c[0].lo, c[-1].hi, (c[3].lo, c[3].hi), c[1])
+
+    def case_label(self, c: Children) -> tree.CaseLabel:
+        return tree.CaseLabel(c[0].lo, c[-1].hi, (c[1].lo, c[1].hi))
+
+    def default_label(self, c: Children) -> tree.CaseLabel:
+        return tree.CaseLabel(c[0].lo, c[-1].hi, None)
+
+    def label(self, c: Children) -> tree.Label:
+        return tree.Label(c[0].lo, c[-1].hi, c[0].text)
+
+    def jump(self, c: Children) -> tree.JumpStatement:
+        return tree.JumpStatement(c[0].lo, c[-1].hi, c[0].text, None)
+
+    def return_value(self, c: Children) -> tree.JumpStatement:
+        return tree.JumpStatement(c[0].lo, c[-1].hi, "return", (c[1].lo, c[1].hi))
+
+    def asm_statement(self, c: Children) -> tree.AsmStatement:
+        return tree.AsmStatement(c[0].lo, c[-1].hi, (c[0].lo, c[0].hi))
+
+    def bad(self, c: Children) -> tree.Bad:
+        return tree.Bad(c[0].lo, c[0].hi)
+
+    def try_statement(self, c: Children) -> tree.Try:
+        return tree.Try(c[0].lo, c[-1].hi, [child for child in c if not isinstance(child, Mark)])
+
+    # ---- heads -----------------------------------------------------------------------------------------------------
+
+    def for_head(self, c: Children) -> tree.ForHead:
+        parts: list[Any] = [None, None, None]
+        section = 0
+        for child in c:
+            if not isinstance(child, Mark):
+                parts[section] = child
+            elif child.type == "SEMI":
+                section += 1
+        return tree.ForHead(c[0].lo, c[-1].hi, *parts)
+
+    def range_for(self, c: Children) -> tree.RangeFor:
+        declr = next(i for i, child in enumerate(c) if isinstance(child, Mark) and child.type == "DECLR")
+        words = [word for group in c[1:declr] for word in group]
+        declarator = self._declarator(c[declr + 1], None, "")
+        declaration = tree.Declaration(c[0].lo, declarator.hi, words, [declarator], c[declr].lo)
+        return tree.RangeFor(c[0].lo, c[-1].hi, declaration, c[-1])
+
+    def head_part(self, c: Children) -> tree.Declaration:
+        declaration: tree.Declaration = c[1]
+        return declaration
+
+    def condition_with_init(self, c: Children) -> tree.ConditionWithInit:
+        init = c[0] if not isinstance(c[0], Mark) else None
+        return tree.ConditionWithInit(c[0].lo, c[-1].hi, init, c[-1])
+
+    def parameters(self, c: Children) -> list[tree.Declaration]:
+        return [child for child in c if not isinstance(child, Mark)]
+
+    def parameter(self, c: Children) -> tree.Declaration:
+        return self.declaration(c[1:])
+
+    # ---- declarations ----------------------------------------------------------------------------------------------
+
+    def declaration(self, c: Children) -> tree.Declaration:
+        declr = next(i for i, child in enumerate(c) if isinstance(child, Mark) and child.type == "DECLR")
+        words = [word for group in c[:declr] for word in group]
+        declarators = [child for child in c[declr + 1 :] if not isinstance(child, Mark)]
+        return tree.Declaration(c[0].lo, max(d.hi for d in declarators), words, declarators, c[declr].lo)
+
+    def specifier(self, c: Children) -> Words:
+        child = c[0]
+        if isinstance(child, tree.Name):
+            return Words([child.text + ("<>" if child.templated else "")], child.lo, child.hi)
+        text = "decltype" if child.type == "TYPE" and child.hi - child.lo > 1 else child.text
+        return Words(["{}" if child.type == "CLASS_BODY" else text], child.lo, child.hi)
+
+    def init_declarator(self, c: Children) -> tree.Declarator:
+        initializer: Any = None
+        style = ""
+        for child in c[1:]:
+            if isinstance(child, Initializer):
+                initializer, style = child.value, child.style
+            elif isinstance(child, tree.Braces):
+                initializer, style = child, "{"
+        return self._declarator(c[0], initializer, style)
+
+    @staticmethod
+    def _declarator(parts: DeclaratorParts, initializer: tree.Expr | None, style: str) -> tree.Declarator:
+        return tree.Declarator(
+            parts.lo,
+            parts.hi,
+            parts.name,
+            parts.name_at,
+            parts.pointers,
+            parts.dims,
+            parts.dim_spans,
+            parts.function,
+            parts.nested,
+            initializer,
+            style,
+        )
+
+    def bit_width(self, c: Children) -> Mark:
+        mark: Mark = c[0]
+        return mark
+
+    def equals_init(self, c: Children) -> Initializer:
+        return Initializer(c[1], "=")
+
+    def constructor_init(self, c: Children) -> Initializer:
+        arguments: list[tree.Expr] = c[1]
+        return Initializer(tree.Braces(c[0].lo, c[-1].hi, arguments), "(")
+
+    def declarator(self, c: Children) -> DeclaratorParts:
+        parts = DeclaratorParts()
+        for child in c:
+            child.add_to(parts)
+        return parts
+
+    def pointer(self, c: Children) -> Pointer:
+        return Pointer(c[0].text, c[0].lo, c[0].hi)
+
+    def declarator_name(self, c: Children) -> DeclaratorName:
+        if isinstance(c[0], tree.Name):
+            return DeclaratorName(c[0].text, c[0].lo, c[0].hi, None)
+        if c[0].type == "BINDING":
+            return DeclaratorName("", c[0].lo, c[0].hi, None)
+        return DeclaratorName("", c[0].lo, c[-1].hi, c[1])
+
+    def dimension(self, c: Children) -> Dimension:
+        return Dimension(c[1] if len(c) == 3 else None, c[0].lo, c[-1].hi)
+
+    def function_suffix(self, c: Children) -> Dimension:
+        return Dimension(None, c[0].lo, c[0].hi, function=True)
+
+    def type_id(self, c: Children) -> tree.TypeId:
+        words: list[str] = []
+        pointers: list[str] = []
+        dims: list[tree.Expr | None] = []
+        hi = c[0].hi
+        for child in c[1:]:
+            hi = max(hi, child.hi)
+            if isinstance(child, Words):
+                words += child
+            elif isinstance(child, Abstract):
+                pointers += child.pointers
+                dims += child.dims
+        return tree.TypeId(c[0].lo, hi, words, pointers, dims)
+
+    def abstract(self, c: Children) -> Abstract:
+        out = Abstract([], [], c[0].lo, c[-1].hi)
+        if isinstance(c[0], Pointer):
+            out.pointers.append(c[0].text)
+        elif c[0].type == "PARAMS":
+            out.pointers.append("()")
+        elif c[0].type == "LB":
+            out.dims.append(c[1] if len(c) == 3 else None)
+        for child in c:
+            if isinstance(child, Abstract):
+                out.pointers += child.pointers
+                out.dims += child.dims
+        return out
+
+    # ---- expressions -----------------------------------------------------------------------------------------------
+
+    def binary(self, c: Children) -> tree.Binary:
+        return tree.Binary(c[0].lo, c[2].hi, _rename_operator(c[1].text), c[0], c[2])
+
+    comma = binary
+
+    def assign(self, c: Children) -> tree.Assign:
+        return tree.Assign(c[0].lo, c[2].hi, c[1].text, c[0], c[2])
+
+    def ternary(self, c: Children) -> tree.Ternary:
+        return tree.Ternary(c[0].lo, c[4].hi, c[0], c[2], c[4])
+
+    def unary(self, c: Children) -> tree.Unary:
+        return tree.Unary(c[0].lo, c[1].hi, _rename_operator(c[0].text), c[1])
+
+    def postfix_step(self, c: Children) -> tree.PostfixStep:
+        return tree.PostfixStep(c[0].lo, c[1].hi, c[1].text, c[0])
+
+    def cast(self, c: Children) -> tree.Cast:
+        return tree.Cast(c[0].lo, c[3].hi, "c", c[1], c[3])
+
+    def named_cast(self, c: Children) -> tree.Cast:
+        return tree.Cast(c[0].lo, c[-1].hi, c[0].text, c[2], c[5])
+
+    def functional_cast(self, c: Children) -> tree.Expr:
+        words = [child.text for child in c if isinstance(child, Mark) and child.type == "TYPE"]
+        if isinstance(c[0], tree.Name):
+            words = [c[0].text + ("<>" if c[0].templated else "")]
+        type_id = tree.TypeId(c[0].lo, c[0].hi, words, [], [])
+        inner: list[tree.Expr] = c[-1].items if isinstance(c[-1], tree.Braces) else c[-2]
+        operand = inner[0] if len(inner) == 1 else tree.Braces(c[0].lo, c[-1].hi, list(inner))
+        return tree.Cast(c[0].lo, c[-1].hi, "functional", type_id, operand)
+
+    def size_of_value(self, c: Children) -> tree.SizeOf:
+        return tree.SizeOf(c[0].lo, c[-1].hi, c[0].text, None, c[-1])
+
+    def size_of_type(self, c: Children) -> tree.SizeOf:
+        return tree.SizeOf(c[0].lo, c[-1].hi, c[0].text, c[2], None)
+
+    def call(self, c: Children) -> tree.Call:
+        return tree.Call(c[0].lo, c[3].hi, c[0], c[2])
+
+    def launch(self, c: Children) -> tree.Launch:
+        return tree.Launch(c[0].lo, c[-1].hi, c[0], c[2], c[5])
+
+    def index(self, c: Children) -> tree.Index:
+        return tree.Index(c[0].lo, c[3].hi, c[0], c[2])
+
+    def member(self, c: Children) -> tree.Member:
+        return tree.Member(c[0].lo, c[2].hi, c[0], c[1].text, c[2].text)
+
+    def arguments(self, c: Children) -> Arguments:
+        return Arguments(child for child in c if not isinstance(child, Mark))
+
+    def number(self, c: Children) -> tree.Number:
+        return tree.Number(c[0].lo, c[0].hi, c[0].text)
+
+    def string(self, c: Children) -> tree.String:
+        return tree.String(c[0].lo, c[-1].hi)
+
+    def parenthesised(self, c: Children) -> tree.Expr:
+        inner: tree.Expr = c[1]
+        return inner
+
+    def braces(self, c: Children) -> tree.Braces:
+        return tree.Braces(c[0].lo, c[-1].hi, [child for child in c if not isinstance(child, Mark)])
+
+    def designated(self, c: Children) -> tree.Expr:
+        value: tree.Expr = c[3]
+        return value
+
+    def lambda_(self, c: Children) -> tree.Lambda:
+        parameters = c[1] if len(c) == 3 else None
+        return tree.Lambda(
+            c[0].lo,
+            c[-1].hi,
+            (c[0].lo + 1, c[0].hi - 1),
+            (parameters.lo + 1, parameters.hi - 1) if parameters else None,
+            (c[-1].lo + 1, c[-1].hi - 1),
+        )
+
+    def _opaque(self, kind: str, c: Children) -> tree.Opaque:
+        operands: list[tree.Expr] = []
+        for child in c:
+            if isinstance(child, Arguments):
+                operands += child
+            elif not isinstance(child, Mark):
+                operands.append(child)
+        return tree.Opaque(c[0].lo, c[-1].hi, kind, operands)
+
+    def pack(self, c: Children) -> tree.Opaque:
+        return self._opaque("pack", c)
+
+    def throw(self, c: Children) -> tree.Opaque:
+        return self._opaque("throw", c)
+
+    def new(self, c: Children) -> tree.Opaque:
+        return self._opaque("new", c)
+
+    def delete(self, c: Children) -> tree.Opaque:
+        return self._opaque("delete", c)
+
+    def opaque(self, c: Children) -> tree.Opaque:
+        return self._opaque("statement-expression", c)
+
+    def qualified_name(self, c: Children) -> tree.Name:
+        if len(c) == 1:
+            name: tree.Name = c[0]
+            return name
+        text = "".join(child.text for child in c)
+        templated = any(isinstance(child, tree.Name) and child.templated for child in c)
+        return tree.Name(c[0].lo, c[-1].hi, text, templated)
+
+    def segment(self, c: Children) -> tree.Name:
+        return tree.Name(c[0].lo, c[-1].hi, c[0].text, len(c) > 1)
+
+
+class Words(list[str]):
+    """Specifier words with their token range."""
+
+    __slots__ = ("hi", "lo")
+
+    def __init__(self, words: list[str], lo: int, hi: int) -> None:
+        super().__init__(words)
+        self.lo = lo
+        self.hi = hi
+
+
+class Arguments(list[Any]):
+    """Call arguments, told apart from other children."""
+
+    __slots__ = ()
+
+
+class Initializer:
+    __slots__ = ("hi", "lo", "style", "value")
+
+    def __init__(self, value: tree.Expr, style: str) -> None:
+        self.value = value
+        self.style = style
+        self.lo = value.lo
+        self.hi = value.hi
+
+
+class DeclaratorParts:
+    """A declarator under construction."""
+
+    __slots__ = ("dim_spans", "dims", "function", "hi", "lo", "name", "name_at", "nested", "pointers")
+
+    def __init__(self) -> None:
+        self.lo = -1
+        self.hi = -1
+        self.name = ""
+        self.name_at = -1
+        self.pointers: list[str] = []
+        self.dims: list[tree.Expr | None] = []
+        self.dim_spans: list[tuple[int, int]] = []
+        self.function = False
+        self.nested = False
+
+    def cover(self, lo: int, hi: int) -> None:
+        self.lo = lo if self.lo < 0 else min(self.lo, lo)
+        self.hi = max(self.hi, hi)
+
+
+class Pointer:
+    __slots__ = ("hi", "lo", "text")
+
+    def __init__(self, text: str, lo: int, hi: int) -> None:
+        self.text = text
+        self.lo = lo
+        self.hi = hi
+
+    def add_to(self, parts: DeclaratorParts) -> None:
+        parts.pointers.append(self.text)
+        parts.cover(self.lo, self.hi)
+
+
+class DeclaratorName:
+    __slots__ = ("hi", "lo", "name", "nested")
+
+    def __init__(self, name: str, lo: int, hi: int, nested: DeclaratorParts | None) -> None:
+        self.name = name
+        self.lo = lo
+        self.hi = hi
+        self.nested = nested
+
+    def add_to(self, parts: DeclaratorParts) -> None:
+        parts.cover(self.lo, self.hi)
+        if self.nested is None:
+            parts.name, parts.name_at = self.name, self.lo
+            return
+        parts.nested = True
+        parts.name, parts.name_at = self.nested.name, self.nested.name_at
+        parts.pointers += self.nested.pointers
+        parts.dims += self.nested.dims
+        parts.dim_spans += self.nested.dim_spans
+
+
+class Dimension:
+    __slots__ = ("function", "hi", "lo", "value")
+
+    def __init__(self, value: tree.Expr | None, lo: int, hi: int, *, function: bool = False) -> None:
+        self.value = value
+        self.lo = lo
+        self.hi = hi
+        self.function = function
+
+    def add_to(self, parts: DeclaratorParts) -> None:
+        parts.cover(self.lo, self.hi)
+        if self.function:
+            parts.function = True
+        else:
+            parts.dims.append(self.value)
+            parts.dim_spans.append((self.lo + 1, self.hi - 1))
+
+
+class Abstract:
+    __slots__ = ("dims", "hi", "lo", "pointers")
+
+    def __init__(self, pointers: list[str], dims: list[tree.Expr | None], lo: int, hi: int) -> None:
+        self.pointers = pointers
+        self.dims = dims
+        self.lo = lo
+        self.hi = hi

@@ -1,0 +1,246 @@
+"""Cuts a function body into chunks for the statement grammar. Never fails: what it cannot read is a CHUNK_BAD."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from smem_lsp.syntax.classify import Mark
+from smem_lsp.syntax.lookahead import Lookahead
+
+_HEADS = {"IF": "COND", "WHILE": "COND", "SWITCH": "COND", "FOR": "HEAD", "CATCH": "HEAD"}
+_STARTERS = frozenset(
+    "IF FOR WHILE DO SWITCH CASE DEFAULT RETURN BREAK CONTINUE GOTO ELSE STORAGE USING TYPEDEF TRY ASM".split()
+)
+_SPECIFIERS = frozenset("TYPENAME TYPE QUALIFIER STORAGE TAG TYPEDEF DECLTYPE ATTRIBUTE".split())
+_AFTER_MACRO = frozenset(
+    "NAME IF FOR WHILE RETURN TYPE RC STORAGE LC QUALIFIER DO SWITCH ASM BREAK CONTINUE TAG".split()
+)
+_BEFORE_BRACE = frozenset(
+    "EQ NAME RB RP COMMA LC GT RETURN DOT SHIFT TAG TYPE STEP STORAGE QUALIFIER LP COLON".split()
+)
+
+
+@dataclass(slots=True)
+class Chunks:
+    """``marks`` for the grammar; ``macros``: unexpanded macro statements; ``repaired``: a brace was implied."""
+
+    marks: list[Mark] = field(default_factory=list)
+    macros: list[tuple[int, int]] = field(default_factory=list)
+    repaired: bool = False
+
+
+def cut(ahead: Lookahead, lo: int, hi: int, line_start: Sequence[bool]) -> Chunks:
+    """Chunks of the tokens ``[lo, hi)``. ``line_start[i]``: token i is the first of its line."""
+    return _Cutter(ahead, lo, hi, line_start).run()
+
+
+class _Cutter:
+    __slots__ = ("ahead", "depth", "hi", "kinds", "line_start", "lo", "out", "partner", "texts")
+
+    def __init__(self, ahead: Lookahead, lo: int, hi: int, line_start: Sequence[bool]) -> None:
+        self.ahead = ahead
+        self.kinds = ahead.kinds
+        self.texts = ahead.texts
+        self.partner = ahead.partner
+        self.lo = lo
+        self.hi = hi
+        self.line_start = line_start
+        self.out = Chunks()
+        self.depth = 0
+
+    def run(self) -> Chunks:
+        i = self.lo
+        while i < self.hi:
+            i = self._chunk(i)
+        for _ in range(self.depth):
+            self._put("CLOSE", self.hi, self.hi)
+            self.out.repaired = True
+        return self.out
+
+    def _put(self, kind: str, lo: int, hi: int) -> None:
+        self.out.marks.append(Mark(kind, lo, hi, self.texts[lo] if lo < len(self.texts) else ""))
+
+    def _closed(self, i: int) -> bool:
+        """Is the bracket at ``i`` closed inside the body?"""
+        return i < self.partner[i] < self.hi
+
+    def _chunk(self, i: int) -> int:
+        kind = self.kinds[i]
+        if kind == "SEMI":
+            self._put("SEMI", i, i + 1)
+            return i + 1
+        if kind == "LC":
+            self._put("OPEN", i, i + 1)
+            self.depth += 1
+            return i + 1
+        if kind == "RC":
+            if self.depth:
+                self._put("CLOSE", i, i + 1)
+                self.depth -= 1
+            else:
+                self._put("CHUNK_BAD", i, i + 1)
+                self.out.repaired = True
+            return i + 1
+        if kind in _HEADS:
+            return self._head(i)
+        if kind in ("ELSE", "DO", "TRY"):
+            self._put(kind, i, i + 1)
+            return i + 1
+        if kind == "CASE":
+            return self._case(i)
+        if kind == "DEFAULT":
+            self._put(kind, i, i + 1)
+            if self._kind(i + 1) == "COLON":
+                self._put("COLON", i + 1, i + 2)
+                return i + 2
+            return i + 1
+        if kind == "NAME" and self._kind(i + 1) == "COLON":
+            self._put("LABEL", i, i + 1)
+            self._put("COLON", i + 1, i + 2)
+            return i + 2
+        if kind in ("RP", "RB"):
+            self._put("CHUNK_BAD", i, i + 1)
+            return i + 1
+        if kind == "LB" and self._kind(i + 1) == "LB" and self._closed(i):
+            return self.partner[i] + 1  # [[attribute]]
+        if kind in ("BREAK", "CONTINUE"):
+            self._put("JUMP", i, i + 1)
+            return i + 1
+        if kind in ("RETURN", "GOTO"):
+            end = self._end(i + 1, "CHUNK_EXPR")
+            if kind == "GOTO" or end == i + 1:
+                self._put("JUMP", i, end)
+                return end
+            self._put("RETURN_VALUE", i, i + 1)
+            self._put("CHUNK_EXPR", i + 1, end)
+            return end
+        return self._simple(i)
+
+    def _kind(self, i: int) -> str:
+        return self.kinds[i] if i < self.hi else "END"
+
+    def _head(self, i: int) -> int:
+        """`if (...)`: the keyword and its parentheses."""
+        kind = self.kinds[i]
+        self._put(kind, i, i + 1)
+        j = i + 1
+        if kind == "IF" and self._kind(j) == "STORAGE":  # if constexpr
+            j += 1
+        if self._kind(j) == "NAME" and self._kind(j + 1) == "LP":  # an attribute macro
+            j += 1
+        if self._kind(j) == "LP" and self._closed(j):
+            self._put(_HEADS[kind], j + 1, self.partner[j])
+            return self.partner[j] + 1
+        end = j
+        while end < self.hi and self.kinds[end] not in ("LC", "SEMI", "RC") and not (self.line_start[end] and end > j):
+            end += 1
+        self._put(_HEADS[kind], j, end)
+        self.out.repaired = True
+        return max(end, i + 1)
+
+    def _case(self, i: int) -> int:
+        self._put("CASE", i, i + 1)
+        j = i + 1
+        questions = 0
+        while j < self.hi and self.kinds[j] not in ("SEMI", "RC", "LC"):
+            if self.kinds[j] in ("LP", "LB") and self._closed(j):
+                j = self.partner[j]
+            elif self.kinds[j] == "QUESTION":
+                questions += 1
+            elif self.kinds[j] == "COLON":
+                if questions == 0:
+                    break
+                questions -= 1
+            j += 1
+        self._put("CHUNK_EXPR", i + 1, j)
+        if self._kind(j) == "COLON":
+            self._put("COLON", j, j + 1)
+            j += 1
+        else:
+            self._put("COLON", j, j)
+            self.out.repaired = True
+        return max(j, i + 1)
+
+    def _simple(self, i: int) -> int:
+        """An expression, declaration or other statement that ends with `;`."""
+        kind = self.kinds[i]
+        chunk = "CHUNK_EXPR"
+        if kind == "ASM":
+            chunk = "CHUNK_ASM"
+        elif kind in ("USING", "NAMESPACE", "STATIC_ASSERT", "TEMPLATE"):
+            chunk = "CHUNK_USING"
+        elif kind in _SPECIFIERS or kind in ("NAME", "SCOPE"):
+            macro = self._macro_statement(i)
+            if macro is not None:
+                self.out.macros.append((i, macro))
+                return macro
+            if self._declares(i):
+                chunk = "CHUNK_DECL"
+        end = self._end(i, chunk)
+        if end == i:
+            self._put("CHUNK_BAD", i, i + 1)
+            return i + 1
+        self._put(chunk, i, end)
+        return end
+
+    def _declares(self, i: int) -> bool:
+        if self.kinds[i] == "NAME" and self._kind(i + 1) in ("LP", "LB", "EQ", "DOT", "ASSIGN", "STEP"):
+            return False
+        at = self.ahead.declarators_at(i)
+        return at is not None and at <= self.hi
+
+    def _macro_statement(self, i: int) -> int | None:
+        """End of `NAME(...)` without `;`, or of a lone `NAME` on its own line before a statement keyword."""
+        if self.kinds[i] != "NAME":
+            return None
+        following = self._kind(i + 1)
+        if following == "LP" and self._closed(i + 1):
+            end = self.partner[i + 1] + 1
+            if end < self.hi and self.kinds[end] in _AFTER_MACRO and self.line_start[end]:
+                return end
+            return None
+        if following in _STARTERS and following != "STORAGE" and self.line_start[i]:
+            return i + 1
+        return None
+
+    def _end(self, i: int, chunk: str) -> int:
+        """Where the statement that starts at ``i`` ends: its `;`, or where the next one seems to start."""
+        declares = chunk == "CHUNK_DECL"
+        j = i
+        while j < self.hi:
+            kind = self.kinds[j]
+            if kind in ("SEMI", "RC"):
+                break
+            if kind in ("LP", "LB"):
+                if not self._closed(j):
+                    return self._end_of_broken(j + 1)
+                j = self.partner[j]
+            elif kind == "LC":
+                if not self._closed(j) or not (declares or (j > i and self.kinds[j - 1] in _BEFORE_BRACE) or j == i):
+                    break
+                j = self.partner[j]
+            elif j > i and kind in _STARTERS and not (declares and kind in ("STORAGE", "TYPEDEF")):
+                if not (kind == "ASM" or (kind == "STORAGE" and self.kinds[j - 1] in ("RB", "RP"))):  # lambda
+                    break
+            elif j > i and self.line_start[j] and self._starts_statement(i, j, declares):
+                break
+            j += 1
+        return j
+
+    def _end_of_broken(self, j: int) -> int:
+        """An unclosed parenthesis: the statement ends with its line."""
+        while j < self.hi and self.kinds[j] not in ("SEMI", "LC", "RC") and not self.line_start[j]:
+            j += 1
+        return j
+
+    def _starts_statement(self, i: int, j: int, declares: bool) -> bool:
+        """A line that cannot continue the statement before it: its `;` is missing."""
+        kind, before = self.kinds[j], self.kinds[j - 1]
+        if declares and j < i + 4:
+            return False
+        if kind == "TYPE":
+            return before in ("NAME", "RP", "RB", "NUMBER", "LITERAL", "STEP")
+        return kind == "NAME" and before in ("NAME", "RP", "RB", "NUMBER", "LITERAL") and not (
+            declares and before == "NAME" and j < i + 6
+        )

@@ -1,0 +1,105 @@
+"""Names of types and templates, and where integer constants are declared, found in one pass over tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from smem_lsp.syntax.kinds import KNOWN_TYPES
+from smem_lsp.syntax.lookahead import Symbols
+
+_LOOKAHEAD = 400
+
+
+@dataclass(slots=True)
+class Names:
+    """What a file and its headers declare. ``constants``: name -> token range of its initializer, per list."""
+
+    types: set[str] = field(default_factory=lambda: set(KNOWN_TYPES))
+    templates: set[str] = field(default_factory=set)
+    aliases: dict[str, tuple[str, ...]] = field(default_factory=dict)  # using X = float;  typedef float X;
+
+    def symbols(self) -> Symbols:
+        return Symbols.of(frozenset(self.types), frozenset(self.templates))
+
+
+def collect(kinds: Sequence[str], texts: Sequence[str], names: Names) -> None:
+    """Add what the tokens declare to ``names``."""
+    for i, kind in enumerate(kinds):
+        if kind == "TAG":
+            _tag(kinds, texts, i, names)
+        elif kind == "USING":
+            if i + 2 < len(kinds) and kinds[i + 1] == "NAME" and kinds[i + 2] == "EQ":
+                names.types.add(texts[i + 1])
+                end = i + 3
+                while end < len(kinds) and end < i + _LOOKAHEAD and kinds[end] != "SEMI":
+                    end += 1
+                names.aliases[texts[i + 1]] = tuple(texts[i + 3 : end])
+        elif kind == "TYPEDEF":
+            _typedef(kinds, texts, i, names)
+        elif kind == "TYPENAME":
+            if i + 1 < len(kinds) and kinds[i + 1] == "NAME" and (i + 2 == len(kinds) or kinds[i + 2] != "SCOPE"):
+                names.types.add(texts[i + 1])
+        elif kind == "TEMPLATE" and i + 1 < len(kinds) and kinds[i + 1] == "LT":
+            _template(kinds, texts, i, names)
+
+
+def _tag(kinds: Sequence[str], texts: Sequence[str], i: int, names: Names) -> None:
+    i += 1
+    while i < len(kinds) and kinds[i] in ("TAG", "ATTRIBUTE"):
+        i += 1
+        if i < len(kinds) and kinds[i] == "LP" and kinds[i - 1] == "ATTRIBUTE":
+            while i < len(kinds) and kinds[i] != "RP":
+                i += 1
+            i += 1
+    if i < len(kinds) and kinds[i] == "NAME":
+        names.types.add(texts[i])
+
+
+def _typedef(kinds: Sequence[str], texts: Sequence[str], i: int, names: Names) -> None:
+    depth = 0
+    end = i + 1
+    while end < min(len(kinds), i + _LOOKAHEAD) and not (depth == 0 and kinds[end] == "SEMI"):
+        depth += {"LC": 1, "LP": 1, "RC": -1, "RP": -1}.get(kinds[end], 0)
+        end += 1
+    if end >= len(kinds) or kinds[end] != "SEMI":
+        return
+    if kinds[end - 1] == "NAME":
+        names.types.add(texts[end - 1])
+        names.aliases[texts[end - 1]] = tuple(texts[i + 1 : end - 1])
+        return
+    for x in range(i, end - 2):  # typedef void (*F)(int);  typedef float Row[4];
+        if kinds[x] == "NAME" and kinds[x + 1] in ("LB", "RP"):
+            names.types.add(texts[x])
+            return
+
+
+def _template(kinds: Sequence[str], texts: Sequence[str], i: int, names: Names) -> None:
+    depth = 0
+    j = i + 1
+    limit = min(len(kinds), i + _LOOKAHEAD)
+    while j < limit:
+        if kinds[j] == "LT":
+            depth += 1
+        elif kinds[j] in ("GT", "SHIFT", "LAUNCH_CLOSE") and texts[j][0] == ">":
+            depth -= len(texts[j])
+            if depth <= 0:
+                break
+        elif kinds[j] in ("LC", "SEMI"):
+            return
+        elif kinds[j] == "TAG" and j + 1 < limit and kinds[j + 1] == "NAME":  # template <class T>
+            names.types.add(texts[j + 1])
+        j += 1
+    j += 1
+    while j + 1 < limit:
+        if kinds[j] == "ATTRIBUTE" and kinds[j + 1] == "LP":
+            while j < limit and kinds[j] != "RP":
+                j += 1
+        elif kinds[j] == "NAME" and kinds[j + 1] == "LP":
+            names.templates.add(texts[j])
+            return
+        elif kinds[j] in ("LC", "SEMI", "COLON", "EQ"):
+            if kinds[j - 1] == "NAME":
+                names.templates.add(texts[j - 1])
+            return
+        j += 1

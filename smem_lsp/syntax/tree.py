@@ -1,0 +1,397 @@
+"""The statement tree of a function body and the expression trees of its chunks.
+
+``lo`` and ``hi`` are half-open token indices: absolute in statements, relative to the chunk in everything below a
+chunk (a chunk's tree is memoised by its spelling and shared by all places that spell the same).
+Nodes are immutable by convention; they are not frozen because their creation is on the hot path.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Union
+
+# ---- expressions -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True, eq=False)
+class Name:
+    """A possibly qualified name. ``text`` leaves template arguments out; ``templated`` says that there were some."""
+
+    lo: int
+    hi: int
+    text: str
+    templated: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Number:
+    """A number, character or boolean literal, ``nullptr`` or ``this``."""
+
+    lo: int
+    hi: int
+    text: str
+
+
+@dataclass(slots=True, eq=False)
+class String:
+    lo: int
+    hi: int
+
+
+@dataclass(slots=True, eq=False)
+class Unary:
+    lo: int
+    hi: int
+    operator: str
+    operand: Expr
+
+
+@dataclass(slots=True, eq=False)
+class PostfixStep:
+    """``x++`` and ``x--``."""
+
+    lo: int
+    hi: int
+    operator: str
+    operand: Expr
+
+
+@dataclass(slots=True, eq=False)
+class Binary:
+    lo: int
+    hi: int
+    operator: str
+    left: Expr
+    right: Expr
+
+
+@dataclass(slots=True, eq=False)
+class Assign:
+    lo: int
+    hi: int
+    operator: str
+    target: Expr
+    value: Expr
+
+
+@dataclass(slots=True, eq=False)
+class Ternary:
+    lo: int
+    hi: int
+    condition: Expr
+    yes: Expr
+    no: Expr
+
+
+@dataclass(slots=True, eq=False)
+class Call:
+    lo: int
+    hi: int
+    callee: Expr
+    arguments: list[Expr]
+
+
+@dataclass(slots=True, eq=False)
+class Launch:
+    lo: int
+    hi: int
+    callee: Expr
+    configuration: list[Expr]
+    arguments: list[Expr]
+
+
+@dataclass(slots=True, eq=False)
+class Index:
+    lo: int
+    hi: int
+    base: Expr
+    index: Expr
+
+
+@dataclass(slots=True, eq=False)
+class Member:
+    lo: int
+    hi: int
+    base: Expr
+    operator: str  # ".", "->", ".*" or "->*"
+    name: str
+
+
+@dataclass(slots=True, eq=False)
+class Cast:
+    """C cast, named cast or ``T(x)``. ``style``: "c", the cast's keyword, or "functional"."""
+
+    lo: int
+    hi: int
+    style: str
+    type: TypeId
+    operand: Expr
+
+
+@dataclass(slots=True, eq=False)
+class SizeOf:
+    """``sizeof``, ``alignof`` or ``noexcept`` of a type or an unevaluated expression."""
+
+    lo: int
+    hi: int
+    operator: str
+    type: TypeId | None
+    operand: Expr | None
+
+
+@dataclass(slots=True, eq=False)
+class Braces:
+    lo: int
+    hi: int
+    items: list[Expr]
+
+
+@dataclass(slots=True, eq=False)
+class Lambda:
+    """``captures``, ``parameters`` and ``body``: token ranges with their brackets left out."""
+
+    lo: int
+    hi: int
+    captures: tuple[int, int]
+    parameters: tuple[int, int] | None
+    body: tuple[int, int]
+
+
+@dataclass(slots=True, eq=False)
+class TypeId:
+    """``words``: specifiers as spelled; ``pointers``: ``*`` and ``&``; ``dims``: array dimensions."""
+
+    lo: int
+    hi: int
+    words: list[str]
+    pointers: list[str]
+    dims: list[Expr | None]
+
+
+@dataclass(slots=True, eq=False)
+class Opaque:
+    """Anything that only its operands matter of: new, delete, throw, pack expansion, statement expression."""
+
+    lo: int
+    hi: int
+    kind: str
+    operands: list[Expr]
+
+
+Expr = Union[
+    Name,
+    Number,
+    String,
+    Unary,
+    PostfixStep,
+    Binary,
+    Assign,
+    Ternary,
+    Call,
+    Launch,
+    Index,
+    Member,
+    Cast,
+    SizeOf,
+    Braces,
+    Lambda,
+    TypeId,
+    Opaque,
+]
+
+# ---- declarations ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True, eq=False)
+class Declarator:
+    lo: int
+    hi: int  # after the last suffix, before the initializer
+    name: str  # "" when there is none
+    name_at: int  # token index of the name
+    pointers: list[str]  # "*", "&", "const" in order
+    dims: list[Expr | None]  # None: empty brackets
+    dim_spans: list[tuple[int, int]]  # token ranges between the brackets
+    function: bool
+    nested: bool  # parenthesised: `(*p)[4]`
+    initializer: Expr | None
+    style: str  # how it is initialised: "", "=", "(", "{"
+    bindings: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class Declaration:
+    lo: int
+    hi: int
+    words: list[str]  # specifiers as spelled, attributes left out
+    declarators: list[Declarator]
+    declarators_at: int  # token index where the first declarator starts
+
+
+@dataclass(slots=True, eq=False)
+class ForHead:
+    lo: int
+    hi: int
+    init: Expr | Declaration | None
+    condition: Expr | Declaration | None
+    step: Expr | None
+
+
+@dataclass(slots=True, eq=False)
+class RangeFor:
+    lo: int
+    hi: int
+    declaration: Declaration
+    range: Expr
+
+
+@dataclass(slots=True, eq=False)
+class ConditionWithInit:
+    """``if (init; condition)``."""
+
+    lo: int
+    hi: int
+    init: Expr | Declaration | None
+    condition: Expr | Declaration
+
+
+Chunk = Union[Expr, Declaration, ForHead, RangeFor, ConditionWithInit, "list[Declaration]"]
+
+# ---- statements ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True, eq=False)
+class Block:
+    lo: int
+    hi: int
+    statements: list[Statement]
+
+
+@dataclass(slots=True, eq=False)
+class ExpressionStatement:
+    lo: int
+    hi: int
+    chunk: tuple[int, int]
+
+
+@dataclass(slots=True, eq=False)
+class DeclarationStatement:
+    lo: int
+    hi: int
+    chunk: tuple[int, int]
+
+
+@dataclass(slots=True, eq=False)
+class If:
+    lo: int
+    hi: int
+    condition: tuple[int, int]
+    then: Statement
+    otherwise: Statement | None
+    constexpr: bool
+
+
+@dataclass(slots=True, eq=False)
+class For:
+    lo: int
+    hi: int
+    head: tuple[int, int]
+    body: Statement
+
+
+@dataclass(slots=True, eq=False)
+class While:
+    lo: int
+    hi: int
+    condition: tuple[int, int]
+    body: Statement
+
+
+@dataclass(slots=True, eq=False)
+class DoWhile:
+    lo: int
+    hi: int
+    condition: tuple[int, int]
+    body: Statement
+
+
+@dataclass(slots=True, eq=False)
+class Switch:
+    lo: int
+    hi: int
+    condition: tuple[int, int]
+    body: Statement
+
+
+@dataclass(slots=True, eq=False)
+class CaseLabel:
+    """``case x:`` (chunk) or ``default:`` (None)."""
+
+    lo: int
+    hi: int
+    chunk: tuple[int, int] | None
+
+
+@dataclass(slots=True, eq=False)
+class Label:
+    lo: int
+    hi: int
+    name: str
+
+
+@dataclass(slots=True, eq=False)
+class JumpStatement:
+    """``break``, ``continue``, ``return`` (with its value's chunk) or ``goto``."""
+
+    lo: int
+    hi: int
+    kind: str
+    chunk: tuple[int, int] | None
+
+
+@dataclass(slots=True, eq=False)
+class AsmStatement:
+    lo: int
+    hi: int
+    chunk: tuple[int, int]
+
+
+@dataclass(slots=True, eq=False)
+class Empty:
+    """``;`` alone, or a using or static_assert declaration."""
+
+    lo: int
+    hi: int
+
+
+@dataclass(slots=True, eq=False)
+class Bad:
+    """Not understood."""
+
+    lo: int
+    hi: int
+
+
+@dataclass(slots=True, eq=False)
+class Try:
+    lo: int
+    hi: int
+    blocks: list[Statement]
+
+
+Statement = Union[
+    Block,
+    ExpressionStatement,
+    DeclarationStatement,
+    If,
+    For,
+    While,
+    DoWhile,
+    Switch,
+    CaseLabel,
+    Label,
+    JumpStatement,
+    AsmStatement,
+    Empty,
+    Bad,
+    Try,
+]
