@@ -32,3 +32,5 @@ class Facts:
     full: frozenset[int] = frozenset()  # Access: a write of every byte of the buffer (a kill)
     slots: Mapping[int, Slot] = field(default_factory=dict)  # Access -> the elements of each thread
     places: frozenset[int] = frozenset()  # Place: a barrier inserted here would be run by every thread
+    # Branch or Loop -> buffers that it, taken as a whole, overwrites completely before anything in it reads them
+    covering: Mapping[int, frozenset[int]] = field(default_factory=dict)

@@ -8,7 +8,7 @@ the file; ``None`` where the text came out of a macro body and must not be edite
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from smem_lsp.ir.values import Value
@@ -57,6 +57,7 @@ class Buffer:
     index: int
     name: str
     type: str  # element type as written, qualifiers and attributes removed: "float"
+    type_text: str | None  # the same with qualifiers, ready to be written again; None: out of a macro
     dims: tuple[int | None, ...]  # () for a scalar; None where a dimension is not known
     dims_text: tuple[str, ...]  # as the author wrote them
     element_bytes: int | None
@@ -154,11 +155,15 @@ class Jump:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A spot between two statements of a block, where a barrier could be inserted before ``statement``."""
+    """A spot between two statements of a block, where a barrier could be inserted.
+
+    ``statement``: what would follow the barrier, the closing brace at the end of a block; None out of a macro.
+    """
 
     point: int
     statement: Span | None
     line: int
+    at_end: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,4 +233,8 @@ class Kernel:
     unknown_accesses: int = 0
     unknown_barriers: int = 0
     helper_bytes: tuple[Buffer, ...] = field(default=())  # arrays of the __device__ functions it reaches
+    copied: Mapping[int, int] = field(default_factory=dict)  # buffer -> line of a lambda that captures by copy and names it
     identifiers: frozenset[str] = frozenset()  # every name visible in the function or the file's macros
+    local_names: Mapping[str, int] = field(default_factory=dict)  # name declared in the body -> offset of the first one
+    opening: int | None = None  # offset after the `{` of the body
+    conditional: tuple[Span, ...] = ()  # `#if` to `#endif` inside the body

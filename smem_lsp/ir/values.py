@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from smem_lsp.syntax.conditions import apply_operator
+
 
 @dataclass(frozen=True, slots=True)
 class Const:
@@ -43,3 +45,26 @@ class Unknown:
 
 
 Value = Const | Thread | Sym | Var | Op | Unknown
+
+
+def operation(operator: str, *args: Value) -> Value:
+    """``Op`` with constants folded and neutral elements dropped."""
+    if len(args) == 2:
+        a, b = args
+        if isinstance(a, Const) and isinstance(b, Const):
+            folded = apply_operator(operator, a.n, b.n)
+            if folded is not None:
+                return Const(folded)
+        if (operator in ("+", "-") and b == Const(0)) or (operator in ("*", "/") and b == Const(1)):
+            return a
+        if (operator == "+" and a == Const(0)) or (operator == "*" and a == Const(1)):
+            return b
+        if operator == "*" and Const(0) in args:
+            return Const(0)
+    elif len(args) == 1 and isinstance(args[0], Const):
+        folded = {"neg": -args[0].n, "!": int(not args[0].n), "~": ~args[0].n, "cast": None}.get(operator)
+        if folded is not None:
+            return Const(folded)
+    elif operator == "?:" and isinstance(args[0], Const):
+        return args[1] if args[0].n else args[2]
+    return Op(operator, args)

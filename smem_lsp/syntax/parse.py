@@ -98,6 +98,14 @@ class Body:
             return None
         return Span(offsets[0], offsets[-1] + len(self.tokens.texts[hi - 1]))
 
+    def span_between(self, lo: int, hi: int) -> Span | None:
+        """From the first to the last of the tokens ``[lo, hi)``, when those two are spelled here: what lies between
+        may come out of macros and is kept as the author wrote it."""
+        offsets = self.tokens.offsets
+        if lo >= hi or offsets[lo] < 0 or offsets[hi - 1] < offsets[lo]:
+            return None
+        return Span(offsets[lo], offsets[hi - 1] + len(self.tokens.texts[hi - 1]))
+
     def site(self, lo: int, hi: int) -> Span:
         """Where to point for the tokens ``[lo, hi)``: their text, or the macro invocations they came from."""
         offsets = self.tokens.offsets

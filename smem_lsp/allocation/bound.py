@@ -1,0 +1,52 @@
+"""The fewest bytes any layout can have: buffers that all conflict with each other."""
+
+from __future__ import annotations
+
+from smem_lsp.allocation.plan import align_up
+from smem_lsp.allocation.problem import Problem
+from smem_lsp.analysis.liveness import bits
+
+STEPS = 4000  # search nodes; the best clique found is a valid bound at any time
+
+
+def lower_bound(of: Problem, among: int) -> tuple[int, int]:
+    """Bytes that the items of the mask ``among`` need at least, and the mask of the clique that forces them.
+
+    In a pile of buffers aligned to multiples of G, all but the topmost take their size rounded up to G. Every
+    alignment G is tried with the buffers that have at least it (reference: allocators, section 8).
+    """
+    best, clique = 0, 0
+    for step in sorted({of.align[place] for place in bits(among)}):
+        aligned = 0
+        for place in bits(among):
+            if of.align[place] % step == 0:
+                aligned |= 1 << place
+        found, members = _heaviest(of, aligned, step, best)
+        if found > best:
+            best, clique = found, members
+    return best, clique
+
+
+def _heaviest(of: Problem, among: int, step: int, known: int) -> tuple[int, int]:
+    """The clique of ``among`` with the highest piled bytes over ``known``; ``(known, 0)`` when there is none."""
+    order = sorted(bits(among), key=lambda place: (-of.size[place], place))
+    rounded = {place: align_up(of.size[place], step) for place in order}
+    best, clique = known, 0
+    budget = STEPS
+
+    def grow(members: int, candidates: list[int], total: int, tail: int) -> None:
+        nonlocal best, clique, budget
+        budget -= 1
+        if total - tail > best:
+            best, clique = total - tail, members
+        rest = sum(rounded[place] for place in candidates)
+        for at, place in enumerate(candidates):
+            if total + rest - tail <= best or budget < 0:
+                return
+            rest -= rounded[place]
+            friends = [other for other in candidates[at + 1 :] if of.apart[place] >> other & 1]
+            slack = max(tail, rounded[place] - of.size[place])
+            grow(members | 1 << place, friends, total + rounded[place], slack)
+
+    grow(0, order, 0, 0)
+    return best, clique

@@ -1,0 +1,99 @@
+"""Where a barrier could be added so that two buffers may share bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import chain
+
+from smem_lsp.analysis.conflicts import Conflicts
+from smem_lsp.analysis.facts import Facts
+from smem_lsp.ir.model import Access, Assign, Branch, Loop, Place, Seq
+
+UNKNOWN_TRIPS = 8  # turns a loop of unknown count is taken to make
+
+Path = tuple[tuple[Seq, int], ...]  # from the kernel's body down: the block and the position in it
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """``point`` of the place; ``cost``: executions of a barrier there per block."""
+
+    point: int
+    cost: int
+
+
+def candidates(body: Seq, facts: Facts, conflicts: Conflicts) -> list[Candidate]:
+    """Places that may cure a soft witness (o -> m), by rising point (reference: reuse of shared memory, 3.2).
+
+    Per witness: right before m and before each statement around m that does not hold o; at the end of the
+    body of each loop that holds both; right after the statement that holds o where the two part. Of places
+    with nothing between them that matters, the latest.
+    """
+    index = _Index(facts)
+    _visit(body, (), 1, index)
+    points: set[int] = set()
+    for o, m in set(chain.from_iterable(conflicts.soft.values())):
+        points.update(_cures(index.paths[o], index.paths[m]))
+    points = {index.latest.get(point, point) for point in points}
+    return [Candidate(point, index.costs[point]) for point in sorted(points) if point in facts.places]
+
+
+@dataclass(frozen=True, slots=True)
+class _Index:
+    facts: Facts
+    paths: dict[int, Path] = field(default_factory=dict)  # by the point of an access
+    costs: dict[int, int] = field(default_factory=dict)  # by the point of a place
+    latest: dict[int, int] = field(default_factory=dict)  # place -> the last allowed one of the same effect
+
+
+def _visit(seq: Seq, above: Path, cost: int, index: _Index) -> None:
+    same: list[int] = []
+    for at, node in enumerate(seq.items):
+        if isinstance(node, Place):
+            index.costs[node.point] = cost
+            if node.point in index.facts.places:
+                same.append(node.point)
+                index.latest.update(dict.fromkeys(same, node.point))
+            continue
+        if isinstance(node, Assign):
+            continue
+        same.clear()
+        path = (*above, (seq, at))
+        if isinstance(node, Access):
+            index.paths[node.point] = path
+        elif isinstance(node, Branch):
+            _visit(node.then, path, cost, index)
+            _visit(node.otherwise, path, cost, index)
+        elif isinstance(node, Loop):
+            turns = UNKNOWN_TRIPS if node.trips is None else node.trips
+            _visit(node.body, path, cost * turns, index)
+
+
+def _cures(o: Path, m: Path) -> Iterable[int]:
+    parting = 0  # the innermost block that holds both
+    while parting + 1 < min(len(o), len(m)) and o[parting + 1][0] is m[parting + 1][0]:
+        parting += 1
+    same_statement = o[parting][1] == m[parting][1]
+    for seq, at in m[parting + same_statement :]:
+        yield from _before(seq, at)
+    for seq, at in m[:parting]:
+        node = seq.items[at]
+        if isinstance(node, Loop):
+            yield from _after(node.body, len(node.body) - 2)
+    yield from _after(*o[parting])
+
+
+def _before(seq: Seq, at: int) -> Iterable[int]:
+    """The place before the statement that the item at ``at`` belongs to: one statement may be several items."""
+    for node in reversed(seq.items[:at]):
+        if isinstance(node, Place):
+            yield node.point
+            return
+
+
+def _after(seq: Seq, at: int) -> Iterable[int]:
+    for node in seq.items[max(at, -1) + 1 :]:
+        if isinstance(node, Place):
+            yield node.point
+            return

@@ -1,0 +1,55 @@
+"""A layout problem by position: item i of the list is bit i of every mask."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from smem_lsp.allocation.plan import Item
+from smem_lsp.analysis.conflicts import Conflicts
+from smem_lsp.analysis.liveness import bits
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Sizes and alignments in bytes; ``apart[i]``: may not overlap i; ``equal[i]``: only at the same offset."""
+
+    size: tuple[int, ...]
+    align: tuple[int, ...]
+    apart: tuple[int, ...]
+    equal: tuple[int, ...]
+
+
+def problem(items: Sequence[Item], conflicts: Conflicts) -> Problem:
+    """The layout problem of ``items`` under ``conflicts``. Pairs of other buffers are ignored."""
+    position = {item.index: place for place, item in enumerate(items)}
+    apart = [0] * len(items)
+    equal = [0] * len(items)
+    for keys, masks in ((conflicts.hard, apart), (conflicts.soft, apart), (conflicts.equal, equal)):
+        for key in keys:
+            a, b = key
+            if a in position and b in position:
+                masks[position[a]] |= 1 << position[b]
+                masks[position[b]] |= 1 << position[a]
+    only_equal = tuple(mask & ~apart[place] for place, mask in enumerate(equal))
+    return Problem(
+        tuple(item.size for item in items), tuple(item.align for item in items), tuple(apart), only_equal
+    )
+
+
+def components(of: Problem) -> list[int]:
+    """Masks of items that have to do with each other; any two of different masks may share bytes freely."""
+    left = (1 << len(of.size)) - 1
+    out: list[int] = []
+    while left:
+        found = 0
+        edge = left & -left
+        while edge:
+            found |= edge
+            reach = 0
+            for place in bits(edge):
+                reach |= of.apart[place] | of.equal[place]
+            edge = reach & ~found
+        out.append(found)
+        left &= ~found
+    return out

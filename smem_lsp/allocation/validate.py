@@ -1,0 +1,170 @@
+"""The last check of every plan, by another method than the one that made it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from smem_lsp.allocation.flow import Flow, flow, reach
+from smem_lsp.allocation.plan import Item, Plan
+from smem_lsp.analysis.facts import Facts, Slot
+from smem_lsp.ir.model import Kind, Seq
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """Why a plan must not be used. ``buffers``: one index for a bad place, two for a pair that shares wrongly."""
+
+    buffers: tuple[int, ...]
+    why: str
+
+
+def validate(
+    items: Sequence[Item], plan: Plan, body: Seq, facts: Facts, fixed: frozenset[int]
+) -> list[Violation]:
+    """Everything wrong with ``plan``: alignment, size, and each pair of buffers that overlaps but may not.
+
+    Nothing of the allocators or of the conflicts is used: the kernel becomes a graph of events, and each
+    overlapping pair is judged by what can be reached in it (reference: reuse of shared memory, fact 1 and
+    section 2).
+    """
+    out = list(_places(items, plan))
+    if any(item.index not in plan.offsets for item in items):
+        return out
+    kernel = _Kernel(flow(body, facts, frozenset(plan.barriers)), facts)
+    # Bytes that nobody touches may lie anywhere.
+    used = fixed | {access.buffer for access in kernel.flow.accesses.values()}
+    judged = [item for item in items if item.index in used]
+    for at, a in enumerate(judged):
+        for b in judged[at + 1 :]:
+            low, other = plan.offsets[a.index], plan.offsets[b.index]
+            if low < other + b.size and other < low + a.size:
+                reasons = [f"{item.name} never shares" for item in (a, b) if item.index in fixed]
+                reasons += _lost_values(kernel, a, b) + _lost_values(kernel, b, a)
+                reasons += _no_barrier(kernel, a, b, low == other)
+                out += [Violation((a.index, b.index), why) for why in reasons]
+    return out
+
+
+def _places(items: Sequence[Item], plan: Plan) -> Iterable[Violation]:
+    end = 0
+    for item in items:
+        if item.index not in plan.offsets:
+            yield Violation((item.index,), f"{item.name} has no offset")
+            continue
+        offset = plan.offsets[item.index]
+        end = max(end, offset + item.size)
+        if offset < 0 or offset % item.align:
+            yield Violation((item.index,), f"{item.name} at {offset} is not aligned to {item.align} bytes")
+    if end != plan.bytes:
+        yield Violation((), f"the plan says {plan.bytes} bytes, its buffers end at {end}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Kernel:
+    """The graph, and per buffer or access the reachable nodes found so far."""
+
+    flow: Flow
+    facts: Facts
+    written: dict[int, set[int]] = field(default_factory=dict)
+    needed: dict[int, set[int]] = field(default_factory=dict)
+    opened: dict[int, set[int]] = field(default_factory=dict)
+
+    def nodes(self, buffer: int, reads: bool = False, writes: bool = False) -> list[int]:
+        return [
+            node
+            for node, access in self.flow.accesses.items()
+            if access.buffer == buffer and ((reads and access.kind.reads) or (writes and access.kind.writes))
+        ]
+
+    def after_writes(self, buffer: int) -> set[int]:
+        """Where some write of ``buffer`` may have run before."""
+        if buffer not in self.written:
+            starts = self.nodes(buffer, writes=True)
+            starts += [node for node, buffers in self.flow.written.items() if buffer in buffers]
+            self.written[buffer] = reach(self.flow.onward, starts, set())
+        return self.written[buffer]
+
+    def before_reads(self, buffer: int) -> set[int]:
+        """From where some read of ``buffer`` may follow with no full write before it."""
+        if buffer not in self.needed:
+            back: list[list[int]] = [[] for _ in self.flow.onward]
+            for node, onward in enumerate(self.flow.onward):
+                for target in onward:
+                    back[target].append(node)
+            accesses = self.flow.accesses
+            kills = {
+                node
+                for node in self.nodes(buffer, writes=True)
+                if accesses[node].point in self.facts.full and accesses[node].kind is Kind.WRITE
+            }
+            kills |= {node for node, buffers in self.flow.covers.items() if buffer in buffers}
+            starts = self.nodes(buffer, reads=True)
+            starts += [node for node, buffers in self.flow.read.items() if buffer in buffers]
+            self.needed[buffer] = reach(back, starts, kills)
+        return self.needed[buffer]
+
+    def open_after(self, node: int) -> set[int]:
+        """What can be reached from ``node`` without a proved barrier."""
+        if node not in self.opened:
+            edges = self.flow.onward
+            if self.flow.past:
+                edges = [[*onward, *self.flow.past.get(at, ())] for at, onward in enumerate(edges)]
+            self.opened[node] = reach(edges, [node], self.flow.walls)
+        return self.opened[node]
+
+
+def _lost_values(kernel: _Kernel, holder: Item, writer: Item) -> list[str]:
+    """Writes of ``writer`` where ``holder`` has been written and will be read; reads of nothing at all."""
+    accesses = kernel.flow.accesses
+    written, needed = kernel.after_writes(holder.index), kernel.before_reads(holder.index)
+    out = [
+        f"{writer.name} is written at line {accesses[node].line} while {holder.name} holds a value"
+        for node in kernel.nodes(writer.index, writes=True)
+        if node in written and node in needed
+    ]
+    running = reach(kernel.flow.onward, [0], set())
+    out += [
+        f"{holder.name} is read at line {accesses[node].line} before anything is written to it"
+        for node in kernel.nodes(holder.index, reads=True)
+        if accesses[node].kind is Kind.READ and node not in written and node in running
+    ]
+    return out
+
+
+def _no_barrier(kernel: _Kernel, a: Item, b: Item, same_offset: bool) -> list[str]:
+    accesses = kernel.flow.accesses
+    nodes = {item.index: kernel.nodes(item.index, reads=True, writes=True) for item in (a, b)}
+    meet = {(x, y) for x in nodes[a.index] for y in nodes[b.index] if y in kernel.open_after(x)}
+    meet |= {(x, y) for y in nodes[b.index] for x in nodes[a.index] if x in kernel.open_after(y)}
+    for arms in kernel.flow.beside:
+        for one, two in (arms, arms[::-1]):
+            meet |= {(x, y) for x in one if x in nodes[a.index] for y in two if y in nodes[b.index]}
+    out = []
+    for x, y in sorted(meet):
+        first, second = accesses[x], accesses[y]
+        if first.kind is Kind.READ and second.kind is Kind.READ:
+            continue
+        slots = kernel.facts.slots
+        if same_offset and _private(slots.get(first.point), slots.get(second.point)):
+            continue
+        out.append(
+            f"no barrier between {a.name} at line {first.line} and {b.name} at line {second.line} on some
+            path"
+        )
+    return out
+
+
+def _private(a: Slot | None, b: Slot | None) -> bool:
+    """True when every element that both slots name belongs to one thread alone."""
+    if a is None or b is None or a.element_bytes != b.element_bytes or len(a.starts) != len(b.starts):
+        return False
+    one, two = abs(a.stride), abs(b.stride)
+    while two:
+        one, two = two, one % two
+    threads: list[dict[int, set[int]]] = [{}, {}]
+    for side, slot in zip(threads, (a, b), strict=True):
+        for thread, start in enumerate(slot.starts):
+            side.setdefault(start % one if one else start, set()).add(thread)
+    left, right = threads
+    return all(len(left[element] | right[element]) == 1 for element in left.keys() & right.keys())

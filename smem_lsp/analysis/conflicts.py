@@ -1,0 +1,30 @@
+"""Which buffers may not share bytes: the answer of the walks, and the question of every allocator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+def pair(a: int, b: int) -> frozenset[int]:
+    """The unordered pair of two buffer indices."""
+    return frozenset((a, b))
+
+
+@dataclass(frozen=True, slots=True)
+class Conflicts:
+    """What may not share bytes (reference: reuse of shared memory, sections 1 and 2).
+
+    ``hard``: one is written while the other holds a value; no barrier helps. ``soft``: no proved barrier
+    between two accesses, the witnesses say which (points). ``equal``: only at the same offset (own slots).
+    Any other pair is free.
+    """
+
+    hard: frozenset[frozenset[int]] = frozenset()
+    soft: Mapping[frozenset[int], frozenset[tuple[int, int]]] = field(default_factory=dict)
+    equal: frozenset[frozenset[int]] = frozenset()
+
+    def apart(self, a: int, b: int) -> bool:
+        """True when the two may not overlap at all."""
+        key = pair(a, b)
+        return key in self.hard or key in self.soft

@@ -1,0 +1,232 @@
+"""``smem-lsp check``: lint files and folders."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TextIO
+
+from smem_lsp.cli.checking import Job, Options, Outcome, check_file, failed
+from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FAILED, EXIT_FINDINGS, UsageError, complain, not_built
+from smem_lsp.cli.fixing import FixPolicy
+from smem_lsp.cli.progress import Progress
+from smem_lsp.cli.settings import Settings, named_codes, rule_names
+from smem_lsp.cli.terminal import terminal_style, use_utf8
+from smem_lsp.config import ConfigError
+from smem_lsp.environment import MAX_BYTES, SourceError, SourceFile, collect, decode
+from smem_lsp.output import json_
+from smem_lsp.output.style import plural
+from smem_lsp.rules.model import Severity
+
+_STDIN = "-"
+_STDIN_NAME = "<stdin>"
+_FILES_PER_PROCESS = 16  # below, starting another process costs more than it saves
+
+
+@dataclass(slots=True)
+class _Totals:
+    """Sums over all files."""
+
+    files: int = 0
+    with_findings: int = 0
+    changed: int = 0
+    fixable: int = 0
+    statements: int = 0
+    unparsed: int = 0
+    unknown: int = 0
+    counts: Counter[tuple[Severity, str]] = field(default_factory=Counter)
+    fixed: Counter[str] = field(default_factory=Counter)
+    failed: bool = False
+
+    def add(self, outcome: Outcome) -> None:
+        self.files += 1
+        self.with_findings += bool(outcome.counts)
+        self.changed += bool(outcome.fixed)
+        self.fixable += outcome.fixable
+        self.statements += outcome.statements
+        self.unparsed += outcome.unparsed
+        self.unknown += outcome.unknown
+        self.counts += outcome.counts
+        self.fixed += outcome.fixed
+
+
+def run(flags: argparse.Namespace) -> int:
+    """Print the findings of all paths and return the exit code. Raises UsageError."""
+    if flags.output_format in ("sarif", "github"):
+        raise not_built(f"--output-format {flags.output_format}")
+    if flags.unsafe_fixes and not (flags.fix or flags.diff):
+        raise UsageError("--unsafe-fixes needs --fix or --diff")
+    settings = Settings(flags)
+    options = _options(flags)
+    totals = _Totals()
+    jobs = _jobs(flags, settings, totals)
+    outcomes = _print_all(jobs, options, flags, totals)
+    if options.format == "json" and not options.diff:
+        # The fixed text of stdin has stdout to itself.
+        _print_json(outcomes, sys.stderr if flags.fix and _STDIN in flags.paths else sys.stdout)
+    _print_totals(totals, options, flags)
+    return _exit_code(totals, flags)
+
+
+def _options(flags: argparse.Namespace) -> Options:
+    named = named_codes(flags.select) if flags.select else frozenset()
+    policy = FixPolicy(unsafe=flags.unsafe_fixes, named=named)
+    return Options(flags.output_format, terminal_style(flags.color), flags.fix, flags.diff, policy)
+
+
+def _jobs(flags: argparse.Namespace, settings: Settings, totals: _Totals) -> list[Job | Outcome]:
+    """Files to check, in order; an Outcome stands for one that cannot be."""
+    paths = list(dict.fromkeys(flags.paths or ([_STDIN] if flags.stdin_filename else ["."])))
+    found: list[Job | Outcome] = []
+    if _STDIN in paths:
+        found.append(_given(flags.stdin_filename, settings))
+    elif flags.stdin_filename:
+        raise UsageError("--stdin-filename needs `-` among the paths")
+    collected = collect([path for path in paths if path != _STDIN], settings.excludes)
+    for error in collected.errors:
+        found.append(failed(error.path, str(error)))
+    blamed: set[str] = set()
+    for path in collected.files:
+        try:
+            found.append(Job(path, settings.of(path).for_file(path)))
+        except ConfigError as wrong:
+            outcome = failed(path, f"{path}: not checked, its settings are wrong: {wrong}")
+            # One line for each config file, however many files it is in charge of.
+            outcome.errors = [] if str(wrong) in blamed else [str(wrong)]
+            blamed.add(str(wrong))
+            totals.failed = True
+            found.append(outcome)
+    return found
+
+
+def _given(name: str | None, settings: Settings) -> Job | Outcome:
+    """The job for what stands on stdin."""
+    path = name or _STDIN_NAME
+    data = sys.stdin.buffer.read(MAX_BYTES + 1)
+    try:
+        if len(data) > MAX_BYTES:
+            raise SourceError(path, f"larger than {MAX_BYTES // 1024 // 1024} MB, not read")
+        text, encoding = decode(data)
+        if "\0" in text:
+            raise SourceError(path, "a binary file, not source text")
+        config = settings.of(name or "stdin.cu").for_file(path)
+    except (SourceError, ConfigError) as error:
+        return failed(path, str(error))
+    except UnicodeDecodeError as error:
+        return failed(path, f"{path}: not {error.encoding.upper()} text (byte {error.start})")
+    return Job(path, config, SourceFile(path, text, encoding, data))
+
+
+def _print_all(
+    jobs: Sequence[Job | Outcome], options: Options, flags: argparse.Namespace, totals: _Totals
+) -> list[Outcome]:
+    progress = Progress(len(jobs), enabled=not flags.quiet)
+    outcomes: list[Outcome] = []
+    for outcome in _outcomes(jobs, options, flags.jobs):
+        outcomes.append(outcome)
+        totals.add(outcome)
+        if outcome.text or outcome.errors or outcome.fixed_text is not None:
+            progress.clear()
+        for error in outcome.errors:
+            totals.failed = True
+            sys.stdout.flush()
+            complain(error)
+        if outcome.fixed_text is not None:
+            sys.stdout.write(outcome.fixed_text)
+            sys.stderr.write(outcome.text)
+        else:
+            sys.stdout.write(outcome.text)
+        progress.show(len(outcomes))
+    progress.clear()
+    return outcomes
+
+
+def _outcomes(jobs: Sequence[Job | Outcome], options: Options, wanted: int | None) -> Iterator[Outcome]:
+    """In the order of ``jobs``, whatever process does them."""
+    processes = min(wanted or os.cpu_count() or 1, max(1, len(jobs) // (1 if wanted else _FILES_PER_PROCESS)))
+    if processes == 1:
+        for job in jobs:
+            yield job if isinstance(job, Outcome) else check_file(job, options)
+        return
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+
+    # "spawn": nothing of this process, least of all a half-written buffer, is in the others.
+    with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
+        running = [job if isinstance(job, Outcome) else pool.submit(check_file, job, options) for job in jobs]
+        for job, future in zip(jobs, running, strict=True):
+            try:
+                yield future if isinstance(future, Outcome) else future.result()
+            except BrokenProcessPool:
+                yield failed(job.path, f"{job.path}: not checked, the process that should do it died")
+
+
+def _print_json(outcomes: Sequence[Outcome], stream: TextIO) -> None:
+    findings = [finding for outcome in outcomes for finding in outcome.findings]
+    kernels = [kernel for outcome in outcomes for kernel in outcome.kernels]
+    text = json_.document(findings, kernels, [outcome.file for outcome in outcomes])
+    use_utf8(stream)
+    stream.write(text)
+
+
+def _print_totals(totals: _Totals, options: Options, flags: argparse.Namespace) -> None:
+    machine = options.format != "full" or options.diff or (options.fix and _STDIN in flags.paths)
+    if flags.statistics and totals.counts | Counter():
+        for line in _statistics(totals):
+            print(line, file=sys.stderr if machine and options.format != "concise" else sys.stdout)
+    if flags.quiet or (machine and not options.diff):
+        return
+    for line in _summary(totals, options):
+        print(line, file=sys.stderr if machine else sys.stdout)
+
+
+def _statistics(totals: _Totals) -> Iterator[str]:
+    names = rule_names()
+    by_count = sorted(totals.counts.items(), key=lambda item: (-item[1], item[0][1], item[0][0]))
+    width = len(f"{by_count[0][1]:,}")
+    for (severity, code), count in by_count:
+        yield f"{count:>{width},}  {code}  {severity.label:<7}  {names.get(code, '')}".rstrip()
+    yield (
+        f"{plural(totals.statements, 'statement')}, {totals.unparsed:,} not parsed; "
+        f"{totals.unknown:,} accesses and barriers not resolved"
+    )
+
+
+def _summary(totals: _Totals, options: Options) -> Iterator[str]:
+    fixed = totals.fixed.total()
+    if fixed:
+        verb = "Would fix" if options.diff else "Fixed"
+        yield f"{verb} {plural(fixed, 'finding')} in {plural(totals.changed, 'file')}."
+    elif options.diff:
+        yield f"Nothing to fix in {plural(totals.files, 'file')}."
+    if options.diff:
+        return
+    total = totals.counts.total()
+    if not total:
+        if not totals.failed:
+            yield f"No findings in {plural(totals.files, 'file')}."
+        return
+    by_severity: Counter[Severity] = Counter()
+    for (severity, _), count in totals.counts.items():
+        by_severity[severity] += count
+    parts = (plural(by_severity[s], s.label) for s in Severity if by_severity[s])
+    checked = f"{totals.with_findings} of {plural(totals.files, 'file')}"
+    yield f"{plural(total, 'finding')} ({', '.join(parts)}) in {checked}."
+    if totals.fixable:
+        yield f"{totals.fixable:,} fixable with --fix."
+
+
+def _exit_code(totals: _Totals, flags: argparse.Namespace) -> int:
+    if totals.failed:
+        return EXIT_FAILED
+    if flags.exit_zero:
+        return EXIT_CLEAN
+    if flags.diff:
+        return EXIT_FINDINGS if totals.fixed else EXIT_CLEAN
+    limit = Severity.parse(flags.fail_on)
+    return EXIT_FINDINGS if any(severity <= limit for severity, _ in totals.counts) else EXIT_CLEAN

@@ -1,0 +1,148 @@
+"""Check one file: read, fix if asked, render. Worker processes run it too: it takes and gives plain data."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+
+from smem_lsp.cli.fixing import Fixed, FixPolicy, fix_text, fixable
+from smem_lsp.cli.settings import rule_names
+from smem_lsp.config import Config
+from smem_lsp.engine.report import Report
+from smem_lsp.environment import DiskReader, SourceError, SourceFile, read_source, write_source
+from smem_lsp.output import concise, full, json_
+from smem_lsp.output.json_ import JsonObject
+from smem_lsp.output.style import Style
+from smem_lsp.rules.model import Severity
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What to do with every file."""
+
+    format: str = "full"  # full | concise | json
+    style: Style = field(default_factory=Style)
+    fix: bool = False  # write the fixed text back
+    diff: bool = False  # show what fixing would change; wins over fix
+    policy: FixPolicy = field(default_factory=FixPolicy)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A file to check under its own settings. ``given``: its text, when it does not come from the disk."""
+
+    path: str
+    config: Config
+    given: SourceFile | None = None
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of one file."""
+
+    path: str
+    text: str = ""  # for people: findings or a diff
+    fixed_text: str | None = None  # of a text that was given
+    findings: list[JsonObject] = field(default_factory=list)
+    kernels: list[JsonObject] = field(default_factory=list)
+    file: JsonObject = field(default_factory=dict)
+    counts: Counter[tuple[Severity, str]] = field(default_factory=Counter)  # findings by severity and code
+    fixed: Counter[str] = field(default_factory=Counter)  # findings fixed, by code
+    fixable: int = 0  # findings that --fix would fix
+    statements: int = 0
+    unparsed: int = 0  # statements
+    unknown: int = 0  # accesses and barriers that were not resolved
+    errors: list[str] = field(default_factory=list)  # one line each, naming the file
+
+
+def failed(path: str, error: str) -> Outcome:
+    """The outcome of a file that could not be checked; ``error`` is a line that names it."""
+    file = json_.failed_file_object(path, error.removeprefix(f"{path}: "))
+    return Outcome(path, file=file, errors=[error])
+
+
+def check_file(job: Job, options: Options) -> Outcome:
+    """Check one file. Whatever goes wrong is in the outcome: other files are still to be done."""
+    try:
+        source = job.given or read_source(job.path)
+        return _checked(source, job, options)
+    except SourceError as error:
+        return failed(job.path, str(error))
+    except Exception as error:  # noqa: BLE001  (a defect of ours in one file must not hide the findings of others)
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(frame.filename).name}:{frame.lineno}"
+        words = " ".join(str(error).split())
+        return failed(
+            job.path,
+            f"{job.path}: internal error, please report it: {type(error).__name__} at {where}: {words}",
+        )
+
+
+def _checked(source: SourceFile, job: Job, options: Options) -> Outcome:
+    check = _checker(job)
+    if not (options.fix or options.diff):
+        return _outcome(Fixed(source.text, check(source.text)), job, options)
+    fixed = fix_text(source.text, check, options.policy)
+    if options.diff:
+        outcome = _outcome(fixed, job, replace(options, format="diff"))
+        outcome.text = unified_diff(source.text, fixed.text, job.path)
+        return outcome
+    outcome = _outcome(fixed, job, options)
+    if job.given is not None:
+        outcome.fixed_text = fixed.text
+    elif fixed.text != source.text:
+        try:
+            write_source(source, fixed.text)
+        except SourceError as error:
+            # Nothing was fixed, then: the findings of the text as it still is.
+            outcome = _outcome(Fixed(source.text, check(source.text)), job, options)
+            outcome.errors.append(str(error))
+    return outcome
+
+
+def _checker(job: Job) -> Callable[[str], Report]:
+    from smem_lsp.engine import check
+
+    return lambda text: check(text, path=job.path, config=job.config, reader=_reader())
+
+
+@cache
+def _reader() -> DiskReader:
+    """One for all files of this process: they include the same headers."""
+    return DiskReader()
+
+
+def _outcome(fixed: Fixed, job: Job, options: Options) -> Outcome:
+    report = fixed.report
+    outcome = Outcome(job.path, file=json_.file_object(report), fixed=fixed.counts)
+    match options.format:
+        case "json":
+            names = rule_names()
+            outcome.findings = json_.finding_objects(report, names)
+            outcome.kernels = json_.kernel_objects(report)
+        case "concise":
+            outcome.text = concise.render(report, options.style)
+        case "full":
+            outcome.text = full.render(report, options.style)
+            outcome.fixable = fixable(report, options.policy)
+    outcome.counts.update((finding.severity, finding.code) for finding in report.findings)
+    outcome.statements = report.statistics.statements
+    outcome.unparsed = report.statistics.unparsed_statements
+    outcome.unknown = sum(k.kernel.unknown_accesses + k.kernel.unknown_barriers for k in report.kernels)
+    if report.error is not None:
+        outcome.errors.append(f"{job.path}: {report.error}")
+    return outcome
+
+
+def unified_diff(before: str, after: str, path: str) -> str:
+    """A diff that ``patch`` takes; empty when nothing changed."""
+    # Only "\n" ends a line for patch: a form feed or a lone carriage return is part of one.
+    old, new = (re.findall(r"[^\n]*\n|[^\n]+", text) for text in (before, after))
+    out = difflib.unified_diff(old, new, fromfile=path, tofile=path)
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in out)

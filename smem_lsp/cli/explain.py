@@ -1,0 +1,54 @@
+"""``smem-lsp explain``: the page of a rule."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from smem_lsp.cli.errors import EXIT_CLEAN, UsageError, not_built
+from smem_lsp.cli.settings import rule_names, unknown_rule
+from smem_lsp.rules.model import Rule
+
+
+def run(flags: argparse.Namespace) -> int:
+    """Print one page, or all of them. Raises UsageError."""
+    if flags.all == (flags.rule is not None):
+        raise UsageError("explain takes the code of a rule, or --all")
+    from smem_lsp.rules.registry import RULES
+
+    rules = list(RULES.values()) if flags.all else [_rule(flags.rule)]
+    if flags.format == "json":
+        objects = [rule_object(rule) for rule in rules]
+        print(json.dumps(objects if flags.all else objects[0], indent=2, ensure_ascii=False))
+    else:
+        sys.stdout.write("\n\n".join(page(rule) for rule in rules))
+    return EXIT_CLEAN
+
+
+def page(rule: Rule) -> str:
+    """A rule as Markdown."""
+    head = f"# {rule.code} {rule.name}\n\nSeverity: {rule.severity.label}\n\n"
+    return f"{head}{rule.doc.strip()}\n"
+
+
+def rule_object(rule: Rule) -> dict[str, object]:
+    return {
+        "code": rule.code,
+        "name": rule.name,
+        "severity": rule.severity.label,
+        "summary": rule.summary,
+        "explanation": rule.doc.strip(),
+    }
+
+
+def _rule(written: str) -> Rule:
+    from smem_lsp.rules.registry import RESERVED, find_rule
+
+    rule = find_rule(written) or find_rule(written.upper()) or find_rule(written.lower())
+    if rule is not None:
+        return rule
+    for code, name in RESERVED.items():
+        if written.casefold() in (code.casefold(), name.casefold()):
+            raise not_built(f"{code} {name}")
+    raise UsageError(unknown_rule(written, rule_names()))

@@ -1,0 +1,94 @@
+"""Apply fixes until none is left: what ``--fix`` and ``--diff`` do to a text."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from smem_lsp.engine.report import Report
+from smem_lsp.fixes.model import Fix, Safety
+from smem_lsp.rules.model import Finding, Severity
+from smem_lsp.source import TextEdit, apply_edits
+
+MAX_ROUNDS = 10
+
+# Rules whose cure is a matter of taste or of cost: applied only when the user names them.
+_ONLY_WHEN_NAMED = re.compile(r"SMEM(?:204|30\d|401|5\d\d|6\d\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class FixPolicy:
+    """Which fixes may be applied. ``named``: codes that ``--select`` names one by one."""
+
+    unsafe: bool = False
+    named: frozenset[str] = frozenset()
+
+    def wants(self, finding: Finding) -> bool:
+        """True for findings that are to be fixed at all: named ones, else warnings and errors."""
+        if finding.code in self.named:
+            return True
+        return finding.severity <= Severity.WARNING and not _ONLY_WHEN_NAMED.fullmatch(finding.code)
+
+    def allows(self, fix: Fix) -> bool:
+        allowed = (Safety.SAFE, Safety.UNSAFE) if self.unsafe else (Safety.SAFE,)
+        return fix.safety in allowed and bool(fix.edits)
+
+
+@dataclass(slots=True)
+class Fixed:
+    """The text after the last round, its report, and how many findings of each rule were fixed."""
+
+    text: str
+    report: Report
+    counts: Counter[str] = field(default_factory=Counter)
+
+
+def fix_text(text: str, check: Callable[[str], Report], policy: FixPolicy) -> Fixed:
+    """Apply non-overlapping fixes in source order and check again, at most ten rounds.
+
+    A round that leads back to a text seen before is undone: two rules then want opposite things.
+    """
+    result = Fixed(text, check(text))
+    seen = {text}
+    for _ in range(MAX_ROUNDS):
+        edits, counts = choose_edits(result.report, policy)
+        if not edits:
+            break
+        changed = apply_edits(result.text, edits)
+        if changed in seen:
+            break
+        seen.add(changed)
+        result = Fixed(changed, check(changed), result.counts + counts)
+    return result
+
+
+def choose_edits(report: Report, policy: FixPolicy) -> tuple[list[TextEdit], Counter[str]]:
+    """Edits of one round, each fix with all of its edits or none, and the findings they belong to by code."""
+    chosen: list[TextEdit] = []
+    counts: Counter[str] = Counter()
+    for finding in sorted(report.findings, key=lambda f: f.span):
+        if not policy.wants(finding):
+            continue
+        fix = next((fix for fix in report.fixes_for(finding) if policy.allows(fix)), None)
+        if fix is None or any(_clash(edit, other) for edit in fix.edits for other in chosen):
+            continue
+        chosen += fix.edits
+        counts[finding.code] += 1
+    return chosen, counts
+
+
+def fixable(report: Report, policy: FixPolicy) -> int:
+    """How many findings have a fix that the policy allows."""
+    return sum(
+        policy.wants(finding) and any(policy.allows(fix) for fix in report.fixes_for(finding))
+        for finding in report.findings
+    )
+
+
+def _clash(a: TextEdit, b: TextEdit) -> bool:
+    """True when two edits overlap or insert at the same place, where their order would be an accident."""
+    if a.span.start == b.span.start:
+        return True
+    return a.span.start < b.span.end and b.span.start < a.span.end

@@ -1,0 +1,86 @@
+"""``smem-lsp layout``: the memory map of the kernels of a file."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import shutil
+import sys
+from pathlib import Path
+
+from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FAILED, UsageError, complain, not_built
+from smem_lsp.cli.settings import Settings
+from smem_lsp.cli.terminal import terminal_style, use_utf8
+from smem_lsp.config import ConfigError
+from smem_lsp.engine.report import KernelReport, Report
+from smem_lsp.environment import DiskReader, SourceError, read_source
+from smem_lsp.output import layout_json, layout_text
+
+
+def run(flags: argparse.Namespace) -> int:
+    """Print the maps and return the exit code. Raises UsageError."""
+    if flags.format in ("html", "svg"):
+        raise not_built(f"layout --format {flags.format}")
+    file, kernel = split_kernel(flags.file)
+    try:
+        report = _check(file, Settings(flags))
+    except (SourceError, ConfigError) as error:
+        raise UsageError(str(error)) from None
+    if report.error is not None:
+        complain(f"{file}: {report.error}")
+        return EXIT_FAILED
+    chosen = _choose(report, file, kernel)
+    if flags.format == "json":
+        use_utf8(sys.stdout)
+        sys.stdout.write(layout_json.render(report.source, _single(chosen, file)))
+    else:
+        sys.stdout.write(layout_text.render(report, chosen, terminal_style(), _width()))
+    return EXIT_CLEAN
+
+
+def split_kernel(argument: str) -> tuple[str, str | None]:
+    """``file.cu:kernel`` -> both; a kernel may be ``ns::k``, a file name may hold colons."""
+    if Path(argument).exists():
+        return argument, None
+    for position, char in enumerate(argument):
+        if char == ":" and argument[position + 1 :] and Path(argument[:position]).is_file():
+            return argument[:position], argument[position + 1 :]
+    return argument, None
+
+
+def _check(file: str, settings: Settings) -> Report:
+    from smem_lsp.engine import check
+
+    if Path(file).is_dir():
+        raise UsageError(f"{file}: a folder; layout takes one file")
+    source = read_source(file)
+    return check(source.text, path=file, config=settings.of(file).for_file(file), reader=DiskReader())
+
+
+def _choose(report: Report, file: str, kernel: str | None) -> list[KernelReport]:
+    """The kernel of that name, in all its instances; without a name those with shared memory, else all."""
+    kernels = list(report.kernels)
+    if not kernels:
+        raise UsageError(f"{file}: no kernel in this file")
+    if kernel is None:
+        return [k for k in kernels if k.kernel.buffers] or kernels
+    last = kernel.rpartition("::")[2]
+    chosen = [k for k in kernels if k.kernel.name in (kernel, last)]
+    if not chosen:
+        names = list(dict.fromkeys(k.kernel.name for k in kernels))
+        near = difflib.get_close_matches(kernel, names, n=1)
+        hint = f"did you mean `{near[0]}`?" if near else f"it has {', '.join(names[:8])}"
+        raise UsageError(f"{file}: no kernel is called `{kernel}`, {hint}")
+    return chosen
+
+
+def _single(kernels: list[KernelReport], file: str) -> KernelReport:
+    """The one kernel of the JSON object; instances of one template count as one."""
+    names = list(dict.fromkeys(k.kernel.name for k in kernels))
+    if len(names) > 1:
+        raise UsageError(f"{file}: name one of its kernels: {', '.join(f'{file}:{name}' for name in names)}")
+    return kernels[0]
+
+
+def _width() -> int:
+    return shutil.get_terminal_size((layout_text.DEFAULT_WIDTH, 24)).columns

@@ -1,0 +1,155 @@
+"""The flags of every command."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FAILED, UsageError, not_built
+
+COMMANDS = ("check", "layout", "explain", "rules", "config", "server")
+LATER = ("trace", "fit", "verify")
+
+_DESCRIPTION = "CUDA shared memory: wasted bytes, missing barriers, occupancy."
+_SEVERITIES = ("error", "warning", "info", "hint")
+
+
+class _Parser(argparse.ArgumentParser):
+    """Reports what is wrong as one line instead of a page of usage."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}; see `{self.prog} --help`")
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace | int:
+    """The flags of a command in ``command`` and the rest, or the exit code when there is nothing left to do.
+
+    Raises UsageError.
+    """
+    parser = _build()
+    if not arguments:
+        parser.print_help(sys.stderr)
+        return EXIT_FAILED
+    if not arguments[0].startswith("-"):
+        _known_command(arguments[0])
+    try:
+        parsed, unknown = parser.parse_known_args(arguments)
+    except SystemExit as stop:  # --help and --version have printed their answer
+        return EXIT_CLEAN if stop.code in (None, 0) else EXIT_FAILED
+    if unknown:
+        raise UsageError(_unknown_flag(unknown[0], parsed.flags, parsed.command))
+    if parsed.command is None:
+        raise UsageError(f"no command; use one of {', '.join(COMMANDS)}")
+    return parsed
+
+
+def _known_command(name: str) -> None:
+    if name in LATER:
+        raise not_built(f"smem-lsp {name}")
+    if name not in COMMANDS:
+        near = difflib.get_close_matches(name, (*COMMANDS, *LATER), n=1)
+        hint = f", did you mean `{near[0]}`?" if near else f"; use one of {', '.join(COMMANDS)}"
+        raise UsageError(f"unknown command `{name}`{hint}")
+
+
+def _unknown_flag(flag: str, known: Sequence[str], command: str) -> str:
+    name = flag.partition("=")[0]
+    if not name.startswith("-"):
+        return f"`{flag}` is one argument too many for `smem-lsp {command}`"
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f", did you mean `{near[0]}`?" if near else f"; see `smem-lsp {command} --help`"
+    return f"unknown flag `{name}`{hint}"
+
+
+def _build() -> _Parser:
+    from smem_lsp.output.version import TOOL, VERSION
+
+    version = f"{TOOL} {VERSION}"
+    parser = _Parser(prog=TOOL, description=_DESCRIPTION, allow_abbrev=False)
+    parser.add_argument("-V", "--version", action="version", version=version)
+    parser.set_defaults(flags=("--version",))
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+
+    def command(name: str, text: str) -> argparse.ArgumentParser:
+        return commands.add_parser(
+            name, help=text, description=f"{text[0].upper()}{text[1:]}.", allow_abbrev=False
+        )
+
+    check = command("check", "lint files and folders")
+    check.add_argument("-V", "--version", action="version", version=version)
+    _check_flags(check)
+    _settings_flags(check)
+    _target_flags(check)
+
+    layout = command("layout", "draw the memory map of the kernels of a file")
+    layout.add_argument("file", metavar="FILE[:KERNEL]")
+    layout.add_argument("--format", default="text", choices=("text", "json", "html", "svg"))
+    _target_flags(layout)
+
+    explain = command("explain", "print the page of a rule")
+    explain.add_argument("rule", nargs="?", metavar="CODE", help="code or name")
+    explain.add_argument("--all", action="store_true", help="every rule")
+    explain.add_argument("--format", default="text", choices=("text", "json"))
+
+    command("rules", "list the rules")
+
+    config = command("config", "print the settings in force for a path and where each comes from")
+    config.add_argument("path", nargs="?", default=".", metavar="PATH")
+    _settings_flags(config)
+    _target_flags(config)
+
+    server = command("server", "run the language server")
+    server.add_argument("--stdio", action="store_true", help="talk over stdin and stdout (default)")
+    # Clients built on vscode-languageclient add it to every command line.
+    server.add_argument("--clientProcessId", type=int, help=argparse.SUPPRESS)
+    server.add_argument("--tcp", metavar="HOST:PORT", help="listen on a socket instead")
+
+    for name, sub in commands.choices.items():
+        flags = [flag for action in sub._actions for flag in action.option_strings]
+        sub.set_defaults(command=name, flags=flags)
+    return parser
+
+
+def _check_flags(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("paths", nargs="*", metavar="PATH", help="files and folders, `-` for stdin (default: .)")
+    add("--fail-on", default="warning", choices=_SEVERITIES, help="least severity that gives exit code 1")
+    add("--exit-zero", action="store_true", help="exit 0 even with findings")
+    add("--fix", action="store_true", help="apply safe fixes of warnings and errors")
+    add("--unsafe-fixes", action="store_true", help="with --fix or --diff: unsafe ones as well")
+    add("--diff", action="store_true", help="print what --fix would change, write nothing")
+    add("--output-format", default="full", choices=("full", "concise", "json", "sarif", "github"))
+    add("--statistics", action="store_true", help="count findings by rule at the end")
+    add("--stdin-filename", metavar="PATH", help="name of what is read from stdin")
+    add("--jobs", type=_positive, metavar="N", help="processes (default: as many as pay off)")
+    add("--no-cache", action="store_true", help="reuse nothing from an earlier run")
+    add("-q", "--quiet", action="store_true", help="print findings and errors, nothing else")
+    add("--color", "--colour", dest="color", default="auto", choices=("auto", "always", "never"))
+
+
+def _settings_flags(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    rules = "codes, names or prefixes, with commas"
+    add("--select", action="append", metavar="RULES", help=f"rules to run: {rules}")
+    add("--ignore", action="append", metavar="RULES", help=f"rules not to run: {rules}")
+    add("--threads", type=_positive, metavar="N", help="threads per block")
+    add("--registers", type=_positive, metavar="N", help="registers per thread")
+
+
+def _target_flags(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--arch", action="append", metavar="sm_90[,sm_80]", help="targets")
+    add("-D", "--define", action="append", metavar="NAME[=V]", help="define a macro")
+    add("-I", dest="include_dirs", action="append", metavar="DIR", help="search includes here")
+    add("--compile-commands", metavar="PATH", help="compile_commands.json or its folder")
+    add("--config", metavar="PATH", help="use this config file")
+    add("--isolated", action="store_true", help="use no config file")
+
+
+def _positive(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"`{text}` is no whole number above 0")
+    return int(text)

@@ -1,0 +1,156 @@
+"""Find the config file of a path and read it."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from smem_lsp.config.patterns import matches
+from smem_lsp.config.settings import Config
+from smem_lsp.config.table import KEYS, UnknownKey, WrongValue, config_from_table
+
+_OWN_FILE = "smem.toml"
+_SHARED_FILE = "pyproject.toml"
+
+
+class ConfigError(ValueError):
+    """A config file that cannot be used. The message is one line: file, line where known, problem."""
+
+    def __init__(self, file: str, problem: str, *, key: str | None = None) -> None:
+        super().__init__(f"{file}: {problem}")
+        self.file = file
+        self.key = key
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Settings together with where they came from."""
+
+    config: Config
+    file: Path | None  # None: nothing but defaults and flags
+    root: Path  # what patterns are relative to: the folder of the config file, else the current one
+    origins: Mapping[str, str] = field(
+        default_factory=dict
+    )  # key -> "file:line" or "flag --x"; absent: default
+
+    def for_file(self, path: str) -> Config:
+        """The settings of one file: ``per-file-ignores`` whose pattern matches join ``ignore``."""
+        per_file = self.config.per_file_ignores
+        if not per_file:
+            return self.config
+        extra = [code for glob, codes in per_file.items() if matches(glob, path, self.root) for code in codes]
+        ignore = tuple(dict.fromkeys((*self.config.ignore, *extra)))
+        return replace(self.config, ignore=ignore, per_file_ignores={})
+
+    def excludes(self, path: str) -> bool:
+        return any(matches(pattern, path, self.root) for pattern in self.config.exclude)
+
+    def override(self, origins: Mapping[str, str], **fields: Any) -> Loaded:
+        """The same with some fields of Config replaced, as flags do; ``origins`` by config key."""
+        return replace(self, config=replace(self.config, **fields), origins={**self.origins, **origins})
+
+
+def defaults() -> Loaded:
+    """No config file at all."""
+    return Loaded(Config(), None, Path.cwd())
+
+
+def discover(path: str | Path) -> Loaded:
+    """The settings that hold for ``path``, a file or folder that need not exist. Raises ConfigError."""
+    file = find_config(path)
+    return defaults() if file is None else load_config(file)
+
+
+def find_config(path: str | Path) -> Path | None:
+    """Nearest ``smem.toml``, or ``pyproject.toml`` with a ``[tool.smem]`` table, from ``path`` upwards.
+
+    In the same folder ``smem.toml`` wins. Raises ConfigError for a ``pyproject.toml`` that mentions
+    ``[tool.smem]`` and is not valid TOML.
+    """
+    start = Path(os.path.abspath(path))  # noqa: PTH100  (the folder it is reached through, not a link's target)
+    for folder in _upwards(start if start.is_dir() else start.parent):
+        own = folder / _OWN_FILE
+        if own.is_file():
+            return own
+        shared = folder / _SHARED_FILE
+        if shared.is_file() and _mentions_us(shared) and _table(shared) is not None:
+            return shared
+    return None
+
+
+def load_config(file: str | Path) -> Loaded:
+    """Read one config file, whatever its name: one called ``pyproject.toml`` by its ``[tool.smem]`` table.
+
+    Raises ConfigError, also when the file cannot be read.
+    """
+    path = Path(file)
+    text = _read(path)
+    table = _table(path) or {}
+    absolute = Path(os.path.abspath(path))  # noqa: PTH100
+    try:
+        config = config_from_table(table, absolute.parent)
+    except (UnknownKey, WrongValue) as error:
+        where = _place(path, text, error.key)
+        raise ConfigError(where, str(error), key=error.key) from None
+    origins = {key: _place(path, text, key) for key in KEYS if key in table}
+    return Loaded(config, absolute, absolute.parent, origins)
+
+
+def _upwards(folder: Path) -> Iterator[Path]:
+    yield folder
+    yield from folder.parents
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise ConfigError(str(file), f"cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(str(file), f"is not UTF-8 text (byte {error.start})") from None
+
+
+def _mentions_us(file: Path) -> bool:
+    try:
+        return re.search(rb"tool\s*\.\s*[\"']?smem|\[\s*tool\s*\]", file.read_bytes()) is not None
+    except OSError:
+        return False  # somebody else's file: it is not ours to complain about
+
+
+def _table(file: Path) -> dict[str, object] | None:
+    """The table of our settings, None when a pyproject.toml has none. Raises ConfigError."""
+    text = _read(file)
+    toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    try:
+        document: dict[str, object] = toml.loads(text)
+    except ValueError as error:  # TOMLDecodeError is one
+        raise ConfigError(str(file), f"is not valid TOML: {str(error).splitlines()[0]}") from None
+    if file.name != _SHARED_FILE:
+        return document
+    tool = document.get("tool")
+    table = tool.get("smem") if isinstance(tool, dict) else None
+    if table is not None and not isinstance(table, dict):
+        raise ConfigError(str(file), '"tool.smem" must be a table', key="tool.smem")
+    return table
+
+
+def _place(file: Path, text: str, key: str) -> str:
+    """``file:line`` of a key where a line of the file plainly starts with it, else ``file``."""
+    lines = text.splitlines()
+    start = 0
+    if file.name == _SHARED_FILE:
+        start = next((n for n, line in enumerate(lines) if re.match(r"\s*\[+tool\.smem\b", line)), len(lines))
+    # A dotted key stands either as written or under the table of its first part.
+    for name in (key, key.rpartition(".")[2], key.partition(".")[0]):
+        quoted = rf"""["']?{re.escape(name)}["']?"""
+        begins = re.compile(rf"\s*(?:\[(?:tool\.smem\.)?{quoted}[.\]]|{quoted}\s*[=.])")
+        found = next((n for n in range(start, len(lines)) if begins.match(lines[n])), None)
+        if found is not None:
+            return f"{file}:{found + 1}"
+    return str(file)

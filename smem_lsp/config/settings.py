@@ -1,0 +1,27 @@
+"""All settings, as one value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+DEFAULT_TARGETS = ("sm_80", "sm_90", "sm_120")
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Settings in force for a file. ``None``: not set. Severities are the words of the config file."""
+
+    arch: tuple[str, ...] = DEFAULT_TARGETS
+    arch_configured: bool = False  # False: the default targets; no occupancy warning rests on them alone
+    threads: int | None = None  # threads per block
+    registers: int | None = None  # registers per thread
+    include_dirs: tuple[str, ...] = ()
+    defines: tuple[str, ...] = ()  # "NAME" or "NAME=VALUE"
+    compile_commands: str | None = None
+    nvcc: str | None = None
+    select: tuple[str, ...] = ()  # codes, names or prefixes ("SMEM3"); empty: all that are on by default
+    ignore: tuple[str, ...] = ()
+    severity: Mapping[str, str] = field(default_factory=dict)  # code or name -> error|warning|info|hint
+    per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # glob -> codes
+    exclude: tuple[str, ...] = ()

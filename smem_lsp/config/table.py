@@ -1,0 +1,187 @@
+"""From a table of settings, as TOML or JSON gives it, to a ``Config``."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from smem_lsp.config.settings import Config
+
+SEVERITIES = ("error", "warning", "info", "hint")
+
+MAX_THREADS = 1024  # threads per block, every capability
+MAX_REGISTERS = 255  # registers per thread that an instruction can name
+
+_DEFINE = re.compile(r"[A-Za-z_]\w*(?:\([\w\s,.]*\))?(?:=.*)?", re.S)
+
+
+class UnknownKey(ValueError):
+    """A setting of this name does not exist; the message names the nearest one."""
+
+    def __init__(self, key: str) -> None:
+        near = difflib.get_close_matches(key.replace("_", "-"), KEYS, n=1)
+        hint = f', did you mean "{near[0]}"?' if near else f"; known: {', '.join(KEYS)}"
+        super().__init__(f'unknown key "{key}"{hint}')
+        self.key = key
+
+
+class WrongValue(ValueError):
+    """A setting has a value of the wrong type or out of its range."""
+
+    def __init__(self, key: str, problem: str) -> None:
+        super().__init__(f'"{key}" {problem}')
+        self.key = key
+        self.problem = problem
+
+
+def config_from_table(table: Mapping[str, object], root: Path) -> Config:
+    """Settings of ``table`` over the defaults. Relative paths are relative to ``root``, an absolute folder.
+
+    Raises UnknownKey or WrongValue for the first key that is wrong. Target names and rule codes are not
+    judged here: whoever knows the targets and the rules does that.
+    """
+    values: dict[str, object] = {}
+    for key, value in table.items():
+        if key not in _READERS:
+            raise UnknownKey(key)
+        field, read = _READERS[key]
+        values[field] = read(key, value, root)
+    if "arch" in values:
+        values["arch_configured"] = True
+    return Config(**values)  # type: ignore[arg-type]
+
+
+def parse_define(text: str) -> str:
+    """``NAME`` or ``NAME=VALUE``, unchanged. Raises ValueError for anything else."""
+    if not _DEFINE.fullmatch(text):
+        raise ValueError(f'"{text}" is no definition: use NAME or NAME=VALUE')
+    return text
+
+
+def _type_name(value: object) -> str:
+    if isinstance(value, bool):
+        return "a boolean"
+    names = {
+        str: "a string",
+        int: "a whole number",
+        float: "a decimal number",
+        list: "a list",
+        dict: "a table",
+    }
+    return names.get(type(value), f"a {type(value).__name__}")
+
+
+def _string(key: str, value: object, root: Path) -> str:
+    if not isinstance(value, str):
+        raise WrongValue(key, f"must be a string, not {_type_name(value)}")
+    if not value.strip():
+        raise WrongValue(key, "must not be empty")
+    return value
+
+
+def _strings(key: str, value: object, root: Path) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise WrongValue(key, f"must be a list of strings, not {_type_name(value)}")
+    for item in value:
+        if not isinstance(item, str):
+            raise WrongValue(key, f"must be a list of strings, but holds {_type_name(item)}")
+        if not item.strip():
+            raise WrongValue(key, "holds an empty string")
+    return tuple(value)
+
+
+def _arch(key: str, value: object, root: Path) -> tuple[str, ...]:
+    if not isinstance(value, str | list):
+        raise WrongValue(key, f"must be a string or a list of strings, not {_type_name(value)}")
+    names = value.split(",") if isinstance(value, str) else _strings(key, value, root)
+    kept = tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
+    if not kept:
+        raise WrongValue(key, "must name at least one target")
+    return kept
+
+
+def _count(maximum: int) -> Callable[[str, object, Path], int]:
+    def read(key: str, value: object, root: Path) -> int:
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise WrongValue(key, f"must be a whole number, not {_type_name(value)}")
+        if not 1 <= value <= maximum:
+            raise WrongValue(key, f"must be between 1 and {maximum}, not {value}")
+        return value
+
+    return read
+
+
+def _folders(key: str, value: object, root: Path) -> tuple[str, ...]:
+    return tuple(str(root / Path(item).expanduser()) for item in _strings(key, value, root))
+
+
+def _path(key: str, value: object, root: Path) -> str:
+    return str(root / Path(_string(key, value, root)).expanduser())
+
+
+def _program(key: str, value: object, root: Path) -> str:
+    text = _string(key, value, root)
+    # A bare name is looked up on PATH; only something with a folder in it is relative to the config file.
+    return text if Path(text).name == text else _path(key, text, root)
+
+
+def _defines(key: str, value: object, root: Path) -> tuple[str, ...]:
+    if isinstance(value, dict):
+        texts = tuple(_define_of(key, name, item) for name, item in value.items() if item is not False)
+    elif isinstance(value, list):
+        texts = _strings(key, value, root)
+    else:
+        raise WrongValue(key, f"must be a list of strings or a table, not {_type_name(value)}")
+    for text in texts:
+        try:
+            parse_define(text)
+        except ValueError as error:
+            raise WrongValue(key, f"is wrong: {error}") from None
+    return texts
+
+
+def _define_of(key: str, name: str, value: object) -> str:
+    if value is True:
+        return name
+    if isinstance(value, str | int | float):
+        return f"{name}={value}"
+    raise WrongValue(f"{key}.{name}", f"must be a string, a number or a boolean, not {_type_name(value)}")
+
+
+def _severities(key: str, value: object, root: Path) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise WrongValue(key, f"must be a table of rules, not {_type_name(value)}")
+    for code, word in value.items():
+        if not isinstance(word, str):
+            raise WrongValue(f"{key}.{code}", f"must be a string, not {_type_name(word)}")
+        if word not in SEVERITIES:
+            raise WrongValue(f"{key}.{code}", f'is "{word}": use error, warning, info or hint')
+    return dict(value)
+
+
+def _per_file(key: str, value: object, root: Path) -> dict[str, tuple[str, ...]]:
+    if not isinstance(value, dict):
+        raise WrongValue(key, f"must be a table of patterns, not {_type_name(value)}")
+    return {pattern: _strings(f"{key}.{pattern}", codes, root) for pattern, codes in value.items()}
+
+
+# key of the config file -> field of Config, reader
+_READERS: Mapping[str, tuple[str, Callable[[str, object, Path], object]]] = {
+    "arch": ("arch", _arch),
+    "threads": ("threads", _count(MAX_THREADS)),
+    "registers": ("registers", _count(MAX_REGISTERS)),
+    "include-dirs": ("include_dirs", _folders),
+    "defines": ("defines", _defines),
+    "compile-commands": ("compile_commands", _path),
+    "select": ("select", _strings),
+    "ignore": ("ignore", _strings),
+    "severity": ("severity", _severities),
+    "per-file-ignores": ("per_file_ignores", _per_file),
+    "exclude": ("exclude", _strings),
+    "nvcc": ("nvcc", _program),
+}
+
+KEYS = tuple(_READERS)
+"""Every key of a config file, in the order in which they are shown."""

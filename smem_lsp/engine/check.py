@@ -1,0 +1,172 @@
+"""``check``: from a text to a report."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from smem_lsp.config import Config
+from smem_lsp.engine.plan_kernel import plan_kernel
+from smem_lsp.engine.report import BarrierRow, FileStatistics, KernelReport, OccupancyRow, Report
+from smem_lsp.engine.statistics import count_statements
+from smem_lsp.fixes import fixes_for
+from smem_lsp.fixes.model import Fix
+from smem_lsp.ir.build import build_kernels
+from smem_lsp.ir.model import Barrier, Kernel, walk
+from smem_lsp.rules.model import Finding, Rule, Severity
+from smem_lsp.rules.registry import ALL_NAMES, RULES
+from smem_lsp.rules.subject import FileFacts, KernelFacts
+from smem_lsp.rules.suppressions import Suppression, Suppressions, parse_suppressions
+from smem_lsp.source import FileReader, SourceText
+from smem_lsp.syntax.lexer import comments
+from smem_lsp.syntax.parse import TranslationUnit, parse
+
+_ASSUMED_DIM = re.compile(r"blockDim\s*\.\s*([xyz])\s*==\s*(\d+)")
+
+
+def check(
+    text: str, *, path: str = "<memory>", config: Config | None = None, reader: FileReader | None = None
+) -> Report:
+    """Check one text. ``path`` decides where quoted includes are looked up; ``reader`` None: no includes are read."""
+    config = config or Config()
+    source = SourceText(text, path)
+    unit = parse(source, reader=reader, include_dirs=config.include_dirs, defines=config.defines)
+    suppressions = (
+        parse_suppressions(source, comments(text), ALL_NAMES) if "smem:" in text else Suppressions((), (), ())
+    )
+    kernels = tuple(
+        plan_kernel(index, kernel, source, config, _assumed(kernel, suppressions, source))
+        for index, kernel in enumerate(build_kernels(unit))
+    )
+    statements, unread = count_statements(unit)
+    facts = FileFacts(source, unit, kernels, unread, suppressions)
+    findings = _judge(facts, config)
+    return Report(
+        source=source,
+        findings=findings,
+        kernels=tuple(_kernel_report(kernel, unit) for kernel in kernels),
+        statistics=FileStatistics(source.line_count(), len(unit.functions), statements, len(unread)),
+        fixes_for=lambda finding: _fixes(finding, kernels, unit),
+    )
+
+
+def _fixes(finding: Finding, kernels: Sequence[KernelFacts], unit: TranslationUnit) -> tuple[Fix, ...]:
+    return fixes_for(finding, kernels, unit.source)
+
+
+def _assumed(kernel: Kernel, suppressions: Suppressions, source: SourceText) -> dict[str, int]:
+    """Block dimensions from ``// smem: assume(blockDim.x == 256)`` inside the kernel or right before it."""
+    found: dict[str, int] = {}
+    last = source.line_number(kernel.span.end)
+    first = source.line_number(kernel.span.start) - 1
+    for fact in suppressions.facts:
+        if fact.name != "assume" or not first <= source.line_number(fact.span.start) <= last:
+            continue
+        for axis, value in _ASSUMED_DIM.findall(fact.text):
+            found[axis] = int(value)
+    return found
+
+
+def _judge(facts: FileFacts, config: Config) -> tuple[Finding, ...]:
+    """Run the rules, apply severities and suppressions, sort."""
+    used: set[Suppression] = set()
+    kept: list[Finding] = []
+    late: list[Rule] = []
+    for rule in RULES.values():
+        if not _selected(rule, config):
+            continue
+        if rule.on_result is not None:
+            late.append(rule)
+            continue
+        for finding in _run(rule, facts):
+            _keep(finding, rule, facts, config, kept, used)
+    judged = frozenset(code for code, rule in RULES.items() if _selected(rule, config))
+    for rule in late:
+        assert rule.on_result is not None
+        for finding in rule.on_result(facts, used, judged):
+            _keep(finding, rule, facts, config, kept, used)
+    kept.sort(key=lambda f: (f.span.start, f.span.end, f.code))
+    return tuple(kept)
+
+
+def _run(rule: Rule, facts: FileFacts) -> Sequence[Finding]:
+    found: list[Finding] = []
+    if rule.on_file is not None:
+        found += rule.on_file(facts)
+    if rule.on_kernel is not None:
+        for kernel in facts.kernels:
+            found += rule.on_kernel(kernel)
+    return found
+
+
+def _keep(
+    finding: Finding,
+    rule: Rule,
+    facts: FileFacts,
+    config: Config,
+    kept: list[Finding],
+    used: set[Suppression],
+) -> None:
+    suppression = facts.suppressions.silences(rule.code, rule.name, facts.source.line_number(finding.span.start))
+    if suppression is not None:
+        used.add(suppression)
+        return
+    kept.append(_configured(finding, rule, config))
+
+
+def _configured(finding: Finding, rule: Rule, config: Config) -> Finding:
+    """The severity in force: a configured one replaces the rule's highest and caps the rest."""
+    word = config.severity.get(rule.code) or config.severity.get(rule.name)
+    if word is None:
+        return finding
+    wanted = Severity.parse(word)
+    severity = wanted if finding.severity == rule.severity else max(wanted, finding.severity)
+    return finding.with_severity(severity)
+
+
+def _selected(rule: Rule, config: Config) -> bool:
+    def named(patterns: Sequence[str]) -> bool:
+        return any(rule.name == pattern or rule.code.startswith(pattern) for pattern in patterns)
+
+    return (not config.select or named(config.select)) and not named(config.ignore)
+
+
+def _kernel_report(facts: KernelFacts, unit: TranslationUnit) -> KernelReport:
+    kernel = facts.kernel
+    best = facts.best[0].plan if facts.best else None
+    declared = facts.declared
+    plans = tuple(plan for plan in (declared, facts.stack) if plan is not None)
+    plans += tuple(candidate.plan for candidate in facts.best)
+    rows: list[OccupancyRow] = []
+    if declared is not None and best is not None:
+        for row in facts.occupied:
+            before, limited = facts.resident(row, declared.bytes)
+            rows.append(
+                OccupancyRow(
+                    row.arch,
+                    row.threads,
+                    row.registers,
+                    row.registers_from,
+                    before,
+                    facts.blocks(row, best.bytes),
+                    limited,
+                )
+            )
+    barriers = tuple(
+        BarrierRow(node.line, node.kind, "proved" if node.point in facts.control.barriers else "unknown")
+        for node in walk(kernel.body)
+        if isinstance(node, Barrier)
+    )
+    lines = {
+        node.point: node.line for node in walk(kernel.body) if hasattr(node, "line")
+    }
+    return KernelReport(
+        kernel=kernel,
+        static_bytes=facts.static_bytes,
+        exact=facts.exact,
+        plans=plans,
+        live={b: (life.first_line, life.last_line) for b, life in facts.liveness.lives.items()},
+        occupancy=tuple(rows),
+        barriers=barriers,
+        point_lines=lines,
+    )

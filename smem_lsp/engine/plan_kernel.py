@@ -1,0 +1,146 @@
+"""Everything that is found out about one kernel: facts, layouts, occupancy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from smem_lsp.allocation.curve import curve
+from smem_lsp.allocation.declared import declared
+from smem_lsp.allocation.plan import Item, Plan
+from smem_lsp.allocation.stack import stack
+from smem_lsp.allocation.validate import validate
+from smem_lsp.analysis.block_shape import BlockShape, block_shape, threads_per_block
+from smem_lsp.analysis.facts import Facts
+from smem_lsp.analysis.liveness import liveness
+from smem_lsp.analysis.occupancy import registers_cap
+from smem_lsp.analysis.prove import prove
+from smem_lsp.analysis.reuse import conflicts
+from smem_lsp.analysis.uniformity import prove_control
+from smem_lsp.config import Config
+from smem_lsp.ir.model import Access, Buffer, Kernel, Space, walk
+from smem_lsp.rules.subject import Candidate, KernelFacts, Occupied
+from smem_lsp.source import SourceText
+from smem_lsp.targets import target
+
+STATIC_LIMIT = 48 * 1024  # bytes: ptxas refuses more static shared memory on every target
+
+
+def plan_kernel(
+    index: int, kernel: Kernel, source: SourceText, config: Config, assumed: dict[str, int]
+) -> KernelFacts:
+    """Analyse one kernel. ``assumed``: block dimensions that the author stated, by axis."""
+    control = prove_control(kernel.body)
+    shape = block_shape(kernel, assumed=assumed, setting=config.threads)
+    facts = prove(kernel, control, shape if shape is not None and shape.assumption is None else None)
+    kept = _kept_buffers(kernel)
+    items = _items(kept)
+    fixed = _fixed(kernel, kept)
+    plans: tuple[Plan | None, Plan | None] = (None, None)
+    best: tuple[Candidate, ...] = ()
+    if items is not None:
+        natural = declared([Item(i.index, i.name, i.size, kernel.buffers[i.index].align or 1) for i in items])
+        best = _best(kernel, items, facts, fixed)
+        if shape is not None and shape.assumption is not None and len(items) > 1:
+            assuming = prove(kernel, control, shape)
+            best = _merge(best, _best(kernel, items, assuming, fixed, (shape.assumption,)))
+        plans = natural, stack(items, kernel.body, facts, conflicts(kernel.body, facts, fixed))
+    return KernelFacts(
+        index=index,
+        source=source,
+        kernel=kernel,
+        control=control,
+        items=items or (),
+        liveness=liveness(kernel.body, facts),
+        declared=plans[0],
+        stack=plans[1],
+        best=best,
+        occupied=_occupied(kernel, shape, config),
+        static_limit=STATIC_LIMIT,
+        withheld=kernel.irregular,
+    )
+
+
+def _kept_buffers(kernel: Kernel) -> list[Buffer]:
+    """Static buffers that ptxas keeps: it drops those that nobody reads, unless writing is an effect of its own."""
+    read: set[int] = set()
+    written: set[int] = set()
+    for node in walk(kernel.body):
+        if isinstance(node, Access):
+            (read if node.kind.reads else written).add(node.buffer)
+    kept: list[Buffer] = []
+    for buffer in kernel.buffers:
+        effect = buffer.index in written and ("volatile" in buffer.qualifiers or buffer.fixed is not None)
+        if buffer.space is Space.STATIC and (buffer.index in read or effect or _escapes(buffer)):
+            kept.append(buffer)
+    return kept
+
+
+def _escapes(buffer: Buffer) -> bool:
+    return buffer.fixed is not None
+
+
+def _items(buffers: Sequence[Buffer]) -> tuple[Item, ...] | None:
+    """Buffers to lay out; None when a size or alignment is not known."""
+    items: list[Item] = []
+    for buffer in buffers:
+        if buffer.bytes is None or buffer.align is None:
+            return None
+        items.append(Item(buffer.index, buffer.name, buffer.bytes, max(buffer.align, buffer.required_align)))
+    return tuple(items)
+
+
+def _fixed(kernel: Kernel, kept: Sequence[Buffer]) -> frozenset[int]:
+    """Buffers that never share; all of them where the flow of control is not known."""
+    if kernel.irregular is not None:
+        return frozenset(buffer.index for buffer in kept)
+    return frozenset(buffer.index for buffer in kernel.buffers if buffer.fixed is not None)
+
+
+def _best(
+    kernel: Kernel,
+    items: tuple[Item, ...],
+    facts: Facts,
+    fixed: frozenset[int],
+    assumptions: tuple[str, ...] = (),
+) -> tuple[Candidate, ...]:
+    """The curve of plans under one set of facts; a plan that the validator rejects is not shown to anyone."""
+    found: list[Candidate] = []
+    for plan in curve(items, kernel.body, facts, fixed):
+        if plan.barriers or len(items) > 1:
+            if validate(items, plan, kernel.body, facts, fixed):
+                continue
+        related = conflicts(kernel.body, facts, fixed, frozenset(plan.barriers))
+        found.append(Candidate(plan, related, facts, assumptions))
+    return tuple(found)
+
+
+def _merge(proved: tuple[Candidate, ...], assumed: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
+    """For each number of barriers the smaller plan; the proved one where both are equal. Bytes fall strictly."""
+    counts = sorted({len(c.plan.barriers) for c in (*proved, *assumed)})
+    merged: list[Candidate] = []
+    for count in counts:
+        choices = [c for c in (*proved, *assumed) if len(c.plan.barriers) == count]
+        chosen = min(choices, key=lambda c: (c.plan.bytes, len(c.assumptions)))
+        if not merged or chosen.plan.bytes < merged[-1].plan.bytes:
+            merged.append(chosen)
+    return tuple(merged)
+
+
+def _occupied(kernel: Kernel, shape: BlockShape | None, config: Config) -> tuple[Occupied, ...]:
+    known = threads_per_block(kernel, shape, config.threads)
+    if known is None:
+        return ()
+    threads = known[0]
+    dynamic = {site.dynamic_bytes for site in kernel.launches}
+    dynamic_bytes = next(iter(dynamic)) if len(dynamic) == 1 else 0
+    if dynamic_bytes is None or (not kernel.launches and any(b.space is Space.DYNAMIC for b in kernel.buffers)):
+        return ()  # blocks per SM depend on bytes that are not known
+    rows: list[Occupied] = []
+    for name in config.arch:
+        registers, source = config.registers, "setting" if config.registers is not None else "unknown"
+        bounds = kernel.launch_bounds
+        if registers is None and bounds is not None and bounds[1]:
+            registers, source = registers_cap(name, bounds[0], bounds[1]), "launch_bounds"
+        if threads <= target(name).threads_per_block:
+            rows.append(Occupied(name, threads, registers, source, dynamic_bytes))
+    return tuple(rows)

@@ -1,0 +1,75 @@
+"""What one check of one file found: plain data for every output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from smem_lsp.allocation.plan import Plan
+from smem_lsp.fixes.model import Fix
+from smem_lsp.ir.model import Kernel
+from smem_lsp.rules.model import Finding
+from smem_lsp.source import SourceText
+
+
+@dataclass(frozen=True, slots=True)
+class OccupancyRow:
+    """Resident blocks per SM before (declared) and after (best without a new barrier)."""
+
+    arch: str
+    threads: int
+    registers: int | None
+    registers_from: str  # nvcc | launch_bounds | setting | unknown
+    blocks_before: int
+    blocks_after: int
+    limited_by: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BarrierRow:
+    line: int  # 1-based
+    kind: str  # block | warp | named | other
+    uniform: str  # proved | unknown | divergent
+
+
+@dataclass(frozen=True, slots=True)
+class KernelReport:
+    """One kernel: its IR, its layouts, its occupancy."""
+
+    kernel: Kernel
+    static_bytes: int | None  # what ptxas will report; None when a size is unknown
+    exact: bool
+    plans: tuple[Plan, ...]  # declared, stack, best with rising barriers; empty when sizes are unknown
+    live: Mapping[int, tuple[int, int]]  # buffer -> first and last line at which it is live, 1-based
+    occupancy: tuple[OccupancyRow, ...]
+    barriers: tuple[BarrierRow, ...]
+    point_lines: Mapping[int, int] = field(default_factory=dict)  # program point -> line, 1-based
+
+    @property
+    def best(self) -> Plan | None:
+        """The best plan with no new barrier."""
+        return next((p for p in self.plans if p.allocator == "best" and not p.barriers), None)
+
+    @property
+    def stack(self) -> Plan | None:
+        return next((p for p in self.plans if p.allocator == "stack"), None)
+
+
+@dataclass(frozen=True, slots=True)
+class FileStatistics:
+    lines: int
+    functions: int
+    statements: int
+    unparsed_statements: int
+
+
+@dataclass(frozen=True)
+class Report:
+    """The whole answer for one file. Findings are in source order."""
+
+    source: SourceText
+    findings: tuple[Finding, ...]
+    kernels: tuple[KernelReport, ...]
+    statistics: FileStatistics
+    fixes_for: Callable[[Finding], tuple[Fix, ...]]  # computed when asked
+    error: str | None = None

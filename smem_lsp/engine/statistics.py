@@ -1,0 +1,74 @@
+"""Statements of a file, and which of them were not understood."""
+
+from __future__ import annotations
+
+from smem_lsp.source import Span
+from smem_lsp.syntax import tree
+from smem_lsp.syntax.parse import Body, Function, TranslationUnit
+
+Unread = tuple[Span, str, str | None]  # where, why, name of the kernel
+
+_DEVICE = frozenset(("__global__", "__device__"))
+
+
+def count_statements(unit: TranslationUnit) -> tuple[int, tuple[Unread, ...]]:
+    """(statements of all functions, those of device code that the grammar does not accept)."""
+    total = 0
+    unread: list[Unread] = []
+    for function in unit.functions:
+        device = bool(_DEVICE & function.island.specifiers)
+        for node in _statements(function.body.statements):
+            total += 1
+            if device:
+                _judge(function, node, unread)
+        if device and function.parameters is None:
+            unread.append((function.name_span, "the parameters are not understood", function.name))
+    unread.sort(key=lambda item: item[0].start)
+    return total, tuple(unread)
+
+
+def _judge(function: Function, node: tree.Statement, unread: list[Unread]) -> None:
+    body = function.body
+    name = function.name if function.is_kernel else None
+    for lo, hi in _failed_chunks(body, node):
+        unread.append((body.site(lo, hi), "this statement is not understood", name))
+
+
+def _failed_chunks(body: Body, node: tree.Statement) -> list[tuple[int, int]]:
+    match node:
+        case tree.Bad():
+            return [(node.lo, node.hi)]
+        case tree.ExpressionStatement():
+            chunks = [("expression", node.chunk)]
+        case tree.DeclarationStatement():
+            chunks = [("declaration", node.chunk)]
+        case tree.If() | tree.While() | tree.DoWhile() | tree.Switch():
+            chunks = [("condition", node.condition)]
+        case tree.For():
+            chunks = [("for_head", node.head)]
+        case tree.JumpStatement():
+            chunks = [("initializer", node.chunk)] if node.chunk is not None else []
+        case _:
+            chunks = []
+    return [chunk for start, chunk in chunks if body.chunk(start, chunk) is None]
+
+
+def _statements(root: tree.Statement) -> list[tree.Statement]:
+    """All statements below ``root``, blocks not counted."""
+    found: list[tree.Statement] = []
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        match node:
+            case tree.Block():
+                stack += reversed(node.statements)
+                continue
+            case tree.If():
+                stack += [*([node.otherwise] if node.otherwise else []), node.then]
+            case tree.For() | tree.While() | tree.DoWhile() | tree.Switch():
+                stack.append(node.body)
+            case tree.Try():
+                stack += reversed(node.blocks)
+        if not isinstance(node, tree.Empty):
+            found.append(node)
+    return found

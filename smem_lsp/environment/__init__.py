@@ -1,0 +1,26 @@
+"""The outside world: files and compilers. Knows neither rules nor editors."""
+
+from smem_lsp.environment.encoding import Encoding, decode, encode
+from smem_lsp.environment.files import MAX_BYTES, DiskReader
+from smem_lsp.environment.sources import (
+    Collected,
+    SourceError,
+    SourceFile,
+    collect,
+    read_source,
+    write_source,
+)
+
+__all__ = [
+    "MAX_BYTES",
+    "Collected",
+    "DiskReader",
+    "Encoding",
+    "SourceError",
+    "SourceFile",
+    "collect",
+    "decode",
+    "encode",
+    "read_source",
+    "write_source",
+]

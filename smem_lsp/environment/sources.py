@@ -1,0 +1,181 @@
+"""The files of a check: found, read, and written back as they were."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from smem_lsp.environment.encoding import Encoding, decode, encode
+from smem_lsp.environment.files import MAX_BYTES, read_regular
+
+CUDA_SUFFIXES = frozenset({".cu", ".cuh"})
+HEADER_SUFFIXES = frozenset({".h", ".hpp", ".hu", ".inl"})
+
+_DEVICE_CODE = re.compile(rb"__(?:global|device|shared)__")
+_SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
+
+
+class SourceError(Exception):
+    """A file that cannot be checked; the message is one line that names it."""
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(f"{path}: {problem}")
+        self.path = path
+        self.problem = problem
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file as it was read. ``path`` as the user gave it."""
+
+    path: str
+    text: str
+    encoding: Encoding
+    data: bytes  # what was read: a file that changed since is not overwritten
+
+
+@dataclass(slots=True)
+class Collected:
+    """Paths to check, in the order given and sorted within a folder; and what could not be used."""
+
+    files: list[str] = field(default_factory=list)
+    errors: list[SourceError] = field(default_factory=list)
+
+
+def collect(paths: Sequence[str], excluded: Callable[[str], bool]) -> Collected:
+    """Files named by ``paths``; folders are searched for CUDA code.
+
+    A file named outright is taken whatever its suffix and whatever ``excluded`` says. In a folder ``.cu`` and
+    ``.cuh`` count always, headers when they hold device code; hidden folders, virtual environments and what
+    ``excluded`` says are left out. A folder that several links lead to is searched once.
+    """
+    found = Collected()
+    seen: set[str] = set()
+    for path in paths:
+        visited: set[str] = set()
+        if not os.path.isdir(path):  # noqa: PTH112  (paths stay strings, as given)
+            _add(path, found, seen)
+            continue
+        before = len(found.files) + len(found.errors)
+        for file in _walk(path, excluded, visited, found.errors):
+            _add(file, found, seen)
+        if len(found.files) + len(found.errors) == before:
+            problem = "no CUDA files here (.cu, .cuh, or headers with device code)"
+            found.errors.append(SourceError(path, problem))
+    return found
+
+
+def read_source(path: str) -> SourceFile:
+    """Read a file for checking. Raises SourceError."""
+    try:
+        data = read_regular(path)
+        text, encoding = decode(data)
+    except FileNotFoundError:
+        raise SourceError(path, "no such file or folder") from None
+    except OverflowError:
+        raise SourceError(path, f"larger than {MAX_BYTES // 1024 // 1024} MB, not read") from None
+    except UnicodeDecodeError as error:
+        problem = (
+            f"not {error.encoding.upper()} text, though its byte order mark says so (byte {error.start})"
+        )
+        raise SourceError(path, problem) from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise SourceError(path, f"cannot be read: {_lower(reason or 'unknown error')}") from None
+    if "\0" in text:
+        raise SourceError(path, "a binary file, not source text")
+    return SourceFile(path, text, encoding, data)
+
+
+def write_source(file: SourceFile, text: str) -> None:
+    """Replace the file by ``text`` in one step, in its own encoding and with its mode; links stay links.
+
+    Raises SourceError if that fails or the file changed since it was read.
+    """
+    target = Path(os.path.realpath(file.path))
+    try:
+        data = encode(text, file.encoding)
+    except UnicodeEncodeError as error:
+        missing = text[error.start : error.end]
+        raise SourceError(file.path, f"not written: {file.encoding.codec} has no {missing!r}") from None
+    try:
+        if read_regular(str(target)) != file.data:
+            raise SourceError(file.path, "not written: it changed while it was checked")
+        mode = stat.S_IMODE(target.stat().st_mode)
+        _replace(target, data, mode)
+    except OSError as error:
+        raise SourceError(file.path, f"cannot be written: {_lower(error.strerror or str(error))}") from None
+
+
+def _replace(target: Path, data: bytes, mode: int) -> None:
+    if not os.access(target, os.W_OK):
+        raise PermissionError(13, "it is read-only")
+    descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as out:
+            out.write(data)
+        Path(temporary).chmod(mode)
+        Path(temporary).replace(target)
+    except OSError:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _lower(message: str) -> str:
+    """An operating system's message in the middle of a line."""
+    return message[:1].lower() + message[1:]
+
+
+def _add(path: str, found: Collected, seen: set[str]) -> None:
+    key = os.path.abspath(path)  # noqa: PTH100
+    if key not in seen:
+        seen.add(key)
+        found.files.append(path)
+
+
+def _walk(
+    folder: str, excluded: Callable[[str], bool], visited: set[str], errors: list[SourceError]
+) -> Iterator[str]:
+    real = os.path.realpath(folder)
+    if real in visited:
+        return
+    visited.add(real)
+    try:
+        with os.scandir(folder) as listing:
+            entries = sorted(listing, key=lambda entry: entry.name)
+    except OSError as error:
+        errors.append(SourceError(folder, f"cannot be read: {_lower(error.strerror or str(error))}"))
+        return
+    for entry in entries:
+        path = entry.name if folder == "." else os.path.join(folder, entry.name)  # noqa: PTH118
+        if entry.name.startswith(".") or excluded(path):
+            continue
+        if os.path.isdir(path):  # noqa: PTH112  (never raises, unlike the entry's own for a link to itself)
+            if not _skipped(entry):
+                yield from _walk(path, excluded, visited, errors)
+        elif _is_cuda(path, errors):
+            yield path
+
+
+def _skipped(entry: os.DirEntry[str]) -> bool:
+    return entry.name in _SKIPPED_FOLDERS or (Path(entry.path) / "pyvenv.cfg").exists()
+
+
+def _is_cuda(path: str, errors: list[SourceError]) -> bool:
+    suffix = Path(path).suffix
+    if suffix in CUDA_SUFFIXES:
+        return True
+    if suffix not in HEADER_SUFFIXES:
+        return False
+    try:
+        return _DEVICE_CODE.search(read_regular(path)) is not None
+    except OverflowError:
+        return False  # a generated table, not a kernel
+    except OSError as error:
+        errors.append(SourceError(path, f"cannot be read: {_lower(error.strerror or str(error))}"))
+        return False

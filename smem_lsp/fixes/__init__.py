@@ -1,0 +1,34 @@
+"""From a remedy to edits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from smem_lsp.fixes.declarations import Refused, replace_declarators, require_editable, statement_of
+from smem_lsp.fixes.merge import merge_fix
+from smem_lsp.fixes.model import Fix, Safety
+from smem_lsp.rules.model import Finding, MergeBuffers, RemoveDeclarator
+from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.source import SourceText
+
+
+def fixes_for(finding: Finding, kernels: Sequence[KernelFacts], source: SourceText) -> tuple[Fix, ...]:
+    """The fixes of a finding; a refused one is a display fix whose title is the reason."""
+    match finding.remedy:
+        case MergeBuffers():
+            return (merge_fix(kernels[finding.remedy.kernel], source, finding.remedy),)
+        case RemoveDeclarator():
+            return (_remove_declarator(kernels[finding.remedy.kernel], source, finding.remedy),)
+    return ()
+
+
+def _remove_declarator(facts: KernelFacts, source: SourceText, remedy: RemoveDeclarator) -> Fix:
+    buffer = facts.kernel.buffers[remedy.buffer]
+    try:
+        require_editable(facts.kernel, source, buffer)
+    except Refused as refusal:
+        return Fix(f"Cannot remove `{buffer.name}`: {refusal}", Safety.DISPLAY, ())
+    start = statement_of(buffer).start
+    siblings = [b for b in facts.kernel.buffers if b.site.statement is not None and statement_of(b).start == start]
+    edits = replace_declarators(source, siblings, {buffer.index}, ())
+    return Fix(f"Remove the declaration of `{buffer.name}`", Safety.SAFE, tuple(sorted(edits)))

@@ -1,0 +1,119 @@
+"""Inserting the barriers that a plan names: where, in whose spelling, with which comment."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from smem_lsp.fixes.declarations import Refused, indentation
+from smem_lsp.ir.model import Access, Barrier, Buffer, Kernel, Loop, Place, Seq, walk
+from smem_lsp.source import SourceText, Span, TextEdit
+
+_ATTACHED = re.compile(r"\s*(?://|#\s*pragma\b|_Pragma\s*\(|\[\[)")
+_CONTINUED_PRAGMA = re.compile(r"\\\s*\Z")
+
+
+def insert_barriers(
+    kernel: Kernel, source: SourceText, points: Sequence[int], sharing: Sequence[Sequence[Buffer]], *, comment: bool = True
+) -> list[TextEdit]:
+    """Edits that put a barrier at each Place in ``points``. ``sharing``: groups of buffers with common bytes.
+
+    Raises Refused when there is no text to stand on.
+    """
+    places = {node.point: node for node in walk(kernel.body) if isinstance(node, Place)}
+    edits: list[TextEdit] = []
+    for point in points:
+        place = places.get(point)
+        if place is None or place.statement is None:
+            raise Refused("no barrier can be added there: the statement comes from a macro")
+        words = _reason(kernel, point, sharing) if comment else ""
+        edits.append(_insert(source, place, _spelling(kernel, source, place), words))
+    return edits
+
+
+def _insert(source: SourceText, place: Place, spelling: str, comment: str) -> TextEdit:
+    assert place.statement is not None
+    at = place.statement.start
+    start = source.line_start(at)
+    line = f"{spelling}  // {comment}" if comment else spelling
+    before = source.text[start:at]
+    if before.strip():  # not the first on its line
+        if place.at_end:
+            return TextEdit(Span(at, at), f"{spelling} ")
+        return TextEdit(Span(at, at), f"{spelling} ")
+    indent = _inner_indentation(source, at) if place.at_end else indentation(source, at)
+    start = _above_attached(source, start)
+    return TextEdit(Span(start, start), f"{indent}{line}{source.newline}")
+
+
+def _inner_indentation(source: SourceText, brace: int) -> str:
+    """Indentation of the last statement before a closing brace."""
+    line = source.lines.line_of(brace) - 1
+    starts = source.lines.starts
+    own = indentation(source, brace)
+    while line >= 0:
+        text = source.text[starts[line] : source.line_end(starts[line])]
+        if text.strip():
+            found = indentation(source, starts[line])
+            return found if len(found) > len(own) else own + "  "
+        line -= 1
+    return own + "  "
+
+
+def _above_attached(source: SourceText, start: int) -> int:
+    """Start of the first of the pragmas, attributes and comments directly above a line."""
+    line = source.lines.line_of(start)
+    starts = source.lines.starts
+    while line > 0:
+        text = source.text[starts[line - 1] : source.line_end(starts[line - 1])]
+        if not _ATTACHED.match(text):
+            break
+        if line > 1:
+            above = source.text[starts[line - 2] : source.line_end(starts[line - 2])]
+            if _CONTINUED_PRAGMA.search(above):
+                break
+        line -= 1
+    return starts[line]
+
+
+def _spelling(kernel: Kernel, source: SourceText, place: Place) -> str:
+    """The way the nearest block barrier of the kernel is written, if its handle is in scope here."""
+    assert place.statement is not None
+    barriers = [node for node in walk(kernel.body) if isinstance(node, Barrier) and node.kind == "block"]
+    for barrier in sorted(barriers, key=lambda b: abs(b.line - place.line)):
+        handle = re.match(r"(?:[\w:]+\()?(\w+)(?:\.sync\(\)|\))", barrier.spelling)
+        if barrier.spelling.startswith("__syncthreads"):
+            return "__syncthreads();"
+        if handle and kernel.local_names.get(handle[1], len(source.text)) < place.statement.start:
+            return barrier.spelling
+    return "__syncthreads();"
+
+
+def _reason(kernel: Kernel, point: int, sharing: Sequence[Sequence[Buffer]]) -> str:
+    """Why the barrier is there: who is written next into whose bytes."""
+    merged = {buffer.index: group for group in sharing for buffer in group}
+    following = _next_access(kernel.body, point, merged.keys())
+    if following is None:
+        return "shared bytes change their owner here: every warp must be done with them"
+    group = merged[following.buffer]
+    others = [buffer.name for buffer in group if buffer.index != following.buffer]
+    name = kernel.buffers[following.buffer].name
+    they = "it" if len(others) == 1 else "them"
+    return f"{name} reuses {'/'.join(others)}: every warp must be done reading {they}"
+
+
+def _next_access(body: Seq, point: int, among: object) -> Access | None:
+    """The first write of one of the buffers after ``point``, round the innermost loop if need be."""
+    nodes = list(walk(body))
+    inner = [n for n in nodes if isinstance(n, Loop) and n.point < point < n.end_point]
+    end = inner[-1].end_point if inner else None
+    accesses = [n for n in nodes if isinstance(n, Access) and n.kind.writes and n.buffer in among]  # type: ignore[operator]
+    after = [n for n in accesses if n.point > point and (end is None or n.point < end)]
+    if after:
+        return min(after, key=lambda n: n.point)
+    if inner:
+        again = [n for n in accesses if inner[-1].point < n.point < point]
+        if again:
+            return min(again, key=lambda n: n.point)
+    later = [n for n in accesses if n.point > point]
+    return min(later, key=lambda n: n.point) if later else None

@@ -1,0 +1,131 @@
+"""Style 3: one byte buffer with an offset for each member, for layouts that no other style expresses."""
+
+from __future__ import annotations
+
+from smem_lsp.allocation.plan import align_up
+from smem_lsp.fixes.declarations import (
+    Refused,
+    element_type,
+    indentation,
+    pointer_type,
+    reference_to,
+    replace_declarators,
+    require_reference,
+    statement_of,
+)
+from smem_lsp.fixes.declarations import dims_text as dims_of
+from smem_lsp.fixes.layout import Group, GroupRewrite
+from smem_lsp.fixes.phases import body_indentation, fresh_name, require_visible, storage_place
+from smem_lsp.ir.model import Buffer, Kernel
+from smem_lsp.source import SourceText, Span, TextEdit
+
+
+def merge_as_bytes(kernel: Kernel, source: SourceText, group: Group, taken: set[str]) -> GroupRewrite:
+    """Rewrite a group as references into a byte buffer, at the offsets of the plan. ``taken``: names in use."""
+    for buffer in group.buffers:
+        require_reference(kernel, buffer)
+    at, at_top = storage_place(kernel, source, group)
+    require_visible(kernel, group, at)
+    storage = fresh_name("smem_storage", taken)
+    constants, place, size_text = _offsets(group, taken)
+    size = max(group.offsets[b.index] + group.item(b).size for b in group.buffers)
+    lines = [*constants, f"{_alignment(group)} __shared__ unsigned char {storage}[{size_text}];"]
+    indent = (body_indentation(source, at) or "  ") if at_top else indentation(source, at)
+    newline = source.newline
+    if at_top:
+        text = "".join(f"{newline}{indent}{line}" for line in lines)
+    else:
+        text = "".join(f"{line}{newline}{indent}" for line in lines)
+    edits = [TextEdit(Span(at, at), text)]
+    seen: set[int] = set()
+    for buffer in group.buffers:
+        start = statement_of(buffer).start
+        if start in seen:
+            continue
+        seen.add(start)
+        siblings = [b for b in kernel.buffers if b.site.statement is not None and statement_of(b).start == start]
+        here = [b for b in group.buffers if statement_of(b).start == start]
+        references = [
+            f"{reference_to(b)} = *reinterpret_cast<{pointer_type(b)}>({storage}{place[b.index]});" for b in here
+        ]
+        edits += replace_declarators(source, siblings, {b.index for b in here}, references)
+    align = max(group.item(b).align for b in group.buffers)
+    return GroupRewrite(at, size, align, dict(group.offsets), tuple(edits))
+
+
+def _size_of(buffer: Buffer) -> str:
+    return f"sizeof({element_type(buffer)}{dims_of(buffer)})"
+
+
+def _alignment(group: Group) -> str:
+    """One ``alignas`` per distinct element type, and a number where vectors or attributes ask for more."""
+    types = list(dict.fromkeys(element_type(b).replace("volatile ", "") for b in group.buffers))
+    words = [f"alignas({name})" for name in types]
+    natural = max(b.align or 1 for b in group.buffers)
+    needed = max(group.item(b).align for b in group.buffers)
+    asked = [a for b in group.buffers for a in b.attributes]
+    if needed > natural or asked:
+        words.append(f"alignas({needed})")
+    return " ".join(words)
+
+
+def _offsets(group: Group, taken: set[str]) -> tuple[list[str], dict[int, str], str]:
+    """(constants to declare, what to add to the storage for each buffer, size expression).
+
+    An offset is spelled from the sizes of the buffers below it, so that it stays right when a dimension changes.
+    """
+    order = sorted(group.buffers, key=lambda b: (group.offsets[b.index], b.declared.start))
+    constants: list[str] = []
+    place: dict[int, str] = {}
+    ends: dict[int, str] = {}
+    for buffer in order:
+        offset = group.offsets[buffer.index]
+        if offset == 0:
+            place[buffer.index] = ""
+            ends[buffer.index] = _size_of(buffer)
+            continue
+        below = _below(group, order, buffer)
+        expression = ends[below.index]
+        name = fresh_name(f"{buffer.name}_offset", taken)
+        align = group.item(buffer).align
+        if align > group.item(below).align or (group.offsets[below.index] + group.item(below).size) % align:
+            expression = f"({expression} + {align - 1}) / {align} * {align}"
+        constants.append(f"constexpr size_t {name} = {expression};")
+        place[buffer.index] = f" + {name}"
+        ends[buffer.index] = f"{name} + {_size_of(buffer)}"
+    tops = [b for b in order if not any(_covers_end(group, other, b) for other in order if other is not b)]
+    expressions = [ends[b.index] for b in tops]
+    if len(expressions) == 1 and len(expressions[0]) < 60:
+        return constants, place, expressions[0]
+    name = fresh_name("smem_size", taken)
+    size = expressions[0]
+    for expression in expressions[1:]:
+        size = f"({size}) > {expression} ? ({size}) : {expression}" if "?" in size else (
+            f"{size} > {expression} ? {size} : {expression}"
+        )
+    constants.append(f"constexpr size_t {name} = {size};")
+    return constants, place, name
+
+
+def _below(group: Group, order: list[Buffer], buffer: Buffer) -> Buffer:
+    """The buffer on whose end this one stands."""
+    offset = group.offsets[buffer.index]
+    align = group.item(buffer).align
+    for other in order:
+        if other is buffer or group.offsets[other.index] >= offset:
+            continue
+        if align_up(group.offsets[other.index] + group.item(other).size, align) == offset:
+            return other
+    raise Refused(f"the offset of `{buffer.name}` cannot be spelled from the other buffers")
+
+
+def _covers_end(group: Group, other: Buffer, buffer: Buffer) -> bool:
+    """Does ``other`` surely end at or after ``buffer``, whatever the dimensions are? Only when it stands on it."""
+    end = group.offsets[buffer.index] + group.item(buffer).size
+    return group.offsets[other.index] >= end or (
+        group.offsets[other.index] == group.offsets[buffer.index]
+        and group.item(other).size == group.item(buffer).size
+        and other.declared.start < buffer.declared.start
+        and other.dims_text == buffer.dims_text
+        and other.type == buffer.type
+    )

@@ -1,0 +1,176 @@
+"""Rewriting ``__shared__`` declarations: how a buffer is spelled as a reference, and edits on its declarators."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from smem_lsp.ir.model import Buffer, Kernel
+from smem_lsp.source import SourceText, Span, TextEdit
+
+
+class Refused(Exception):
+    """A rewrite that is not offered; the message is one sentence for the user."""
+
+
+def require_editable(kernel: Kernel, source: SourceText, buffer: Buffer) -> None:
+    """Raises Refused when the declaration of ``buffer`` cannot be rewritten where it stands."""
+    site = buffer.site
+    line = source.line_number(buffer.declared.start)
+    if site.statement is None or site.declarator is None or buffer.type_text is None:
+        raise Refused(f"the declaration of `{buffer.name}` (line {line}) comes from a macro")
+    if any(site.statement.start in region for region in kernel.conditional):
+        raise Refused(f"`{buffer.name}` (line {line}) is declared in an #if branch")
+    if site.in_switch:
+        raise Refused(f"`{buffer.name}` (line {line}) is declared in a switch body")
+
+
+def require_reference(kernel: Kernel, buffer: Buffer) -> None:
+    """Raises Refused when ``buffer`` must not become a reference: a lambda would copy what it refers to."""
+    if buffer.index in kernel.copied:
+        raise Refused(
+            f"`{buffer.name}` is used in a lambda that captures by copy (line {kernel.copied[buffer.index]}):"
+            " it would copy the array behind a reference"
+        )
+
+
+def statement_of(buffer: Buffer) -> Span:
+    assert buffer.site.statement is not None
+    return buffer.site.statement
+
+
+def element_type(buffer: Buffer) -> str:
+    """``volatile float`` or ``float*``: type of an element, qualifiers included."""
+    stars = "".join(c for c in buffer.type if c in "*&")
+    return f"{buffer.type_text}{stars}"
+
+
+def dims_text(buffer: Buffer) -> str:
+    return "".join(f"[{dim}]" for dim in buffer.dims_text)
+
+
+def reference_to(buffer: Buffer) -> str:
+    """``float (&red)[256]`` or ``float& mx``."""
+    if not buffer.dims:
+        return f"{element_type(buffer)}& {buffer.name}"
+    return f"{element_type(buffer)} (&{buffer.name}){dims_text(buffer)}"
+
+
+def pointer_type(buffer: Buffer) -> str:
+    """``float (*)[256]`` or ``float*``: what to cast an address to."""
+    if not buffer.dims:
+        return f"{element_type(buffer)}*"
+    return f"{element_type(buffer)} (*){dims_text(buffer)}"
+
+
+def member_of(buffer: Buffer) -> str:
+    """``float As[BM][BK];`` as a member of a struct, alignment attributes kept."""
+    attributes = "".join(f"{text} " for text in buffer.attributes)
+    return f"{attributes}{element_type(buffer)} {buffer.name}{dims_text(buffer)};"
+
+
+def same_type(a: Buffer, b: Buffer) -> bool:
+    return element_type(a) == element_type(b) and a.dims_text == b.dims_text and a.dims == b.dims
+
+
+def indentation(source: SourceText, offset: int) -> str:
+    """White space in front of the first character of the line that holds ``offset``."""
+    start = source.line_start(offset)
+    end = start
+    while end < len(source.text) and source.text[end] in " \t\f\v":
+        end += 1
+    return source.text[start:end]
+
+
+def rest_of_line(source: SourceText, span: Span) -> str:
+    """What stands after a statement on its last line."""
+    return source.text[span.end : source.line_end(span.end)]
+
+
+def alone_on_its_line(source: SourceText, span: Span) -> bool:
+    """Nothing but white space before a statement, nothing but a comment after it, all on one line."""
+    if source.line_start(span.start) != source.line_start(max(span.start, span.end - 1)):
+        return False
+    before = source.text[source.line_start(span.start) : span.start]
+    after = rest_of_line(source, span).strip()
+    return not before.strip() and (not after or after.startswith("//") or _one_comment(after))
+
+
+def _one_comment(text: str) -> bool:
+    return text.startswith("/*") and text.find("*/") == len(text) - 2
+
+
+def next_line_start(source: SourceText, offset: int) -> int:
+    """Offset of the line after the one that holds ``offset``; the end of the text when it is the last."""
+    line = source.lines.line_of(offset)
+    starts = source.lines.starts
+    return starts[line + 1] if line + 1 < len(starts) else len(source.text)
+
+
+def replace_declarators(
+    source: SourceText, group: Sequence[Buffer], gone: Collection[int], lines: Sequence[str]
+) -> list[TextEdit]:
+    """Take the declarators ``gone`` out of one declaration statement and put ``lines`` in their place.
+
+    ``group``: all buffers of the statement, in order. When nothing is left of it, ``lines`` replace the statement;
+    else they follow on lines of their own.
+    """
+    statement = statement_of(group[0])
+    indent = indentation(source, statement.start)
+    kept = [buffer for buffer in group if buffer.index not in gone]
+    if not kept:
+        if not lines:
+            return [remove_statement(source, statement)]
+        return _replace_statement(source, statement, indent, lines)
+    edits = [TextEdit(span, "") for span in _declarator_cuts(group, gone)]
+    if lines:
+        edits.append(_lines_after(source, statement, indent, lines))
+    return edits
+
+
+def _replace_statement(source: SourceText, statement: Span, indent: str, lines: Sequence[str]) -> list[TextEdit]:
+    """The first line takes the statement's place; the others follow, after a comment that stands behind it."""
+    first, others = lines[0], list(lines[1:])
+    trailing = rest_of_line(source, statement).strip()
+    if trailing and "  //" in first:  # the author's comment keeps its place: ours goes above
+        code, _, comment = first.partition("  //")
+        first = f"//{comment}{source.newline}{indent}{code}"
+    edits = [TextEdit(statement, first)]
+    if others:
+        edits.append(_lines_after(source, statement, indent, others))
+    return edits
+
+
+def _lines_after(source: SourceText, statement: Span, indent: str, lines: Sequence[str]) -> TextEdit:
+    trailing = rest_of_line(source, statement).strip()
+    if trailing and not trailing.startswith("//") and not _one_comment(trailing):
+        inline = " ".join(line.partition("  //")[0] for line in lines)  # more code on the line: stay in front of it
+        return TextEdit(Span(statement.end, statement.end), f" {inline}")
+    at = source.line_end(statement.end)
+    return TextEdit(Span(at, at), "".join(f"{source.newline}{indent}{line}" for line in lines))
+
+
+def _declarator_cuts(group: Sequence[Buffer], gone: Collection[int]) -> list[Span]:
+    """What to delete so that the remaining declarators keep their text and one comma between them."""
+    spans = [buffer.site.declarator for buffer in group]
+    cuts: list[Span] = []
+    kept_before = False
+    for i, buffer in enumerate(group):
+        span = spans[i]
+        assert span is not None
+        if buffer.index not in gone:
+            kept_before = True
+            continue
+        previous, following = (spans[i - 1] if i else None), (spans[i + 1] if i + 1 < len(spans) else None)
+        if kept_before and previous is not None:
+            cuts.append(Span(previous.end, span.end))
+        elif following is not None:
+            cuts.append(Span(span.start, following.start))
+    return cuts
+
+
+def remove_statement(source: SourceText, statement: Span) -> TextEdit:
+    """Delete a statement, with its line when nothing else stands there; a comment behind it stays."""
+    before = source.text[source.line_start(statement.start) : statement.start]
+    if not before.strip() and not rest_of_line(source, statement).strip():
+        return TextEdit(Span(source.line_start(statement.start), next_line_start(source, statement.end)), "")
+    return TextEdit(statement, "")

@@ -1,0 +1,157 @@
+"""Style 1: one buffer covers the others. The host's line is untouched, the guests become references to its bytes."""
+
+from __future__ import annotations
+
+from smem_lsp.fixes.declarations import (
+    Refused,
+    alone_on_its_line,
+    indentation,
+    next_line_start,
+    pointer_type,
+    reference_to,
+    replace_declarators,
+    require_reference,
+    rest_of_line,
+    same_type,
+    statement_of,
+)
+from smem_lsp.fixes.layout import Group, GroupRewrite
+from smem_lsp.ir.model import Access, Buffer, Kernel, walk
+from smem_lsp.source import SourceText, Span, TextEdit
+
+
+def merge_into_host(kernel: Kernel, source: SourceText, group: Group) -> GroupRewrite:
+    """Rewrite a group as guests of its largest buffer. Raises Refused when no buffer can be the host."""
+    host = _host(kernel, group)
+    guests = [buffer for buffer in group.buffers if buffer is not host]
+    align = max(group.item(buffer).align for buffer in group.buffers)
+    edits: list[TextEdit] = []
+    if align > (host.align or 1):
+        edits.append(_raise_alignment(host, guests, group))
+    for guest in guests:
+        require_reference(kernel, guest)
+    moved = [guest for guest in guests if statement_of(guest).start < statement_of(host).start]
+    for guest in moved:
+        _require_movable(kernel, source, guest, host)
+    edits += _in_place(kernel, source, group, host, [guest for guest in guests if guest not in moved])
+    if moved:
+        edits += _moved(kernel, source, group, host, moved)
+    return GroupRewrite(
+        anchor=statement_of(host).start,
+        size=group.item(host).size,
+        align=align,
+        inner={buffer.index: 0 for buffer in group.buffers},
+        edits=tuple(edits),
+    )
+
+
+def _host(kernel: Kernel, group: Group) -> Buffer:
+    """The buffer that covers all others, lives in a scope that holds them all, and has no qualifier they lack."""
+    by_size = sorted(group.buffers, key=lambda b: (-group.item(b).size, b.declared.start))
+    for host in by_size:
+        others = [buffer for buffer in group.buffers if buffer is not host]
+        if group.item(host).size < max(group.item(other).size for other in others):
+            break
+        if any(group.conflict(a, b) for a in group.buffers for b in group.buffers if a is not b):
+            break
+        if not all(host.site.scope.covers(other.site.scope) for other in others):
+            continue
+        if any(set(host.qualifiers) - set(other.qualifiers) for other in others):
+            continue
+        return host
+    raise Refused("no buffer covers the others")
+
+
+def _raise_alignment(host: Buffer, guests: list[Buffer], group: Group) -> TextEdit:
+    """The host takes over the alignment that a guest needs."""
+    if host.site.count > 1:
+        raise Refused(f"`{host.name}` would need its own declaration to be aligned for a guest")
+    needy = max(guests, key=lambda g: group.item(g).align)
+    align = group.item(needy).align
+    words = needy.type if align == needy.align and not needy.attributes and "*" not in needy.type else str(align)
+    start = statement_of(host).start
+    return TextEdit(Span(start, start), f"alignas({words}) ")
+
+
+def _require_movable(kernel: Kernel, source: SourceText, guest: Buffer, host: Buffer) -> None:
+    """A guest declared above its host moves below it: nothing may use it in between."""
+    if guest.site.scope != host.site.scope or not alone_on_its_line(source, statement_of(guest)):
+        raise Refused(f"`{guest.name}` would have to move below `{host.name}`")
+    between = Span(statement_of(guest).end, statement_of(host).end)
+    for node in walk(kernel.body):
+        if isinstance(node, Access) and node.buffer == guest.index:
+            if node.span is None or node.span.start in between:
+                raise Refused(f"`{guest.name}` is used before `{host.name}` is declared")
+    if guest.site.count > 1:
+        raise Refused(f"`{guest.name}` would have to move below `{host.name}`")
+
+
+def reference_lines(kernel: Kernel, group: Group, guest: Buffer, host: Buffer) -> list[str]:
+    """The declaration of a guest as a reference with the reason, and the assertion that it fits."""
+    why = f"  // shares {host.name}'s bytes: {_reason(kernel, group, guest, host)}"
+    if same_type(guest, host):
+        return [f"{reference_to(guest)} = {host.name};{why}"]
+    return [
+        f"{reference_to(guest)} = *reinterpret_cast<{pointer_type(guest)}>(&{host.name});{why}",
+        f'static_assert(sizeof({guest.name}) <= sizeof({host.name}), "{guest.name} must fit in {host.name}");',
+    ]
+
+
+def _reason(kernel: Kernel, group: Group, guest: Buffer, host: Buffer) -> str:
+    if group.same_offset_only(guest, host):
+        return "each thread uses only its own elements"
+    points = {
+        b.index: [n.point for n in walk(kernel.body) if isinstance(n, Access) and n.buffer == b.index] or [0]
+        for b in (guest, host)
+    }
+    if points[host.index][-1] < points[guest.index][0]:
+        return f"{host.name} is dead by then"
+    if points[guest.index][-1] < points[host.index][0]:
+        return f"{guest.name} is dead before {host.name} is written"
+    return "they are never live together"
+
+
+def _in_place(
+    kernel: Kernel, source: SourceText, group: Group, host: Buffer, guests: list[Buffer]
+) -> list[TextEdit]:
+    """Guests declared in or below the host's statement: their declarators go, references come in their place."""
+    edits: list[TextEdit] = []
+    seen: set[int] = set()
+    for guest in guests:
+        start = statement_of(guest).start
+        if start in seen:
+            continue
+        seen.add(start)
+        siblings = [b for b in kernel.buffers if b.site.statement is not None and statement_of(b).start == start]
+        here = [b for b in guests if statement_of(b).start == start]
+        lines = [line for b in here for line in reference_lines(kernel, group, b, host)]
+        edits += replace_declarators(source, siblings, {b.index for b in here}, lines)
+    return edits
+
+
+def _moved(
+    kernel: Kernel, source: SourceText, group: Group, host: Buffer, moved: list[Buffer]
+) -> list[TextEdit]:
+    """Guests declared above the host: each takes its line, comment included, below the host's."""
+    statement = statement_of(host)
+    if not alone_on_its_line(source, statement):
+        raise Refused(f"`{host.name}` shares its line with other code")
+    if any(g is not host and statement_of(g).start == statement.start for g in group.buffers):
+        raise Refused(f"`{host.name}` is declared together with a guest")
+    edits: list[TextEdit] = []
+    indent = indentation(source, statement.start)
+    lines: list[str] = []
+    for guest in moved:
+        own = statement_of(guest)
+        trailing = rest_of_line(source, own).rstrip()
+        first, *others = reference_lines(kernel, group, guest, host)
+        if trailing.strip():
+            code, _, comment = first.partition("  //")
+            lines += [f"//{comment}", f"{code}{trailing}"]
+        else:
+            lines.append(first)
+        lines += others
+        edits.append(TextEdit(Span(source.line_start(own.start), next_line_start(source, own.end)), ""))
+    at = next_line_start(source, statement.end)
+    edits.append(TextEdit(Span(at, at), "".join(f"{indent}{line}{source.newline}" for line in lines)))
+    return edits

@@ -1,0 +1,64 @@
+"""What a rewrite of one group of merged buffers amounts to, and the bytes of the whole kernel after it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from smem_lsp.allocation.plan import Item, Plan, align_up
+from smem_lsp.ir.model import Buffer
+from smem_lsp.source import TextEdit
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Buffers that share bytes, in source order. ``apart``: pairs that may not overlap at all."""
+
+    buffers: tuple[Buffer, ...]
+    items: dict[int, Item]
+    apart: frozenset[frozenset[int]]
+    equal: frozenset[frozenset[int]]
+    offsets: dict[int, int]  # of the plan, relative to the lowest of the group
+
+    def item(self, buffer: Buffer) -> Item:
+        return self.items[buffer.index]
+
+    def conflict(self, a: Buffer, b: Buffer) -> bool:
+        return frozenset((a.index, b.index)) in self.apart
+
+    def same_offset_only(self, a: Buffer, b: Buffer) -> bool:
+        return frozenset((a.index, b.index)) in self.equal
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRewrite:
+    """One shared object that replaces a group. ``inner``: offset of each buffer in it, in bytes."""
+
+    anchor: int  # offset in the text of its declaration: its place in the declaration order
+    size: int
+    align: int
+    inner: dict[int, int]
+    edits: tuple[TextEdit, ...]
+
+
+def layout_after(
+    items: Sequence[Item], positions: dict[int, int], aligns: dict[int, int], rewrites: Sequence[GroupRewrite]
+) -> Plan:
+    """The layout that ptxas gives the rewritten kernel: objects in declaration order, naturally aligned.
+
+    ``positions``: offset of each buffer's declaration in the text; ``aligns``: declared alignment.
+    """
+    merged = {index for rewrite in rewrites for index in rewrite.inner}
+    objects: list[tuple[int, int, int, dict[int, int]]] = [
+        (positions[item.index], item.size, aligns[item.index], {item.index: 0})
+        for item in items
+        if item.index not in merged
+    ]
+    objects += [(rewrite.anchor, rewrite.size, rewrite.align, rewrite.inner) for rewrite in rewrites]
+    offsets: dict[int, int] = {}
+    end = 0
+    for _, size, align, inner in sorted(objects, key=lambda o: o[0]):
+        start = align_up(end, align)
+        offsets.update({index: start + offset for index, offset in inner.items()})
+        end = start + size
+    return Plan("rewrite", end, offsets)

@@ -1,0 +1,175 @@
+"""The rewrite of a merge plan: groups of sharing buffers, each in the first style that expresses it, and barriers.
+
+Before it is offered, the layout that the edited text will have is worked out by ptxas's rule and put before the same
+validator as the plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from smem_lsp.allocation.plan import Plan
+from smem_lsp.allocation.validate import validate
+from smem_lsp.fixes.barriers import insert_barriers
+from smem_lsp.fixes.byte_buffer import merge_as_bytes
+from smem_lsp.fixes.declarations import Refused, require_editable
+from smem_lsp.fixes.guest import merge_into_host
+from smem_lsp.fixes.layout import Group, GroupRewrite, layout_after
+from smem_lsp.fixes.model import Fix, Safety
+from smem_lsp.fixes.phases import merge_as_union
+from smem_lsp.ir.model import Buffer
+from smem_lsp.rules.merging import overlap
+from smem_lsp.rules.model import MergeBuffers
+from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.source import SourceText, TextEdit
+
+
+def merge_fix(facts: KernelFacts, source: SourceText, remedy: MergeBuffers) -> Fix:
+    """The fix for a plan; a display fix without edits whose title is the reason when it is refused."""
+    candidate = remedy.candidate
+    assert facts.declared is not None
+    groups = _groups(facts, remedy)
+    merged = [buffer.name for group in groups for buffer in group.buffers]
+    try:
+        for group in groups:
+            for buffer in group.buffers:
+                require_editable(facts.kernel, source, buffer)
+        rewrites, after = _rewrite(facts, source, remedy, groups)
+        edits = [edit for rewrite in rewrites for edit in rewrite.edits]
+        edits += insert_barriers(
+            facts.kernel, source, candidate.plan.barriers, [group.buffers for group in groups]
+        )
+        _require_disjoint(edits)
+    except Refused as refusal:
+        return Fix(f"Cannot merge {', '.join(merged)}: {refusal}", Safety.DISPLAY, ())
+    assumptions = [*candidate.assumptions, *_conditional_words(facts, source)]
+    count = len(candidate.plan.barriers)
+    if candidate.plan.cost > count:
+        assumptions.append(f"a barrier inside a loop: {candidate.plan.cost} executions per block")
+    barriers = "no barrier added" if count == 0 else "1 barrier added" if count == 1 else f"{count} barriers added"
+    title = f"Merge {', '.join(merged)}: {facts.declared.bytes:,} → {after.bytes:,} B, {barriers}"
+    if remedy.benefit:
+        title += f", {remedy.benefit}"
+    title += "".join(f"; {words}" for words in assumptions)
+    return Fix(title, Safety.UNSAFE if assumptions else Safety.SAFE, tuple(sorted(edits)))
+
+
+def _conditional_words(facts: KernelFacts, source: SourceText) -> list[str]:
+    """Code that this configuration leaves out was not checked."""
+    if not facts.kernel.conditional:
+        return []
+    line = source.line_number(facts.kernel.conditional[0].start)
+    return [f"the other branches of #if (line {line}) were not checked"]
+
+
+def _groups(facts: KernelFacts, remedy: MergeBuffers) -> list[Group]:
+    """Connected sets of buffers that share bytes, in source order."""
+    plan = remedy.candidate.plan
+    conflicts = remedy.candidate.conflicts
+    parts: list[set[int]] = []
+    for item in facts.items:
+        touching = [p for p in parts if any(overlap(facts, plan, item.index, other) for other in p)]
+        joined = {item.index}.union(*touching)
+        parts = [p for p in parts if p not in touching] + [joined]
+    items = {item.index: item for item in facts.items}
+    groups: list[Group] = []
+    for part in parts:
+        if len(part) < 2:
+            continue
+        buffers = tuple(sorted((facts.kernel.buffers[i] for i in part), key=lambda b: b.declared.start))
+        lowest = min(plan.offsets[i] for i in part)
+        groups.append(
+            Group(
+                buffers,
+                {i: items[i] for i in part},
+                frozenset(pair for pair in (*conflicts.hard, *conflicts.soft) if pair <= part),
+                frozenset(pair for pair in conflicts.equal if pair <= part),
+                {i: plan.offsets[i] - lowest for i in part},
+            )
+        )
+    return sorted(groups, key=lambda g: g.buffers[0].declared.start)
+
+
+_Style = Callable[[Group, set[str]], GroupRewrite]
+
+
+def _rewrite(
+    facts: KernelFacts, source: SourceText, remedy: MergeBuffers, groups: Sequence[Group]
+) -> tuple[list[GroupRewrite], Plan]:
+    """Each group in the first style that keeps the promise of the plan, and the layout after it."""
+    kernel = facts.kernel
+    styles: tuple[_Style, ...] = (
+        lambda group, taken: merge_into_host(kernel, source, group),
+        lambda group, taken: merge_as_union(kernel, source, group, taken),
+        lambda group, taken: merge_as_bytes(kernel, source, group, taken),
+    )
+    taken = set(kernel.identifiers)
+    rewrites: list[GroupRewrite] = []
+    for group in groups:
+        rewrites.append(_first_style(group, styles, taken))
+    after = _checked_layout(facts, remedy, rewrites)
+    if after.bytes > remedy.candidate.plan.bytes:
+        # declaration order costs padding that the plan avoids: put everything into one buffer at the plan's offsets
+        whole = _whole(facts, remedy)
+        for buffer in whole.buffers:
+            require_editable(kernel, source, buffer)
+        rewrites = [merge_as_bytes(kernel, source, whole, set(kernel.identifiers))]
+        after = _checked_layout(facts, remedy, rewrites)
+    return rewrites, after
+
+
+def _first_style(group: Group, styles: Sequence[_Style], taken: set[str]) -> GroupRewrite:
+    planned = max(group.offsets[b.index] + group.item(b).size for b in group.buffers)
+    reason: Refused | None = None
+    for style in styles:
+        names = set(taken)
+        try:
+            rewrite = style(group, names)
+        except Refused as refusal:
+            reason = refusal
+            continue
+        if rewrite.size <= planned or style is styles[-1]:
+            taken |= names
+            return rewrite
+    assert reason is not None
+    raise reason
+
+
+def _whole(facts: KernelFacts, remedy: MergeBuffers) -> Group:
+    """All buffers of the kernel as one group."""
+    conflicts = remedy.candidate.conflicts
+    buffers: list[Buffer] = [facts.kernel.buffers[item.index] for item in facts.items]
+    return Group(
+        tuple(sorted(buffers, key=lambda b: b.declared.start)),
+        {item.index: item for item in facts.items},
+        frozenset((*conflicts.hard, *conflicts.soft)),
+        conflicts.equal,
+        dict(remedy.candidate.plan.offsets),
+    )
+
+
+def _checked_layout(facts: KernelFacts, remedy: MergeBuffers, rewrites: Sequence[GroupRewrite]) -> Plan:
+    """The layout of the rewritten kernel; raises Refused when the validator finds anything wrong with it."""
+    buffers = facts.kernel.buffers
+    after = layout_after(
+        facts.items,
+        {b.index: b.declared.start for b in buffers},
+        {item.index: buffers[item.index].align or 1 for item in facts.items},
+        rewrites,
+    )
+    candidate = remedy.candidate
+    plan = Plan("rewrite", after.bytes, after.offsets, barriers=candidate.plan.barriers)
+    fixed = frozenset(b.index for b in buffers if b.fixed is not None)
+    merged = {index for rewrite in rewrites for index in rewrite.inner}
+    items = [item for item in facts.items if item.index in merged]
+    violations = [v for v in validate(items, plan, facts.kernel.body, candidate.facts, fixed) if len(v.buffers) == 2]
+    if violations:
+        raise Refused(violations[0].why)
+    return plan
+
+
+def _require_disjoint(edits: Sequence[TextEdit]) -> None:
+    ordered = sorted(edits)
+    for a, b in zip(ordered, ordered[1:]):
+        if b.span.start < a.span.end:
+            raise Refused("the declarations stand too close together to be rewritten")

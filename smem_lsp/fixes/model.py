@@ -1,0 +1,23 @@
+"""A fix: edits with a promise."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from smem_lsp.source import TextEdit
+
+
+class Safety(enum.Enum):
+    SAFE = "safe"  # every access resolved, plan validated, every barrier proved
+    UNSAFE = "unsafe"  # something was assumed; the title says what
+    DISPLAY = "display"  # shown, never applied by a tool; the title says why
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """``edits`` refer to the checked text. A display fix may have none: then its title is the reason."""
+
+    title: str
+    safety: Safety
+    edits: tuple[TextEdit, ...]

@@ -1,0 +1,184 @@
+"""Style 2: a union of phases. Buffers that live together stand in one struct, the structs share their bytes.
+
+The house idiom of GEMM epilogues: no casts, right under any tile size.
+"""
+
+from __future__ import annotations
+
+import re
+
+from smem_lsp.allocation.plan import align_up
+from smem_lsp.fixes.declarations import (
+    Refused,
+    element_type,
+    indentation,
+    member_of,
+    replace_declarators,
+    require_reference,
+    statement_of,
+)
+from smem_lsp.fixes.layout import Group, GroupRewrite
+from smem_lsp.ir.model import Access, Buffer, Kernel, Loop, Seq, walk
+from smem_lsp.source import SourceText, Span, TextEdit
+
+
+def merge_as_union(kernel: Kernel, source: SourceText, group: Group, taken: set[str]) -> GroupRewrite:
+    """Rewrite a group as a union of structs. ``taken``: names in use, to which the new ones are added."""
+    phases = _phases(group)
+    if len(phases) < 2:
+        raise Refused("the buffers do not fall into phases")
+    for a in group.buffers:
+        for b in group.buffers:
+            if a.index < b.index and group.same_offset_only(a, b) and _phase_of(phases, a) != _phase_of(phases, b):
+                if phases[_phase_of(phases, a)][0] is not a or phases[_phase_of(phases, b)][0] is not b:
+                    raise Refused(f"`{a.name}` and `{b.name}` may share only at the same offset")
+    for buffer in group.buffers:
+        require_reference(kernel, buffer)
+        asked = group.item(buffer).align
+        if asked > (buffer.align or 1):
+            raise Refused(f"`{buffer.name}` is accessed as wider vectors than its type")
+    at, at_top = storage_place(kernel, source, group)
+    require_visible(kernel, group, at)
+    inner, size, align = _layout(group, phases)
+    type_name, object_name = fresh_name("Smem", taken), fresh_name("smem", taken)
+    names = _phase_names(kernel, phases)
+    text = _union_text(source, phases, names, type_name, object_name, at_top, at)
+    edits = [TextEdit(Span(at, at), text)]
+    seen: set[int] = set()
+    for buffer in group.buffers:
+        start = statement_of(buffer).start
+        if start in seen:
+            continue
+        seen.add(start)
+        siblings = [b for b in kernel.buffers if b.site.statement is not None and statement_of(b).start == start]
+        here = [b for b in group.buffers if statement_of(b).start == start]
+        lines = [f"auto& {b.name} = {object_name}.{names[_phase_of(phases, b)]}.{b.name};" for b in here]
+        edits += replace_declarators(source, siblings, {b.index for b in here}, lines)
+    return GroupRewrite(at, size, align, inner, tuple(edits))
+
+
+def storage_place(kernel: Kernel, source: SourceText, group: Group) -> tuple[int, bool]:
+    """(offset where the storage is declared, at the top of the body): before the first merged declaration when that
+    scope holds all of them, else right after the function's opening brace."""
+    first = min(group.buffers, key=lambda b: b.declared.start)
+    if all(first.site.scope.covers(buffer.site.scope) for buffer in group.buffers):
+        return statement_of(first).start, False
+    if kernel.opening is None:
+        raise Refused("the body of the kernel comes from a macro")
+    return kernel.opening, True
+
+
+def fresh_name(wanted: str, taken: set[str]) -> str:
+    """``wanted``, or with the first free number: ``Smem_2``."""
+    name = wanted
+    number = 2
+    while name in taken:
+        name = f"{wanted}_{number}"
+        number += 1
+    taken.add(name)
+    return name
+
+
+def _phases(group: Group) -> list[list[Buffer]]:
+    """Connected parts of the conflict graph, in source order; larger alignment first within a part."""
+    phases: list[list[Buffer]] = []
+    for buffer in group.buffers:
+        touching = [phase for phase in phases if any(group.conflict(buffer, other) for other in phase)]
+        joined = [buffer]
+        for phase in touching:
+            joined = phase + joined
+            phases.remove(phase)
+        phases.append(joined)
+    for phase in phases:
+        phase.sort(key=lambda b: (-(b.align or 1), b.declared.start))
+    return sorted(phases, key=lambda phase: min(b.declared.start for b in phase))
+
+
+def _phase_of(phases: list[list[Buffer]], buffer: Buffer) -> int:
+    return next(i for i, phase in enumerate(phases) if buffer in phase)
+
+
+def _layout(group: Group, phases: list[list[Buffer]]) -> tuple[dict[int, int], int, int]:
+    """(offset of each buffer, size, alignment) of the union, by C++'s rules."""
+    inner: dict[int, int] = {}
+    size = 0
+    align = max(buffer.align or 1 for buffer in group.buffers)
+    for phase in phases:
+        end = 0
+        for buffer in phase:
+            start = align_up(end, buffer.align or 1)
+            inner[buffer.index] = start
+            end = start + group.item(buffer).size
+        size = max(size, align_up(end, max(buffer.align or 1 for buffer in phase)))
+    return inner, align_up(size, align), align
+
+
+def _phase_names(kernel: Kernel, phases: list[list[Buffer]]) -> list[str]:
+    """`mainloop` and `epilogue` where that is what they are, else `phase1`, `phase2`, ..."""
+    if len(phases) == 2:
+        loops = [_outer_loop(kernel.body, {b.index for b in phase}) for phase in phases]
+        if loops[0] is not None and (loops[1] is None or loops[1].point > loops[0].end_point):
+            if any(b.name in ("mainloop", "epilogue") for phase in phases for b in phase):
+                return ["phase1", "phase2"]
+            first_use = min(_points(kernel.body, {b.index for b in phases[1]}), default=0)
+            if first_use > loops[0].end_point and loops[0].trips != 1:
+                return ["mainloop", "epilogue"]
+    return [f"phase{i + 1}" for i in range(len(phases))]
+
+
+def _outer_loop(body: Seq, buffers: set[int]) -> Loop | None:
+    """The outermost loop that holds every access of the buffers, when there is a barrier loop like that."""
+    for node in body:
+        if isinstance(node, Loop):
+            inside = {n.buffer for n in walk(node.body) if isinstance(n, Access)}
+            if buffers <= inside and all(node.point < p < node.end_point for p in _points(body, buffers)):
+                return node
+    return None
+
+
+def _points(body: Seq, buffers: set[int]) -> list[int]:
+    return [n.point for n in walk(body) if isinstance(n, Access) and n.buffer in buffers]
+
+
+def require_visible(kernel: Kernel, group: Group, at: int) -> None:
+    """Names in types and dimensions must be declared above the storage."""
+    for buffer in group.buffers:
+        for name in re.findall(r"[A-Za-z_]\w*", f"{element_type(buffer)} {' '.join(buffer.dims_text)}"):
+            if kernel.local_names.get(name, -1) >= at:
+                raise Refused(f"`{name}`, which `{buffer.name}` needs, is declared below the first merged buffer")
+
+
+def _union_text(
+    source: SourceText,
+    phases: list[list[Buffer]],
+    names: list[str],
+    type_name: str,
+    object_name: str,
+    at_top: bool,
+    at: int,
+) -> str:
+    first = min((b for phase in phases for b in phase), key=lambda b: b.declared.start)
+    indent = indentation(source, at)
+    if at_top:
+        indent = body_indentation(source, at) or indentation(source, statement_of(first).start)
+    newline = source.newline
+    unit = "\t" if indent.startswith("\t") else "  "
+    lines = [f"union {type_name} {{"]
+    for phase, name in zip(phases, names):
+        members = " ".join(member_of(buffer) for buffer in phase)
+        lines.append(f"{unit}struct {{ {members} }} {name};")
+    lines += ["};", f"__shared__ {type_name} {object_name};  // {' and '.join(names)} share their bytes"]
+    if at_top:
+        return "".join(f"{newline}{indent}{line}" for line in lines)
+    return "".join(f"{line}{newline}{indent}" for line in lines)
+
+
+def body_indentation(source: SourceText, at: int) -> str:
+    """Indentation of the first statement after an opening brace."""
+    line = source.lines.line_of(at) + 1
+    starts = source.lines.starts
+    while line < len(starts):
+        if source.text[starts[line] : source.line_end(starts[line])].strip():
+            return indentation(source, starts[line])
+        line += 1
+    return ""

@@ -1,0 +1,213 @@
+"""Builds the IR of the kernels of a file."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from smem_lsp.ir import statements
+from smem_lsp.ir.constants import Constants, evaluate, file_constants
+from smem_lsp.ir.context import Context
+from smem_lsp.ir.declarations import shared_buffer
+from smem_lsp.ir.launches import find_launches
+from smem_lsp.ir.model import Buffer, Kernel, LaunchSite, Seq
+from smem_lsp.ir.scopes import Scope
+from smem_lsp.source import Span
+from smem_lsp.syntax import tree
+from smem_lsp.syntax.brackets import match_brackets
+from smem_lsp.syntax.parse import Function, TranslationUnit, parse_chunk
+
+_ALIAS_ROUNDS = 4
+
+
+def build_kernels(unit: TranslationUnit) -> list[Kernel]:
+    """One IR per ``__global__`` function with a body, in source order."""
+    constants = file_constants(unit)
+    helpers: dict[str, list[Function]] = defaultdict(list)
+    for function in unit.functions:
+        if not function.is_kernel:
+            helpers[function.name].append(function)
+    launches = find_launches(unit, constants)
+    names = frozenset(unit.preprocessed.macros) | {f.name for f in unit.functions}
+    return [
+        _build(unit, function, constants, helpers, launches, names)
+        for function in unit.functions
+        if function.is_kernel
+    ]
+
+
+def _build(
+    unit: TranslationUnit,
+    function: Function,
+    constants: Constants,
+    helpers: dict[str, list[Function]],
+    launches: list[LaunchSite],
+    names: frozenset[str],
+) -> Kernel:
+    aliases: dict[int, frozenset[int]] = {}
+    conditional = _conditional_regions(unit, function.span)
+    for _ in range(_ALIAS_ROUNDS):
+        # a pointer may be used above the assignment that the next iteration makes: repeat until nothing is new
+        ctx = Context(unit, function, constants, helpers, dict(aliases), conditional=conditional)
+        _lower(ctx)
+        if ctx.aliases == aliases:
+            break
+        aliases = ctx.aliases
+    else:
+        ctx.irregular = ctx.irregular or "pointers into shared memory are reassigned in a circle"
+    body = function.body
+    if body.repaired:
+        ctx.irregular = ctx.irregular or "brackets do not match"
+    reached = _reached_helpers(function, helpers)
+    helper_bytes = tuple(buffer for helper in reached for buffer in _helper_buffers(unit, helper, constants))
+    return Kernel(
+        name=function.name,
+        span=function.span,
+        name_span=function.name_span,
+        line=unit.source.line_number(function.name_span.start),
+        buffers=ctx.finished_buffers(),
+        body=Seq(tuple(ctx.items)),
+        variables=tuple(ctx.variables),
+        template=function.island.template,
+        internal="static" in function.island.specifiers or "" in function.island.enclosing,
+        launch_bounds=_launch_bounds(function, constants),
+        launches=tuple(site for site in launches if site.kernel == function.name),
+        complete=ctx.complete and not body.repaired and not body.macros and not body.failed
+        and function.parameters is not None and not unit.preprocessed.exhausted,
+        irregular=ctx.irregular,
+        unexact=_unexact(unit, ctx, helper_bytes),
+        unknown=tuple(dict.fromkeys(ctx.unknown)),
+        unknown_accesses=ctx.unknown_accesses,
+        unknown_barriers=ctx.unknown_barriers,
+        helper_bytes=helper_bytes,
+        copied=dict(ctx.copied),
+        local_names=dict(ctx.local_names),
+        conditional=conditional,
+        opening=_opening(unit, function),
+        identifiers=names | frozenset(t for k, t in zip(body.tokens.kinds, body.tokens.texts) if k == "NAME")
+        | frozenset(t for k, t in zip(function.head.kinds, function.head.texts) if k == "NAME"),
+    )
+
+
+def _conditional_regions(unit: TranslationUnit, within: Span) -> tuple[Span, ...]:
+    """Outermost ``#if`` ... ``#endif`` regions that open inside the function."""
+    regions: list[Span] = []
+    opened: list[int] = []
+    for directive in unit.preprocessed.directives:
+        if directive.span.start not in within:
+            continue
+        if directive.name in ("if", "ifdef", "ifndef"):
+            opened.append(directive.span.start)
+        elif directive.name == "endif" and opened:
+            start = opened.pop()
+            if not opened:
+                regions.append(Span(start, directive.span.end))
+    if opened:
+        regions.append(Span(opened[0], within.end))
+    return tuple(regions)
+
+
+def _lower(ctx: Context) -> None:
+    scope = Scope(constants=ctx.constants.child())
+    statements.lower_parameters(ctx, scope)
+    body = ctx.body
+    root = body.statements
+    for lo, hi in body.macros:
+        statements.unexpanded_macro(ctx, lo, hi, scope)
+    statements.block(ctx, root, scope, braces=_braces(ctx.function))
+
+
+def _braces(function: Function) -> Span:
+    """The braces of the body."""
+    tokens = function.body.tokens
+    start = function.span.end - 1
+    if tokens.offsets:
+        first = tokens.offsets[0]
+        start = first if first >= 0 else -1 - first
+    return Span(start, function.span.end)
+
+
+def _opening(unit: TranslationUnit, function: Function) -> int | None:
+    """Offset after the opening brace; None when it came out of a macro."""
+    offset = unit.preprocessed.tokens.offsets[function.island.body[0] - 1]
+    return offset + 1 if offset >= 0 else None
+
+
+def _launch_bounds(function: Function, constants: Constants) -> tuple[int, int | None] | None:
+    """``__launch_bounds__(threads, blocks)``; None when absent or not constant."""
+    kinds, texts = function.head.kinds, function.head.texts
+    if "__launch_bounds__" not in texts:
+        return None
+    at = texts.index("__launch_bounds__") + 1
+    if at >= len(kinds) or kinds[at] != "LP":
+        return None
+    close = match_brackets(kinds)[at]
+    if close < at:
+        return None
+    parsed = parse_chunk("initializer", ["LC", *kinds[at + 1 : close], "RC"], ["{", *texts[at + 1 : close], "}"],
+                         function.body.symbols)
+    if not isinstance(parsed, tree.Braces) or not parsed.items:
+        return None
+    values = [evaluate(item, constants) for item in parsed.items]
+    if values[0] is None or values[0] <= 0:
+        return None
+    return values[0], values[1] if len(values) > 1 else None
+
+
+def _reached_helpers(function: Function, helpers: dict[str, list[Function]]) -> list[Function]:
+    """Functions of this file that the kernel reaches by name, itself left out, in source order."""
+    reached: dict[int, Function] = {}
+    stack = [function]
+    while stack:
+        tokens = stack.pop().body.tokens
+        for kind, text in zip(tokens.kinds, tokens.texts):
+            if kind != "NAME" or text not in helpers:
+                continue
+            for helper in helpers[text]:
+                if helper.island.head not in reached:
+                    reached[helper.island.head] = helper
+                    stack.append(helper)
+    return [reached[key] for key in sorted(reached)]
+
+
+def _helper_buffers(unit: TranslationUnit, helper: Function, constants: Constants) -> list[Buffer]:
+    """Static arrays that a helper declares: one copy per function."""
+    if "__shared__" not in helper.body.tokens.texts:
+        return []
+    found: list[Buffer] = []
+    stack: list[tree.Statement] = [helper.body.statements]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, tree.Block):
+            stack += reversed(node.statements)
+        elif isinstance(node, tree.If):
+            stack += [node.then, *([node.otherwise] if node.otherwise else [])]
+        elif isinstance(node, (tree.For, tree.While, tree.DoWhile, tree.Switch)):
+            stack.append(node.body)
+        elif isinstance(node, tree.DeclarationStatement):
+            declaration = helper.body.chunk("declaration", node.chunk)
+            if isinstance(declaration, tree.Declaration) and "__shared__" in declaration.words:
+                found += [
+                    shared_buffer(
+                        helper.body, node.chunk[0], unit.source.text, declaration, i, constants, helper.name
+                    )
+                    for i in range(len(declaration.declarators))
+                    if "extern" not in declaration.words
+                ]
+    return found
+
+
+def _unexact(unit: TranslationUnit, ctx: Context, helper_bytes: tuple[Buffer, ...]) -> str | None:
+    """Why the bytes that ptxas reports may differ from the declared ones."""
+    if helper_bytes:
+        return f"{helper_bytes[0].function} has shared arrays of its own"
+    tokens = unit.preprocessed.tokens
+    inside = sum(function.body.tokens.texts.count("__shared__") for function in unit.functions)
+    if tokens.texts.count("__shared__") > inside:
+        return "shared memory is declared outside functions"
+    if "__shared__" in unit.preprocessed.header.texts:
+        return "a header declares shared memory"
+    if unit.preprocessed.exhausted:
+        return "a macro expands beyond the limits"
+    if not ctx.complete or ctx.irregular:
+        return "part of the kernel is not understood"
+    return None

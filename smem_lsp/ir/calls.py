@@ -1,0 +1,289 @@
+"""Calls: barriers, atomics, lambdas of the function itself, and what an unknown function may do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from smem_lsp.ir import expressions, statements
+from smem_lsp.ir.context import MAX_INLINE_DEPTH, Context
+from smem_lsp.ir.intrinsics import ASYNC_COPIES, ATOMICS, BLOCK_BARRIERS, WARP_BARRIERS, takes_values
+from smem_lsp.ir.model import Assign, Branch, Jump, Kind, Loop, Node, Seq, walk
+from smem_lsp.ir.scopes import Closure, Group, Ref, Scope, Variable
+from smem_lsp.ir.values import Const, Sym, Thread, Value, Var, operation
+from smem_lsp.syntax import tree
+
+_GROUP_FACTORIES = {
+    "this_thread_block": "block",
+    "this_grid": "grid",
+    "this_cluster": "other",
+    "tiled_partition": "warp",
+    "coalesced_threads": "warp",
+    "labeled_partition": "warp",
+    "binary_partition": "warp",
+    "this_thread": "other",
+}
+GROUP_TYPES = {
+    "thread_block": "block",
+    "grid_group": "grid",
+    "cluster_group": "other",
+    "thread_block_tile": "warp",
+    "coalesced_group": "warp",
+    "thread_group": "other",
+}
+
+
+def call(ctx: Context, expr: tree.Call, scope: Scope) -> Value | Ref:
+    """Lower one call."""
+    callee = expr.callee
+    if isinstance(callee, tree.Lambda):
+        closure = Closure(callee, ctx.base, scope, _captures_by_copy(ctx, callee))
+        return inline(ctx, closure, expr, scope)
+    if isinstance(callee, tree.Member):
+        return _method(ctx, expr, callee, scope)
+    if not isinstance(callee, tree.Name):
+        expressions.value(ctx, callee, scope)
+        _unknown_arguments(ctx, expr, scope, "a call")
+        return ctx.fresh()
+    meaning = scope.lookup(callee.text)
+    if isinstance(meaning, Closure):
+        return inline(ctx, meaning, expr, scope)
+    name = callee.text.split("::")[-1]
+    if name in BLOCK_BARRIERS:
+        return _block_barrier(ctx, expr, name, scope)
+    if name in WARP_BARRIERS:
+        _by_value(ctx, expr, scope)
+        ctx.barrier("warp", expr.lo, expr.hi, f"{name}();")
+        return ctx.fresh()
+    if name == "sync" and len(expr.arguments) == 1:
+        kind = group_of(ctx, expr.arguments[0], scope)
+        if kind is not None:
+            _group_sync(ctx, expr, kind)
+            return ctx.fresh()
+    if name in _GROUP_FACTORIES:
+        for argument in expr.arguments:
+            if group_of(ctx, argument, scope) is None:
+                expressions.value(ctx, argument, scope)
+        return ctx.fresh()
+    if ATOMICS.match(name):
+        return _atomic(ctx, expr, scope)
+    if name in ASYNC_COPIES:
+        return _asynchronous_copy(ctx, expr, scope)
+    if takes_values(callee.text):
+        _by_value(ctx, expr, scope)
+        return ctx.fresh()
+    _unknown_arguments(ctx, expr, scope, callee.text)
+    return ctx.fresh()
+
+
+def group_of(ctx: Context, expr: tree.Expr, scope: Scope) -> str | None:
+    """Kind of the cooperative group that an expression is; None when it is no group."""
+    if isinstance(expr, tree.Name):
+        meaning = scope.lookup(expr.text)
+        return meaning.kind if isinstance(meaning, Group) else None
+    if isinstance(expr, tree.Call) and isinstance(expr.callee, tree.Name):
+        name = expr.callee.text.split("::")[-1]
+        if name == "this_thread_block" and expr.arguments:
+            return None
+        return _GROUP_FACTORIES.get(name)
+    if isinstance(expr, tree.Cast) and expr.style == "functional":
+        return GROUP_TYPES.get(expr.type.words[-1].split("::")[-1].removesuffix("<>")) if expr.type.words else None
+    return None
+
+
+def _group_sync(ctx: Context, expr: tree.Call, kind: str) -> None:
+    spelling = "".join(ctx.body.tokens.texts[ctx.base + expr.lo : ctx.base + expr.hi]) + ";"
+    # a grid barrier also orders the threads of each block
+    ctx.barrier("block" if kind in ("block", "grid") else kind, expr.lo, expr.hi, spelling)
+
+
+def _block_barrier(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> Value:
+    arguments = _by_value(ctx, expr, scope)
+    kind = "block"
+    if name == "__barrier_sync" and arguments[:1] != [Const(0)]:
+        kind = "named"
+    ctx.barrier(kind, expr.lo, expr.hi, "__syncthreads();")
+    return ctx.fresh(uniform=True)
+
+
+def _by_value(ctx: Context, expr: tree.Call, scope: Scope) -> list[Value]:
+    return [expressions.value(ctx, argument, scope) for argument in expr.arguments]
+
+
+def _atomic(ctx: Context, expr: tree.Call, scope: Scope) -> Value:
+    for number, argument in enumerate(expr.arguments):
+        result = expressions.load(ctx, expressions.operand(ctx, argument, scope), argument)
+        if not isinstance(result, Ref):
+            continue
+        if number == 0:
+            ctx.access(Ref(result.bases, result.index, 0, result.part), Kind.UPDATE, argument.lo, argument.hi)
+        else:
+            ctx.escape(result, argument.lo, "argument of an atomic operation")
+    return ctx.fresh()
+
+
+def _asynchronous_copy(ctx: Context, expr: tree.Call, scope: Scope) -> Value:
+    """In flight until a wait that is not followed yet: the buffers keep their place."""
+    for argument in expr.arguments:
+        result = expressions.operand(ctx, argument, scope)
+        result = result if isinstance(result, Ref) else expressions.load(ctx, result, argument)
+        if isinstance(result, Ref):
+            ctx.fix(result.bases, f"a copy into {{}} may still be in flight (line {ctx.line(argument.lo)})")
+            ctx.access(Ref(result.bases, None), Kind.UPDATE, argument.lo, argument.hi)
+    return ctx.fresh()
+
+
+def _unknown_arguments(ctx: Context, expr: tree.Call, scope: Scope, name: str) -> None:
+    """A function that is not understood: it may write what it gets by reference and keep what it gets as a pointer."""
+    references = _reference_parameters(ctx, name, len(expr.arguments))
+    for number, argument in enumerate(expr.arguments):
+        result = expressions.operand(ctx, argument, scope)
+        by_reference = references is None or references[number]
+        if isinstance(result, Ref):
+            loaded = result if by_reference and not result.left else expressions.load(ctx, result, argument)
+            if not isinstance(loaded, Ref):
+                continue
+            if loaded.pointer:
+                ctx.access(Ref(loaded.bases, None), Kind.UPDATE, argument.lo, argument.hi)
+                ctx.escape(loaded, argument.lo, f"argument of {name}")
+            else:
+                ctx.access(loaded, Kind.UPDATE, argument.lo, argument.hi)
+                ctx.fix(loaded.bases, f"{{}} is passed to {name} by reference at line {ctx.line(argument.lo)}")
+        elif isinstance(result, Var) and by_reference:
+            expressions.forget(ctx, result)
+
+
+def _reference_parameters(ctx: Context, name: str, count: int) -> list[bool] | None:
+    """Which arguments a function of this file takes by reference; None when its definition is not in sight."""
+    definitions = ctx.helpers.get(name.split("::")[-1], [])
+    if not definitions:
+        return None
+    references = [False] * count
+    for definition in definitions:
+        if definition.parameters is None:
+            return None
+        for number in range(count):
+            if number >= len(definition.parameters):
+                references[number] = True
+                continue
+            declarators = definition.parameters[number].declarators
+            pointers = declarators[0].pointers if declarators else []
+            references[number] = references[number] or "&" in pointers or "&&" in pointers or "..." in pointers
+    return references
+
+
+def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: Scope) -> Value | Ref:
+    kind = group_of(ctx, callee.base, scope)
+    if kind is not None:
+        for argument in expr.arguments:
+            expressions.value(ctx, argument, scope)
+        if callee.name in ("sync", "barrier_wait"):
+            _group_sync(ctx, expr, kind)
+        if kind == "block" and callee.name == "thread_rank":
+            return linear_thread_id()
+        return ctx.fresh()
+    base = expressions.operand(ctx, callee.base, scope)
+    if isinstance(base, Ref):
+        ctx.access(Ref(base.bases, base.index, 0, part=True), Kind.UPDATE, callee.base.lo, callee.base.hi)
+        ctx.fix(base.bases, f"{{}} is an object whose {callee.name}() is called at line {ctx.line(expr.lo)}")
+    elif isinstance(base, Var):
+        expressions.forget(ctx, base)
+    _unknown_arguments(ctx, expr, scope, callee.name)
+    return ctx.fresh()
+
+
+def linear_thread_id() -> Value:
+    """``threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)``."""
+    inner = operation("+", Thread("y"), operation("*", Sym("blockDim.y"), Thread("z")))
+    return operation("+", Thread("x"), operation("*", Sym("blockDim.x"), inner))
+
+
+def _captures_by_copy(ctx: Context, node: tree.Lambda) -> bool:
+    lo, hi = node.captures
+    captured = ctx.body.tokens.texts[ctx.base + lo : ctx.base + hi]
+    return bool(captured) and captured[0] != "&"
+
+
+def closure_of(ctx: Context, node: tree.Lambda, scope: Scope) -> Closure:
+    """A lambda that gets a name in ``scope``."""
+    return Closure(node, ctx.base, scope, _captures_by_copy(ctx, node))
+
+
+def inline(ctx: Context, closure: Closure, expr: tree.Call, scope: Scope) -> Value | Ref:
+    """The body of a lambda where it is called. Its ``return`` leaves a loop that runs once."""
+    node = closure.node
+    parameters = _lambda_parameters(ctx, closure)
+    if ctx.inline_depth >= MAX_INLINE_DEPTH or parameters is None:
+        _unknown_arguments(ctx, expr, scope, "a lambda")
+        expressions.escape_lambda(ctx, node, closure.scope, "not inlined", base=closure.base)
+        ctx.complete = False
+        return ctx.fresh()
+    inner = Scope(closure.scope)
+    for number, argument in enumerate(expr.arguments):
+        result = expressions.load(ctx, expressions.operand(ctx, argument, scope), argument)
+        declarators = parameters[number].declarators if number < len(parameters) else []
+        name = declarators[0].name if declarators else ""
+        if not name:
+            if isinstance(result, Ref):
+                ctx.escape(result, argument.lo, "argument of a lambda")
+            continue
+        variable = ctx.new_variable(name)
+        inner.names[name] = Variable(variable)
+        inner.declare_constants().values[name] = None
+        if isinstance(result, Ref):
+            ctx.alias(variable, result.bases)
+        else:
+            by_reference = "&" in declarators[0].pointers and "const" not in parameters[number].words
+            ctx.emit(Assign(ctx.next_point(), variable, result))
+            if by_reference and isinstance(result, Var):
+                expressions.forget(ctx, result)
+    if closure.by_copy:
+        _note_copies(ctx, closure)
+    lo, hi = closure.base + node.body[0], closure.base + node.body[1]
+    point = ctx.next_point()
+    ctx.inline_depth += 1
+    with ctx.collect() as emitted:
+        statements.block(ctx, ctx.body.block(lo, hi), inner)
+    ctx.inline_depth -= 1
+    line = ctx.line(expr.lo)
+    left = _returns_as_breaks(emitted)
+    if left is None:
+        ctx.irregular = ctx.irregular or f"a lambda returns from inside a loop (called at line {line})"
+        left = emitted
+    ctx.emit(Loop(point, ctx.next_point(), 1, 1, Const(0), None, ctx.seq(left), ctx.span(expr.lo, expr.hi), line))
+    return ctx.fresh()
+
+
+def _returns_as_breaks(items: Sequence[Node]) -> list[Node] | None:
+    """A lambda's ``return`` as a ``break`` of the loop that stands for the call; None from inside another loop."""
+    out: list[Node] = []
+    for item in items:
+        if isinstance(item, Jump) and item.kind == "leave":
+            item = Jump(item.point, "break", item.line)
+        elif isinstance(item, Loop):
+            if any(isinstance(inner, Jump) and inner.kind == "leave" for inner in walk(item.body)):
+                return None
+        elif isinstance(item, Branch):
+            then, otherwise = _returns_as_breaks(item.then.items), _returns_as_breaks(item.otherwise.items)
+            if then is None or otherwise is None:
+                return None
+            item = replace(item, then=Seq(tuple(then)), otherwise=Seq(tuple(otherwise)))
+        out.append(item)
+    return out
+
+
+def _note_copies(ctx: Context, closure: Closure) -> None:
+    lo, hi = closure.base + closure.node.body[0], closure.base + closure.node.body[1]
+    line = ctx.unit.source.line_number(ctx.body.site(lo, hi).start)
+    for text in set(ctx.body.tokens.texts[lo:hi]):
+        for index, buffer in enumerate(ctx.buffers):
+            if buffer.name == text:
+                ctx.copied.setdefault(index, line)
+
+
+def _lambda_parameters(ctx: Context, closure: Closure) -> list[tree.Declaration] | None:
+    if closure.node.parameters is None:
+        return []
+    lo, hi = closure.node.parameters
+    parsed = ctx.body.chunk("parameters", (closure.base + lo, closure.base + hi))
+    return parsed if isinstance(parsed, list) else None

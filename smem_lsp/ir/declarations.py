@@ -1,0 +1,282 @@
+"""Declarations inside a function: shared buffers, local variables, aliases, groups, lambdas."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from smem_lsp.ir import calls, expressions
+from smem_lsp.ir.constants import Constants, declare_constants, evaluate
+from smem_lsp.ir.context import Context
+from smem_lsp.ir.model import Assign, Buffer, DeclarationSite, Space
+from smem_lsp.ir.scopes import BufferName, Group, Ref, Scope, Variable, View
+from smem_lsp.ir.sizes import POINTER, size_of
+from smem_lsp.ir.values import Value
+from smem_lsp.source import Span
+from smem_lsp.syntax import tree
+from smem_lsp.syntax.parse import Body, parse_chunk
+
+_NOT_TYPE = frozenset(
+    "static extern __shared__ __device__ const volatile __const constexpr inline __volatile__ register mutable".split()
+)
+
+
+def declare(ctx: Context, declaration: tree.Declaration, scope: Scope, block: Span, *, in_switch: bool = False) -> None:
+    """Lower one declaration statement. ``block``: the braces around it."""
+    for declarator in declaration.declarators:
+        offset = ctx.body.site(ctx.base + max(declarator.name_at, 0), ctx.base + max(declarator.name_at, 0) + 1).start
+        ctx.local_names.setdefault(declarator.name, offset)
+    if "typedef" in declaration.words:
+        return
+    if "__shared__" in declaration.words:
+        _declare_shared(ctx, declaration, scope, block, in_switch)
+        return
+    declare_constants(declaration, scope.declare_constants())
+    for declarator in declaration.declarators:
+        if not declarator.function or declarator.nested:
+            _declare_local(ctx, declaration, declarator, scope)
+
+
+def _declare_local(ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: Scope) -> None:
+    initializer = declarator.initializer
+    if isinstance(initializer, tree.Lambda) and not declarator.pointers:
+        scope.names[declarator.name] = calls.closure_of(ctx, initializer, scope)
+        return
+    group = _group(ctx, declaration, initializer, scope)
+    if group is not None:
+        scope.names[declarator.name] = Group(group)
+        return
+    if isinstance(initializer, tree.Braces) and len(initializer.items) == 1 and not declarator.dims:
+        initializer = initializer.items[0]
+    reference = "&" in declarator.pointers or "&&" in declarator.pointers
+    result: Value | Ref | None = None
+    if initializer is not None:
+        result = expressions.operand(ctx, initializer, scope)
+        if not reference:
+            result = expressions.load(ctx, result, initializer)
+    if not declarator.name:
+        return
+    if reference and isinstance(result, Ref) and not result.pointer:
+        whole = result.index == () and not result.part
+        keeps = result if whole else Ref(result.bases, None, result.left, True)
+        left = len(declarator.dims) if declarator.dims else keeps.left
+        scope.names[declarator.name] = View(Ref(keeps.bases, keeps.index, left, keeps.part))
+        return
+    variable = ctx.new_variable(declarator.name)
+    array = bool(declarator.dims) and not declarator.nested
+    pointee = len(declarator.dims) if declarator.nested else 0
+    scope.names[declarator.name] = Variable(variable, pointee, array)
+    if isinstance(result, Ref):
+        ctx.alias(variable, result.bases)
+        return
+    if reference:
+        target = expressions.operand(ctx, initializer, scope) if isinstance(initializer, tree.Name) else None
+        if target is not None and not isinstance(target, Ref):
+            from_variable = scope.lookup(initializer.text) if isinstance(initializer, tree.Name) else None
+            if isinstance(from_variable, Variable):  # two names for one variable: follow neither
+                ctx.emit(Assign(ctx.next_point(), from_variable.index, ctx.fresh()))
+        result = ctx.fresh()
+    if result is not None:  # without an initializer it has no value that anyone may read
+        ctx.emit(Assign(ctx.next_point(), variable, ctx.fresh() if array else result))
+
+
+def _group(ctx: Context, declaration: tree.Declaration, initializer: tree.Expr | None, scope: Scope) -> str | None:
+    """Kind of the cooperative group that is declared, or None."""
+    if isinstance(initializer, tree.Braces) and len(initializer.items) == 1:
+        initializer = initializer.items[0]
+    if initializer is not None:
+        kind = calls.group_of(ctx, initializer, scope)
+        if kind is not None:
+            return kind
+    for word in declaration.words:
+        name = word.split("::")[-1].removesuffix("<>")
+        if name in calls.GROUP_TYPES and word != name or name in ("thread_block_tile", "thread_block"):
+            return calls.GROUP_TYPES[name] if name != "thread_block" else "other"
+    return None
+
+
+def _declare_shared(
+    ctx: Context, declaration: tree.Declaration, scope: Scope, block: Span, in_switch: bool
+) -> None:
+    for position, declarator in enumerate(declaration.declarators):
+        if not declarator.name:
+            ctx.complete = False
+            continue
+        index = len(ctx.buffers)
+        buffer = shared_buffer(
+            ctx.body, ctx.base, ctx.unit.source.text, declaration, position, scope.constant_scope(), ctx.function.name
+        )
+        site = DeclarationSite(
+            statement=ctx.editable(_statement_span(ctx)),
+            specifiers=ctx.body.span_between(ctx.base + declaration.lo, ctx.base + declaration.declarators_at),
+            declarator=ctx.body.span_between(ctx.base + declarator.lo, ctx.base + declarator.hi),
+            name=ctx.span(declarator.name_at, declarator.name_at + 1),
+            position=position,
+            count=len(declaration.declarators),
+            scope=block,
+            in_switch=in_switch,
+        )
+        ctx.buffers.append(replace(buffer, index=index, site=site))
+        scope.names[declarator.name] = BufferName(index)
+        scope.declare_constants().values[declarator.name] = None
+        if declarator.pointers or declarator.nested:
+            ctx.pointer_elements.add(index)
+        if buffer.space is Space.DYNAMIC:
+            ctx.fix(frozenset((index,)), "{} is dynamic shared memory")
+        elif "const" in buffer.qualifiers and declarator.initializer is not None:
+            ctx.fix(frozenset((index,)), "{} has an initializer")
+
+
+def _statement_span(ctx: Context) -> Span | None:
+    """From the first specifier to the `;` of the declaration that is being lowered."""
+    tokens = ctx.body.tokens
+    lo = ctx.base
+    hi = lo
+    depth = 0
+    while hi < len(tokens):
+        kind = tokens.kinds[hi]
+        depth += {"LP": 1, "LC": 1, "LB": 1, "RP": -1, "RC": -1, "RB": -1}.get(kind, 0)
+        if kind == "SEMI" and depth == 0:
+            break
+        hi += 1
+    first, last = tokens.offsets[lo], tokens.offsets[min(hi, len(tokens) - 1)]
+    if first < 0 or last < 0:
+        return None
+    return Span(first, last + 1)
+
+
+def shared_buffer(
+    body: Body,
+    base: int,
+    text: str,
+    declaration: tree.Declaration,
+    position: int,
+    constants: Constants,
+    function: str,
+) -> Buffer:
+    """The buffer that one declarator of a ``__shared__`` declaration declares; index and site are not set."""
+    declarator = declaration.declarators[position]
+    words = [word for word in declaration.words if word not in _NOT_TYPE]
+    attributes, align_asked = _attributes(body, base, declaration, declarator, constants)
+    element = POINTER if declarator.pointers or declarator.nested else size_of(words, constants.aliases)
+    dims = () if declarator.nested else tuple(evaluate(dim, constants) for dim in declarator.dims)
+    space = Space.DYNAMIC if "extern" in declaration.words else Space.STATIC
+    size: int | None = None
+    if element is not None and space is Space.STATIC:
+        size = element[0]
+        for dim in dims:
+            size = None if size is None or dim is None or dim < 0 else size * dim
+    align = None if element is None else max(element[1], align_asked or 1)
+    if align_asked == 0:
+        align = None
+    dims_text = tuple(_text(body, base, text, *span) for span in declarator.dim_spans)
+    stars = "".join(p if p in "*&" else f" {p} " for p in declarator.pointers).rstrip()
+    declared = body.site(base + declarator.name_at, base + declarator.name_at + 1)
+    return Buffer(
+        index=-1,
+        name=declarator.name,
+        type=" ".join(words).replace("<>", "<…>") + stars,
+        type_text=_type_text(body, base, declaration, text),
+        dims=dims,
+        dims_text=dims_text,
+        element_bytes=None if element is None else element[0],
+        bytes=size,
+        align=align,
+        space=space,
+        declared=declared,
+        site=DeclarationSite(None, None, None, None, position, len(declaration.declarators), declared),
+        qualifiers=tuple(w for w in declaration.words if w in ("volatile", "const")),
+        attributes=attributes,
+        function=function,
+    )
+
+
+def _type_text(body: Body, base: int, declaration: tree.Declaration, text: str) -> str | None:
+    """The element type with its qualifiers as written: specifiers without storage words and attributes."""
+    tokens = body.tokens
+    runs: list[tuple[int, int]] = []
+    i = base + declaration.lo
+    end = base + declaration.declarators_at
+    while i < end:
+        if tokens.kinds[i] == "ATTRIBUTE":
+            i += 1
+            depth = 0
+            while i < end:
+                depth += {"LP": 1, "RP": -1}.get(tokens.kinds[i], 0)
+                i += 1
+                if depth == 0:
+                    break
+            continue
+        if tokens.kinds[i] != "STORAGE":
+            if runs and runs[-1][1] == i:
+                runs[-1] = (runs[-1][0], i + 1)
+            else:
+                runs.append((i, i + 1))
+        i += 1
+    spans = [body.span(*run) for run in runs]
+    if any(span is None for span in spans):
+        return None
+    return " ".join(text[span.start : span.end] for span in spans if span is not None)
+
+
+def _text(body: Body, base: int, text: str, lo: int, hi: int) -> str:
+    """Tokens as the author wrote them."""
+    if lo >= hi:
+        return ""
+    span = body.span(base + lo, base + hi)
+    if span is not None:
+        return text[span.start : span.end]
+    # a macro: spell its invocation
+    offsets = body.tokens.offsets
+    before, after = offsets[base + lo - 1], offsets[base + hi] if base + hi < len(offsets) else -1
+    if 0 <= before < after:
+        return text[before + 1 : after].strip()
+    return " ".join(body.tokens.texts[base + lo : base + hi])
+
+
+def _attributes(
+    body: Body, base: int, declaration: tree.Declaration, declarator: tree.Declarator, constants: Constants
+) -> tuple[tuple[str, ...], int | None]:
+    """(attributes as written, alignment they ask for). Alignment 0: asked for, but not known."""
+    kinds, texts = body.tokens.kinds, body.tokens.texts
+    written: list[str] = []
+    align: int | None = None
+    ranges = ((base + declaration.lo, base + declaration.declarators_at), (base + declarator.lo, base + declarator.hi))
+    for lo, hi in ranges:
+        lo = _before_first_specifier(kinds, lo)
+        for i in range(lo, hi):
+            if kinds[i] != "ATTRIBUTE" or i + 1 >= len(kinds) or kinds[i + 1] != "LP":
+                continue
+            end = i + 1
+            depth = 0
+            while end < len(kinds):
+                depth += {"LP": 1, "RP": -1}.get(kinds[end], 0)
+                if depth == 0:
+                    break
+                end += 1
+            written.append("".join(texts[i : end + 1]))
+            inner = (i + 2, end)
+            if texts[i] == "__attribute__":
+                if "aligned" not in texts[i:end]:
+                    continue
+                at = texts.index("aligned", i)
+                inner = (at + 2, texts.index(")", at))
+            asked = _alignment(kinds[inner[0] : inner[1]], texts[inner[0] : inner[1]], body, constants)
+            align = asked if align is None or asked == 0 else max(align, asked) if align else 0
+    return tuple(written), align
+
+
+def _before_first_specifier(kinds: list[str], lo: int) -> int:
+    """Attributes in front of the first specifier belong to the declaration."""
+    i = lo
+    while i > 0 and kinds[i - 1] not in ("SEMI", "LC", "RC", "COLON"):
+        i -= 1
+    return i
+
+
+def _alignment(kinds: list[str], texts: list[str], body: Body, constants: Constants) -> int:
+    """Value of ``alignas(...)``: a constant or a type; 0 when it is not known."""
+    as_type = size_of(texts, constants.aliases)
+    if as_type is not None:
+        return as_type[1]
+    value = evaluate(parse_chunk("expression", kinds, texts, body.symbols), constants)
+    return value if value is not None and value > 0 else 0

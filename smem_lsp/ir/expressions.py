@@ -1,0 +1,387 @@
+"""Lowers expressions: emits the accesses they make and returns their values."""
+
+from __future__ import annotations
+
+from smem_lsp.ir import calls
+from smem_lsp.ir.constants import evaluate, type_size
+from smem_lsp.ir.context import Context, shifted
+from smem_lsp.ir.model import Assign, Branch, Kind
+from smem_lsp.ir.scopes import BufferName, Closure, Ref, Scope, Variable, View
+from smem_lsp.ir.sizes import size_of
+from smem_lsp.ir.values import Const, Sym, Thread, Value, Var, operation
+from smem_lsp.syntax import tree
+
+_BUILTIN_VECTORS = frozenset(("threadIdx", "blockIdx", "blockDim", "gridDim"))
+
+
+def value(ctx: Context, expr: tree.Expr, scope: Scope) -> Value:
+    """The value of an expression; an address of shared memory that gets here is lost, so it escapes."""
+    loaded = load(ctx, operand(ctx, expr, scope), expr)
+    if isinstance(loaded, Ref):
+        ctx.escape(loaded, expr.lo, "used as a value")
+        return ctx.fresh()
+    return loaded
+
+
+def load(ctx: Context, result: Value | Ref, expr: tree.Expr) -> Value | Ref:
+    """Lvalue to rvalue: an element is read, an array becomes the address of its first element."""
+    if not isinstance(result, Ref) or result.pointer:
+        return result
+    if result.left:
+        index = None if result.index is None else (*result.index, Const(0))
+        return Ref(result.bases, index, result.left - 1, result.part, pointer=True)
+    ctx.access(result, Kind.READ, expr.lo, expr.hi)
+    return ctx.fresh()
+
+
+def operand(ctx: Context, expr: tree.Expr, scope: Scope) -> Value | Ref:
+    """What an expression designates: a place in or an address of shared memory, or a value."""
+    match expr:
+        case tree.Name():
+            return _name(ctx, expr, scope)
+        case tree.Number():
+            number = evaluate(expr, scope.constant_scope())
+            return ctx.fresh(uniform=True) if number is None else Const(number)
+        case tree.Binary():
+            return _binary(ctx, expr, scope)
+        case tree.Index():
+            return _index(ctx, expr, scope)
+        case tree.Assign():
+            return _assign(ctx, expr, scope)
+        case tree.Unary():
+            return _unary(ctx, expr, scope)
+        case tree.PostfixStep():
+            return _step(ctx, expr, expr.operand, expr.operator[0], scope)
+        case tree.Call():
+            return calls.call(ctx, expr, scope)
+        case tree.Member():
+            return _member(ctx, expr, scope)
+        case tree.Ternary():
+            return _ternary(ctx, expr, scope)
+        case tree.Cast():
+            return _cast(ctx, expr, scope)
+        case tree.SizeOf():
+            size = evaluate(expr, scope.constant_scope())
+            return ctx.fresh(uniform=True) if size is None else Const(size)
+        case tree.Lambda():
+            escape_lambda(ctx, expr, scope, "a lambda that is passed on")
+            return ctx.fresh()
+        case tree.Braces():
+            for item in expr.items:
+                value(ctx, item, scope)
+            return ctx.fresh()
+        case tree.Opaque():
+            return _opaque(ctx, expr, scope)
+        case tree.Launch():
+            for argument in (*expr.configuration, *expr.arguments):
+                value(ctx, argument, scope)
+            return ctx.fresh()
+        case tree.String() | tree.TypeId():
+            return ctx.fresh(uniform=True)
+
+
+def _name(ctx: Context, expr: tree.Name, scope: Scope) -> Value | Ref:
+    meaning = scope.lookup(expr.text)
+    match meaning:
+        case BufferName():
+            return Ref(frozenset((meaning.buffer,)), (), len(ctx.buffers[meaning.buffer].dims))
+        case View():
+            return meaning.target
+        case Variable():
+            bases = ctx.aliases.get(meaning.index)
+            if bases:
+                return Ref(bases, None, meaning.pointee, pointer=True)
+            if not meaning.array:
+                known = scope.constant_scope().lookup(expr.text)
+                return Var(meaning.index) if known is None else Const(known)
+            return ctx.fresh()
+        case Closure():
+            escape_lambda(ctx, meaning.node, meaning.scope, f"{expr.text} is passed on", base=meaning.base)
+            return ctx.fresh()
+    number = scope.constant_scope().lookup(expr.text)
+    if number is not None:
+        return Const(number)
+    if expr.text == "warpSize":
+        return Const(32)
+    if expr.text in template_parameters(ctx):
+        return Sym(expr.text)
+    return ctx.fresh()
+
+
+def template_parameters(ctx: Context) -> frozenset[str]:
+    """Names in the template header of the function: the same for every thread."""
+    head = ctx.function.head
+    if "TEMPLATE" not in head.kinds:
+        return frozenset()
+    depth = 0
+    names: set[str] = set()
+    for kind, text in zip(head.kinds, head.texts):
+        if kind == "LT":
+            depth += 1
+        elif text and set(text) == {">"}:
+            depth -= len(text)
+            if depth <= 0:
+                break
+        elif kind == "NAME" and depth:
+            names.add(text)
+    return frozenset(names)
+
+
+def _binary(ctx: Context, expr: tree.Binary, scope: Scope) -> Value | Ref:
+    operator = expr.operator
+    if operator in ("&&", "||"):
+        left = value(ctx, expr.left, scope)
+        point = ctx.next_point()
+        with ctx.collect() as emitted:
+            right = value(ctx, expr.right, scope)
+        result = operation(operator, left, right)
+        if emitted:
+            condition = left if operator == "&&" else operation("!", left)
+            branch = Branch(
+                point, condition, ctx.seq(emitted), ctx.seq([]), ctx.span(expr.lo, expr.hi), ctx.line(expr.lo)
+            )
+            ctx.emit(branch)
+        return result
+    if operator == ",":
+        discard(ctx, expr.left, scope)
+        return operand(ctx, expr.right, scope)
+    left_side = load(ctx, operand(ctx, expr.left, scope), expr.left)
+    right_side = load(ctx, operand(ctx, expr.right, scope), expr.right)
+    if isinstance(left_side, Ref) and isinstance(right_side, Ref):
+        return ctx.fresh()  # a difference or comparison of addresses keeps neither
+    if isinstance(left_side, Ref) or isinstance(right_side, Ref):
+        ref, offset = (left_side, right_side) if isinstance(left_side, Ref) else (right_side, left_side)
+        assert isinstance(ref, Ref) and not isinstance(offset, Ref)
+        if operator == "+":
+            return Ref(ref.bases, shifted(ref.index, offset), ref.left, ref.part, pointer=True)
+        if operator == "-" and ref is left_side:
+            return Ref(ref.bases, None, ref.left, ref.part, pointer=True)
+        if operator not in ("==", "!=", "<", ">", "<=", ">="):
+            ctx.escape(ref, expr.lo, "used as a number")
+        return ctx.fresh()
+    return operation(operator, left_side, right_side)
+
+
+def _index(ctx: Context, expr: tree.Index, scope: Scope) -> Value | Ref:
+    base = operand(ctx, expr.base, scope)
+    index = value(ctx, expr.index, scope)
+    if not isinstance(base, Ref):
+        return ctx.fresh()
+    if base.pointer:
+        return Ref(base.bases, shifted(base.index, index), base.left, base.part)
+    if base.left:
+        known = None if base.index is None else (*base.index, index)
+        return Ref(base.bases, known, base.left - 1, base.part)
+    if base.bases & ctx.pointer_elements:
+        ctx.access(base, Kind.READ, expr.base.lo, expr.base.hi)  # the pointer itself; what it points to is elsewhere
+        return ctx.fresh()
+    return Ref(base.bases, base.index, 0, part=True)
+
+
+def _unary(ctx: Context, expr: tree.Unary, scope: Scope) -> Value | Ref:
+    operator = expr.operator
+    if operator in ("++", "--"):
+        return _step(ctx, expr, expr.operand, operator[0], scope)
+    if operator == "&":
+        target = operand(ctx, expr.operand, scope)
+        if isinstance(target, Ref) and not target.pointer:
+            return Ref(target.bases, target.index, target.left, target.part, pointer=True)
+        if isinstance(target, Var):
+            forget(ctx, target)
+        return ctx.fresh()
+    if operator == "*":
+        target = load_address(ctx, operand(ctx, expr.operand, scope), expr.operand)
+        if isinstance(target, Ref):
+            return Ref(target.bases, target.index, target.left, target.part)
+        return ctx.fresh()
+    inner = value(ctx, expr.operand, scope)
+    if operator == "+":
+        return inner
+    return operation("neg" if operator == "-" else operator, inner)
+
+
+def load_address(ctx: Context, result: Value | Ref, expr: tree.Expr) -> Value | Ref:
+    """For `*e`: the address that ``e`` is; an element that holds a pointer is read."""
+    return load(ctx, result, expr)
+
+
+def forget(ctx: Context, variable: Var) -> None:
+    """The variable may change behind our back."""
+    ctx.emit(Assign(ctx.next_point(), variable.index, ctx.fresh()))
+
+
+def _step(ctx: Context, expr: tree.Expr, target: tree.Expr, operator: str, scope: Scope) -> Value | Ref:
+    place = operand(ctx, target, scope)
+    if isinstance(place, Ref) and not place.pointer and place.left == 0:
+        ctx.access(place, Kind.UPDATE, expr.lo, expr.hi)
+        return ctx.fresh()
+    if isinstance(place, Ref):
+        return Ref(place.bases, None, place.left, place.part, pointer=True)
+    if isinstance(place, Var):
+        ctx.emit(Assign(ctx.next_point(), place.index, operation(operator, place, Const(1))))
+    return place
+
+
+def _assign(ctx: Context, expr: tree.Assign, scope: Scope) -> Value | Ref:
+    right = load(ctx, operand(ctx, expr.value, scope), expr.value)
+    place = operand(ctx, expr.target, scope)
+    compound = expr.operator != "="
+    if isinstance(place, Ref) and not place.pointer:
+        if isinstance(right, Ref):
+            ctx.escape(right, expr.value.lo, "stored")
+        ctx.access(place, Kind.UPDATE if compound else Kind.WRITE, expr.target.lo, expr.target.hi)
+        return place
+    variable = _assigned_variable(expr.target, scope)
+    if variable is None:
+        if isinstance(right, Ref):
+            ctx.escape(right, expr.value.lo, "stored")
+        return right
+    if isinstance(right, Ref):
+        ctx.alias(variable.index, right.bases)
+        return right
+    if isinstance(place, Ref):  # p += k: still into the same buffers
+        return place
+    result: Value = right
+    if variable.array:
+        result = ctx.fresh()
+    elif compound:
+        result = operation(expr.operator[:-1], Var(variable.index), right)
+    ctx.emit(Assign(ctx.next_point(), variable.index, result))
+    return result
+
+
+def _assigned_variable(target: tree.Expr, scope: Scope) -> Variable | None:
+    """The local variable that an assignment to ``target`` changes, members and elements included."""
+    while isinstance(target, (tree.Index, tree.Member)):
+        if isinstance(target, tree.Member) and target.operator != ".":
+            return None
+        base = target.base
+        meaning = scope.lookup(base.text) if isinstance(base, tree.Name) else None
+        if isinstance(target, tree.Index) and isinstance(meaning, Variable) and not meaning.array:
+            return None  # through a pointer
+        target = base
+    meaning = scope.lookup(target.text) if isinstance(target, tree.Name) else None
+    return meaning if isinstance(meaning, Variable) else None
+
+
+def _member(ctx: Context, expr: tree.Member, scope: Scope) -> Value | Ref:
+    base = expr.base
+    if isinstance(base, tree.Name) and base.text in _BUILTIN_VECTORS and scope.lookup(base.text) is None:
+        return Thread(expr.name) if base.text == "threadIdx" else Sym(f"{base.text}.{expr.name}")
+    place = operand(ctx, base, scope)
+    if isinstance(place, Ref):
+        if expr.operator == "->":
+            place_loaded = load(ctx, place, base)
+            if not isinstance(place_loaded, Ref):
+                return ctx.fresh()
+            place = place_loaded
+        return Ref(place.bases, place.index, 0, part=True)
+    return ctx.fresh()
+
+
+def _ternary(ctx: Context, expr: tree.Ternary, scope: Scope) -> Value | Ref:
+    condition = value(ctx, expr.condition, scope)
+    point = ctx.next_point()
+    with ctx.collect() as then:
+        yes = load(ctx, operand(ctx, expr.yes, scope), expr.yes)
+    with ctx.collect() as otherwise:
+        no = load(ctx, operand(ctx, expr.no, scope), expr.no)
+    if then or otherwise:
+        branch = Branch(
+            point, condition, ctx.seq(then), ctx.seq(otherwise), ctx.span(expr.lo, expr.hi), ctx.line(expr.lo)
+        )
+        ctx.emit(branch)
+    refs = [arm for arm in (yes, no) if isinstance(arm, Ref)]
+    if refs:
+        return Ref(frozenset().union(*(ref.bases for ref in refs)), None, refs[0].left, True, pointer=True)
+    assert not isinstance(yes, Ref) and not isinstance(no, Ref)
+    return operation("?:", condition, yes, no)
+
+
+def _cast(ctx: Context, expr: tree.Cast, scope: Scope) -> Value | Ref:
+    inner = operand(ctx, expr.operand, scope)
+    type_id = expr.type
+    if isinstance(inner, Ref):
+        inner_loaded = inner if "&" in type_id.pointers else load(ctx, inner, expr.operand)
+        if isinstance(inner_loaded, Ref):
+            return _cast_address(ctx, expr, inner_loaded, scope)
+        inner = inner_loaded
+    if type_id.pointers or expr.style == "functional" and isinstance(expr.operand, tree.Braces):
+        return ctx.fresh()
+    size = size_of(type_id.words, ctx.constants.aliases)
+    if size is not None and size[0] >= 4 and not {"float", "double"} & set(type_id.words):
+        return inner
+    if type_id.words == ["void"]:
+        return inner
+    return operation("cast", inner)
+
+
+def _cast_address(ctx: Context, expr: tree.Cast, ref: Ref, scope: Scope) -> Value | Ref:
+    """A view of the same bytes through another type."""
+    type_id = expr.type
+    if not type_id.pointers:
+        if type_id.words == ["void"]:
+            return ctx.fresh()
+        ctx.escape(ref, expr.lo, "cast to an integer")
+        return ctx.fresh()
+    pointee = tree.TypeId(type_id.lo, type_id.hi, type_id.words, type_id.pointers[1:], [])
+    size = type_size(pointee, scope.constant_scope())
+    same = True
+    for buffer in ref.bases:
+        if size is None:
+            if type_id.words != ["void"]:
+                ctx.fix(frozenset((buffer,)), f"{{}} is read through an unknown type at line {ctx.line(expr.lo)}")
+            same = False
+            continue
+        ctx.required_align[buffer] = max(ctx.required_align.get(buffer, 1), size[1])
+        same = same and size[0] == ctx.buffers[buffer].element_bytes
+    left = len(type_id.dims)
+    if same and not left and ref.pointer:
+        return ref
+    return Ref(ref.bases, None, left, True, pointer="*" in type_id.pointers or ref.pointer)
+
+
+def _opaque(ctx: Context, expr: tree.Opaque, scope: Scope) -> Value:
+    if expr.kind == "statement-expression":
+        name_buffers(ctx, ctx.base + expr.lo, ctx.base + expr.hi, scope, "used in a statement expression")
+        ctx.complete = False
+    for item in expr.operands:
+        value(ctx, item, scope)
+    return ctx.fresh()
+
+
+def discard(ctx: Context, expr: tree.Expr, scope: Scope) -> None:
+    """An expression whose value nobody uses: ``(void)a;`` reads nothing."""
+    result = operand(ctx, expr, scope)
+    if isinstance(result, Ref) and isinstance(expr, tree.Cast):
+        return
+    if not isinstance(expr, (tree.Assign, tree.Unary, tree.PostfixStep)):
+        load(ctx, result, expr)
+
+
+def name_buffers(ctx: Context, lo: int, hi: int, scope: Scope, why: str) -> None:
+    """Fix every buffer that the body tokens ``[lo, hi)`` name or may reach: they were not understood."""
+    line = ctx.unit.source.line_number(ctx.body.site(lo, hi).start)
+    for kind, text in zip(ctx.body.tokens.kinds[lo:hi], ctx.body.tokens.texts[lo:hi]):
+        if kind != "NAME":
+            continue
+        meaning = scope.lookup(text)
+        bases: frozenset[int] = frozenset()
+        if isinstance(meaning, BufferName):
+            bases = frozenset((meaning.buffer,))
+        elif isinstance(meaning, View):
+            bases = meaning.target.bases
+        elif isinstance(meaning, Variable):
+            bases = ctx.aliases.get(meaning.index, frozenset())
+            ctx.emit(Assign(ctx.next_point(), meaning.index, ctx.fresh()))
+        if bases:
+            ctx.fix(bases, f"{{}} is {why} at line {line}")
+            ctx.note_unknown(f"line {line}: {why}", accesses=len(bases))
+
+
+def escape_lambda(ctx: Context, node: tree.Lambda, scope: Scope, why: str, base: int | None = None) -> None:
+    """A lambda that is not called here: whatever it names may be used at any time."""
+    at = ctx.base if base is None else base
+    name_buffers(ctx, at + node.body[0], at + node.body[1], scope, f"captured: {why},")
+
+

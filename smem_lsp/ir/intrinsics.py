@@ -1,0 +1,54 @@
+"""What the functions of CUDA do to their arguments, as far as shared memory is concerned.
+
+Only names whose behaviour is fixed by the CUDA headers stand here. Anything else is an unknown call: it may write
+what it gets by reference and keep what it gets as a pointer.
+"""
+
+from __future__ import annotations
+
+import re
+
+# Barriers that every thread of the block takes part in (CUDA programming guide, "Synchronization Functions").
+BLOCK_BARRIERS = frozenset(
+    ("__syncthreads", "__syncthreads_count", "__syncthreads_and", "__syncthreads_or", "__barrier_sync")
+)
+WARP_BARRIERS = frozenset(("__syncwarp",))
+
+ATOMICS = re.compile(r"atomic(Add|Sub|Exch|Min|Max|Inc|Dec|CAS|And|Or|Xor)(_block|_system)?\Z")
+
+# Asynchronous copies into shared memory: in flight until waited for.
+ASYNC_COPIES = frozenset(
+    ("__pipeline_memcpy_async", "memcpy_async", "cp_async_cg", "cp_async_ca", "__cp_async_cg_shared_global")
+)
+
+_MATH = (
+    "abs labs llabs min max acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh cospi erf erfc exp exp2"
+    " exp10 expm1 fabs fdim floor fma fmax fmin fmod hypot ilogb isfinite isinf isnan j0 j1 ldexp lgamma llrint llround"
+    " log log10 log1p log2 logb lrint lround nearbyint nextafter norm3d norm4d normcdf pow powi rcbrt remainder rhypot"
+    " rint rnorm3d round rsqrt scalbln scalbn signbit sin sinh sinpi sqrt tan tanh tgamma trunc y0 y1"
+    " umin umax llmin llmax ullmin ullmax saturate clamp isnormal fdividef"
+)
+_BY_VALUE = frozenset(
+    [*_MATH.split(), *(f"{name}f" for name in _MATH.split())]
+    + (
+        "clock clock64 make_dim3 printf assert __ldg __ldcg __ldca __ldcs __ldlu __ldcv __stcg __stcs __stwb __stwt"
+        " __threadfence __threadfence_block __threadfence_system __nanosleep __trap __brkpt __assert_fail"
+        " __activemask __popc __popcll __clz __clzll __ffs __ffsll __brev __brevll __byte_perm __funnelshift_l"
+        " __funnelshift_r __funnelshift_lc __funnelshift_rc __sad __usad __mulhi __umulhi __mul24 __umul24 __mul64hi"
+        " __umul64hi __hadd __dp4a __dp2a __rhadd __uhadd __urhadd __fns __isinf __isnan __saturatef __expf __exp10f"
+        " __logf __log2f __log10f __powf __sinf __cosf __tanf __tanhf __fdividef __frcp_rn __fsqrt_rn __frsqrt_rn"
+    ).split()
+)
+_PATTERNS = re.compile(
+    r"(?:__shfl(?:_up|_down|_xor)?(?:_sync)?|__(?:any|all|ballot|match_any|match_all|reduce_\w+)_sync"
+    r"|__[fd](?:add|sub|mul|div|ma|maf|sqrt|rcp)f?_r[nzud]|__fmaf_r[nzud]"
+    r"|__(?:half|float|double|int|uint|short|ushort|ll|ull|bfloat16|nv_bfloat16|low|high|longlong)\w*2\w+"
+    r"|__(?:h|v)\w+|h(?:exp|log|sqrt|rsqrt|sin|cos|rcp|ceil|floor|trunc|rint)\w*"
+    r"|make_\w+[1-4]|__\w+_as_\w+|__bfloat16\w+|__nv_cvt_\w+|__ld\w\w|__low\w*|__high\w*)\Z"
+)
+
+
+def takes_values(name: str) -> bool:
+    """True when the function reads its arguments and nothing else: no reference, no pointer kept or written."""
+    plain = name.removeprefix("::").removeprefix("std::").removeprefix("cuda::std::")
+    return plain in _BY_VALUE or _PATTERNS.match(plain) is not None

@@ -1,0 +1,101 @@
+"""What a name means inside a function body."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from smem_lsp.ir.constants import Constants
+from smem_lsp.ir.values import Value
+from smem_lsp.syntax import tree
+
+
+@dataclass(frozen=True, slots=True)
+class BufferName:
+    """A declared shared object."""
+
+    buffer: int
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A local variable or parameter. ``pointee``: array dimensions of what it points to."""
+
+    index: int
+    pointee: int = 0
+    array: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A reference to a whole buffer: ``float (&v)[N] = a``, ``auto& v = a``."""
+
+    target: Ref
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A cooperative group handle. ``kind``: "block", "warp", "grid" or "other"."""
+
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Closure:
+    """A named lambda; ``base``: what its token ranges are relative to in the body."""
+
+    node: tree.Lambda
+    base: int
+    scope: Scope
+    by_copy: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A place in shared memory, or the address of one.
+
+    ``index``: one value per dimension that was applied, None: anywhere in ``bases``; ``left``: dimensions of what
+    is there (0: an element); ``part``: a member, or seen through a type of another size.
+    """
+
+    bases: frozenset[int]
+    index: tuple[Value, ...] | None
+    left: int = 0
+    part: bool = False
+    pointer: bool = False
+
+
+Meaning = BufferName | Variable | View | Group | Closure
+
+
+@dataclass
+class Scope:
+    """Names of one block; lookups go outwards."""
+
+    parent: Scope | None = None
+    names: dict[str, Meaning] = field(default_factory=dict)
+    constants: Constants | None = None
+
+    def lookup(self, name: str) -> Meaning | None:
+        for scope in self.outwards():
+            if name in scope.names:
+                return scope.names[name]
+        return None
+
+    def outwards(self) -> Iterator[Scope]:
+        scope: Scope | None = self
+        while scope is not None:
+            yield scope
+            scope = scope.parent
+
+    def constant_scope(self) -> Constants:
+        for scope in self.outwards():
+            if scope.constants is not None:
+                return scope.constants
+        raise LookupError("the outermost scope has no constants")
+
+    def declare_constants(self) -> Constants:
+        """The constants of this very block, made when needed."""
+        if self.constants is None:
+            self.constants = self.constant_scope().child()
+        return self.constants

@@ -1,0 +1,435 @@
+"""Lowers statements to the region tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from smem_lsp.ir import declarations, expressions
+from smem_lsp.ir.context import Context
+from smem_lsp.ir.model import Assign, Branch, Induction, Jump, Loop, Node, Place, Seq, walk
+from smem_lsp.ir.scopes import Scope, Variable
+from smem_lsp.ir.trips import count_trips
+from smem_lsp.ir.values import Const, Op, Sym, Value, Var, operation
+from smem_lsp.source import Span
+from smem_lsp.syntax import tree
+
+
+def block(ctx: Context, node: tree.Block, scope: Scope, *, braces: Span | None = None) -> None:
+    """The statements of a block, in a scope of their own, with the places between them."""
+    inner = Scope(scope)
+    span = braces or ctx.body.site(node.lo, node.hi)
+    for statement_node in node.statements:
+        _place(ctx, statement_node.lo, statement_node.lo + 1)
+        statement(ctx, statement_node, inner, span)
+    if braces is None:
+        _place(ctx, node.hi - 1, node.hi, at_end=True)
+    elif ctx.inline_depth == 0:
+        closing = Span(braces.end - 1, braces.end)
+        line = ctx.unit.source.line_number(closing.start)
+        ctx.emit(Place(ctx.next_point(), closing, line, at_end=True))
+
+
+def _place(ctx: Context, lo: int, hi: int, *, at_end: bool = False) -> None:
+    """A place for a barrier; none inside a lambda, which may be called elsewhere too."""
+    if ctx.inline_depth or hi > len(ctx.body.tokens):
+        return
+    span = ctx.editable(ctx.body.span(lo, hi))
+    if span is not None and not any(span.start in region for region in ctx.conditional):
+        ctx.emit(Place(ctx.next_point(), span, ctx.unit.source.line_number(span.start), at_end))
+
+
+def statement(ctx: Context, node: tree.Statement, scope: Scope, around: Span) -> None:
+    """Lower one statement. ``around``: the braces of the block it stands in."""
+    match node:
+        case tree.Block():
+            block(ctx, node, scope)
+        case tree.ExpressionStatement():
+            with ctx.chunk(node.chunk[0]):
+                expr = ctx.body.chunk("expression", node.chunk)
+                if expr is None:
+                    _not_understood(ctx, node.chunk, scope)
+                else:
+                    expressions.discard(ctx, expr, scope)
+        case tree.DeclarationStatement():
+            with ctx.chunk(node.chunk[0]):
+                declaration = ctx.body.chunk("declaration", node.chunk)
+                if declaration is None:
+                    _not_understood(ctx, node.chunk, scope)
+                else:
+                    declarations.declare(ctx, declaration, scope, around)
+        case tree.If():
+            _if(ctx, node, scope)
+        case tree.For():
+            _for(ctx, node, scope)
+        case tree.While():
+            _while(ctx, node, scope)
+        case tree.DoWhile():
+            _do(ctx, node, scope)
+        case tree.Switch():
+            _switch(ctx, node, scope)
+        case tree.JumpStatement():
+            _jump(ctx, node, scope)
+        case tree.Bad():
+            _not_understood(ctx, (node.lo, node.hi), scope)
+        case tree.AsmStatement():
+            _asm(ctx, node, scope)
+        case tree.Label():
+            ctx.irregular = ctx.irregular or f"label {node.name} at line {_line(ctx, node.lo)}"
+        case tree.Try():
+            ctx.irregular = ctx.irregular or f"try block at line {_line(ctx, node.lo)}"
+        case tree.CaseLabel():
+            ctx.irregular = ctx.irregular or f"case label outside its switch at line {_line(ctx, node.lo)}"
+        case tree.Empty():
+            return
+
+
+def _line(ctx: Context, lo: int) -> int:
+    return ctx.unit.source.line_number(ctx.body.site(lo, lo + 1).start)
+
+
+def _not_understood(ctx: Context, span: tuple[int, int], scope: Scope) -> None:
+    """Statement outside the grammar: what it names is never moved, and a jump in it makes the flow unknown."""
+    ctx.complete = False
+    expressions.name_buffers(ctx, *span, scope, "in a statement that is not understood")
+    kinds = ctx.body.tokens.kinds[span[0] : span[1]]
+    if {"RETURN", "BREAK", "CONTINUE", "GOTO"} & set(kinds) or "STORAGE" in kinds:
+        ctx.irregular = ctx.irregular or f"line {_line(ctx, span[0])} is not understood"
+
+
+def _condition(ctx: Context, chunk: tuple[int, int], scope: Scope) -> Value:
+    """Value of an ``if``, ``while`` or ``switch`` head; declarations in it go into ``scope``."""
+    with ctx.chunk(chunk[0]):
+        node = ctx.body.chunk("condition", chunk)
+        if node is None:
+            _not_understood(ctx, chunk, scope)
+            return ctx.fresh()
+        if isinstance(node, tree.ConditionWithInit):
+            if node.init is not None:
+                _head_part(ctx, node.init, scope)
+            node = node.condition
+        return _head_part(ctx, node, scope)
+
+
+def _head_part(ctx: Context, node: tree.Expr | tree.Declaration, scope: Scope) -> Value:
+    if not isinstance(node, tree.Declaration):
+        return expressions.value(ctx, node, scope)
+    declarations.declare(ctx, node, scope, ctx.body.site(0, len(ctx.body.tokens)))
+    meaning = scope.lookup(node.declarators[-1].name) if node.declarators else None
+    return Var(meaning.index) if isinstance(meaning, Variable) else ctx.fresh()
+
+
+def _if(ctx: Context, node: tree.If, scope: Scope) -> None:
+    inner = Scope(scope)
+    condition = _condition(ctx, node.condition, inner)
+    point = ctx.next_point()
+    with ctx.collect() as then:
+        _body(ctx, node.then, inner)
+    with ctx.collect() as otherwise:
+        if node.otherwise is not None:
+            _body(ctx, node.otherwise, inner)
+    if isinstance(condition, Const):  # only the live arm exists
+        for item in then if condition.n else otherwise:
+            ctx.emit(item)
+        return
+    if node.constexpr:
+        condition = operation("constexpr", ctx.fresh(uniform=True))
+    ctx.emit(Branch(point, condition, ctx.seq(then), ctx.seq(otherwise), _span(ctx, node), _line(ctx, node.lo)))
+
+
+def _span(ctx: Context, node: tree.If | tree.For | tree.While | tree.DoWhile | tree.Switch) -> Span | None:
+    return ctx.body.span(node.lo, node.hi)
+
+
+def _body(ctx: Context, node: tree.Statement, scope: Scope) -> None:
+    """A loop or branch body; a single statement without braces offers no place."""
+    if isinstance(node, tree.Block):
+        block(ctx, node, scope)
+    else:
+        statement(ctx, node, Scope(scope), ctx.body.site(node.lo, node.hi))
+
+
+def _for(ctx: Context, node: tree.For, scope: Scope) -> None:
+    inner = Scope(scope)
+    with ctx.chunk(node.head[0]):
+        head = ctx.body.chunk("for_head", node.head)
+    if head is None:
+        _not_understood(ctx, node.head, inner)
+        ctx.irregular = ctx.irregular or f"the loop at line {_line(ctx, node.lo)} is not understood"
+        _body(ctx, node.body, inner)
+        return
+    if isinstance(head, tree.RangeFor):
+        _range_for(ctx, node, head, inner)
+        return
+    with ctx.chunk(node.head[0]):
+        if head.init is not None:
+            if isinstance(head.init, tree.Declaration):
+                _head_part(ctx, head.init, inner)
+            else:
+                expressions.discard(ctx, head.init, inner)
+        initial = _last_assignments(ctx.items)
+    point = ctx.next_point()
+    condition: Value = Const(1)
+    with ctx.collect() as first_check:
+        if head.condition is not None:
+            with ctx.chunk(node.head[0]):
+                condition = _head_part(ctx, head.condition, inner)
+    with ctx.collect() as body:
+        _body(ctx, node.body, inner)
+    with ctx.collect() as step:
+        with ctx.chunk(node.head[0]):
+            if head.step is not None:
+                expressions.discard(ctx, head.step, inner)
+            with ctx.collect() as again:
+                if head.condition is not None:
+                    _head_part(ctx, head.condition, inner)
+    _loop(ctx, node, point, condition, first_check, body, step, again, initial, min_trip=0)
+
+
+def _range_for(ctx: Context, node: tree.For, head: tree.RangeFor, scope: Scope) -> None:
+    with ctx.chunk(node.head[0]):
+        expressions.value(ctx, head.range, scope)
+        for declarator in head.declaration.declarators:
+            scope.names[declarator.name] = Variable(ctx.new_variable(declarator.name))
+            scope.declare_constants().values[declarator.name] = None
+    point = ctx.next_point()
+    with ctx.collect() as body:
+        _body(ctx, node.body, scope)
+    _loop(ctx, node, point, ctx.fresh(), [], body, [], [], {}, min_trip=0)
+
+
+def _while(ctx: Context, node: tree.While, scope: Scope) -> None:
+    inner = Scope(scope)
+    initial = _last_assignments(ctx.items)
+    point = ctx.next_point()
+    with ctx.collect() as first_check:
+        condition = _condition(ctx, node.condition, inner)
+    with ctx.collect() as body:
+        _body(ctx, node.body, inner)
+    with ctx.collect() as again:
+        _condition(ctx, node.condition, Scope(scope))
+    _loop(ctx, node, point, condition, first_check, body, [], again, initial, min_trip=0)
+
+
+def _do(ctx: Context, node: tree.DoWhile, scope: Scope) -> None:
+    point = ctx.next_point()
+    with ctx.collect() as body:
+        _body(ctx, node.body, Scope(scope))
+    with ctx.collect() as again:
+        condition = _condition(ctx, node.condition, Scope(scope))
+    _loop(ctx, node, point, condition, [], body, [], again, {}, min_trip=1)
+
+
+def _last_assignments(items: Sequence[Node]) -> dict[int, Value]:
+    """Values that variables surely have here: assigned last in this very sequence, nothing in between."""
+    known: dict[int, Value] = {}
+    for item in items:
+        if isinstance(item, Assign):
+            known[item.variable] = item.value
+        elif isinstance(item, (Branch, Loop)):
+            for nested in walk(Seq((item,))):
+                if isinstance(nested, Assign):
+                    known.pop(nested.variable, None)
+    return known
+
+
+def _loop(
+    ctx: Context,
+    node: tree.For | tree.While | tree.DoWhile,
+    point: int,
+    condition: Value,
+    first_check: list[Node],
+    body: list[Node],
+    step: list[Node],
+    again: list[Node],
+    initial: dict[int, Value],
+    *,
+    min_trip: int,
+) -> None:
+    """Put a loop together. The check runs once before the loop and again after each iteration."""
+    late = [item for item in (*step, *again) if not isinstance(item, Assign)]
+    if late and any(isinstance(item, Jump) and item.kind == "continue" for item in walk(Seq(tuple(body)))):
+        ctx.irregular = ctx.irregular or f"`continue` in the loop at line {_line(ctx, node.lo)}"
+    for item in first_check:
+        ctx.emit(item)
+    whole = [*body, *step, *again]
+    trips = count_trips(condition, step, body, initial) if min_trip == 0 else None
+    endless = isinstance(condition, Const) and condition.n != 0
+    if trips is not None:
+        min_trip = min(1, trips)
+    elif endless:
+        min_trip = 1
+    induction = None if endless else _induction(condition, step, body, initial)
+    end = ctx.next_point()
+    ctx.emit(
+        Loop(
+            point,
+            end,
+            min_trip,
+            None if endless else trips,
+            condition,
+            induction,
+            ctx.seq(whole),
+            _span(ctx, node),
+            _line(ctx, node.lo),
+        )
+    )
+
+
+def _induction(
+    condition: Value, step: list[Node], body: list[Node], initial: dict[int, Value]
+) -> Induction | None:
+    """``i < bound; i += step`` with a step that nothing else disturbs."""
+    if not (isinstance(condition, Op) and condition.operator in ("<", "<=") and len(step) == 1):
+        return None
+    variable, bound = condition.args
+    advance = step[0]
+    if not isinstance(variable, Var) or not isinstance(advance, Assign) or advance.variable != variable.index:
+        return None
+    amount = advance.value
+    if not (isinstance(amount, Op) and amount.operator == "+" and amount.args[0] == variable):
+        return None
+    if any(isinstance(item, Assign) and item.variable == variable.index for item in walk(Seq(tuple(body)))):
+        return None
+    if variable.index not in initial:
+        return None
+    return Induction(variable.index, initial[variable.index], amount.args[1], bound, condition.operator == "<=")
+
+
+def _switch(ctx: Context, node: tree.Switch, scope: Scope) -> None:
+    inner = Scope(scope)
+    subject = _condition(ctx, node.condition, inner)
+    statements = node.body.statements if isinstance(node.body, tree.Block) else [node.body]
+    around = ctx.body.site(node.body.lo, node.body.hi)
+    segments: list[tuple[list[tree.CaseLabel], list[tree.Statement]]] = []
+    for item in statements:
+        if isinstance(item, tree.CaseLabel):
+            if not segments or segments[-1][1]:
+                segments.append(([], []))
+            segments[-1][0].append(item)
+        elif segments:
+            segments[-1][1].append(item)
+        elif not isinstance(item, tree.Empty):
+            segments.append(([], [item]))
+    exclusive = all(_ends(body) and not _breaks(body[:-1]) for _, body in segments[:-1])
+    if segments:
+        last = segments[-1][1]
+        exclusive = exclusive and not _breaks(last[:-1] if _ends(last) else last)
+    body_scope = Scope(inner)
+    lowered: list[tuple[Value, list[Node]]] = []
+    start = ctx.next_point()
+    for _, body in segments:
+        condition = operation("case", subject, ctx.fresh(uniform=True))
+        with ctx.collect() as items:
+            for item in body:
+                if exclusive and item is body[-1] and isinstance(item, tree.JumpStatement) and item.kind == "break":
+                    break
+                if isinstance(item, tree.Block) and exclusive:
+                    _case_block(ctx, item, body_scope)
+                elif isinstance(item, tree.DeclarationStatement):
+                    with ctx.chunk(item.chunk[0]):
+                        declaration = ctx.body.chunk("declaration", item.chunk)
+                        if declaration is None:
+                            _not_understood(ctx, item.chunk, body_scope)
+                        else:
+                            declarations.declare(ctx, declaration, body_scope, around, in_switch=True)
+                else:
+                    statement(ctx, item, body_scope, around)
+        lowered.append((condition, items))
+    span, line = _span(ctx, node), _line(ctx, node.lo)
+    if exclusive:
+        chain: list[Node] = []
+        for condition, items in reversed(lowered):
+            chain = [Branch(ctx.next_point(), condition, Seq(tuple(items)), Seq(tuple(chain)), span, line)]
+        for link in chain:
+            ctx.emit(link)
+        return
+    if any(isinstance(n, Jump) and n.kind == "continue" for _, items in lowered for n in walk(Seq(tuple(items)))):
+        ctx.irregular = ctx.irregular or f"`continue` in the switch at line {line}"
+    # fall through: any later segment may follow an earlier one; `break` leaves a loop that runs once
+    pieces: list[Node] = [
+        Branch(ctx.next_point(), condition, Seq(tuple(items)), Seq(), span, line) for condition, items in lowered
+    ]
+    ctx.emit(Loop(start, ctx.next_point(), 1, 1, Const(0), None, Seq(tuple(pieces)), span, line))
+
+
+def _case_block(ctx: Context, node: tree.Block, scope: Scope) -> None:
+    """`case 1: { ...; break; }`: the final break belongs to the switch."""
+    statements = node.statements
+    if statements and isinstance(statements[-1], tree.JumpStatement) and statements[-1].kind == "break":
+        node = tree.Block(node.lo, node.hi, statements[:-1])
+    block(ctx, node, scope)
+
+
+def _ends(body: Sequence[tree.Statement]) -> bool:
+    """Does a case end in `break` or `return` (perhaps inside its braces)?"""
+    last = body[-1] if body else None
+    if isinstance(last, tree.Block):
+        return _ends(last.statements) and not _breaks(last.statements[:-1])
+    return isinstance(last, tree.JumpStatement) and last.kind in ("break", "return")
+
+
+def _breaks(body: Sequence[tree.Statement]) -> bool:
+    """Is there a `break` of the switch in these statements?"""
+    for item in body:
+        if isinstance(item, tree.JumpStatement) and item.kind == "break":
+            return True
+        if isinstance(item, tree.Block) and _breaks(item.statements):
+            return True
+        if isinstance(item, tree.If) and _breaks([item.then, *([item.otherwise] if item.otherwise else [])]):
+            return True
+    return False
+
+
+def _jump(ctx: Context, node: tree.JumpStatement, scope: Scope) -> None:
+    if node.chunk is not None:
+        with ctx.chunk(node.chunk[0]):
+            expr = ctx.body.chunk("initializer", node.chunk)
+            if expr is None:
+                _not_understood(ctx, node.chunk, scope)
+            else:
+                expressions.value(ctx, expr, scope)
+    line = _line(ctx, node.lo)
+    if node.kind == "goto":
+        ctx.irregular = ctx.irregular or f"goto at line {line}"
+        return
+    kind = node.kind
+    if kind == "return" and ctx.inline_depth:
+        kind = "leave"
+    ctx.emit(Jump(ctx.next_point(), kind, line))
+
+
+def _asm(ctx: Context, node: tree.AsmStatement, scope: Scope) -> None:
+    """Inline assembler: buffers among its operands never move; a plain `bar.sync 0` is a block barrier."""
+    lo, hi = node.chunk
+    kinds, texts = ctx.body.tokens.kinds[lo:hi], ctx.body.tokens.texts[lo:hi]
+    code = " ".join(t for k, t in zip(kinds, texts) if k == "STRING")
+    expressions.name_buffers(ctx, lo, hi, scope, "an operand of inline assembler")
+    if "GOTO" in kinds or "exit" in code:
+        ctx.irregular = ctx.irregular or f"inline assembler at line {_line(ctx, lo)}"
+    if "bar" not in code:
+        return
+    plain = " ".join(code.replace('"', " ").replace("\\n", " ").replace("\\t", " ").split())
+    with ctx.chunk(lo):
+        if plain.rstrip("; ") in ("bar.sync 0", "barrier.sync 0", "barrier.sync.aligned 0", "bar.sync.aligned 0"):
+            ctx.barrier("block", 0, hi - lo, "__syncthreads();")
+        else:
+            ctx.barrier("named", 0, hi - lo, "")
+
+
+def unexpanded_macro(ctx: Context, lo: int, hi: int, scope: Scope) -> None:
+    """A macro statement whose definition was not found: it may do anything with what it names."""
+    expressions.name_buffers(ctx, lo, hi, scope, "in a macro that is not known")
+    line = _line(ctx, lo)
+    ctx.note_unknown(f"line {line}: macro {ctx.body.tokens.texts[lo]} is not known")
+
+
+def lower_parameters(ctx: Context, scope: Scope) -> None:
+    """Parameters of a kernel are the same for every thread until they are assigned."""
+    for declaration in ctx.function.parameters or []:
+        for declarator in declaration.declarators:
+            if not declarator.name:
+                continue
+            variable = ctx.new_variable(declarator.name)
+            scope.names[declarator.name] = Variable(variable)
+            scope.declare_constants().values[declarator.name] = None
+            ctx.emit(Assign(ctx.next_point(), variable, Sym(declarator.name)))

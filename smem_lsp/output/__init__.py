@@ -1,0 +1,1 @@
+"""Reports as text and JSON. Nothing here analyses or reads files."""

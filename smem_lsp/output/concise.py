@@ -1,0 +1,20 @@
+"""One line per finding, for editors and grep: ``path:line:column: severity CODE message``."""
+
+from __future__ import annotations
+
+from smem_lsp.engine.report import Report
+from smem_lsp.output.style import PLAIN, Style
+from smem_lsp.rules.model import Finding
+
+
+def render(report: Report, style: Style = PLAIN) -> str:
+    """All findings in source order, each on a line with its line end."""
+    return "".join(_line(report, finding, style) for finding in report.findings)
+
+
+def _line(report: Report, finding: Finding, style: Style) -> str:
+    line, column = report.source.lines.position(finding.span.start)
+    place = f"{report.source.path}:{line + 1}:{column + 1}:"
+    severity = style.severity(finding.severity, finding.severity.label)
+    message = " ".join(finding.message.split())
+    return f"{place} {severity} {finding.code} {message}\n"

@@ -1,0 +1,86 @@
+"""Findings with the source they are about, as rustc shows them.
+
+::
+
+    warning[SMEM301]: `Cs` can reuse `As` (dead after the barrier at 38): 12,288 → 8,192 B
+      --> kernels/gemm.cu:25:20
+       |
+    25 |   __shared__ float Cs[BM][BN];
+       |                    ^^
+       |
+    13 |   __shared__ float As[BM][BK];
+       |                    -- `As` is dead after line 38
+       |
+       = fix: Put `Cs` in the bytes of `As`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from smem_lsp.engine.report import Report
+from smem_lsp.fixes.model import Fix, Safety
+from smem_lsp.output.style import PLAIN, Style, shown, width
+from smem_lsp.rules.model import Finding
+from smem_lsp.source import SourceText, Span
+
+_SAFETY_NOTES = {Safety.SAFE: "", Safety.UNSAFE: " (unsafe)", Safety.DISPLAY: " (by hand)"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """What all lines of one finding share."""
+
+    source: SourceText
+    style: Style
+    gutter: int  # columns of the line numbers
+
+    def margin(self, text: str, sign: str) -> str:
+        return self.style.frame(f"{text:>{self.gutter}} {sign}")
+
+
+def render(report: Report, style: Style = PLAIN) -> str:
+    """All findings in source order, each followed by an empty line."""
+    return "".join(_finding(report, finding, style) for finding in report.findings)
+
+
+def _finding(report: Report, finding: Finding, style: Style) -> str:
+    source = report.source
+    spans = [finding.span, *(note.span for note in finding.related)]
+    page = _Page(source, style, len(str(max(source.line_number(span.start) for span in spans))))
+    bar = page.margin("", "|")
+
+    head = style.severity(finding.severity, f"{finding.severity.label}[{finding.code}]")
+    line, column = source.lines.position(finding.span.start)
+    arrow = style.frame(f"{'':{page.gutter}}-->")
+    place = f"{source.path}:{line + 1}:{column + 1}"
+    out = [f"{head}{style.bold(f': {finding.message}')}", f"{arrow} {place}", bar]
+    carets = style.severity(finding.severity, "^" * _columns(source, finding.span))
+    out += _snippet(page, finding.span, carets, "")
+    for note in finding.related:
+        dashes = style.frame("-" * _columns(source, note.span))
+        out += [bar, *_snippet(page, note.span, dashes, note.message)]
+    if fixes := report.fixes_for(finding):
+        out += [bar, *(_fix_line(page, fix) for fix in fixes)]
+    return "\n".join(out) + "\n\n"
+
+
+def _snippet(page: _Page, span: Span, marks: str, label: str) -> Iterator[str]:
+    """The first line of ``span``, ``marks`` under it, and where the span ends if that is another line."""
+    source = page.source
+    start, end = source.line_start(span.start), source.line_end(span.start)
+    first, last = source.line_number(span.start), source.line_number(max(span.start, span.end - 1))
+    more = f"... to line {last}" if last > first else ""
+    indent = " " * width(source.text[start : span.start])
+    yield f"{page.margin(str(first), '|')} {shown(source.text[start:end])}".rstrip()
+    yield " ".join(part for part in (page.margin("", "|"), indent + marks, more, label) if part)
+
+
+def _columns(source: SourceText, span: Span) -> int:
+    """Columns of the part of ``span`` on its first line, at least one."""
+    return max(1, width(source.text[span.start : min(span.end, source.line_end(span.start))]))
+
+
+def _fix_line(page: _Page, fix: Fix) -> str:
+    return f"{page.margin('', '=')} {page.style.bold('fix:')} {fix.title}{_SAFETY_NOTES[fix.safety]}"

@@ -1,0 +1,208 @@
+"""The JSON object of ``check --output-format json``; ``schema.json`` beside this file describes it.
+
+Keys keep their order, positions are 1-based code points with an exclusive end, and what is not known is null.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+
+from smem_lsp.allocation.plan import Plan
+from smem_lsp.engine.report import KernelReport, OccupancyRow, Report
+from smem_lsp.fixes.model import Fix
+from smem_lsp.ir.model import Buffer, Kernel, LaunchSite, Space
+from smem_lsp.output.version import TOOL, VERSION
+from smem_lsp.rules.model import Finding
+from smem_lsp.source import SourceText, Span
+
+JsonObject = dict[str, object]
+
+
+def document(
+    findings: Iterable[JsonObject], kernels: Iterable[JsonObject], files: Iterable[JsonObject]
+) -> str:
+    """The whole object with its line end, from the parts of every file."""
+    whole = {
+        "version": 1,
+        "tool": {"name": TOOL, "version": VERSION},
+        "findings": list(findings),
+        "kernels": list(kernels),
+        "files": list(files),
+    }
+    return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
+
+
+def render(report: Report, names: Mapping[str, str]) -> str:
+    """One file's report as the whole object. ``names``: rule name by code."""
+    findings, kernels = finding_objects(report, names), kernel_objects(report)
+    return document(findings, kernels, [file_object(report)])
+
+
+def finding_objects(report: Report, names: Mapping[str, str]) -> list[JsonObject]:
+    return [_finding(report, finding, names) for finding in report.findings]
+
+
+def kernel_objects(report: Report) -> list[JsonObject]:
+    return [kernel_object(report.source, kernel) for kernel in report.kernels]
+
+
+def file_object(report: Report) -> JsonObject:
+    counts = report.statistics
+    return {
+        "path": report.source.path,
+        "lines": counts.lines,
+        "functions": counts.functions,
+        "statements": counts.statements,
+        "unparsed_statements": counts.unparsed_statements,
+        "error": report.error,
+    }
+
+
+def failed_file_object(path: str, error: str) -> JsonObject:
+    """A file that could not be read."""
+    unknown = dict.fromkeys(("lines", "functions", "statements", "unparsed_statements"))
+    return {"path": path, **unknown, "error": error}
+
+
+def range_object(source: SourceText, span: Span) -> JsonObject:
+    return {"start": _position(source, span.start), "end": _position(source, span.end)}
+
+
+def _position(source: SourceText, offset: int) -> JsonObject:
+    line, column = source.lines.position(offset)
+    return {"line": line + 1, "column": column + 1}
+
+
+def _finding(report: Report, finding: Finding, names: Mapping[str, str]) -> JsonObject:
+    source = report.source
+    return {
+        "code": finding.code,
+        "name": names.get(finding.code, finding.code),
+        "severity": finding.severity.label,
+        "message": finding.message,
+        "path": source.path,
+        "range": range_object(source, finding.span),
+        "kernel": finding.kernel,
+        "buffers": list(finding.buffers),
+        "verdict": finding.verdict,
+        "related": [
+            {"path": source.path, "range": range_object(source, note.span), "message": note.message}
+            for note in finding.related
+        ],
+        "data": dict(finding.data),
+        "fixes": [_fix(source, fix) for fix in report.fixes_for(finding)],
+    }
+
+
+def _fix(source: SourceText, fix: Fix) -> JsonObject:
+    edits = [
+        {"path": source.path, "range": range_object(source, edit.span), "text": edit.text}
+        for edit in fix.edits
+    ]
+    return {"title": fix.title, "safety": fix.safety.value, "edits": edits}
+
+
+def kernel_object(source: SourceText, report: KernelReport) -> JsonObject:
+    """One kernel: its buffers, layouts, barriers, launches and occupancy."""
+    kernel = report.kernel
+    names = buffer_names(source, kernel)
+    dynamic_bytes, dynamic_expression = _dynamic(kernel)
+    return {
+        "path": source.path,
+        "name": kernel.name,
+        "instance": None,
+        "line": kernel.line,
+        "template": kernel.template,
+        "parse": "complete" if kernel.complete else "partial",
+        "buffers": [_buffer(source, report, buffer) for buffer in kernel.buffers],
+        "static_bytes": {"value": report.static_bytes, "exact": report.exact},
+        "dynamic_bytes": dynamic_bytes,
+        "dynamic_expression": dynamic_expression,
+        "plans": [_plan(report, plan, names) for plan in report.plans],
+        "barriers": [{"line": row.line, "kind": row.kind, "uniform": row.uniform} for row in report.barriers],
+        "launches": [_launch(source, launch) for launch in kernel.launches],
+        "occupancy": [_occupancy(row) for row in report.occupancy],
+        "unknown": {
+            "accesses": kernel.unknown_accesses,
+            "barriers": kernel.unknown_barriers,
+            "reasons": list(kernel.unknown),
+        },
+    }
+
+
+def buffer_names(source: SourceText, kernel: Kernel) -> dict[int, str]:
+    """Buffer index -> a key unique in the kernel: the name; later ones of equal names as ``tile@41``."""
+    keys: dict[int, str] = {}
+    for buffer in kernel.buffers:
+        taken = set(keys.values())
+        key = buffer.name
+        if key in taken:
+            key = f"{buffer.name}@{source.line_number(buffer.declared.start)}"
+        while key in taken:
+            key += "+"
+        keys[buffer.index] = key
+    return keys
+
+
+def _buffer(source: SourceText, report: KernelReport, buffer: Buffer) -> JsonObject:
+    live = report.live.get(buffer.index)
+    return {
+        "name": buffer.name,
+        "type": buffer.type,
+        "dims": list(buffer.dims),
+        "bytes": buffer.bytes,
+        "align": buffer.align,
+        "space": buffer.space.value,
+        "declared": range_object(source, buffer.declared),
+        "live": None if live is None else list(live),
+        "offset_stack": _offset(report.stack, buffer),
+        "offset_best": _offset(report.best, buffer),
+    }
+
+
+def _offset(plan: Plan | None, buffer: Buffer) -> int | None:
+    return None if plan is None else plan.offsets.get(buffer.index)
+
+
+def _dynamic(kernel: Kernel) -> tuple[int | None, str | None]:
+    """Dynamic bytes that all launches in sight agree on, and the expression of the first that has one."""
+    expression = next((site.dynamic_expression for site in kernel.launches if site.dynamic_expression), None)
+    passed = {site.dynamic_bytes for site in kernel.launches}
+    if len(passed) == 1:
+        return passed.pop(), expression
+    declares = any(buffer.space is Space.DYNAMIC for buffer in kernel.buffers)
+    return (None if passed or declares else 0), expression
+
+
+def _plan(report: KernelReport, plan: Plan, names: Mapping[int, str]) -> JsonObject:
+    return {
+        "allocator": plan.allocator,
+        "barriers_added": len(plan.barriers),
+        "barrier_lines": [report.point_lines.get(point) for point in plan.barriers],
+        "bytes": plan.bytes,
+        "offsets": {names[index]: offset for index, offset in sorted(plan.offsets.items()) if index in names},
+        "lower_bound": plan.lower_bound,
+        "optimal": plan.optimal,
+    }
+
+
+def _launch(source: SourceText, launch: LaunchSite) -> JsonObject:
+    return {
+        "path": source.path,
+        "line": launch.line,
+        "threads": launch.threads,
+        "dynamic_bytes": launch.dynamic_bytes,
+    }
+
+
+def _occupancy(row: OccupancyRow) -> JsonObject:
+    return {
+        "arch": row.arch,
+        "threads": row.threads,
+        "registers": row.registers,
+        "registers_from": row.registers_from,
+        "blocks_before": row.blocks_before,
+        "blocks_after": row.blocks_after,
+        "limited_by": list(row.limited_by),
+    }

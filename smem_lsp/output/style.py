@@ -1,0 +1,69 @@
+"""Colours and characters of a terminal."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+
+from smem_lsp.rules.model import Severity
+
+_TAB = "    "
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """What the place that text is written to can show."""
+
+    colour: bool = False
+    unicode: bool = True
+
+    def paint(self, text: str, *codes: int) -> str:
+        """``text`` in the colours of these SGR codes, or as it is."""
+        if not self.colour or not text:
+            return text
+        return f"\x1b[{';'.join(map(str, codes))}m{text}\x1b[0m"
+
+    def severity(self, severity: Severity, text: str) -> str:
+        return self.paint(text, 1, _SEVERITY_COLOURS[severity])
+
+    def bold(self, text: str) -> str:
+        return self.paint(text, 1)
+
+    def frame(self, text: str) -> str:
+        """Line numbers, bars and arrows."""
+        return self.paint(text, 1, 34)
+
+
+PLAIN = Style()
+
+_SEVERITY_COLOURS = {Severity.ERROR: 31, Severity.WARNING: 33, Severity.INFO: 36, Severity.HINT: 32}
+
+
+def shown(text: str) -> str:
+    """A piece of a source line as a terminal may print it: tabs widened, control characters made visible."""
+    return "".join(map(_shown, text))
+
+
+def _shown(char: str) -> str:
+    if char == "\t":
+        return _TAB
+    if char < " " or char == "\x7f":
+        return chr(0x2421 if char == "\x7f" else 0x2400 + ord(char))
+    # Format characters could reorder the line on the screen (right-to-left overrides).
+    return "\ufffd" if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp") else char
+
+
+def width(text: str) -> int:
+    """Columns that ``shown(text)`` takes."""
+    return sum(_columns(char) for char in shown(text))
+
+
+def _columns(char: str) -> int:
+    if unicodedata.combining(char):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def plural(count: int, noun: str) -> str:
+    """``1 finding``, ``2 findings``, ``1,024 bytes``."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -1,0 +1,131 @@
+"""What a merge plan is worth, and how to say it: shared by SMEM301 and SMEM302."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from smem_lsp.allocation.plan import Plan
+from smem_lsp.analysis.conflicts import pair
+from smem_lsp.ir.model import Access, Barrier, Buffer, walk
+from smem_lsp.rules.model import DataValue, Note
+from smem_lsp.rules.subject import Candidate, KernelFacts, Occupied
+
+# Under this many bytes, and without a step in occupancy, a plan is not worth a diagnostic (hover only).
+WORTH_SAYING = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Resident blocks/SM on one target, before and after."""
+
+    row: Occupied
+    before: int
+    after: int
+
+    def words(self) -> str:
+        if self.row.registers is None:
+            return f"{self.before} → ≤ {self.after} blocks/SM on {self.row.arch} (shared memory alone)"
+        return f"{self.before} → {self.after} blocks/SM on {self.row.arch}"
+
+    def with_launch(self) -> str:
+        """For titles: what the number was computed with."""
+        registers = "shared memory alone" if self.row.registers is None else f"{self.row.registers} registers"
+        if self.before == self.after:
+            return f"same {self.after} blocks/SM ({self.row.arch}, {self.row.threads} threads, {registers})"
+        return f"{self.before} → {self.after} blocks/SM ({self.row.arch}, {self.row.threads} threads, {registers})"
+
+
+def best_step(facts: KernelFacts, before: int, after: int) -> Step | None:
+    """The target that gains resident blocks, or the first one; None when the threads are not known. Bytes."""
+    steps = [Step(row, facts.blocks(row, before), facts.blocks(row, after)) for row in facts.occupied]
+    return next((step for step in steps if step.after > step.before), steps[0] if steps else None)
+
+
+def crosses_limit(facts: KernelFacts, before: int, after: int) -> bool:
+    """Does ptxas accept the kernel only after the merge?"""
+    return before > facts.static_limit >= after
+
+
+def merged_buffers(facts: KernelFacts, plan: Plan) -> list[Buffer]:
+    """Buffers that share bytes with another one in the plan, in source order."""
+    sharing: set[int] = set()
+    for a in facts.items:
+        for b in facts.items:
+            if a.index < b.index and overlap(facts, plan, a.index, b.index):
+                sharing |= {a.index, b.index}
+    return sorted((facts.kernel.buffers[i] for i in sharing), key=lambda b: b.declared.start)
+
+
+def overlap(facts: KernelFacts, plan: Plan, a: int, b: int) -> bool:
+    """Do two buffers share at least one byte in the plan?"""
+    sizes = {item.index: item.size for item in facts.items}
+    return plan.offsets[a] < plan.offsets[b] + sizes[b] and plan.offsets[b] < plan.offsets[a] + sizes[a]
+
+
+def partners(facts: KernelFacts, plan: Plan, buffer: Buffer, among: Iterable[Buffer]) -> list[Buffer]:
+    return [b for b in among if b.index != buffer.index and overlap(facts, plan, buffer.index, b.index)]
+
+
+def why_free(facts: KernelFacts, candidate: Candidate, buffer: Buffer, others: list[Buffer]) -> str:
+    """In words: why ``buffer`` may use the bytes of ``others``."""
+    if all(pair(buffer.index, other.index) in candidate.conflicts.equal for other in others):
+        return "each thread uses only its own elements"
+    first, _ = reach(facts, buffer)
+    dead = max(reach(facts, other)[1] for other in others)
+    if dead >= first:
+        return "never live at the same time"
+    barriers = [n for n in walk(facts.kernel.body) if isinstance(n, Barrier) and dead < n.point < first]
+    proved = [n for n in barriers if n.point in candidate.facts.barriers]
+    if proved:
+        return f"dead after the barrier at line {proved[0].line}"
+    if candidate.plan.barriers:
+        return "dead by then, with the added barrier"
+    return "never used in the same run"
+
+
+def reach(facts: KernelFacts, buffer: Buffer) -> tuple[int, int]:
+    """Points of the first and last access in program order."""
+    points = [n.point for n in walk(facts.kernel.body) if isinstance(n, Access) and n.buffer == buffer.index]
+    return (points[0], points[-1]) if points else (0, 0)
+
+
+def names(buffers: Iterable[Buffer]) -> str:
+    return ", ".join(f"`{buffer.name}`" for buffer in buffers)
+
+
+def headline(facts: KernelFacts, candidate: Candidate, merged: list[Buffer]) -> str:
+    """"`Cs` can reuse the bytes of `As`, `Bs` (dead after the barrier at line 24)"."""
+    last = merged[-1]
+    others = partners(facts, candidate.plan, last, merged)
+    rest = [b for b in merged[:-1] if b not in others]
+    more = f"; {names(rest)} share{'s' if len(rest) == 1 else ''} too" if rest else ""
+    return f"`{last.name}` can reuse the bytes of {names(others)} ({why_free(facts, candidate, last, others)}){more}"
+
+
+def related_notes(candidate: Candidate, merged: list[Buffer], facts: KernelFacts) -> tuple[Note, ...]:
+    """The other merged buffers, with their place in the plan."""
+    sizes = {item.index: item.size for item in facts.items}
+    return tuple(
+        Note(b.declared, f"`{b.name}`: bytes {candidate.plan.offsets[b.index]:,} to "
+             f"{candidate.plan.offsets[b.index] + sizes[b.index]:,} of the plan")
+        for b in merged[:-1]
+    )
+
+
+def data_of(facts: KernelFacts, plan: Plan, step: Step | None) -> dict[str, DataValue]:
+    """The numbers behind the message."""
+    assert facts.declared is not None
+    return {
+        "bytes_before": facts.declared.bytes,
+        "bytes_after": plan.bytes,
+        "bytes_saved": facts.declared.bytes - plan.bytes,
+        "barriers_added": len(plan.barriers),
+        "arch": step.row.arch if step else None,
+        "blocks_before": step.before if step else None,
+        "blocks_after": step.after if step else None,
+    }
+
+
+def assumption_words(candidate: Candidate) -> str:
+    return "".join(f"; {words}" for words in candidate.assumptions)

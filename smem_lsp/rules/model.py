@@ -1,0 +1,133 @@
+"""A rule, what it finds, and what would cure it as data."""
+
+from __future__ import annotations
+
+import enum
+import re
+import sys
+import textwrap
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from smem_lsp.source import Span
+
+if TYPE_CHECKING:
+    from smem_lsp.rules.subject import Candidate, FileFacts, KernelFacts
+    from smem_lsp.rules.suppressions import Suppression
+
+
+class Severity(enum.IntEnum):
+    """LSP's numbers: a smaller one is graver."""
+
+    ERROR = 1
+    WARNING = 2
+    INFO = 3
+    HINT = 4
+
+    @property
+    def label(self) -> str:
+        return self.name.lower()
+
+    @classmethod
+    def parse(cls, text: str) -> Severity:
+        """``"warning"`` -> WARNING. Raises ValueError naming the four words."""
+        try:
+            return cls[text.upper()]
+        except KeyError:
+            raise ValueError(f'"{text}" is no severity: use error, warning, info or hint') from None
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A second place that belongs to a finding."""
+
+    span: Span
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class MergeBuffers:
+    """Lay the kernel's buffers out as ``candidate`` says. ``kernel`` is an index into the report's kernels."""
+
+    kernel: int
+    candidate: Candidate
+    benefit: str  # for the title: "5 → 7 blocks/SM (sm_90, 256 threads, 40 registers)"
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveDeclarator:
+    """Delete the declaration of a buffer that nobody uses."""
+
+    kernel: int
+    buffer: int
+
+
+Remedy = MergeBuffers | RemoveDeclarator
+DataValue = int | str | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing to tell the author. Spans refer to the checked file."""
+
+    code: str
+    message: str
+    span: Span
+    severity: Severity
+    kernel: str | None = None
+    buffers: tuple[str, ...] = ()
+    verdict: str = "proved"  # proved | likely
+    related: tuple[Note, ...] = ()
+    data: Mapping[str, DataValue] = field(default_factory=dict)
+    remedy: Remedy | None = None
+    unnecessary: bool = False  # editors fade the text
+
+    def with_severity(self, severity: Severity) -> Finding:
+        return replace(self, severity=severity)
+
+
+KernelCheck = Callable[["KernelFacts"], Iterator[Finding]]
+FileCheck = Callable[["FileFacts"], Iterator[Finding]]
+ResultCheck = Callable[["FileFacts", "Collection[Suppression]", "Collection[str]"], Iterator[Finding]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule. ``doc`` is the module docstring: first line = summary; headings Why, Example, Use instead, Limits."""
+
+    code: str
+    name: str
+    severity: Severity  # the highest it reports
+    doc: str
+    on_kernel: KernelCheck | None = None
+    on_file: FileCheck | None = None
+    on_result: ResultCheck | None = None  # after all others: gets the suppressions used and the codes that ran
+
+    @property
+    def summary(self) -> str:
+        return self.doc.strip().splitlines()[0].rstrip(".")
+
+    def block(self, heading: str) -> str | None:
+        """The CUDA code block under ``## heading``, or None."""
+        found = re.search(rf"## {heading}\n+```cuda\n(.*?)```", self.doc, re.S)
+        return found[1] if found else None
+
+
+def kernel_rule(code: str, name: str, severity: Severity) -> Callable[[KernelCheck], Rule]:
+    """Declare a rule that looks at one kernel; the module's docstring documents it."""
+    return lambda check: Rule(code, name, severity, _documentation(check), on_kernel=check)
+
+
+def file_rule(code: str, name: str, severity: Severity) -> Callable[[FileCheck], Rule]:
+    """Declare a rule that looks at the whole file."""
+    return lambda check: Rule(code, name, severity, _documentation(check), on_file=check)
+
+
+def result_rule(code: str, name: str, severity: Severity) -> Callable[[ResultCheck], Rule]:
+    """Declare a rule about what the other rules found."""
+    return lambda check: Rule(code, name, severity, _documentation(check), on_result=check)
+
+
+def _documentation(check: Callable[..., object]) -> str:
+    return textwrap.dedent(sys.modules[check.__module__].__doc__ or "")

@@ -1,0 +1,50 @@
+"""This statement was not understood; findings near it are held back.
+
+## Why
+
+The statement is outside the CUDA that smem-lsp reads, or it is still being typed. Nothing is guessed about it: a
+buffer that it names keeps its bytes, and no finding rests on it.
+
+## Example
+
+```cuda
+__global__ void k(float* out) {
+  __shared__ float a[256];
+  a[threadIdx.x] = (1.0f;
+  __syncthreads();
+  out[threadIdx.x] = a[255 - threadIdx.x];
+}
+```
+
+## Use instead
+
+```cuda
+__global__ void k(float* out) {
+  __shared__ float a[256];
+  a[threadIdx.x] = 1.0f;
+  __syncthreads();
+  out[threadIdx.x] = a[255 - threadIdx.x];
+}
+```
+
+## Limits
+
+Only device code is judged; host code is read as far as launches need it. At most 100 statements of a file are listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from smem_lsp.rules.model import Finding, Severity, file_rule
+from smem_lsp.rules.subject import FileFacts
+
+_MOST = 100
+
+
+@file_rule("SMEM001", "unparsed-code", Severity.HINT)
+def RULE(facts: FileFacts) -> Iterator[Finding]:
+    for span, why, kernel in facts.unread[:_MOST]:
+        yield Finding(
+            "SMEM001", f"{why}: nothing is claimed about the buffers it names", span, Severity.HINT, kernel=kernel
+        )

@@ -1,0 +1,40 @@
+"""No rule has this code.
+
+## Why
+
+A suppression with a misspelt code, or with none at all, silences nothing although its author believes it does.
+
+## Example
+
+```cuda
+__global__ void k(float* out) {
+  out[threadIdx.x] = 0.0f;  // smem: ignore[SMEM999]
+}
+```
+
+## Use instead
+
+```cuda
+__global__ void k(float* out) {
+  out[threadIdx.x] = 0.0f;
+}
+```
+
+## Limits
+
+Codes of rules that are not built yet are known and not reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from smem_lsp.rules.model import Finding, Severity, file_rule
+from smem_lsp.rules.subject import FileFacts
+
+
+@file_rule("SMEM003", "unknown-code", Severity.WARNING)
+def RULE(facts: FileFacts) -> Iterator[Finding]:
+    for problem in facts.suppressions.problems:
+        if problem.code == "SMEM003":
+            yield Finding("SMEM003", problem.message, problem.span, Severity.WARNING)

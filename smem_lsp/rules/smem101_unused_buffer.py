@@ -1,0 +1,59 @@
+"""A shared buffer is declared and never accessed.
+
+## Why
+
+ptxas drops it, so it costs nothing today, but the next reader looks for its use, and one stray access brings the
+bytes back.
+
+## Example
+
+```cuda
+__global__ void k(float* out) {
+  __shared__ float scratch[256];
+  out[threadIdx.x] = 0.0f;
+}
+```
+
+## Use instead
+
+```cuda
+__global__ void k(float* out) {
+  out[threadIdx.x] = 0.0f;
+}
+```
+
+## Limits
+
+Silent when the name stands anywhere else in the kernel, an inactive `#if` branch included, and when part of the
+kernel was not understood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from smem_lsp.rules.buffers import accessed, mentioned_elsewhere
+from smem_lsp.rules.model import Finding, RemoveDeclarator, Severity, kernel_rule
+from smem_lsp.rules.subject import KernelFacts
+
+
+@kernel_rule("SMEM101", "unused-buffer", Severity.WARNING)
+def RULE(facts: KernelFacts) -> Iterator[Finding]:
+    kernel = facts.kernel
+    if not kernel.complete:
+        return
+    used = accessed(facts)
+    for buffer in kernel.buffers:
+        if buffer.index in used or mentioned_elsewhere(facts, buffer):
+            continue
+        yield Finding(
+            "SMEM101",
+            f"`{buffer.name}` is declared and never accessed",
+            buffer.declared,
+            Severity.WARNING,
+            kernel=kernel.name,
+            buffers=(buffer.name,),
+            data={"bytes": buffer.bytes},
+            remedy=RemoveDeclarator(facts.index, buffer.index),
+            unnecessary=True,
+        )

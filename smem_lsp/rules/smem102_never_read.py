@@ -1,0 +1,68 @@
+"""A shared buffer is written and never read.
+
+## Why
+
+ptxas drops the array and the stores to it; the loads and arithmetic that fill it may remain. Most often a read was
+forgotten, or the buffer is left over from an earlier version.
+
+## Example
+
+```cuda
+__global__ void k(const float* in, float* out) {
+  __shared__ float copy[256];
+  copy[threadIdx.x] = in[threadIdx.x];
+  out[threadIdx.x] = in[threadIdx.x];
+}
+```
+
+## Use instead
+
+```cuda
+__global__ void k(const float* in, float* out) {
+  __shared__ float copy[256];
+  copy[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = copy[255 - threadIdx.x];
+}
+```
+
+## Limits
+
+Silent for `volatile` buffers, for buffers whose address is taken, when an inactive `#if` branch names the buffer, and
+when part of the kernel was not understood. Atomic operations count as reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from smem_lsp.ir.model import Access, walk
+from smem_lsp.rules.buffers import accessed, named_when_inactive
+from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
+from smem_lsp.rules.subject import KernelFacts
+
+
+@kernel_rule("SMEM102", "never-read", Severity.WARNING)
+def RULE(facts: KernelFacts) -> Iterator[Finding]:
+    kernel = facts.kernel
+    if not kernel.complete or facts.withheld:
+        return
+    accesses = [node for node in walk(kernel.body) if isinstance(node, Access)]
+    read = {node.buffer for node in accesses if node.kind.reads}
+    for buffer in kernel.buffers:
+        if buffer.index in read or buffer.index not in accessed(facts) or buffer.fixed is not None:
+            continue
+        if "volatile" in buffer.qualifiers or named_when_inactive(facts, buffer):
+            continue
+        writes = [node for node in accesses if node.buffer == buffer.index]
+        notes = tuple(Note(node.span, "written here") for node in writes[:3] if node.span is not None)
+        yield Finding(
+            "SMEM102",
+            f"`{buffer.name}` is written and never read",
+            buffer.declared,
+            Severity.WARNING,
+            kernel=kernel.name,
+            buffers=(buffer.name,),
+            related=notes,
+            data={"bytes": buffer.bytes},
+        )

@@ -1,0 +1,112 @@
+"""Buffers whose lives never meet could share bytes; the barriers that are there suffice.
+
+## Why
+
+nvcc and ptxas never overlap two shared arrays, whatever their scopes and lives: every array costs its bytes for the
+whole kernel. Bytes decide how many blocks an SM holds and whether a larger tile or one more stage still fits.
+
+Every pair that would share bytes is proved path by path: neither is written while the other still holds a value that
+will be read, and a barrier that every thread runs stands between their accesses, over the back edge of every loop too.
+
+## Example
+
+```cuda
+__global__ void k(const float* in, float* out) {
+  __shared__ float tile[512];
+  __shared__ float red[256];
+  int tid = threadIdx.x;
+  tile[tid] = in[tid];
+  tile[tid + 256] = in[tid + 256];
+  __syncthreads();
+  float s = tile[511 - tid] + tile[255 - tid];
+  __syncthreads();
+  red[tid] = s;
+  __syncthreads();
+  out[tid] = red[255 - tid];
+}
+```
+
+## Use instead
+
+```cuda
+__global__ void k(const float* in, float* out) {
+  __shared__ float tile[512];
+  float (&red)[256] = *reinterpret_cast<float (*)[256]>(&tile);  // shares tile's bytes: tile is dead by then
+  static_assert(sizeof(red) <= sizeof(tile), "red must fit in tile");
+  int tid = threadIdx.x;
+  tile[tid] = in[tid];
+  tile[tid + 256] = in[tid + 256];
+  __syncthreads();
+  float s = tile[511 - tid] + tile[255 - tid];
+  __syncthreads();
+  red[tid] = s;
+  __syncthreads();
+  out[tid] = red[255 - tid];
+}
+```
+
+## Fix safety
+
+Safe when every access is resolved and every barrier proved; unsafe when the plan rests on a block size that the launch
+only suggests (the title says so). The layout is checked by a second, independent validator before anyone sees it.
+
+## Limits
+
+A warning when it changes resident blocks on a target in force (registers known) or lifts the kernel under 48 KiB; else
+info. Under 128 bytes without such a step nothing is said. Buffers whose address escapes, dynamic shared memory and
+arrays of helper functions keep their place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from smem_lsp.rules.merging import (
+    WORTH_SAYING,
+    assumption_words,
+    best_step,
+    crosses_limit,
+    data_of,
+    headline,
+    merged_buffers,
+    related_notes,
+)
+from smem_lsp.rules.model import Finding, MergeBuffers, Severity, kernel_rule
+from smem_lsp.rules.subject import KernelFacts
+
+
+@kernel_rule("SMEM301", "mergeable-buffers", Severity.WARNING)
+def RULE(facts: KernelFacts) -> Iterator[Finding]:
+    if facts.declared is None or facts.withheld or not facts.best:
+        return
+    candidate = facts.best[0]
+    plan = candidate.plan
+    before = facts.declared.bytes
+    saved = before - plan.bytes
+    if saved <= 0 or plan.barriers:
+        return
+    step = best_step(facts, before, plan.bytes)
+    gains = step is not None and step.after > step.before
+    limit = crosses_limit(facts, before, plan.bytes)
+    if saved < WORTH_SAYING and not gains and not limit:
+        return
+    merged = merged_buffers(facts, plan)
+    if not merged:
+        return
+    message = f"{headline(facts, candidate, merged)}: {before:,} → {plan.bytes:,} B, no barrier added"
+    if limit:
+        message += f", under the {facts.static_limit:,} B that ptxas accepts"
+    if step is not None and gains:
+        message += f", {step.words()}"
+    known = step is not None and step.row.registers is not None
+    yield Finding(
+        "SMEM301",
+        message + assumption_words(candidate),
+        merged[-1].declared,
+        Severity.WARNING if limit or (gains and known) else Severity.INFO,
+        kernel=facts.kernel.name,
+        buffers=tuple(b.name for b in merged),
+        related=related_notes(candidate, merged, facts),
+        data=data_of(facts, plan, step),
+        remedy=MergeBuffers(facts.index, candidate, step.with_launch() if step is not None else ""),
+    )

@@ -1,0 +1,121 @@
+"""More buffers could share bytes with an added barrier, and that gains a resident block or crosses a limit.
+
+## Why
+
+Two buffers that are never live together may still be touched in the same phase: a fast warp would overwrite what a slow
+one still reads. One `__syncthreads()` between them lets them share. A barrier costs time, so it is only proposed when
+the bytes buy something: another resident block per SM, or a kernel that ptxas accepts at all (nvFuser's rule for
+matmul epilogues: at equal occupancy no barrier is paid).
+
+## Example
+
+```cuda
+__global__ void k(const float* in, float* out) {
+  __shared__ float a[7000];
+  __shared__ float b[7000];
+  int tid = threadIdx.x;
+  for (int i = tid; i < 7000; i += 256) a[i] = in[i];
+  __syncthreads();
+  float s = a[6999 - tid];
+  for (int i = tid; i < 7000; i += 256) b[i] = s;
+  __syncthreads();
+  out[tid] = b[6999 - tid];
+}
+```
+
+## Use instead
+
+```cuda
+__global__ void k(const float* in, float* out) {
+  __shared__ float a[7000];
+  float (&b)[7000] = a;  // shares a's bytes: a is dead by then
+  int tid = threadIdx.x;
+  for (int i = tid; i < 7000; i += 256) a[i] = in[i];
+  __syncthreads();
+  float s = a[6999 - tid];
+  __syncthreads();  // b reuses a: every warp must be done reading it
+  for (int i = tid; i < 7000; i += 256) b[i] = s;
+  __syncthreads();
+  out[tid] = b[6999 - tid];
+}
+```
+
+## Fix safety
+
+Safe when every access is resolved and the barrier stands outside every loop, where every thread runs it; unsafe inside a
+loop (the title gives the executions per block) or when the plan rests on an assumed block size.
+
+## Limits
+
+The cheapest point of the curve that gains a step is reported; the others are in `smem-lsp layout`. Info instead of
+warning when the registers are not known ("shared memory alone").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from smem_lsp.rules.merging import (
+    Step,
+    assumption_words,
+    best_step,
+    crosses_limit,
+    data_of,
+    headline,
+    merged_buffers,
+    related_notes,
+)
+from smem_lsp.rules.model import Finding, MergeBuffers, Severity, kernel_rule
+from smem_lsp.rules.subject import Candidate, KernelFacts
+
+
+@kernel_rule("SMEM302", "mergeable-with-barrier", Severity.WARNING)
+def RULE(facts: KernelFacts) -> Iterator[Finding]:
+    if facts.declared is None or facts.withheld or not facts.best:
+        return
+    before = facts.declared.bytes
+    without = facts.best[0].plan.bytes if not facts.best[0].plan.barriers else before
+    chosen = _first_that_gains(facts, without)
+    if chosen is None:
+        return
+    candidate, step, limit = chosen
+    plan = candidate.plan
+    merged = merged_buffers(facts, plan)
+    if not merged:
+        return
+    count = len(plan.barriers)
+    added = "1 added barrier" if count == 1 else f"{count} added barriers"
+    times = f", {plan.cost} executions per block" if plan.cost > count else ""
+    message = f"{headline(facts, candidate, merged)}: with {added}{times} {before:,} → {plan.bytes:,} B"
+    if without < before:
+        message += f" ({without:,} without)"
+    if limit:
+        message += f", under the {facts.static_limit:,} B that ptxas accepts"
+    gains = step is not None and step.after > step.before
+    if step is not None and gains:
+        message += f", {step.words()}"
+    known = step is not None and step.row.registers is not None
+    shown = best_step(facts, before, plan.bytes)
+    yield Finding(
+        "SMEM302",
+        message + assumption_words(candidate),
+        merged[-1].declared,
+        Severity.WARNING if limit or (gains and known) else Severity.INFO,
+        kernel=facts.kernel.name,
+        buffers=tuple(b.name for b in merged),
+        related=related_notes(candidate, merged, facts),
+        data={**data_of(facts, plan, step or shown), "bytes_saved_over_301": without - plan.bytes},
+        remedy=MergeBuffers(facts.index, candidate, step.with_launch() if step is not None else ""),
+    )
+
+
+def _first_that_gains(facts: KernelFacts, without: int) -> tuple[Candidate, Step | None, bool] | None:
+    """The cheapest point of the curve that beats the plan without added barriers in blocks or limits."""
+    for candidate in facts.best:
+        if not candidate.plan.barriers:
+            continue
+        limit = crosses_limit(facts, without, candidate.plan.bytes)
+        step = best_step(facts, without, candidate.plan.bytes)
+        if limit or (step is not None and step.after > step.before):
+            return candidate, step, limit
+    return None

@@ -1,0 +1,63 @@
+"""Over 48 KiB of static shared memory: ptxas will refuse the kernel.
+
+## Why
+
+Every target caps static shared memory at 49,152 bytes; more is only possible as dynamic shared memory with
+`cudaFuncAttributeMaxDynamicSharedMemorySize`. The front end of nvcc does not notice: the error comes from ptxas, late.
+
+## Example
+
+```cuda
+__global__ void k(const float* in, float* out) {
+  __shared__ float a[14000];
+  int tid = threadIdx.x;
+  for (int i = tid; i < 14000; i += 256) a[i] = in[i];
+  __syncthreads();
+  out[tid] = a[13999 - tid];
+}
+```
+
+## Use instead
+
+```cuda
+__global__ void k(const float* in, float* out) {
+  __shared__ float a[12000];
+  int tid = threadIdx.x;
+  for (int i = tid; i < 12000; i += 256) a[i] = in[i];
+  __syncthreads();
+  out[tid] = a[11999 - tid];
+}
+```
+
+## Limits
+
+Arrays that nobody reads do not count: ptxas drops them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
+from smem_lsp.rules.subject import KernelFacts
+
+
+@kernel_rule("SMEM502", "static-limit-exceeded", Severity.ERROR)
+def RULE(facts: KernelFacts) -> Iterator[Finding]:
+    if facts.declared is None or not facts.kernel.complete:
+        return
+    total = facts.static_bytes if facts.exact and facts.static_bytes is not None else facts.declared.bytes
+    if total <= facts.static_limit:
+        return
+    over = total - facts.static_limit
+    buffers = [facts.kernel.buffers[item.index] for item in facts.items]
+    yield Finding(
+        "SMEM502",
+        f"{total:,} B of static shared memory, {over:,} B over the {facts.static_limit:,} B that ptxas accepts",
+        facts.kernel.name_span,
+        Severity.ERROR,
+        kernel=facts.kernel.name,
+        buffers=tuple(b.name for b in buffers),
+        related=tuple(Note(b.declared, f"`{b.name}`: {b.bytes:,} B") for b in buffers),
+        data={"bytes": total, "limit": facts.static_limit, "bytes_over": over},
+    )

@@ -1,0 +1,226 @@
+"""Comments that silence rules (``// smem: ignore[SMEM201]``) or state facts (``// smem: assume(n == 4)``).
+
+A directive stands at the start of a comment or of one of its lines; anything may follow it, so that a reason
+can be given. A rule is named by its code or its name, several with commas:
+
+``ignore[…]``            this line
+``ignore-next-line[…]``  the next line that is more than comment or space
+``disable[…]``           from this line to the matching ``enable[…]``, or to the end of the file
+``ignore-file[…]``       the whole file
+``assume(…)``, ``uniform(…)``, ``dynamic_bytes = …``   facts, returned as written
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from smem_lsp.source import SourceText, Span
+
+_START = re.compile(r"(?://+[/!]?|/\*+!?|\n[ \t]*\**)[ \t]*smem:[ \t]*")
+_WORD = re.compile(r"[A-Za-z][\w-]*")
+_LIST = re.compile(r"[ \t]*\[([^\]\r\n]*)\]")
+
+_DIRECTIVES = ("ignore", "ignore-next-line", "disable", "enable", "ignore-file")
+_FACTS = ("assume", "uniform")
+
+
+@dataclass(frozen=True, slots=True)
+class Suppression:
+    """One rule silenced by one comment. Lines are 1-based and inclusive."""
+
+    code: str
+    kind: str  # ignore | ignore-next-line | disable | ignore-file
+    span: Span  # the code or name in the comment
+    comment: Span
+    first_line: int
+    last_line: int
+
+    def covers(self, line: int) -> bool:
+        return self.first_line <= line <= self.last_line
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A comment that cannot do what its author meant."""
+
+    code: str  # SMEM002: it can silence nothing; SMEM003: it names no rule
+    span: Span
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What the author states. ``text`` is what stands in the parentheses or behind the ``=``."""
+
+    name: str  # assume | uniform | dynamic_bytes
+    text: str
+    span: Span  # of the whole directive
+    line: int  # 1-based
+
+
+@dataclass(frozen=True, slots=True)
+class Suppressions:
+    """All directives of one file, in source order."""
+
+    entries: tuple[Suppression, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    facts: tuple[Fact, ...] = ()
+
+    def silences(self, code: str, name: str, line: int) -> Suppression | None:
+        """The first comment that silences rule ``code`` (called ``name``) on 1-based ``line``."""
+        return next((s for s in self.entries if s.code in (code, name) and s.covers(line)), None)
+
+    def unused(self, used: Collection[Suppression], judged: Collection[str]) -> Iterator[Suppression]:
+        """Those that silenced nothing, of the rules in ``judged``: one that did not run proves nothing."""
+        return (s for s in self.entries if s.code in judged and s not in used)
+
+
+@dataclass(slots=True)
+class _Found:
+    """What the scan has collected so far."""
+
+    entries: list[Suppression] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    facts: list[Fact] = field(default_factory=list)
+
+
+def parse_suppressions(
+    source: SourceText, comments: Sequence[Span], known: Mapping[str, str]
+) -> Suppressions:
+    """Read the directives in ``comments``, whose spans include ``//`` or ``/*`` and ``*/``.
+
+    ``known`` maps the code of every rule, built or not, to its name.
+    """
+    found = _Found()
+    if "smem:" not in source.text:
+        return Suppressions()
+    for comment in comments:
+        text = source.slice(comment)
+        for start in _START.finditer(text):
+            _directive(source, comments, comment, comment.start + start.end(), known, found)
+    return Suppressions(tuple(found.entries), tuple(found.problems), tuple(found.facts))
+
+
+def _directive(
+    source: SourceText,
+    comments: Sequence[Span],
+    comment: Span,
+    offset: int,
+    known: Mapping[str, str],
+    found: _Found,
+) -> None:
+    word = _WORD.match(source.text, offset, comment.end)
+    if word is None:
+        return
+    name = word[0]
+    if name in _FACTS or name == "dynamic_bytes":
+        _fact(source, comment, word, found)
+        return
+    listed = _LIST.match(source.text, word.end(), comment.end)
+    if name not in _DIRECTIVES:
+        near = difflib.get_close_matches(name, _DIRECTIVES, n=1, cutoff=0.75)
+        if near and listed is not None:  # without a list it may be prose
+            message = f"`{name}` is no directive: did you mean `{near[0]}`?"
+            found.problems.append(Problem("SMEM003", Span(*word.span()), message))
+        return
+    if listed is None or not listed[1].strip():
+        end = word.end() if listed is None else listed.end()
+        message = f"`{name}` needs the code of a rule, as in `{name}[SMEM201]`"
+        found.problems.append(Problem("SMEM003", Span(word.start(), end), message))
+        return
+    for span in _items(source, listed):
+        code = _code(source.slice(span), known)
+        if code is None:
+            found.problems.append(Problem("SMEM003", span, _unknown(source.slice(span), known)))
+        elif name == "enable":
+            _close(source, code, span, comment, found)
+        else:
+            first, last = _lines(source, comments, comment, span, name)
+            found.entries.append(Suppression(code, name, span, comment, first, last))
+
+
+def _items(source: SourceText, listed: re.Match[str]) -> Iterator[Span]:
+    for item in re.finditer(r"[^,\s](?:[^,]*[^,\s])?", listed[1]):
+        yield Span(listed.start(1) + item.start(), listed.start(1) + item.end())
+
+
+def _code(written: str, known: Mapping[str, str]) -> str | None:
+    if written in known:
+        return written
+    return next((code for code, name in known.items() if name == written), None)
+
+
+def _unknown(written: str, known: Mapping[str, str]) -> str:
+    spellings = {text.casefold(): text for pair in known.items() for text in pair}
+    near = difflib.get_close_matches(written.casefold(), spellings, n=1)
+    hint = f": did you mean `{spellings[near[0]]}`?" if near else ""
+    return f"no rule is called `{written}`{hint}"
+
+
+def _lines(
+    source: SourceText, comments: Sequence[Span], comment: Span, span: Span, kind: str
+) -> tuple[int, int]:
+    """First and last 1-based line that a directive is about."""
+    line = source.line_number(span.start)
+    if kind == "ignore":
+        return line, line
+    if kind == "ignore-next-line":
+        target = _next_code_line(source, comments, comment)
+        return target, target
+    return (1 if kind == "ignore-file" else line), max(line, source.line_count())
+
+
+def _next_code_line(source: SourceText, comments: Sequence[Span], comment: Span) -> int:
+    """The line that ``ignore-next-line`` means: directives may be stacked above one statement."""
+    first = source.line_number(max(comment.start, comment.end - 1)) + 1
+    starts = source.lines.starts
+    for line in range(first, len(starts) + 1):
+        start, end = starts[line - 1], source.line_end(starts[line - 1])
+        inside = [c for c in comments if c.start < end and c.end > start]
+        covered = {i for c in inside for i in range(max(c.start, start), min(c.end, end))}
+        if any(not source.text[i].isspace() and i not in covered for i in range(start, end)):
+            return line
+    return first
+
+
+def _close(source: SourceText, code: str, span: Span, comment: Span, found: _Found) -> None:
+    line = source.line_number(span.start)
+    for index in range(len(found.entries) - 1, -1, -1):
+        entry = found.entries[index]
+        if entry.kind == "disable" and entry.code == code and entry.last_line >= line:
+            found.entries[index] = replace(entry, last_line=line)
+            return
+    found.problems.append(Problem("SMEM002", span, f"no `disable[{code}]` is open here"))
+
+
+def _fact(source: SourceText, comment: Span, word: re.Match[str], found: _Found) -> None:
+    end = source.line_end(word.start())
+    text = source.text[word.end() : min(end, comment.end)].removesuffix("*/").rstrip()
+    line = source.line_number(word.start())
+    if word[0] == "dynamic_bytes":
+        value = re.match(r"[ \t]*=(?!=)[ \t]*(.+)", text)
+        if value is None:
+            return
+        stated, length = value[1].strip(), value.end()
+    else:
+        inner = _parenthesised(text)
+        if inner is None:
+            return
+        stated, length = inner
+    found.facts.append(Fact(word[0], stated, Span(word.start(), word.end() + length), line))
+
+
+def _parenthesised(text: str) -> tuple[str, int] | None:
+    """What stands in the parentheses that open ``text``, and how many characters they take."""
+    opening = re.match(r"[ \t]*\(", text)
+    if opening is None:
+        return None
+    depth = 0
+    for index in range(opening.end() - 1, len(text)):
+        depth += {"(": 1, ")": -1}.get(text[index], 0)
+        if depth == 0:
+            return text[opening.end() : index].strip(), index + 1
+    return None

@@ -1,0 +1,197 @@
+"""Files: found, read, written back."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from smem_lsp.environment import DiskReader, SourceError, collect, read_source, write_source
+from smem_lsp.environment.files import MAX_BYTES
+
+KERNEL = "__global__ void k() {}\n"
+
+
+def touch(folder: Path, *names: str, text: str = KERNEL) -> None:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+
+def found(*paths: str, excluded: tuple[str, ...] = ()) -> tuple[list[str], list[str]]:
+    result = collect(paths, lambda path: Path(path).name in excluded)
+    return result.files, [str(error) for error in result.errors]
+
+
+@pytest.fixture(autouse=True)
+def _inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_folder_is_searched_in_order(tmp_path: Path) -> None:
+    touch(tmp_path, "s/b.cu", "s/a.cuh", "s/deep/c.cu", "s/plain.cpp")
+    assert found("s") == (["s/a.cuh", "s/b.cu", "s/deep/c.cu"], [])
+
+
+def test_current_folder_needs_no_prefix(tmp_path: Path) -> None:
+    touch(tmp_path, "a.cu", "x/b.cu")
+    assert found(".") == (["a.cu", "x/b.cu"], [])
+    assert found("./x") == (["./x/b.cu"], [])
+
+
+def test_headers_count_when_they_hold_device_code(tmp_path: Path) -> None:
+    touch(tmp_path, "a.h", "b.hpp", "c.inl", "d.hu")
+    touch(tmp_path, "host.h", text="int main();\n")
+    assert found(".")[0] == ["a.h", "b.hpp", "c.inl", "d.hu"]
+
+
+def test_hidden_vendor_and_virtual_environments_are_skipped(tmp_path: Path) -> None:
+    touch(
+        tmp_path,
+        ".git/a.cu",
+        "node_modules/a.cu",
+        "venv/a.cu",
+        "env/a.cu",
+        "env/pyvenv.cfg",
+        "ok.cu",
+        "skip/a.cu",
+    )
+    assert found(".", excluded=("skip",))[0] == ["ok.cu"]
+
+
+def test_named_file_is_taken_whatever_it_is_called(tmp_path: Path) -> None:
+    touch(tmp_path, "kernel.txt")
+    assert found("kernel.txt", excluded=("kernel.txt",))[0] == ["kernel.txt"]
+
+
+def test_a_file_is_checked_once(tmp_path: Path) -> None:
+    touch(tmp_path, "s/a.cu")
+    assert found("s/a.cu", "s", "./s/a.cu")[0] == ["s/a.cu"]
+
+
+def test_folder_without_cuda(tmp_path: Path) -> None:
+    touch(tmp_path, "empty/readme.md")
+    files, errors = found("empty")
+    assert files == []
+    assert errors == ["empty: no CUDA files here (.cu, .cuh, or headers with device code)"]
+
+
+def test_links_in_a_circle(tmp_path: Path) -> None:
+    touch(tmp_path, "s/a.cu")
+    (tmp_path / "s/up").symlink_to("..", target_is_directory=True)
+    (tmp_path / "s/self").symlink_to("self")
+    files, _ = found("s")
+    assert files == ["s/a.cu"]
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        (b"\x7fELF\0\0", "a binary file, not source text"),
+        (b"\xef\xbb\xbfint \xff;", "not UTF-8 text, though its byte order mark says so (byte 4)"),
+        (b"\xff\xfea\0b", "not UTF-16-LE text, though its byte order mark says so (byte 2)"),
+    ],
+)
+def test_not_text(data: bytes, problem: str) -> None:
+    Path("x.cu").write_bytes(data)
+    with pytest.raises(SourceError) as error:
+        read_source("x.cu")
+    assert str(error.value) == f"x.cu: {problem}"
+
+
+def test_missing_and_special_files() -> None:
+    with pytest.raises(SourceError, match=r"^none\.cu: no such file or folder$"):
+        read_source("none.cu")
+    with pytest.raises(SourceError, match="is a directory"):
+        read_source(".")
+    os.mkfifo("pipe.cu")
+    with pytest.raises(SourceError, match=r"pipe\.cu: cannot be read: is not a regular file"):
+        read_source("pipe.cu")
+    with pytest.raises(SourceError, match="larger than 8 MB"):
+        Path("big.cu").write_bytes(b" " * (MAX_BYTES + 1))
+        read_source("big.cu")
+    with pytest.raises(SourceError, match="cannot be read"):
+        read_source("a\0b")
+
+
+def test_unreadable() -> None:
+    Path("x.cu").write_text(KERNEL)
+    Path("x.cu").chmod(0)
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(65534)  # root reads everything
+    try:
+        with pytest.raises(SourceError, match=r"x\.cu: cannot be read: permission denied"):
+            read_source("x.cu")
+    finally:
+        os.seteuid(user)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"// a\r\nint x;\r\n",
+        b"\xef\xbb\xbf// bom\nint x;",
+        "// zwölf\nint x;\n".encode("latin-1"),
+        b"\xff\xfe" + "int x; // ü\n".encode("utf-16-le"),
+        b"\xfe\xff" + "int x;\n".encode("utf-16-be"),
+        "int x; // \x0c \u2028 \U0001f600\n".encode(),
+        b"",
+    ],
+)
+def test_bytes_survive_a_change(data: bytes) -> None:
+    Path("x.cu").write_bytes(data)
+    source = read_source("x.cu")
+    write_source(source, source.text.replace("x", "yy"))
+    codec = source.encoding.codec
+    assert Path("x.cu").read_bytes() == data.replace("x".encode(codec), "yy".encode(codec))
+
+
+def test_mode_and_link_survive(tmp_path: Path) -> None:
+    touch(tmp_path, "real/x.cu")
+    (tmp_path / "real/x.cu").chmod(0o640)
+    Path("link.cu").symlink_to("real/x.cu")
+    write_source(read_source("link.cu"), "new\n")
+    assert Path("link.cu").is_symlink()
+    assert Path("real/x.cu").read_text() == "new\n"
+    assert Path("real/x.cu").stat().st_mode & 0o777 == 0o640
+    assert sorted(p.name for p in Path("real").iterdir()) == ["x.cu"]
+
+
+def test_a_file_that_changed_is_left_alone() -> None:
+    Path("x.cu").write_text("a\n")
+    source = read_source("x.cu")
+    Path("x.cu").write_text("b\n")
+    with pytest.raises(SourceError, match="changed while it was checked"):
+        write_source(source, "c\n")
+    assert Path("x.cu").read_text() == "b\n"
+
+
+def test_a_character_the_encoding_has_not() -> None:
+    Path("x.cu").write_bytes("// \xfc\n".encode("latin-1"))
+    with pytest.raises(SourceError, match="latin-1 has no"):
+        write_source(read_source("x.cu"), "// →\n")
+
+
+def test_reader_follows_the_disk_and_open_buffers() -> None:
+    reader = DiskReader()
+    assert reader.read("a.cuh") is None
+    Path("a.cuh").write_text("one")
+    assert reader.read("a.cuh") == "one"
+    Path("a.cuh").write_text("three")
+    assert reader.read("./a.cuh") == "three"
+    reader.show("a.cuh", "typed")
+    assert reader.read("a.cuh") == "typed"
+    reader.hide("a.cuh")
+    assert reader.read("a.cuh") == "three"
+
+
+def test_reader_refuses_what_is_no_text_file(tmp_path: Path) -> None:
+    reader = DiskReader()
+    os.mkfifo("pipe.h")
+    Path("zero.h").write_bytes(b"a\0b")
+    Path("big.h").write_bytes(b" " * (MAX_BYTES + 1))
+    Path("old.h").write_bytes(b"// \xe9\n")
+    assert [reader.read(n) for n in ("pipe.h", "zero.h", "big.h", ".", "/dev/zero", "a\0b")] == [None] * 6
+    assert reader.read("old.h") == "// é\n"
