@@ -28,7 +28,7 @@ def lower_bound(of: Problem, among: int) -> tuple[int, int]:
 
 
 def _heaviest(of: Problem, among: int, step: int, known: int) -> tuple[int, int]:
-    """The clique of ``among`` with the highest piled bytes over ``known``; ``(known, 0)`` when there is none."""
+    """The clique of ``among`` with the most piled bytes over ``known``; ``(known, 0)``: there is none."""
     order = sorted(bits(among), key=lambda place: (-of.size[place], place))
     rounded = {place: align_up(of.size[place], step) for place in order}
     best, clique = known, 0

@@ -85,7 +85,7 @@ def _cures(o: Path, m: Path) -> Iterable[int]:
 
 
 def _before(seq: Seq, at: int) -> Iterable[int]:
-    """The place before the statement that the item at ``at`` belongs to: one statement may be several items."""
+    """The place before the statement of the item at ``at``: one statement may be several items."""
     for node in reversed(seq.items[:at]):
         if isinstance(node, Place):
             yield node.point

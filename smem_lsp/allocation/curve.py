@@ -23,7 +23,7 @@ EVENTS = 300_000  # and events walked for that: about half a second
 def curve(
     items: Sequence[Item], body: Seq, facts: Facts, fixed: frozenset[int], limit: int = BARRIERS
 ) -> list[Plan]:
-    """The best plan without added barriers, then each that more barriers (up to ``limit``) make smaller, in bytes.
+    """The best plan without added barriers, then each that more barriers (up to ``limit``) make smaller.
 
     ``Plan.barriers`` are Place points, ``Plan.cost`` the executions of the added barriers per block. Among
     sets of the same bytes the cheapest is taken, then the one with the later points. Where there are too

@@ -42,7 +42,7 @@ def flow(body: Seq, facts: Facts, added: frozenset[int]) -> Flow:
 
 
 def reach(edges: Sequence[Sequence[int]], starts: Iterable[int], stops: set[int]) -> set[int]:
-    """Nodes that can be reached from ``starts`` in one step or more, without going on from a node of ``stops``."""
+    """Nodes reached from ``starts`` in one step or more, without going on from a node of ``stops``."""
     seen: set[int] = set()
     todo = list(starts)
     while todo:

@@ -12,7 +12,7 @@ from smem_lsp.analysis.liveness import bits
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Sizes and alignments in bytes; ``apart[i]``: may not overlap i; ``equal[i]``: only at the same offset."""
+    """Sizes and alignments in bytes; ``apart[i]``: may not overlap i; ``equal[i]``: only at one offset."""
 
     size: tuple[int, ...]
     align: tuple[int, ...]

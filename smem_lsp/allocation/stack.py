@@ -60,7 +60,7 @@ class _Walk:
     touches: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
 
     def interval(self, buffer: int) -> tuple[int, int]:
-        """First write and last read; an access stands in for what is missing. Never accessed: dead at once."""
+        """First write and last read; any access stands in for a missing one. No access: dead at once."""
         touches = self.touches.get(buffer, [(0, 0)])
         first = min(start for start, _ in self.writes.get(buffer, touches[:1]))
         last = max(end for _, end in self.reads.get(buffer, touches[-1:]))
@@ -68,7 +68,7 @@ class _Walk:
 
 
 def _events(seq: Seq, lifted: tuple[int, int] | None, counts: bool, walk: _Walk) -> int:
-    """Collects accesses and counted barriers; ``lifted``: the outermost loop around. Returns the last point."""
+    """Collects accesses and barriers; ``lifted``: the outermost loop around. Returns the last point."""
     last = 0
     for node in seq.items:
         last = max(last, node.point)

@@ -13,7 +13,7 @@ from smem_lsp.ir.model import Kind, Seq
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """Why a plan must not be used. ``buffers``: one index for a bad place, two for a pair that shares wrongly."""
+    """Why a plan must not be used. ``buffers``: one index for a bad place, two for a wrong pair."""
 
     buffers: tuple[int, ...]
     why: str
@@ -148,10 +148,8 @@ def _no_barrier(kernel: _Kernel, a: Item, b: Item, same_offset: bool) -> list[st
         slots = kernel.facts.slots
         if same_offset and _private(slots.get(first.point), slots.get(second.point)):
             continue
-        out.append(
-            f"no barrier between {a.name} at line {first.line} and {b.name} at line {second.line} on some
-            path"
-        )
+        places = f"{a.name} at line {first.line} and {b.name} at line {second.line}"
+        out.append(f"no barrier between {places} on some path")
     return out
 
 

@@ -47,7 +47,9 @@ def block_shape(
     return None
 
 
-def threads_per_block(kernel: Kernel, shape: BlockShape | None, setting: int | None) -> tuple[int, str] | None:
+def threads_per_block(
+    kernel: Kernel, shape: BlockShape | None, setting: int | None
+) -> tuple[int, str] | None:
     """(threads per block, where from) for occupancy: launch, then launch bounds, then the setting."""
     if setting is not None and (shape is None or shape.source == "setting"):
         return setting, "setting"

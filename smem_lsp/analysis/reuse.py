@@ -55,7 +55,7 @@ def own_slots(a: Slot, b: Slot) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What does not depend on added barriers: hard pairs, and the tree ready for the walk of open accesses."""
+    """What no added barrier changes: hard pairs, and the tree ready for the walk of open accesses."""
 
     liveness: Liveness
     hard: frozenset[frozenset[int]]
@@ -198,7 +198,7 @@ class _Walk:
 
 
 def _walk(steps: tuple[_Step, ...], state: int, beside: int, run: _Walk) -> tuple[int, int, int]:
-    """Open accesses at the end, at the breaks and at the continues. ``beside``: run by other threads meanwhile."""
+    """Open accesses at the end, the breaks and the continues. ``beside``: run by other threads meanwhile."""
     breaks = continues = 0
     for step in steps:
         kind = step.kind

@@ -12,7 +12,20 @@ from dataclasses import dataclass
 from smem_lsp.analysis.block_shape import BlockShape
 from smem_lsp.analysis.facts import Slot
 from smem_lsp.analysis.uniformity import Control
-from smem_lsp.ir.model import Access, Assign, Branch, Buffer, Induction, Jump, Kernel, Kind, Loop, Node, Seq, walk
+from smem_lsp.ir.model import (
+    Access,
+    Assign,
+    Branch,
+    Buffer,
+    Induction,
+    Jump,
+    Kernel,
+    Kind,
+    Loop,
+    Node,
+    Seq,
+    walk,
+)
 from smem_lsp.ir.values import Const, Op, Sym, Thread, Value, Var, operation
 from smem_lsp.syntax.conditions import apply_operator
 
@@ -67,7 +80,8 @@ class _Threads:
                 if left is None or right is None:
                     return None
                 results = [apply_operator(value.operator, a, b) for a, b in zip(left, right)]
-                known = [r for r in results if r is not None]
+                # negative or huge: threadIdx is unsigned and 32 bits wide, so the value is another one in C
+                known = [r for r in results if r is not None and 0 <= r < 1 << 31]
                 return tuple(known) if len(known) == len(results) else None
             case _:
                 return None
@@ -104,7 +118,12 @@ def find_slots(kernel: Kernel, control: Control, shape: BlockShape | None) -> Sl
             if slot is None:
                 continue
             slots[node.point] = slot
-            if node.kind is Kind.WRITE and node.point in control.steady and slot.stride == 0 and _covers(slot, buffer):
+            if (
+                node.kind is Kind.WRITE
+                and node.point in control.steady
+                and slot.stride == 0
+                and _covers(slot, buffer)
+            ):
                 full.add(node.point)
         elif isinstance(node, Loop) and threads is not None and node.point in control.steady:
             covered = _loop_covers(node, kernel, threads)
@@ -172,7 +191,9 @@ def _slot(access: Access, buffer: Buffer, loops: tuple[Loop, ...], threads: _Thr
         offsets = threads.values(rest)
         if factor <= 0 or offsets is None:
             return None
-        return Slot(tuple(factor * f + o for f, o in zip(first, offsets)), factor * step, buffer.element_bytes)
+        return Slot(
+            tuple(factor * f + o for f, o in zip(first, offsets)), factor * step, buffer.element_bytes
+        )
     return None
 
 
@@ -260,7 +281,9 @@ def _branch_covers(branch: Branch, kernel: Kernel, threads: _Threads) -> frozens
     written = {
         node.buffer
         for node in branch.then
-        if isinstance(node, Access) and node.kind is Kind.WRITE and not kernel.buffers[node.buffer].dims
+        if isinstance(node, Access)
+        and node.kind is Kind.WRITE
+        and not kernel.buffers[node.buffer].dims
         and node.index is not None
     }
     touched_otherwise = {

@@ -54,7 +54,9 @@ def prove_control(body: Seq, asserted: Callable[[Value], bool] = lambda value: F
         varying = state.varying
 
 
-def is_uniform(value: Value, varying: set[int], asserted: Callable[[Value], bool] = lambda value: False) -> bool:
+def is_uniform(
+    value: Value, varying: set[int], asserted: Callable[[Value], bool] = lambda value: False
+) -> bool:
     """True when the value is proved to be the same for every thread of the block."""
     stack = [value]
     while stack:

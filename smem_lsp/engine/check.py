@@ -17,7 +17,7 @@ from smem_lsp.rules.model import Finding, Rule, Severity
 from smem_lsp.rules.registry import ALL_NAMES, RULES
 from smem_lsp.rules.subject import FileFacts, KernelFacts
 from smem_lsp.rules.suppressions import Suppression, Suppressions, parse_suppressions
-from smem_lsp.source import FileReader, SourceText
+from smem_lsp.source import FileReader, SourceText, apply_edits
 from smem_lsp.syntax.lexer import comments
 from smem_lsp.syntax.parse import TranslationUnit, parse
 
@@ -48,6 +48,13 @@ def check(
         statistics=FileStatistics(source.line_count(), len(unit.functions), statements, len(unread)),
         fixes_for=lambda finding: _fixes(finding, kernels, unit),
     )
+
+
+def apply(text: str, fix: Fix) -> str:
+    """``text`` after a fix that was offered for it. Raises ValueError for a fix that is only shown."""
+    if not fix.edits:
+        raise ValueError(f"nothing to apply: {fix.title}")
+    return apply_edits(text, fix.edits)
 
 
 def _fixes(finding: Finding, kernels: Sequence[KernelFacts], unit: TranslationUnit) -> tuple[Fix, ...]:
@@ -107,7 +114,9 @@ def _keep(
     kept: list[Finding],
     used: set[Suppression],
 ) -> None:
-    suppression = facts.suppressions.silences(rule.code, rule.name, facts.source.line_number(finding.span.start))
+    suppression = facts.suppressions.silences(
+        rule.code, rule.name, facts.source.line_number(finding.span.start)
+    )
     if suppression is not None:
         used.add(suppression)
         return
@@ -157,9 +166,7 @@ def _kernel_report(facts: KernelFacts, unit: TranslationUnit) -> KernelReport:
         for node in walk(kernel.body)
         if isinstance(node, Barrier)
     )
-    lines = {
-        node.point: node.line for node in walk(kernel.body) if hasattr(node, "line")
-    }
+    lines = {node.point: node.line for node in walk(kernel.body) if hasattr(node, "line")}
     return KernelReport(
         kernel=kernel,
         static_bytes=facts.static_bytes,

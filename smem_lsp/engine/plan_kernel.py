@@ -133,7 +133,9 @@ def _occupied(kernel: Kernel, shape: BlockShape | None, config: Config) -> tuple
     threads = known[0]
     dynamic = {site.dynamic_bytes for site in kernel.launches}
     dynamic_bytes = next(iter(dynamic)) if len(dynamic) == 1 else 0
-    if dynamic_bytes is None or (not kernel.launches and any(b.space is Space.DYNAMIC for b in kernel.buffers)):
+    if dynamic_bytes is None or (
+        not kernel.launches and any(b.space is Space.DYNAMIC for b in kernel.buffers)
+    ):
         return ()  # blocks per SM depend on bytes that are not known
     rows: list[Occupied] = []
     for name in config.arch:

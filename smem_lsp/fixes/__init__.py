@@ -29,6 +29,8 @@ def _remove_declarator(facts: KernelFacts, source: SourceText, remedy: RemoveDec
     except Refused as refusal:
         return Fix(f"Cannot remove `{buffer.name}`: {refusal}", Safety.DISPLAY, ())
     start = statement_of(buffer).start
-    siblings = [b for b in facts.kernel.buffers if b.site.statement is not None and statement_of(b).start == start]
+    siblings = [
+        b for b in facts.kernel.buffers if b.site.statement is not None and statement_of(b).start == start
+    ]
     edits = replace_declarators(source, siblings, {buffer.index}, ())
     return Fix(f"Remove the declaration of `{buffer.name}`", Safety.SAFE, tuple(sorted(edits)))

@@ -14,7 +14,12 @@ _CONTINUED_PRAGMA = re.compile(r"\\\s*\Z")
 
 
 def insert_barriers(
-    kernel: Kernel, source: SourceText, points: Sequence[int], sharing: Sequence[Sequence[Buffer]], *, comment: bool = True
+    kernel: Kernel,
+    source: SourceText,
+    points: Sequence[int],
+    sharing: Sequence[Sequence[Buffer]],
+    *,
+    comment: bool = True,
 ) -> list[TextEdit]:
     """Edits that put a barrier at each Place in ``points``. ``sharing``: groups of buffers with common bytes.
 

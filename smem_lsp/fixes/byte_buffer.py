@@ -43,10 +43,13 @@ def merge_as_bytes(kernel: Kernel, source: SourceText, group: Group, taken: set[
         if start in seen:
             continue
         seen.add(start)
-        siblings = [b for b in kernel.buffers if b.site.statement is not None and statement_of(b).start == start]
+        siblings = [
+            b for b in kernel.buffers if b.site.statement is not None and statement_of(b).start == start
+        ]
         here = [b for b in group.buffers if statement_of(b).start == start]
         references = [
-            f"{reference_to(b)} = *reinterpret_cast<{pointer_type(b)}>({storage}{place[b.index]});" for b in here
+            f"{reference_to(b)} = *reinterpret_cast<{pointer_type(b)}>({storage}{place[b.index]});"
+            for b in here
         ]
         edits += replace_declarators(source, siblings, {b.index for b in here}, references)
     align = max(group.item(b).align for b in group.buffers)
@@ -100,8 +103,10 @@ def _offsets(group: Group, taken: set[str]) -> tuple[list[str], dict[int, str], 
     name = fresh_name("smem_size", taken)
     size = expressions[0]
     for expression in expressions[1:]:
-        size = f"({size}) > {expression} ? ({size}) : {expression}" if "?" in size else (
-            f"{size} > {expression} ? {size} : {expression}"
+        size = (
+            f"({size}) > {expression} ? ({size}) : {expression}"
+            if "?" in size
+            else (f"{size} > {expression} ? {size} : {expression}")
         )
     constants.append(f"constexpr size_t {name} = {size};")
     return constants, place, name

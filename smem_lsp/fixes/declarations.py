@@ -127,7 +127,9 @@ def replace_declarators(
     return edits
 
 
-def _replace_statement(source: SourceText, statement: Span, indent: str, lines: Sequence[str]) -> list[TextEdit]:
+def _replace_statement(
+    source: SourceText, statement: Span, indent: str, lines: Sequence[str]
+) -> list[TextEdit]:
     """The first line takes the statement's place; the others follow, after a comment that stands behind it."""
     first, others = lines[0], list(lines[1:])
     trailing = rest_of_line(source, statement).strip()
@@ -143,7 +145,9 @@ def _replace_statement(source: SourceText, statement: Span, indent: str, lines: 
 def _lines_after(source: SourceText, statement: Span, indent: str, lines: Sequence[str]) -> TextEdit:
     trailing = rest_of_line(source, statement).strip()
     if trailing and not trailing.startswith("//") and not _one_comment(trailing):
-        inline = " ".join(line.partition("  //")[0] for line in lines)  # more code on the line: stay in front of it
+        inline = " ".join(
+            line.partition("  //")[0] for line in lines
+        )  # more code on the line: stay in front of it
         return TextEdit(Span(statement.end, statement.end), f" {inline}")
     at = source.line_end(statement.end)
     return TextEdit(Span(at, at), "".join(f"{source.newline}{indent}{line}" for line in lines))

@@ -68,7 +68,9 @@ def _raise_alignment(host: Buffer, guests: list[Buffer], group: Group) -> TextEd
         raise Refused(f"`{host.name}` would need its own declaration to be aligned for a guest")
     needy = max(guests, key=lambda g: group.item(g).align)
     align = group.item(needy).align
-    words = needy.type if align == needy.align and not needy.attributes and "*" not in needy.type else str(align)
+    words = (
+        needy.type if align == needy.align and not needy.attributes and "*" not in needy.type else str(align)
+    )
     start = statement_of(host).start
     return TextEdit(Span(start, start), f"alignas({words}) ")
 
@@ -122,7 +124,9 @@ def _in_place(
         if start in seen:
             continue
         seen.add(start)
-        siblings = [b for b in kernel.buffers if b.site.statement is not None and statement_of(b).start == start]
+        siblings = [
+            b for b in kernel.buffers if b.site.statement is not None and statement_of(b).start == start
+        ]
         here = [b for b in guests if statement_of(b).start == start]
         lines = [line for b in here for line in reference_lines(kernel, group, b, host)]
         edits += replace_declarators(source, siblings, {b.index for b in here}, lines)

@@ -7,8 +7,9 @@ validator as the plan.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
-from smem_lsp.allocation.plan import Plan
+from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.allocation.validate import validate
 from smem_lsp.fixes.barriers import insert_barriers
 from smem_lsp.fixes.byte_buffer import merge_as_bytes
@@ -21,7 +22,9 @@ from smem_lsp.ir.model import Buffer
 from smem_lsp.rules.merging import overlap
 from smem_lsp.rules.model import MergeBuffers
 from smem_lsp.rules.subject import KernelFacts
-from smem_lsp.source import SourceText, TextEdit
+from smem_lsp.source import SourceText, Span, TextEdit
+
+WIDEST_ACCESS = 16  # bytes: 128-bit loads, stores, ldmatrix rows and asynchronous copies
 
 
 def merge_fix(facts: KernelFacts, source: SourceText, remedy: MergeBuffers) -> Fix:
@@ -34,8 +37,8 @@ def merge_fix(facts: KernelFacts, source: SourceText, remedy: MergeBuffers) -> F
         for group in groups:
             for buffer in group.buffers:
                 require_editable(facts.kernel, source, buffer)
-        rewrites, after = _rewrite(facts, source, remedy, groups)
-        edits = [edit for rewrite in rewrites for edit in rewrite.edits]
+        rewrites, after, aligned = _rewrite(facts, source, remedy, groups)
+        edits = [*aligned, *(edit for rewrite in rewrites for edit in rewrite.edits)]
         edits += insert_barriers(
             facts.kernel, source, candidate.plan.barriers, [group.buffers for group in groups]
         )
@@ -46,7 +49,9 @@ def merge_fix(facts: KernelFacts, source: SourceText, remedy: MergeBuffers) -> F
     count = len(candidate.plan.barriers)
     if candidate.plan.cost > count:
         assumptions.append(f"a barrier inside a loop: {candidate.plan.cost} executions per block")
-    barriers = "no barrier added" if count == 0 else "1 barrier added" if count == 1 else f"{count} barriers added"
+    barriers = (
+        "no barrier added" if count == 0 else "1 barrier added" if count == 1 else f"{count} barriers added"
+    )
     title = f"Merge {', '.join(merged)}: {facts.declared.bytes:,} → {after.bytes:,} B, {barriers}"
     if remedy.benefit:
         title += f", {remedy.benefit}"
@@ -95,8 +100,9 @@ _Style = Callable[[Group, set[str]], GroupRewrite]
 
 def _rewrite(
     facts: KernelFacts, source: SourceText, remedy: MergeBuffers, groups: Sequence[Group]
-) -> tuple[list[GroupRewrite], Plan]:
-    """Each group in the first style that keeps the promise of the plan, and the layout after it."""
+) -> tuple[list[GroupRewrite], Plan, list[TextEdit]]:
+    """Each group in the first style that keeps the promise of the plan, the layout after it, and the edits that keep
+    the other buffers aligned."""
     kernel = facts.kernel
     styles: tuple[_Style, ...] = (
         lambda group, taken: merge_into_host(kernel, source, group),
@@ -107,15 +113,15 @@ def _rewrite(
     rewrites: list[GroupRewrite] = []
     for group in groups:
         rewrites.append(_first_style(group, styles, taken))
-    after = _checked_layout(facts, remedy, rewrites)
+    after, aligned = _checked_layout(facts, remedy, rewrites)
     if after.bytes > remedy.candidate.plan.bytes:
         # declaration order costs padding that the plan avoids: put everything into one buffer at the plan's offsets
         whole = _whole(facts, remedy)
         for buffer in whole.buffers:
             require_editable(kernel, source, buffer)
         rewrites = [merge_as_bytes(kernel, source, whole, set(kernel.identifiers))]
-        after = _checked_layout(facts, remedy, rewrites)
-    return rewrites, after
+        after, aligned = _checked_layout(facts, remedy, rewrites)
+    return rewrites, after, aligned
 
 
 def _first_style(group: Group, styles: Sequence[_Style], taken: set[str]) -> GroupRewrite:
@@ -148,28 +154,59 @@ def _whole(facts: KernelFacts, remedy: MergeBuffers) -> Group:
     )
 
 
-def _checked_layout(facts: KernelFacts, remedy: MergeBuffers, rewrites: Sequence[GroupRewrite]) -> Plan:
-    """The layout of the rewritten kernel; raises Refused when the validator finds anything wrong with it."""
+def _checked_layout(
+    facts: KernelFacts, remedy: MergeBuffers, rewrites: Sequence[GroupRewrite]
+) -> tuple[Plan, list[TextEdit]]:
+    """The layout of the rewritten kernel, and edits that keep unmerged buffers as aligned as their accesses need.
+
+    Raises Refused when the validator finds anything wrong with it.
+    """
     buffers = facts.kernel.buffers
-    after = layout_after(
-        facts.items,
-        {b.index: b.declared.start for b in buffers},
-        {item.index: buffers[item.index].align or 1 for item in facts.items},
-        rewrites,
-    )
+    merged = {index for rewrite in rewrites for index in rewrite.inner}
+    positions = {b.index: b.declared.start for b in buffers}
+    aligns = {item.index: buffers[item.index].align or 1 for item in facts.items}
+    needed = _needed_alignment(facts)
+    edits: list[TextEdit] = []
+    while True:
+        after = layout_after(facts.items, positions, aligns, rewrites)
+        moved = [i for i in aligns if i not in merged and after.offsets[i] % needed[i]]
+        if not moved:
+            break
+        for index in moved:
+            site = buffers[index].site
+            if site.statement is None or site.count > 1:
+                raise Refused(f"`{buffers[index].name}` would lose the alignment that its accesses need")
+            aligns[index] = needed[index]
+            start = site.statement.start
+            edits.append(TextEdit(Span(start, start), f"alignas({needed[index]}) "))
     candidate = remedy.candidate
     plan = Plan("rewrite", after.bytes, after.offsets, barriers=candidate.plan.barriers)
     fixed = frozenset(b.index for b in buffers if b.fixed is not None)
-    merged = {index for rewrite in rewrites for index in rewrite.inner}
-    items = [item for item in facts.items if item.index in merged]
-    violations = [v for v in validate(items, plan, facts.kernel.body, candidate.facts, fixed) if len(v.buffers) == 2]
+    items = [Item(i.index, i.name, i.size, needed[i.index]) for i in facts.items]
+    violations = validate(items, plan, facts.kernel.body, candidate.facts, fixed)
     if violations:
         raise Refused(violations[0].why)
-    return plan
+    return plan, edits
+
+
+def _needed_alignment(facts: KernelFacts) -> dict[int, int]:
+    """Bytes that each buffer's offset must be a multiple of.
+
+    Where accesses are not followed (an address that escapes, an asynchronous copy) they may be as wide as the present
+    offset allows: up to the 16 bytes of the widest access.
+    """
+    needed: dict[int, int] = {}
+    for item in facts.items:
+        align = item.align
+        if facts.kernel.buffers[item.index].fixed is not None and facts.declared is not None:
+            offset = facts.declared.offsets[item.index]
+            align = max(align, min(WIDEST_ACCESS, offset & -offset if offset else WIDEST_ACCESS))
+        needed[item.index] = align
+    return needed
 
 
 def _require_disjoint(edits: Sequence[TextEdit]) -> None:
     ordered = sorted(edits)
-    for a, b in zip(ordered, ordered[1:]):
+    for a, b in pairwise(ordered):
         if b.span.start < a.span.end:
             raise Refused("the declarations stand too close together to be rewritten")

@@ -29,7 +29,11 @@ def merge_as_union(kernel: Kernel, source: SourceText, group: Group, taken: set[
         raise Refused("the buffers do not fall into phases")
     for a in group.buffers:
         for b in group.buffers:
-            if a.index < b.index and group.same_offset_only(a, b) and _phase_of(phases, a) != _phase_of(phases, b):
+            if (
+                a.index < b.index
+                and group.same_offset_only(a, b)
+                and _phase_of(phases, a) != _phase_of(phases, b)
+            ):
                 if phases[_phase_of(phases, a)][0] is not a or phases[_phase_of(phases, b)][0] is not b:
                     raise Refused(f"`{a.name}` and `{b.name}` may share only at the same offset")
     for buffer in group.buffers:
@@ -50,7 +54,9 @@ def merge_as_union(kernel: Kernel, source: SourceText, group: Group, taken: set[
         if start in seen:
             continue
         seen.add(start)
-        siblings = [b for b in kernel.buffers if b.site.statement is not None and statement_of(b).start == start]
+        siblings = [
+            b for b in kernel.buffers if b.site.statement is not None and statement_of(b).start == start
+        ]
         here = [b for b in group.buffers if statement_of(b).start == start]
         lines = [f"auto& {b.name} = {object_name}.{names[_phase_of(phases, b)]}.{b.name};" for b in here]
         edits += replace_declarators(source, siblings, {b.index for b in here}, lines)
@@ -145,7 +151,9 @@ def require_visible(kernel: Kernel, group: Group, at: int) -> None:
     for buffer in group.buffers:
         for name in re.findall(r"[A-Za-z_]\w*", f"{element_type(buffer)} {' '.join(buffer.dims_text)}"):
             if kernel.local_names.get(name, -1) >= at:
-                raise Refused(f"`{name}`, which `{buffer.name}` needs, is declared below the first merged buffer")
+                raise Refused(
+                    f"`{name}`, which `{buffer.name}` needs, is declared below the first merged buffer"
+                )
 
 
 def _union_text(
@@ -167,7 +175,8 @@ def _union_text(
     for phase, name in zip(phases, names):
         members = " ".join(member_of(buffer) for buffer in phase)
         lines.append(f"{unit}struct {{ {members} }} {name};")
-    lines += ["};", f"__shared__ {type_name} {object_name};  // {' and '.join(names)} share their bytes"]
+    why = f"{' and '.join(names)} share their bytes: never live together"
+    lines += ["};", f"__shared__ {type_name} {object_name};  // {why}"]
     if at_top:
         return "".join(f"{newline}{indent}{line}" for line in lines)
     return "".join(f"{line}{newline}{indent}" for line in lines)

@@ -6,11 +6,12 @@ from collections import defaultdict
 
 from smem_lsp.ir import statements
 from smem_lsp.ir.constants import Constants, evaluate, file_constants
-from smem_lsp.ir.context import Context
+from smem_lsp.ir.context import Context, template_parameters
 from smem_lsp.ir.declarations import shared_buffer
 from smem_lsp.ir.launches import find_launches
-from smem_lsp.ir.model import Buffer, Kernel, LaunchSite, Seq
+from smem_lsp.ir.model import Access, Buffer, Kernel, LaunchSite, Seq, walk
 from smem_lsp.ir.scopes import Scope
+from smem_lsp.ir.values import Value
 from smem_lsp.source import Span
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.brackets import match_brackets
@@ -22,17 +23,16 @@ _ALIAS_ROUNDS = 4
 def build_kernels(unit: TranslationUnit) -> list[Kernel]:
     """One IR per ``__global__`` function with a body, in source order."""
     constants = file_constants(unit)
+    kernels = [function for function in unit.functions if function.is_kernel]
     helpers: dict[str, list[Function]] = defaultdict(list)
     for function in unit.functions:
         if not function.is_kernel:
             helpers[function.name].append(function)
     launches = find_launches(unit, constants)
     names = frozenset(unit.preprocessed.macros) | {f.name for f in unit.functions}
-    return [
-        _build(unit, function, constants, helpers, launches, names)
-        for function in unit.functions
-        if function.is_kernel
-    ]
+    overloaded = {f.name for f in kernels if sum(f.name == g.name for g in kernels) > 1}
+    launches = [site for site in launches if site.kernel not in overloaded]
+    return [_build(unit, function, constants, helpers, launches, names) for function in kernels]
 
 
 def _build(
@@ -45,9 +45,14 @@ def _build(
 ) -> Kernel:
     aliases: dict[int, frozenset[int]] = {}
     conditional = _conditional_regions(unit, function.span)
+    parameters = template_parameters(function)
+    own_constants = constants
+    if parameters & constants.aliases.keys():  # a template parameter hides a typedef of the same name
+        visible = {name: words for name, words in constants.aliases.items() if name not in parameters}
+        own_constants = Constants(visible, dict.fromkeys(parameters), constants)
     for _ in range(_ALIAS_ROUNDS):
         # a pointer may be used above the assignment that the next iteration makes: repeat until nothing is new
-        ctx = Context(unit, function, constants, helpers, dict(aliases), conditional=conditional)
+        ctx = Context(unit, function, own_constants, helpers, dict(aliases), conditional=conditional)
         _lower(ctx)
         if ctx.aliases == aliases:
             break
@@ -68,11 +73,16 @@ def _build(
         body=Seq(tuple(ctx.items)),
         variables=tuple(ctx.variables),
         template=function.island.template,
-        internal="static" in function.island.specifiers or "" in function.island.enclosing,
+        internal=("static" in function.island.specifiers or "" in function.island.enclosing)
+        and not _named_elsewhere(unit, function),
         launch_bounds=_launch_bounds(function, constants),
         launches=tuple(site for site in launches if site.kernel == function.name),
-        complete=ctx.complete and not body.repaired and not body.macros and not body.failed
-        and function.parameters is not None and not unit.preprocessed.exhausted,
+        complete=ctx.complete
+        and not body.repaired
+        and not body.macros
+        and not body.failed
+        and function.parameters is not None
+        and not unit.preprocessed.exhausted,
         irregular=ctx.irregular,
         unexact=_unexact(unit, ctx, helper_bytes),
         unknown=tuple(dict.fromkeys(ctx.unknown)),
@@ -83,9 +93,27 @@ def _build(
         local_names=dict(ctx.local_names),
         conditional=conditional,
         opening=_opening(unit, function),
-        identifiers=names | frozenset(t for k, t in zip(body.tokens.kinds, body.tokens.texts) if k == "NAME")
+        identifiers=names
+        | frozenset(t for k, t in zip(body.tokens.kinds, body.tokens.texts) if k == "NAME")
         | frozenset(t for k, t in zip(function.head.kinds, function.head.texts) if k == "NAME"),
     )
+
+
+def _named_elsewhere(unit: TranslationUnit, kernel: Function) -> bool:
+    """Is the kernel used other than by launches, so that it may be launched from where we do not see it?"""
+    for function in unit.functions:
+        tokens = function.body.tokens
+        for i, text in enumerate(tokens.texts):
+            if text == kernel.name and tokens.kinds[i] == "NAME":
+                close = (
+                    function.body.ahead.template_close(i + 1)
+                    if tokens.kinds[i + 1 : i + 2] == ["LT"]
+                    else None
+                )
+                following = close[0] + 1 if close else i + 1
+                if tokens.kinds[following : following + 1] != ["LAUNCH_OPEN"]:
+                    return True
+    return False
 
 
 def _conditional_regions(unit: TranslationUnit, within: Span) -> tuple[Span, ...]:
@@ -111,8 +139,9 @@ def _lower(ctx: Context) -> None:
     statements.lower_parameters(ctx, scope)
     body = ctx.body
     root = body.statements
-    for lo, hi in body.macros:
-        statements.unexpanded_macro(ctx, lo, hi, scope)
+    for lo, _ in body.macros:
+        line = ctx.unit.source.line_number(body.site(lo, lo + 1).start)
+        ctx.note_unknown(f"line {line}: macro {body.tokens.texts[lo]} is not known")
     statements.block(ctx, root, scope, braces=_braces(ctx.function))
 
 
@@ -143,8 +172,12 @@ def _launch_bounds(function: Function, constants: Constants) -> tuple[int, int |
     close = match_brackets(kinds)[at]
     if close < at:
         return None
-    parsed = parse_chunk("initializer", ["LC", *kinds[at + 1 : close], "RC"], ["{", *texts[at + 1 : close], "}"],
-                         function.body.symbols)
+    parsed = parse_chunk(
+        "initializer",
+        ["LC", *kinds[at + 1 : close], "RC"],
+        ["{", *texts[at + 1 : close], "}"],
+        function.body.symbols,
+    )
     if not isinstance(parsed, tree.Braces) or not parsed.items:
         return None
     values = [evaluate(item, constants) for item in parsed.items]
@@ -210,4 +243,19 @@ def _unexact(unit: TranslationUnit, ctx: Context, helper_bytes: tuple[Buffer, ..
         return "a macro expands beyond the limits"
     if not ctx.complete or ctx.irregular:
         return "part of the kernel is not understood"
+    private = _private_buffer(ctx)
+    if private is not None:
+        return f"ptxas may keep {private} in registers: each thread uses one element of its own"
+    return None
+
+
+def _private_buffer(ctx: Context) -> str | None:
+    """A buffer whose accesses are all spelled with one and the same index: ptxas may forward its values."""
+    indices: dict[int, set[tuple[Value, ...] | None]] = defaultdict(set)
+    for node in walk(Seq(tuple(ctx.items))):
+        if isinstance(node, Access):
+            indices[node.buffer].add(node.index)
+    for buffer, used in indices.items():
+        if len(used) == 1 and None not in used and ctx.buffers[buffer].dims and buffer not in ctx.fixed:
+            return ctx.buffers[buffer].name
     return None

@@ -87,7 +87,11 @@ def group_of(ctx: Context, expr: tree.Expr, scope: Scope) -> str | None:
             return None
         return _GROUP_FACTORIES.get(name)
     if isinstance(expr, tree.Cast) and expr.style == "functional":
-        return GROUP_TYPES.get(expr.type.words[-1].split("::")[-1].removesuffix("<>")) if expr.type.words else None
+        return (
+            GROUP_TYPES.get(expr.type.words[-1].split("::")[-1].removesuffix("<>"))
+            if expr.type.words
+            else None
+        )
     return None
 
 
@@ -148,7 +152,9 @@ def _unknown_arguments(ctx: Context, expr: tree.Call, scope: Scope, name: str) -
                 ctx.escape(loaded, argument.lo, f"argument of {name}")
             else:
                 ctx.access(loaded, Kind.UPDATE, argument.lo, argument.hi)
-                ctx.fix(loaded.bases, f"{{}} is passed to {name} by reference at line {ctx.line(argument.lo)}")
+                ctx.fix(
+                    loaded.bases, f"{{}} is passed to {name} by reference at line {ctx.line(argument.lo)}"
+                )
         elif isinstance(result, Var) and by_reference:
             expressions.forget(ctx, result)
 
@@ -168,7 +174,9 @@ def _reference_parameters(ctx: Context, name: str, count: int) -> list[bool] | N
                 continue
             declarators = definition.parameters[number].declarators
             pointers = declarators[0].pointers if declarators else []
-            references[number] = references[number] or "&" in pointers or "&&" in pointers or "..." in pointers
+            references[number] = (
+                references[number] or "&" in pointers or "&&" in pointers or "..." in pointers
+            )
     return references
 
 
@@ -250,7 +258,9 @@ def inline(ctx: Context, closure: Closure, expr: tree.Call, scope: Scope) -> Val
     if left is None:
         ctx.irregular = ctx.irregular or f"a lambda returns from inside a loop (called at line {line})"
         left = emitted
-    ctx.emit(Loop(point, ctx.next_point(), 1, 1, Const(0), None, ctx.seq(left), ctx.span(expr.lo, expr.hi), line))
+    ctx.emit(
+        Loop(point, ctx.next_point(), 1, 1, Const(0), None, ctx.seq(left), ctx.span(expr.lo, expr.hi), line)
+    )
     return ctx.fresh()
 
 

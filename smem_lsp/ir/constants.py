@@ -63,7 +63,9 @@ def evaluate(expr: tree.Expr | None, constants: Constants, depth: int = 0) -> in
             return None
         case tree.Binary():
             left = evaluate(expr.left, constants, depth + 1)
-            if left is not None and ((expr.operator == "&&" and not left) or (expr.operator == "||" and left)):
+            if left is not None and (
+                (expr.operator == "&&" and not left) or (expr.operator == "||" and left)
+            ):
                 return int(bool(left))
             right = evaluate(expr.right, constants, depth + 1)
             if left is None or right is None:
@@ -129,21 +131,36 @@ def _call(expr: tree.Call, constants: Constants, depth: int) -> int | None:
     return max(values[0], values[1]) if name == "max" else min(values[0], values[1])
 
 
-def declare_constants(declaration: tree.Declaration, constants: Constants, *, top_level: bool = False) -> None:
+def declare_constants(
+    declaration: tree.Declaration, constants: Constants, *, top_level: bool = False
+) -> None:
     """Add the constants of one declaration: ``constexpr`` and ``const`` integers with a constant value."""
     constant = "constexpr" in declaration.words or ("const" in declaration.words)
     for declarator in declaration.declarators:
         if not declarator.name:
             continue
         value: int | None = None
-        if constant and not declarator.pointers and not declarator.dims and declarator.initializer is not None:
+        if (
+            constant
+            and not declarator.pointers
+            and not declarator.dims
+            and declarator.initializer is not None
+        ):
             initializer = declarator.initializer
             if isinstance(initializer, tree.Braces):
                 initializer = initializer.items[0] if len(initializer.items) == 1 else initializer
             if not _floating(declaration.words):
                 value = evaluate(initializer, constants)
-        if value is not None or not top_level:
+        if top_level:
+            _declare_top_level(declarator.name, value, constants)
+        else:
             constants.values[declarator.name] = value
+
+
+def _declare_top_level(name: str, value: int | None, constants: Constants) -> None:
+    """Namespaces are not told apart: a name with two values has none."""
+    if value is not None:
+        constants.values[name] = value if constants.values.get(name, value) == value else None
 
 
 def file_constants(unit: TranslationUnit) -> Constants:
@@ -175,7 +192,12 @@ def _scan(kinds: Sequence[str], texts: Sequence[str], symbols: Symbols, constant
         elif kind in ("SEMI", "RC"):
             head_kinds = kinds[start:i]
             declares = kind == "SEMI" and ("constexpr" in texts[start:i] or "const" in texts[start:i])
-            if declares and i - start < _MAX_DECLARATION and "TEMPLATE" not in head_kinds and "EQ" in head_kinds:
+            if (
+                declares
+                and i - start < _MAX_DECLARATION
+                and "TEMPLATE" not in head_kinds
+                and "EQ" in head_kinds
+            ):
                 declaration = parse_chunk("declaration", kinds[start:i], texts[start:i], symbols)
                 if isinstance(declaration, tree.Declaration):
                     declare_constants(declaration, constants, top_level=True)
@@ -197,6 +219,6 @@ def _enumerators(kinds: Sequence[str], texts: Sequence[str], symbols: Symbols, c
                 parsed = parse_chunk("expression", kinds[start + 2 : i], texts[start + 2 : i], symbols)
                 following = evaluate(parsed, constants)
             if following is not None:
-                constants.values[texts[start]] = following
+                _declare_top_level(texts[start], following, constants)
                 following += 1
         start = i + 1

@@ -43,6 +43,10 @@ class Context:
     base: int = 0  # token index of the chunk being lowered
     keys: int = 0
     inline_depth: int = 0
+    template_parameters: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        self.template_parameters = template_parameters(self.function)
 
     @property
     def body(self) -> Body:
@@ -109,7 +113,9 @@ class Context:
         single = len(ref.bases) == 1
         for buffer in sorted(ref.bases):
             rank = len(self.buffers[buffer].dims)
-            known = single and not ref.part and ref.left == 0 and ref.index is not None and len(ref.index) == rank
+            known = (
+                single and not ref.part and ref.left == 0 and ref.index is not None and len(ref.index) == rank
+            )
             index = ref.index if known else None
             self.emit(Access(self.next_point(), buffer, kind, index, self.span(lo, hi), self.line(lo)))
 
@@ -142,6 +148,25 @@ class Context:
         )
 
 
+def template_parameters(function: Function) -> frozenset[str]:
+    """Names in the template header of the function: the same for every thread."""
+    head = function.head
+    if "TEMPLATE" not in head.kinds:
+        return frozenset()
+    depth = 0
+    names: set[str] = set()
+    for kind, text in zip(head.kinds, head.texts):
+        if kind == "LT":
+            depth += 1
+        elif text and set(text) == {">"}:
+            depth -= len(text)
+            if depth <= 0:
+                break
+        elif kind == "NAME" and depth:
+            names.add(text)
+    return frozenset(names)
+
+
 def shifted(index: tuple[Value, ...] | None, by: Value) -> tuple[Value, ...] | None:
     """``index`` with ``by`` added to its last dimension."""
     if not index:
@@ -150,5 +175,3 @@ def shifted(index: tuple[Value, ...] | None, by: Value) -> tuple[Value, ...] | N
     if last == Const(0):
         return (*index[:-1], by)
     return (*index[:-1], operation("+", last, by))
-
-

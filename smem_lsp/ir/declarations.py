@@ -20,10 +20,14 @@ _NOT_TYPE = frozenset(
 )
 
 
-def declare(ctx: Context, declaration: tree.Declaration, scope: Scope, block: Span, *, in_switch: bool = False) -> None:
+def declare(
+    ctx: Context, declaration: tree.Declaration, scope: Scope, block: Span, *, in_switch: bool = False
+) -> None:
     """Lower one declaration statement. ``block``: the braces around it."""
     for declarator in declaration.declarators:
-        offset = ctx.body.site(ctx.base + max(declarator.name_at, 0), ctx.base + max(declarator.name_at, 0) + 1).start
+        offset = ctx.body.site(
+            ctx.base + max(declarator.name_at, 0), ctx.base + max(declarator.name_at, 0) + 1
+        ).start
         ctx.local_names.setdefault(declarator.name, offset)
     if "typedef" in declaration.words:
         return
@@ -36,14 +40,16 @@ def declare(ctx: Context, declaration: tree.Declaration, scope: Scope, block: Sp
             _declare_local(ctx, declaration, declarator, scope)
 
 
-def _declare_local(ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: Scope) -> None:
+def _declare_local(
+    ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: Scope
+) -> None:
     initializer = declarator.initializer
     if isinstance(initializer, tree.Lambda) and not declarator.pointers:
         scope.names[declarator.name] = calls.closure_of(ctx, initializer, scope)
         return
     group = _group(ctx, declaration, initializer, scope)
     if group is not None:
-        scope.names[declarator.name] = Group(group)
+        scope.names[declarator.name] = Group("other" if _assigned_again(ctx, declarator.name) else group)
         return
     if isinstance(initializer, tree.Braces) and len(initializer.items) == 1 and not declarator.dims:
         initializer = initializer.items[0]
@@ -79,7 +85,15 @@ def _declare_local(ctx: Context, declaration: tree.Declaration, declarator: tree
         ctx.emit(Assign(ctx.next_point(), variable, ctx.fresh() if array else result))
 
 
-def _group(ctx: Context, declaration: tree.Declaration, initializer: tree.Expr | None, scope: Scope) -> str | None:
+def _assigned_again(ctx: Context, name: str) -> bool:
+    """Does the body assign this name more than the once that declares it?"""
+    tokens = ctx.body.tokens
+    return sum(a == name and k == "EQ" for a, k in zip(tokens.texts, tokens.kinds[1:])) > 1
+
+
+def _group(
+    ctx: Context, declaration: tree.Declaration, initializer: tree.Expr | None, scope: Scope
+) -> str | None:
     """Kind of the cooperative group that is declared, or None."""
     if isinstance(initializer, tree.Braces) and len(initializer.items) == 1:
         initializer = initializer.items[0]
@@ -89,7 +103,7 @@ def _group(ctx: Context, declaration: tree.Declaration, initializer: tree.Expr |
             return kind
     for word in declaration.words:
         name = word.split("::")[-1].removesuffix("<>")
-        if name in calls.GROUP_TYPES and word != name or name in ("thread_block_tile", "thread_block"):
+        if (name in calls.GROUP_TYPES and word != name) or name in ("thread_block_tile", "thread_block"):
             return calls.GROUP_TYPES[name] if name != "thread_block" else "other"
     return None
 
@@ -102,12 +116,27 @@ def _declare_shared(
             ctx.complete = False
             continue
         index = len(ctx.buffers)
+        declared = ctx.body.site(ctx.base + declarator.name_at, ctx.base + declarator.name_at + 1)
+        known = next(
+            (b.index for b in ctx.buffers if b.declared == declared and b.name == declarator.name), None
+        )
+        if known is not None:  # a lambda that is called again: static storage, one copy
+            scope.names[declarator.name] = BufferName(known)
+            continue
         buffer = shared_buffer(
-            ctx.body, ctx.base, ctx.unit.source.text, declaration, position, scope.constant_scope(), ctx.function.name
+            ctx.body,
+            ctx.base,
+            ctx.unit.source.text,
+            declaration,
+            position,
+            scope.constant_scope(),
+            ctx.function.name,
         )
         site = DeclarationSite(
             statement=ctx.editable(_statement_span(ctx)),
-            specifiers=ctx.body.span_between(ctx.base + declaration.lo, ctx.base + declaration.declarators_at),
+            specifiers=ctx.body.span_between(
+                ctx.base + declaration.lo, ctx.base + declaration.declarators_at
+            ),
             declarator=ctx.body.span_between(ctx.base + declarator.lo, ctx.base + declarator.hi),
             name=ctx.span(declarator.name_at, declarator.name_at + 1),
             position=position,
@@ -240,7 +269,10 @@ def _attributes(
     kinds, texts = body.tokens.kinds, body.tokens.texts
     written: list[str] = []
     align: int | None = None
-    ranges = ((base + declaration.lo, base + declaration.declarators_at), (base + declarator.lo, base + declarator.hi))
+    ranges = (
+        (base + declaration.lo, base + declaration.declarators_at),
+        (base + declarator.lo, base + declarator.hi),
+    )
     for lo, hi in ranges:
         lo = _before_first_specifier(kinds, lo)
         for i in range(lo, hi):

@@ -103,28 +103,9 @@ def _name(ctx: Context, expr: tree.Name, scope: Scope) -> Value | Ref:
         return Const(number)
     if expr.text == "warpSize":
         return Const(32)
-    if expr.text in template_parameters(ctx):
+    if expr.text in ctx.template_parameters:
         return Sym(expr.text)
     return ctx.fresh()
-
-
-def template_parameters(ctx: Context) -> frozenset[str]:
-    """Names in the template header of the function: the same for every thread."""
-    head = ctx.function.head
-    if "TEMPLATE" not in head.kinds:
-        return frozenset()
-    depth = 0
-    names: set[str] = set()
-    for kind, text in zip(head.kinds, head.texts):
-        if kind == "LT":
-            depth += 1
-        elif text and set(text) == {">"}:
-            depth -= len(text)
-            if depth <= 0:
-                break
-        elif kind == "NAME" and depth:
-            names.add(text)
-    return frozenset(names)
 
 
 def _binary(ctx: Context, expr: tree.Binary, scope: Scope) -> Value | Ref:
@@ -173,7 +154,9 @@ def _index(ctx: Context, expr: tree.Index, scope: Scope) -> Value | Ref:
         known = None if base.index is None else (*base.index, index)
         return Ref(base.bases, known, base.left - 1, base.part)
     if base.bases & ctx.pointer_elements:
-        ctx.access(base, Kind.READ, expr.base.lo, expr.base.hi)  # the pointer itself; what it points to is elsewhere
+        ctx.access(
+            base, Kind.READ, expr.base.lo, expr.base.hi
+        )  # the pointer itself; what it points to is elsewhere
         return ctx.fresh()
     return Ref(base.bases, base.index, 0, part=True)
 
@@ -306,7 +289,7 @@ def _cast(ctx: Context, expr: tree.Cast, scope: Scope) -> Value | Ref:
         if isinstance(inner_loaded, Ref):
             return _cast_address(ctx, expr, inner_loaded, scope)
         inner = inner_loaded
-    if type_id.pointers or expr.style == "functional" and isinstance(expr.operand, tree.Braces):
+    if type_id.pointers or (expr.style == "functional" and isinstance(expr.operand, tree.Braces)):
         return ctx.fresh()
     size = size_of(type_id.words, ctx.constants.aliases)
     if size is not None and size[0] >= 4 and not {"float", "double"} & set(type_id.words):
@@ -330,7 +313,9 @@ def _cast_address(ctx: Context, expr: tree.Cast, ref: Ref, scope: Scope) -> Valu
     for buffer in ref.bases:
         if size is None:
             if type_id.words != ["void"]:
-                ctx.fix(frozenset((buffer,)), f"{{}} is read through an unknown type at line {ctx.line(expr.lo)}")
+                ctx.fix(
+                    frozenset((buffer,)), f"{{}} is read through an unknown type at line {ctx.line(expr.lo)}"
+                )
             same = False
             continue
         ctx.required_align[buffer] = max(ctx.required_align.get(buffer, 1), size[1])
@@ -383,5 +368,3 @@ def escape_lambda(ctx: Context, node: tree.Lambda, scope: Scope, why: str, base:
     """A lambda that is not called here: whatever it names may be used at any time."""
     at = ctx.base if base is None else base
     name_buffers(ctx, at + node.body[0], at + node.body[1], scope, f"captured: {why},")
-
-

@@ -29,7 +29,8 @@ _MATH = (
     " umin umax llmin llmax ullmin ullmax saturate clamp isnormal fdividef"
 )
 _BY_VALUE = frozenset(
-    [*_MATH.split(), *(f"{name}f" for name in _MATH.split())]
+    _MATH.split()
+    + [f"{name}f" for name in _MATH.split()]
     + (
         "clock clock64 make_dim3 printf assert __ldg __ldcg __ldca __ldcs __ldlu __ldcv __stcg __stcs __stwb __stwt"
         " __threadfence __threadfence_block __threadfence_system __nanosleep __trap __brkpt __assert_fail"

@@ -74,11 +74,18 @@ class _Finder:
 
     def _declare(self, declaration: tree.Declaration) -> None:
         declare_constants(declaration, self.constants)
-        integer = bool({"int", "unsigned", "size_t", "auto", "long", "uint32_t", "int32_t"} & set(declaration.words))
+        integer = bool(
+            {"int", "unsigned", "size_t", "auto", "long", "uint32_t", "int32_t"} & set(declaration.words)
+        )
         for declarator in declaration.declarators:
             if "dim3" in declaration.words:
                 self.dims[declarator.name] = self._dim3(declarator.initializer)
-            elif integer and not declarator.pointers and not declarator.dims and declarator.initializer is not None:
+            elif (
+                integer
+                and not declarator.pointers
+                and not declarator.dims
+                and declarator.initializer is not None
+            ):
                 # a local that is never assigned again is as good as const; _forget drops the others
                 self.constants.values[declarator.name] = evaluate(declarator.initializer, self.constants)
 

@@ -233,8 +233,12 @@ class Kernel:
     unknown_accesses: int = 0
     unknown_barriers: int = 0
     helper_bytes: tuple[Buffer, ...] = field(default=())  # arrays of the __device__ functions it reaches
-    copied: Mapping[int, int] = field(default_factory=dict)  # buffer -> line of a lambda that captures by copy and names it
+    copied: Mapping[int, int] = field(
+        default_factory=dict
+    )  # buffer -> line of a lambda that captures by copy and names it
     identifiers: frozenset[str] = frozenset()  # every name visible in the function or the file's macros
-    local_names: Mapping[str, int] = field(default_factory=dict)  # name declared in the body -> offset of the first one
+    local_names: Mapping[str, int] = field(
+        default_factory=dict
+    )  # name declared in the body -> offset of the first one
     opening: int | None = None  # offset after the `{` of the body
     conditional: tuple[Span, ...] = ()  # `#if` to `#endif` inside the body

@@ -86,7 +86,11 @@ def size_of(words: Sequence[str], aliases: Mapping[str, Sequence[str]], depth: i
 
     ``aliases``: typedefs and ``using`` names of the file.
     """
-    plain = [w.removeprefix("::").removeprefix("std::").removeprefix("cuda::std::") for w in words if w not in _IGNORED]
+    plain = [
+        w.removeprefix("::").removeprefix("std::").removeprefix("cuda::std::")
+        for w in words
+        if w not in _IGNORED
+    ]
     plain = [w for w in plain if w]
     if not plain or depth > 16:
         return None
@@ -104,9 +108,7 @@ def size_of(words: Sequence[str], aliases: Mapping[str, Sequence[str]], depth: i
         return 2, 2
     if len(base) != 1:
         return None
-    known = _SCALARS.get(base[0])
-    if known is not None:
-        return known
     if base[0] in aliases:
-        return size_of(tuple(aliases[base[0]]), aliases, depth + 1)
-    return None
+        spelling = tuple(aliases[base[0]])
+        return size_of(spelling, aliases, depth + 1) if spelling != (base[0],) else _SCALARS.get(base[0])
+    return _SCALARS.get(base[0])

@@ -133,7 +133,9 @@ def _if(ctx: Context, node: tree.If, scope: Scope) -> None:
         return
     if node.constexpr:
         condition = operation("constexpr", ctx.fresh(uniform=True))
-    ctx.emit(Branch(point, condition, ctx.seq(then), ctx.seq(otherwise), _span(ctx, node), _line(ctx, node.lo)))
+    ctx.emit(
+        Branch(point, condition, ctx.seq(then), ctx.seq(otherwise), _span(ctx, node), _line(ctx, node.lo))
+    )
 
 
 def _span(ctx: Context, node: tree.If | tree.For | tree.While | tree.DoWhile | tree.Switch) -> Span | None:
@@ -175,13 +177,12 @@ def _for(ctx: Context, node: tree.For, scope: Scope) -> None:
                 condition = _head_part(ctx, head.condition, inner)
     with ctx.collect() as body:
         _body(ctx, node.body, inner)
-    with ctx.collect() as step:
-        with ctx.chunk(node.head[0]):
-            if head.step is not None:
-                expressions.discard(ctx, head.step, inner)
-            with ctx.collect() as again:
-                if head.condition is not None:
-                    _head_part(ctx, head.condition, inner)
+    with ctx.collect() as step, ctx.chunk(node.head[0]):
+        if head.step is not None:
+            expressions.discard(ctx, head.step, inner)
+        with ctx.collect() as again:
+            if head.condition is not None:
+                _head_part(ctx, head.condition, inner)
     _loop(ctx, node, point, condition, first_check, body, step, again, initial, min_trip=0)
 
 
@@ -189,8 +190,10 @@ def _range_for(ctx: Context, node: tree.For, head: tree.RangeFor, scope: Scope) 
     with ctx.chunk(node.head[0]):
         expressions.value(ctx, head.range, scope)
         for declarator in head.declaration.declarators:
-            scope.names[declarator.name] = Variable(ctx.new_variable(declarator.name))
+            variable = ctx.new_variable(declarator.name)
+            scope.names[declarator.name] = Variable(variable)
             scope.declare_constants().values[declarator.name] = None
+            ctx.emit(Assign(ctx.next_point(), variable, ctx.fresh()))
     point = ctx.next_point()
     with ctx.collect() as body:
         _body(ctx, node.body, scope)
@@ -292,7 +295,9 @@ def _induction(
         return None
     if variable.index not in initial:
         return None
-    return Induction(variable.index, initial[variable.index], amount.args[1], bound, condition.operator == "<=")
+    return Induction(
+        variable.index, initial[variable.index], amount.args[1], bound, condition.operator == "<="
+    )
 
 
 def _switch(ctx: Context, node: tree.Switch, scope: Scope) -> None:
@@ -321,7 +326,12 @@ def _switch(ctx: Context, node: tree.Switch, scope: Scope) -> None:
         condition = operation("case", subject, ctx.fresh(uniform=True))
         with ctx.collect() as items:
             for item in body:
-                if exclusive and item is body[-1] and isinstance(item, tree.JumpStatement) and item.kind == "break":
+                if (
+                    exclusive
+                    and item is body[-1]
+                    and isinstance(item, tree.JumpStatement)
+                    and item.kind == "break"
+                ):
                     break
                 if isinstance(item, tree.Block) and exclusive:
                     _case_block(ctx, item, body_scope)
@@ -343,11 +353,14 @@ def _switch(ctx: Context, node: tree.Switch, scope: Scope) -> None:
         for link in chain:
             ctx.emit(link)
         return
-    if any(isinstance(n, Jump) and n.kind == "continue" for _, items in lowered for n in walk(Seq(tuple(items)))):
+    if any(
+        isinstance(n, Jump) and n.kind == "continue" for _, items in lowered for n in walk(Seq(tuple(items)))
+    ):
         ctx.irregular = ctx.irregular or f"`continue` in the switch at line {line}"
     # fall through: any later segment may follow an earlier one; `break` leaves a loop that runs once
     pieces: list[Node] = [
-        Branch(ctx.next_point(), condition, Seq(tuple(items)), Seq(), span, line) for condition, items in lowered
+        Branch(ctx.next_point(), condition, Seq(tuple(items)), Seq(), span, line)
+        for condition, items in lowered
     ]
     ctx.emit(Loop(start, ctx.next_point(), 1, 1, Const(0), None, Seq(tuple(pieces)), span, line))
 
@@ -410,17 +423,15 @@ def _asm(ctx: Context, node: tree.AsmStatement, scope: Scope) -> None:
         return
     plain = " ".join(code.replace('"', " ").replace("\\n", " ").replace("\\t", " ").split())
     with ctx.chunk(lo):
-        if plain.rstrip("; ") in ("bar.sync 0", "barrier.sync 0", "barrier.sync.aligned 0", "bar.sync.aligned 0"):
+        if plain.rstrip("; ") in (
+            "bar.sync 0",
+            "barrier.sync 0",
+            "barrier.sync.aligned 0",
+            "bar.sync.aligned 0",
+        ):
             ctx.barrier("block", 0, hi - lo, "__syncthreads();")
         else:
             ctx.barrier("named", 0, hi - lo, "")
-
-
-def unexpanded_macro(ctx: Context, lo: int, hi: int, scope: Scope) -> None:
-    """A macro statement whose definition was not found: it may do anything with what it names."""
-    expressions.name_buffers(ctx, lo, hi, scope, "in a macro that is not known")
-    line = _line(ctx, lo)
-    ctx.note_unknown(f"line {line}: macro {ctx.body.tokens.texts[lo]} is not known")
 
 
 def lower_parameters(ctx: Context, scope: Scope) -> None:

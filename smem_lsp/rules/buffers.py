@@ -13,7 +13,9 @@ from smem_lsp.syntax.lexer import comments
 def accessed(facts: KernelFacts) -> frozenset[int]:
     """Buffers with at least one access, or that may be reached in a way that is not followed."""
     found = {node.buffer for node in walk(facts.kernel.body) if isinstance(node, Access)}
-    found |= {buffer.index for buffer in facts.kernel.buffers if buffer.fixed and "dynamic" not in buffer.fixed}
+    found |= {
+        buffer.index for buffer in facts.kernel.buffers if buffer.fixed and "dynamic" not in buffer.fixed
+    }
     return frozenset(found)
 
 

@@ -30,10 +30,13 @@ class Step:
 
     def with_launch(self) -> str:
         """For titles: what the number was computed with."""
-        registers = "shared memory alone" if self.row.registers is None else f"{self.row.registers} registers"
+        known = self.row.registers is not None
+        registers = f"{self.row.registers} registers" if known else "shared memory alone"
+        launch = f"blocks/SM ({self.row.arch}, {self.row.threads} threads, {registers})"
+        most = "" if known else "≤ "
         if self.before == self.after:
-            return f"same {self.after} blocks/SM ({self.row.arch}, {self.row.threads} threads, {registers})"
-        return f"{self.before} → {self.after} blocks/SM ({self.row.arch}, {self.row.threads} threads, {registers})"
+            return f"same {most}{self.after} {launch}"
+        return f"{self.before} → {most}{self.after} {launch}"
 
 
 def best_step(facts: KernelFacts, before: int, after: int) -> Step | None:
@@ -95,7 +98,7 @@ def names(buffers: Iterable[Buffer]) -> str:
 
 
 def headline(facts: KernelFacts, candidate: Candidate, merged: list[Buffer]) -> str:
-    """"`Cs` can reuse the bytes of `As`, `Bs` (dead after the barrier at line 24)"."""
+    """ "`Cs` can reuse the bytes of `As`, `Bs` (dead after the barrier at line 24)"."""
     last = merged[-1]
     others = partners(facts, candidate.plan, last, merged)
     rest = [b for b in merged[:-1] if b not in others]
@@ -107,8 +110,11 @@ def related_notes(candidate: Candidate, merged: list[Buffer], facts: KernelFacts
     """The other merged buffers, with their place in the plan."""
     sizes = {item.index: item.size for item in facts.items}
     return tuple(
-        Note(b.declared, f"`{b.name}`: bytes {candidate.plan.offsets[b.index]:,} to "
-             f"{candidate.plan.offsets[b.index] + sizes[b.index]:,} of the plan")
+        Note(
+            b.declared,
+            f"`{b.name}`: bytes {candidate.plan.offsets[b.index]:,} to "
+            f"{candidate.plan.offsets[b.index] + sizes[b.index]:,} of the plan",
+        )
         for b in merged[:-1]
     )
 

@@ -102,7 +102,9 @@ class Rule:
     doc: str
     on_kernel: KernelCheck | None = None
     on_file: FileCheck | None = None
-    on_result: ResultCheck | None = None  # after all others: gets the suppressions used and the codes that ran
+    on_result: ResultCheck | None = (
+        None  # after all others: gets the suppressions used and the codes that ran
+    )
 
     @property
     def summary(self) -> str:

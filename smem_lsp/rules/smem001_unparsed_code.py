@@ -46,5 +46,9 @@ _MOST = 100
 def RULE(facts: FileFacts) -> Iterator[Finding]:
     for span, why, kernel in facts.unread[:_MOST]:
         yield Finding(
-            "SMEM001", f"{why}: nothing is claimed about the buffers it names", span, Severity.HINT, kernel=kernel
+            "SMEM001",
+            f"{why}: nothing is claimed about the buffers it names",
+            span,
+            Severity.HINT,
+            kernel=kernel,
         )

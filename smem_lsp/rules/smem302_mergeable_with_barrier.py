@@ -42,8 +42,8 @@ __global__ void k(const float* in, float* out) {
 
 ## Fix safety
 
-Safe when every access is resolved and the barrier stands outside every loop, where every thread runs it; unsafe inside a
-loop (the title gives the executions per block) or when the plan rests on an assumed block size.
+Safe when every access is resolved and the barrier stands outside every loop, where every thread runs it; unsafe inside
+a loop (the title gives the executions per block) or when the plan rests on an assumed block size.
 
 ## Limits
 

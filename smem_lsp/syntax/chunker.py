@@ -133,7 +133,11 @@ class _Cutter:
             self._put(_HEADS[kind], j + 1, self.partner[j])
             return self.partner[j] + 1
         end = j
-        while end < self.hi and self.kinds[end] not in ("LC", "SEMI", "RC") and not (self.line_start[end] and end > j):
+        while (
+            end < self.hi
+            and self.kinds[end] not in ("LC", "SEMI", "RC")
+            and not (self.line_start[end] and end > j)
+        ):
             end += 1
         self._put(_HEADS[kind], j, end)
         self.out.repaired = True
@@ -174,6 +178,8 @@ class _Cutter:
             macro = self._macro_statement(i)
             if macro is not None:
                 self.out.macros.append((i, macro))
+                if macro > i + 1:
+                    self._put("CHUNK_EXPR", i, macro)
                 return macro
             if self._declares(i):
                 chunk = "CHUNK_DECL"
@@ -217,7 +223,9 @@ class _Cutter:
                     return self._end_of_broken(j + 1)
                 j = self.partner[j]
             elif kind == "LC":
-                if not self._closed(j) or not (declares or (j > i and self.kinds[j - 1] in _BEFORE_BRACE) or j == i):
+                if not self._closed(j) or not (
+                    declares or (j > i and self.kinds[j - 1] in _BEFORE_BRACE) or j == i
+                ):
                     break
                 j = self.partner[j]
             elif j > i and kind in _STARTERS and not (declares and kind in ("STORAGE", "TYPEDEF")):
@@ -241,6 +249,8 @@ class _Cutter:
             return False
         if kind == "TYPE":
             return before in ("NAME", "RP", "RB", "NUMBER", "LITERAL", "STEP")
-        return kind == "NAME" and before in ("NAME", "RP", "RB", "NUMBER", "LITERAL") and not (
-            declares and before == "NAME" and j < i + 6
+        return (
+            kind == "NAME"
+            and before in ("NAME", "RP", "RB", "NUMBER", "LITERAL")
+            and not (declares and before == "NAME" and j < i + 6)
         )

@@ -15,7 +15,9 @@ from smem_lsp.syntax.lookahead import Lookahead
 MAX_NESTING = 120
 
 _OPERAND_ENDS = frozenset(("NUMBER", "LITERAL", "STRING"))
-_BINARY = frozenset("OR_OR AND_AND OR XOR AMP EQUALITY LT GT RELATION SHIFT SIGN STAR FACTOR EQ ASSIGN".split())
+_BINARY = frozenset(
+    "OR_OR AND_AND OR XOR AMP EQUALITY LT GT RELATION SHIFT SIGN STAR FACTOR EQ ASSIGN".split()
+)
 _CAST_OPERAND = frozenset("NAME NUMBER LITERAL STRING LP NAMED_CAST SIZEOF TYPE SCOPE DECLTYPE NEW".split())
 _CAST_UNARY = frozenset(("STAR", "AMP", "SIGN", "NOT", "STEP"))
 
@@ -217,7 +219,9 @@ class Classifier:
             end = self._partner(i) + 1
             self._put("BINDING", i, end)
             i = end
-        elif i < hi and self.kinds[i] == "LP" and self.ahead.kind(i + 1) in ("STAR", "AMP", "AND_AND", "NAME"):
+        elif (
+            i < hi and self.kinds[i] == "LP" and self.ahead.kind(i + 1) in ("STAR", "AMP", "AND_AND", "NAME")
+        ):
             end = self._partner(i)
             self._put("LP", i)
             inner = self._declarator_core(i + 1, end, parameter)
@@ -539,7 +543,15 @@ class Classifier:
             self._put("RP", end)
             i = end + 1
         stop = i
-        while stop < hi and self.kinds[stop] in ("NAME", "SCOPE", "TYPE", "QUALIFIER", "TYPENAME", "STAR", "LB"):
+        while stop < hi and self.kinds[stop] in (
+            "NAME",
+            "SCOPE",
+            "TYPE",
+            "QUALIFIER",
+            "TYPENAME",
+            "STAR",
+            "LB",
+        ):
             if self.kinds[stop] in ("NAME", "SCOPE"):
                 stop = max(self.ahead.name_end(stop), stop + 1)
             elif self.kinds[stop] == "LB":

@@ -31,7 +31,15 @@ def parse_integer(spelling: str) -> int | None:
     found = _NUMBER.match(spelling.replace("'", "") if spelling[:1].isdigit() else "")
     if found:
         digits = found[1]
-        base = 16 if digits[:2] in ("0x", "0X") else 2 if digits[:2] in ("0b", "0B") else 8 if digits[0] == "0" else 10
+        base = (
+            16
+            if digits[:2] in ("0x", "0X")
+            else 2
+            if digits[:2] in ("0b", "0B")
+            else 8
+            if digits[0] == "0"
+            else 10
+        )
         return int(digits if base != 8 else digits or "0", base) if digits != "0" else 0
     if spelling[:1] == "'" and spelling[-1:] == "'":
         body = spelling[1:-1]

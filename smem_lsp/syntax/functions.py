@@ -135,7 +135,9 @@ def _body_end(
     limit = close if close > 0 else n
     next_function = -1
     if columns[start] == 0:
-        next_function = next((i for i in range(brace + 1, limit) if columns[i] == 0 and texts[i] in _TOP_LEVEL), -1)
+        next_function = next(
+            (i for i in range(brace + 1, limit) if columns[i] == 0 and texts[i] in _TOP_LEVEL), -1
+        )
     if close > 0 and next_function < 0:
         orphan = _orphan_close(kinds, columns, close) if columns[start] == 0 and columns[close] > 0 else None
         return (close, close + 1, False) if orphan is None else (orphan, orphan + 1, True)

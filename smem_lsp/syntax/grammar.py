@@ -65,7 +65,9 @@ def cache_folder() -> Path:
 def parser() -> lark.Lark:
     """The parser, with tables from the cache where they are there."""
     text = grammar_text()
-    key = hashlib.sha256(f"{text}\0{lark.__version__}\0{sys.version_info[:2]}\0{STARTS}".encode()).hexdigest()[:20]
+    key = hashlib.sha256(
+        f"{text}\0{lark.__version__}\0{sys.version_info[:2]}\0{STARTS}".encode()
+    ).hexdigest()[:20]
     try:
         path = cache_folder() / f"grammar-{key}.pickle"
     except RuntimeError:  # no home folder
@@ -90,7 +92,16 @@ def _load(path: Path) -> lark.Lark | None:
         return instance._load(data, transformer=TreeBuilder())
     except FileNotFoundError:
         return None
-    except (OSError, pickle.UnpicklingError, EOFError, AttributeError, KeyError, TypeError, ValueError, ImportError):
+    except (
+        OSError,
+        pickle.UnpicklingError,
+        EOFError,
+        AttributeError,
+        KeyError,
+        TypeError,
+        ValueError,
+        ImportError,
+    ):
         with contextlib.suppress(OSError):  # a damaged cache is rebuilt
             path.unlink()
         return None
@@ -109,4 +120,4 @@ def _save(built: lark.Lark, path: Path) -> None:
 
 def parse(start: str, marks: Iterable[Mark]) -> Any:
     """Parse marks from ``start``. Raises lark.UnexpectedInput when they do not fit."""
-    return parser().parse(marks, start=start)  # type: ignore[arg-type]
+    return parser().parse(marks, start=start)

@@ -6,7 +6,8 @@ Kinds are the terminals of ``grammar/cuda.lark`` where the grammar uses them; th
 from __future__ import annotations
 
 _KEYWORDS = {
-    "TYPE": "void bool char short int long float double signed unsigned auto wchar_t char8_t char16_t char32_t __int128",
+    "TYPE": "void bool char short int long float double signed unsigned auto wchar_t char8_t char16_t char32_t"
+    " __int128",
     "QUALIFIER": "const volatile __const __volatile__ restrict __restrict __restrict__",
     "STORAGE": "static extern register constexpr consteval constinit inline __inline __inline__ __forceinline__"
     " __noinline__ __shared__ __constant__ __device__ __host__ __global__ __managed__ __grid_constant__ mutable"

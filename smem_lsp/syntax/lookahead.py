@@ -92,7 +92,11 @@ class Lookahead:
 
     def _is_template(self, lt: int, close: int, type_like: bool, comma: bool) -> bool:
         name, following = self.texts[lt - 1], self.kind(close + 1)
-        if self.kinds[lt - 1] == "NAMED_CAST" or self.kind(lt - 2) == "TEMPLATE" or name in self.symbols.templates:
+        if (
+            self.kinds[lt - 1] == "NAMED_CAST"
+            or self.kind(lt - 2) == "TEMPLATE"
+            or name in self.symbols.templates
+        ):
             return True
         if name in self.symbols.types or type_like:
             return following in _AFTER_TEMPLATE or following in _AFTER_SURE_TEMPLATE
@@ -123,7 +127,7 @@ class Lookahead:
 
     def declarators_at(self, i: int, *, parameter: bool = False) -> int | None:
         """Where the declarators begin if a declaration starts at ``i``; None if none does."""
-        kinds, texts, n = self.kinds, self.texts, self.n
+        kinds, n = self.kinds, self.n
         strong = typed = False  # a keyword that only declarations have; a type was seen
         last_name: int | None = None  # a name after the type: the first declarator, unless another follows
         x = i
@@ -164,7 +168,9 @@ class Lookahead:
                 typed = True
                 x = end
                 if last_name is not None:
-                    if self.kind(x) == "NAME" and strong:  # `__shared__ MACRO T x`: an unknown attribute macro
+                    if (
+                        self.kind(x) == "NAME" and strong
+                    ):  # `__shared__ MACRO T x`: an unknown attribute macro
                         last_name = None
                         continue
                     break
@@ -254,8 +260,10 @@ class Lookahead:
                 if end <= x:
                     return 0
                 typed = True
-                sure = sure or texts[end - 1] in self.symbols.types or (
-                    kinds[end - 1] == "GT" and texts[x] in self.symbols.types
+                sure = (
+                    sure
+                    or texts[end - 1] in self.symbols.types
+                    or (kinds[end - 1] == "GT" and texts[x] in self.symbols.types)
                 )
                 x = end
             elif kind in ("STAR", "AMP", "AND_AND") and typed:

@@ -94,7 +94,9 @@ class Expander:
         self.produced = 0
         self.exhausted = False
 
-    def expand(self, source: TokenList, out: TokenList, hidden: frozenset[str] = frozenset(), depth: int = 0) -> None:
+    def expand(
+        self, source: TokenList, out: TokenList, hidden: frozenset[str] = frozenset(), depth: int = 0
+    ) -> None:
         """Append ``source`` to ``out``, macros replaced."""
         environment = self.environment
         if environment.keys().isdisjoint(source.texts):
@@ -174,7 +176,13 @@ class Expander:
                     piece = expanded[text]
             else:
                 piece = TokenList([kind_of(text)], [text], [root])
-            if paste and text in bound and body.texts[-1:] == [","] and macro.variadic and text == parameters[-1]:
+            if (
+                paste
+                and text in bound
+                and body.texts[-1:] == [","]
+                and macro.variadic
+                and text == parameters[-1]
+            ):
                 if not piece.texts:  # GNU: `, ##__VA_ARGS__` drops the comma when there are no arguments
                     body = body.part(0, len(body) - 1)
             elif paste and body.texts and piece.texts:

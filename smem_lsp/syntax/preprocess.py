@@ -10,6 +10,7 @@ import os.path
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from smem_lsp.source import FileReader, Span
 from smem_lsp.syntax.conditions import evaluate
@@ -38,7 +39,9 @@ _DIRECTIVE_NAME = re.compile(r"#\s*(\w*)")
 _CONTINUATION = re.compile(r"\\\r?\n")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.S)
 _INCLUDE = re.compile(r'\s*(?:"([^"\n]+)"|<([^>\n]+)>)')
-_HAS_TESTS = frozenset(("__has_include", "__has_include_next", "__has_attribute", "__has_builtin", "__has_cpp_attribute"))
+_HAS_TESTS = frozenset(
+    ("__has_include", "__has_include_next", "__has_attribute", "__has_builtin", "__has_cpp_attribute")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +101,9 @@ class _Conditional:
 class _Run:
     __slots__ = ("expander", "header", "include_dirs", "macros", "missing", "reader", "seen")
 
-    def __init__(self, macros: dict[str, Macro], reader: FileReader | None, include_dirs: tuple[str, ...]) -> None:
+    def __init__(
+        self, macros: dict[str, Macro], reader: FileReader | None, include_dirs: tuple[str, ...]
+    ) -> None:
         self.macros = macros
         self.expander = Expander(macros)
         self.reader = reader
@@ -118,7 +123,9 @@ class _Run:
         stops = [i for i, kind in enumerate(kinds) if kind in ("DIRECTIVE", "HASH")]
         for stop in (*stops, len(kinds)):
             if active and stop > start:
-                self._segment(TokenList(kinds[start:stop], texts[start:stop], offsets[start:stop]), out, result)
+                self._segment(
+                    TokenList(kinds[start:stop], texts[start:stop], offsets[start:stop]), out, result
+                )
             if stop == len(kinds):
                 break
             start = stop + 1
@@ -186,9 +193,9 @@ class _Run:
         self.file(text, candidate, self.header, None, depth + 1)
 
     def _find(self, wanted: str, path: str | None) -> tuple[str, str] | None:
-        folders = ([os.path.dirname(path)] if path is not None else []) + list(self.include_dirs)
+        folders = ([str(Path(path).parent)] if path is not None else []) + list(self.include_dirs)
         for folder in folders:
-            candidate = os.path.normpath(os.path.join(folder, wanted))
+            candidate = os.path.normpath(f"{folder}/{wanted}")
             if candidate in self.seen:
                 return candidate, ""
             text = self.reader.read(candidate) if self.reader else None
@@ -217,7 +224,10 @@ class _Run:
                     end += 1
                 wanted = "".join(texts[i + 2 : end]).strip('"<>')
                 quoted = texts[i + 2 : i + 3] != ["<"]
-                exists = text.startswith("__has_include") and self._find(wanted, path if quoted else None) is not None
+                exists = (
+                    text.startswith("__has_include")
+                    and self._find(wanted, path if quoted else None) is not None
+                )
                 plain.append("NUMBER", str(int(exists)), -1)
                 i = end + 1
             else:

@@ -17,7 +17,13 @@ class Names:
 
     types: set[str] = field(default_factory=lambda: set(KNOWN_TYPES))
     templates: set[str] = field(default_factory=set)
-    aliases: dict[str, tuple[str, ...]] = field(default_factory=dict)  # using X = float;  typedef float X;
+    # using X = float;  typedef float X;  An empty spelling: declared as a class, or in two ways
+    aliases: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def alias(self, name: str, spelling: tuple[str, ...]) -> None:
+        """Scopes are not told apart: a name with two meanings has none."""
+        self.types.add(name)
+        self.aliases[name] = spelling if self.aliases.get(name, spelling) == spelling else ()
 
     def symbols(self) -> Symbols:
         return Symbols.of(frozenset(self.types), frozenset(self.templates))
@@ -30,15 +36,18 @@ def collect(kinds: Sequence[str], texts: Sequence[str], names: Names) -> None:
             _tag(kinds, texts, i, names)
         elif kind == "USING":
             if i + 2 < len(kinds) and kinds[i + 1] == "NAME" and kinds[i + 2] == "EQ":
-                names.types.add(texts[i + 1])
                 end = i + 3
                 while end < len(kinds) and end < i + _LOOKAHEAD and kinds[end] != "SEMI":
                     end += 1
-                names.aliases[texts[i + 1]] = tuple(texts[i + 3 : end])
+                names.alias(texts[i + 1], tuple(texts[i + 3 : end]))
         elif kind == "TYPEDEF":
             _typedef(kinds, texts, i, names)
         elif kind == "TYPENAME":
-            if i + 1 < len(kinds) and kinds[i + 1] == "NAME" and (i + 2 == len(kinds) or kinds[i + 2] != "SCOPE"):
+            if (
+                i + 1 < len(kinds)
+                and kinds[i + 1] == "NAME"
+                and (i + 2 == len(kinds) or kinds[i + 2] != "SCOPE")
+            ):
                 names.types.add(texts[i + 1])
         elif kind == "TEMPLATE" and i + 1 < len(kinds) and kinds[i + 1] == "LT":
             _template(kinds, texts, i, names)
@@ -54,6 +63,8 @@ def _tag(kinds: Sequence[str], texts: Sequence[str], i: int, names: Names) -> No
             i += 1
     if i < len(kinds) and kinds[i] == "NAME":
         names.types.add(texts[i])
+        if i + 1 < len(kinds) and kinds[i + 1] in ("LC", "COLON"):
+            names.alias(texts[i], ())  # its own class, whatever CUDA calls by this name
 
 
 def _typedef(kinds: Sequence[str], texts: Sequence[str], i: int, names: Names) -> None:
@@ -65,8 +76,7 @@ def _typedef(kinds: Sequence[str], texts: Sequence[str], i: int, names: Names) -
     if end >= len(kinds) or kinds[end] != "SEMI":
         return
     if kinds[end - 1] == "NAME":
-        names.types.add(texts[end - 1])
-        names.aliases[texts[end - 1]] = tuple(texts[i + 1 : end - 1])
+        names.alias(texts[end - 1], tuple(texts[i + 1 : end - 1]))
         return
     for x in range(i, end - 2):  # typedef void (*F)(int);  typedef float Row[4];
         if kinds[x] == "NAME" and kinds[x + 1] in ("LB", "RP"):

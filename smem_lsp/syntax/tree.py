@@ -8,7 +8,6 @@ Nodes are immutable by convention; they are not frozen because their creation is
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Union
 
 # ---- expressions -----------------------------------------------------------------------------------------------------
 
@@ -178,26 +177,26 @@ class Opaque:
     operands: list[Expr]
 
 
-Expr = Union[
-    Name,
-    Number,
-    String,
-    Unary,
-    PostfixStep,
-    Binary,
-    Assign,
-    Ternary,
-    Call,
-    Launch,
-    Index,
-    Member,
-    Cast,
-    SizeOf,
-    Braces,
-    Lambda,
-    TypeId,
-    Opaque,
-]
+Expr = (
+    Name
+    | Number
+    | String
+    | Unary
+    | PostfixStep
+    | Binary
+    | Assign
+    | Ternary
+    | Call
+    | Launch
+    | Index
+    | Member
+    | Cast
+    | SizeOf
+    | Braces
+    | Lambda
+    | TypeId
+    | Opaque
+)
 
 # ---- declarations ----------------------------------------------------------------------------------------------------
 
@@ -254,7 +253,7 @@ class ConditionWithInit:
     condition: Expr | Declaration
 
 
-Chunk = Union[Expr, Declaration, ForHead, RangeFor, ConditionWithInit, "list[Declaration]"]
+Chunk = Expr | Declaration | ForHead | RangeFor | ConditionWithInit | list[Declaration]
 
 # ---- statements ------------------------------------------------------------------------------------------------------
 
@@ -378,20 +377,20 @@ class Try:
     blocks: list[Statement]
 
 
-Statement = Union[
-    Block,
-    ExpressionStatement,
-    DeclarationStatement,
-    If,
-    For,
-    While,
-    DoWhile,
-    Switch,
-    CaseLabel,
-    Label,
-    JumpStatement,
-    AsmStatement,
-    Empty,
-    Bad,
-    Try,
-]
+Statement = (
+    Block
+    | ExpressionStatement
+    | DeclarationStatement
+    | If
+    | For
+    | While
+    | DoWhile
+    | Switch
+    | CaseLabel
+    | Label
+    | JumpStatement
+    | AsmStatement
+    | Empty
+    | Bad
+    | Try
+)
