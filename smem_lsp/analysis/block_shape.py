@@ -14,11 +14,11 @@ from smem_lsp.ir.model import Kernel
 
 @dataclass(frozen=True, slots=True)
 class BlockShape:
-    """``dims``: threads in x, y, z. ``assumption``: words for the title of a fix; None: it is a fact."""
+    """``dims``: threads in x, y, z. ``fact``: no other shape can be launched."""
 
     dims: tuple[int, int, int]
     source: str  # "assume", "launch", "setting"
-    assumption: str | None = None
+    fact: bool
 
     @property
     def threads(self) -> int:
@@ -30,20 +30,16 @@ def block_shape(
 ) -> BlockShape | None:
     """The best knowledge of the block's shape. ``assumed``: ``assume(blockDim.x == 256)`` comments by axis."""
     if assumed and "x" in assumed:
-        return BlockShape((assumed["x"], assumed.get("y", 1), assumed.get("z", 1)), "assume")
+        return BlockShape((assumed["x"], assumed.get("y", 1), assumed.get("z", 1)), "assume", fact=True)
     shapes = {site.block for site in kernel.launches}
     if len(shapes) == 1:
         dims = next(iter(shapes))
         if dims is not None:
-            site = kernel.launches[0]
             threads = dims[0] * dims[1] * dims[2]
-            if not 0 < threads <= 1024:
-                return None
-            words = None if kernel.internal else f"assumes {threads} threads (launch line {site.line})"
-            return BlockShape(dims, "launch", words)
+            return BlockShape(dims, "launch", kernel.internal) if 0 < threads <= 1024 else None
         return None
     if not shapes and setting is not None:
-        return BlockShape((setting, 1, 1), "setting", f"assumes {setting} threads (setting)")
+        return BlockShape((setting, 1, 1), "setting", fact=False)
     return None
 
 

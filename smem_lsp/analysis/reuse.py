@@ -47,10 +47,9 @@ def own_slots(a: Slot, b: Slot) -> bool:
     for thread, start in enumerate(b.starts):
         residue = start % step if step else start
         owner[residue] = -1 if residue in owner else thread
-    for thread, start in enumerate(a.starts):
-        if owner.get(start % step if step else start, thread) != thread:
-            return False
-    return True
+    return all(
+        owner.get(start % step if step else start, thread) == thread for thread, start in enumerate(a.starts)
+    )
 
 
 @dataclass(frozen=True, slots=True)

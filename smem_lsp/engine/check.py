@@ -149,7 +149,7 @@ def _kernel_report(facts: KernelFacts, unit: TranslationUnit) -> KernelReport:
     rows: list[OccupancyRow] = []
     if declared is not None and best is not None:
         for row in facts.occupied:
-            before, limited = facts.resident(row, declared.bytes)
+            before, limited = facts.resident(row, facts.total(declared.bytes))
             rows.append(
                 OccupancyRow(
                     row.arch,
@@ -157,7 +157,7 @@ def _kernel_report(facts: KernelFacts, unit: TranslationUnit) -> KernelReport:
                     row.registers,
                     row.registers_from,
                     before,
-                    facts.blocks(row, best.bytes),
+                    facts.blocks(row, facts.total(best.bytes)),
                     limited,
                 )
             )

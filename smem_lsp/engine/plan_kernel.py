@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from smem_lsp.allocation.curve import curve
 from smem_lsp.allocation.declared import declared
@@ -17,11 +18,12 @@ from smem_lsp.analysis.prove import prove
 from smem_lsp.analysis.reuse import conflicts
 from smem_lsp.analysis.uniformity import prove_control
 from smem_lsp.config import Config
-from smem_lsp.ir.model import Access, Buffer, Kernel, Space, walk
+from smem_lsp.ir.model import Access, Branch, Buffer, Kernel, Loop, Seq, Space, walk
 from smem_lsp.rules.subject import Candidate, KernelFacts, Occupied
 from smem_lsp.source import SourceText
 from smem_lsp.targets import target
 
+MAX_LOOP_DEPTH = 12
 STATIC_LIMIT = 48 * 1024  # bytes: ptxas refuses more static shared memory on every target
 
 
@@ -29,9 +31,10 @@ def plan_kernel(
     index: int, kernel: Kernel, source: SourceText, config: Config, assumed: dict[str, int]
 ) -> KernelFacts:
     """Analyse one kernel. ``assumed``: block dimensions that the author stated, by axis."""
+    kernel = _bounded(kernel)
     control = prove_control(kernel.body)
     shape = block_shape(kernel, assumed=assumed, setting=config.threads)
-    facts = prove(kernel, control, shape if shape is not None and shape.assumption is None else None)
+    facts = prove(kernel, control, shape if shape is not None and shape.fact else None)
     kept = _kept_buffers(kernel)
     items = _items(kept)
     fixed = _fixed(kernel, kept)
@@ -40,9 +43,9 @@ def plan_kernel(
     if items is not None:
         natural = declared([Item(i.index, i.name, i.size, kernel.buffers[i.index].align or 1) for i in items])
         best = _best(kernel, items, facts, fixed)
-        if shape is not None and shape.assumption is not None and len(items) > 1:
+        if shape is not None and not shape.fact and len(items) > 1:
             assuming = prove(kernel, control, shape)
-            best = _merge(best, _best(kernel, items, assuming, fixed, (shape.assumption,)))
+            best = _merge(best, _best(kernel, items, assuming, fixed, assumes_shape=True))
         plans = natural, stack(items, kernel.body, facts, conflicts(kernel.body, facts, fixed))
     return KernelFacts(
         index=index,
@@ -56,8 +59,27 @@ def plan_kernel(
         best=best,
         occupied=_occupied(kernel, shape, config),
         static_limit=STATIC_LIMIT,
+        shape=shape,
         withheld=kernel.irregular,
     )
+
+
+def _bounded(kernel: Kernel) -> Kernel:
+    """The walks repeat inner loops inside outer ones until nothing changes: deep nests are not walked."""
+    if _loop_depth(kernel.body) <= MAX_LOOP_DEPTH:
+        return kernel
+    accesses = Seq(tuple(node for node in walk(kernel.body) if isinstance(node, Access)))
+    return replace(kernel, body=accesses, irregular=f"loops are nested more than {MAX_LOOP_DEPTH} deep")
+
+
+def _loop_depth(seq: Seq) -> int:
+    depth = 0
+    for node in seq:
+        if isinstance(node, Loop):
+            depth = max(depth, 1 + _loop_depth(node.body))
+        elif isinstance(node, Branch):
+            depth = max(depth, _loop_depth(node.then), _loop_depth(node.otherwise))
+    return depth
 
 
 def _kept_buffers(kernel: Kernel) -> list[Buffer]:
@@ -101,7 +123,8 @@ def _best(
     items: tuple[Item, ...],
     facts: Facts,
     fixed: frozenset[int],
-    assumptions: tuple[str, ...] = (),
+    *,
+    assumes_shape: bool = False,
 ) -> tuple[Candidate, ...]:
     """The curve of plans under one set of facts; a plan that the validator rejects is not shown to anyone."""
     found: list[Candidate] = []
@@ -110,7 +133,7 @@ def _best(
             if validate(items, plan, kernel.body, facts, fixed):
                 continue
         related = conflicts(kernel.body, facts, fixed, frozenset(plan.barriers))
-        found.append(Candidate(plan, related, facts, assumptions))
+        found.append(Candidate(plan, related, facts, assumes_shape))
     return tuple(found)
 
 
@@ -120,7 +143,7 @@ def _merge(proved: tuple[Candidate, ...], assumed: tuple[Candidate, ...]) -> tup
     merged: list[Candidate] = []
     for count in counts:
         choices = [c for c in (*proved, *assumed) if len(c.plan.barriers) == count]
-        chosen = min(choices, key=lambda c: (c.plan.bytes, len(c.assumptions)))
+        chosen = min(choices, key=lambda c: (c.plan.bytes, c.assumes_shape))
         if not merged or chosen.plan.bytes < merged[-1].plan.bytes:
             merged.append(chosen)
     return tuple(merged)
@@ -129,6 +152,8 @@ def _merge(proved: tuple[Candidate, ...], assumed: tuple[Candidate, ...]) -> tup
 def _occupied(kernel: Kernel, shape: BlockShape | None, config: Config) -> tuple[Occupied, ...]:
     known = threads_per_block(kernel, shape, config.threads)
     if known is None:
+        return ()
+    if any(buffer.bytes is None for buffer in kernel.helper_bytes):
         return ()
     threads = known[0]
     dynamic = {site.dynamic_bytes for site in kernel.launches}

@@ -12,11 +12,16 @@ from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import SourceText
 
 
-def fixes_for(finding: Finding, kernels: Sequence[KernelFacts], source: SourceText) -> tuple[Fix, ...]:
-    """The fixes of a finding; a refused one is a display fix whose title is the reason."""
+def fixes_for(
+    finding: Finding, kernels: Sequence[KernelFacts], source: SourceText, names: frozenset[str] = frozenset()
+) -> tuple[Fix, ...]:
+    """The fixes of a finding; a refused one is a display fix whose title is the reason.
+
+    ``names``: macros and functions of the file, which new names must not hit.
+    """
     match finding.remedy:
         case MergeBuffers():
-            return (merge_fix(kernels[finding.remedy.kernel], source, finding.remedy),)
+            return (merge_fix(kernels[finding.remedy.kernel], source, finding.remedy, names),)
         case RemoveDeclarator():
             return (_remove_declarator(kernels[finding.remedy.kernel], source, finding.remedy),)
     return ()

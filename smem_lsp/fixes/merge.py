@@ -27,8 +27,13 @@ from smem_lsp.source import SourceText, Span, TextEdit
 WIDEST_ACCESS = 16  # bytes: 128-bit loads, stores, ldmatrix rows and asynchronous copies
 
 
-def merge_fix(facts: KernelFacts, source: SourceText, remedy: MergeBuffers) -> Fix:
-    """The fix for a plan; a display fix without edits whose title is the reason when it is refused."""
+def merge_fix(
+    facts: KernelFacts, source: SourceText, remedy: MergeBuffers, names: frozenset[str] = frozenset()
+) -> Fix:
+    """The fix for a plan; a display fix without edits whose title is the reason when it is refused.
+
+    ``names``: macros and functions of the file, which new names must not hit.
+    """
     candidate = remedy.candidate
     assert facts.declared is not None
     groups = _groups(facts, remedy)
@@ -37,7 +42,7 @@ def merge_fix(facts: KernelFacts, source: SourceText, remedy: MergeBuffers) -> F
         for group in groups:
             for buffer in group.buffers:
                 require_editable(facts.kernel, source, buffer)
-        rewrites, after, aligned = _rewrite(facts, source, remedy, groups)
+        rewrites, after, aligned = _rewrite(facts, source, remedy, groups, names)
         edits = [*aligned, *(edit for rewrite in rewrites for edit in rewrite.edits)]
         edits += insert_barriers(
             facts.kernel, source, candidate.plan.barriers, [group.buffers for group in groups]
@@ -45,14 +50,15 @@ def merge_fix(facts: KernelFacts, source: SourceText, remedy: MergeBuffers) -> F
         _require_disjoint(edits)
     except Refused as refusal:
         return Fix(f"Cannot merge {', '.join(merged)}: {refusal}", Safety.DISPLAY, ())
-    assumptions = [*candidate.assumptions, *_conditional_words(facts, source)]
+    assumptions = [*facts.assumptions(candidate), *_conditional_words(facts, source)]
     count = len(candidate.plan.barriers)
     if candidate.plan.cost > count:
         assumptions.append(f"a barrier inside a loop: {candidate.plan.cost} executions per block")
     barriers = (
         "no barrier added" if count == 0 else "1 barrier added" if count == 1 else f"{count} barriers added"
     )
-    title = f"Merge {', '.join(merged)}: {facts.declared.bytes:,} → {after.bytes:,} B, {barriers}"
+    before = facts.total(facts.declared.bytes)
+    title = f"Merge {', '.join(merged)}: {before:,} → {facts.total(after.bytes):,} B, {barriers}"
     if remedy.benefit:
         title += f", {remedy.benefit}"
     title += "".join(f"; {words}" for words in assumptions)
@@ -99,7 +105,11 @@ _Style = Callable[[Group, set[str]], GroupRewrite]
 
 
 def _rewrite(
-    facts: KernelFacts, source: SourceText, remedy: MergeBuffers, groups: Sequence[Group]
+    facts: KernelFacts,
+    source: SourceText,
+    remedy: MergeBuffers,
+    groups: Sequence[Group],
+    names: frozenset[str],
 ) -> tuple[list[GroupRewrite], Plan, list[TextEdit]]:
     """Each group in the first style that keeps the promise of the plan, the layout after it, and the edits that keep
     the other buffers aligned."""
@@ -109,7 +119,7 @@ def _rewrite(
         lambda group, taken: merge_as_union(kernel, source, group, taken),
         lambda group, taken: merge_as_bytes(kernel, source, group, taken),
     )
-    taken = set(kernel.identifiers)
+    taken = set(kernel.identifiers) | names
     rewrites: list[GroupRewrite] = []
     for group in groups:
         rewrites.append(_first_style(group, styles, taken))
@@ -119,7 +129,7 @@ def _rewrite(
         whole = _whole(facts, remedy)
         for buffer in whole.buffers:
             require_editable(kernel, source, buffer)
-        rewrites = [merge_as_bytes(kernel, source, whole, set(kernel.identifiers))]
+        rewrites = [merge_as_bytes(kernel, source, whole, set(kernel.identifiers) | names)]
         after, aligned = _checked_layout(facts, remedy, rewrites)
     return rewrites, after, aligned
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from smem_lsp.ir import statements
 from smem_lsp.ir.constants import Constants, evaluate, file_constants
@@ -20,29 +22,86 @@ from smem_lsp.syntax.parse import Function, TranslationUnit, parse_chunk
 _ALIAS_ROUNDS = 4
 
 
+@dataclass(frozen=True)
+class Surroundings:
+    """What a file tells about its kernels, worked out once. ``unexact``: why no total of the file is exact."""
+
+    constants: Constants
+    helpers: Mapping[str, list[Function]]  # functions that are no kernels, by name
+    launches: Mapping[str, tuple[LaunchSite, ...]]
+    unexact: str | None
+    rounding: int
+    key: int  # of constants and typedefs
+
+
+def survey_file(unit: TranslationUnit) -> Surroundings:
+    """Constants, helpers and launches of a file."""
+    constants = file_constants(unit)
+    helpers: dict[str, list[Function]] = defaultdict(list)
+    kernels: Counter[str] = Counter()
+    for function in unit.functions:
+        if function.is_kernel:
+            kernels[function.name] += 1
+        else:
+            helpers[function.name].append(function)
+    launches: dict[str, tuple[LaunchSite, ...]] = defaultdict(tuple)
+    for site in find_launches(unit, constants):
+        if kernels[site.kernel] == 1:  # overloads are not told apart
+            launches[site.kernel] += (site,)
+    return Surroundings(
+        constants,
+        helpers,
+        launches,
+        _file_unexact(unit),
+        _dynamic_rounding(unit, constants),
+        hash((tuple(constants.values.items()), tuple(constants.aliases.items()))),
+    )
+
+
 def build_kernels(unit: TranslationUnit) -> list[Kernel]:
     """One IR per ``__global__`` function with a body, in source order."""
-    constants = file_constants(unit)
-    kernels = [function for function in unit.functions if function.is_kernel]
-    helpers: dict[str, list[Function]] = defaultdict(list)
-    for function in unit.functions:
-        if not function.is_kernel:
-            helpers[function.name].append(function)
-    launches = find_launches(unit, constants)
-    names = frozenset(unit.preprocessed.macros) | {f.name for f in unit.functions}
-    overloaded = {f.name for f in kernels if sum(f.name == g.name for g in kernels) > 1}
-    launches = [site for site in launches if site.kernel not in overloaded]
-    return [_build(unit, function, constants, helpers, launches, names) for function in kernels]
+    around = survey_file(unit)
+    return [build_kernel(unit, around, function) for function in unit.functions if function.is_kernel]
 
 
-def _build(
-    unit: TranslationUnit,
-    function: Function,
-    constants: Constants,
-    helpers: dict[str, list[Function]],
-    launches: list[LaunchSite],
-    names: frozenset[str],
-) -> Kernel:
+def kernel_key(unit: TranslationUnit, around: Surroundings, function: Function) -> tuple[object, ...]:
+    """Equal keys give equal kernels, but for where they stand: the memo key of everything about a kernel."""
+    span = function.span
+    helpers = tuple(
+        (
+            helper.name,
+            helper.island.template,
+            tuple(helper.parameter_tokens.texts),
+            tuple(helper.body.tokens.texts),
+        )
+        for helper in _reached_helpers(function, around.helpers)
+    )
+    return (
+        unit.source.text[span.start : span.end],
+        tuple(function.body.tokens.texts),
+        tuple(function.head.texts),
+        (function.island.template, function.island.enclosing, function.island.repaired),
+        unit.symbols.key,
+        around.key,
+        around.unexact,
+        around.rounding,
+        tuple(
+            (s.block, s.dynamic_bytes, s.dynamic_expression) for s in around.launches.get(function.name, ())
+        ),
+        _internal(unit, function),
+        helpers,
+        unit.preprocessed.exhausted,
+        tuple(
+            (i.start - span.start, i.end - span.start)
+            for i in unit.preprocessed.invocations
+            if span.covers(i)
+        ),
+    )
+
+
+def build_kernel(unit: TranslationUnit, around: Surroundings, function: Function) -> Kernel:
+    """The IR of one kernel."""
+    constants, helpers = around.constants, around.helpers
     aliases: dict[int, frozenset[int]] = {}
     conditional = _conditional_regions(unit, function.span)
     parameters = template_parameters(function)
@@ -73,10 +132,9 @@ def _build(
         body=Seq(tuple(ctx.items)),
         variables=tuple(ctx.variables),
         template=function.island.template,
-        internal=("static" in function.island.specifiers or "" in function.island.enclosing)
-        and not _named_elsewhere(unit, function),
+        internal=_internal(unit, function),
         launch_bounds=_launch_bounds(function, constants),
-        launches=tuple(site for site in launches if site.kernel == function.name),
+        launches=around.launches.get(function.name, ()),
         complete=ctx.complete
         and not body.repaired
         and not body.macros
@@ -84,7 +142,8 @@ def _build(
         and function.parameters is not None
         and not unit.preprocessed.exhausted,
         irregular=ctx.irregular,
-        unexact=_unexact(unit, ctx, helper_bytes),
+        unexact=around.unexact or _unexact(ctx, helper_bytes),
+        rounding=around.rounding,
         unknown=tuple(dict.fromkeys(ctx.unknown)),
         unknown_accesses=ctx.unknown_accesses,
         unknown_barriers=ctx.unknown_barriers,
@@ -93,10 +152,15 @@ def _build(
         local_names=dict(ctx.local_names),
         conditional=conditional,
         opening=_opening(unit, function),
-        identifiers=names
-        | frozenset(t for k, t in zip(body.tokens.kinds, body.tokens.texts) if k == "NAME")
+        identifiers=frozenset(t for k, t in zip(body.tokens.kinds, body.tokens.texts) if k == "NAME")
         | frozenset(t for k, t in zip(function.head.kinds, function.head.texts) if k == "NAME"),
     )
+
+
+def _internal(unit: TranslationUnit, function: Function) -> bool:
+    """Are all launches of the kernel in sight?"""
+    hidden = "static" in function.island.specifiers or "" in function.island.enclosing
+    return hidden and not _named_elsewhere(unit, function)
 
 
 def _named_elsewhere(unit: TranslationUnit, kernel: Function) -> bool:
@@ -186,15 +250,12 @@ def _launch_bounds(function: Function, constants: Constants) -> tuple[int, int |
     return values[0], values[1] if len(values) > 1 else None
 
 
-def _reached_helpers(function: Function, helpers: dict[str, list[Function]]) -> list[Function]:
+def _reached_helpers(function: Function, helpers: Mapping[str, list[Function]]) -> list[Function]:
     """Functions of this file that the kernel reaches by name, itself left out, in source order."""
     reached: dict[int, Function] = {}
     stack = [function]
     while stack:
-        tokens = stack.pop().body.tokens
-        for kind, text in zip(tokens.kinds, tokens.texts):
-            if kind != "NAME" or text not in helpers:
-                continue
+        for text in helpers.keys() & set(stack.pop().body.tokens.texts):
             for helper in helpers[text]:
                 if helper.island.head not in reached:
                     reached[helper.island.head] = helper
@@ -206,41 +267,72 @@ def _helper_buffers(unit: TranslationUnit, helper: Function, constants: Constant
     """Static arrays that a helper declares: one copy per function."""
     if "__shared__" not in helper.body.tokens.texts:
         return []
-    found: list[Buffer] = []
-    stack: list[tree.Statement] = [helper.body.statements]
+    return [
+        shared_buffer(helper.body, base, unit.source.text, declaration, position, constants, helper.name)
+        for declaration, base in _shared_declarations(helper)
+        for position in range(len(declaration.declarators))
+        if "extern" not in declaration.words
+    ]
+
+
+def _shared_declarations(function: Function) -> list[tuple[tree.Declaration, int]]:
+    """(declaration, its first token) of every ``__shared__`` declaration statement."""
+    found: list[tuple[tree.Declaration, int]] = []
+    stack: list[tree.Statement] = [function.body.statements]
     while stack:
         node = stack.pop()
-        if isinstance(node, tree.Block):
-            stack += reversed(node.statements)
-        elif isinstance(node, tree.If):
-            stack += [node.then, *([node.otherwise] if node.otherwise else [])]
-        elif isinstance(node, (tree.For, tree.While, tree.DoWhile, tree.Switch)):
-            stack.append(node.body)
-        elif isinstance(node, tree.DeclarationStatement):
-            declaration = helper.body.chunk("declaration", node.chunk)
-            if isinstance(declaration, tree.Declaration) and "__shared__" in declaration.words:
-                found += [
-                    shared_buffer(
-                        helper.body, node.chunk[0], unit.source.text, declaration, i, constants, helper.name
-                    )
-                    for i in range(len(declaration.declarators))
-                    if "extern" not in declaration.words
-                ]
+        match node:
+            case tree.Block():
+                stack += reversed(node.statements)
+            case tree.If():
+                stack += [*([node.otherwise] if node.otherwise else []), node.then]
+            case tree.For() | tree.While() | tree.DoWhile() | tree.Switch():
+                stack.append(node.body)
+            case tree.DeclarationStatement():
+                if "__shared__" not in function.body.tokens.texts[node.chunk[0] : node.chunk[1]]:
+                    continue
+                declaration = function.body.chunk("declaration", node.chunk)
+                if isinstance(declaration, tree.Declaration):
+                    found.append((declaration, node.chunk[0]))
     return found
 
 
-def _unexact(unit: TranslationUnit, ctx: Context, helper_bytes: tuple[Buffer, ...]) -> str | None:
-    """Why the bytes that ptxas reports may differ from the declared ones."""
-    if helper_bytes:
-        return f"{helper_bytes[0].function} has shared arrays of its own"
-    tokens = unit.preprocessed.tokens
+def _file_unexact(unit: TranslationUnit) -> str | None:
+    """Why no total of this file can be relied on."""
     inside = sum(function.body.tokens.texts.count("__shared__") for function in unit.functions)
-    if tokens.texts.count("__shared__") > inside:
+    if unit.preprocessed.tokens.texts.count("__shared__") > inside:
         return "shared memory is declared outside functions"
     if "__shared__" in unit.preprocessed.header.texts:
         return "a header declares shared memory"
     if unit.preprocessed.exhausted:
         return "a macro expands beyond the limits"
+    return None
+
+
+def _dynamic_rounding(unit: TranslationUnit, constants: Constants) -> int:
+    """Once a function uses an ``extern __shared__`` array, every static total of the file is rounded up to 16 bytes,
+    or to the array's alignment if that is more (ptxas 13.0)."""
+    rounding = 1
+    for function in unit.functions:
+        texts = function.body.tokens.texts
+        if "extern" not in texts or "__shared__" not in texts:
+            continue
+        for declaration, base in _shared_declarations(function):
+            if "extern" not in declaration.words:
+                continue
+            for position, declarator in enumerate(declaration.declarators):
+                if texts.count(declarator.name) > 1:
+                    buffer = shared_buffer(
+                        function.body, base, unit.source.text, declaration, position, constants, function.name
+                    )
+                    rounding = max(rounding, 16, buffer.align or 1)
+    return rounding
+
+
+def _unexact(ctx: Context, helper_bytes: tuple[Buffer, ...]) -> str | None:
+    """Why the bytes that ptxas reports may differ from the declared ones."""
+    if helper_bytes:
+        return f"{helper_bytes[0].function} has shared arrays of its own"
     if not ctx.complete or ctx.irregular:
         return "part of the kernel is not understood"
     private = _private_buffer(ctx)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -23,7 +23,7 @@ class Context:
     unit: TranslationUnit
     function: Function
     constants: Constants
-    helpers: dict[str, list[Function]]
+    helpers: Mapping[str, list[Function]]
     aliases: dict[int, frozenset[int]] = field(default_factory=dict)
     buffers: list[Buffer] = field(default_factory=list)
     variables: list[str] = field(default_factory=list)

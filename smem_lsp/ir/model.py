@@ -236,7 +236,8 @@ class Kernel:
     copied: Mapping[int, int] = field(
         default_factory=dict
     )  # buffer -> line of a lambda that captures by copy and names it
-    identifiers: frozenset[str] = frozenset()  # every name visible in the function or the file's macros
+    identifiers: frozenset[str] = frozenset()  # every name that stands in the function
+    rounding: int = 1  # bytes: the total is a multiple of it once the file uses an `extern __shared__` array
     local_names: Mapping[str, int] = field(
         default_factory=dict
     )  # name declared in the body -> offset of the first one

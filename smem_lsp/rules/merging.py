@@ -122,10 +122,11 @@ def related_notes(candidate: Candidate, merged: list[Buffer], facts: KernelFacts
 def data_of(facts: KernelFacts, plan: Plan, step: Step | None) -> dict[str, DataValue]:
     """The numbers behind the message."""
     assert facts.declared is not None
+    before, after = facts.total(facts.declared.bytes), facts.total(plan.bytes)
     return {
-        "bytes_before": facts.declared.bytes,
-        "bytes_after": plan.bytes,
-        "bytes_saved": facts.declared.bytes - plan.bytes,
+        "bytes_before": before,
+        "bytes_after": after,
+        "bytes_saved": before - after,
         "barriers_added": len(plan.barriers),
         "arch": step.row.arch if step else None,
         "blocks_before": step.before if step else None,
@@ -133,5 +134,5 @@ def data_of(facts: KernelFacts, plan: Plan, step: Step | None) -> dict[str, Data
     }
 
 
-def assumption_words(candidate: Candidate) -> str:
-    return "".join(f"; {words}" for words in candidate.assumptions)
+def assumption_words(facts: KernelFacts, candidate: Candidate) -> str:
+    return "".join(f"; {words}" for words in facts.assumptions(candidate))

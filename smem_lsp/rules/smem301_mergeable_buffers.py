@@ -81,19 +81,19 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         return
     candidate = facts.best[0]
     plan = candidate.plan
-    before = facts.declared.bytes
-    saved = before - plan.bytes
+    before, after = facts.total(facts.declared.bytes), facts.total(plan.bytes)
+    saved = before - after
     if saved <= 0 or plan.barriers:
         return
-    step = best_step(facts, before, plan.bytes)
+    step = best_step(facts, before, after)
     gains = step is not None and step.after > step.before
-    limit = crosses_limit(facts, before, plan.bytes)
+    limit = crosses_limit(facts, before, after)
     if saved < WORTH_SAYING and not gains and not limit:
         return
     merged = merged_buffers(facts, plan)
     if not merged:
         return
-    message = f"{headline(facts, candidate, merged)}: {before:,} → {plan.bytes:,} B, no barrier added"
+    message = f"{headline(facts, candidate, merged)}: {before:,} → {after:,} B, no barrier added"
     if limit:
         message += f", under the {facts.static_limit:,} B that ptxas accepts"
     if step is not None and gains:
@@ -101,7 +101,7 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
     known = step is not None and step.row.registers is not None
     yield Finding(
         "SMEM301",
-        message + assumption_words(candidate),
+        message + assumption_words(facts, candidate),
         merged[-1].declared,
         Severity.WARNING if limit or (gains and known) else Severity.INFO,
         kernel=facts.kernel.name,

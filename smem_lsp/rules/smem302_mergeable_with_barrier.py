@@ -73,20 +73,21 @@ from smem_lsp.rules.subject import Candidate, KernelFacts
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
     if facts.declared is None or facts.withheld or not facts.best:
         return
-    before = facts.declared.bytes
-    without = facts.best[0].plan.bytes if not facts.best[0].plan.barriers else before
+    before = facts.total(facts.declared.bytes)
+    without = facts.total(facts.best[0].plan.bytes) if not facts.best[0].plan.barriers else before
     chosen = _first_that_gains(facts, without)
     if chosen is None:
         return
     candidate, step, limit = chosen
     plan = candidate.plan
+    after = facts.total(plan.bytes)
     merged = merged_buffers(facts, plan)
     if not merged:
         return
     count = len(plan.barriers)
     added = "1 added barrier" if count == 1 else f"{count} added barriers"
     times = f", {plan.cost} executions per block" if plan.cost > count else ""
-    message = f"{headline(facts, candidate, merged)}: with {added}{times} {before:,} → {plan.bytes:,} B"
+    message = f"{headline(facts, candidate, merged)}: with {added}{times} {before:,} → {after:,} B"
     if without < before:
         message += f" ({without:,} without)"
     if limit:
@@ -95,16 +96,16 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
     if step is not None and gains:
         message += f", {step.words()}"
     known = step is not None and step.row.registers is not None
-    shown = best_step(facts, before, plan.bytes)
+    shown = best_step(facts, before, after)
     yield Finding(
         "SMEM302",
-        message + assumption_words(candidate),
+        message + assumption_words(facts, candidate),
         merged[-1].declared,
         Severity.WARNING if limit or (gains and known) else Severity.INFO,
         kernel=facts.kernel.name,
         buffers=tuple(b.name for b in merged),
         related=related_notes(candidate, merged, facts),
-        data={**data_of(facts, plan, step or shown), "bytes_saved_over_301": without - plan.bytes},
+        data={**data_of(facts, plan, step or shown), "bytes_saved_over_301": without - after},
         remedy=MergeBuffers(facts.index, candidate, step.with_launch() if step is not None else ""),
     )
 
@@ -114,8 +115,9 @@ def _first_that_gains(facts: KernelFacts, without: int) -> tuple[Candidate, Step
     for candidate in facts.best:
         if not candidate.plan.barriers:
             continue
-        limit = crosses_limit(facts, without, candidate.plan.bytes)
-        step = best_step(facts, without, candidate.plan.bytes)
+        after = facts.total(candidate.plan.bytes)
+        limit = crosses_limit(facts, without, after)
+        step = best_step(facts, without, after)
         if limit or (step is not None and step.after > step.before):
             return candidate, step, limit
     return None

@@ -46,7 +46,7 @@ from smem_lsp.rules.subject import KernelFacts
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
     if facts.declared is None or not facts.kernel.complete:
         return
-    total = facts.static_bytes if facts.exact and facts.static_bytes is not None else facts.declared.bytes
+    total = facts.total(facts.declared.bytes)
     if total <= facts.static_limit:
         return
     over = total - facts.static_limit

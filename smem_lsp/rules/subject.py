@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from smem_lsp.allocation.plan import Item, Plan, align_up
+from smem_lsp.analysis.block_shape import BlockShape
 from smem_lsp.analysis.conflicts import Conflicts
 from smem_lsp.analysis.facts import Facts
 from smem_lsp.analysis.liveness import Liveness
@@ -18,12 +19,13 @@ from smem_lsp.syntax.parse import TranslationUnit
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A plan with what it rests on."""
+    """A plan with what it rests on. ``assumes_shape``: it is proved only for the block shape of the launch in sight
+    or of the settings, which is no fact."""
 
     plan: Plan
     conflicts: Conflicts
     facts: Facts
-    assumptions: tuple[str, ...] = ()
+    assumes_shape: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,26 +54,36 @@ class KernelFacts:
     best: tuple[Candidate, ...]
     occupied: tuple[Occupied, ...]  # per target in force; empty when the threads are not known
     static_limit: int
+    shape: BlockShape | None
     withheld: str | None  # why nothing that rests on control or data flow is said of this kernel
+
+    def assumptions(self, candidate: Candidate) -> tuple[str, ...]:
+        """What a plan rests on, in words for titles."""
+        if not candidate.assumes_shape or self.shape is None:
+            return ()
+        where = f"launch line {self.kernel.launches[0].line}" if self.shape.source == "launch" else "setting"
+        return (f"assumes {self.shape.threads} threads ({where})",)
 
     @property
     def static_bytes(self) -> int | None:
         """Bytes that ptxas will report for the kernel as it stands; None when a size is not known."""
-        if self.declared is None:
+        if self.declared is None or any(b.bytes is None or b.align is None for b in self.kernel.helper_bytes):
             return None
-        total = self.declared.bytes
+        return self.total(self.declared.bytes)
+
+    def total(self, own: int) -> int:
+        """Static bytes of the kernel when its own buffers take ``own``: with its helpers' arrays, and rounded up when
+        the file uses dynamic shared memory."""
         for buffer in self.kernel.helper_bytes:
-            if buffer.bytes is None or buffer.align is None:
-                return None
-            total = align_up(total, buffer.align) + buffer.bytes
-        return total
+            own = align_up(own, buffer.align or 1) + (buffer.bytes or 0)
+        return align_up(own, self.kernel.rounding) if own else 0
 
     @property
     def exact(self) -> bool:
         return self.static_bytes is not None and self.kernel.unexact is None
 
     def blocks(self, row: Occupied, static_bytes: int) -> int:
-        """Resident blocks/SM with this many static bytes."""
+        """Resident blocks/SM with this many static bytes (a ``total``)."""
         return self.resident(row, static_bytes)[0]
 
     def resident(self, row: Occupied, static_bytes: int) -> tuple[int, tuple[str, ...]]:
