@@ -6,47 +6,63 @@ import re
 from collections.abc import Sequence
 
 from smem_lsp.config import Config
-from smem_lsp.engine.plan_kernel import plan_kernel
+from smem_lsp.engine.cache import Cache, PlacedKernel, place_kernel
+from smem_lsp.engine.lazy import LazySequence
 from smem_lsp.engine.report import BarrierRow, FileStatistics, KernelReport, OccupancyRow, Report
 from smem_lsp.engine.statistics import count_statements
 from smem_lsp.fixes import fixes_for
 from smem_lsp.fixes.model import Fix
-from smem_lsp.ir.build import build_kernels
-from smem_lsp.ir.model import Barrier, Kernel, walk
+from smem_lsp.ir.build import survey_file
+from smem_lsp.ir.model import Barrier, walk
 from smem_lsp.rules.model import Finding, Rule, Severity
 from smem_lsp.rules.registry import ALL_NAMES, RULES
 from smem_lsp.rules.subject import FileFacts, KernelFacts
 from smem_lsp.rules.suppressions import Suppression, Suppressions, parse_suppressions
 from smem_lsp.source import FileReader, SourceText, apply_edits
 from smem_lsp.syntax.lexer import comments
-from smem_lsp.syntax.parse import TranslationUnit, parse
+from smem_lsp.syntax.parse import Function, TranslationUnit, parse
 
 _ASSUMED_DIM = re.compile(r"blockDim\s*\.\s*([xyz])\s*==\s*(\d+)")
 
 
 def check(
-    text: str, *, path: str = "<memory>", config: Config | None = None, reader: FileReader | None = None
+    text: str,
+    *,
+    path: str = "<memory>",
+    config: Config | None = None,
+    reader: FileReader | None = None,
+    cache: Cache | None = None,
 ) -> Report:
-    """Check one text. ``path`` decides where quoted includes are looked up; ``reader`` None: no includes are read."""
+    """Check one text. ``path`` decides where quoted includes are looked up; ``reader`` None: no includes are read.
+
+    ``cache``: of earlier checks; what they found out about untouched functions is not worked out again.
+    """
     config = config or Config()
+    cache = cache or Cache()
     source = SourceText(text, path)
     unit = parse(source, reader=reader, include_dirs=config.include_dirs, defines=config.defines)
     suppressions = (
         parse_suppressions(source, comments(text), ALL_NAMES) if "smem:" in text else Suppressions((), (), ())
     )
+    around = survey_file(unit)
+    functions = [function for function in unit.functions if function.is_kernel]
     kernels = tuple(
-        plan_kernel(index, kernel, source, config, _assumed(kernel, suppressions, source))
-        for index, kernel in enumerate(build_kernels(unit))
+        place_kernel(unit, around, function, index, config, _assumed(function, suppressions, source), cache)
+        for index, function in enumerate(functions)
     )
-    statements, unread = count_statements(unit)
-    facts = FileFacts(source, unit, kernels, unread, suppressions)
-    findings = _judge(facts, config)
+    facts = LazySequence(len(kernels), lambda index: kernels[index].facts)
+    statements, unread = count_statements(
+        unit,
+        lambda function, make: cache.statements.get((unit.symbols.key, *function.body.tokens.texts), make),
+    )
+    findings = _judge(FileFacts(source, unit, unread, suppressions), kernels, config)
     return Report(
         source=source,
         findings=findings,
-        kernels=tuple(_kernel_report(kernel, unit) for kernel in kernels),
+        kernels=LazySequence(len(kernels), lambda index: _kernel_report(kernels[index].facts)),
         statistics=FileStatistics(source.line_count(), len(unit.functions), statements, len(unread)),
-        fixes_for=lambda finding: _fixes(finding, kernels, unit),
+        fixes_for=lambda finding: _fixes(finding, facts, unit),
+        facts=facts,
     )
 
 
@@ -58,14 +74,17 @@ def apply(text: str, fix: Fix) -> str:
 
 
 def _fixes(finding: Finding, kernels: Sequence[KernelFacts], unit: TranslationUnit) -> tuple[Fix, ...]:
-    return fixes_for(finding, kernels, unit.source)
+    names = frozenset(unit.preprocessed.macros) | {function.name for function in unit.functions}
+    return fixes_for(finding, kernels, unit.source, names)
 
 
-def _assumed(kernel: Kernel, suppressions: Suppressions, source: SourceText) -> dict[str, int]:
+def _assumed(function: Function, suppressions: Suppressions, source: SourceText) -> dict[str, int]:
     """Block dimensions from ``// smem: assume(blockDim.x == 256)`` inside the kernel or right before it."""
     found: dict[str, int] = {}
-    last = source.line_number(kernel.span.end)
-    first = source.line_number(kernel.span.start) - 1
+    if not suppressions.facts:
+        return found
+    last = source.line_number(function.span.end)
+    first = source.line_number(function.span.start) - 1
     for fact in suppressions.facts:
         if fact.name != "assume" or not first <= source.line_number(fact.span.start) <= last:
             continue
@@ -74,7 +93,7 @@ def _assumed(kernel: Kernel, suppressions: Suppressions, source: SourceText) -> 
     return found
 
 
-def _judge(facts: FileFacts, config: Config) -> tuple[Finding, ...]:
+def _judge(facts: FileFacts, kernels: Sequence[PlacedKernel], config: Config) -> tuple[Finding, ...]:
     """Run the rules, apply severities and suppressions, sort."""
     used: set[Suppression] = set()
     kept: list[Finding] = []
@@ -85,7 +104,7 @@ def _judge(facts: FileFacts, config: Config) -> tuple[Finding, ...]:
         if rule.on_result is not None:
             late.append(rule)
             continue
-        for finding in _run(rule, facts):
+        for finding in _run(rule, facts, kernels):
             _keep(finding, rule, facts, config, kept, used)
     judged = frozenset(code for code, rule in RULES.items() if _selected(rule, config))
     for rule in late:
@@ -96,13 +115,13 @@ def _judge(facts: FileFacts, config: Config) -> tuple[Finding, ...]:
     return tuple(kept)
 
 
-def _run(rule: Rule, facts: FileFacts) -> Sequence[Finding]:
+def _run(rule: Rule, facts: FileFacts, kernels: Sequence[PlacedKernel]) -> Sequence[Finding]:
     found: list[Finding] = []
     if rule.on_file is not None:
         found += rule.on_file(facts)
     if rule.on_kernel is not None:
-        for kernel in facts.kernels:
-            found += rule.on_kernel(kernel)
+        for kernel in kernels:
+            found += kernel.findings(rule)
     return found
 
 
@@ -140,7 +159,7 @@ def _selected(rule: Rule, config: Config) -> bool:
     return (not config.select or named(config.select)) and not named(config.ignore)
 
 
-def _kernel_report(facts: KernelFacts, unit: TranslationUnit) -> KernelReport:
+def _kernel_report(facts: KernelFacts) -> KernelReport:
     kernel = facts.kernel
     best = facts.best[0].plan if facts.best else None
     declared = facts.declared

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from smem_lsp.allocation.plan import Plan
 from smem_lsp.fixes.model import Fix
 from smem_lsp.ir.model import Kernel
 from smem_lsp.rules.model import Finding
+from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import SourceText
 
 
@@ -69,7 +70,8 @@ class Report:
 
     source: SourceText
     findings: tuple[Finding, ...]
-    kernels: tuple[KernelReport, ...]
+    kernels: Sequence[KernelReport]
     statistics: FileStatistics
     fixes_for: Callable[[Finding], tuple[Fix, ...]]  # computed when asked
     error: str | None = None
+    facts: Sequence[KernelFacts] = ()  # of the same kernels, for who needs more than the report

@@ -2,36 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from smem_lsp.source import Span
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Body, Function, TranslationUnit
 
 Unread = tuple[Span, str, str | None]  # where, why, name of the kernel
+Counted = tuple[
+    int, tuple[tuple[int, int], ...]
+]  # statements, token ranges in the body that are not understood
 
 _DEVICE = frozenset(("__global__", "__device__"))
 
 
-def count_statements(unit: TranslationUnit) -> tuple[int, tuple[Unread, ...]]:
-    """(statements of all functions, those of device code that the grammar does not accept)."""
+def count_statements(
+    unit: TranslationUnit, known: Callable[[Function, Callable[[], Counted]], Counted]
+) -> tuple[int, tuple[Unread, ...]]:
+    """(statements of all functions, those of device code that the grammar does not accept).
+
+    ``known``: looks the count of a function up before it makes it.
+    """
     total = 0
     unread: list[Unread] = []
     for function in unit.functions:
-        device = bool(_DEVICE & function.island.specifiers)
-        for node in _statements(function.body.statements):
-            total += 1
-            if device:
-                _judge(function, node, unread)
-        if device and function.parameters is None:
+        count, failed = known(function, lambda function=function: _count(function))  # type: ignore[misc]
+        total += count
+        if not _DEVICE & function.island.specifiers:
+            continue
+        name = function.name if function.is_kernel else None
+        for lo, hi in failed:
+            unread.append((function.body.site(lo, hi), "this statement is not understood", name))
+        if function.parameters is None:
             unread.append((function.name_span, "the parameters are not understood", function.name))
     unread.sort(key=lambda item: item[0].start)
     return total, tuple(unread)
 
 
-def _judge(function: Function, node: tree.Statement, unread: list[Unread]) -> None:
+def _count(function: Function) -> Counted:
     body = function.body
-    name = function.name if function.is_kernel else None
-    for lo, hi in _failed_chunks(body, node):
-        unread.append((body.site(lo, hi), "this statement is not understood", name))
+    nodes = _statements(body.statements)
+    if not _DEVICE & function.island.specifiers:
+        return len(nodes), ()
+    return len(nodes), tuple(chunk for node in nodes for chunk in _failed_chunks(body, node))
 
 
 def _failed_chunks(body: Body, node: tree.Statement) -> list[tuple[int, int]]:

@@ -167,21 +167,25 @@ def file_constants(unit: TranslationUnit) -> Constants:
     """Constants at namespace scope of the headers and of the file, in order."""
     constants = Constants(unit.names.aliases)
     header = unit.preprocessed.header
-    _scan(header.kinds, header.texts, unit.symbols, constants)
+    _scan(header.kinds, header.texts, match_brackets(header.kinds), unit.symbols, constants)
     tokens = unit.preprocessed.tokens
-    _scan(tokens.kinds, tokens.texts, unit.symbols, constants)
+    _scan(tokens.kinds, tokens.texts, unit.partner, unit.symbols, constants)
     return constants
 
 
-def _scan(kinds: Sequence[str], texts: Sequence[str], symbols: Symbols, constants: Constants) -> None:
+def _scan(
+    kinds: Sequence[str],
+    texts: Sequence[str],
+    partner: Sequence[int],
+    symbols: Symbols,
+    constants: Constants,
+) -> None:
     """Declarations of constants and enumerators outside functions and classes."""
-    partner: list[int] | None = None
     n = len(kinds)
     i = start = 0
     while i < n:
         kind = kinds[i]
         if kind == "LC":
-            partner = partner or match_brackets(kinds)
             head = texts[start:i]
             close = partner[i] if partner[i] > i else n
             if "enum" in head:

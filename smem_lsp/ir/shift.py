@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
-from smem_lsp.ir.model import Access, Barrier, Branch, Buffer, DeclarationSite, Jump, Kernel, Loop, Node, Place, Seq
+from smem_lsp.ir.model import (
+    Access,
+    Barrier,
+    Branch,
+    Buffer,
+    DeclarationSite,
+    Jump,
+    Kernel,
+    Loop,
+    Node,
+    Place,
+    Seq,
+)
 from smem_lsp.source import Span
+
+_LINE = re.compile(r"(\bline )(\d+)")  # reasons name lines of the kernel
 
 
 def shift_kernel(kernel: Kernel, characters: int, lines: int) -> Kernel:
@@ -28,7 +43,8 @@ def shift_kernel(kernel: Kernel, characters: int, lines: int) -> Kernel:
         )
 
     def buffer(old: Buffer) -> Buffer:
-        return replace(old, declared=span(old.declared), site=site(old.site))
+        fixed = None if old.fixed is None else words(old.fixed)
+        return replace(old, declared=span(old.declared), site=site(old.site), fixed=fixed)
 
     def seq(old: Seq) -> Seq:
         return Seq(tuple(node(item) for item in old.items))
@@ -54,8 +70,13 @@ def shift_kernel(kernel: Kernel, characters: int, lines: int) -> Kernel:
             case _:
                 return old
 
+    def words(text: str) -> str:
+        return _LINE.sub(lambda m: f"{m[1]}{int(m[2]) + lines}", text)
+
     return replace(
         kernel,
+        irregular=None if kernel.irregular is None else words(kernel.irregular),
+        unknown=tuple(words(reason) for reason in kernel.unknown),
         span=span(kernel.span),
         name_span=span(kernel.name_span),
         line=kernel.line + lines,

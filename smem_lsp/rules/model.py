@@ -83,6 +83,14 @@ class Finding:
     remedy: Remedy | None = None
     unnecessary: bool = False  # editors fade the text
 
+    def moved(self, characters: int, kernel: int) -> Finding:
+        """The same finding further on in the text, for the kernel that now has this index."""
+        remedy = None if self.remedy is None else replace(self.remedy, kernel=kernel)
+        if not characters:
+            return replace(self, remedy=remedy)
+        related = tuple(replace(note, span=note.span.moved(characters)) for note in self.related)
+        return replace(self, span=self.span.moved(characters), related=related, remedy=remedy)
+
     def with_severity(self, severity: Severity) -> Finding:
         return replace(self, severity=severity)
 

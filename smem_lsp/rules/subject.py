@@ -106,6 +106,5 @@ class FileFacts:
 
     source: SourceText
     unit: TranslationUnit
-    kernels: tuple[KernelFacts, ...]
     unread: tuple[tuple[Span, str, str | None], ...]  # (where, why, kernel)
     suppressions: Suppressions

@@ -24,6 +24,10 @@ class Span:
     def __contains__(self, offset: object) -> bool:
         return isinstance(offset, int) and self.start <= offset < self.end
 
+    def moved(self, by: int) -> Span:
+        """The span ``by`` code points further on."""
+        return Span(self.start + by, self.end + by)
+
     def covers(self, other: Span) -> bool:
         return self.start <= other.start and other.end <= self.end
 

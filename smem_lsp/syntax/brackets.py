@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 OPENING = {"LP": "RP", "LB": "RB", "LC": "RC"}
 _CLOSING = {closing: opening for opening, closing in OPENING.items()}
+_BRACKETS = frozenset((*OPENING, *_CLOSING))
 
 
 def match_brackets(kinds: Sequence[str]) -> list[int]:
@@ -16,12 +17,16 @@ def match_brackets(kinds: Sequence[str]) -> list[int]:
     """
     partner = [-1] * len(kinds)
     stack: list[int] = []
-    for i, kind in enumerate(kinds):
+    for i in [i for i, kind in enumerate(kinds) if kind in _BRACKETS]:
+        kind = kinds[i]
         if kind in OPENING:
             stack.append(i)
             continue
-        opening = _CLOSING.get(kind)
-        if opening is None:
+        opening = _CLOSING[kind]
+        if stack and kinds[stack[-1]] == opening:
+            top = stack.pop()
+            partner[i] = top
+            partner[top] = i
             continue
         x = len(stack) - 1
         while x >= 0 and kinds[stack[x]] != opening and (opening == "LC" or kinds[stack[x]] != "LC"):

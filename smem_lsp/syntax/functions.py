@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from smem_lsp.syntax.brackets import match_brackets
 
 # At column 0 inside an open function body these start a new function: the body above lost a closing brace.
 # (`extern` and `static` do not: unindented bodies hold `extern __shared__ ...`.)
@@ -34,13 +33,13 @@ class _Scope:
 
 
 def find_functions(
-    kinds: Sequence[str], texts: Sequence[str], columns: Sequence[int]
+    kinds: Sequence[str], texts: Sequence[str], columns: Sequence[int], partner: Sequence[int]
 ) -> list[FunctionIsland]:
     """All function definitions at namespace and class scope, in order.
 
-    ``columns``: 0-based column of each token, -1 for tokens out of macro bodies.
+    ``columns``: 0 for tokens in column 0, positive elsewhere, -1 for tokens out of macro bodies; ``partner``: bracket
+    partners.
     """
-    partner = match_brackets(kinds)
     islands: list[FunctionIsland] = []
     scopes: list[_Scope] = []
     n = len(kinds)

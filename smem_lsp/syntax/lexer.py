@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import accumulate
+from functools import lru_cache
 
 from smem_lsp.source import Span
 from smem_lsp.syntax.kinds import kind_of
@@ -28,6 +29,7 @@ def _scanner(hash_tokens: str) -> re.Pattern[str]:
 
 _FILE = _scanner(_DIRECTIVE)
 _MACRO = _scanner("##|#")  # inside a macro definition `#` and `##` are operators
+_REGION_END = re.compile(r"^\}[ \t;]*(?:\r\n|\n)", re.MULTILINE)
 _COMMENTS = re.compile(rf'{_COMMENT}|"(?:[^"\\\n]+|\\(?s:.))*"?|\'(?:[^\'\\\n]|\\.)*\'')
 
 
@@ -44,16 +46,76 @@ class Tokens:
         return len(self.kinds)
 
 
-def lex(text: str) -> Tokens:
-    """All tokens of ``text``, directives as single tokens, without an end marker."""
+@dataclass(frozen=True, slots=True)
+class _Region:
+    """Tokens of a piece of text, offsets relative to it. ``firsts``: offsets of the first token of each line."""
+
+    kinds: list[str]
+    texts: list[str]
+    offsets: list[int]
+    firsts: list[int]
+
+
+def lex(text: str, firsts: set[int] | None = None) -> Tokens:
+    """All tokens of ``text``, directives as single tokens, without an end marker.
+
+    ``firsts`` receives the offsets of the tokens that are the first of their line. The text is read in regions that
+    end with a `}` in column 0; regions read before are not read again.
+    """
+    kinds: list[str] = []
+    texts: list[str] = []
+    offsets: list[int] = []
+    for start, piece in _regions(text):
+        region = _region(piece)
+        kinds += region.kinds
+        texts += region.texts
+        if start:
+            offsets += [offset + start for offset in region.offsets]
+        else:
+            offsets += region.offsets
+        if firsts is not None:
+            firsts.update(offset + start for offset in region.firsts)
+    return Tokens(kinds, texts, offsets)
+
+
+def _regions(text: str) -> Iterator[tuple[int, str]]:
+    """(offset, text) of pieces that can be read on their own: no comment and no raw string crosses their ends."""
+    if 'R"' in text:
+        yield 0, text
+        return
+    start = at = 0
+    for found in _REGION_END.finditer(text):
+        piece = text[at : found.end()]
+        at = found.end()
+        if text.rfind("/*", start, at) > text.rfind("*/", start, at):  # perhaps inside a comment: go on
+            continue
+        yield start, text[start:at] if start + len(piece) != at else piece
+        start = at
+    if start < len(text):
+        yield start, text[start:]
+
+
+@lru_cache(maxsize=4096)
+def _region(text: str) -> _Region:
     found = _FILE.findall(text)
     texts = [match[1] for match in found]
-    ends = accumulate(len(match[0]) + len(match[1]) for match in found)
-    offsets = [end - len(spelling) for end, spelling in zip(ends, texts)]
+    offsets: list[int] = []
+    firsts: list[int] = []
+    end = 0
+    first = True
+    for trivia, spelling, _ in found:
+        start = end + len(trivia)
+        if trivia and not first and ("\n" in trivia or "\r" in trivia):
+            first = True
+        if first:
+            firsts.append(start)
+            first = False
+        offsets.append(start)
+        end = start + len(spelling)
     while texts and not texts[-1]:
         texts.pop()
         offsets.pop()
-    return Tokens(list(map(kind_of, texts)), texts, offsets)
+    return _Region(list(map(kind_of, texts)), texts, offsets, firsts)
 
 
 def lex_macro(text: str) -> tuple[list[str], list[str]]:

@@ -216,6 +216,7 @@ class TranslationUnit:
     names: Names
     symbols: Symbols
     functions: list[Function]
+    partner: list[int]  # bracket partners of the file's tokens
 
 
 def parse(
@@ -234,29 +235,25 @@ def parse(
     tokens = unit.tokens
     collect(tokens.kinds, tokens.texts, names)
     symbols = names.symbols()
-    columns, line_start = _layout(source, tokens)
-    islands = find_functions(tokens.kinds, tokens.texts, columns)
+    columns, line_start = _layout(source, tokens, unit.firsts)
+    partner = match_brackets(tokens.kinds)
+    islands = find_functions(tokens.kinds, tokens.texts, columns, partner)
     functions = [_function(tokens, island, symbols, line_start) for island in islands]
-    return TranslationUnit(source, unit, names, symbols, functions)
+    return TranslationUnit(source, unit, names, symbols, functions, partner)
 
 
-def _layout(source: SourceText, tokens: Tokens) -> tuple[list[int], list[bool]]:
-    """Column of each token (-1 out of a macro body), and whether it is the first of its line."""
-    starts = source.lines.starts
-    columns: list[int] = []
-    line_start: list[bool] = []
-    line = 0
-    last_line = -1
-    count = len(starts)
-    for offset in tokens.offsets:
-        at = offset if offset >= 0 else -1 - offset
-        if at < starts[line]:  # an argument spelled before the macro body's invocation site
-            line = source.lines.line_of(at)
-        while line + 1 < count and starts[line + 1] <= at:
-            line += 1
-        columns.append(at - starts[line] if offset >= 0 else -1)
-        line_start.append(line != last_line)
-        last_line = line
+def _layout(source: SourceText, tokens: Tokens, firsts: set[int]) -> tuple[list[int], list[bool]]:
+    """For each token: 0 in column 0, 1 elsewhere, -1 out of a macro body; and whether it is the first of its line."""
+    starts = set(source.lines.starts)
+    offsets = tokens.offsets
+    columns = [0 if offset in starts else 1 if offset >= 0 else -1 for offset in offsets]
+    line_start = [offset in firsts for offset in offsets]
+    if min(offsets, default=0) < 0:
+        before = -1
+        for i, offset in enumerate(offsets):
+            if offset < 0 and offset != before:  # the first token of an expansion stands for its invocation
+                line_start[i] = -1 - offset in firsts
+            before = offset
     return columns, line_start
 
 

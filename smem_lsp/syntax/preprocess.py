@@ -63,6 +63,7 @@ class Preprocessed:
     inactive: list[Span] = field(default_factory=list)
     invocations: list[Span] = field(default_factory=list)  # macro invocations with arguments
     missing: list[str] = field(default_factory=list)  # includes that were not found
+    firsts: set[int] = field(default_factory=set)  # offsets of the tokens that are the first of their line
     exhausted: bool = False  # a macro expanded beyond the bounds
 
 
@@ -114,7 +115,7 @@ class _Run:
 
     def file(self, text: str, path: str, out: TokenList, result: Preprocessed | None, depth: int) -> None:
         """Process one file. ``result`` is None for a header."""
-        tokens = lex(text)
+        tokens = lex(text, None if result is None else result.firsts)
         kinds, texts, offsets = tokens.kinds, tokens.texts, tokens.offsets
         stack: list[_Conditional] = []
         active = True
