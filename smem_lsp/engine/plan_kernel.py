@@ -12,10 +12,9 @@ from smem_lsp.allocation.stack import stack
 from smem_lsp.allocation.validate import validate
 from smem_lsp.analysis.block_shape import BlockShape, block_shape, threads_per_block
 from smem_lsp.analysis.facts import Facts
-from smem_lsp.analysis.liveness import liveness
 from smem_lsp.analysis.occupancy import registers_cap
 from smem_lsp.analysis.prove import prove
-from smem_lsp.analysis.reuse import conflicts
+from smem_lsp.analysis.reuse import Survey, relate, survey
 from smem_lsp.analysis.uniformity import prove_control
 from smem_lsp.config import Config
 from smem_lsp.ir.model import Access, Branch, Buffer, Kernel, Loop, Seq, Space, walk
@@ -38,22 +37,24 @@ def plan_kernel(
     kept = _kept_buffers(kernel)
     items = _items(kept)
     fixed = _fixed(kernel, kept)
+    found = survey(kernel.body, facts, fixed)
     plans: tuple[Plan | None, Plan | None] = (None, None)
     best: tuple[Candidate, ...] = ()
     if items is not None:
         natural = declared([Item(i.index, i.name, i.size, kernel.buffers[i.index].align or 1) for i in items])
-        best = _best(kernel, items, facts, fixed)
+        best = _best(kernel, items, facts, fixed, found)
         if shape is not None and not shape.fact and len(items) > 1:
             assuming = prove(kernel, control, shape)
-            best = _merge(best, _best(kernel, items, assuming, fixed, assumes_shape=True))
-        plans = natural, stack(items, kernel.body, facts, conflicts(kernel.body, facts, fixed))
+            assumed_found = survey(kernel.body, assuming, fixed)
+            best = _merge(best, _best(kernel, items, assuming, fixed, assumed_found, assumes_shape=True))
+        plans = natural, stack(items, kernel.body, facts, relate(found))
     return KernelFacts(
         index=index,
         source=source,
         kernel=kernel,
         control=control,
         items=items or (),
-        liveness=liveness(kernel.body, facts),
+        liveness=found.liveness,
         declared=plans[0],
         stack=plans[1],
         best=best,
@@ -123,6 +124,7 @@ def _best(
     items: tuple[Item, ...],
     facts: Facts,
     fixed: frozenset[int],
+    survey_of: Survey,
     *,
     assumes_shape: bool = False,
 ) -> tuple[Candidate, ...]:
@@ -132,8 +134,7 @@ def _best(
         if plan.barriers or len(items) > 1:
             if validate(items, plan, kernel.body, facts, fixed):
                 continue
-        related = conflicts(kernel.body, facts, fixed, frozenset(plan.barriers))
-        found.append(Candidate(plan, related, facts, assumes_shape))
+        found.append(Candidate(plan, relate(survey_of, frozenset(plan.barriers)), facts, assumes_shape))
     return tuple(found)
 
 

@@ -10,6 +10,8 @@ from smem_lsp.ir.model import Access, Barrier, Buffer, Kernel, Loop, Place, Seq,
 from smem_lsp.source import SourceText, Span, TextEdit
 
 _ATTACHED = re.compile(r"\s*(?://|#\s*pragma\b|_Pragma\s*\(|\[\[)")
+# a macro on a line of its own before a statement is a pragma or an attribute of it: CUTE_UNROLL
+_MACRO_LINE = re.compile(r"\s*[A-Z_][A-Z0-9_]{2,}(?:\s*\([^;]*\))?\s*\Z")
 _CONTINUED_PRAGMA = re.compile(r"\\\s*\Z")
 
 
@@ -42,9 +44,7 @@ def _insert(source: SourceText, place: Place, spelling: str, comment: str) -> Te
     start = source.line_start(at)
     line = f"{spelling}  // {comment}" if comment else spelling
     before = source.text[start:at]
-    if before.strip():  # not the first on its line
-        if place.at_end:
-            return TextEdit(Span(at, at), f"{spelling} ")
+    if before.strip() and not _MACRO_LINE.match(before):  # not the first on its line
         return TextEdit(Span(at, at), f"{spelling} ")
     indent = _inner_indentation(source, at) if place.at_end else indentation(source, at)
     start = _above_attached(source, start)
@@ -71,7 +71,7 @@ def _above_attached(source: SourceText, start: int) -> int:
     starts = source.lines.starts
     while line > 0:
         text = source.text[starts[line - 1] : source.line_end(starts[line - 1])]
-        if not _ATTACHED.match(text):
+        if not _ATTACHED.match(text) and not _MACRO_LINE.match(text):
             break
         if line > 1:
             above = source.text[starts[line - 2] : source.line_end(starts[line - 2])]

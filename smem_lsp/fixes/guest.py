@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from smem_lsp.fixes.declarations import (
     Refused,
     alone_on_its_line,
@@ -86,6 +88,8 @@ def _require_movable(kernel: Kernel, source: SourceText, guest: Buffer, host: Bu
                 raise Refused(f"`{guest.name}` is used before `{host.name}` is declared")
     if guest.site.count > 1:
         raise Refused(f"`{guest.name}` would have to move below `{host.name}`")
+    if re.search(rf"\b{re.escape(guest.name)}\b", source.slice(between)):
+        raise Refused(f"`{guest.name}` is named before `{host.name}` is declared")
 
 
 def reference_lines(kernel: Kernel, group: Group, guest: Buffer, host: Buffer) -> list[str]:

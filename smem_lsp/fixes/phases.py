@@ -38,6 +38,8 @@ def merge_as_union(kernel: Kernel, source: SourceText, group: Group, taken: set[
                     raise Refused(f"`{a.name}` and `{b.name}` may share only at the same offset")
     for buffer in group.buffers:
         require_reference(kernel, buffer)
+        if buffer.type == "dim3":
+            raise Refused(f"the type of `{buffer.name}` has a constructor: it cannot be a member of a union")
         asked = group.item(buffer).align
         if asked > (buffer.align or 1):
             raise Refused(f"`{buffer.name}` is accessed as wider vectors than its type")

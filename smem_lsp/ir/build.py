@@ -144,6 +144,7 @@ def build_kernel(unit: TranslationUnit, around: Surroundings, function: Function
         irregular=ctx.irregular,
         unexact=around.unexact or _unexact(ctx, helper_bytes),
         rounding=around.rounding,
+        hidden=tuple(dict.fromkeys(ctx.hidden)),
         unknown=tuple(dict.fromkeys(ctx.unknown)),
         unknown_accesses=ctx.unknown_accesses,
         unknown_barriers=ctx.unknown_barriers,
@@ -205,7 +206,10 @@ def _lower(ctx: Context) -> None:
     root = body.statements
     for lo, _ in body.macros:
         line = ctx.unit.source.line_number(body.site(lo, lo + 1).start)
-        ctx.note_unknown(f"line {line}: macro {body.tokens.texts[lo]} is not known")
+        name = body.tokens.texts[lo]
+        ctx.note_unknown(f"line {line}: macro {name} is not known")
+        if "UNROLL" not in name and "PRAGMA" not in name.upper():  # it may open a loop
+            ctx.irregular = ctx.irregular or f"macro {name} at line {line} is not known"
     statements.block(ctx, root, scope, braces=_braces(ctx.function))
 
 
@@ -344,10 +348,19 @@ def _unexact(ctx: Context, helper_bytes: tuple[Buffer, ...]) -> str | None:
 def _private_buffer(ctx: Context) -> str | None:
     """A buffer whose accesses are all spelled with one and the same index: ptxas may forward its values."""
     indices: dict[int, set[tuple[Value, ...] | None]] = defaultdict(set)
+    read: set[int] = set()
     for node in walk(Seq(tuple(ctx.items))):
         if isinstance(node, Access):
             indices[node.buffer].add(node.index)
+            if node.kind.reads:
+                read.add(node.buffer)
     for buffer, used in indices.items():
-        if len(used) == 1 and None not in used and ctx.buffers[buffer].dims and buffer not in ctx.fixed:
+        if (
+            buffer in read
+            and len(used) == 1
+            and None not in used
+            and ctx.buffers[buffer].dims
+            and buffer not in ctx.fixed
+        ):
             return ctx.buffers[buffer].name
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -13,6 +14,7 @@ from smem_lsp.ir.scopes import Closure, Group, Ref, Scope, Variable
 from smem_lsp.ir.values import Const, Sym, Thread, Value, Var, operation
 from smem_lsp.syntax import tree
 
+_MACRO_NAME = re.compile(r"[A-Z][A-Z0-9_]{2,}\Z")
 _GROUP_FACTORIES = {
     "this_thread_block": "block",
     "this_grid": "grid",
@@ -72,6 +74,8 @@ def call(ctx: Context, expr: tree.Call, scope: Scope) -> Value | Ref:
     if takes_values(callee.text):
         _by_value(ctx, expr, scope)
         return ctx.fresh()
+    if _MACRO_NAME.match(callee.text) and callee.text not in ctx.helpers:
+        ctx.hidden.append(f"macro {callee.text} (line {ctx.line(expr.lo)}) is not in sight")
     _unknown_arguments(ctx, expr, scope, callee.text)
     return ctx.fresh()
 

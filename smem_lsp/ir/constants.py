@@ -150,11 +150,19 @@ def declare_constants(
             if isinstance(initializer, tree.Braces):
                 initializer = initializer.items[0] if len(initializer.items) == 1 else initializer
             if not _floating(declaration.words):
-                value = evaluate(initializer, constants)
+                value = _as_type(evaluate(initializer, constants), declaration.words)
         if top_level:
             _declare_top_level(declarator.name, value, constants)
         else:
             constants.values[declarator.name] = value
+
+
+def _as_type(value: int | None, words: Sequence[str]) -> int | None:
+    """``value`` in a variable of this type; None when a narrow one would change it."""
+    if value is None or "bool" in words:
+        return None if value is None else int(value != 0)
+    narrow = {"char", "short", "int8_t", "uint8_t", "int16_t", "uint16_t", "uchar", "ushort"} & set(words)
+    return value if not narrow or 0 <= value < 128 else None
 
 
 def _declare_top_level(name: str, value: int | None, constants: Constants) -> None:

@@ -36,6 +36,7 @@ class Context:
     unknown: list[str] = field(default_factory=list)
     unknown_accesses: int = 0
     unknown_barriers: int = 0
+    hidden: list[str] = field(default_factory=list)
     irregular: str | None = None
     complete: bool = True
     items: list[Node] = field(default_factory=list)

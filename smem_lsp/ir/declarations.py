@@ -10,13 +10,19 @@ from smem_lsp.ir.context import Context
 from smem_lsp.ir.model import Assign, Buffer, DeclarationSite, Space
 from smem_lsp.ir.scopes import BufferName, Group, Ref, Scope, Variable, View
 from smem_lsp.ir.sizes import POINTER, size_of
-from smem_lsp.ir.values import Value
+from smem_lsp.ir.values import Op, Value
 from smem_lsp.source import Span
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Body, parse_chunk
 
 _NOT_TYPE = frozenset(
     "static extern __shared__ __device__ const volatile __const constexpr inline __volatile__ register mutable".split()
+)
+
+
+_LOSSY = frozenset(
+    "float double half __half __nv_bfloat16 nv_bfloat16 bool char short int8_t uint8_t int16_t uint16_t uchar"
+    " ushort".split()
 )
 
 
@@ -70,7 +76,10 @@ def _declare_local(
     variable = ctx.new_variable(declarator.name)
     array = bool(declarator.dims) and not declarator.nested
     pointee = len(declarator.dims) if declarator.nested else 0
-    scope.names[declarator.name] = Variable(variable, pointee, array)
+    exact = keeps_integers(declaration.words)
+    scope.names[declarator.name] = Variable(variable, pointee, array, exact)
+    if isinstance(result, Value) and not exact:
+        result = Op("cast", (result,))
     if isinstance(result, Ref):
         ctx.alias(variable, result.bases)
         return
@@ -83,6 +92,11 @@ def _declare_local(
         result = ctx.fresh()
     if result is not None:  # without an initializer it has no value that anyone may read
         ctx.emit(Assign(ctx.next_point(), variable, ctx.fresh() if array else result))
+
+
+def keeps_integers(words: list[str]) -> bool:
+    """Does a variable of this type hold any 32-bit integer unchanged?"""
+    return not _LOSSY & set(words)
 
 
 def _assigned_again(ctx: Context, name: str) -> bool:

@@ -8,7 +8,7 @@ from smem_lsp.ir.context import Context, shifted
 from smem_lsp.ir.model import Assign, Branch, Kind
 from smem_lsp.ir.scopes import BufferName, Closure, Ref, Scope, Variable, View
 from smem_lsp.ir.sizes import size_of
-from smem_lsp.ir.values import Const, Sym, Thread, Value, Var, operation
+from smem_lsp.ir.values import Const, Op, Sym, Thread, Value, Var, operation
 from smem_lsp.syntax import tree
 
 _BUILTIN_VECTORS = frozenset(("threadIdx", "blockIdx", "blockDim", "gridDim"))
@@ -229,6 +229,8 @@ def _assign(ctx: Context, expr: tree.Assign, scope: Scope) -> Value | Ref:
         result = ctx.fresh()
     elif compound:
         result = operation(expr.operator[:-1], Var(variable.index), right)
+    if not variable.exact:
+        result = Op("cast", (result,))
     ctx.emit(Assign(ctx.next_point(), variable.index, result))
     return result
 

@@ -237,6 +237,9 @@ class Kernel:
         default_factory=dict
     )  # buffer -> line of a lambda that captures by copy and names it
     identifiers: frozenset[str] = frozenset()  # every name that stands in the function
+    hidden: tuple[
+        str, ...
+    ] = ()  # macros that are called but not in sight: they may do more than a function could
     rounding: int = 1  # bytes: the total is a multiple of it once the file uses an `extern __shared__` array
     local_names: Mapping[str, int] = field(
         default_factory=dict

@@ -19,11 +19,13 @@ class BufferName:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A local variable or parameter. ``pointee``: array dimensions of what it points to."""
+    """A local variable or parameter. ``pointee``: array dimensions of what it points to; ``exact``: it keeps every
+    integer that is assigned to it (not a float, not narrower than 32 bits)."""
 
     index: int
     pointee: int = 0
     array: bool = False
+    exact: bool = True
 
 
 @dataclass(frozen=True, slots=True)

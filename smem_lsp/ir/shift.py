@@ -76,6 +76,7 @@ def shift_kernel(kernel: Kernel, characters: int, lines: int) -> Kernel:
     return replace(
         kernel,
         irregular=None if kernel.irregular is None else words(kernel.irregular),
+        hidden=tuple(words(reason) for reason in kernel.hidden),
         unknown=tuple(words(reason) for reason in kernel.unknown),
         span=span(kernel.span),
         name_span=span(kernel.name_span),

@@ -31,13 +31,15 @@ def count_trips(
             return None
         if not holds:
             return trips
+        trips += 1
         for update in updates:
             following = constant(update.value, values)
             if following is None:
                 values.pop(update.variable, None)
+            elif following < 0:  # an unsigned counter would wrap and go on: it runs, and not surely once
+                return max(trips, 2)
             else:
                 values[update.variable] = following
-        trips += 1
     return trips
 
 

@@ -47,13 +47,17 @@ class Unknown:
 Value = Const | Thread | Sym | Var | Op | Unknown
 
 
+_SIGN_FREE = frozenset(("+", "-", "*", "==", "!=", "&&", "||"))
+
+
 def operation(operator: str, *args: Value) -> Value:
     """``Op`` with constants folded and neutral elements dropped."""
     if len(args) == 2:
         a, b = args
         if isinstance(a, Const) and isinstance(b, Const):
             folded = apply_operator(operator, a.n, b.n)
-            if folded is not None:
+            # with a negative operand the answer depends on whether the type is unsigned
+            if folded is not None and (operator in _SIGN_FREE or min(a.n, b.n) >= 0):
                 return Const(folded)
         if (operator in ("+", "-") and b == Const(0)) or (operator in ("*", "/") and b == Const(1)):
             return a

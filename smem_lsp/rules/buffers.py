@@ -25,7 +25,7 @@ def mentioned_elsewhere(facts: KernelFacts, buffer: Buffer) -> bool:
     text = facts.source.text[span.start : span.end]
     hidden = [(c.start, c.end) for c in comments(text)]
     starts = [start for start, _ in hidden]
-    for found in re.finditer(rf"\b{re.escape(buffer.name)}\b", text):
+    for found in re.finditer(rf"(?<!\.)(?<!->)\b{re.escape(buffer.name)}\b", text):  # members are other names
         at = bisect_right(starts, found.start()) - 1
         if at >= 0 and found.start() < hidden[at][1]:
             continue

@@ -60,9 +60,9 @@ class KernelFacts:
     def assumptions(self, candidate: Candidate) -> tuple[str, ...]:
         """What a plan rests on, in words for titles."""
         if not candidate.assumes_shape or self.shape is None:
-            return ()
+            return self.kernel.hidden
         where = f"launch line {self.kernel.launches[0].line}" if self.shape.source == "launch" else "setting"
-        return (f"assumes {self.shape.threads} threads ({where})",)
+        return (f"assumes {self.shape.threads} threads ({where})", *self.kernel.hidden)
 
     @property
     def static_bytes(self) -> int | None:

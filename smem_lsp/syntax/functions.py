@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-
 # At column 0 inside an open function body these start a new function: the body above lost a closing brace.
 # (`extern` and `static` do not: unindented bodies hold `extern __shared__ ...`.)
 _TOP_LEVEL = frozenset(("__global__", "__device__", "__host__", "template", "namespace"))
