@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from smem_lsp.ir import declarations, expressions
+from smem_lsp.ir import declarations, expressions, switches
 from smem_lsp.ir.context import Context
 from smem_lsp.ir.model import Assign, Branch, Induction, Jump, Loop, Node, Place, Seq, walk
 from smem_lsp.ir.scopes import Scope, Variable
@@ -47,14 +47,14 @@ def statement(ctx: Context, node: tree.Statement, scope: Scope, around: Span) ->
             with ctx.chunk(node.chunk[0]):
                 expr = ctx.body.chunk("expression", node.chunk)
                 if expr is None:
-                    _not_understood(ctx, node.chunk, scope)
+                    not_understood(ctx, node.chunk, scope)
                 else:
                     expressions.discard(ctx, expr, scope)
         case tree.DeclarationStatement():
             with ctx.chunk(node.chunk[0]):
                 declaration = ctx.body.chunk("declaration", node.chunk)
                 if declaration is None:
-                    _not_understood(ctx, node.chunk, scope)
+                    not_understood(ctx, node.chunk, scope)
                 else:
                     declarations.declare(ctx, declaration, scope, around)
         case tree.If():
@@ -66,42 +66,42 @@ def statement(ctx: Context, node: tree.Statement, scope: Scope, around: Span) ->
         case tree.DoWhile():
             _do(ctx, node, scope)
         case tree.Switch():
-            _switch(ctx, node, scope)
+            switches.switch(ctx, node, scope)
         case tree.JumpStatement():
             _jump(ctx, node, scope)
         case tree.Bad():
-            _not_understood(ctx, (node.lo, node.hi), scope)
+            not_understood(ctx, (node.lo, node.hi), scope)
         case tree.AsmStatement():
             _asm(ctx, node, scope)
         case tree.Label():
-            ctx.irregular = ctx.irregular or f"label {node.name} at line {_line(ctx, node.lo)}"
+            ctx.irregular = ctx.irregular or f"label {node.name} at line {line_of(ctx, node.lo)}"
         case tree.Try():
-            ctx.irregular = ctx.irregular or f"try block at line {_line(ctx, node.lo)}"
+            ctx.irregular = ctx.irregular or f"try block at line {line_of(ctx, node.lo)}"
         case tree.CaseLabel():
-            ctx.irregular = ctx.irregular or f"case label outside its switch at line {_line(ctx, node.lo)}"
+            ctx.irregular = ctx.irregular or f"case label outside its switch at line {line_of(ctx, node.lo)}"
         case tree.Empty():
             return
 
 
-def _line(ctx: Context, lo: int) -> int:
+def line_of(ctx: Context, lo: int) -> int:
     return ctx.unit.source.line_number(ctx.body.site(lo, lo + 1).start)
 
 
-def _not_understood(ctx: Context, span: tuple[int, int], scope: Scope) -> None:
+def not_understood(ctx: Context, span: tuple[int, int], scope: Scope) -> None:
     """Statement outside the grammar: what it names is never moved, and a jump in it makes the flow unknown."""
     ctx.complete = False
     expressions.name_buffers(ctx, *span, scope, "in a statement that is not understood")
     kinds = ctx.body.tokens.kinds[span[0] : span[1]]
     if {"RETURN", "BREAK", "CONTINUE", "GOTO"} & set(kinds) or "STORAGE" in kinds:
-        ctx.irregular = ctx.irregular or f"line {_line(ctx, span[0])} is not understood"
+        ctx.irregular = ctx.irregular or f"line {line_of(ctx, span[0])} is not understood"
 
 
-def _condition(ctx: Context, chunk: tuple[int, int], scope: Scope) -> Value:
+def head_value(ctx: Context, chunk: tuple[int, int], scope: Scope) -> Value:
     """Value of an ``if``, ``while`` or ``switch`` head; declarations in it go into ``scope``."""
     with ctx.chunk(chunk[0]):
         node = ctx.body.chunk("condition", chunk)
         if node is None:
-            _not_understood(ctx, chunk, scope)
+            not_understood(ctx, chunk, scope)
             return ctx.fresh()
         if isinstance(node, tree.ConditionWithInit):
             if node.init is not None:
@@ -120,7 +120,7 @@ def _head_part(ctx: Context, node: tree.Expr | tree.Declaration, scope: Scope) -
 
 def _if(ctx: Context, node: tree.If, scope: Scope) -> None:
     inner = Scope(scope)
-    condition = _condition(ctx, node.condition, inner)
+    condition = head_value(ctx, node.condition, inner)
     point = ctx.next_point()
     with ctx.collect() as then:
         _body(ctx, node.then, inner)
@@ -134,11 +134,11 @@ def _if(ctx: Context, node: tree.If, scope: Scope) -> None:
     if node.constexpr:
         condition = operation("constexpr", ctx.fresh(uniform=True))
     ctx.emit(
-        Branch(point, condition, ctx.seq(then), ctx.seq(otherwise), _span(ctx, node), _line(ctx, node.lo))
+        Branch(point, condition, ctx.seq(then), ctx.seq(otherwise), span_of(ctx, node), line_of(ctx, node.lo))
     )
 
 
-def _span(ctx: Context, node: tree.If | tree.For | tree.While | tree.DoWhile | tree.Switch) -> Span | None:
+def span_of(ctx: Context, node: tree.If | tree.For | tree.While | tree.DoWhile | tree.Switch) -> Span | None:
     return ctx.body.span(node.lo, node.hi)
 
 
@@ -155,8 +155,8 @@ def _for(ctx: Context, node: tree.For, scope: Scope) -> None:
     with ctx.chunk(node.head[0]):
         head = ctx.body.chunk("for_head", node.head)
     if head is None:
-        _not_understood(ctx, node.head, inner)
-        ctx.irregular = ctx.irregular or f"the loop at line {_line(ctx, node.lo)} is not understood"
+        not_understood(ctx, node.head, inner)
+        ctx.irregular = ctx.irregular or f"the loop at line {line_of(ctx, node.lo)} is not understood"
         _body(ctx, node.body, inner)
         return
     if isinstance(head, tree.RangeFor):
@@ -205,11 +205,11 @@ def _while(ctx: Context, node: tree.While, scope: Scope) -> None:
     initial = _last_assignments(ctx.items)
     point = ctx.next_point()
     with ctx.collect() as first_check:
-        condition = _condition(ctx, node.condition, inner)
+        condition = head_value(ctx, node.condition, inner)
     with ctx.collect() as body:
         _body(ctx, node.body, inner)
     with ctx.collect() as again:
-        _condition(ctx, node.condition, Scope(scope))
+        head_value(ctx, node.condition, Scope(scope))
     _loop(ctx, node, point, condition, first_check, body, [], again, initial, min_trip=0)
 
 
@@ -218,7 +218,7 @@ def _do(ctx: Context, node: tree.DoWhile, scope: Scope) -> None:
     with ctx.collect() as body:
         _body(ctx, node.body, Scope(scope))
     with ctx.collect() as again:
-        condition = _condition(ctx, node.condition, Scope(scope))
+        condition = head_value(ctx, node.condition, Scope(scope))
     _loop(ctx, node, point, condition, [], body, [], again, {}, min_trip=1)
 
 
@@ -251,7 +251,7 @@ def _loop(
     """Put a loop together. The check runs once before the loop and again after each iteration."""
     late = [item for item in (*step, *again) if not isinstance(item, Assign)]
     if late and any(isinstance(item, Jump) and item.kind == "continue" for item in walk(Seq(tuple(body)))):
-        ctx.irregular = ctx.irregular or f"`continue` in the loop at line {_line(ctx, node.lo)}"
+        ctx.irregular = ctx.irregular or f"`continue` in the loop at line {line_of(ctx, node.lo)}"
     for item in first_check:
         ctx.emit(item)
     whole = [*body, *step, *again]
@@ -272,8 +272,8 @@ def _loop(
             condition,
             induction,
             ctx.seq(whole),
-            _span(ctx, node),
-            _line(ctx, node.lo),
+            span_of(ctx, node),
+            line_of(ctx, node.lo),
         )
     )
 
@@ -300,108 +300,15 @@ def _induction(
     )
 
 
-def _switch(ctx: Context, node: tree.Switch, scope: Scope) -> None:
-    inner = Scope(scope)
-    subject = _condition(ctx, node.condition, inner)
-    statements = node.body.statements if isinstance(node.body, tree.Block) else [node.body]
-    around = ctx.body.site(node.body.lo, node.body.hi)
-    segments: list[tuple[list[tree.CaseLabel], list[tree.Statement]]] = []
-    for item in statements:
-        if isinstance(item, tree.CaseLabel):
-            if not segments or segments[-1][1]:
-                segments.append(([], []))
-            segments[-1][0].append(item)
-        elif segments:
-            segments[-1][1].append(item)
-        elif not isinstance(item, tree.Empty):
-            segments.append(([], [item]))
-    exclusive = all(_ends(body) and not _breaks(body[:-1]) for _, body in segments[:-1])
-    if segments:
-        last = segments[-1][1]
-        exclusive = exclusive and not _breaks(last[:-1] if _ends(last) else last)
-    body_scope = Scope(inner)
-    lowered: list[tuple[Value, list[Node]]] = []
-    start = ctx.next_point()
-    for _, body in segments:
-        condition = operation("case", subject, ctx.fresh(uniform=True))
-        with ctx.collect() as items:
-            for item in body:
-                if (
-                    exclusive
-                    and item is body[-1]
-                    and isinstance(item, tree.JumpStatement)
-                    and item.kind == "break"
-                ):
-                    break
-                if isinstance(item, tree.Block) and exclusive:
-                    _case_block(ctx, item, body_scope)
-                elif isinstance(item, tree.DeclarationStatement):
-                    with ctx.chunk(item.chunk[0]):
-                        declaration = ctx.body.chunk("declaration", item.chunk)
-                        if declaration is None:
-                            _not_understood(ctx, item.chunk, body_scope)
-                        else:
-                            declarations.declare(ctx, declaration, body_scope, around, in_switch=True)
-                else:
-                    statement(ctx, item, body_scope, around)
-        lowered.append((condition, items))
-    span, line = _span(ctx, node), _line(ctx, node.lo)
-    if exclusive:
-        chain: list[Node] = []
-        for condition, items in reversed(lowered):
-            chain = [Branch(ctx.next_point(), condition, Seq(tuple(items)), Seq(tuple(chain)), span, line)]
-        for link in chain:
-            ctx.emit(link)
-        return
-    if any(
-        isinstance(n, Jump) and n.kind == "continue" for _, items in lowered for n in walk(Seq(tuple(items)))
-    ):
-        ctx.irregular = ctx.irregular or f"`continue` in the switch at line {line}"
-    # fall through: any later segment may follow an earlier one; `break` leaves a loop that runs once
-    pieces: list[Node] = [
-        Branch(ctx.next_point(), condition, Seq(tuple(items)), Seq(), span, line)
-        for condition, items in lowered
-    ]
-    ctx.emit(Loop(start, ctx.next_point(), 1, 1, Const(0), None, Seq(tuple(pieces)), span, line))
-
-
-def _case_block(ctx: Context, node: tree.Block, scope: Scope) -> None:
-    """`case 1: { ...; break; }`: the final break belongs to the switch."""
-    statements = node.statements
-    if statements and isinstance(statements[-1], tree.JumpStatement) and statements[-1].kind == "break":
-        node = tree.Block(node.lo, node.hi, statements[:-1])
-    block(ctx, node, scope)
-
-
-def _ends(body: Sequence[tree.Statement]) -> bool:
-    """Does a case end in `break` or `return` (perhaps inside its braces)?"""
-    last = body[-1] if body else None
-    if isinstance(last, tree.Block):
-        return _ends(last.statements) and not _breaks(last.statements[:-1])
-    return isinstance(last, tree.JumpStatement) and last.kind in ("break", "return")
-
-
-def _breaks(body: Sequence[tree.Statement]) -> bool:
-    """Is there a `break` of the switch in these statements?"""
-    for item in body:
-        if isinstance(item, tree.JumpStatement) and item.kind == "break":
-            return True
-        if isinstance(item, tree.Block) and _breaks(item.statements):
-            return True
-        if isinstance(item, tree.If) and _breaks([item.then, *([item.otherwise] if item.otherwise else [])]):
-            return True
-    return False
-
-
 def _jump(ctx: Context, node: tree.JumpStatement, scope: Scope) -> None:
     if node.chunk is not None:
         with ctx.chunk(node.chunk[0]):
             expr = ctx.body.chunk("initializer", node.chunk)
             if expr is None:
-                _not_understood(ctx, node.chunk, scope)
+                not_understood(ctx, node.chunk, scope)
             else:
                 expressions.value(ctx, expr, scope)
-    line = _line(ctx, node.lo)
+    line = line_of(ctx, node.lo)
     if node.kind == "goto":
         ctx.irregular = ctx.irregular or f"goto at line {line}"
         return
@@ -418,7 +325,7 @@ def _asm(ctx: Context, node: tree.AsmStatement, scope: Scope) -> None:
     code = " ".join(t for k, t in zip(kinds, texts) if k == "STRING")
     expressions.name_buffers(ctx, lo, hi, scope, "an operand of inline assembler")
     if "GOTO" in kinds or "exit" in code:
-        ctx.irregular = ctx.irregular or f"inline assembler at line {_line(ctx, lo)}"
+        ctx.irregular = ctx.irregular or f"inline assembler at line {line_of(ctx, lo)}"
     if "bar" not in code:
         return
     plain = " ".join(code.replace('"', " ").replace("\\n", " ").replace("\\t", " ").split())

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from smem_lsp.syntax.classify import Mark
 from smem_lsp.syntax.lookahead import Lookahead
+from smem_lsp.syntax.marks import Mark
 
 _HEADS = {"IF": "COND", "WHILE": "COND", "SWITCH": "COND", "FOR": "HEAD", "CATCH": "HEAD"}
 _STARTERS = frozenset(

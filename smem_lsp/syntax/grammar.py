@@ -23,7 +23,7 @@ import lark
 from lark.lexer import Lexer
 
 from smem_lsp.syntax.build import TreeBuilder
-from smem_lsp.syntax.classify import Mark
+from smem_lsp.syntax.marks import Mark
 
 STARTS = ("statements", "expression", "declaration", "for_head", "condition", "parameters", "initializer")
 

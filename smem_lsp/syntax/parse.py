@@ -17,10 +17,11 @@ from smem_lsp.source import FileReader, SourceText, Span
 from smem_lsp.syntax import grammar, tree
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.chunker import cut
-from smem_lsp.syntax.classify import Classifier, Mark, NotRead
+from smem_lsp.syntax.classify import Classifier
 from smem_lsp.syntax.functions import FunctionIsland, find_functions
 from smem_lsp.syntax.lexer import Tokens
 from smem_lsp.syntax.lookahead import Lookahead, Symbols
+from smem_lsp.syntax.marks import Mark, NotRead
 from smem_lsp.syntax.preprocess import Preprocessed, preprocess
 from smem_lsp.syntax.symbols import Names, collect
 

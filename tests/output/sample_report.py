@@ -66,6 +66,7 @@ def make_buffer(text: str, index: int, name: str, dims: tuple[int, ...], line_te
         index=index,
         name=name,
         type="float",
+        type_text="float",
         dims=dims,
         dims_text=tuple(map(str, dims)),
         element_bytes=4,

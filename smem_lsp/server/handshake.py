@@ -1,0 +1,153 @@
+"""What the client can do and what it is offered: plain JSON both ways, so that the answer needs no imports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from smem_lsp.output.version import TOOL, VERSION
+from smem_lsp.server.positions import Encoding
+
+Json = Mapping[str, object]
+
+CODE_ACTION_KINDS = ("quickfix", "refactor.rewrite", "refactor.rewrite.mergeBuffers", "source.fixAll.smem")
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """The client's capabilities that make a difference, decided once."""
+
+    encoding: Encoding = Encoding.UTF16
+    pull_diagnostics: bool = False
+    related_information: bool = False
+    unnecessary_tag: bool = False
+    document_changes: bool = False
+    literal_code_actions: bool = False
+    resolve_edits: bool = False  # of code actions
+    disabled_code_actions: bool = False
+    preferred_code_actions: bool = False
+    markdown: bool = False  # in hovers
+    inlay_hints: bool = False
+    configuration: bool = False  # workspace/configuration
+    register_configuration: bool = False
+    register_watched_files: bool = False
+    refresh_diagnostics: bool = False
+    refresh_code_lens: bool = False
+    refresh_inlay_hints: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """Who speaks, from the parameters of ``initialize``. Folders are URIs."""
+
+    features: Features = Features()
+    process: int | None = None
+    folders: tuple[str, ...] = ()
+    settings: object = None  # initializationOptions.settings
+    trusted: bool = False  # the workspace may name programs to run
+    options: Json = field(default_factory=dict)
+
+
+def read_client(params: Json) -> Client:
+    """The client behind ``initialize``. What is missing or of a wrong type counts as not said."""
+    options = params.get("initializationOptions")
+    options = options if isinstance(options, Mapping) else {}
+    process = params.get("processId")
+    return Client(
+        features=read_features(params.get("capabilities")),
+        process=process if isinstance(process, int) and not isinstance(process, bool) and process > 0 else None,
+        folders=_folders(params),
+        settings=options.get("settings"),
+        trusted=options.get("trusted") is True,
+        options=options,
+    )
+
+
+def read_features(capabilities: object) -> Features:
+    """``ClientCapabilities`` of LSP 3.17 as JSON."""
+
+    def get(path: str) -> object:
+        value = capabilities
+        for key in path.split("."):
+            value = value.get(key) if isinstance(value, Mapping) else None
+        return value
+
+    def has(path: str) -> bool:
+        return get(path) is True
+
+    def lists(path: str, wanted: object) -> bool:
+        value = get(path)
+        return isinstance(value, list) and wanted in value
+
+    pull = isinstance(get("textDocument.diagnostic"), Mapping)
+    # Related information of pulled diagnostics was announced beside the pull itself only after 3.17.
+    diagnostics = ("textDocument.publishDiagnostics", "textDocument.diagnostic")
+    return Features(
+        encoding=_encoding(get("general.positionEncodings")),
+        pull_diagnostics=pull,
+        related_information=any(has(f"{where}.relatedInformation") for where in diagnostics),
+        unnecessary_tag=any(lists(f"{where}.tagSupport.valueSet", 1) for where in diagnostics),
+        document_changes=has("workspace.workspaceEdit.documentChanges"),
+        literal_code_actions=isinstance(get("textDocument.codeAction.codeActionLiteralSupport"), Mapping),
+        resolve_edits=has("textDocument.codeAction.dataSupport")
+        and lists("textDocument.codeAction.resolveSupport.properties", "edit"),
+        disabled_code_actions=has("textDocument.codeAction.disabledSupport"),
+        preferred_code_actions=has("textDocument.codeAction.isPreferredSupport"),
+        markdown=lists("textDocument.hover.contentFormat", "markdown"),
+        inlay_hints=isinstance(get("textDocument.inlayHint"), Mapping),
+        configuration=has("workspace.configuration"),
+        register_configuration=has("workspace.didChangeConfiguration.dynamicRegistration"),
+        register_watched_files=has("workspace.didChangeWatchedFiles.dynamicRegistration"),
+        refresh_diagnostics=has("workspace.diagnostics.refreshSupport"),
+        refresh_code_lens=has("workspace.codeLens.refreshSupport"),
+        refresh_inlay_hints=has("workspace.inlayHint.refreshSupport"),
+    )
+
+
+def initialize_result(features: Features) -> dict[str, object]:
+    """``InitializeResult``. What clangd gives beside us (symbols, folding, tokens, completion) is not offered."""
+    capabilities: dict[str, object] = {
+        "positionEncoding": features.encoding.value,
+        "textDocumentSync": {"openClose": True, "change": 2, "save": {"includeText": False}},
+        "hoverProvider": True,
+        "codeLensProvider": {"resolveProvider": False},
+        "workspace": {"workspaceFolders": {"supported": True, "changeNotifications": True}},
+    }
+    if features.literal_code_actions:
+        capabilities["codeActionProvider"] = {
+            "codeActionKinds": list(CODE_ACTION_KINDS),
+            "resolveProvider": features.resolve_edits,
+        }
+    if features.inlay_hints:
+        capabilities["inlayHintProvider"] = {"resolveProvider": False}
+    if features.pull_diagnostics:
+        capabilities["diagnosticProvider"] = {
+            "identifier": "smem",
+            "interFileDependencies": True,  # an included header changes findings
+            "workspaceDiagnostics": False,
+        }
+    return {"capabilities": capabilities, "serverInfo": {"name": TOOL, "version": VERSION}}
+
+
+def _encoding(offered: object) -> Encoding:
+    """The first that is known, as clangd chooses: both servers then agree on one buffer. UTF-16 is the default."""
+    for name in offered if isinstance(offered, list) else ():
+        if name in tuple(encoding.value for encoding in Encoding):
+            return Encoding(name)
+    return Encoding.UTF16
+
+
+def _folders(params: Json) -> tuple[str, ...]:
+    folders = params.get("workspaceFolders")
+    if isinstance(folders, list):
+        uris = (folder.get("uri") for folder in folders if isinstance(folder, Mapping))
+        return tuple(uri for uri in uris if isinstance(uri, str))
+    root = params.get("rootUri")
+    if isinstance(root, str):
+        return (root,)
+    path = params.get("rootPath")
+    if isinstance(path, str) and path:
+        from smem_lsp.server.uris import uri_of
+
+        return (uri_of(path),)
+    return ()

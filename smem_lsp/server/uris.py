@@ -1,0 +1,49 @@
+"""Document URIs and file paths."""
+
+from __future__ import annotations
+
+import os
+from pathlib import PurePosixPath
+from urllib.parse import quote, unquote, urlsplit
+
+_WINDOWS = os.name == "nt"
+
+
+def path_of(uri: str) -> str | None:
+    """The path of a ``file:`` URI, whatever its escapes; None for other schemes and for what is no URI."""
+    try:
+        parts = urlsplit(uri)
+    except ValueError:
+        return None
+    if parts.scheme != "file":
+        return None
+    # A `#` or `?` in a name is escaped; clients that forget it mean the name all the same.
+    path = unquote(parts.path + (f"?{parts.query}" if parts.query else ""))
+    path += unquote(f"#{parts.fragment}") if parts.fragment else ""
+    if "\0" in path:
+        return None
+    if parts.netloc and parts.netloc != "localhost":
+        path = f"//{unquote(parts.netloc)}{path}"
+    elif path[2:3] == ":" and path[1:2].isalpha():
+        path = path[1].lower() + path[2:]  # file:///C:/x
+    return path.replace("/", "\\") if _WINDOWS else path
+
+
+def uri_of(path: str) -> str:
+    """The ``file:`` URI of an absolute path."""
+    slashed = path.replace("\\", "/") if _WINDOWS else path
+    if slashed.startswith("//"):
+        host, _, rest = slashed[2:].partition("/")
+        return f"file://{host}/{quote(rest)}"
+    return f"file://{'' if slashed.startswith('/') else '/'}{quote(slashed)}"
+
+
+def same_file_key(path: str) -> str:
+    """Equal for two spellings of one path."""
+    return os.path.normcase(os.path.abspath(path))  # noqa: PTH100  (links stay what they are)
+
+
+def name_of(uri: str) -> str:
+    """What a document is called: ``Untitled-1`` of ``untitled:Untitled-1``."""
+    path = path_of(uri)
+    return PurePosixPath(unquote(uri.partition(":")[2]) if path is None else path.replace("\\", "/")).name or uri

@@ -1,0 +1,65 @@
+"""The one thread that analyses. Results come back to the event loop; nothing else does."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class Worker:
+    """Runs one job after the other on a daemon thread: a long one never delays the end of the process."""
+
+    __slots__ = ("_jobs", "_loop")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._jobs: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        threading.Thread(target=self._run, daemon=True, name="analysis").start()
+
+    def submit(self, job: Callable[[], T]) -> asyncio.Future[T]:
+        """Run ``job`` after those already submitted. To be called and awaited on the loop.
+
+        A future that is cancelled before its turn takes its job with it.
+        """
+        future: asyncio.Future[T] = self._loop.create_future()
+
+        def settle(result: T | None, error: BaseException | None) -> None:
+            if future.done():
+                return
+            if error is not None:
+                future.set_exception(error)
+            else:
+                future.set_result(result)  # type: ignore[arg-type]  # T may include None
+
+        def run() -> None:
+            if future.cancelled():
+                return
+            try:
+                result = job()
+            except BaseException as error:  # noqa: BLE001  (whoever awaits the future gets it)
+                self._post(settle, None, error)
+            else:
+                self._post(settle, result, None)
+
+        self._jobs.put(run)
+        return future
+
+    def _run(self) -> None:
+        while True:
+            self._jobs.get()()
+
+    def _post(
+        self,
+        settle: Callable[[T | None, BaseException | None], None],
+        result: T | None,
+        error: BaseException | None,
+    ) -> None:
+        try:
+            self._loop.call_soon_threadsafe(settle, result, error)
+        except RuntimeError:
+            pass  # the loop is closed: nobody waits any more

@@ -1,0 +1,282 @@
+"""Marks expressions: operands and operators, casts against parentheses, lambdas, launches."""
+
+from __future__ import annotations
+
+from smem_lsp.syntax.classify_types import TypeMarks
+from smem_lsp.syntax.marks import NotRead
+
+_OPERAND_ENDS = frozenset(("NUMBER", "LITERAL", "STRING"))
+_BINARY = frozenset(
+    "OR_OR AND_AND OR XOR AMP EQUALITY LT GT RELATION SHIFT SIGN STAR FACTOR EQ ASSIGN".split()
+)
+_CAST_OPERAND = frozenset("NAME NUMBER LITERAL STRING LP NAMED_CAST SIZEOF TYPE SCOPE DECLTYPE NEW".split())
+_CAST_UNARY = frozenset(("STAR", "AMP", "SIGN", "NOT", "STEP"))
+
+
+class ExpressionMarks(TypeMarks):
+    """Expressions."""
+
+    __slots__ = ()
+
+    def expression(self, lo: int, hi: int) -> None:
+        """Mark an expression; commas are the comma operator."""
+        self.enter()
+        if lo >= hi:
+            raise NotRead
+        i = lo
+        operand = True  # an operand may start here (else: an operator)
+        while i < hi:
+            kind = self.kinds[i]
+            if kind in ("NAME", "SCOPE"):
+                if not operand:
+                    raise NotRead
+                i = self.name(i)
+                if i < hi and self.kinds[i] == "LC":
+                    i = self.braces(i)
+                operand = False
+            elif kind in _OPERAND_ENDS:
+                self.put(kind, i)
+                operand = False
+                i += 1
+            elif kind == "LP":
+                i, operand = self._parenthesis(i, hi, operand)
+            elif kind == "LB":
+                end = self.partner_of(i)
+                if operand:
+                    i = self._lambda(i, hi)
+                    operand = False
+                    continue
+                self.put("LB", i)
+                self.initializer(i + 1, end)
+                self.put("RB", end)
+                i = end + 1
+            elif kind == "DOT":
+                self.put("DOT", i)
+                i += 1
+                if self.ahead.kind(i) == "NOT":
+                    i += 1
+                if self.ahead.kind(i) == "OPERATOR":
+                    raise NotRead
+                i = self.name(i)
+                operand = False
+            elif kind == "STEP":
+                self.put("STEP", i)
+                i += 1
+            elif kind in ("NOT",) or (operand and kind in ("SIGN", "STAR", "AMP", "AND_AND")):
+                self.put(kind, i)
+                i += 1
+            elif kind in _BINARY or kind in ("QUESTION", "COLON", "COMMA"):
+                self.put(kind, i)
+                operand = True
+                i += 1
+                if kind in ("EQ", "ASSIGN") and i < hi and self.kinds[i] == "LC":
+                    i = self.braces(i)
+                    operand = False
+            elif kind == "SIZEOF":
+                i, operand = self._sizeof(i)
+            elif kind == "NAMED_CAST":
+                i = self._named_cast(i)
+                operand = False
+            elif kind in ("TYPE", "DECLTYPE", "TYPENAME"):
+                i = self._functional_cast(i, hi)
+                operand = False
+            elif kind == "LAUNCH_OPEN":
+                i = self._launch(i, hi)
+                operand = False
+            elif kind == "NEW":
+                i = self._new(i, hi)
+                operand = False
+            elif kind == "DELETE":
+                self.put("DELETE", i)
+                i += 1
+                if self.ahead.kind(i) == "LB":
+                    self.put("LB", i)
+                    self.put("RB", i + 1)
+                    i += 2
+            elif kind == "THROW":
+                self.put("THROW", i)
+                i += 1
+            elif kind == "ELLIPSIS":
+                self.put("ELLIPSIS", i)
+                i += 1
+            elif kind == "LC" and operand:
+                i = self.braces(i)
+                operand = False
+            else:
+                raise NotRead
+        self.nesting -= 1
+
+    def _parenthesis(self, i: int, hi: int, operand: bool) -> tuple[int, bool]:
+        end = self.partner_of(i)
+        if end >= hi:
+            raise NotRead
+        if not operand:
+            self.put("LP", i)
+            self.arguments(i + 1, end)
+            self.put("RP", end)
+            return end + 1, False
+        if self.kinds[i + 1] == "LC" and self.partner[i + 1] == end - 1:
+            self.put("STATEMENT_EXPR", i, end + 1)
+            return end + 1, False
+        certainty = self.ahead.type_at(i + 1, end)
+        if certainty and self._casts(end + 1, hi, certainty):
+            self.put("CAST_LP", i)
+            self.type_id(i + 1, end)
+            self.put("RP", end)
+            if end + 1 < hi and self.kinds[end + 1] == "LC":
+                return self.braces(end + 1), False
+            return end + 1, True
+        self.put("LP", i)
+        self.expression(i + 1, end)
+        self.put("RP", end)
+        return end + 1, False
+
+    def _casts(self, i: int, hi: int, certainty: int) -> bool:
+        """Is `(type)` at the token before ``i`` a cast? ``(x) - 1`` is none; ``(T)x`` is one even for an unknown T."""
+        if i >= hi:
+            return False
+        kind = self.kinds[i]
+        if certainty == 1:
+            return kind in ("NAME", "NUMBER", "LITERAL", "STRING", "NAMED_CAST", "SIZEOF")
+        return kind in _CAST_OPERAND or kind in _CAST_UNARY or kind == "LC" or (kind == "LB")
+
+    def _sizeof(self, i: int) -> tuple[int, bool]:
+        self.put("SIZEOF", i)
+        i += 1
+        if self.ahead.kind(i) == "ELLIPSIS":
+            self.put("ELLIPSIS", i)
+            i += 1
+        if self.ahead.kind(i) == "LP":
+            end = self.partner_of(i)
+            if self.ahead.type_at(i + 1, end) == 2:
+                self.put("SIZE_LP", i)
+                self.type_id(i + 1, end)
+                self.put("RP", end)
+                return end + 1, False
+        return i, True
+
+    def _named_cast(self, i: int) -> int:
+        self.put("NAMED_CAST", i)
+        if self.ahead.kind(i + 1) != "LT":
+            raise NotRead
+        close = self.ahead.template_close(i + 1)
+        if close is None:
+            raise NotRead
+        self.put("T_LT", i + 1)
+        self.type_id(i + 2, close[0])
+        self.put("T_GT", close[0])
+        i = close[0] + 1
+        if self.ahead.kind(i) != "LP":
+            raise NotRead
+        end = self.partner_of(i)
+        self.put("LP", i)
+        self.expression(i + 1, end)
+        self.put("RP", end)
+        return end + 1
+
+    def _functional_cast(self, i: int, hi: int) -> int:
+        if self.kinds[i] == "TYPENAME":
+            i += 1
+            if self.ahead.kind(i) not in ("NAME", "SCOPE"):
+                raise NotRead
+            i = self.name(i)
+        elif self.kinds[i] == "DECLTYPE":
+            end = self.skip_parentheses(i + 1)
+            self.put("TYPE", i, end)
+            i = end
+        else:
+            while i < hi and self.kinds[i] == "TYPE":
+                self.put("TYPE", i)
+                i += 1
+        if i < hi and self.kinds[i] == "LC":
+            return self.braces(i)
+        if i >= hi or self.kinds[i] != "LP":
+            raise NotRead
+        end = self.partner_of(i)
+        self.put("LP", i)
+        self.arguments(i + 1, end)
+        self.put("RP", end)
+        return end + 1
+
+    def _launch(self, i: int, hi: int) -> int:
+        depth = 1
+        close = i + 1
+        while close < hi:
+            kind = self.kinds[close]
+            if kind in ("LP", "LB", "LC"):
+                close = self.partner_of(close)
+            elif kind == "LAUNCH_OPEN":
+                depth += 1
+            elif kind == "LAUNCH_CLOSE":
+                depth -= 1
+                if depth == 0:
+                    break
+            close += 1
+        if close >= hi or self.ahead.kind(close + 1) != "LP":
+            raise NotRead
+        self.put("LAUNCH_OPEN", i)
+        self.arguments(i + 1, close)
+        self.put("LAUNCH_CLOSE", close)
+        end = self.partner_of(close + 1)
+        self.put("LP", close + 1)
+        self.arguments(close + 2, end)
+        self.put("RP", end)
+        return end + 1
+
+    def _new(self, i: int, hi: int) -> int:
+        self.put("NEW", i)
+        i += 1
+        if self.ahead.kind(i) == "LP":
+            end = self.partner_of(i)
+            self.put("NEW_LP", i)
+            self.arguments(i + 1, end)
+            self.put("RP", end)
+            i = end + 1
+        stop = i
+        while stop < hi and self.kinds[stop] in (
+            "NAME",
+            "SCOPE",
+            "TYPE",
+            "QUALIFIER",
+            "TYPENAME",
+            "STAR",
+            "LB",
+        ):
+            if self.kinds[stop] in ("NAME", "SCOPE"):
+                stop = max(self.ahead.name_end(stop), stop + 1)
+            elif self.kinds[stop] == "LB":
+                stop = self.partner_of(stop) + 1
+            else:
+                stop += 1
+        self.type_id(i, stop)
+        i = stop
+        if i < hi and self.kinds[i] == "LP":
+            end = self.partner_of(i)
+            self.put("NEW_LP", i)
+            self.arguments(i + 1, end)
+            self.put("RP", end)
+            i = end + 1
+        elif i < hi and self.kinds[i] == "LC":
+            i = self.braces(i)
+        return i
+
+    def _lambda(self, i: int, hi: int) -> int:
+        end = self.partner_of(i)
+        self.put("LAMBDA", i, end + 1)
+        i = end + 1
+        if i < hi and self.kinds[i] == "LT":
+            close = self.ahead.template_close(i)
+            i = close[0] + 1 if close else i + 1
+        while i < hi and self.kinds[i] in ("STORAGE", "ATTRIBUTE"):
+            i = self.skip_parentheses(i + 1) if self.kinds[i] == "ATTRIBUTE" else i + 1
+        if i < hi and self.kinds[i] == "LP":
+            close_paren = self.partner_of(i)
+            self.put("PARAMS", i, close_paren + 1)
+            i = close_paren + 1
+        while i < hi and self.kinds[i] not in ("LC", "SEMI"):
+            i += 1
+        if i >= hi or self.kinds[i] != "LC":
+            raise NotRead
+        end = self.partner_of(i) + 1
+        self.put("BODY", i, end)
+        return end

@@ -1,0 +1,117 @@
+"""What a declaration is put together from while it is parsed: specifiers, pointers, names, dimensions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from smem_lsp.syntax import tree
+
+
+class Words(list[str]):
+    """Specifier words with their token range."""
+
+    __slots__ = ("hi", "lo")
+
+    def __init__(self, words: list[str], lo: int, hi: int) -> None:
+        super().__init__(words)
+        self.lo = lo
+        self.hi = hi
+
+
+class Arguments(list[Any]):
+    """Call arguments, told apart from other children."""
+
+    __slots__ = ()
+
+
+class Initializer:
+    __slots__ = ("hi", "lo", "style", "value")
+
+    def __init__(self, value: tree.Expr, style: str) -> None:
+        self.value = value
+        self.style = style
+        self.lo = value.lo
+        self.hi = value.hi
+
+
+class DeclaratorParts:
+    """A declarator under construction."""
+
+    __slots__ = ("dim_spans", "dims", "function", "hi", "lo", "name", "name_at", "nested", "pointers")
+
+    def __init__(self) -> None:
+        self.lo = -1
+        self.hi = -1
+        self.name = ""
+        self.name_at = -1
+        self.pointers: list[str] = []
+        self.dims: list[tree.Expr | None] = []
+        self.dim_spans: list[tuple[int, int]] = []
+        self.function = False
+        self.nested = False
+
+    def cover(self, lo: int, hi: int) -> None:
+        self.lo = lo if self.lo < 0 else min(self.lo, lo)
+        self.hi = max(self.hi, hi)
+
+
+class Pointer:
+    __slots__ = ("hi", "lo", "text")
+
+    def __init__(self, text: str, lo: int, hi: int) -> None:
+        self.text = text
+        self.lo = lo
+        self.hi = hi
+
+    def add_to(self, parts: DeclaratorParts) -> None:
+        parts.pointers.append(self.text)
+        parts.cover(self.lo, self.hi)
+
+
+class DeclaratorName:
+    __slots__ = ("hi", "lo", "name", "nested")
+
+    def __init__(self, name: str, lo: int, hi: int, nested: DeclaratorParts | None) -> None:
+        self.name = name
+        self.lo = lo
+        self.hi = hi
+        self.nested = nested
+
+    def add_to(self, parts: DeclaratorParts) -> None:
+        parts.cover(self.lo, self.hi)
+        if self.nested is None:
+            parts.name, parts.name_at = self.name, self.lo
+            return
+        parts.nested = True
+        parts.name, parts.name_at = self.nested.name, self.nested.name_at
+        parts.pointers += self.nested.pointers
+        parts.dims += self.nested.dims
+        parts.dim_spans += self.nested.dim_spans
+
+
+class Dimension:
+    __slots__ = ("function", "hi", "lo", "value")
+
+    def __init__(self, value: tree.Expr | None, lo: int, hi: int, *, function: bool = False) -> None:
+        self.value = value
+        self.lo = lo
+        self.hi = hi
+        self.function = function
+
+    def add_to(self, parts: DeclaratorParts) -> None:
+        parts.cover(self.lo, self.hi)
+        if self.function:
+            parts.function = True
+        else:
+            parts.dims.append(self.value)
+            parts.dim_spans.append((self.lo + 1, self.hi - 1))
+
+
+class Abstract:
+    __slots__ = ("dims", "hi", "lo", "pointers")
+
+    def __init__(self, pointers: list[str], dims: list[tree.Expr | None], lo: int, hi: int) -> None:
+        self.pointers = pointers
+        self.dims = dims
+        self.lo = lo
+        self.hi = hi
