@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from smem_lsp.fixes.declarations import Refused, indentation
 from smem_lsp.ir.model import Access, Barrier, Buffer, Kernel, Loop, Place, Seq, walk
 from smem_lsp.source import SourceText, Span, TextEdit
+from smem_lsp.syntax.lexer import comments
 
-_ATTACHED = re.compile(r"\s*(?://|#\s*pragma\b|_Pragma\s*\(|\[\[)")
+_ATTACHED = re.compile(r"\s*(?:#\s*pragma\b|_Pragma\s*\(|\[\[)")
 # a macro on a line of its own before a statement is a pragma or an attribute of it: CUTE_UNROLL
 _MACRO_LINE = re.compile(r"\s*[A-Z_][A-Z0-9_]{2,}(?:\s*\([^;]*\))?\s*\Z")
-_CONTINUED_PRAGMA = re.compile(r"\\\s*\Z")
 
 
 def insert_barriers(
@@ -42,12 +42,14 @@ def _insert(source: SourceText, place: Place, spelling: str, comment: str) -> Te
     assert place.statement is not None
     at = place.statement.start
     start = source.line_start(at)
-    line = f"{spelling}  // {comment}" if comment else spelling
     before = source.text[start:at]
-    if before.strip() and not _MACRO_LINE.match(before):  # not the first on its line
+    hidden = comments(source.text)
+    inside = any(c.start < start < c.end for c in hidden)  # the line begins inside a comment
+    if inside or (before.strip() and not _MACRO_LINE.match(before)):  # not the first on its line
         return TextEdit(Span(at, at), f"{spelling} ")
     indent = _inner_indentation(source, at) if place.at_end else indentation(source, at)
-    start = _above_attached(source, start)
+    line = f"{spelling}  // {comment}" if comment else spelling
+    start = _above_attached(source, start, hidden)
     return TextEdit(Span(start, start), f"{indent}{line}{source.newline}")
 
 
@@ -65,18 +67,25 @@ def _inner_indentation(source: SourceText, brace: int) -> str:
     return own + "  "
 
 
-def _above_attached(source: SourceText, start: int) -> int:
-    """Start of the first of the pragmas, attributes and comments directly above a line."""
-    line = source.lines.line_of(start)
+def _above_attached(source: SourceText, start: int, hidden: Sequence[Span]) -> int:
+    """Start of the first of the pragmas, attributes, macros and comments directly above a line."""
     starts = source.lines.starts
+    line = source.lines.line_of(start)
     while line > 0:
-        text = source.text[starts[line - 1] : source.line_end(starts[line - 1])]
-        if not _ATTACHED.match(text) and not _MACRO_LINE.match(text):
-            break
-        if line > 1:
-            above = source.text[starts[line - 2] : source.line_end(starts[line - 2])]
-            if _CONTINUED_PRAGMA.search(above):
+        first, end = starts[line - 1], source.line_end(starts[line - 1])
+        ending = next((c for c in hidden if c.start < end <= c.end), None)
+        if (
+            ending is not None
+        ):  # a comment that ends this line: it is attached if nothing stands in front of it
+            opening = source.line_start(ending.start)
+            if source.text[opening : ending.start].strip():
                 break
+            line = source.lines.line_of(opening)
+            continue
+        text = source.text[first:end]
+        continues = line > 1 and source.text[starts[line - 2] : first].rstrip("\r\n").endswith("\\")
+        if continues or not (_ATTACHED.match(text) or _MACRO_LINE.match(text)):
+            break
         line -= 1
     return starts[line]
 

@@ -23,7 +23,7 @@ from smem_lsp.source import SourceText, Span, TextEdit
 def merge_as_bytes(kernel: Kernel, source: SourceText, group: Group, taken: set[str]) -> GroupRewrite:
     """Rewrite a group as references into a byte buffer, at the offsets of the plan. ``taken``: names in use."""
     for buffer in group.buffers:
-        require_reference(kernel, buffer)
+        require_reference(kernel, source, buffer)
     at, at_top = storage_place(kernel, source, group)
     require_visible(kernel, group, at)
     storage = fresh_name("smem_storage", taken)

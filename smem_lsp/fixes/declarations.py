@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 
 from smem_lsp.ir.model import Buffer, Kernel
@@ -24,13 +25,16 @@ def require_editable(kernel: Kernel, source: SourceText, buffer: Buffer) -> None
         raise Refused(f"`{buffer.name}` (line {line}) is declared in a switch body")
 
 
-def require_reference(kernel: Kernel, buffer: Buffer) -> None:
-    """Raises Refused when ``buffer`` must not become a reference: a lambda would copy what it refers to."""
-    if buffer.index in kernel.copied:
+def require_reference(kernel: Kernel, source: SourceText, buffer: Buffer) -> None:
+    """Raises Refused when ``buffer`` must not become a reference: a lambda would copy what it refers to or not see
+    it, ``decltype`` would be another type."""
+    if buffer.index in kernel.unreferable:
         raise Refused(
-            f"`{buffer.name}` is used in a lambda that captures by copy (line {kernel.copied[buffer.index]}):"
-            " it would copy the array behind a reference"
+            f"`{buffer.name}` {kernel.unreferable[buffer.index]}: no reference can stand for it there"
         )
+    type_of = rf"\b(?:decltype|typeof|__typeof__)\s*\(\s*\(?\s*{re.escape(buffer.name)}\b"
+    if re.search(type_of, source.slice(kernel.span)):
+        raise Refused(f"`{buffer.name}` stands in a decltype, which would become a reference type")
 
 
 def statement_of(buffer: Buffer) -> Span:
@@ -40,8 +44,16 @@ def statement_of(buffer: Buffer) -> Span:
 
 def element_type(buffer: Buffer) -> str:
     """``volatile float`` or ``float*``: type of an element, qualifiers included."""
-    stars = "".join(c for c in buffer.type if c in "*&")
-    return f"{buffer.type_text}{stars}"
+    return f"{buffer.type_text}{buffer.pointer_text}"
+
+
+def _before(element: str, sign: str) -> str:
+    """``float&``, ``float* volatile &``."""
+    return (
+        f"{element}{sign}"
+        if element[-1] in "*&" or " " not in element.rpartition("*")[2]
+        else f"{element} {sign}"
+    )
 
 
 def dims_text(buffer: Buffer) -> str:
@@ -51,14 +63,14 @@ def dims_text(buffer: Buffer) -> str:
 def reference_to(buffer: Buffer) -> str:
     """``float (&red)[256]`` or ``float& mx``."""
     if not buffer.dims:
-        return f"{element_type(buffer)}& {buffer.name}"
+        return f"{_before(element_type(buffer), '&')} {buffer.name}"
     return f"{element_type(buffer)} (&{buffer.name}){dims_text(buffer)}"
 
 
 def pointer_type(buffer: Buffer) -> str:
     """``float (*)[256]`` or ``float*``: what to cast an address to."""
     if not buffer.dims:
-        return f"{element_type(buffer)}*"
+        return _before(element_type(buffer), "*")
     return f"{element_type(buffer)} (*){dims_text(buffer)}"
 
 

@@ -31,7 +31,7 @@ def merge_into_host(kernel: Kernel, source: SourceText, group: Group) -> GroupRe
     if align > (host.align or 1):
         edits.append(_raise_alignment(host, guests, group))
     for guest in guests:
-        require_reference(kernel, guest)
+        require_reference(kernel, source, guest)
     moved = [guest for guest in guests if statement_of(guest).start < statement_of(host).start]
     for guest in moved:
         _require_movable(kernel, source, guest, host)
@@ -60,6 +60,8 @@ def _host(kernel: Kernel, group: Group) -> Buffer:
             continue
         if any(set(host.qualifiers) - set(other.qualifiers) for other in others):
             continue
+        if host.name in kernel.redeclared or any(other.name == host.name for other in others):
+            continue  # where a guest stands the name may mean something else
         return host
     raise Refused("no buffer covers the others")
 

@@ -37,7 +37,7 @@ def merge_as_union(kernel: Kernel, source: SourceText, group: Group, taken: set[
                 if phases[_phase_of(phases, a)][0] is not a or phases[_phase_of(phases, b)][0] is not b:
                     raise Refused(f"`{a.name}` and `{b.name}` may share only at the same offset")
     for buffer in group.buffers:
-        require_reference(kernel, buffer)
+        require_reference(kernel, source, buffer)
         if buffer.type == "dim3":
             raise Refused(f"the type of `{buffer.name}` has a constructor: it cannot be a member of a union")
         asked = group.item(buffer).align

@@ -10,7 +10,7 @@ from smem_lsp.ir import expressions, statements
 from smem_lsp.ir.context import MAX_INLINE_DEPTH, Context
 from smem_lsp.ir.intrinsics import ASYNC_COPIES, ATOMICS, BLOCK_BARRIERS, WARP_BARRIERS, takes_values
 from smem_lsp.ir.model import Assign, Branch, Jump, Kind, Loop, Node, Seq, walk
-from smem_lsp.ir.scopes import Closure, Group, Ref, Scope, Variable
+from smem_lsp.ir.scopes import BufferName, Closure, Group, Ref, Scope, Variable
 from smem_lsp.ir.values import Const, Sym, Thread, Value, Var, operation
 from smem_lsp.syntax import tree
 
@@ -39,8 +39,7 @@ def call(ctx: Context, expr: tree.Call, scope: Scope) -> Value | Ref:
     """Lower one call."""
     callee = expr.callee
     if isinstance(callee, tree.Lambda):
-        closure = Closure(callee, ctx.base, scope, _captures_by_copy(ctx, callee))
-        return inline(ctx, closure, expr, scope)
+        return inline(ctx, closure_of(ctx, callee, scope), expr, scope)
     if isinstance(callee, tree.Member):
         return _method(ctx, expr, callee, scope)
     if not isinstance(callee, tree.Name):
@@ -210,15 +209,26 @@ def linear_thread_id() -> Value:
     return operation("+", Thread("x"), operation("*", Sym("blockDim.x"), inner))
 
 
-def _captures_by_copy(ctx: Context, node: tree.Lambda) -> bool:
+def _reaches_by_reference(ctx: Context, node: tree.Lambda) -> bool:
+    """``[&]``: whatever the body names is captured by reference."""
     lo, hi = node.captures
     captured = ctx.body.tokens.texts[ctx.base + lo : ctx.base + hi]
-    return bool(captured) and captured[0] != "&"
+    return captured[:1] == ["&"] and captured[1:2] in ([], [","])
 
 
 def closure_of(ctx: Context, node: tree.Lambda, scope: Scope) -> Closure:
-    """A lambda that gets a name in ``scope``."""
-    return Closure(node, ctx.base, scope, _captures_by_copy(ctx, node))
+    """A lambda in ``scope``. Without ``[&]`` it would copy an array behind a reference, or not see it at all."""
+    if not _reaches_by_reference(ctx, node):
+        lo, hi = ctx.base + node.body[0], ctx.base + node.body[1]
+        line = ctx.unit.source.line_number(ctx.body.site(lo, hi).start)
+        for text in set(ctx.body.tokens.texts[lo:hi]):
+            meaning = scope.lookup(text)
+            if isinstance(meaning, BufferName):
+                why = f"is used in a lambda that captures by copy (line {line})"
+                if ctx.body.tokens.texts[ctx.base + node.captures[0]] != "=":
+                    why = f"is used in a lambda that does not capture it by reference (line {line})"
+                ctx.unreferable.setdefault(meaning.buffer, why)
+    return Closure(node, ctx.base, scope)
 
 
 def inline(ctx: Context, closure: Closure, expr: tree.Call, scope: Scope) -> Value | Ref:
@@ -249,8 +259,6 @@ def inline(ctx: Context, closure: Closure, expr: tree.Call, scope: Scope) -> Val
             ctx.emit(Assign(ctx.next_point(), variable, result))
             if by_reference and isinstance(result, Var):
                 expressions.forget(ctx, result)
-    if closure.by_copy:
-        _note_copies(ctx, closure)
     lo, hi = closure.base + node.body[0], closure.base + node.body[1]
     point = ctx.next_point()
     ctx.inline_depth += 1
@@ -284,15 +292,6 @@ def _returns_as_breaks(items: Sequence[Node]) -> list[Node] | None:
             item = replace(item, then=Seq(tuple(then)), otherwise=Seq(tuple(otherwise)))
         out.append(item)
     return out
-
-
-def _note_copies(ctx: Context, closure: Closure) -> None:
-    lo, hi = closure.base + closure.node.body[0], closure.base + closure.node.body[1]
-    line = ctx.unit.source.line_number(ctx.body.site(lo, hi).start)
-    for text in set(ctx.body.tokens.texts[lo:hi]):
-        for index, buffer in enumerate(ctx.buffers):
-            if buffer.name == text:
-                ctx.copied.setdefault(index, line)
 
 
 def _lambda_parameters(ctx: Context, closure: Closure) -> list[tree.Declaration] | None:

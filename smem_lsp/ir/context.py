@@ -29,7 +29,8 @@ class Context:
     variables: list[str] = field(default_factory=list)
     fixed: dict[int, str] = field(default_factory=dict)
     required_align: dict[int, int] = field(default_factory=dict)
-    copied: dict[int, int] = field(default_factory=dict)
+    unreferable: dict[int, str] = field(default_factory=dict)
+    redeclared: set[str] = field(default_factory=set)
     conditional: tuple[Span, ...] = ()
     local_names: dict[str, int] = field(default_factory=dict)
     pointer_elements: set[int] = field(default_factory=set)  # buffers whose elements are pointers

@@ -31,10 +31,13 @@ def declare(
 ) -> None:
     """Lower one declaration statement. ``block``: the braces around it."""
     for declarator in declaration.declarators:
-        offset = ctx.body.site(
-            ctx.base + max(declarator.name_at, 0), ctx.base + max(declarator.name_at, 0) + 1
-        ).start
-        ctx.local_names.setdefault(declarator.name, offset)
+        at = ctx.base + max(declarator.name_at, 0)
+        offset = ctx.body.site(at, at + 1).start
+        if ctx.local_names.setdefault(declarator.name, offset) != offset:
+            ctx.redeclared.add(declarator.name)
+    if "{}" in declaration.words:  # a class in the kernel: its methods are not followed
+        lo, hi = ctx.base + declaration.lo, ctx.base + declaration.declarators_at
+        expressions.name_buffers(ctx, lo, hi, scope, "used in a class of the kernel")
     if "typedef" in declaration.words:
         return
     if "__shared__" in declaration.words:
@@ -219,6 +222,7 @@ def shared_buffer(
         name=declarator.name,
         type=" ".join(words).replace("<>", "<…>") + stars,
         type_text=_type_text(body, base, declaration, text),
+        pointer_text="".join(p if p in "*&" else f" {p}" for p in declarator.pointers),
         dims=dims,
         dims_text=dims_text,
         element_bytes=None if element is None else element[0],

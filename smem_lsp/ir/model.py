@@ -58,6 +58,7 @@ class Buffer:
     name: str
     type: str  # element type as written, qualifiers and attributes removed: "float"
     type_text: str | None  # the same with qualifiers, ready to be written again; None: out of a macro
+    pointer_text: str  # "*", "* volatile": what follows the type in front of the name
     dims: tuple[int | None, ...]  # () for a scalar; None where a dimension is not known
     dims_text: tuple[str, ...]  # as the author wrote them
     element_bytes: int | None
@@ -233,16 +234,14 @@ class Kernel:
     unknown_accesses: int = 0
     unknown_barriers: int = 0
     helper_bytes: tuple[Buffer, ...] = field(default=())  # arrays of the __device__ functions it reaches
-    copied: Mapping[int, int] = field(
-        default_factory=dict
-    )  # buffer -> line of a lambda that captures by copy and names it
+    # buffer -> why no reference can stand for it: a lambda that would copy it or not see it
+    unreferable: Mapping[int, str] = field(default_factory=dict)
+    redeclared: frozenset[str] = frozenset()  # names that are declared more than once in the body
     identifiers: frozenset[str] = frozenset()  # every name that stands in the function
-    hidden: tuple[
-        str, ...
-    ] = ()  # macros that are called but not in sight: they may do more than a function could
+    # macros that are called but not in sight: they may do more than a function could
+    hidden: tuple[str, ...] = ()
     rounding: int = 1  # bytes: the total is a multiple of it once the file uses an `extern __shared__` array
-    local_names: Mapping[str, int] = field(
-        default_factory=dict
-    )  # name declared in the body -> offset of the first one
+    # name declared in the body -> offset of the first declaration
+    local_names: Mapping[str, int] = field(default_factory=dict)
     opening: int | None = None  # offset after the `{` of the body
     conditional: tuple[Span, ...] = ()  # `#if` to `#endif` inside the body

@@ -49,7 +49,6 @@ class Closure:
     node: tree.Lambda
     base: int
     scope: Scope
-    by_copy: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,7 @@ def shift_kernel(kernel: Kernel, characters: int, lines: int) -> Kernel:
         line=kernel.line + lines,
         buffers=tuple(buffer(b) for b in kernel.buffers),
         body=seq(kernel.body),
-        copied={index: line + lines for index, line in kernel.copied.items()},
+        unreferable={index: words(reason) for index, reason in kernel.unreferable.items()},
         local_names={name: offset + characters for name, offset in kernel.local_names.items()},
         conditional=tuple(span(region) for region in kernel.conditional),
         opening=None if kernel.opening is None else kernel.opening + characters,

@@ -350,4 +350,5 @@ def lower_parameters(ctx: Context, scope: Scope) -> None:
             variable = ctx.new_variable(declarator.name)
             scope.names[declarator.name] = Variable(variable)
             scope.declare_constants().values[declarator.name] = None
+            ctx.local_names[declarator.name] = -1
             ctx.emit(Assign(ctx.next_point(), variable, Sym(declarator.name)))

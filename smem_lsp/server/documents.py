@@ -1,7 +1,7 @@
 """Open documents: their text as the client edits it.
 
-Lines end at ``\\n``, ``\\r\\n`` and ``\\r`` only (LSP 3.17, "Text Documents"): a form feed or U+2028 inside a line moves
-nothing. The text is what the edits make it, whatever their version numbers say.
+Lines end at ``\\n``, ``\\r\\n`` and ``\\r`` only (LSP 3.17, "Text Documents"): a form feed or U+2028 inside a line
+moves nothing. The text is what the edits make it, whatever their version numbers say.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Document:
     language: str
     version: int
     text: str
-    starts: Sequence[int] = field(repr=False)
+    starts: list[int] = field(repr=False)
     edition: int = 0
     splices: tuple[Splice, ...] = field(default=(), repr=False)
     complete_from: int = 0  # the oldest edition from which `splices` lead here
@@ -145,7 +145,7 @@ def _changed(document: Document, change: Change, edition: int, encoding: Encodin
     return replace(document, text=text, starts=starts, splices=splices, complete_from=complete_from)
 
 
-def _moved_starts(document: Document, start: int, end: int, inserted: str, text: str) -> Sequence[int]:
+def _moved_starts(document: Document, start: int, end: int, inserted: str, text: str) -> list[int]:
     """Line starts of ``text``: only lines beside the edit are looked at, one further on each side, because an edit
     may join or part a ``\\r`` and a ``\\n``."""
     old = document.starts

@@ -55,7 +55,9 @@ def read_client(params: Json) -> Client:
     process = params.get("processId")
     return Client(
         features=read_features(params.get("capabilities")),
-        process=process if isinstance(process, int) and not isinstance(process, bool) and process > 0 else None,
+        process=process
+        if isinstance(process, int) and not isinstance(process, bool) and process > 0
+        else None,
         folders=_folders(params),
         settings=options.get("settings"),
         trusted=options.get("trusted") is True,

@@ -46,4 +46,6 @@ def same_file_key(path: str) -> str:
 def name_of(uri: str) -> str:
     """What a document is called: ``Untitled-1`` of ``untitled:Untitled-1``."""
     path = path_of(uri)
-    return PurePosixPath(unquote(uri.partition(":")[2]) if path is None else path.replace("\\", "/")).name or uri
+    return (
+        PurePosixPath(unquote(uri.partition(":")[2]) if path is None else path.replace("\\", "/")).name or uri
+    )

@@ -67,6 +67,7 @@ def make_buffer(text: str, index: int, name: str, dims: tuple[int, ...], line_te
         name=name,
         type="float",
         type_text="float",
+        pointer_text="",
         dims=dims,
         dims_text=tuple(map(str, dims)),
         element_bytes=4,

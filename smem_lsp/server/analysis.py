@@ -1,0 +1,167 @@
+"""One run of the engine over one text of a document, on the worker's thread."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from smem_lsp.config import Config
+from smem_lsp.engine import Report, check
+from smem_lsp.engine.cache import MOST_FUNCTIONS, MOST_KERNELS, Cache, Known, Recent
+from smem_lsp.fixes.model import Fix
+from smem_lsp.rules.model import Finding
+from smem_lsp.server.config_files import ConfigFiles
+from smem_lsp.server.languages import holds_cuda
+from smem_lsp.server.settings import ClientSettings
+from smem_lsp.server.uris import same_file_key
+from smem_lsp.source import FileReader
+
+V = TypeVar("V")
+
+
+class Superseded(Exception):
+    """The text has changed since: nobody wants the answer any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A text to analyse and everything that decides what comes out."""
+
+    uri: str
+    revision: int  # of the text and its settings, counted by the scheduler
+    edition: int
+    version: int  # the client's number
+    text: str
+    language: str
+    path: str | None  # None: not a file
+    root: Path | None  # the workspace folder it belongs to
+    settings: ClientSettings
+    reader: FileReader
+    config_files: ConfigFiles
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What is known of one text. ``report`` None: it holds no CUDA, or its config excludes it."""
+
+    job: Job
+    report: Report | None
+    config: Config
+    included: frozenset[str]  # keys of the files that were read
+    problems: tuple[str, ...]  # of the settings, one line each
+    seconds: float
+    _fixes: dict[str, tuple[Fix, ...]] = field(default_factory=dict, repr=False)
+
+    def fixes(self, key: str, finding: Finding) -> tuple[Fix, ...]:
+        """The fixes of a finding, worked out once under ``key``. May take milliseconds."""
+        assert self.report is not None
+        if key not in self._fixes:
+            self._fixes[key] = self.report.fixes_for(finding)
+        return self._fixes[key]
+
+
+class _Checkpoints(Recent[V]):
+    """A table of the engine's cache, which a run asks at every function: the place to stop a stale one."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(most)
+        self.stale: Callable[[], bool] = bool  # never
+
+    def get(self, key: Hashable, make: Callable[[], V]) -> V:
+        if self.stale():
+            raise Superseded
+        return super().get(key, make)
+
+
+class Analyst:
+    """The engine with its cache. Every method belongs to the worker's thread."""
+
+    __slots__ = ("_cache", "_tables")
+
+    def __init__(self) -> None:
+        kernels: _Checkpoints[Known] = _Checkpoints(MOST_KERNELS)
+        statements: _Checkpoints[tuple[int, tuple[tuple[int, int], ...]]] = _Checkpoints(MOST_FUNCTIONS)
+        self._tables: tuple[_Checkpoints[Any], ...] = (kernels, statements)
+        self._cache = Cache(kernels=kernels, statements=statements)
+
+    def analyse(self, job: Job, stale: Callable[[], bool]) -> Analysis:
+        """Check the text of ``job``. Raises Superseded soon after ``stale`` says so."""
+        if stale():
+            raise Superseded
+        started = time.perf_counter()
+        resolved = job.config_files.resolve(job.path, job.root, job.settings)
+        if resolved.excluded or not holds_cuda(job.uri, job.language, job.text):
+            return Analysis(job, None, resolved.config, frozenset(), resolved.problems, 0.0)
+        reader = _NotingReader(job.reader)
+        report = self.check(job, job.text, resolved.config, reader, stale)
+        included = frozenset(reader.read_files)
+        return Analysis(
+            job, report, resolved.config, included, resolved.problems, time.perf_counter() - started
+        )
+
+    def check(
+        self,
+        job: Job,
+        text: str,
+        config: Config,
+        reader: FileReader,
+        stale: Callable[[], bool] = bool,
+    ) -> Report:
+        """The engine's report on ``text`` in the place of the document of ``job``."""
+        for table in self._tables:
+            table.stale = stale
+        return check(text, path=_checked_path(job), config=config, reader=reader, cache=self._cache)
+
+
+def _checked_path(job: Job) -> str:
+    """The path that messages name and quoted includes start from."""
+    if job.path is not None:
+        return job.path
+    return str(job.root / "untitled.cu") if job.root is not None else "<memory>"
+
+
+class _NotingReader:
+    """Reads for the front end and remembers what."""
+
+    __slots__ = ("_reader", "read_files")
+
+    def __init__(self, reader: FileReader) -> None:
+        self._reader = reader
+        self.read_files: set[str] = set()
+
+    def read(self, path: str) -> str | None:
+        self.read_files.add(same_file_key(path))  # a missing one too: it may be made
+        return self._reader.read(path)
+
+
+@cache
+def warm_up() -> None:
+    """Build what the first analysis would wait for: the grammar's tables, the first use of everything.
+
+    What exists then stays: it is taken out of the garbage collector's sight, which would otherwise walk it in the
+    middle of some analysis.
+    """
+    check(_WARM, cache=Cache())
+    gc.collect()
+    gc.freeze()
+    gc.enable()
+
+
+_WARM = """\
+__global__ void k(const float* in, float* out) {
+  __shared__ float a[64], b[64];
+  for (int i = threadIdx.x; i < 64; i += 32) a[i] = in[i];
+  __syncthreads();
+  float s = a[63 - threadIdx.x];
+  __syncthreads();
+  if (s > 0) b[threadIdx.x] = s;
+  __syncthreads();
+  out[threadIdx.x] = b[63 - threadIdx.x];
+}
+void f(const float* in, float* out) { k<<<1, 32>>>(in, out); }
+"""

@@ -1,0 +1,154 @@
+"""Five lines about a buffer: what it is, when it lives, with whom it could share, its pitch, what its bytes decide."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from math import gcd
+
+from smem_lsp.allocation.plan import Plan
+from smem_lsp.analysis.occupancy import shared_for_one_more_block
+from smem_lsp.engine.report import KernelReport
+from smem_lsp.fixes.model import Safety
+from smem_lsp.ir.model import Buffer, Space
+from smem_lsp.rules.merging import partners
+from smem_lsp.rules.subject import KernelFacts, Occupied
+from smem_lsp.server.analysis import Analysis
+from smem_lsp.server.words import best_bytes, counted, launch, listed, shown_row
+from smem_lsp.targets import target
+
+_BANKS = 32  # of 4 bytes each, on every target
+_WORD = 4  # bytes
+_LANES = 32
+
+
+def buffer_lines(
+    analysis: Analysis, report: KernelReport, facts: KernelFacts, buffer: Buffer
+) -> Iterator[str]:
+    """At most five lines of Markdown."""
+    yield _what(buffer)
+    live = report.live.get(buffer.index)
+    yield "Never accessed" if live is None else f"Live: {_lines(*live)}"
+    if sharing := _sharing(analysis, report, facts, buffer):
+        yield sharing
+    if pitch := _pitch(buffer):
+        yield pitch
+    if step := _next_step(facts):
+        yield step
+
+
+def _what(buffer: Buffer) -> str:
+    dims = buffer.dims_text or tuple("?" if dim is None else str(dim) for dim in buffer.dims)
+    size = "size not known" if buffer.bytes is None else f"{buffer.bytes:,} B"
+    align = "" if buffer.align is None else f", aligned to {buffer.align} B"
+    dynamic = ", dynamic" if buffer.space is Space.DYNAMIC else ""
+    return f"**`{buffer.type} {buffer.name}{''.join(f'[{dim}]' for dim in dims)}`** {size}{align}{dynamic}"
+
+
+def _lines(first: int, last: int) -> str:
+    return f"line {first}" if first == last else f"lines {first}–{last}"
+
+
+def _sharing(analysis: Analysis, report: KernelReport, facts: KernelFacts, buffer: Buffer) -> str:
+    """With whom the buffer could share bytes and at what price, else why not."""
+    if len(facts.items) < 2:
+        return ""
+    if buffer.fixed is not None:
+        return f"Keeps its bytes: {buffer.fixed}"
+    if facts.withheld is not None:
+        return f"Keeps its bytes: {facts.withheld}"
+    if all(item.index != buffer.index for item in facts.items):
+        return ""  # ptxas drops it: it has no bytes
+    buffers = [facts.kernel.buffers[item.index] for item in facts.items]
+    for candidate in facts.best:
+        others = partners(facts, candidate.plan, buffer, buffers)
+        if not others:
+            continue
+        names = listed(f"`{other.name}`" for other in others)
+        words = f"Could share bytes with {names} {_price(report, candidate.plan)}"
+        words += "".join(f"; {assumed}" for assumed in facts.assumptions(candidate))
+        refusal = "" if candidate.plan.barriers else _refusal(analysis, buffer)
+        return f"{words}, but: {refusal}" if refusal else words
+    held = [other for other in buffers if other.index != buffer.index and _hard(facts, buffer, other)]
+    if not held:
+        return "Shares with nobody in the smallest layout"
+    names = listed(f"`{other.name}`" for other in held)
+    return f"Cannot share: one of it and {names} is written while the other still holds a value"
+
+
+def _price(report: KernelReport, plan: Plan) -> str:
+    if not plan.barriers:
+        return "without an added barrier"
+    lines = sorted({line for point in plan.barriers if (line := report.point_lines.get(point)) is not None})
+    where = f" before {'line' if len(lines) == 1 else 'lines'} {listed(map(str, lines))}" if lines else ""
+    return f"after {counted(len(plan.barriers), 'added barrier')}{where}"
+
+
+def _refusal(analysis: Analysis, buffer: Buffer) -> str:
+    """Why the rewrite of a finding about this buffer is not offered."""
+    assert analysis.report is not None
+    for at, finding in enumerate(analysis.report.findings):
+        if finding.remedy is None or buffer.name not in finding.buffers:
+            continue
+        refused = [fix for fix in analysis.fixes(f"finding {at}", finding) if fix.safety is Safety.DISPLAY]
+        if refused:
+            return refused[0].title
+    return ""
+
+
+def _hard(facts: KernelFacts, buffer: Buffer, other: Buffer) -> bool:
+    key = frozenset((buffer.index, other.index))
+    return bool(facts.best) and key in facts.best[0].conflicts.hard
+
+
+def _pitch(buffer: Buffer) -> str:
+    """The bytes from one row to the next, and what they mean for 32 lanes that walk down a column."""
+    inner = buffer.dims[1:]
+    if not inner or buffer.element_bytes is None or any(dim is None for dim in inner):
+        return ""
+    pitch = buffer.element_bytes
+    for dim in inner:
+        pitch *= dim or 0
+    words, rest = divmod(pitch, _WORD)
+    if rest or not words:
+        return f"Row pitch {pitch:,} B"
+    text = f"Row pitch {pitch:,} B = {counted(words, 'word')}"
+    if buffer.element_bytes != _WORD:
+        return text  # wider and narrower accesses are split and joined in ways that the pitch does not decide
+    ways = gcd(words, _BANKS) * _LANES // _BANKS
+    return f"{text} (column access {'conflict-free' if ways == 1 else f'{ways}-way bank conflict'})"
+
+
+def _next_step(facts: KernelFacts) -> str:
+    """How many bytes less give another block, and how many more cost none."""
+    size = facts.static_bytes
+    if size is None:
+        return ""
+    row = shown_row(facts, size, best_bytes(facts) or size)
+    if row is None:
+        return ""
+    now = facts.blocks(row, size)
+    less = shared_for_one_more_block(
+        row.arch,
+        threads=row.threads,
+        registers=row.registers,
+        static_shared=size,
+        dynamic_shared=row.dynamic_bytes,
+        max_dynamic_shared=row.dynamic_bytes,
+        opt_in=True,
+    )
+    parts: list[str] = []
+    if less:
+        parts.append(f"−{less:,} B → {counted(facts.blocks(row, size - less), 'block')}/SM")
+    free = _free_bytes(facts, row, size, now)
+    if free is not None:
+        parts.append(f"{free:,} B free before {'one is lost' if now > 1 else 'no block fits'}")
+    return f"{'; '.join(parts)} ({launch(row)})" if parts else ""
+
+
+def _free_bytes(facts: KernelFacts, row: Occupied, size: int, now: int) -> int | None:
+    """The most bytes that can be added without losing a resident block; None when none is resident."""
+    if now < 1:
+        return None
+    most = target(row.arch).shared_per_sm
+    return bisect_left(range(most + 1), True, key=lambda more: facts.blocks(row, size + more + 1) < now)

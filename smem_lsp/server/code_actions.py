@@ -1,0 +1,165 @@
+"""What the light bulb offers: fixes, merges of the kernel under the cursor, suppressions, fix all.
+
+An action is found again by its key: what is offered with a title is worked out once more, or looked up, when the
+client wants its edits. Everything here belongs to the worker's thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from smem_lsp.engine import Report
+from smem_lsp.fixes.model import Fix, Safety
+from smem_lsp.rules.merging import best_step
+from smem_lsp.rules.model import Finding, MergeBuffers, Severity
+from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.server.analysis import Analysis
+from smem_lsp.server.fix_all import fix_all, wanted
+from smem_lsp.server.hover import kernel_at
+from smem_lsp.server.suppress import suppression
+from smem_lsp.source import SourceText, Span, TextEdit
+
+QUICK_FIX = "quickfix"
+REWRITE = "refactor.rewrite"
+MERGE = "refactor.rewrite.mergeBuffers"
+FIX_ALL = "source.fixAll.smem"
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One entry of the menu. ``refused``: why it cannot be done; it is then shown and not applied."""
+
+    title: str
+    kind: str
+    key: str
+    preferred: bool = False
+    refused: str | None = None
+    finding: Finding | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a client asks for. ``only``: kinds, an empty one means all; ``invoked``: by its user, not by the cursor."""
+
+    span: Span
+    only: tuple[str, ...] | None = None
+    invoked: bool = True
+
+    def takes(self, kind: str) -> bool:
+        if self.only is None:
+            return True
+        return any(not wish or kind == wish or kind.startswith(f"{wish}.") for wish in self.only)
+
+
+def actions(analysis: Analysis, asked: Asked) -> list[Action]:
+    """The actions for a span of the analysed text, in the order of the menu."""
+    report = analysis.report
+    if report is None:
+        return []
+    touched = [(at, f) for at, f in enumerate(report.findings) if _touch(f.span, asked.span)]
+    found: list[Action] = []
+    offered: set[tuple[TextEdit, ...]] = set()
+    for at, finding in touched:
+        for number, fix in enumerate(analysis.fixes(f"finding {at}", finding)):
+            action = _fix_action(fix, f"fix {at} {number}", finding)
+            if asked.takes(action.kind) and (action.refused is None or asked.invoked):
+                found.append(action)
+                offered.add(fix.edits)
+    if asked.takes(MERGE):
+        found += _merges(analysis, asked, offered)
+    if asked.takes(QUICK_FIX):
+        found += _suppressions(report.source, touched)
+    if asked.takes(FIX_ALL) and any(wanted(finding, analysis.config) for finding in report.findings):
+        found.append(Action("Fix all safe smem problems", FIX_ALL, "all"))
+    return found
+
+
+def edits_of(analysis: Analysis, key: str, check: Callable[[str], Report]) -> Sequence[TextEdit]:
+    """The edits of the action with this key. Raises KeyError when the analysis has no such action."""
+    assert analysis.report is not None
+    word, *numbers = key.split(" ")
+    at = [int(number) for number in numbers if number.isdecimal()]
+    findings = analysis.report.findings
+    match word, at:
+        case "all", []:
+            return fix_all(analysis.report, analysis.config, check)
+        case "fix", [finding, number] if finding < len(findings):
+            fixes = analysis.fixes(f"finding {finding}", findings[finding])
+            if number < len(fixes):
+                return fixes[number].edits
+        case "ignore", [finding] if finding < len(findings):
+            edit = suppression(analysis.report.source, findings[finding])
+            if edit is not None:
+                return (edit,)
+        case "merge", [kernel, candidate] if kernel < len(analysis.report.facts):
+            if candidate < len(analysis.report.facts[kernel].best):
+                return _merge_fix(analysis, kernel, candidate).edits
+    raise KeyError(key)
+
+
+def _touch(a: Span, b: Span) -> bool:
+    return a.start <= b.end and b.start <= a.end
+
+
+def _fix_action(fix: Fix, key: str, finding: Finding) -> Action:
+    if fix.safety is Safety.DISPLAY or not fix.edits:
+        return Action(_short(finding), REWRITE, key, refused=fix.title, finding=finding)
+    return Action(fix.title, QUICK_FIX, key, preferred=fix.safety is Safety.SAFE, finding=finding)
+
+
+def _short(finding: Finding) -> str:
+    names = ", ".join(finding.buffers)
+    return f"Merge {names}" if isinstance(finding.remedy, MergeBuffers) else f"Fix {finding.code}: {names}"
+
+
+def _suppressions(source: SourceText, touched: Sequence[tuple[int, Finding]]) -> Iterator[Action]:
+    """One for each rule on each line."""
+    seen: set[tuple[str, int]] = set()
+    for at, finding in touched:
+        place = finding.code, source.line_number(finding.span.start)
+        if place not in seen and suppression(source, finding) is not None:
+            seen.add(place)
+            yield Action(f"Suppress {finding.code} here", QUICK_FIX, f"ignore {at}", finding=finding)
+
+
+def _merges(analysis: Analysis, asked: Asked, offered: set[tuple[TextEdit, ...]]) -> Iterator[Action]:
+    """Each point of the curve of bytes against barriers that saves something, for the kernel under the cursor."""
+    assert analysis.report is not None
+    index = kernel_at(analysis.report, Span(asked.span.start, asked.span.start))
+    if index is None:
+        return
+    facts = analysis.report.facts[index]
+    if not _reached(facts, asked) or facts.declared is None or facts.withheld:
+        return
+    before = facts.total(facts.declared.bytes)
+    for number, candidate in enumerate(facts.best):
+        if facts.total(candidate.plan.bytes) >= before:
+            continue
+        fix = _merge_fix(analysis, index, number)
+        key = f"merge {index} {number}"
+        if fix.safety is Safety.DISPLAY or not fix.edits:
+            if asked.invoked:
+                yield Action("Merge buffers", MERGE, key, refused=fix.title)
+        elif fix.edits not in offered or asked.only is not None:
+            yield Action(fix.title, MERGE, key)
+
+
+def _reached(facts: KernelFacts, asked: Asked) -> bool:
+    """Anywhere in the kernel when its user asks; a bulb that the cursor lights stands at its name and its buffers."""
+    kernel = facts.kernel
+    if asked.invoked or asked.only is not None:
+        return True
+    places = (kernel.name_span, *(buffer.declared for buffer in kernel.buffers))
+    return any(_touch(place, asked.span) for place in places)
+
+
+def _merge_fix(analysis: Analysis, kernel: int, candidate: int) -> Fix:
+    assert analysis.report is not None
+    facts = analysis.report.facts[kernel]
+    assert facts.declared is not None
+    chosen = facts.best[candidate]
+    step = best_step(facts, facts.total(facts.declared.bytes), facts.total(chosen.plan.bytes))
+    remedy = MergeBuffers(kernel, chosen, step.with_launch() if step is not None else "")
+    finding = Finding("SMEM301", "", facts.kernel.name_span, Severity.INFO, facts.kernel.name, remedy=remedy)
+    return analysis.fixes(f"merge {kernel} {candidate}", finding)[0]

@@ -1,0 +1,55 @@
+"""A line over each kernel with shared memory: its bytes, what they allow, and the way to its map."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lsprotocol import types
+
+from smem_lsp.ir.model import Space
+from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.server.analysis import Analysis
+from smem_lsp.server.handshake import Features
+from smem_lsp.server.positions import client_text
+from smem_lsp.server.to_lsp import to_range
+from smem_lsp.server.words import amount, best_bytes, blocks, kib, launch, listed, shown_row
+
+OPEN_MAP = "smem.openMap"
+"""The client's command; its one argument is ``{uri, position}``, as ``smem/layout`` takes them."""
+
+
+def lenses(analysis: Analysis, features: Features) -> Iterator[types.CodeLens]:
+    if analysis.report is None:
+        return
+    seen = client_text(analysis.report.source, features.encoding)
+    for facts in analysis.report.facts:
+        kernel = facts.kernel
+        if not kernel.buffers and not kernel.helper_bytes:
+            continue
+        where = to_range(seen, kernel.name_span)
+        position = {"line": where.start.line, "character": where.start.character}
+        argument: dict[str, object] = {"uri": analysis.job.uri, "position": position}
+        yield types.CodeLens(where, types.Command(lens_title(facts), OPEN_MAP, arguments=[argument]))
+
+
+def lens_title(facts: KernelFacts) -> str:
+    """``12.0 → 8.0 KiB shared · 5 → 7 blocks/SM (sm_90, 256 threads, 40 registers nvcc) · limited by shared``, or
+    ``8.0 KiB shared · 6 blocks/SM (sm_90), limited by registers`` where nothing can be gained."""
+    before, after = facts.static_bytes, best_bytes(facts)
+    if before is None or after is None:
+        return "shared memory: bytes not known"
+    row = shown_row(facts, before, after)
+    dynamic = row.dynamic_bytes if row is not None else 0
+    title = f"{amount(before, after)} shared" if before or not dynamic else "shared"
+    if dynamic:
+        title += f" + {kib(dynamic)} KiB dynamic" if before else f": {kib(dynamic)} KiB dynamic"
+    elif row is None and any(buffer.space is Space.DYNAMIC for buffer in facts.kernel.buffers):
+        title += " + dynamic"
+    if row is None:
+        return title
+    now, limits = facts.resident(row, before)
+    then = facts.blocks(row, after)
+    limited = f"limited by {listed(limits)}" if limits else ""
+    if now != then:
+        return f"{title} · {blocks(row, now, then)} ({launch(row)})" + (f" · {limited}" if limited else "")
+    return f"{title} · {blocks(row, now, then)} ({row.arch})" + (f", {limited}" if limited else "")

@@ -1,0 +1,66 @@
+"""Config files of the workspace as the worker reads them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from smem_lsp.config import Config, ConfigError, Loaded, defaults, discover
+from smem_lsp.server.settings import ClientSettings, apply_client_settings, known_names
+
+UNWATCHED_LIFE = 2.0  # seconds that a file is trusted when the client does not say that it changed
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """Settings for one document. ``problems``: one line each for the user."""
+
+    config: Config
+    excluded: bool
+    problems: tuple[str, ...]
+
+
+class ConfigFiles:
+    """What was found for each folder. Only the worker's thread asks; any thread may say ``forget``."""
+
+    __slots__ = ("_found", "watched")
+
+    def __init__(self) -> None:
+        self._found: dict[Path, tuple[float, Loaded | ConfigError]] = {}
+        self.watched = False  # the client tells about changes
+
+    def forget(self) -> None:
+        self._found = {}
+
+    def resolve(self, path: str | None, root: Path | None, client: ClientSettings) -> Resolved:
+        """Settings for a file, or for a document without one, which lives in ``root``. A config file that is wrong
+        is a problem and counts as empty."""
+        problems: list[str] = []
+        folder = Path(path).parent if path is not None else root
+        found = defaults() if folder is None else self._of(folder)
+        if isinstance(found, ConfigError):
+            problems.append(f"{found}; going on with the defaults")
+            found = defaults()
+        base = found.config if path is None else found.for_file(path)
+        config, wrong = apply_client_settings(base, client.table, root or found.root)
+        config, unknown = known_names(config)
+        return Resolved(
+            config,
+            path is not None and found.excludes(path),
+            tuple(dict.fromkeys((*problems, *wrong, *unknown))),
+        )
+
+    def _of(self, folder: Path) -> Loaded | ConfigError:
+        table = self._found  # `forget` puts another one in its place
+        known = table.get(folder)
+        now = time.monotonic()
+        if known is not None and (self.watched or now - known[0] < UNWATCHED_LIFE):
+            return known[1]
+        found: Loaded | ConfigError
+        try:
+            found = discover(folder)
+        except ConfigError as error:
+            found = error
+        table[folder] = now, found
+        return found

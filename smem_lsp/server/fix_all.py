@@ -1,0 +1,81 @@
+"""``source.fixAll.smem``: every safe fix that nobody needs to think about, until none is left."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterator
+
+from smem_lsp.config import Config
+from smem_lsp.engine import Report
+from smem_lsp.fixes.model import Safety
+from smem_lsp.rules.model import Finding, Severity
+from smem_lsp.rules.registry import RULES
+from smem_lsp.source import Span, TextEdit, apply_edits
+
+MOST_ROUNDS = 10
+
+# Rules whose cure is a matter of taste or of cost: applied only when the settings select them by name.
+_ONLY_WHEN_NAMED = re.compile(r"SMEM(?:204|30\d|401|5\d\d|6\d\d)")
+
+
+def wanted(finding: Finding, config: Config) -> bool:
+    """Is the finding one that may be fixed without being asked about? It must have a remedy, too."""
+    if finding.remedy is None:
+        return False
+    rule = RULES.get(finding.code)
+    if finding.code in config.select or (rule is not None and rule.name in config.select):
+        return True
+    return finding.severity <= Severity.WARNING and not _ONLY_WHEN_NAMED.fullmatch(finding.code)
+
+
+def fix_all(report: Report, config: Config, check: Callable[[str], Report]) -> list[TextEdit]:
+    """Edits of the report's text that apply all safe fixes. ``check`` judges the text between two rounds."""
+    before = text = report.source.text
+    seen = {text}
+    for _ in range(MOST_ROUNDS):
+        edits = _round(report, config)
+        if not edits:
+            break
+        text = apply_edits(text, edits)
+        if text in seen:
+            break  # two rules want opposite things
+        seen.add(text)
+        report = check(text)
+    return list(changed_lines(before, text))
+
+
+def _round(report: Report, config: Config) -> list[TextEdit]:
+    """Edits that do not touch each other, each fix with all of its own or none."""
+    chosen: list[TextEdit] = []
+    for finding in sorted(report.findings, key=lambda finding: finding.span):
+        if not wanted(finding, config):
+            continue
+        fixes = report.fixes_for(finding)
+        fix = next((fix for fix in fixes if fix.safety is Safety.SAFE and fix.edits), None)
+        if fix is not None and not any(_clash(edit, other) for edit in fix.edits for other in chosen):
+            chosen += fix.edits
+    return chosen
+
+
+def _clash(a: TextEdit, b: TextEdit) -> bool:
+    """True for edits that overlap, and for two at one place, whose order would be an accident."""
+    if a.span.start == b.span.start:
+        return True
+    return a.span.start < b.span.end and b.span.start < a.span.end
+
+
+def changed_lines(before: str, after: str) -> Iterator[TextEdit]:
+    """Edits from one text to the other, whole lines each: folds and cursors elsewhere stay as they are."""
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    head = next((at for at, (a, b) in enumerate(zip(old, new)) if a != b), min(len(old), len(new)))
+    most = min(len(old), len(new)) - head
+    tail = next((at for at in range(most) if old[-1 - at] != new[-1 - at]), most)
+    old, new = old[head : len(old) - tail], new[head : len(new) - tail]
+    offsets = [sum(map(len, before.splitlines(keepends=True)[:head]))]
+    for line in old:
+        offsets.append(offsets[-1] + len(line))
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    for kind, low, high, first, last in matcher.get_opcodes():
+        if kind != "equal":
+            yield TextEdit(Span(offsets[low], offsets[high]), "".join(new[first:last]))

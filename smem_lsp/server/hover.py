@@ -1,0 +1,149 @@
+"""What is under the cursor: a buffer, a kernel, a barrier, or a rule in a suppression comment."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+
+from smem_lsp.engine.report import KernelReport, Report
+from smem_lsp.ir.model import Barrier, Buffer, walk
+from smem_lsp.rules.registry import RESERVED, find_rule
+from smem_lsp.server.analysis import Analysis
+from smem_lsp.server.buffer_hover import buffer_lines
+from smem_lsp.server.kernel_hover import kernel_lines
+from smem_lsp.source import SourceText, Span
+from smem_lsp.syntax.lexer import comments
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_RULE = re.compile(r"[A-Za-z][\w-]*")
+_DIRECTIVE = re.compile(r"smem:[ \t]*[a-z-]+[ \t]*\[[^\]\r\n]*")
+_LAUNCH = re.compile(r"\s*(?:<[^<>;{}]*>\s*)?<<<")
+_MEMBER = re.compile(r"(?:\.|->|::)\s*\Z")
+_MARKUP = re.compile(r"\*\*|`")
+
+
+@dataclass(frozen=True, slots=True)
+class Hover:
+    """Lines of Markdown, and what they are about."""
+
+    lines: tuple[str, ...]
+    span: Span
+
+    def markdown(self) -> str:
+        return "  \n".join(self.lines)
+
+    def plain(self) -> str:
+        return _MARKUP.sub("", "\n".join(self.lines))
+
+
+def hover_at(analysis: Analysis, offset: int) -> Hover | None:
+    """What to show for the character at ``offset`` of the analysed text."""
+    report = analysis.report
+    if report is None:
+        return None
+    source = report.source
+    rule = _rule_at(source, offset)
+    if rule is not None:
+        return rule
+    word = _word_at(source, offset, _WORD)
+    if word is None:
+        return None
+    index = kernel_at(report, word) if _LAUNCH.match(source.text, word.end) is None else None
+    if index is None:
+        return _launched(report, word)
+    return _in_kernel(analysis, index, word)
+
+
+def kernel_at(report: Report, span: Span) -> int | None:
+    """Which kernel's definition holds ``span``. Kernels stand in source order and are placed only when looked at."""
+    index = bisect_right(report.facts, span.start, key=lambda facts: facts.kernel.span.start) - 1
+    return index if index >= 0 and report.facts[index].kernel.span.covers(span) else None
+
+
+def _launched(report: Report, word: Span) -> Hover | None:
+    """The kernel that is launched at ``word``."""
+    for index, facts in enumerate(report.facts):
+        kernel = facts.kernel
+        if kernel.name == report.source.slice(word) and any(s.span.covers(word) for s in kernel.launches):
+            return Hover(tuple(kernel_lines(report.kernels[index], facts)), word)
+    return None
+
+
+def _in_kernel(analysis: Analysis, index: int, word: Span) -> Hover | None:
+    assert analysis.report is not None
+    source, facts = analysis.report.source, analysis.report.facts[index]
+    report, kernel = analysis.report.kernels[index], facts.kernel
+    if word == kernel.name_span:
+        return Hover(tuple(kernel_lines(report, facts)), word)
+    for node in walk(kernel.body):
+        if isinstance(node, Barrier) and node.span is not None and node.span.covers(word):
+            return Hover(_barrier_lines(report, node), node.span)
+    buffer = _buffer_named(report, source.slice(word), word)
+    if buffer is None or _is_comment(source, kernel.span, word) or _is_member(source, word):
+        return None
+    return Hover(tuple(buffer_lines(analysis, report, facts, buffer)), word)
+
+
+def _buffer_named(report: KernelReport, name: str, word: Span) -> Buffer | None:
+    """The buffer that ``name`` means at ``word``: of equal names the one whose block is the innermost around it."""
+    known = [
+        buffer
+        for buffer in report.kernel.buffers
+        if buffer.name == name and (buffer.site.scope.covers(word) or buffer.declared.covers(word))
+    ]
+    return min(known, key=lambda buffer: buffer.site.scope.end - buffer.site.scope.start, default=None)
+
+
+def _is_comment(source: SourceText, kernel: Span, word: Span) -> bool:
+    text = source.slice(kernel)
+    return any(
+        comment.covers(Span(word.start - kernel.start, word.end - kernel.start)) for comment in comments(text)
+    )
+
+
+def _is_member(source: SourceText, word: Span) -> bool:
+    return _MEMBER.search(source.text, max(0, word.start - 16), word.start) is not None
+
+
+def _barrier_lines(report: KernelReport, barrier: Barrier) -> tuple[str, ...]:
+    row = next(
+        (row for row in report.barriers if row.line == barrier.line and row.kind == barrier.kind), None
+    )
+    head = f"**`{barrier.spelling.rstrip(';')}`**"
+    if barrier.kind != "block":
+        return (f"{head} synchronises a part of the block: it never separates the accesses of all threads",)
+    if row is not None and row.uniform == "proved":
+        return (f"{head} is proved to be run by every thread of the block that has not exited",)
+    return (
+        f"{head} is not proved to be run by every thread of the block: no layout counts on it",
+        "`// smem: uniform(condition)` states that all threads of a block decide alike",
+    )
+
+
+def _rule_at(source: SourceText, offset: int) -> Hover | None:
+    """The rule whose code or name stands in a suppression comment under the cursor."""
+    start, end = source.line_start(offset), source.line_end(offset)
+    for directive in _DIRECTIVE.finditer(source.text, start, end):
+        if not directive.start() <= offset <= directive.end():
+            continue
+        word = _word_at(source, offset, _RULE)
+        if word is None or word.start < source.text.index("[", directive.start()):
+            return None
+        written = source.slice(word)
+        rule = find_rule(written)
+        if rule is not None:
+            return Hover((f"**{rule.code}** `{rule.name}` ({rule.severity.label})", f"{rule.summary}."), word)
+        for code, name in RESERVED.items():
+            if written.casefold() in (code.casefold(), name):
+                return Hover((f"**{code}** `{name}`", "This rule is not built yet."), word)
+    return None
+
+
+def _word_at(source: SourceText, offset: int, pattern: re.Pattern[str]) -> Span | None:
+    """The word around ``offset``, also when the cursor stands right behind it."""
+    start, end = source.line_start(offset), source.line_end(offset)
+    for word in pattern.finditer(source.text, start, end):
+        if word.start() <= offset <= word.end():
+            return Span(*word.span())
+    return None

@@ -1,0 +1,82 @@
+"""A kernel's bytes and what they allow on each target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from smem_lsp.engine.report import KernelReport
+from smem_lsp.rules.subject import KernelFacts, Occupied
+from smem_lsp.server.words import best_bytes, blocks, counted, launch, listed, shown_row
+from smem_lsp.targets import target
+
+_KIB = 1024
+
+UNIFIED_CACHE: Mapping[str, int] = MappingProxyType(
+    {
+        "7.0": 128,
+        "7.5": 96,
+        "8.0": 192,
+        "8.6": 128,
+        "8.7": 192,
+        "8.9": 128,
+        "9.0": 256,
+        "10.0": 256,
+        "12.0": 128,
+    }
+)
+"""KiB of an SM that L1 and shared memory divide among them, by compute capability (CUDA Programming Guide)."""
+
+
+def kernel_lines(report: KernelReport, facts: KernelFacts) -> Iterator[str]:
+    """Markdown: bytes, blocks/SM for each target, what the shared memory leaves for L1."""
+    kernel = report.kernel
+    name = f"**`{kernel.name}`**"
+    if not kernel.buffers and not kernel.helper_bytes:
+        yield f"{name} uses no shared memory of its own"
+        return
+    if facts.static_bytes is None:
+        sizes = [buffer.name for buffer in (*kernel.buffers, *kernel.helper_bytes) if buffer.bytes is None]
+        reason = f": the size of {listed(f'`{size}`' for size in sizes)} is not known" if sizes else ""
+        yield f"{name} shared memory: bytes not known{reason}"
+        return
+    before, after = facts.static_bytes, best_bytes(facts) or facts.static_bytes
+    saved = f" → {after:,} B without an added barrier" if after < before else ""
+    yield f"{name} {before:,} B shared{saved}"
+    for row in facts.occupied:
+        now, limits = facts.resident(row, before)
+        limited = f", limited by {listed(limits)}" if limits else ""
+        dynamic = f", {row.dynamic_bytes:,} B dynamic" if row.dynamic_bytes else ""
+        yield f"{blocks(row, now, facts.blocks(row, after))} ({launch(row)}{dynamic}){limited}"
+    if not facts.occupied:
+        yield "Blocks/SM not known: the number of threads is not in sight"
+    shown = shown_row(facts, before, after)
+    if shown is not None and (words := carve_out(shown, before, facts.blocks(shown, before))):
+        yield words
+    if kernel.unknown_accesses or kernel.unknown_barriers:
+        accesses = f"{kernel.unknown_accesses:,} access{'' if kernel.unknown_accesses == 1 else 'es'}"
+        yield f"Not resolved: {accesses}, {counted(kernel.unknown_barriers, 'barrier')}"
+
+
+def carve_out(row: Occupied, static_bytes: int, resident: int) -> str:
+    """``6 × (17 + 1 KiB reserved) = 108 → 132 KiB carve-out, L1 keeps 60 KiB``: more blocks also cost L1."""
+    gpu = target(row.arch)
+    own = static_bytes + row.dynamic_bytes
+    if not own or not resident:
+        return ""
+    reserved = gpu.shared_reserved_per_block
+    granularity = gpu.shared_granularity
+    used = resident * (-(-(own + reserved) // granularity) * granularity)
+    step = next((step for step in gpu.carveouts if step >= used), None)
+    if step is None:
+        return ""
+    block = f"({_kib(own)} + {_kib(reserved)} KiB reserved)" if reserved else f"{_kib(own)} KiB"
+    words = f"{resident} × {block} = {_kib(used)} → {_kib(step)} KiB carve-out"
+    unified = UNIFIED_CACHE.get(f"{gpu.major}.{gpu.minor}")
+    left = f", L1 keeps {unified - step // _KIB} KiB" if unified is not None else ""
+    return f"{words}{left} ({row.arch})"
+
+
+def _kib(size: int) -> str:
+    whole, rest = divmod(size, _KIB)
+    return f"{whole:,}" if not rest else f"{size / _KIB:,.1f}"

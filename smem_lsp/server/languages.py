@@ -1,0 +1,23 @@
+"""Which documents hold CUDA."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePath
+
+from smem_lsp.environment.sources import CUDA_SUFFIXES, HEADER_SUFFIXES
+from smem_lsp.server.uris import name_of
+
+LANGUAGES = frozenset({"cuda-cpp", "cuda", "cuda_cpp"})  # VS Code, Neovim and Helix, Sublime Text
+
+_DEVICE_CODE = re.compile(r"__(?:global|device|shared)__")
+
+
+def holds_cuda(uri: str, language: str, text: str) -> bool:
+    """By suffix; a header only when device code is in it; anything else when its user calls it CUDA."""
+    suffix = PurePath(name_of(uri)).suffix.lower()
+    if suffix in CUDA_SUFFIXES:
+        return True
+    if suffix in HEADER_SUFFIXES:
+        return _DEVICE_CODE.search(text) is not None
+    return language in LANGUAGES

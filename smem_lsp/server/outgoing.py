@@ -1,0 +1,68 @@
+"""What the server says unasked."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from lsprotocol import types
+
+from smem_lsp.server.handshake import Features
+from smem_lsp.server.protocol import RequestFailed, Server
+
+logger = logging.getLogger(__name__)
+
+WATCHED = ("**/{smem,pyproject}.toml", "**/*.{cuh,h,hpp,hu,inl,cu}")
+
+
+class Outgoing:
+    """Notifications and requests to one client."""
+
+    __slots__ = ("_features", "_server")
+
+    def __init__(self, server: Server, features: Features) -> None:
+        self._server = server
+        self._features = features
+
+    def publish(self, uri: str, version: int | None, diagnostics: Sequence[types.Diagnostic]) -> None:
+        params = types.PublishDiagnosticsParams(uri=uri, version=version, diagnostics=diagnostics)
+        self._server.text_document_publish_diagnostics(params)
+
+    def warn(self, message: str) -> None:
+        """Tell the user about something that only the user can put right."""
+        self._server.window_show_message(types.ShowMessageParams(types.MessageType.Warning, message))
+
+    def refresh(self) -> None:
+        """What the client has been told may be wrong now: it is to ask again."""
+        if self._features.refresh_diagnostics:
+            self._server.workspace_diagnostic_refresh(None)
+        if self._features.refresh_code_lens:
+            self._server.workspace_code_lens_refresh(None)
+        if self._features.refresh_inlay_hints:
+            self._server.workspace_inlay_hint_refresh(None)
+
+    def register(self) -> None:
+        """Ask for news about settings and files; that can only be asked for after the handshake."""
+        wanted: list[types.Registration] = []
+        if self._features.register_configuration:
+            section = types.DidChangeConfigurationRegistrationOptions(section="smem")
+            wanted.append(
+                types.Registration("smem-configuration", types.WORKSPACE_DID_CHANGE_CONFIGURATION, section)
+            )
+        if self._features.register_watched_files:
+            watchers = [types.FileSystemWatcher(glob_pattern=pattern) for pattern in WATCHED]
+            files = types.DidChangeWatchedFilesRegistrationOptions(watchers)
+            wanted.append(types.Registration("smem-files", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, files))
+        if wanted:
+            self._server.client_register_capability(types.RegistrationParams(wanted))
+
+    async def configuration(self, folders: Sequence[str]) -> list[object] | None:
+        """The ``smem`` section, first for everything, then for each folder; None when the client does not say."""
+        items = [types.ConfigurationItem(section="smem")]
+        items += [types.ConfigurationItem(scope_uri=folder, section="smem") for folder in folders]
+        try:
+            found = await self._server.workspace_configuration_async(types.ConfigurationParams(items))
+        except RequestFailed as error:
+            logger.warning("the client gives no configuration: %s", error)
+            return None
+        return list(found) if len(found) == len(items) else None

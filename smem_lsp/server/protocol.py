@@ -1,0 +1,208 @@
+"""JSON-RPC through pygls: typed parameters in, typed results out, and an answer to every request.
+
+pygls 2.1 leaves a request with wrong parameters without an answer, shows internal errors in pop-ups, logs every
+cancelled request with a traceback and can give a client's response to one of the client's own requests. Those paths
+are taken over here; documents and the life cycle are not pygls's business at all (``documents``, ``session``).
+"""
+
+from __future__ import annotations
+
+import contextvars
+import json
+import logging
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol
+
+from smem_lsp.output.version import TOOL, VERSION
+
+LAYOUT = "smem/layout"
+EXPLAIN = "smem/explain"
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass
+class LayoutRequest:
+    """``smem/layout``: the memory map of the kernel at a position, as ``smem-lsp layout --format json`` prints it."""
+
+    id: int | str
+    params: types.TextDocumentPositionParams
+    method: str = LAYOUT
+    jsonrpc: str = "2.0"
+
+
+@dataclass
+class ExplainParams:
+    code: str  # or the name of a rule
+
+
+@dataclass
+class ExplainRequest:
+    """``smem/explain``: the page of a rule, as ``smem-lsp explain --format json`` prints it."""
+
+    id: int | str
+    params: ExplainParams
+    method: str = EXPLAIN
+    jsonrpc: str = "2.0"
+
+
+_OWN_MESSAGES: dict[str, type[Any]] = {LAYOUT: LayoutRequest, EXPLAIN: ExplainRequest}
+
+
+class RequestFailed(JsonRpcException):
+    """What a handler raises to answer with an error of its own."""
+
+
+def invalid_params(why: str) -> RequestFailed:
+    return RequestFailed(why, types.ErrorCodes.InvalidParams)
+
+
+def content_modified() -> RequestFailed:
+    return RequestFailed("the text has changed since", types.LSPErrorCodes.ContentModified)
+
+
+def server_cancelled() -> RequestFailed:
+    """For a pull of diagnostics whose text has changed: the client is to ask again."""
+    data = {"retriggerRequest": True}
+    return RequestFailed("the text has changed since", types.LSPErrorCodes.ServerCancelled, data)
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """Where pygls writes to."""
+
+    send: Callable[[bytes], None]
+
+    def write(self, data: bytes) -> None:
+        self.send(data)
+
+    def close(self) -> None:
+        pass
+
+
+class Protocol(LanguageServerProtocol):
+    """One client's messages. Everything is called on the event loop."""
+
+    def _register_builtin_features(self) -> None:
+        """None of pygls's: its documents split lines where LSP does not."""
+
+    def receive(self, message: dict[str, Any]) -> None:
+        """Handle a request or a notification that is a JSON-RPC object with a method."""
+        method = message["method"]
+        request = "id" in message
+        if method not in self.fm.features and method != types.CANCEL_REQUEST:
+            if request:
+                self._refuse(message["id"], types.ErrorCodes.MethodNotFound, f"no such method: {method}")
+            elif not method.startswith("$/"):
+                logger.info("%s is ignored", method)
+            return
+        try:
+            typed = self._converter.structure(message, self._message_type(method))
+        except Exception as error:  # noqa: BLE001  (what lsprotocol's hooks raise on a wrong value is not one class)
+            logger.warning("%s with wrong parameters: %s", method, _first_cause(error))
+            if request:
+                self._refuse(
+                    message["id"], types.ErrorCodes.InvalidParams, f"wrong parameters: {_first_cause(error)}"
+                )
+            return
+        context = contextvars.copy_context()
+        if request:
+            context.run(self._handle_request, typed.id, method, typed.params)
+        else:
+            context.run(self._handle_notification, method, getattr(typed, "params", None))
+
+    def receive_response(self, message: dict[str, Any]) -> None:
+        """Hand a response to whoever sent the request."""
+        identity = message["id"]
+        if not isinstance(identity, str) or identity not in self._result_types:
+            logger.info("a response to no request of ours is ignored")
+            return
+        expected = self._result_types.pop(identity)
+        future = self._request_futures.pop(identity, None)
+        if future is None or future.done():
+            return
+        if "error" in message:
+            error = message["error"] if isinstance(message["error"], dict) else {}
+            future.set_exception(RequestFailed(str(error.get("message", "no reason given"))))
+            return
+        try:
+            result = (
+                self._converter.structure(message, expected).result if expected else message.get("result")
+            )
+        except Exception as error:  # noqa: BLE001  (see `receive`)
+            future.set_exception(RequestFailed(f"a wrong response: {_first_cause(error)}"))
+        else:
+            future.set_result(result)
+
+    def _message_type(self, method: str) -> type[Any]:
+        known: type[Any] | None = _OWN_MESSAGES.get(method) or self.get_message_type(method)
+        assert known is not None, method  # every feature is LSP's or ours
+        return known
+
+    def _send_handler_result(self, future: Future[Any], *, msg_id: int | str) -> None:
+        self._request_futures.pop(msg_id, None)
+        if future.cancelled():
+            self._refuse(msg_id, types.LSPErrorCodes.RequestCancelled, "cancelled")
+            return
+        error = future.exception()
+        if error is None:
+            self._send_result(msg_id, future.result())
+        elif isinstance(error, JsonRpcException):
+            self._refuse(msg_id, error.code, error.message, error.data)
+        else:
+            logger.error("a request failed", exc_info=error)
+            self._refuse(msg_id, types.ErrorCodes.InternalError, "internal error, see the server's log")
+
+    def _send_result(self, identity: int | str, result: object) -> None:
+        try:
+            self._send_response(identity, result=result)
+        except Exception:  # a result that is no JSON is a defect of ours: the client still gets an answer
+            logger.exception("a result could not be sent")
+            self._refuse(identity, types.ErrorCodes.InternalError, "internal error, see the server's log")
+
+    def _handle_cancel_notification(self, msg_id: int | str) -> None:
+        # Also when the answer is on its way already: that is no news.
+        future = self._request_futures.get(msg_id)
+        if future is not None and msg_id not in self._result_types:
+            future.cancel()
+
+    def _send_data(self, data: Any) -> None:
+        assert self.writer is not None
+        self.writer.write(json.dumps(data, default=self._serialize_message).encode())
+
+    def _refuse(self, identity: int | str, code: int, message: str, data: object = None) -> None:
+        error: dict[str, object] = {"code": int(code), "message": message}
+        if data is not None:
+            error["data"] = data
+        self._send_data({"jsonrpc": "2.0", "id": identity, "error": error})
+
+
+class Server(LanguageServer):
+    """pygls's server, silent about errors: they are in the log, not in the user's way."""
+
+    protocol: Protocol
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        logger.error("%s", error, exc_info=error)
+
+
+def make_server(send: Callable[[bytes], None]) -> Server:
+    """A server without handlers whose messages go to ``send``."""
+    server = Server(TOOL, VERSION, protocol_cls=Protocol)
+    server.protocol.set_writer(_Writer(send), include_headers=False)
+    return server
+
+
+def _first_cause(error: BaseException) -> str:
+    """The innermost reason in one line; cattrs nests one group for every level of the message."""
+    while inner := getattr(error, "exceptions", ()):
+        error = inner[0]
+    words = " ".join(str(error).split()) or type(error).__name__
+    return words if len(words) <= 200 else f"{words[:200]}…"

@@ -1,0 +1,127 @@
+"""Settings in force for a document: the config file nearest to it, and over it what the client sent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+
+from smem_lsp.config import KEYS, Config, UnknownKey, WrongValue, config_from_table
+
+_SWITCHES = {"codeLens.enable": "code_lens", "inlayHints.enable": "inlay_hints"}
+_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSettings:
+    """What a client set under ``smem``. ``table``: by key of the config file, values as they came."""
+
+    table: Mapping[str, object] = field(default_factory=dict)
+    code_lens: bool = True
+    inlay_hints: bool = True
+
+
+def read_client_settings(section: object) -> ClientSettings:
+    """The ``smem`` section of a client's settings.
+
+    Names are ``includeDirs`` or ``include-dirs``; ``codeLens: {enable}`` or ``codeLens.enable``. Null, an empty list
+    and an empty table are how editors write "not set". Keys of the client's own (``path``, ``trace``) are none of ours.
+    """
+    if not isinstance(section, Mapping):
+        return ClientSettings()
+    inner = section.get("smem")
+    flat = dict(_flattened(inner if isinstance(inner, Mapping) else section))
+    switches = {name: flat[key] for key, name in _SWITCHES.items() if isinstance(flat.get(key), bool)}
+    table: dict[str, object] = {}
+    for key, value in flat.items():
+        name, _, rest = key.partition(".")
+        kebab = _CAPITAL.sub("-", name).lower()
+        if kebab not in KEYS or value is None or value == [] or value == {}:
+            continue
+        if not rest:
+            table[kebab] = value
+        elif isinstance(nested := table.setdefault(kebab, {}), dict):
+            nested[rest] = value
+    return ClientSettings(
+        table,
+        code_lens=switches.get("code_lens") is not False,
+        inlay_hints=switches.get("inlay_hints") is not False,
+    )
+
+
+def overlay(base: ClientSettings, over: ClientSettings, section: object) -> ClientSettings:
+    """``over``, read from ``section``, on top of ``base``; nothing in the section: nothing changes."""
+    if not isinstance(section, Mapping) or not section:
+        return base
+    return replace(over, table={**base.table, **over.table})
+
+
+def _flattened(section: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    """``{"codeLens": {"enable": x}}`` as ``codeLens.enable``; tables that are values of ours stay whole."""
+    for key, value in section.items():
+        if isinstance(value, Mapping) and f"{key}.enable" in _SWITCHES:
+            yield from ((f"{key}.{name}", item) for name, item in value.items())
+        else:
+            yield key, dict(value) if isinstance(value, Mapping) else value
+
+
+def apply_client_settings(base: Config, table: Mapping[str, object], root: Path) -> tuple[Config, list[str]]:
+    """``base`` with the client's settings over it, and one line for each of them that is wrong and left out.
+
+    Relative folders are relative to ``root``. Severities join those of the file; everything else replaces.
+    """
+    problems: list[str] = []
+    good: dict[str, object] = {}
+    for key, value in table.items():
+        try:
+            config_from_table({key: value}, root)
+        except (UnknownKey, WrongValue) as error:
+            problems.append(f"smem settings: {error}")
+        else:
+            good[key] = value
+    config = config_from_table(good, root)
+    values: dict[str, object] = {
+        name: getattr(config, name)
+        for name in (field.name for field in fields(Config))
+        if name.replace("_", "-") in good
+    }
+    if "arch" in good:
+        values["arch_configured"] = True
+    if "severity" in good:
+        values["severity"] = {**base.severity, **config.severity}
+    return replace(base, **values), problems  # type: ignore[arg-type]  # names and types come from Config itself
+
+
+def known_names(config: Config) -> tuple[Config, list[str]]:
+    """``config`` without targets and rules that do not exist, and one line for each."""
+    from smem_lsp.rules.registry import ALL_NAMES
+    from smem_lsp.targets import UnknownTarget, target
+
+    problems: list[str] = []
+    arch: list[str] = []
+    for name in config.arch:
+        try:
+            target(name)
+        except UnknownTarget as error:
+            problems.append(f"smem settings: {error}")
+        else:
+            arch.append(name)
+    names = {*ALL_NAMES, *ALL_NAMES.values()}
+
+    def known(item: str, *, prefix: bool) -> bool:
+        if item in names or (
+            prefix and item.startswith("SMEM") and any(n.startswith(item) for n in ALL_NAMES)
+        ):
+            return True
+        problems.append(f"smem settings: no rule is called `{item}`")
+        return False
+
+    return replace(
+        config,
+        arch=tuple(arch) or Config().arch,
+        arch_configured=config.arch_configured and bool(arch),
+        select=tuple(item for item in config.select if known(item, prefix=True)),
+        ignore=tuple(item for item in config.ignore if known(item, prefix=True)),
+        severity={item: word for item, word in config.severity.items() if known(item, prefix=False)},
+    ), problems

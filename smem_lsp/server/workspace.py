@@ -1,0 +1,167 @@
+"""Everything the server holds for one client: its documents, their settings, their analyses."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from smem_lsp.environment import DiskReader
+from smem_lsp.server.analysis import Analysis, Analyst, Job
+from smem_lsp.server.config_files import ConfigFiles
+from smem_lsp.server.diagnostics import diagnostics_of
+from smem_lsp.server.documents import Change, Document, Documents
+from smem_lsp.server.handshake import Client
+from smem_lsp.server.outgoing import Outgoing
+from smem_lsp.server.scheduler import Scheduler
+from smem_lsp.server.settings import ClientSettings, overlay, read_client_settings
+from smem_lsp.server.uris import path_of, same_file_key
+from smem_lsp.server.worker import Worker
+
+CONFIG_FILES = frozenset({"smem.toml", "pyproject.toml"})
+
+
+class Workspace:
+    """State that only the event loop changes."""
+
+    def __init__(self, client: Client, outgoing: Outgoing, worker: Worker) -> None:
+        self.features = client.features
+        self.outgoing = outgoing
+        self.worker = worker
+        self.analyst = Analyst()
+        self.documents = Documents(client.features.encoding)
+        self.scheduler = Scheduler(self._start, self._analysed)
+        self._reader = DiskReader()
+        self._config_files = ConfigFiles()
+        self._config_files.watched = client.features.register_watched_files
+        self._folders = list(client.folders)
+        self._initial = read_client_settings(client.settings)
+        self._settings = self._initial
+        self._folder_settings: dict[str, ClientSettings] = {}
+        self._told: set[str] = set()  # problems of settings, until the settings change
+
+    # Documents
+
+    def opened(self, uri: str, language: str, version: int, text: str) -> None:
+        document = self.documents.open(uri, language, version, text)
+        self._shown(document, at_once=True)
+
+    def edited(self, uri: str, version: int, changes: Sequence[Change]) -> None:
+        document = self.documents.change(uri, version, changes)
+        if document is not None:
+            self._shown(document, at_once=False)
+
+    def closed(self, uri: str) -> None:
+        document = self.documents.close(uri)
+        self.scheduler.dropped(uri)
+        path = path_of(uri)
+        if document is None:
+            return
+        if path is not None:
+            self._reader.hide(path)
+            self._includers_changed({same_file_key(path)})
+        if not self.features.pull_diagnostics:
+            self.outgoing.publish(uri, None, [])
+
+    def _shown(self, document: Document, *, at_once: bool) -> None:
+        path = path_of(document.uri)
+        if path is not None:
+            self._reader.show(path, document.text)
+            self._includers_changed({same_file_key(path)}, but=document.uri)
+        self.scheduler.changed(document.uri, at_once=at_once)
+
+    def _includers_changed(self, files: set[str], *, but: str | None = None, at_once: bool = False) -> bool:
+        """Documents that include one of ``files`` are to be analysed again. False: there are none."""
+        found = False
+        for document in self.documents:
+            analysis = self.scheduler.latest(document.uri)
+            if document.uri != but and analysis is not None and not files.isdisjoint(analysis.included):
+                self.scheduler.changed(document.uri, at_once=at_once)
+                found = True
+        return found
+
+    # Settings
+
+    def settings_of(self, uri: str) -> ClientSettings:
+        folder = self._folder_of(uri)
+        return self._settings if folder is None else self._folder_settings.get(folder, self._settings)
+
+    async def ask_configuration(self) -> None:
+        """Take the client's settings anew. It may leave the question open: nothing waits for it."""
+        folders = tuple(self._folders)
+        found = await self.outgoing.configuration(folders)
+        if found is None:
+            return
+        whole, *by_folder = (overlay(self._initial, read_client_settings(part), part) for part in found)
+        self._take_settings(whole, dict(zip(folders, by_folder)))
+
+    def configured(self, section: object) -> None:
+        """The client sent its settings by itself."""
+        self._take_settings(overlay(self._initial, read_client_settings(section), section), {})
+
+    def _take_settings(self, whole: ClientSettings, by_folder: dict[str, ClientSettings]) -> None:
+        if (whole, by_folder) == (self._settings, self._folder_settings):
+            return
+        self._settings, self._folder_settings = whole, by_folder
+        self.everything_changed()
+
+    def folders_changed(self, added: Iterable[str], removed: Iterable[str]) -> None:
+        gone = set(removed)
+        self._folders = [folder for folder in self._folders if folder not in gone]
+        self._folders += [folder for folder in added if folder not in self._folders]
+        self.everything_changed()
+
+    def files_changed(self, paths: Iterable[str]) -> None:
+        """Files on the disk are other ones now."""
+        files = list(paths)
+        if any(Path(path).name in CONFIG_FILES for path in files):
+            self.everything_changed()
+        elif self._includers_changed({same_file_key(path) for path in files}, at_once=True):
+            self.outgoing.refresh()
+
+    def everything_changed(self) -> None:
+        """What all findings rest on has changed."""
+        self._config_files.forget()
+        self._told.clear()
+        for document in self.documents:
+            self.scheduler.changed(document.uri, at_once=True)
+        self.outgoing.refresh()
+
+    def _folder_of(self, uri: str) -> str | None:
+        """The innermost workspace folder around a document; the only one for a document without a place."""
+        if path_of(uri) is None:
+            return self._folders[0] if self._folders else None
+        around = (folder for folder in self._folders if uri.startswith(f"{folder.rstrip('/')}/"))
+        return max(around, key=len, default=None)
+
+    # Analyses
+
+    def _start(self, uri: str, revision: int, stale: Callable[[], bool]) -> asyncio.Future[Analysis] | None:
+        document = self.documents.get(uri)
+        if document is None:
+            return None
+        folder = self._folder_of(uri)
+        root = None if folder is None else path_of(folder)
+        job = Job(
+            uri=uri,
+            revision=revision,
+            edition=document.edition,
+            version=document.version,
+            text=document.text,
+            language=document.language,
+            path=path_of(uri),
+            root=None if root is None else Path(root),
+            settings=self.settings_of(uri),
+            reader=self._reader,
+            config_files=self._config_files,
+        )
+        return self.worker.submit(lambda: self.analyst.analyse(job, stale))
+
+    def _analysed(self, analysis: Analysis) -> None:
+        for problem in analysis.problems:
+            if problem not in self._told:
+                self._told.add(problem)
+                self.outgoing.warn(problem)
+        if not self.features.pull_diagnostics:
+            diagnostics = diagnostics_of(analysis, self.features)
+            self.outgoing.publish(analysis.job.uri, analysis.job.version, diagnostics)
