@@ -94,7 +94,11 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         message += f", under the {facts.static_limit:,} B that ptxas accepts"
     gains = step is not None and step.after > step.before
     if step is not None and gains:
-        message += f", {step.words()}"
+        first = Step(step.row, facts.blocks(step.row, before), step.after)
+        message += f", {first.words()}"
+        if first.before != step.before:
+            message += f" ({step.before} without)"
+        step = first
     known = step is not None and step.row.registers is not None
     shown = best_step(facts, before, after)
     yield Finding(

@@ -146,10 +146,12 @@ def warm_up() -> None:
     What exists then stays: it is taken out of the garbage collector's sight, which would otherwise walk it in the
     middle of some analysis.
     """
-    check(_WARM, cache=Cache())
-    gc.collect()
-    gc.freeze()
-    gc.enable()
+    try:
+        check(_WARM, cache=Cache())
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 _WARM = """\

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
@@ -37,6 +39,8 @@ from smem_lsp.server.worker import Worker
 from smem_lsp.server.workspace import Workspace
 from smem_lsp.source import Span, TextEdit
 
+logger = logging.getLogger(__name__)
+
 AUTOMATIC = types.CodeActionTriggerKind.Automatic
 
 
@@ -51,11 +55,16 @@ class App:
         self.workspace = Workspace(client, Outgoing(server, client.features), worker)
         for method, handler in _HANDLERS.items():
             server.feature(method)(partial(handler, self.workspace))
-        worker.submit(warm_up)
+        worker.submit(warm_up).add_done_callback(_log_failure)
 
     def stop(self) -> None:
         """No more analyses; whoever waits for one gets an empty answer."""
         self.workspace.scheduler.stop()
+
+
+def _log_failure(done: asyncio.Future[None]) -> None:
+    if not done.cancelled() and (error := done.exception()) is not None:
+        logger.error("warming up failed", exc_info=error)
 
 
 async def _initialized(workspace: Workspace, params: types.InitializedParams) -> None:

@@ -43,14 +43,18 @@ class _Entry:
 
 
 class Scheduler:
-    """``start`` hands a document to the worker; ``publish`` gets each analysis that is still the newest."""
+    """``start`` hands a document to the worker; ``publish`` gets each analysis that is still the newest, ``failed``
+    the document that has none."""
 
-    __slots__ = ("_changes", "_entries", "_loop", "_publish", "_running", "_start")
+    __slots__ = ("_changes", "_entries", "_failed", "_loop", "_publish", "_running", "_start")
 
-    def __init__(self, start: Start, publish: Callable[[Analysis], None]) -> None:
+    def __init__(
+        self, start: Start, publish: Callable[[Analysis], None], failed: Callable[[str], None]
+    ) -> None:
         self._loop = asyncio.get_running_loop()
         self._start = start
         self._publish = publish
+        self._failed = failed
         self._entries: dict[str, _Entry] = {}
         self._running: asyncio.Future[Analysis] | None = None
         self._changes = 0  # revisions are never used twice
@@ -141,8 +145,9 @@ class Scheduler:
                 entry.analysis = done.result()
                 entry.times.append(entry.analysis.seconds)
                 self._publish(entry.analysis)
-            elif not isinstance(error, Superseded):
+            else:
                 entry.analysis = None
+                self._failed(uri)
             _wake(entry)
         self._next()
 

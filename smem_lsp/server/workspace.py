@@ -30,7 +30,7 @@ class Workspace:
         self.worker = worker
         self.analyst = Analyst()
         self.documents = Documents(client.features.encoding)
-        self.scheduler = Scheduler(self._start, self._analysed)
+        self.scheduler = Scheduler(self._start, self._analysed, self._not_analysed)
         self._reader = DiskReader()
         self._config_files = ConfigFiles()
         self._config_files.watched = client.features.register_watched_files
@@ -165,3 +165,9 @@ class Workspace:
         if not self.features.pull_diagnostics:
             diagnostics = diagnostics_of(analysis, self.features)
             self.outgoing.publish(analysis.job.uri, analysis.job.version, diagnostics)
+
+    def _not_analysed(self, uri: str) -> None:
+        """A defect of ours: findings of an older text would be wrong now, so there are none."""
+        document = self.documents.get(uri)
+        if document is not None and not self.features.pull_diagnostics:
+            self.outgoing.publish(uri, document.version, [])

@@ -27,7 +27,10 @@ class ExpressionMarks(TypeMarks):
         operand = True  # an operand may start here (else: an operator)
         while i < hi:
             kind = self.kinds[i]
-            if kind in ("NAME", "SCOPE"):
+            if kind == "NAME" and not operand and self.marks[-1].type == "STRING":
+                self.put("STRING", i)  # "%" PRIu32 "\n": a macro that is not in sight
+                i += 1
+            elif kind in ("NAME", "SCOPE"):
                 if not operand:
                     raise NotRead
                 i = self.name(i)

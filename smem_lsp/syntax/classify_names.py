@@ -12,7 +12,7 @@ class NameMarks(MarkWriter):
 
     def name(self, i: int) -> int:
         """A qualified name; returns the index after it."""
-        if self.kinds[i] == "SCOPE":
+        if self.ahead.kind(i) == "SCOPE":
             self.put("SCOPE", i)
             i += 1
         while True:

@@ -50,19 +50,20 @@ def find_functions(
         if kind in ("SEMI", "RC") or (kind == "COLON" and i and kinds[i - 1] == "ACCESS"):
             start = i + 1
         elif kind == "LP" and partner[i] > i:
-            brace = _body_brace(kinds, texts, partner, i)
-            if brace is not None and i > start:
+            name = _function_name(kinds, texts, i, start)
+            brace = None if name is None else _body_brace(kinds, texts, partner, i)
+            if name is not None and brace is not None and i > start:
                 body_end, end, repaired = _body_end(kinds, texts, columns, partner, brace, start)
                 head = kinds[start:i]
                 islands.append(
                     FunctionIsland(
                         head=start,
-                        name=i - 1,
+                        name=name,
                         parameters=(i + 1, partner[i]),
                         body=(brace + 1, body_end),
                         end=end,
                         specifiers=frozenset(t for k, t in zip(head, texts[start:i]) if k == "STORAGE"),
-                        template="TEMPLATE" in head,
+                        template=_has_parameters(head),
                         enclosing=tuple(scope.name for scope in scopes),
                         repaired=repaired,
                     )
@@ -73,9 +74,9 @@ def find_functions(
         elif kind == "LT" and i > start and kinds[i - 1] == "TEMPLATE":
             i = _template_close(kinds, texts, i)
         elif kind == "LC":
-            name = _scope_name(kinds, texts, start, i)
-            if name is not None:
-                scopes.append(_Scope(name, partner[i] if partner[i] > i else n))
+            scope = _scope_name(kinds, texts, start, i)
+            if scope is not None:
+                scopes.append(_Scope(scope, partner[i] if partner[i] > i else n))
                 start = i + 1
             elif partner[i] > i:
                 i = partner[i]
@@ -83,11 +84,37 @@ def find_functions(
     return islands
 
 
+def _function_name(kinds: Sequence[str], texts: Sequence[str], lp: int, start: int) -> int | None:
+    """Index of the name in front of the parameters at ``lp``; of ``k`` in a specialisation ``k<float>(...)``."""
+    if lp > start and (kinds[lp - 1] == "NAME" or (lp > 1 and kinds[lp - 2] == "OPERATOR")):
+        return lp - 1
+    if lp <= start or set(texts[lp - 1]) != {">"}:
+        return None
+    depth = 0
+    for i in range(lp - 1, start, -1):
+        if set(texts[i]) == {">"}:
+            depth += len(texts[i])
+        elif kinds[i] == "LT":
+            depth -= 1
+            if depth == 0:
+                return i - 1 if kinds[i - 1] == "NAME" else None
+        elif kinds[i] in ("SEMI", "LC", "RC"):
+            return None
+    return None
+
+
+def _has_parameters(head: Sequence[str]) -> bool:
+    """Does the head declare a template? ``template <>`` is a specialisation: nothing is left open."""
+    return any(
+        kind == "TEMPLATE" and head[i + 1 : i + 3] != ["LT", "GT"]
+        for i, kind in enumerate(head)
+        if kind == "TEMPLATE"
+    )
+
+
 def _body_brace(kinds: Sequence[str], texts: Sequence[str], partner: Sequence[int], lp: int) -> int | None:
     """Index of the `{` of the body when the parentheses at ``lp`` are a function's parameters, else None."""
     n = len(kinds)
-    if lp == 0 or not (kinds[lp - 1] == "NAME" or (lp > 1 and kinds[lp - 2] == "OPERATOR")):
-        return None
     i = partner[lp] + 1
     while i < n and kinds[i] in ("QUALIFIER", "SIZEOF", "ATTRIBUTE", "STORAGE", "AMP", "AND_AND"):
         i += 1

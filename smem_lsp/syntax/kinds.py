@@ -128,10 +128,10 @@ def _kind(spelling: str) -> str:
     first = spelling[:1]
     if not first:
         return "END"
-    if spelling[-1] == '"' or first == '"' or (first in "RuUL" and '"' in spelling):
-        return "STRING"
     if first == "#":
         return "DIRECTIVE"
+    if spelling[-1] == '"' or first == '"' or (first in "RuUL" and '"' in spelling):
+        return "STRING"
     if first == "'" or spelling[-1] == "'" or first.isdigit() or (first == "." and len(spelling) > 1):
         return "NUMBER"
     if first.isidentifier() or first == "$":

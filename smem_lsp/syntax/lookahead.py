@@ -203,6 +203,8 @@ class Lookahead:
             return None
         if kind == "LP" and self.kind(x + 1) in ("STAR", "AMP"):
             return x if sure else None
+        if kind == "LP" and kinds[i] == "TYPENAME" and not parameter:  # typename T::X(s).load(p)
+            return None
         if kind == "LB" and texts[x - 1] == "auto":
             return x
         if strong or kinds[i] == "TYPE" or parameter:
