@@ -119,6 +119,13 @@ def build_kernel(unit: TranslationUnit, around: Surroundings, function: Function
     else:
         ctx.irregular = ctx.irregular or "pointers into shared memory are reassigned in a circle"
     body = function.body
+    included = next(
+        (d for d in unit.preprocessed.directives if d.name == "include" and function.span.covers(d.span)),
+        None,
+    )
+    if included is not None:
+        line = unit.source.line_number(included.span.start)
+        ctx.irregular = ctx.irregular or f"a file is included at line {line}"
     if body.repaired:
         ctx.irregular = ctx.irregular or "brackets do not match"
     reached = _reached_helpers(function, helpers)

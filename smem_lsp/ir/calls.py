@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from smem_lsp.ir import expressions, statements
-from smem_lsp.ir.context import MAX_INLINE_DEPTH, Context
+from smem_lsp.ir.context import MAX_INLINE_DEPTH, Context, template_parameters
 from smem_lsp.ir.intrinsics import ASYNC_COPIES, ATOMICS, BLOCK_BARRIERS, WARP_BARRIERS, takes_values
 from smem_lsp.ir.model import Assign, Branch, Jump, Kind, Loop, Node, Seq, walk
-from smem_lsp.ir.scopes import BufferName, Closure, Group, Ref, Scope, Variable
+from smem_lsp.ir.scopes import BufferName, Closure, Group, Ref, Scope, Variable, View
+from smem_lsp.ir.sizes import size_of
 from smem_lsp.ir.values import Const, Sym, Thread, Value, Var, operation
 from smem_lsp.syntax import tree
 
-_MACRO_NAME = re.compile(r"[A-Z][A-Z0-9_]{2,}\Z")
+MACRO_NAME = re.compile(r"[A-Z][A-Z0-9_]{2,}\Z")
 _GROUP_FACTORIES = {
     "this_thread_block": "block",
     "this_grid": "grid",
@@ -70,10 +71,10 @@ def call(ctx: Context, expr: tree.Call, scope: Scope) -> Value | Ref:
         return _atomic(ctx, expr, scope)
     if name in ASYNC_COPIES:
         return _asynchronous_copy(ctx, expr, scope)
-    if takes_values(callee.text):
+    if takes_values(callee.text) and name not in ctx.helpers and name not in ctx.unit.header_functions:
         _by_value(ctx, expr, scope)
         return ctx.fresh()
-    if _MACRO_NAME.match(callee.text) and callee.text not in ctx.helpers:
+    if MACRO_NAME.match(callee.text) and callee.text not in ctx.helpers:
         ctx.hidden.append(f"macro {callee.text} (line {ctx.line(expr.lo)}) is not in sight")
     _unknown_arguments(ctx, expr, scope, callee.text)
     return ctx.fresh()
@@ -143,9 +144,41 @@ def _asynchronous_copy(ctx: Context, expr: tree.Call, scope: Scope) -> Value:
 def _unknown_arguments(ctx: Context, expr: tree.Call, scope: Scope, name: str) -> None:
     """A function that is not understood: it may write what it gets by reference and keep what it gets as a pointer."""
     references = _reference_parameters(ctx, name, len(expr.arguments))
-    for number, argument in enumerate(expr.arguments):
+    if isinstance(expr.callee, tree.Name) and expr.callee.templated:
+        references = None  # f<float&>(x)
+    pass_by_reference(ctx, expr.arguments, scope, name, references)
+
+
+def lend(ctx: Context, expr: tree.Expr, scope: Scope) -> None:
+    """Something is bound to what ``expr`` is: a lambda that is called there may hand out a reference."""
+    while isinstance(expr, (tree.Index, tree.Member)):
+        expr = expr.base
+    if isinstance(expr, tree.Unary):
+        lend(ctx, expr.operand, scope)
+    if isinstance(expr, tree.Call) and isinstance(expr.callee, tree.Name):
+        meaning = scope.lookup(expr.callee.text)
+        if isinstance(meaning, Closure):
+            expressions.escape_lambda(
+                ctx, meaning.node, meaning.scope, "its result is bound", base=meaning.base
+            )
+
+
+def pass_by_reference(
+    ctx: Context,
+    arguments: Sequence[tree.Expr],
+    scope: Scope,
+    name: str,
+    references: Sequence[bool] | None = None,
+) -> None:
+    """Hand arguments to something that is not understood. ``references``: which it takes by reference; None: all."""
+    for number, argument in enumerate(arguments):
+        if isinstance(argument, tree.Braces):
+            pass_by_reference(ctx, argument.items, scope, name)
+            continue
         result = expressions.operand(ctx, argument, scope)
         by_reference = references is None or references[number]
+        if by_reference:
+            lend(ctx, argument, scope)
         if isinstance(result, Ref):
             loaded = result if by_reference and not result.left else expressions.load(ctx, result, argument)
             if not isinstance(loaded, Ref):
@@ -175,11 +208,16 @@ def _reference_parameters(ctx: Context, name: str, count: int) -> list[bool] | N
             if number >= len(definition.parameters):
                 references[number] = True
                 continue
-            declarators = definition.parameters[number].declarators
-            pointers = declarators[0].pointers if declarators else []
-            references[number] = (
-                references[number] or "&" in pointers or "&&" in pointers or "..." in pointers
+            parameter = definition.parameters[number]
+            pointers = parameter.declarators[0].pointers if parameter.declarators else []
+            own = template_parameters(definition)
+            value = "*" in pointers or bool(own & set(parameter.words)) or "auto" in parameter.words
+            value = (
+                value
+                or size_of([w for w in parameter.words if w != "const"], ctx.constants.aliases) is not None
             )
+            by_reference = bool({"&", "&&", "..."} & set(pointers))
+            references[number] = references[number] or by_reference or not value
     return references
 
 
@@ -218,6 +256,14 @@ def _reaches_by_reference(ctx: Context, node: tree.Lambda) -> bool:
 
 def closure_of(ctx: Context, node: tree.Lambda, scope: Scope) -> Closure:
     """A lambda in ``scope``. Without ``[&]`` it would copy an array behind a reference, or not see it at all."""
+    texts = ctx.body.tokens.texts
+    lo, hi = ctx.base + node.captures[0], ctx.base + node.captures[1]
+    if "=" in texts[lo + 1 : hi]:  # [&r = b]: a name of its own
+        expressions.name_buffers(ctx, lo, hi, scope, "captured under another name")
+    if node.parameters is not None:
+        first, last = ctx.base + node.parameters[0], ctx.base + node.parameters[1]
+        if "=" in texts[first:last]:
+            expressions.name_buffers(ctx, first, last, scope, "a default argument")
     if not _reaches_by_reference(ctx, node):
         lo, hi = ctx.base + node.body[0], ctx.base + node.body[1]
         line = ctx.unit.source.line_number(ctx.body.site(lo, hi).start)
@@ -242,9 +288,16 @@ def inline(ctx: Context, closure: Closure, expr: tree.Call, scope: Scope) -> Val
         return ctx.fresh()
     inner = Scope(closure.scope)
     for number, argument in enumerate(expr.arguments):
-        result = expressions.load(ctx, expressions.operand(ctx, argument, scope), argument)
+        result = expressions.operand(ctx, argument, scope)
         declarators = parameters[number].declarators if number < len(parameters) else []
         name = declarators[0].name if declarators else ""
+        by_reference = bool(declarators) and bool({"&", "&&"} & set(declarators[0].pointers))
+        if by_reference and name and isinstance(result, Ref) and not result.pointer:
+            whole = result.index == () and not result.part
+            inner.names[name] = View(result if whole else Ref(result.bases, None, result.left, True))
+            inner.declare_constants().values[name] = None
+            continue
+        result = expressions.load(ctx, result, argument)
         if not name:
             if isinstance(result, Ref):
                 ctx.escape(result, argument.lo, "argument of a lambda")
@@ -255,7 +308,6 @@ def inline(ctx: Context, closure: Closure, expr: tree.Call, scope: Scope) -> Val
         if isinstance(result, Ref):
             ctx.alias(variable, result.bases)
         else:
-            by_reference = "&" in declarators[0].pointers and "const" not in parameters[number].words
             ctx.emit(Assign(ctx.next_point(), variable, result))
             if by_reference and isinstance(result, Var):
                 expressions.forget(ctx, result)

@@ -40,6 +40,7 @@ def declare(
         expressions.name_buffers(ctx, lo, hi, scope, "used in a class of the kernel")
     if "typedef" in declaration.words:
         return
+    _note_unknown_type(ctx, declaration)
     if "__shared__" in declaration.words:
         _declare_shared(ctx, declaration, scope, block, in_switch)
         return
@@ -60,15 +61,28 @@ def _declare_local(
     if group is not None:
         scope.names[declarator.name] = Group("other" if _assigned_again(ctx, declarator.name) else group)
         return
+    if not is_plain(ctx, declaration.words, declarator.pointers):
+        _declare_object(ctx, declaration, declarator, scope)
+        return
     if isinstance(initializer, tree.Braces) and len(initializer.items) == 1 and not declarator.dims:
         initializer = initializer.items[0]
-    reference = "&" in declarator.pointers or "&&" in declarator.pointers
+    reference = bool({"&", "&&"} & set(declarator.pointers)) or "decltype" in declaration.words
+    if reference and isinstance(initializer, tree.Name):
+        meaning = scope.lookup(initializer.text)
+        if isinstance(meaning, Variable) and declarator.name:  # another name for one variable
+            scope.names[declarator.name] = meaning
+            scope.declare_constants().values[declarator.name] = None
+            return
     result: Value | Ref | None = None
     if initializer is not None:
         result = expressions.operand(ctx, initializer, scope)
-        if not reference:
+        if reference:
+            calls.lend(ctx, initializer, scope)
+        else:
             result = expressions.load(ctx, result, initializer)
     if not declarator.name:
+        if isinstance(result, Ref):
+            ctx.fix(result.bases, f"{{}} is bound to other names at line {ctx.line(declarator.lo)}")
         return
     if reference and isinstance(result, Ref) and not result.pointer:
         whole = result.index == () and not result.part
@@ -81,20 +95,59 @@ def _declare_local(
     pointee = len(declarator.dims) if declarator.nested else 0
     exact = keeps_integers(declaration.words)
     scope.names[declarator.name] = Variable(variable, pointee, array, exact)
-    if isinstance(result, Value) and not exact:
-        result = Op("cast", (result,))
     if isinstance(result, Ref):
-        ctx.alias(variable, result.bases)
+        if array or declarator.pointers.count("*") > 1 or reference:
+            ctx.escape(result, declarator.lo, f"kept in {declarator.name}")
+        else:
+            ctx.alias(variable, result.bases)
         return
-    if reference:
-        target = expressions.operand(ctx, initializer, scope) if isinstance(initializer, tree.Name) else None
-        if target is not None and not isinstance(target, Ref):
-            from_variable = scope.lookup(initializer.text) if isinstance(initializer, tree.Name) else None
-            if isinstance(from_variable, Variable):  # two names for one variable: follow neither
-                ctx.emit(Assign(ctx.next_point(), from_variable.index, ctx.fresh()))
-        result = ctx.fresh()
     if result is not None:  # without an initializer it has no value that anyone may read
-        ctx.emit(Assign(ctx.next_point(), variable, ctx.fresh() if array else result))
+        if reference or array:
+            result = ctx.fresh()
+        elif not exact:
+            result = Op("cast", (result,))
+        ctx.emit(Assign(ctx.next_point(), variable, result))
+
+
+def _note_unknown_type(ctx: Context, declaration: tree.Declaration) -> None:
+    """A type in capitals that nothing in sight declares may be a macro, and the declaration no declaration."""
+    first = next((word for word in declaration.words if word not in _NOT_TYPE), "")
+    if (
+        not calls.MACRO_NAME.match(first)
+        or first in ctx.unit.symbols.types
+        or first in ctx.template_parameters
+    ):
+        return
+    line = ctx.line(declaration.lo)
+    if any(declarator.function for declarator in declaration.declarators):
+        ctx.irregular = ctx.irregular or f"{first} at line {line} is not known"
+    ctx.hidden.append(f"macro {first} (line {line}) is not in sight")
+
+
+def is_plain(ctx: Context, words: list[str], pointers: list[str]) -> bool:
+    """Is this type a number, a vector, a pointer, a reference, or whatever ``auto`` and template parameters stand for?
+    Anything else may have constructors, which may write and keep what they get."""
+    if pointers or {"auto", "decltype"} & set(words):
+        return True
+    named = [word for word in words if word not in _NOT_TYPE and word not in ("struct", "class", "typename")]
+    if any(word in ctx.template_parameters for word in named):
+        return True
+    return size_of(named, ctx.constants.aliases) is not None
+
+
+def _declare_object(
+    ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: Scope
+) -> None:
+    """A variable of class type: its constructor gets the initializer, and any later use may reach it."""
+    initializer = declarator.initializer
+    if initializer is not None:
+        arguments = initializer.items if isinstance(initializer, tree.Braces) else [initializer]
+        calls.pass_by_reference(ctx, arguments, scope, declaration.words[-1].removesuffix("<>"))
+    if not declarator.name:
+        return
+    variable = ctx.new_variable(declarator.name)
+    scope.names[declarator.name] = Variable(variable, 0, bool(declarator.dims), False, plain=False)
+    ctx.emit(Assign(ctx.next_point(), variable, ctx.fresh()))
 
 
 def keeps_integers(words: list[str]) -> bool:

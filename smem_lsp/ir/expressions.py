@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from smem_lsp.ir import calls
+from smem_lsp.ir import calls, declarations
 from smem_lsp.ir.constants import evaluate, type_size
-from smem_lsp.ir.context import Context, shifted
+from smem_lsp.ir.context import MAX_INLINE_DEPTH, Context, shifted
 from smem_lsp.ir.model import Assign, Branch, Kind
 from smem_lsp.ir.scopes import BufferName, Closure, Ref, Scope, Variable, View
 from smem_lsp.ir.sizes import size_of
-from smem_lsp.ir.values import Const, Op, Sym, Thread, Value, Var, operation
+from smem_lsp.ir.values import Const, Op, Sym, Thread, Unknown, Value, Var, operation
 from smem_lsp.syntax import tree
 
 _BUILTIN_VECTORS = frozenset(("threadIdx", "blockIdx", "blockDim", "gridDim"))
@@ -127,6 +127,11 @@ def _binary(ctx: Context, expr: tree.Binary, scope: Scope) -> Value | Ref:
         discard(ctx, expr.left, scope)
         return operand(ctx, expr.right, scope)
     left_side = load(ctx, operand(ctx, expr.left, scope), expr.left)
+    if operator in ("<<", ">>") and isinstance(left_side, (Unknown, Var)):
+        meaning = scope.lookup(expr.left.text) if isinstance(expr.left, tree.Name) else None
+        if not (isinstance(meaning, Variable) and meaning.plain):  # perhaps a stream's operator
+            calls.pass_by_reference(ctx, [expr.right], scope, f"operator{operator}")
+            return ctx.fresh()
     right_side = load(ctx, operand(ctx, expr.right, scope), expr.right)
     if isinstance(left_side, Ref) and isinstance(right_side, Ref):
         return ctx.fresh()  # a difference or comparison of addresses keeps neither
@@ -167,8 +172,13 @@ def _unary(ctx: Context, expr: tree.Unary, scope: Scope) -> Value | Ref:
         return _step(ctx, expr, expr.operand, operator[0], scope)
     if operator == "&":
         target = operand(ctx, expr.operand, scope)
+        calls.lend(ctx, expr.operand, scope)
         if isinstance(target, Ref) and not target.pointer:
             return Ref(target.bases, target.index, target.left, target.part, pointer=True)
+        if isinstance(
+            target, Ref
+        ):  # the address of a pointer: it may be changed and followed behind our back
+            ctx.escape(target, expr.lo, "the address of a pointer to it is taken")
         if isinstance(target, Var):
             forget(ctx, target)
         return ctx.fresh()
@@ -214,7 +224,11 @@ def _assign(ctx: Context, expr: tree.Assign, scope: Scope) -> Value | Ref:
             ctx.escape(right, expr.value.lo, "stored")
         ctx.access(place, Kind.UPDATE if compound else Kind.WRITE, expr.target.lo, expr.target.hi)
         return place
+    calls.lend(ctx, expr.target, scope)
     variable = _assigned_variable(expr.target, scope)
+    if isinstance(right, Ref) and not (isinstance(expr.target, tree.Name) and variable and variable.plain):
+        ctx.escape(right, expr.value.lo, "stored")
+        right = ctx.fresh()
     if variable is None:
         if isinstance(right, Ref):
             ctx.escape(right, expr.value.lo, "stored")
@@ -268,9 +282,20 @@ def _ternary(ctx: Context, expr: tree.Ternary, scope: Scope) -> Value | Ref:
     condition = value(ctx, expr.condition, scope)
     point = ctx.next_point()
     with ctx.collect() as then:
-        yes = load(ctx, operand(ctx, expr.yes, scope), expr.yes)
+        yes = operand(ctx, expr.yes, scope)
     with ctx.collect() as otherwise:
-        no = load(ctx, operand(ctx, expr.no, scope), expr.no)
+        no = operand(ctx, expr.no, scope)
+    places = [arm for arm in (yes, no) if isinstance(arm, Ref) and not arm.pointer and not arm.left]
+    if len(places) == 2:  # an element of one or the other, to be read or written
+        for item in (*then, *otherwise):
+            ctx.emit(item)
+        return Ref(places[0].bases | places[1].bases, None, 0, part=True)
+    with ctx.collect() as late:
+        yes = load(ctx, yes, expr.yes)
+    then += late
+    with ctx.collect() as late:
+        no = load(ctx, no, expr.no)
+    otherwise += late
     if then or otherwise:
         branch = Branch(
             point, condition, ctx.seq(then), ctx.seq(otherwise), ctx.span(expr.lo, expr.hi), ctx.line(expr.lo)
@@ -284,8 +309,16 @@ def _ternary(ctx: Context, expr: tree.Ternary, scope: Scope) -> Value | Ref:
 
 
 def _cast(ctx: Context, expr: tree.Cast, scope: Scope) -> Value | Ref:
-    inner = operand(ctx, expr.operand, scope)
     type_id = expr.type
+    if (
+        not type_id.pointers
+        and not declarations.is_plain(ctx, type_id.words, [])
+        and type_id.words != ["void"]
+    ):
+        arguments = expr.operand.items if isinstance(expr.operand, tree.Braces) else [expr.operand]
+        calls.pass_by_reference(ctx, arguments, scope, type_id.words[-1] if type_id.words else "a cast")
+        return ctx.fresh()
+    inner = operand(ctx, expr.operand, scope)
     if isinstance(inner, Ref):
         inner_loaded = inner if "&" in type_id.pointers else load(ctx, inner, expr.operand)
         if isinstance(inner_loaded, Ref):
@@ -346,7 +379,7 @@ def discard(ctx: Context, expr: tree.Expr, scope: Scope) -> None:
         load(ctx, result, expr)
 
 
-def name_buffers(ctx: Context, lo: int, hi: int, scope: Scope, why: str) -> None:
+def name_buffers(ctx: Context, lo: int, hi: int, scope: Scope, why: str, depth: int = 0) -> None:
     """Fix every buffer that the body tokens ``[lo, hi)`` name or may reach: they were not understood."""
     line = ctx.unit.source.line_number(ctx.body.site(lo, hi).start)
     for kind, text in zip(ctx.body.tokens.kinds[lo:hi], ctx.body.tokens.texts[lo:hi]):
@@ -354,6 +387,9 @@ def name_buffers(ctx: Context, lo: int, hi: int, scope: Scope, why: str) -> None
             continue
         meaning = scope.lookup(text)
         bases: frozenset[int] = frozenset()
+        if isinstance(meaning, Closure) and depth < MAX_INLINE_DEPTH:
+            first, last = meaning.base + meaning.node.body[0], meaning.base + meaning.node.body[1]
+            name_buffers(ctx, first, last, meaning.scope, why, depth + 1)
         if isinstance(meaning, BufferName):
             bases = frozenset((meaning.buffer,))
         elif isinstance(meaning, View):

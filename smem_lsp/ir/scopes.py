@@ -26,6 +26,7 @@ class Variable:
     pointee: int = 0
     array: bool = False
     exact: bool = True
+    plain: bool = True  # a number, a vector or a pointer: no constructor and no operator of its own
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from smem_lsp.server.config_files import ConfigFiles
 from smem_lsp.server.languages import holds_cuda
 from smem_lsp.server.settings import ClientSettings
 from smem_lsp.server.uris import same_file_key
+from smem_lsp.server.worker import collect_all
 from smem_lsp.source import FileReader
 
 V = TypeVar("V")
@@ -141,17 +141,11 @@ class _NotingReader:
 
 @cache
 def warm_up() -> None:
-    """Build what the first analysis would wait for: the grammar's tables, the first use of everything.
-
-    What exists then stays: it is taken out of the garbage collector's sight, which would otherwise walk it in the
-    middle of some analysis.
-    """
+    """Build what the first analysis would wait for: the grammar's tables, the first use of everything."""
     try:
         check(_WARM, cache=Cache())
     finally:
-        gc.collect()
-        gc.freeze()
-        gc.enable()
+        collect_all()
 
 
 _WARM = """\

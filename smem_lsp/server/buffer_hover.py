@@ -67,7 +67,7 @@ def _sharing(analysis: Analysis, report: KernelReport, facts: KernelFacts, buffe
         names = listed(f"`{other.name}`" for other in others)
         words = f"Could share bytes with {names} {_price(report, candidate.plan)}"
         words += "".join(f"; {assumed}" for assumed in facts.assumptions(candidate))
-        refusal = "" if candidate.plan.barriers else _refusal(analysis, buffer)
+        refusal = "" if candidate.plan.barriers else _refusal(analysis, facts, buffer)
         return f"{words}, but: {refusal}" if refusal else words
     held = [other for other in buffers if other.index != buffer.index and _hard(facts, buffer, other)]
     if not held:
@@ -84,11 +84,11 @@ def _price(report: KernelReport, plan: Plan) -> str:
     return f"after {counted(len(plan.barriers), 'added barrier')}{where}"
 
 
-def _refusal(analysis: Analysis, buffer: Buffer) -> str:
+def _refusal(analysis: Analysis, facts: KernelFacts, buffer: Buffer) -> str:
     """Why the rewrite of a finding about this buffer is not offered."""
     assert analysis.report is not None
     for at, finding in enumerate(analysis.report.findings):
-        if finding.remedy is None or buffer.name not in finding.buffers:
+        if finding.remedy is None or finding.remedy.kernel != facts.index or buffer.name not in finding.buffers:
             continue
         refused = [fix for fix in analysis.fixes(f"finding {at}", finding) if fix.safety is Safety.DISPLAY]
         if refused:

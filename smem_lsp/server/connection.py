@@ -53,8 +53,7 @@ def _prepare() -> None:
     )  # it logs whole messages; what matters is logged here
     logging.getLogger("asyncio").setLevel(logging.ERROR)
     sys.setswitchinterval(SWITCH_INTERVAL)
-    # Importing makes hundreds of thousands of objects that stay: `warm_up` freezes them and turns this on again.
-    gc.disable()
+    gc.disable()  # the worker collects when there is time
 
 
 def _take_stdout() -> BinaryIO:

@@ -1,15 +1,31 @@
-"""The one thread that analyses. Results come back to the event loop; nothing else does."""
+"""The one thread that analyses. Results come back to the event loop; nothing else does.
+
+Collecting garbage stops every thread, for a quarter of a second once a large file is in the caches, so it waits for a
+pause: young objects are looked through soon after a run, everything only when nobody has typed for a while.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import queue
 import threading
 from collections.abc import Callable
 from typing import TypeVar
 
 T = TypeVar("T")
+
+SHORT_QUIET = 0.05  # seconds without a job before young garbage is collected
+LONG_QUIET = 10.0  # seconds before all of it is
+MOST_JOBS = 50  # that may follow each other without either
+
+
+def collect_all() -> None:
+    """Collect all garbage; what is left stays, most likely, and is not looked at again before the next time."""
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
 
 
 class Worker:
@@ -51,8 +67,26 @@ class Worker:
         return future
 
     def _run(self) -> None:
+        since_young = since_full = 0  # jobs
         while True:
-            self._jobs.get()()
+            quiet = SHORT_QUIET if since_young else LONG_QUIET if since_full else None
+            try:
+                job = self._jobs.get(timeout=quiet)
+            except queue.Empty:
+                if since_young:
+                    gc.collect(1)
+                    since_young = 0
+                else:
+                    collect_all()
+                    since_full = 0
+                continue
+            job()
+            del job  # and with it the text that it was about
+            since_young += 1
+            since_full += 1
+            if since_young >= MOST_JOBS:
+                gc.collect(1)
+                since_young = 0
 
     def _post(
         self,

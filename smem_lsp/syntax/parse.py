@@ -218,6 +218,7 @@ class TranslationUnit:
     symbols: Symbols
     functions: list[Function]
     partner: list[int]  # bracket partners of the file's tokens
+    header_functions: frozenset[str] = frozenset()  # names that headers declare with parameters
 
 
 def parse(
@@ -240,7 +241,14 @@ def parse(
     partner = match_brackets(tokens.kinds)
     islands = find_functions(tokens.kinds, tokens.texts, columns, partner)
     functions = [_function(tokens, island, symbols, line_start) for island in islands]
-    return TranslationUnit(source, unit, names, symbols, functions, partner)
+    declared = frozenset(
+        text
+        for text, kind, before, after in zip(
+            unit.header.texts[1:], unit.header.kinds[1:], unit.header.kinds, unit.header.kinds[2:]
+        )
+        if kind == "NAME" and after == "LP" and before in ("NAME", "TYPE", "STAR", "AMP", "GT", "STORAGE")
+    )
+    return TranslationUnit(source, unit, names, symbols, functions, partner, declared)
 
 
 def _layout(source: SourceText, tokens: Tokens, firsts: set[int]) -> tuple[list[int], list[bool]]:
