@@ -173,19 +173,29 @@ def _internal(unit: TranslationUnit, function: Function) -> bool:
 
 
 def _named_elsewhere(unit: TranslationUnit, kernel: Function) -> bool:
-    """Is the kernel used other than by launches, so that it may be launched from where we do not see it?"""
-    for function in unit.functions:
-        tokens = function.body.tokens
-        for i, text in enumerate(tokens.texts):
-            if text == kernel.name and tokens.kinds[i] == "NAME":
-                close = (
-                    function.body.ahead.template_close(i + 1)
-                    if tokens.kinds[i + 1 : i + 2] == ["LT"]
-                    else None
-                )
-                following = close[0] + 1 if close else i + 1
-                if tokens.kinds[following : following + 1] != ["LAUNCH_OPEN"]:
-                    return True
+    """May the kernel be launched from where we do not see it? Its name stands somewhere else than in its definition,
+    in a prototype and in launches, or part of the file is in another one."""
+    if "LAUNCH_OPEN" in unit.preprocessed.header.kinds or unit.preprocessed.missing_quoted:
+        return True
+    tokens = unit.preprocessed.tokens
+    for i, text in enumerate(tokens.texts):
+        if text != kernel.name or tokens.kinds[i] != "NAME" or i == kernel.island.name:
+            continue
+        if tokens.kinds[i - 1 : i] == ["TYPE"] and tokens.kinds[i + 1 : i + 2] == ["LP"]:
+            continue  # a prototype
+        following = i + 1
+        if tokens.kinds[i + 1 : i + 2] == ["LT"]:
+            depth = 0
+            while following < min(len(tokens), i + 200):
+                depth += {"<": 1, ">": -1, ">>": -2}.get(tokens.texts[following], 0)
+                following += 1
+                if depth <= 0:
+                    break
+        if tokens.kinds[following : following + 1] != ["LAUNCH_OPEN"]:
+            return True
+        inside = any(f.island.body[0] <= i < f.island.body[1] for f in unit.functions)
+        if not inside:
+            return True
     return False
 
 

@@ -57,7 +57,7 @@ def call(ctx: Context, expr: tree.Call, scope: Scope) -> Value | Ref:
         _by_value(ctx, expr, scope)
         ctx.barrier("warp", expr.lo, expr.hi, f"{name}();")
         return ctx.fresh()
-    if name == "sync" and len(expr.arguments) == 1:
+    if name == "sync" and len(expr.arguments) == 1 and name not in ctx.helpers:
         kind = group_of(ctx, expr.arguments[0], scope)
         if kind is not None:
             _group_sync(ctx, expr, kind)
@@ -191,8 +191,8 @@ def pass_by_reference(
                 ctx.fix(
                     loaded.bases, f"{{}} is passed to {name} by reference at line {ctx.line(argument.lo)}"
                 )
-        elif isinstance(result, Var) and by_reference:
-            expressions.forget(ctx, result)
+        elif by_reference:
+            expressions.forget_bound(ctx, argument, scope)
 
 
 def _reference_parameters(ctx: Context, name: str, count: int) -> list[bool] | None:

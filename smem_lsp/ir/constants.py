@@ -193,7 +193,18 @@ def _scan(
     i = start = 0
     while i < n:
         kind = kinds[i]
-        if kind == "LC":
+        declares = (
+            "constexpr" in texts[start:i] or "const" in texts[start:i] if kind in ("LC", "SEMI") else False
+        )
+        if (
+            kind == "LC"
+            and declares
+            and kinds[i - 1] == "NAME"
+            and "LP" not in kinds[start:i]
+            and partner[i] > i
+        ):
+            i = partner[i]  # constexpr int N{12};
+        elif kind == "LC":
             head = texts[start:i]
             close = partner[i] if partner[i] > i else n
             if "enum" in head:
@@ -203,12 +214,11 @@ def _scan(
             start = i + 1
         elif kind in ("SEMI", "RC"):
             head_kinds = kinds[start:i]
-            declares = kind == "SEMI" and ("constexpr" in texts[start:i] or "const" in texts[start:i])
             if (
                 declares
                 and i - start < _MAX_DECLARATION
                 and "TEMPLATE" not in head_kinds
-                and "EQ" in head_kinds
+                and ("EQ" in head_kinds or "LC" in head_kinds)
             ):
                 declaration = parse_chunk("declaration", kinds[start:i], texts[start:i], symbols)
                 if isinstance(declaration, tree.Declaration):

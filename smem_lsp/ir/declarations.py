@@ -59,7 +59,7 @@ def _declare_local(
         return
     group = _group(ctx, declaration, initializer, scope)
     if group is not None:
-        scope.names[declarator.name] = Group("other" if _assigned_again(ctx, declarator.name) else group)
+        scope.names[declarator.name] = Group(group if _stays(ctx, declarator.name) else "other")
         return
     if not is_plain(ctx, declaration.words, declarator.pointers):
         _declare_object(ctx, declaration, declarator, scope)
@@ -78,11 +78,13 @@ def _declare_local(
         result = expressions.operand(ctx, initializer, scope)
         if reference:
             calls.lend(ctx, initializer, scope)
+            expressions.forget_bound(ctx, initializer, scope)
         else:
             result = expressions.load(ctx, result, initializer)
     if not declarator.name:
         if isinstance(result, Ref):
             ctx.fix(result.bases, f"{{}} is bound to other names at line {ctx.line(declarator.lo)}")
+        _declare_bindings(ctx, declarator, scope)
         return
     if reference and isinstance(result, Ref) and not result.pointer:
         whole = result.index == () and not result.part
@@ -124,6 +126,17 @@ def _note_unknown_type(ctx: Context, declaration: tree.Declaration) -> None:
     ctx.hidden.append(f"macro {first} (line {line}) is not in sight")
 
 
+def _declare_bindings(ctx: Context, declarator: tree.Declarator, scope: Scope) -> None:
+    """``auto [x, y] = ...``: names of which nothing is known."""
+    lo, hi = ctx.base + max(declarator.lo, 0), ctx.base + declarator.hi
+    for kind, name in zip(ctx.body.tokens.kinds[lo:hi], ctx.body.tokens.texts[lo:hi]):
+        if kind == "NAME":
+            variable = ctx.new_variable(name)
+            scope.names[name] = Variable(variable, plain=False)
+            scope.declare_constants().values[name] = None
+            ctx.emit(Assign(ctx.next_point(), variable, ctx.fresh()))
+
+
 def is_plain(ctx: Context, words: list[str], pointers: list[str]) -> bool:
     """Is this type a number, a vector, a pointer, a reference, or whatever ``auto`` and template parameters stand for?
     Anything else may have constructors, which may write and keep what they get."""
@@ -155,10 +168,25 @@ def keeps_integers(words: list[str]) -> bool:
     return not _LOSSY & set(words)
 
 
-def _assigned_again(ctx: Context, name: str) -> bool:
-    """Does the body assign this name more than the once that declares it?"""
-    tokens = ctx.body.tokens
-    return sum(a == name and k == "EQ" for a, k in zip(tokens.texts, tokens.kinds[1:])) > 1
+def _stays(ctx: Context, name: str) -> bool:
+    """Is a group handle only declared, asked (``g.sync()``) and handed to cooperative groups' own functions?"""
+    kinds, texts = ctx.body.tokens.kinds, ctx.body.tokens.texts
+    uses = [
+        i
+        for i, text in enumerate(texts)
+        if text == name and kinds[i] == "NAME" and kinds[i - 1 : i] != ["DOT"]
+    ]
+    for i in uses[1:]:
+        asked = texts[i + 1 : i + 2] == ["."]
+        handed = texts[i + 1 : i + 2] in ([")"], [","]) and any(
+            function in texts[max(0, i - 8) : i] for function in _GROUP_FUNCTIONS
+        )
+        if not asked and not handed:
+            return False
+    return True
+
+
+_GROUP_FUNCTIONS = ("sync", "tiled_partition", "memcpy_async", "wait", "wait_prior", "binary_partition")
 
 
 def _group(

@@ -179,8 +179,7 @@ def _unary(ctx: Context, expr: tree.Unary, scope: Scope) -> Value | Ref:
             target, Ref
         ):  # the address of a pointer: it may be changed and followed behind our back
             ctx.escape(target, expr.lo, "the address of a pointer to it is taken")
-        if isinstance(target, Var):
-            forget(ctx, target)
+        forget_bound(ctx, expr.operand, scope)
         return ctx.fresh()
     if operator == "*":
         target = load_address(ctx, operand(ctx, expr.operand, scope), expr.operand)
@@ -201,6 +200,27 @@ def load_address(ctx: Context, result: Value | Ref, expr: tree.Expr) -> Value | 
 def forget(ctx: Context, variable: Var) -> None:
     """The variable may change behind our back."""
     ctx.emit(Assign(ctx.next_point(), variable.index, ctx.fresh()))
+
+
+def forget_bound(ctx: Context, expr: tree.Expr, scope: Scope) -> None:
+    """Every variable that ``expr`` may be as a whole, and that can therefore be changed through it."""
+    match expr:
+        case tree.Name():
+            meaning = scope.lookup(expr.text)
+            if isinstance(meaning, Variable):
+                forget(ctx, Var(meaning.index))
+        case tree.Ternary():
+            forget_bound(ctx, expr.yes, scope)
+            forget_bound(ctx, expr.no, scope)
+        case tree.Binary():
+            if expr.operator == ",":
+                forget_bound(ctx, expr.right, scope)
+        case tree.Assign():
+            forget_bound(ctx, expr.target, scope)
+        case tree.Unary() | tree.Cast():
+            forget_bound(ctx, expr.operand, scope)
+        case tree.Member():
+            forget_bound(ctx, expr.base, scope)
 
 
 def _step(ctx: Context, expr: tree.Expr, target: tree.Expr, operator: str, scope: Scope) -> Value | Ref:
@@ -230,8 +250,8 @@ def _assign(ctx: Context, expr: tree.Assign, scope: Scope) -> Value | Ref:
         ctx.escape(right, expr.value.lo, "stored")
         right = ctx.fresh()
     if variable is None:
-        if isinstance(right, Ref):
-            ctx.escape(right, expr.value.lo, "stored")
+        if not isinstance(expr.target, tree.Index):
+            forget_bound(ctx, expr.target, scope)
         return right
     if isinstance(right, Ref):
         ctx.alias(variable.index, right.bases)

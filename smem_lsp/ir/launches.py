@@ -2,23 +2,74 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
+
 from smem_lsp.ir.constants import Constants, declare_constants, evaluate
 from smem_lsp.ir.model import LaunchSite
 from smem_lsp.source import SourceText, Span
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.lexer import Tokens
 from smem_lsp.syntax.parse import Function, TranslationUnit
 
 Dims = tuple[int, int, int]
 
 
 def find_launches(unit: TranslationUnit, constants: Constants) -> list[LaunchSite]:
-    """All launches in the functions of the file, in order. A block that is no constant is None."""
+    """All launches of the file, in order. A block that is not sure to be a constant is None."""
     found: list[LaunchSite] = []
+    settled = _declared_once(unit, constants)
     for function in unit.functions:
         if "LAUNCH_OPEN" not in function.body.tokens.kinds:
             continue
-        _Finder(unit.source, function, constants.child(), found).block(function.body.statements)
-    return found
+        local = settled.child()
+        local.values.update(dict.fromkeys(_names(function.head)))  # parameters hide constants of the file
+        _Finder(unit.source, function, local, found).block(function.body.statements)
+    read = Counter(site.kernel for site in found)
+    for name, span in _spelled_launches(unit):
+        if read[name]:
+            read[name] -= 1
+        else:  # in an initializer, a lambda, a macro ...: it is there, and nothing is known of it
+            found.append(LaunchSite(name, None, None, None, span, unit.source.line_number(span.start)))
+    return sorted(found, key=lambda site: site.span.start)
+
+
+def _spelled_launches(unit: TranslationUnit) -> Iterator[tuple[str, Span]]:
+    """(kernel, where) of every ``<<<`` among the tokens of the file."""
+    tokens = unit.preprocessed.tokens
+    for i, kind in enumerate(tokens.kinds):
+        if kind != "LAUNCH_OPEN":
+            continue
+        at = i - 1
+        depth = 0
+        while at > 0 and (depth or set(tokens.texts[at]) == {">"}):
+            depth += {">": 1, ">>": 2, ">>>": 3, "<": -1}.get(tokens.texts[at], 0)
+            at -= 1
+            if depth == 0:
+                break
+        offset = tokens.offsets[i]
+        start = offset if offset >= 0 else -1 - offset
+        yield tokens.texts[at], Span(start, start + 3)
+
+
+def _names(tokens: Tokens) -> set[str]:
+    return {text for kind, text in zip(tokens.kinds, tokens.texts) if kind == "NAME"}
+
+
+def _declared_once(unit: TranslationUnit, constants: Constants) -> Constants:
+    """Constants of the file whose names nothing else in it declares: no member, parameter or variable hides them."""
+    tokens = unit.preprocessed.tokens
+    declared = Counter(
+        text
+        for before, kind, text in zip(tokens.kinds, tokens.kinds[1:], tokens.texts[1:])
+        if kind == "NAME"
+        and before in ("TYPE", "STAR", "AMP", "NAME", "QUALIFIER")
+        and text in constants.values
+    )
+    return Constants(
+        constants.aliases,
+        {name: value if declared[name] <= 1 else None for name, value in constants.values.items()},
+    )
 
 
 class _Finder:
@@ -50,10 +101,6 @@ class _Finder:
                     expr = self.body.chunk("expression", node.chunk)
                     if expr is not None:
                         self._expression(expr, node.chunk[0])
-                elif "EQ" in self.body.tokens.kinds[node.lo : node.hi]:
-                    expr = self.body.chunk("expression", node.chunk)
-                    if isinstance(expr, tree.Assign) and isinstance(expr.target, (tree.Name, tree.Member)):
-                        self._forget(expr.target)
             case tree.If():
                 self.statement(node.then)
                 if node.otherwise is not None:
@@ -64,30 +111,89 @@ class _Finder:
                 for inner in node.blocks:
                     self.statement(inner)
 
-    def _forget(self, target: tree.Expr) -> None:
-        """A variable that is assigned again is no constant."""
-        while isinstance(target, tree.Member):
-            target = target.base
-        if isinstance(target, tree.Name):
-            self.dims[target.text] = None
-            self.constants.values[target.text] = None
-
     def _declare(self, declaration: tree.Declaration) -> None:
+        constant = {"const", "constexpr"} & set(declaration.words)
         declare_constants(declaration, self.constants)
         integer = bool(
             {"int", "unsigned", "size_t", "auto", "long", "uint32_t", "int32_t"} & set(declaration.words)
         )
         for declarator in declaration.declarators:
-            if "dim3" in declaration.words:
+            settled = self._settled(declarator.name, constant=bool(constant))
+            if "dim3" in declaration.words and settled:
                 self.dims[declarator.name] = self._dim3(declarator.initializer)
+            elif not settled:
+                self.constants.values[declarator.name] = None
             elif (
                 integer
                 and not declarator.pointers
                 and not declarator.dims
                 and declarator.initializer is not None
             ):
-                # a local that is never assigned again is as good as const; _forget drops the others
-                self.constants.values[declarator.name] = evaluate(declarator.initializer, self.constants)
+                initializer = declarator.initializer
+                if isinstance(initializer, tree.Braces) and len(initializer.items) == 1:
+                    initializer = initializer.items[0]
+                self.constants.values[declarator.name] = evaluate(initializer, self.constants)
+
+    def _settled(self, name: str, *, constant: bool) -> bool:
+        """Does a local keep the value of its declaration wherever its name stands? It is declared once, and nothing
+        assigns it, takes its address, binds it or hands it to a function that might."""
+        kinds, texts = self.body.tokens.kinds, self.body.tokens.texts
+        declarations = 0
+        for i, text in enumerate(texts):
+            if text != name or kinds[i] != "NAME" or kinds[i - 1 : i] == ["DOT"]:
+                continue
+            before, after = (kinds[i - 1] if i else ""), (kinds[i + 1] if i + 1 < len(kinds) else "")
+            if before in ("TYPE", "STAR") or texts[i - 1] in (
+                "dim3",
+                "auto",
+                "size_t",
+                "uint32_t",
+                "int32_t",
+            ):
+                declarations += 1
+                continue
+            if constant:
+                if before in ("LB", "NAME"):
+                    return False
+                continue
+            if after == "DOT" and kinds[i + 3 : i + 4] and kinds[i + 3] in ("EQ", "ASSIGN", "STEP"):
+                return False
+            bound = before == "EQ" and kinds[i - 3 : i - 2] in (["AMP"], ["AND_AND"])
+            if (
+                after in ("EQ", "ASSIGN", "STEP", "LB")
+                or before in ("AMP", "STEP", "SHIFT", "LB", "NAME")
+                or bound
+            ):
+                return False
+            if after in ("RP", "COMMA") and before in ("LP", "COMMA") and not self._by_value(i):
+                return False
+        return declarations == 1
+
+    def _by_value(self, i: int) -> bool:
+        """Is the argument at token ``i`` one of a launch, of ``dim3`` or of a function that takes values?"""
+        partner = self.body.ahead.partner
+        kinds, texts = self.body.tokens.kinds, self.body.tokens.texts
+        for at in range(i - 1, -1, -1):
+            if kinds[at] == "LAUNCH_OPEN":
+                return True
+            if kinds[at] in ("SEMI", "LC", "RC"):
+                return False
+            if kinds[at] == "LP" and partner[at] > i:
+                before = texts[at - 1] if at else ""
+                return (
+                    kinds[at - 1] in ("LAUNCH_CLOSE", "SIGN", "STAR", "FACTOR", "EQ", "RETURN")
+                    or before
+                    in (
+                        "dim3",
+                        "min",
+                        "max",
+                        "printf",
+                        "ceil",
+                    )
+                    or kinds[at - 2 : at - 1] == ["TYPE"]
+                    or before.startswith("cudaMemcpy")
+                )
+        return False
 
     def _dim3(self, expr: tree.Expr | None) -> Dims | None:
         if expr is None:
@@ -106,7 +212,11 @@ class _Finder:
 
     def _block(self, expr: tree.Expr) -> Dims | None:
         """Block dimensions: an integer, ``dim3(...)`` or a ``dim3`` variable."""
-        if isinstance(expr, tree.Name) and expr.text in self.dims:
+        if (
+            isinstance(expr, tree.Name)
+            and expr.text in self.dims
+            and self.constants.lookup(expr.text) is None
+        ):
             return self.dims[expr.text]
         arguments: list[tree.Expr] | None = None
         if isinstance(expr, tree.Call) and isinstance(expr.callee, tree.Name) and expr.callee.text == "dim3":

@@ -255,12 +255,9 @@ def _loop(
     for item in first_check:
         ctx.emit(item)
     whole = [*body, *step, *again]
-    trips = count_trips(condition, step, body, initial) if min_trip == 0 else None
+    least, trips = count_trips(condition, step, body, initial) if min_trip == 0 else (min_trip, None)
     endless = isinstance(condition, Const) and condition.n != 0
-    if trips is not None:
-        min_trip = min(1, trips)
-    elif endless:
-        min_trip = 1
+    min_trip = 1 if endless else least
     induction = None if endless else _induction(condition, step, body, initial)
     end = ctx.next_point()
     ctx.emit(
@@ -322,7 +319,8 @@ def _asm(ctx: Context, node: tree.AsmStatement, scope: Scope) -> None:
     """Inline assembler: buffers among its operands never move; a plain `bar.sync 0` is a block barrier."""
     lo, hi = node.chunk
     kinds, texts = ctx.body.tokens.kinds[lo:hi], ctx.body.tokens.texts[lo:hi]
-    code = " ".join(t for k, t in zip(kinds, texts) if k == "STRING")
+    operands = next((i for i, kind in enumerate(kinds) if kind in ("COLON", "SCOPE")), len(kinds))
+    code = " ".join(t for k, t in zip(kinds[:operands], texts) if k == "STRING")
     expressions.name_buffers(ctx, lo, hi, scope, "an operand of inline assembler")
     if "GOTO" in kinds or "exit" in code:
         ctx.irregular = ctx.irregular or f"inline assembler at line {line_of(ctx, lo)}"

@@ -88,6 +88,8 @@ def _function_name(kinds: Sequence[str], texts: Sequence[str], lp: int, start: i
     """Index of the name in front of the parameters at ``lp``; of ``k`` in a specialisation ``k<float>(...)``."""
     if lp > start and (kinds[lp - 1] == "NAME" or (lp > 1 and kinds[lp - 2] == "OPERATOR")):
         return lp - 1
+    if lp - 3 >= start and kinds[lp - 1] == "RP" and kinds[lp - 3] == "OPERATOR":  # operator()(...)
+        return lp - 3
     if lp <= start or set(texts[lp - 1]) != {">"}:
         return None
     depth = 0

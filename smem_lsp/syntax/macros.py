@@ -134,9 +134,13 @@ class Expander:
         depth: int,
     ) -> None:
         root = offset if offset < 0 else -1 - offset
+        if depth >= MAX_DEPTH:
+            self.exhausted = True
+            out.append("NAME", name, root)
+            return
         body = self._substitute(macro, arguments, root, hidden, depth)
         self.produced += len(body)
-        if depth >= MAX_DEPTH or self.produced > MAX_TOKENS:
+        if self.produced > MAX_TOKENS:
             self.exhausted = True
             out.extend(body.part(0, 100))
             return

@@ -82,6 +82,9 @@ class Body:
         except UnexpectedInput:
             self.repaired = True
             block = _parse_with_repairs(chunks.marks)
+        if _nesting(block) > MAX_TREE_DEPTH:
+            self.repaired = True
+            return tree.Block(lo, hi, [tree.Bad(lo, hi)])
         return block
 
     def chunk(self, start: str, span: tuple[int, int]) -> Any:
@@ -151,6 +154,27 @@ def _depth(root: Any) -> int:
             stack.extend((child, level) for child in node)
         elif hasattr(node, "__slots__"):
             stack.extend((getattr(node, slot), level + 1) for slot in node.__slots__)
+    return deepest
+
+
+def _nesting(root: tree.Statement) -> int:
+    """How deep statements stand in each other, without recursion."""
+    deepest = 0
+    stack: list[tuple[tree.Statement, int]] = [(root, 1)]
+    while stack:
+        node, level = stack.pop()
+        deepest = max(deepest, level)
+        match node:
+            case tree.Block():
+                stack.extend((child, level + 1) for child in node.statements)
+            case tree.If():
+                stack.append((node.then, level + 1))
+                if node.otherwise is not None:
+                    stack.append((node.otherwise, level + 1))
+            case tree.For() | tree.While() | tree.DoWhile() | tree.Switch():
+                stack.append((node.body, level + 1))
+            case tree.Try():
+                stack.extend((child, level + 1) for child in node.blocks)
     return deepest
 
 

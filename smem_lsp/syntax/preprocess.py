@@ -63,6 +63,7 @@ class Preprocessed:
     inactive: list[Span] = field(default_factory=list)
     invocations: list[Span] = field(default_factory=list)  # macro invocations with arguments
     missing: list[str] = field(default_factory=list)  # includes that were not found
+    missing_quoted: bool = False  # one of them is spelled "..."
     firsts: set[int] = field(default_factory=set)  # offsets of the tokens that are the first of their line
     exhausted: bool = False  # a macro expanded beyond the bounds
 
@@ -87,6 +88,7 @@ def preprocess(
     result = Preprocessed(Tokens(out.kinds, out.texts, out.offsets), run.header, macros)
     run.file(text, path, out, result, 0)
     result.missing = run.missing
+    result.missing_quoted = run.missing_quoted
     result.exhausted = run.expander.exhausted
     return result
 
@@ -100,7 +102,16 @@ class _Conditional:
 
 
 class _Run:
-    __slots__ = ("expander", "header", "include_dirs", "macros", "missing", "reader", "seen")
+    __slots__ = (
+        "expander",
+        "header",
+        "include_dirs",
+        "macros",
+        "missing",
+        "missing_quoted",
+        "reader",
+        "seen",
+    )
 
     def __init__(
         self, macros: dict[str, Macro], reader: FileReader | None, include_dirs: tuple[str, ...]
@@ -112,6 +123,7 @@ class _Run:
         self.header = TokenList.empty()
         self.seen: set[str] = set()
         self.missing: list[str] = []
+        self.missing_quoted = False
 
     def file(self, text: str, path: str, out: TokenList, result: Preprocessed | None, depth: int) -> None:
         """Process one file. ``result`` is None for a header."""
@@ -181,11 +193,13 @@ class _Run:
     def _include(self, rest: str, path: str, depth: int) -> None:
         found = _INCLUDE.match(rest)
         if not found or self.reader is None or depth >= MAX_INCLUDE_DEPTH or len(self.seen) >= MAX_INCLUDES:
+            self.missing_quoted = self.missing_quoted or (found is not None and found[1] is not None)
             return
         wanted = found[1] or found[2]
         resolved = self._find(wanted, path if found[1] else None)
         if resolved is None:
             self.missing.append(wanted)
+            self.missing_quoted = self.missing_quoted or found[1] is not None
             return
         candidate, text = resolved
         if candidate in self.seen:
