@@ -1,0 +1,279 @@
+"""Checks for tests that read like the manual: a kernel, carets under what must be reported, the text after a fix."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from toolchain import nvcc, require
+
+from smem_lsp.config import Config
+from smem_lsp.engine import KernelReport, Report, apply
+from smem_lsp.engine import check as check_text
+from smem_lsp.engine.plan_kernel import plan_kernel
+from smem_lsp.fixes.model import Fix, Safety
+from smem_lsp.ir.build import build_kernels
+from smem_lsp.rules.model import Finding, MergeBuffers, Severity
+from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.source import SourceText
+from smem_lsp.syntax.parse import parse
+
+# `//^^^ SMEM301: words`: the carets stand under the reported characters of the nearest line above that is not such a
+# line itself. `//<^^^` reaches two characters further left, to where the slashes stand.
+_CARETS = re.compile(r"(\s*//)(<?)(\^*) (SMEM\d{3}): ?(.*)")
+
+MERGES = ("SMEM301", "SMEM302")
+
+
+@dataclass(frozen=True, order=True)
+class Announced:
+    """What a caret line says, or a finding in its words. Line 1-based, columns 0-based and half-open."""
+
+    line: int
+    start: int
+    end: int
+    code: str
+    words: str = field(compare=False)
+
+
+def announcements(source: str) -> tuple[str, list[Announced]]:
+    """The text without its caret lines, and what they announce."""
+    kept: list[str] = []
+    found: list[Announced] = []
+    for line in source.splitlines(keepends=True):
+        carets = _CARETS.match(line)
+        if carets is None:
+            kept.append(line)
+            continue
+        start = len(carets[1]) - (2 if carets[2] else 0)
+        end = len(carets[1]) + len(carets[2]) + len(carets[3])
+        found.append(Announced(len(kept), start, end, carets[4], carets[5].strip()))
+    return "".join(kept), sorted(found)
+
+
+def check(source: str, *, config: Config | None = None) -> Report:
+    """Every finding is announced by carets, and every announcement is found, words included."""
+    text, expected = announcements(_unindented(source))
+    report = check_text(text, config=config)
+    found = [_announced(report.source, finding) for finding in report.findings]
+    missing = [_shown(e) for e in expected if not any(f == e and e.words in f.words for f in found)]
+    extra = [_shown(f) for f in sorted(found) if not any(f == e and e.words in f.words for e in expected)]
+    assert not missing and not extra, "\n".join(["", "not found:", *missing, "not announced:", *extra])
+    return report
+
+
+def check_fix(
+    before: str,
+    after: str,
+    *,
+    code: str = "SMEM301",
+    safety: Safety = Safety.SAFE,
+    title: str = "",
+    config: Config | None = None,
+) -> Fix:
+    """The one fix for the one finding with ``code`` turns ``before`` into ``after``; there is nothing left to fix."""
+    before, after = _unindented(before), _unindented(after)
+    fix = only_fix(check_text(before, config=config), code)
+    assert fix.safety is safety, fix.title
+    assert title in fix.title, fix.title
+    fixed = apply(before, fix)
+    assert fixed == after, _difference(after, fixed)
+    _only_insertions_and_declarations(before, fixed, code)
+    again = check_text(fixed, config=config)
+    assert [f.message for f in again.findings if f.code == code and _applicable(again, f)] == []
+    _note(before, fixed, fix, config)
+    return fix
+
+
+def check_no_fix(
+    source: str, *, code: str = "SMEM301", reason: str = "", config: Config | None = None
+) -> None:
+    """Nothing that a tool could apply is offered. ``reason``: words of the refusal, when there is a finding."""
+    report = check_text(_unindented(source), config=config)
+    fixes = [fix for f in report.findings if f.code == code for fix in report.fixes_for(f)]
+    assert [fix.title for fix in fixes if fix.safety is not Safety.DISPLAY] == []
+    assert all(not fix.edits for fix in fixes)
+    if reason:
+        assert [fix.title for fix in fixes if reason in fix.title], [fix.title for fix in fixes]
+
+
+def check_layout(
+    source: str, *, declared: int, stack: int | None = None, best: Sequence[tuple[int, int]] = ()
+) -> KernelReport:
+    """Bytes of the layouts of the first kernel; ``best``: (added barriers, bytes)."""
+    kernel = check_text(_unindented(source)).kernels[0]
+    plans = {p.allocator: p.bytes for p in kernel.plans if p.allocator != "best"}
+    assert plans.get("declared") == declared, plans
+    if stack is not None:
+        assert plans.get("stack") == stack, plans
+    if best:
+        assert curve_of(kernel) == list(best), curve_of(kernel)
+    return kernel
+
+
+def curve_of(kernel: KernelReport) -> list[tuple[int, int]]:
+    """(added barriers, bytes) of the best plans."""
+    return [(len(p.barriers), p.bytes) for p in kernel.plans if p.allocator == "best"]
+
+
+def merges_offered(text: str, *, config: Config | None = None) -> list[Fix]:
+    """All merges that a tool could apply to ``text``."""
+    report = check_text(text, config=config)
+    fixes = (fix for f in report.findings if f.code in MERGES for fix in report.fixes_for(f))
+    return [fix for fix in fixes if fix.safety is not Safety.DISPLAY]
+
+
+def safe_merges(text: str) -> list[str]:
+    """Titles of the merges that are offered as safe."""
+    return [fix.title for fix in merges_offered(text) if fix.safety is Safety.SAFE]
+
+
+def only_fix(report: Report, code: str) -> Fix:
+    """The single fix of the single finding with ``code``."""
+    found = [finding for finding in report.findings if finding.code == code]
+    assert len(found) == 1, [f"{finding.code}: {finding.message}" for finding in report.findings]
+    fixes = report.fixes_for(found[0])
+    assert len(fixes) == 1
+    return fixes[0]
+
+
+def kernel_facts(text: str, index: int = 0, *, config: Config | None = None) -> KernelFacts:
+    """Everything the engine finds out about one kernel."""
+    source = SourceText(text)
+    kernel = build_kernels(parse(source))[index]
+    return plan_kernel(index, kernel, source, config or Config(), {})
+
+
+def plan_fix(text: str, barriers: int) -> Fix:
+    """The rewrite of the plan with this many added barriers, whether or not it gains enough to be reported."""
+    facts = kernel_facts(text)
+    candidate = next(c for c in facts.best if len(c.plan.barriers) == barriers)
+    remedy = MergeBuffers(0, candidate, "")
+    made_up = Finding("SMEM302", "", facts.kernel.name_span, Severity.INFO, remedy=remedy)
+    (fix,) = check_text(text).fixes_for(made_up)
+    return fix
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A fix that a test has applied."""
+
+    before: str
+    after: str
+    fix: Fix
+    config: Config | None
+
+
+_recorders: list[list[Recorded]] = []
+
+
+@contextmanager
+def recorded() -> Iterator[list[Recorded]]:
+    """Collects the fixes that ``check_fix`` applies meanwhile."""
+    _recorders.append([])
+    try:
+        yield _recorders[-1]
+    finally:
+        _recorders.pop()
+
+
+def _difference(expected: str, found: str) -> str:
+    lines = difflib.unified_diff(expected.splitlines(), found.splitlines(), "expected", "found", lineterm="")
+    return "\n".join(["", *lines])
+
+
+def _note(before: str, after: str, fix: Fix, config: Config | None) -> None:
+    for recorder in _recorders:
+        recorder.append(Recorded(before, after, fix, config))
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """What nvcc said. ``bytes`` and ``registers``: of the one kernel in the text."""
+
+    warnings: tuple[str, ...]
+    error: str
+    bytes: int = 0
+    registers: int = 0
+
+
+@functools.cache
+def compile_cubin(text: str, arch: str) -> Compiled:
+    """Compile a text with one kernel for ``arch``; each text is compiled once. Skips the test without nvcc."""
+    compiler = require(nvcc(), "nvcc is not installed")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "kernel.cu")
+        path.write_bytes(text.encode())
+        command = [
+            str(compiler),
+            "-cubin",
+            f"-arch={arch}",
+            "-Xptxas",
+            "-v",
+            "-o",
+            "kernel.cubin",
+            "kernel.cu",
+        ]
+        run = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    output = run.stdout + run.stderr
+    warnings = tuple(re.sub(r"\(\d+\)", "", line) for line in output.splitlines() if "warning" in line)
+    if run.returncode:
+        return Compiled(warnings, next((line for line in output.splitlines() if "error" in line), output))
+    # ptxas counts the bytes that the driver reserves behind a plus sign, and says nothing of 0 bytes
+    shared = re.findall(r"(?:(\d+)(?:\+\d+)? bytes smem)", output)
+    registers = re.findall(r"Used (\d+) registers", output)
+    assert len(registers) == 1, output
+    return Compiled(warnings, "", int(shared[0]) if shared else 0, int(registers[0]))
+
+
+def promised_bytes(title: str) -> int:
+    """Bytes after a merge, as its title says."""
+    promised = re.search(r"→ ([\d,]+) B", title)
+    assert promised is not None, title
+    return int(promised[1].replace(",", ""))
+
+
+def _unindented(source: str) -> str:
+    """Without the line end after the opening quotes."""
+    return re.sub(r"\A\r?\n", "", source)
+
+
+def _announced(source: SourceText, finding: Finding) -> Announced:
+    line, start = source.lines.position(finding.span.start)
+    last, end = source.lines.position(finding.span.end)
+    if last != line:  # announced on its first line
+        end = source.line_end(finding.span.start) - source.line_start(finding.span.start)
+    return Announced(line + 1, start, end, finding.code, finding.message)
+
+
+def _shown(announced: Announced) -> str:
+    place = f"line {announced.line}, columns {announced.start}-{announced.end}"
+    return f"  {place}: {announced.code}: {announced.words}"
+
+
+def _applicable(report: Report, finding: Finding) -> bool:
+    return any(fix.safety is not Safety.DISPLAY for fix in report.fixes_for(finding))
+
+
+_OURS = re.compile(
+    r"__shared__|reinterpret_cast|static_assert|auto& |constexpr|//|union|struct|};|\(&|sync|& "
+)
+
+
+def _only_insertions_and_declarations(before: str, after: str, code: str) -> None:
+    """Lines that the fix takes away declare buffers; every other line is still there, in order and as it was."""
+    if code not in MERGES:
+        return
+    rest = iter(after.splitlines(keepends=True))
+    for line in before.splitlines(keepends=True):
+        if "__shared__" not in line:
+            assert line in rest, f"changed: {line!r}"
+    added = set(after.splitlines()) - set(before.splitlines())
+    assert [line for line in added if not _OURS.search(line)] == []

@@ -1,0 +1,186 @@
+"""Settings, whichever way the client sends them, and files that change."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from server.client import Client, serving
+from server.samples import MERGEABLE, PULL, PUSH, UNUSED, codes
+
+URI = "file:///k.cu"
+
+
+def able(capabilities: dict[str, Any], **workspace: Any) -> dict[str, Any]:
+    found = copy.deepcopy(capabilities)
+    found["workspace"].update(workspace)
+    return found
+
+
+ASKING = able(PUSH, configuration=True, didChangeConfiguration={"dynamicRegistration": True})
+WATCHING = able(PUSH, didChangeWatchedFiles={"dynamicRegistration": True})
+
+
+def until(found: Callable[[], object]) -> None:
+    limit = time.monotonic() + 20
+    while not found():
+        assert time.monotonic() < limit
+        time.sleep(0.02)
+
+
+def last(client: Client, uri: str = URI) -> list[object]:
+    """Codes of the diagnostics published last."""
+    published = [p for p in client.all_of("textDocument/publishDiagnostics") if p["uri"] == uri]
+    return codes(published[-1]["diagnostics"]) if published else [None]
+
+
+def severity(client: Client) -> int | None:
+    published = client.all_of("textDocument/publishDiagnostics")
+    found: dict[object, int] = {d["code"]: d["severity"] for d in published[-1]["diagnostics"]} if published else {}
+    return found.get("SMEM101")
+
+
+def test_in_the_initialization_options() -> None:
+    with serving(PUSH, initializationOptions={"settings": {"severity": {"SMEM101": "hint"}}}) as client:
+        client.open(URI, UNUSED)
+        assert client.published(URI, 1)[0]["severity"] == 4
+
+
+def test_asked_for_and_asked_for_again() -> None:
+    with serving(ASKING, settings={"ignore": ["SMEM101"]}) as client:
+        registered = client.wait_for("client/registerCapability")["registrations"]
+        assert [r["method"] for r in registered] == ["workspace/didChangeConfiguration"]
+        client.open(URI, MERGEABLE)
+        until(lambda: last(client) == ["SMEM301"])
+        client.settings = {"ignore": []}
+        client.notify("workspace/didChangeConfiguration", {"settings": None})
+        until(lambda: "SMEM101" in last(client))
+
+
+def test_pushed_by_a_client_that_cannot_be_asked() -> None:
+    with serving(PUSH) as client:
+        client.open(URI, UNUSED)
+        client.published(URI, 1)
+        client.notify("workspace/didChangeConfiguration", {"settings": {"smem": {"severity": {"SMEM101": "info"}}}})
+        until(lambda: severity(client) == 3)
+        assert "workspace/configuration" not in [m["method"] for m in client.received]
+
+
+def test_null_leaves_the_initialization_options_in_force() -> None:
+    with serving(ASKING, settings=None, initializationOptions={"settings": {"ignore": ["SMEM101"]}}) as client:
+        client.wait_for("workspace/configuration")
+        client.open(URI, MERGEABLE)
+        until(lambda: last(client) == ["SMEM301"])
+
+
+def test_each_folder_has_its_own(tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    folders = (one.as_uri(), two.as_uri())
+
+    def settings(item: dict[str, Any]) -> object:
+        return {"ignore": ["SMEM101"]} if item.get("scopeUri") == folders[1] else {}
+
+    with serving(ASKING, settings=settings, folders=folders) as client:
+        first, second = (one / "a.cu").as_uri(), (two / "a.cu").as_uri()
+        client.open(first, UNUSED)
+        client.open(second, UNUSED)
+        until(lambda: last(client, first) == ["SMEM101"] and last(client, second) == [])
+
+
+def test_a_file_under_the_clients_settings(tmp_path: Path) -> None:
+    (tmp_path / "smem.toml").write_text('severity.SMEM101 = "hint"\nignore = ["SMEM301"]\n')
+    uri = (tmp_path / "k.cu").as_uri()
+    with serving(PUSH, folders=(tmp_path.as_uri(),)) as client:
+        client.open(uri, MERGEABLE)
+        assert [(d["code"], d["severity"]) for d in client.published(uri, 1)] == [("SMEM101", 4)]
+
+
+def test_a_wrong_file_is_reported_once(tmp_path: Path) -> None:
+    config = tmp_path / "smem.toml"
+    config.write_text("thread = 5\n")
+    uri = (tmp_path / "k.cu").as_uri()
+    with serving(WATCHING) as client:
+        client.open(uri, UNUSED)
+        assert codes(client.published(uri, 1)) == ["SMEM101"]
+        client.change(uri, 2, {"text": UNUSED + "\n"})
+        client.published(uri, 2)
+        (shown,) = client.all_of("window/showMessage")
+        assert shown["type"] == 2 and 'unknown key "thread"' in shown["message"]
+        config.write_text("ignore = ['SMEM101']\n")
+        client.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": config.as_uri(), "type": 2}]})
+        until(lambda: last(client, uri) == [])
+        config.write_text("threads = 'x'\n")
+        client.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": config.as_uri(), "type": 2}]})
+        until(lambda: len(client.all_of("window/showMessage")) == 2)
+        until(lambda: last(client, uri) == ["SMEM101"])
+
+
+def test_wrong_settings_of_the_client_are_reported_once() -> None:
+    with serving(PUSH, initializationOptions={"settings": {"threads": -1, "arch": ["sm_0"]}}) as client:
+        for number in range(3):
+            client.open(f"file:///{number}.cu", UNUSED)
+            client.published(f"file:///{number}.cu", 1)
+        assert len(client.all_of("window/showMessage")) == 2
+
+
+def test_a_header_that_changes_on_the_disk(tmp_path: Path) -> None:
+    header = tmp_path / "n.cuh"
+    header.write_text("#define N 64\n")
+    uri = (tmp_path / "k.cu").as_uri()
+    with serving(WATCHING) as client:
+        watchers = client.wait_for("client/registerCapability")["registrations"][0]["registerOptions"]["watchers"]
+        assert "**/{smem,pyproject}.toml" in [watcher["globPattern"] for watcher in watchers]
+        client.open(uri, '#include "n.cuh"\n' + UNUSED.replace("256", "N"))
+        client.published(uri, 1)
+        assert "256 B" in str(client.hover(uri, 2, 20))
+        header.write_text("#define N 3200\n")
+        client.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": header.as_uri(), "type": 2}]})
+        until(lambda: "12,800 B" in str(client.hover(uri, 2, 20)))
+
+
+def test_clients_are_asked_to_ask_again() -> None:
+    with serving(PULL) as client:
+        client.open(URI, UNUSED)
+        client.pulled(URI)
+        client.notify("workspace/didChangeConfiguration", {"settings": {"smem": {"ignore": ["SMEM101"]}}})
+        for name in ("diagnostic", "codeLens", "inlayHint"):
+            client.wait_for(f"workspace/{name}/refresh")
+        assert client.pulled(URI)["items"] == []
+
+
+@pytest.mark.parametrize(("name", "method"), [("codeLens", "codeLens"), ("inlayHints", "inlayHint")])
+def test_lenses_and_hints_can_be_switched_off(name: str, method: str) -> None:
+    params = {"textDocument": {"uri": URI}, "range": {"start": {"line": 0, "character": 0}, "end": {"line": 9, "character": 0}}}
+    with serving(PUSH, initializationOptions={"settings": {name: {"enable": False}}}) as client:
+        client.open(URI, MERGEABLE)
+        assert client.request(f"textDocument/{method}", params) == []
+
+
+def test_excluded_files_have_no_findings(tmp_path: Path) -> None:
+    (tmp_path / "smem.toml").write_text('exclude = ["vendor"]\n')
+    uri = (tmp_path / "vendor" / "k.cu").as_uri()
+    with serving(PUSH) as client:
+        client.open(uri, UNUSED)
+        assert client.published(uri, 1) == []
+
+
+def test_folders_come_and_go(tmp_path: Path) -> None:
+    with serving(PUSH) as client:
+        uri = (tmp_path / "k.cu").as_uri()
+        client.open(uri, UNUSED)
+        client.published(uri, 1)
+        event = {"added": [{"uri": tmp_path.as_uri(), "name": "w"}], "removed": []}
+        client.notify("workspace/didChangeWorkspaceFolders", {"event": event})
+        until(lambda: len(client.all_of("textDocument/publishDiagnostics")) == 2)
+
+
+@pytest.mark.parametrize("options", [None, 5, [], {"settings": 5}, {"settings": {"smem": 5}}, {"trusted": "yes"}])
+def test_initialization_options_of_a_wrong_type(options: object) -> None:
+    with serving(PUSH, initializationOptions=options) as client:
+        client.open(URI, UNUSED)
+        assert codes(client.published(URI, 1)) == ["SMEM101"]

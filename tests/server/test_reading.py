@@ -1,0 +1,182 @@
+"""What is shown while reading: hovers, lenses, hints, maps, pages of rules."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from server.client import ROOT, Client, serving, span
+from server.samples import MERGEABLE, PUSH, UNUSED, WITH_BARRIER, place
+from smem_lsp.server.kernel_hover import carve_out
+from smem_lsp.rules.subject import Occupied
+
+URI = "file:///k.cu"
+BOUNDED = MERGEABLE.replace("__launch_bounds__(256)", "__launch_bounds__(256, 4)")
+TEXT = (
+    BOUNDED
+    + UNUSED.replace("k(", "plain(").replace("scratch[256]", "scratch[256]; // smem: ignore[SMEM101, never-read, SMEM201]")
+    + WITH_BARRIER.replace("k(", "barrier(")
+    + """\
+template <int N>
+__global__ void sized(float* out) {
+  __shared__ float part[N];
+  part[threadIdx.x] = 1;
+  if (threadIdx.x < out[0]) __syncthreads();
+  out[threadIdx.x] = part[0];
+}
+__global__ void none(float* out) { out[0] = 1; }
+"""
+)
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    with serving(PUSH, initializationOptions={"settings": {"arch": ["sm_80"]}}) as client:
+        client.open(URI, TEXT)
+        yield client
+
+
+def command_line(*arguments: str) -> dict[str, Any]:
+    """What a command prints, as JSON."""
+    command = [sys.executable, "-m", "smem_lsp", *arguments]
+    done = subprocess.run(command, capture_output=True, check=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def hover(client: Client, needle: str, after: str = "") -> list[str]:
+    found = client.hover(URI, *place(TEXT, needle, after=after))
+    return [] if found is None else found.split("  \n")
+
+
+def test_hover_on_a_buffer_has_five_lines_at_most(client: Client) -> None:
+    assert hover(client, "tile[32]") == [
+        "**`float tile[32][33]`** 4,224 B, aligned to 4 B",
+        "Live: lines 6–8",
+        "Could share bytes with `red` without an added barrier",
+        "Row pitch 132 B = 33 words (column access conflict-free)",
+        hover(client, "tile[32]")[4],
+    ]
+    assert hover(client, "tile[32]")[4].endswith("free before one is lost (sm_80, 256 threads, 64 registers launch bounds)")
+
+
+def test_hover_on_a_use_of_a_buffer(client: Client) -> None:
+    assert hover(client, "red[255")[0] == "**`float red[256]`** 1,024 B, aligned to 4 B"
+
+
+def test_hover_names_the_barrier_that_sharing_needs(client: Client) -> None:
+    assert "Could share bytes with `b` after 1 added barrier before line 26" in " ".join(hover(client, "a[7000]"))
+
+
+def test_hover_on_a_kernel(client: Client) -> None:
+    lines = hover(client, "sum(const")
+    assert lines[0] == "**`sum`** 5,248 B shared → 4,224 B without an added barrier"
+    assert "blocks/SM (sm_80, 256 threads, 64 registers launch bounds), limited by registers" in lines[1]
+    assert lines[2] == "4 × (5.1 + 1 KiB reserved) = 24.5 → 32 KiB carve-out, L1 keeps 160 KiB (sm_80)"
+
+
+def test_hover_on_a_kernel_where_it_is_launched(client: Client) -> None:
+    assert hover(client, "sum<<<")[0].startswith("**`sum`** 5,248 B shared")
+
+
+def test_hover_on_a_kernel_without_shared_memory(client: Client) -> None:
+    assert hover(client, "none(") == ["**`none`** uses no shared memory of its own"]
+
+
+def test_hover_on_a_kernel_whose_bytes_are_not_known(client: Client) -> None:
+    assert hover(client, "sized(") == ["**`sized`** shared memory: bytes not known: the size of `part` is not known"]
+
+
+def test_hover_on_barriers(client: Client) -> None:
+    assert "is proved to be run by every thread" in hover(client, "__syncthreads")[0]
+    assert "is not proved to be run by every thread" in hover(client, "__syncthreads", after="part[threadIdx.x]")[0]
+
+
+def test_hover_on_a_rule_in_a_comment(client: Client) -> None:
+    assert hover(client, "SMEM101") == ["**SMEM101** `unused-buffer` (warning)", "A shared buffer is declared and never accessed."]
+    assert hover(client, "never-read")[0].startswith("**SMEM102** `never-read`")
+    assert hover(client, "SMEM201")[0] == "**SMEM201** `missing-barrier`"
+    assert hover(client, "ignore[") == []
+
+
+@pytest.mark.parametrize("needle", ["threadIdx", "int tid", "float s", "const float*"])
+def test_hover_on_anything_else_is_nothing(client: Client, needle: str) -> None:
+    assert hover(client, needle) == []
+
+
+def test_a_name_in_a_comment_or_behind_a_dot_is_no_buffer() -> None:
+    text = UNUSED.replace("out[threadIdx.x]", "/* scratch */ p.scratch[0]")
+    with serving(PUSH) as client:
+        client.open(URI, text)
+        assert client.hover(URI, *place(text, "scratch */")) is None
+        assert client.hover(URI, *place(text, "scratch[0]")) is None
+
+
+def test_hover_in_plain_text() -> None:
+    with serving({}) as client:
+        client.open(URI, UNUSED)
+        assert client.hover(URI, 1, 20) == "float scratch[256] 1,024 B, aligned to 4 B\nNever accessed"
+
+
+def test_lenses(client: Client) -> None:
+    lenses = client.request("textDocument/codeLens", {"textDocument": {"uri": URI}})
+    titles = [lens["command"]["title"] for lens in lenses]
+    assert titles == [
+        "5.1 → 4.1 KiB shared · 4 blocks/SM (sm_80), limited by registers",
+        "0 B shared",
+        "54.7 KiB shared",
+        "shared memory: bytes not known",
+    ]
+    command = lenses[0]["command"]
+    assert command["command"] == "smem.openMap"
+    assert command["arguments"] == [{"uri": URI, "position": lenses[0]["range"]["start"]}]
+
+
+def test_a_lens_that_gains_blocks() -> None:
+    text = MERGEABLE.replace("tile[32][33]", "tile[64][65]").replace("red[256]", "red[4096]", 1)
+    with serving(PUSH, initializationOptions={"settings": {"arch": ["sm_80"], "registers": 32}}) as client:
+        client.open(URI, text)
+        (lens,) = client.request("textDocument/codeLens", {"textDocument": {"uri": URI}})
+        assert lens["command"]["title"] == (
+            "32.2 → 16.2 KiB shared · 4 → 8 blocks/SM (sm_80, 256 threads, 32 registers setting) · limited by shared"
+        )
+
+
+def test_hints_are_the_bytes_behind_declarations(client: Client) -> None:
+    hints = client.request("textDocument/inlayHint", {"textDocument": {"uri": URI}, "range": span((0, 0), (4, 0))})
+    assert [(hint["position"]["line"], hint["label"]) for hint in hints] == [(1, "4,224 B"), (2, "1,024 B"), (3, "32 B")]
+    line, column = place(TEXT, "tile[32][33]")
+    assert hints[0]["position"] == {"line": line, "character": column + len("tile[32][33]")}
+
+
+def test_the_map_is_the_one_of_the_command_line(client: Client, tmp_path: Path) -> None:
+    file = tmp_path / "k.cu"
+    file.write_text(TEXT)
+    printed = command_line("layout", f"{file}:sum", "--format", "json", "--arch", "sm_80")
+    sent = client.request("smem/layout", client.at(URI, *place(TEXT, "float s")))
+    sent["kernel"]["path"] = printed["kernel"]["path"]
+    for launch in (*sent["kernel"]["launches"], *printed["kernel"]["launches"]):
+        launch["path"] = ""
+    assert sent == printed
+
+
+def test_no_map_outside_of_kernels(client: Client) -> None:
+    assert client.request("smem/layout", client.at(URI, *place(TEXT, "void run"))) is None
+    assert client.request("smem/layout", client.at("file:///other.cu", 0, 0)) is None
+
+
+def test_the_page_of_a_rule_is_the_one_of_the_command_line(client: Client) -> None:
+    printed = command_line("explain", "SMEM301", "--format", "json")
+    assert client.request("smem/explain", {"code": "mergeable-buffers"}) == printed
+
+
+def test_carve_out_in_the_words_of_the_manual() -> None:
+    row = Occupied("sm_80", 256, 40, "nvcc", 0)
+    assert carve_out(row, 17 * 1024, 6) == "6 × (17 + 1 KiB reserved) = 108 → 132 KiB carve-out, L1 keeps 60 KiB (sm_80)"

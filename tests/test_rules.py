@@ -1,0 +1,397 @@
+"""Every rule keeps the promises of its page, and is silent where it has nothing to say."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from harness import check, check_layout
+
+import smem_lsp.rules
+from smem_lsp.config import Config
+from smem_lsp.engine import Report, apply
+from smem_lsp.engine import check as check_text
+from smem_lsp.fixes.model import Safety
+from smem_lsp.rules.model import Rule, Severity
+from smem_lsp.rules.registry import ALL_NAMES, RESERVED, RULES, find_rule
+
+PACKAGE = Path(next(iter(smem_lsp.rules.__path__)))
+EVERY_RULE = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+
+
+def codes(report: Report) -> list[str]:
+    return [finding.code for finding in report.findings]
+
+
+def example(rule: Rule, heading: str = "Example") -> str:
+    block = rule.block(heading)
+    assert block is not None, f"{rule.code} has no {heading}"
+    return block
+
+
+# ---- the pages ---------------------------------------------------------------------------------------------
+
+
+@EVERY_RULE
+def test_a_page_says_why_and_what_and_how_far(rule: Rule) -> None:
+    headings = re.findall(r"^## (.*)$", rule.doc, re.MULTILINE)
+    assert {"Why", "Example", "Use instead", "Limits"} <= set(headings)
+    assert len(set(headings)) == len(headings)
+    first, second = rule.doc.strip().splitlines()[:2]
+    assert first.endswith(".") and len(first) <= 130
+    assert second == ""
+
+
+@EVERY_RULE
+def test_the_example_triggers_its_rule(rule: Rule) -> None:
+    report = check_text(example(rule))
+    found = [finding for finding in report.findings if finding.code == rule.code]
+    assert len(found) == 1
+    assert found[0].severity >= rule.severity
+
+
+@EVERY_RULE
+def test_the_counter_example_does_not(rule: Rule) -> None:
+    assert rule.code not in codes(check_text(example(rule, "Use instead")))
+
+
+@EVERY_RULE
+def test_a_safe_fix_turns_the_example_into_the_counter_example(rule: Rule) -> None:
+    report = check_text(example(rule))
+    (finding,) = (finding for finding in report.findings if finding.code == rule.code)
+    for fix in report.fixes_for(finding):
+        assert fix.safety is Safety.SAFE
+        assert apply(example(rule), fix) == example(rule, "Use instead")
+
+
+def test_the_rules_that_can_be_fixed() -> None:
+    with_fix = set()
+    for rule in RULES.values():
+        report = check_text(example(rule))
+        with_fix |= {finding.code for finding in report.findings if report.fixes_for(finding)}
+    assert with_fix == {"SMEM101", "SMEM301", "SMEM302"}
+
+
+# ---- the registry ------------------------------------------------------------------------------------------
+
+
+def test_every_module_of_a_rule_is_registered() -> None:
+    modules = {path.stem for path in PACKAGE.glob("smem*_*.py")}
+    assert {f"{rule.code.lower()}_{rule.name.replace('-', '_')}" for rule in RULES.values()} == modules
+
+
+def test_codes_and_names_are_unique() -> None:
+    assert list(RULES) == sorted(RULES)
+    assert len(set(ALL_NAMES.values())) == len(ALL_NAMES)
+    assert RULES.keys().isdisjoint(RESERVED)
+    assert all(re.fullmatch(r"SMEM\d{3}", code) for code in ALL_NAMES)
+    assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", name) for name in ALL_NAMES.values())
+
+
+@EVERY_RULE
+def test_a_rule_is_found_by_its_code_and_by_its_name(rule: Rule) -> None:
+    assert find_rule(rule.code.lower()) is find_rule(rule.name.upper()) is rule
+
+
+# ---- settings ----------------------------------------------------------------------------------------------
+
+
+@EVERY_RULE
+@pytest.mark.parametrize("by", ["code", "name"])
+def test_a_rule_that_is_ignored_says_nothing(rule: Rule, by: str) -> None:
+    report = check_text(example(rule), config=Config(ignore=(getattr(rule, by),)))
+    assert rule.code not in codes(report)
+
+
+@EVERY_RULE
+def test_a_rule_that_alone_is_selected_speaks_alone(rule: Rule) -> None:
+    needed = (rule.code, "SMEM301") if rule.code == "SMEM002" else (rule.code,)
+    assert set(codes(check_text(example(rule), config=Config(select=needed)))) == {rule.code}
+
+
+@EVERY_RULE
+@pytest.mark.parametrize("word", ["error", "warning", "info", "hint"])
+def test_a_configured_severity_replaces_the_highest_and_caps_the_rest(rule: Rule, word: str) -> None:
+    (plain,) = (f for f in check_text(example(rule)).findings if f.code == rule.code)
+    config = Config(severity={rule.code: word})
+    (finding,) = (f for f in check_text(example(rule), config=config).findings if f.code == rule.code)
+    wanted = Severity.parse(word)
+    assert finding.severity == (wanted if plain.severity == rule.severity else max(wanted, plain.severity))
+
+
+# ---- suppressions ------------------------------------------------------------------------------------------
+
+SUPPRESSIBLE = [rule for code, rule in RULES.items() if not code.startswith("SMEM00")]
+
+
+@pytest.mark.parametrize("rule", SUPPRESSIBLE, ids=lambda rule: rule.code)
+@pytest.mark.parametrize("by", ["code", "name"])
+def test_a_comment_on_the_line_silences(rule: Rule, by: str) -> None:
+    text = example(rule)
+    (finding,) = (finding for finding in check_text(text).findings if finding.code == rule.code)
+    end = text.index("\n", finding.span.end)
+    silenced = f"{text[:end]}  // smem: ignore[{getattr(rule, by)}]{text[end:]}"
+    assert {rule.code, "SMEM002", "SMEM003"}.isdisjoint(codes(check_text(silenced)))
+
+
+@pytest.mark.parametrize("rule", SUPPRESSIBLE, ids=lambda rule: rule.code)
+def test_a_comment_for_the_whole_file_silences(rule: Rule) -> None:
+    silenced = f"// smem: ignore-file[{rule.code}]\n{example(rule)}"
+    assert {rule.code, "SMEM002"}.isdisjoint(codes(check_text(silenced)))
+
+
+# ---- what is said, and where -------------------------------------------------------------------------------
+
+
+def test_a_statement_that_is_not_understood_is_marked() -> None:
+    check(
+        """
+__global__ void k(float* out) {
+  __shared__ float a[256];
+  a[threadIdx.x] = (1.0f;
+  //<^^^^^^^^^^^^^^^^^^^ SMEM001: not understood
+  __syncthreads();
+  out[threadIdx.x] = a[255 - threadIdx.x];
+}
+"""
+    )
+
+
+def test_the_name_of_an_unused_buffer_is_marked() -> None:
+    check(
+        """
+__global__ void k(float* out) {
+  __shared__ float a[256], b[4];
+                 //^ SMEM101: `a` is declared and never accessed
+                         //^ SMEM101: `b` is declared and never accessed
+  out[threadIdx.x] = 0.0f;
+}
+"""
+    )
+
+
+def test_the_last_of_the_merged_buffers_is_marked() -> None:
+    report = check(
+        """
+__global__ void k(const float* in, float* out) {
+  __shared__ float tile[512];
+  __shared__ float red[256];
+                 //^^^ SMEM301: `red` can reuse the bytes of `tile` (dead after the barrier at line 9): 3,072 → 2,048 B
+  int tid = threadIdx.x;
+  tile[tid] = in[tid];
+  tile[tid + 256] = in[tid + 256];
+  __syncthreads();
+  float s = tile[511 - tid];
+  __syncthreads();
+  red[tid] = s;
+  __syncthreads();
+  out[tid] = red[255 - tid];
+}
+"""
+    )
+    (finding,) = report.findings
+    assert finding.severity is Severity.INFO
+    assert finding.buffers == ("tile", "red")
+    assert [report.source.slice(note.span) for note in finding.related] == ["tile"]
+    assert finding.data["bytes_before"] == 3072
+    assert finding.data["bytes_after"] == 2048
+    assert finding.data["bytes_saved"] == 1024
+    assert finding.data["barriers_added"] == 0
+
+
+TWO_LARGE = """\
+__global__ void k(const float* in, float* out) {
+  __shared__ float a[7000];
+  __shared__ float b[7000];
+  int tid = threadIdx.x;
+  for (int i = tid; i < 7000; i += 256) a[i] = in[i];
+  __syncthreads();
+  float s = a[6999 - tid];
+  for (int i = tid; i < 7000; i += 256) b[i] = s;
+  __syncthreads();
+  out[tid] = b[6999 - tid];
+}
+"""
+
+
+def test_a_merge_that_ptxas_needs_is_a_warning() -> None:
+    (finding,) = (f for f in check_text(TWO_LARGE).findings if f.code == "SMEM302")
+    assert finding.severity is Severity.WARNING
+    assert "with 1 added barrier 56,000 → 28,000 B, under the 49,152 B that ptxas accepts" in finding.message
+
+
+def test_a_gained_block_is_a_warning_only_when_the_registers_are_known() -> None:
+    text = TWO_LARGE.replace("7000", "4096").replace("6999", "4095")
+    text += "void go(const float* in, float* out) { k<<<1, 256>>>(in, out); }\n"
+    unknown = check_text(text, config=Config(arch=("sm_90",)))
+    known = check_text(text, config=Config(arch=("sm_90",), registers=32))
+    assert [(f.code, f.severity) for f in unknown.findings] == [("SMEM302", Severity.INFO)]
+    assert [(f.code, f.severity) for f in known.findings] == [("SMEM302", Severity.WARNING)]
+    assert "6 → ≤ 8 blocks/SM on sm_90 (shared memory alone)" in unknown.findings[0].message
+    assert "6 → 8 blocks/SM on sm_90" in known.findings[0].message
+
+
+# ---- silence -----------------------------------------------------------------------------------------------
+
+
+def test_padding_is_no_waste() -> None:
+    check(
+        """
+__global__ void transpose(const float* in, float* out) {
+  __shared__ float tile[32][33];
+  int x = threadIdx.x, y = threadIdx.y;
+  tile[y][x] = in[y * 32 + x];
+  __syncthreads();
+  out[y * 32 + x] = tile[x][y];
+}
+"""
+    )
+
+
+def test_few_bytes_are_not_worth_a_word() -> None:
+    source = """
+__global__ void k(const float* in, float* out) {
+  __shared__ float a[31];
+  __shared__ float b[31];
+  int i = threadIdx.x % 31;
+  a[i] = in[i];
+  __syncthreads();
+  float s = a[30 - i];
+  __syncthreads();
+  b[i] = s;
+  __syncthreads();
+  out[i] = b[30 - i];
+}
+"""
+    check(source)
+    check_layout(source, declared=248, best=[(0, 124)])
+
+
+def test_no_barrier_is_asked_for_where_it_gains_no_block() -> None:
+    source = """
+__global__ void k(const float* in, float* out) {
+  __shared__ float a[256];
+  __shared__ float b[256];
+  int tid = threadIdx.x;
+  a[tid] = in[tid];
+  __syncthreads();
+  float s = a[255 - tid];
+  b[tid] = s;
+  __syncthreads();
+  out[tid] = b[255 - tid];
+}
+"""
+    check(source)
+    check_layout(source, declared=2048, stack=2048, best=[(0, 2048), (1, 1024)])
+
+
+HOLDING = """\
+__device__ void fill(float* values);
+__device__ float* kept;
+__global__ void k(const float* in, float* out, int n) {
+  __shared__ float a[256];
+  __shared__ float b[256];
+  int tid = threadIdx.x;
+FIRST
+  __syncthreads();
+  float s = a[255 - tid];
+  __syncthreads();
+  b[tid] = s;
+  __syncthreads();
+  out[tid] = b[255 - tid] + LAST;
+}
+"""
+
+
+def holding(first: str, last: str = "0.0f") -> str:
+    return HOLDING.replace("FIRST", first).replace("LAST", last)
+
+
+def test_the_silent_kernels_below_would_speak_without_their_reason() -> None:
+    assert codes(check_text(holding("  a[tid] = in[tid];"))) == ["SMEM301"]
+
+
+@pytest.mark.parametrize(
+    ("first", "last"),
+    [
+        pytest.param("  a[tid] = in[tid];\n  fill(a);", "0.0f", id="an unknown call gets the address"),
+        pytest.param("  a[tid] = in[tid];\n  kept = a;", "0.0f", id="the address is stored"),
+        pytest.param(
+            "  a[tid] = in[tid];\n  size_t at = (size_t)a;", "at", id="the address becomes a number"
+        ),
+        pytest.param("  a[tid] = in[tid];\n  const float* p = a;", "p[tid]", id="a pointer reads it later"),
+        pytest.param(
+            "  if (tid < 128) a[tid] = in[tid]; else b[tid] = in[tid];", "0.0f", id="two arms at once"
+        ),
+        pytest.param("  s0 = a[tid];", "0.0f", id="it is read before anyone writes it"),
+        pytest.param('  asm volatile("" : : "l"(a));\n  a[tid] = in[tid];', "0.0f", id="inline assembler"),
+    ],
+)
+def test_no_merge_is_offered_where(first: str, last: str) -> None:
+    report = check_text(holding(first.replace("s0", "float s0"), last))
+    assert {"SMEM301", "SMEM302"}.isdisjoint(codes(report))
+
+
+def test_a_barrier_in_both_arms_of_a_divergent_branch_is_none() -> None:
+    check(
+        """
+__global__ void k(const float* in, float* out) {
+  __shared__ float a[256];
+  __shared__ float b[256];
+  int tid = threadIdx.x;
+  a[tid] = in[tid];
+  __syncthreads();
+  float s = a[255 - tid];
+  if (tid < 128) {
+    __syncthreads();
+  } else {
+    __syncthreads();
+  }
+  b[tid] = s;
+  __syncthreads();
+  out[tid] = b[255 - tid];
+}
+"""
+    )
+
+
+@pytest.mark.parametrize("use", ["out[threadIdx.x] = a[0];", "a[0] = 1.0f;", "fill(a);"])
+def test_a_buffer_that_only_an_inactive_branch_uses_is_used(use: str) -> None:
+    report = check_text(
+        f"""
+__global__ void k(float* out) {{
+  __shared__ float a[256];
+#ifdef FAST
+  {use}
+#endif
+  out[threadIdx.x] = 0.0f;
+}}
+"""
+    )
+    assert codes(report) == []
+
+
+def test_a_buffer_that_only_an_inactive_branch_reads_is_read() -> None:
+    check(
+        """
+__global__ void k(float* out) {
+  __shared__ float a[256];
+  a[threadIdx.x] = 1.0f;
+#ifdef FAST
+  out[threadIdx.x] = a[255 - threadIdx.x];
+#endif
+}
+"""
+    )
+
+
+def test_a_volatile_buffer_that_is_only_written_is_left_alone() -> None:
+    check(
+        """
+__global__ void k() {
+  __shared__ volatile float a[256];
+  a[threadIdx.x] = 1.0f;
+}
+"""
+    )
