@@ -88,7 +88,11 @@ def _refusal(analysis: Analysis, facts: KernelFacts, buffer: Buffer) -> str:
     """Why the rewrite of a finding about this buffer is not offered."""
     assert analysis.report is not None
     for at, finding in enumerate(analysis.report.findings):
-        if finding.remedy is None or finding.remedy.kernel != facts.index or buffer.name not in finding.buffers:
+        if (
+            finding.remedy is None
+            or finding.remedy.kernel != facts.index
+            or buffer.name not in finding.buffers
+        ):
             continue
         refused = [fix for fix in analysis.fixes(f"finding {at}", finding) if fix.safety is Safety.DISPLAY]
         if refused:

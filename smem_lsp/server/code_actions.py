@@ -70,7 +70,9 @@ def actions(analysis: Analysis, asked: Asked) -> list[Action]:
         found += _merges(analysis, asked, offered)
     if asked.takes(QUICK_FIX):
         found += _suppressions(report.source, touched)
-    if asked.takes(FIX_ALL) and any(wanted(finding, analysis.config) for finding in report.findings):
+    # Unasked it would light a bulb at every place of the file.
+    everything = asked.takes(FIX_ALL) and (asked.invoked or asked.only is not None)
+    if everything and any(wanted(finding, analysis.config) for finding in report.findings):
         found.append(Action("Fix all safe smem problems", FIX_ALL, "all"))
     return found
 

@@ -168,9 +168,11 @@ class Protocol(LanguageServerProtocol):
             self._refuse(identity, types.ErrorCodes.InternalError, "internal error, see the server's log")
 
     def _handle_cancel_notification(self, msg_id: int | str) -> None:
-        # Also when the answer is on its way already: that is no news.
+        # pygls passes on whatever the client sent, and logs it when the answer is on its way already.
+        if not isinstance(msg_id, int | str) or msg_id in self._result_types:
+            return
         future = self._request_futures.get(msg_id)
-        if future is not None and msg_id not in self._result_types:
+        if future is not None:
             future.cancel()
 
     def _send_data(self, data: Any) -> None:

@@ -59,8 +59,8 @@ class Scheduler:
         self._running: asyncio.Future[Analysis] | None = None
         self._changes = 0  # revisions are never used twice
 
-    def changed(self, uri: str, *, at_once: bool = False) -> None:
-        """The text of a document, or what else decides its findings, is another one."""
+    def changed(self, uri: str, *, at_once: bool = False, same_text: bool = False) -> None:
+        """The text of a document is another one, or, with ``same_text``, what else decides its findings."""
         entry = self._entries.setdefault(uri, _Entry())
         self._changes += 1
         entry.revision = entry.order = self._changes
@@ -68,10 +68,11 @@ class Scheduler:
         if entry.timer is not None:
             entry.timer.cancel()
             entry.timer = None
-        for revision, waiter in entry.waiters:
-            if revision and not waiter.done():
-                waiter.set_exception(Superseded())
-        entry.waiters = [(revision, waiter) for revision, waiter in entry.waiters if not waiter.done()]
+        if not same_text:
+            for this_text, waiter in entry.waiters:
+                if this_text and not waiter.done():
+                    waiter.set_exception(Superseded())
+        entry.waiters = [pair for pair in entry.waiters if not pair[1].done()]
         if at_once:
             self._is_ready(entry)
         else:
@@ -109,7 +110,7 @@ class Scheduler:
                 current = entry.analysis is not None and entry.analysis.job.revision == entry.revision
                 return entry.analysis if current else None
             waiter: asyncio.Future[None] = self._loop.create_future()
-            entry.waiters.append((entry.revision if this_text else 0, waiter))
+            entry.waiters.append((this_text, waiter))
             await waiter
 
     def _is_ready(self, entry: _Entry) -> None:

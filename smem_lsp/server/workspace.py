@@ -76,7 +76,7 @@ class Workspace:
         for document in self.documents:
             analysis = self.scheduler.latest(document.uri)
             if document.uri != but and analysis is not None and not files.isdisjoint(analysis.included):
-                self.scheduler.changed(document.uri, at_once=at_once)
+                self.scheduler.changed(document.uri, at_once=at_once, same_text=True)
                 found = True
         return found
 
@@ -93,7 +93,8 @@ class Workspace:
         if found is None:
             return
         whole, *by_folder = (overlay(self._initial, read_client_settings(part), part) for part in found)
-        self._take_settings(whole, dict(zip(folders, by_folder)))
+        own = {folder: found for folder, found in zip(folders, by_folder) if found != whole}
+        self._take_settings(whole, own)
 
     def configured(self, section: object) -> None:
         """The client sent its settings by itself."""
@@ -124,7 +125,7 @@ class Workspace:
         self._config_files.forget()
         self._told.clear()
         for document in self.documents:
-            self.scheduler.changed(document.uri, at_once=True)
+            self.scheduler.changed(document.uri, at_once=True, same_text=True)
         self.outgoing.refresh()
 
     def _folder_of(self, uri: str) -> str | None:

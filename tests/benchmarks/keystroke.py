@@ -113,7 +113,11 @@ def kernels(lines: int, seed: int = 1) -> str:
         template, name = random_.choice(((REDUCTION, "reduce"), (TILED, "tiled"), (STENCIL, "stencil")))
         a = 256 if template is TILED else random_.choice((128, 256, 512))
         parts.append(template.format(n=n, a=a, b=16 if template is TILED else 32))
-        arguments = "const float* a, const float* b, float* c, int n" if name == "tiled" else "const float* a, float* c, int n"
+        arguments = (
+            "const float* a, const float* b, float* c, int n"
+            if name == "tiled"
+            else "const float* a, float* c, int n"
+        )
         given = "a, b, c, n, n" if name == "tiled" else "a, c, n"
         parts.append(f"void run_{name}_{n}({arguments}) {{ {name}_{n}<<<n / {a}, {a}>>>({given}); }}\n")
     raise AssertionError
@@ -195,15 +199,15 @@ def hovers(text: str, keys: int) -> list[float]:
 
 def starts(count: int) -> list[float]:
     times: list[float] = []
+    clients: list[Client] = []
+
+    def start() -> None:
+        clients.append(Client())
+        clients[-1].initialize(PUSH)
+
     for _ in range(count):
-
-        def start() -> None:
-            client.append(Client())
-            client[0].initialize(PUSH)
-
-        client: list[Client] = []
         times.append(timed(start))
-        client[0].kill()
+        clients[-1].kill()
     return times
 
 
@@ -211,7 +215,9 @@ def show(what: str, times: list[float]) -> None:
     ordered = sorted(times)
     p99 = ordered[min(len(ordered) - 1, int(len(ordered) * 0.99))]
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
-    print(f"{what:<44} p50 {statistics.median(ordered):7.1f}  p99 {p99:7.1f} ms  (n {len(ordered)}, load {load:.1f})")
+    print(
+        f"{what:<44} p50 {statistics.median(ordered):7.1f}  p99 {p99:7.1f} ms  (n {len(ordered)}, load {load:.1f})"
+    )
     sys.stdout.flush()
 
 

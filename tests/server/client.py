@@ -33,7 +33,9 @@ class ResponseError(Exception):
 class Client:
     """One server process. Requests of the server get an answer at once; everything it sends is kept."""
 
-    def __init__(self, command: tuple[str, ...] = COMMAND, *, settings: Any = None, cwd: Path | None = None) -> None:
+    def __init__(
+        self, command: tuple[str, ...] = COMMAND, *, settings: Any = None, cwd: Path | None = None
+    ) -> None:
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         self.process = subprocess.Popen(
             command,
@@ -152,7 +154,9 @@ class Client:
         found = self.request("textDocument/hover", self.at(uri, line, character))
         return None if found is None else found["contents"]["value"]
 
-    def actions(self, uri: str, start: tuple[int, int], end: tuple[int, int] | None = None, **context: Any) -> list[Json]:
+    def actions(
+        self, uri: str, start: tuple[int, int], end: tuple[int, int] | None = None, **context: Any
+    ) -> list[Json]:
         found: list[Json] = self.request(
             "textDocument/codeAction",
             {
@@ -176,7 +180,9 @@ class Client:
                 if self.process.poll() is not None:
                     raise AssertionError(f"the server has ended: {self.log}")
                 if not self.arrived.wait(limit - time.monotonic()):
-                    raise AssertionError(f"no {method}; there was {[m['method'] for m in self.received]}\n{self.log}")
+                    raise AssertionError(
+                        f"no {method}; there was {[m['method'] for m in self.received]}\n{self.log}"
+                    )
 
     def all_of(self, method: str) -> list[Any]:
         with self.arrived:
@@ -233,7 +239,9 @@ def messages(process: subprocess.Popen[bytes]) -> Iterator[Json]:
 
 
 @contextmanager
-def serving(capabilities: Mapping[str, Any] | None = None, *, settings: Any = None, **params: Any) -> Iterator[Client]:
+def serving(
+    capabilities: Mapping[str, Any] | None = None, *, settings: Any = None, **params: Any
+) -> Iterator[Client]:
     """An initialized server that is ended with the test, and that must not have logged a defect."""
     client = Client(settings=settings)
     try:

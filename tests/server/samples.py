@@ -58,7 +58,9 @@ PUSH = {
         "inlayHint": {},
         "codeLens": {},
         "codeAction": {
-            "codeActionLiteralSupport": {"codeActionKind": {"valueSet": ["", "quickfix", "refactor", "source"]}},
+            "codeActionLiteralSupport": {
+                "codeActionKind": {"valueSet": ["", "quickfix", "refactor", "source"]}
+            },
             "isPreferredSupport": True,
             "disabledSupport": True,
             "dataSupport": True,

@@ -19,12 +19,15 @@ def test_names_of_editors_and_of_the_config_file() -> None:
 
 
 def test_nothing_set_is_nothing_said() -> None:
-    read = read_client_settings({"arch": [], "threads": None, "severity": {}, "path": "/x", "trace": {"server": "off"}})
+    read = read_client_settings(
+        {"arch": [], "threads": None, "severity": {}, "path": "/x", "trace": {"server": "off"}}
+    )
     assert read == ClientSettings()
 
 
 @pytest.mark.parametrize(
-    "section", [{"codeLens": {"enable": False}}, {"codeLens.enable": False}, {"smem": {"codeLens": {"enable": False}}}]
+    "section",
+    [{"codeLens": {"enable": False}}, {"codeLens.enable": False}, {"smem": {"codeLens": {"enable": False}}}],
 )
 def test_switches_nested_and_dotted(section: object) -> None:
     assert read_client_settings(section).code_lens is False
@@ -52,7 +55,12 @@ def test_the_nearest_file_under_the_client(tmp_path: Path) -> None:
     (tmp_path / "a.cu").touch()
     files = ConfigFiles()
     found = files.resolve(str(tmp_path / "a.cu"), tmp_path, ClientSettings({"threads": 128}))
-    assert (found.config.threads, found.config.arch, found.excluded, found.problems) == (128, ("sm_80",), False, ())
+    assert (found.config.threads, found.config.arch, found.excluded, found.problems) == (
+        128,
+        ("sm_80",),
+        False,
+        (),
+    )
     assert files.resolve(str(tmp_path / "vendor" / "b.cu"), tmp_path, ClientSettings()).excluded
 
 
@@ -65,9 +73,15 @@ def test_a_wrong_file_is_one_problem_and_the_defaults(tmp_path: Path) -> None:
 
 
 def test_unknown_targets_and_rules_are_named() -> None:
-    settings = ClientSettings({"arch": ["sm_90", "sm_1"], "select": ["SMEM3", "SMEM999"], "ignore": ["missing-barrier"]})
+    settings = ClientSettings(
+        {"arch": ["sm_90", "sm_1"], "select": ["SMEM3", "SMEM999"], "ignore": ["missing-barrier"]}
+    )
     found = ConfigFiles().resolve(None, None, settings)
-    assert (found.config.arch, found.config.select, found.config.ignore) == (("sm_90",), ("SMEM3",), ("missing-barrier",))
+    assert (found.config.arch, found.config.select, found.config.ignore) == (
+        ("sm_90",),
+        ("SMEM3",),
+        ("missing-barrier",),
+    )
     assert len(found.problems) == 2
 
 

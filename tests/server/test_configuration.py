@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from server.client import Client, serving
 from server.samples import MERGEABLE, PULL, PUSH, UNUSED, codes
 
@@ -41,7 +40,9 @@ def last(client: Client, uri: str = URI) -> list[object]:
 
 def severity(client: Client) -> int | None:
     published = client.all_of("textDocument/publishDiagnostics")
-    found: dict[object, int] = {d["code"]: d["severity"] for d in published[-1]["diagnostics"]} if published else {}
+    found: dict[object, int] = (
+        {d["code"]: d["severity"] for d in published[-1]["diagnostics"]} if published else {}
+    )
     return found.get("SMEM101")
 
 
@@ -66,13 +67,17 @@ def test_pushed_by_a_client_that_cannot_be_asked() -> None:
     with serving(PUSH) as client:
         client.open(URI, UNUSED)
         client.published(URI, 1)
-        client.notify("workspace/didChangeConfiguration", {"settings": {"smem": {"severity": {"SMEM101": "info"}}}})
+        client.notify(
+            "workspace/didChangeConfiguration", {"settings": {"smem": {"severity": {"SMEM101": "info"}}}}
+        )
         until(lambda: severity(client) == 3)
         assert "workspace/configuration" not in [m["method"] for m in client.received]
 
 
 def test_null_leaves_the_initialization_options_in_force() -> None:
-    with serving(ASKING, settings=None, initializationOptions={"settings": {"ignore": ["SMEM101"]}}) as client:
+    with serving(
+        ASKING, settings=None, initializationOptions={"settings": {"ignore": ["SMEM101"]}}
+    ) as client:
         client.wait_for("workspace/configuration")
         client.open(URI, MERGEABLE)
         until(lambda: last(client) == ["SMEM301"])
@@ -133,7 +138,9 @@ def test_a_header_that_changes_on_the_disk(tmp_path: Path) -> None:
     header.write_text("#define N 64\n")
     uri = (tmp_path / "k.cu").as_uri()
     with serving(WATCHING) as client:
-        watchers = client.wait_for("client/registerCapability")["registrations"][0]["registerOptions"]["watchers"]
+        watchers = client.wait_for("client/registerCapability")["registrations"][0]["registerOptions"][
+            "watchers"
+        ]
         assert "**/{smem,pyproject}.toml" in [watcher["globPattern"] for watcher in watchers]
         client.open(uri, '#include "n.cuh"\n' + UNUSED.replace("256", "N"))
         client.published(uri, 1)
@@ -155,7 +162,10 @@ def test_clients_are_asked_to_ask_again() -> None:
 
 @pytest.mark.parametrize(("name", "method"), [("codeLens", "codeLens"), ("inlayHints", "inlayHint")])
 def test_lenses_and_hints_can_be_switched_off(name: str, method: str) -> None:
-    params = {"textDocument": {"uri": URI}, "range": {"start": {"line": 0, "character": 0}, "end": {"line": 9, "character": 0}}}
+    params = {
+        "textDocument": {"uri": URI},
+        "range": {"start": {"line": 0, "character": 0}, "end": {"line": 9, "character": 0}},
+    }
     with serving(PUSH, initializationOptions={"settings": {name: {"enable": False}}}) as client:
         client.open(URI, MERGEABLE)
         assert client.request(f"textDocument/{method}", params) == []
@@ -179,7 +189,9 @@ def test_folders_come_and_go(tmp_path: Path) -> None:
         until(lambda: len(client.all_of("textDocument/publishDiagnostics")) == 2)
 
 
-@pytest.mark.parametrize("options", [None, 5, [], {"settings": 5}, {"settings": {"smem": 5}}, {"trusted": "yes"}])
+@pytest.mark.parametrize(
+    "options", [None, 5, [], {"settings": 5}, {"settings": {"smem": 5}}, {"trusted": "yes"}]
+)
 def test_initialization_options_of_a_wrong_type(options: object) -> None:
     with serving(PUSH, initializationOptions=options) as client:
         client.open(URI, UNUSED)

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from server.client import PATIENCE, ROOT, Client, ResponseError, serving
 from server.samples import MERGEABLE, PULL, PUSH, codes
 
@@ -46,14 +45,25 @@ def test_what_is_offered(client: Client) -> None:
 
 def test_nothing_is_offered_that_clangd_does_better(client: Client) -> None:
     offered = client.initialize(PULL)["capabilities"]
-    others = ("semanticTokensProvider", "foldingRangeProvider", "documentSymbolProvider", "completionProvider")
+    others = (
+        "semanticTokensProvider",
+        "foldingRangeProvider",
+        "documentSymbolProvider",
+        "completionProvider",
+    )
     assert not [name for name in others if name in offered]
     assert offered["diagnosticProvider"]["workspaceDiagnostics"] is False
 
 
 @pytest.mark.parametrize(
     ("offered", "chosen"),
-    [(["utf-8", "utf-16"], "utf-8"), (["utf-16", "utf-8"], "utf-16"), (["utf-7", "utf-32"], "utf-32"), ([], "utf-16"), (5, "utf-16")],
+    [
+        (["utf-8", "utf-16"], "utf-8"),
+        (["utf-16", "utf-8"], "utf-16"),
+        (["utf-7", "utf-32"], "utf-32"),
+        ([], "utf-16"),
+        (5, "utf-16"),
+    ],
 )
 def test_the_first_known_encoding_of_the_client(client: Client, offered: object, chosen: str) -> None:
     result = client.initialize({"general": {"positionEncodings": offered}})
@@ -91,8 +101,16 @@ def test_requests_out_of_order() -> None:
         ("textDocument/hover", None, -32602),
         ("textDocument/hover", {}, -32602),
         ("textDocument/hover", [], -32602),
-        ("textDocument/hover", {"textDocument": {"uri": URI}, "position": {"line": "x", "character": 0}}, -32602),
-        ("textDocument/hover", {"textDocument": {"uri": URI}, "position": {"line": -1, "character": 0}}, -32602),
+        (
+            "textDocument/hover",
+            {"textDocument": {"uri": URI}, "position": {"line": "x", "character": 0}},
+            -32602,
+        ),
+        (
+            "textDocument/hover",
+            {"textDocument": {"uri": URI}, "position": {"line": -1, "character": 0}},
+            -32602,
+        ),
         ("textDocument/codeAction", {"textDocument": {"uri": URI}}, -32602),
         ("textDocument/diagnostic", {"textDocument": 5}, -32602),
         ("codeAction/resolve", {"title": "x"}, -32602),

@@ -5,10 +5,8 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
-
 from server.client import PATIENCE, Client, ResponseError, replacing, serving
 from server.samples import MERGEABLE, PULL, PUSH, UNUSED, codes, place
 
@@ -104,7 +102,9 @@ def test_closed_in_the_middle_of_an_analysis() -> None:
         assert client.published(URI, None) == []
         client.open("file:///other.cu", UNUSED)
         assert client.published("file:///other.cu", 1)
-        assert [p["diagnostics"] for p in client.all_of("textDocument/publishDiagnostics") if p["uri"] == URI] == [[]]
+        assert [
+            p["diagnostics"] for p in client.all_of("textDocument/publishDiagnostics") if p["uri"] == URI
+        ] == [[]]
 
 
 @pytest.mark.parametrize(("encoding", "width"), [("utf-8", 4), ("utf-16", 2), ("utf-32", 1)])
@@ -141,11 +141,16 @@ def test_carriage_returns_alone_end_lines() -> None:
 def test_positions_outside_the_text() -> None:
     with serving(PUSH) as client:
         client.open(URI, UNUSED)
-        client.change(URI, 2, replacing((99, 0), (99, 5), MERGEABLE), replacing((0, 999), (0, 999), " // end"))
+        client.change(
+            URI, 2, replacing((99, 0), (99, 5), MERGEABLE), replacing((0, 999), (0, 999), " // end")
+        )
         assert set(codes(client.published(URI, 2))) == {"SMEM101", "SMEM301"}
         assert client.hover(URI, 500, 500) is None
         assert client.actions(URI, (500, 0), (900, 0)) is not None
-        line = {"textDocument": {"uri": URI}, "range": {"start": {"line": 0, "character": 0}, "end": {"line": 2**31 - 1, "character": 0}}}
+        line = {
+            "textDocument": {"uri": URI},
+            "range": {"start": {"line": 0, "character": 0}, "end": {"line": 2**31 - 1, "character": 0}},
+        }
         assert client.request("textDocument/inlayHint", line)
 
 
@@ -195,7 +200,10 @@ def test_a_path_with_spaces_and_umlauts(tmp_path: Path) -> None:
     (folder / "größe.h").write_text("#define N 64\n")
     uri = (folder / "kern.cu").as_uri()
     with serving(PUSH, folders=(folder.as_uri(),)) as client:
-        client.open(uri, '#include "größe.h"\n__global__ void k(float* o) {\n  __shared__ float a[N];\n  o[0] = 1;\n}\n')
+        client.open(
+            uri,
+            '#include "größe.h"\n__global__ void k(float* o) {\n  __shared__ float a[N];\n  o[0] = 1;\n}\n',
+        )
         client.published(uri, 1)
         hover = client.hover(uri, 2, 19)
         assert hover is not None and "256 B" in hover
@@ -255,5 +263,3 @@ def test_hover_does_not_wait_for_an_analysis() -> None:
         client.published(URI, 2)
     finally:
         client.kill()
-
-

@@ -57,7 +57,9 @@ def test_there_and_back(whole: str, offset: int, encoding: Encoding) -> None:
 
 
 edits = st.lists(
-    st.tuples(st.one_of(st.none(), st.tuples(st.tuples(numbers, numbers), st.tuples(numbers, numbers))), text),
+    st.tuples(
+        st.one_of(st.none(), st.tuples(st.tuples(numbers, numbers), st.tuples(numbers, numbers))), text
+    ),
     max_size=6,
 )
 
@@ -118,7 +120,9 @@ def test_the_empty_document() -> None:
 
 
 def test_columns_count_units() -> None:
-    assert [client_length("é€😀", encoding) for encoding in (Encoding.UTF8, Encoding.UTF16, Encoding.UTF32)] == [9, 4, 3]
+    assert [
+        client_length("é€😀", encoding) for encoding in (Encoding.UTF8, Encoding.UTF16, Encoding.UTF32)
+    ] == [9, 4, 3]
 
 
 def test_an_edit_counts_whatever_its_version_says() -> None:

@@ -11,8 +11,27 @@ from server.samples import MERGEABLE, PULL, UNUSED, WITH_BARRIER
 
 MESSAGES = 10_000
 SEED = 20_261
-URIS = ("file:///a.cu", "file:///b.cuh", "file:///c.h", "untitled:x", "file:///nowhere.cu", "", "\ud83d", "file://[")
-TEXTS = (MERGEABLE, UNUSED, WITH_BARRIER, "", "\x0c\r\r\n\u2028", "😀" * 40, "__shared__ " * 50, "{" * 200, "\ud800x\udfff")
+URIS = (
+    "file:///a.cu",
+    "file:///b.cuh",
+    "file:///c.h",
+    "untitled:x",
+    "file:///nowhere.cu",
+    "",
+    "\ud83d",
+    "file://[",
+)
+TEXTS = (
+    MERGEABLE,
+    UNUSED,
+    WITH_BARRIER,
+    "",
+    "\x0c\r\r\n\u2028",
+    "😀" * 40,
+    "__shared__ " * 50,
+    "{" * 200,
+    "\ud800x\udfff",
+)
 REQUESTS = (
     "textDocument/hover",
     "textDocument/codeLens",
@@ -41,7 +60,22 @@ NOTIFICATIONS = (
     "window/workDoneProgress/cancel",
     "made/up",
 )
-STRANGE: tuple[Any, ...] = (None, True, -1, 2**31, 2**70, 1.5, "", "x", [], {}, [[]], {"a": None}, "\ud83d", "\0")
+STRANGE: tuple[Any, ...] = (
+    None,
+    True,
+    -1,
+    2**31,
+    2**70,
+    1.5,
+    "",
+    "x",
+    [],
+    {},
+    [[]],
+    {"a": None},
+    "\ud83d",
+    "\0",
+)
 
 
 class Fuzzer:
@@ -69,12 +103,16 @@ class Fuzzer:
                     context["only"] = [rng.choice(("quickfix", "refactor", "source.fixAll", "", "x"))]
                 return {"textDocument": document, "range": self.range(), "context": context}
             case "codeAction/resolve":
-                key = rng.choice(("all", "fix 0 0", "merge 0 0", "ignore 0", "fix 99 99", "merge -1 x", "", "fix ٣ 0"))
+                key = rng.choice(
+                    ("all", "fix 0 0", "merge 0 0", "ignore 0", "fix 99 99", "merge -1 x", "", "fix ٣ 0")
+                )
                 return {"title": "t", "data": {"uri": uri, "revision": rng.randint(0, 50), "key": key}}
             case "smem/explain":
                 return {"code": rng.choice(("SMEM301", "missing-barrier", "", "\ud83d"))}
             case "workspace/didChangeConfiguration":
-                return {"settings": rng.choice((None, {}, {"smem": {"threads": rng.choice((64, -1, "x"))}}, 5))}
+                return {
+                    "settings": rng.choice((None, {}, {"smem": {"threads": rng.choice((64, -1, "x"))}}, 5))
+                }
             case "workspace/didChangeWatchedFiles":
                 changed = rng.choice((uri, "file:///smem.toml"))
                 return {"changes": [{"uri": changed, "type": rng.randint(1, 3)}]}
@@ -87,7 +125,10 @@ class Fuzzer:
                 return {"textDocument": document, "position": self.position()}
 
     def position(self) -> dict[str, int]:
-        return {"line": self.rng.choice((0, 1, 2, 5, 12, 99, 2**31 - 1)), "character": self.rng.choice((0, 3, 19, 400))}
+        return {
+            "line": self.rng.choice((0, 1, 2, 5, 12, 99, 2**31 - 1)),
+            "character": self.rng.choice((0, 3, 19, 400)),
+        }
 
     def range(self) -> dict[str, Any]:
         return {"start": self.position(), "end": self.position()}
@@ -153,7 +194,9 @@ def test_ten_thousand_messages() -> None:
         client.open("file:///last.cu", UNUSED)
         assert [d["code"] for d in client.pulled("file:///last.cu")["items"]] == ["SMEM101"]
         assert client.request("smem/explain", {"code": "SMEM101"})["code"] == "SMEM101"
-        answered = {message["id"] for message in client.all_of("answer to nothing") if message["id"] is not None}
+        answered = {
+            message["id"] for message in client.all_of("answer to nothing") if message["id"] is not None
+        }
         missing = [expected[identity] for identity in expected.keys() - answered]
         assert not missing, f"{len(missing)} requests without an answer, such as {missing[0]!r}"
         assert "Traceback" not in client.log, client.log[client.log.index("Traceback") - 300 :][:3000]
@@ -171,9 +214,17 @@ def answerable(body: bytes) -> int | None:
         message = json.loads(body)
     except (ValueError, UnicodeDecodeError):
         return None
-    if not isinstance(message, dict) or not isinstance(message.get("method"), str) or message.get("jsonrpc") != "2.0":
+    if (
+        not isinstance(message, dict)
+        or not isinstance(message.get("method"), str)
+        or message.get("jsonrpc") != "2.0"
+    ):
         return None
     identity = message.get("id")
-    if message["method"] in ("exit", "shutdown") or isinstance(identity, bool) or not isinstance(identity, int):
+    if (
+        message["method"] in ("exit", "shutdown")
+        or isinstance(identity, bool)
+        or not isinstance(identity, int)
+    ):
         return None
     return identity

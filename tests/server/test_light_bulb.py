@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
 from server.client import Client, ResponseError, serving
 from server.samples import FIXED, MERGEABLE, PUSH, UNUSED, WITH_BARRIER, place
+
 from smem_lsp import apply, check
 from smem_lsp.server.fix_all import changed_lines
 from smem_lsp.source import LineIndex, apply_edits
@@ -28,7 +28,9 @@ def applied(text: str, edit: dict[str, Any], version: int | None = 1) -> str:
         changes = document["edits"]
     starts = LineIndex(text).starts
     for change in reversed(changes):
-        start, end = (starts[p["line"]] + p["character"] for p in (change["range"]["start"], change["range"]["end"]))
+        start, end = (
+            starts[p["line"]] + p["character"] for p in (change["range"]["start"], change["range"]["end"])
+        )
         text = text[:start] + change["newText"] + text[end:]
     return text
 
@@ -50,17 +52,25 @@ def test_the_fix_of_a_finding() -> None:
         diagnostics = client.published(URI, 1)
         actions = client.actions(URI, place(UNUSED, "scratch"), diagnostics=diagnostics)
         action = titled(actions, "Remove the declaration of `scratch`")
-        assert (action["kind"], action["isPreferred"], action["diagnostics"]) == ("quickfix", True, diagnostics)
+        assert (action["kind"], action["isPreferred"], action["diagnostics"]) == (
+            "quickfix",
+            True,
+            diagnostics,
+        )
         assert applied(UNUSED, resolved(client, action)["edit"]) == FIXED
 
 
 @pytest.mark.parametrize("line", [0, 2, 11])
 def test_a_merge_anywhere_in_the_kernel_is_the_engines(line: int) -> None:
-    (fix,) = (fix for f in check(MERGEABLE).findings if f.code == "SMEM301" for fix in check(MERGEABLE).fixes_for(f))
+    (fix,) = (
+        fix for f in check(MERGEABLE).findings if f.code == "SMEM301" for fix in check(MERGEABLE).fixes_for(f)
+    )
     with serving(PUSH) as client:
         client.open(URI, MERGEABLE)
         (action,) = client.actions(URI, (line, 12), only=["refactor.rewrite"])
-        assert action["kind"] == "refactor.rewrite.mergeBuffers" and action["title"].startswith("Merge tile, red")
+        assert action["kind"] == "refactor.rewrite.mergeBuffers" and action["title"].startswith(
+            "Merge tile, red"
+        )
         assert applied(MERGEABLE, resolved(client, action)["edit"]) == apply(MERGEABLE, fix)
 
 
@@ -128,7 +138,10 @@ def test_suppress_here() -> None:
 @pytest.mark.parametrize(
     ("before", "expected"),
     [
-        ("  // smem: ignore-next-line[SMEM102]\n  __shared__ float scratch[256];", "ignore-next-line[SMEM102, SMEM101]"),
+        (
+            "  // smem: ignore-next-line[SMEM102]\n  __shared__ float scratch[256];",
+            "ignore-next-line[SMEM102, SMEM101]",
+        ),
         ("  __shared__ float scratch[256];  // smem: ignore[SMEM102]: why", "ignore[SMEM102, SMEM101]: why"),
     ],
 )
@@ -147,7 +160,9 @@ def test_suppress_keeps_the_files_line_ends() -> None:
     with serving(PUSH) as client:
         client.open(URI, text)
         action = titled(client.actions(URI, (1, 20)), "Suppress")
-        assert "\r\n  // smem: ignore-next-line[SMEM101]\r\n" in applied(text, resolved(client, action)["edit"])
+        assert "\r\n  // smem: ignore-next-line[SMEM101]\r\n" in applied(
+            text, resolved(client, action)["edit"]
+        )
 
 
 def test_fix_all_takes_only_what_needs_no_thought() -> None:
@@ -192,7 +207,9 @@ def test_a_refused_merge_gives_its_reason() -> None:
     with serving(PUSH) as client:
         client.open(URI, REFUSED)
         actions = client.actions(URI, place(REFUSED, "red)"))
-        (refused,) = [action for action in actions if "disabled" in action and action["kind"] == "refactor.rewrite"]
+        (refused,) = [
+            action for action in actions if "disabled" in action and action["kind"] == "refactor.rewrite"
+        ]
         assert refused["disabled"]["reason"].startswith("Cannot merge tile, red: ")
         assert "edit" not in resolved(client, refused)
         hover = client.hover(URI, *place(REFUSED, "red[tid]"))
@@ -202,7 +219,9 @@ def test_a_refused_merge_gives_its_reason() -> None:
 def test_a_refused_merge_is_not_sent_where_it_cannot_be_shown() -> None:
     with serving(EAGER) as client:
         client.open(URI, REFUSED)
-        assert not [a for a in client.actions(URI, place(REFUSED, "red)")) if "disabled" in a or "Merge" in a["title"]]
+        assert not [
+            a for a in client.actions(URI, place(REFUSED, "red)")) if "disabled" in a or "Merge" in a["title"]
+        ]
 
 
 def test_an_action_of_an_older_text_is_not_resolved() -> None:

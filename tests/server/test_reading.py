@@ -11,17 +11,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from server.client import ROOT, Client, serving, span
 from server.samples import MERGEABLE, PUSH, UNUSED, WITH_BARRIER, place
-from smem_lsp.server.kernel_hover import carve_out
+
 from smem_lsp.rules.subject import Occupied
+from smem_lsp.server.kernel_hover import carve_out
 
 URI = "file:///k.cu"
 BOUNDED = MERGEABLE.replace("__launch_bounds__(256)", "__launch_bounds__(256, 4)")
 TEXT = (
     BOUNDED
-    + UNUSED.replace("k(", "plain(").replace("scratch[256]", "scratch[256]; // smem: ignore[SMEM101, never-read, SMEM201]")
+    + UNUSED.replace("k(", "plain(").replace(
+        "scratch[256]", "scratch[256]; // smem: ignore[SMEM101, never-read, SMEM201]"
+    )
     + WITH_BARRIER.replace("k(", "barrier(")
     + """\
 template <int N>
@@ -46,7 +48,9 @@ def client() -> Iterator[Client]:
 def command_line(*arguments: str) -> dict[str, Any]:
     """What a command prints, as JSON."""
     command = [sys.executable, "-m", "smem_lsp", *arguments]
-    done = subprocess.run(command, capture_output=True, check=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    done = subprocess.run(
+        command, capture_output=True, check=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 
@@ -64,7 +68,9 @@ def test_hover_on_a_buffer_has_five_lines_at_most(client: Client) -> None:
         "Row pitch 132 B = 33 words (column access conflict-free)",
         hover(client, "tile[32]")[4],
     ]
-    assert hover(client, "tile[32]")[4].endswith("free before one is lost (sm_80, 256 threads, 64 registers launch bounds)")
+    assert hover(client, "tile[32]")[4].endswith(
+        "free before one is lost (sm_80, 256 threads, 64 registers launch bounds)"
+    )
 
 
 def test_hover_on_a_use_of_a_buffer(client: Client) -> None:
@@ -72,7 +78,9 @@ def test_hover_on_a_use_of_a_buffer(client: Client) -> None:
 
 
 def test_hover_names_the_barrier_that_sharing_needs(client: Client) -> None:
-    assert "Could share bytes with `b` after 1 added barrier before line 26" in " ".join(hover(client, "a[7000]"))
+    assert "Could share bytes with `b` after 1 added barrier before line 26" in " ".join(
+        hover(client, "a[7000]")
+    )
 
 
 def test_hover_on_a_kernel(client: Client) -> None:
@@ -91,16 +99,24 @@ def test_hover_on_a_kernel_without_shared_memory(client: Client) -> None:
 
 
 def test_hover_on_a_kernel_whose_bytes_are_not_known(client: Client) -> None:
-    assert hover(client, "sized(") == ["**`sized`** shared memory: bytes not known: the size of `part` is not known"]
+    assert hover(client, "sized(") == [
+        "**`sized`** shared memory: bytes not known: the size of `part` is not known"
+    ]
 
 
 def test_hover_on_barriers(client: Client) -> None:
     assert "is proved to be run by every thread" in hover(client, "__syncthreads")[0]
-    assert "is not proved to be run by every thread" in hover(client, "__syncthreads", after="part[threadIdx.x]")[0]
+    assert (
+        "is not proved to be run by every thread"
+        in hover(client, "__syncthreads", after="part[threadIdx.x]")[0]
+    )
 
 
 def test_hover_on_a_rule_in_a_comment(client: Client) -> None:
-    assert hover(client, "SMEM101") == ["**SMEM101** `unused-buffer` (warning)", "A shared buffer is declared and never accessed."]
+    assert hover(client, "SMEM101") == [
+        "**SMEM101** `unused-buffer` (warning)",
+        "A shared buffer is declared and never accessed.",
+    ]
     assert hover(client, "never-read")[0].startswith("**SMEM102** `never-read`")
     assert hover(client, "SMEM201")[0] == "**SMEM201** `missing-barrier`"
     assert hover(client, "ignore[") == []
@@ -150,8 +166,14 @@ def test_a_lens_that_gains_blocks() -> None:
 
 
 def test_hints_are_the_bytes_behind_declarations(client: Client) -> None:
-    hints = client.request("textDocument/inlayHint", {"textDocument": {"uri": URI}, "range": span((0, 0), (4, 0))})
-    assert [(hint["position"]["line"], hint["label"]) for hint in hints] == [(1, "4,224 B"), (2, "1,024 B"), (3, "32 B")]
+    hints = client.request(
+        "textDocument/inlayHint", {"textDocument": {"uri": URI}, "range": span((0, 0), (4, 0))}
+    )
+    assert [(hint["position"]["line"], hint["label"]) for hint in hints] == [
+        (1, "4,224 B"),
+        (2, "1,024 B"),
+        (3, "32 B"),
+    ]
     line, column = place(TEXT, "tile[32][33]")
     assert hints[0]["position"] == {"line": line, "character": column + len("tile[32][33]")}
 
@@ -179,4 +201,7 @@ def test_the_page_of_a_rule_is_the_one_of_the_command_line(client: Client) -> No
 
 def test_carve_out_in_the_words_of_the_manual() -> None:
     row = Occupied("sm_80", 256, 40, "nvcc", 0)
-    assert carve_out(row, 17 * 1024, 6) == "6 × (17 + 1 KiB reserved) = 108 → 132 KiB carve-out, L1 keeps 60 KiB (sm_80)"
+    assert (
+        carve_out(row, 17 * 1024, 6)
+        == "6 × (17 + 1 KiB reserved) = 108 → 132 KiB carve-out, L1 keeps 60 KiB (sm_80)"
+    )

@@ -14,10 +14,9 @@ import pytest
 
 pytest_lsp = pytest.importorskip("pytest_lsp", reason="pytest-lsp is not installed: no recorded capabilities")
 
-from lsprotocol import types
-
-from server.client import ROOT
-from server.samples import FIXED, MERGEABLE, UNUSED, place
+from lsprotocol import types  # noqa: E402
+from server.client import ROOT  # noqa: E402
+from server.samples import FIXED, MERGEABLE, UNUSED, place  # noqa: E402
 
 URI = "file:///work/k.cu"
 CLIENTS = ("visual-studio-code@v1.65.2", "neovim@v0.7.0", "neovim@v0.10.0", "neovim@v0.11.0", "emacs@v29.1")
@@ -25,7 +24,7 @@ CLIENTS = ("visual-studio-code@v1.65.2", "neovim@v0.7.0", "neovim@v0.10.0", "neo
 
 async def conversation(capabilities: types.ClientCapabilities, text: str) -> dict[str, Any]:
     """Open a file, take its findings, ask for everything an editor asks for."""
-    client = pytest_lsp.LanguageClient()
+    client = pytest_lsp.make_test_lsp_client()
     await client.start_io(sys.executable, "-m", "smem_lsp", "server", cwd=str(ROOT))
     found: dict[str, Any] = {}
     try:
@@ -43,12 +42,14 @@ async def conversation(capabilities: types.ClientCapabilities, text: str) -> dic
         else:
             await client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
             found["diagnostics"] = client.diagnostics[URI]
-        where = types.Position(*place(text, "__shared__ ")).__class__(place(text, "[")[0] + 1, 20)
+        where = types.Position(*place(text, "[256]"))
         found["hover"] = await client.text_document_hover_async(types.HoverParams(identity, where))
         found["lenses"] = await client.text_document_code_lens_async(types.CodeLensParams(identity))
         if result.capabilities.inlay_hint_provider:
             whole = types.Range(types.Position(0, 0), types.Position(99, 0))
-            found["hints"] = await client.text_document_inlay_hint_async(types.InlayHintParams(identity, whole))
+            found["hints"] = await client.text_document_inlay_hint_async(
+                types.InlayHintParams(identity, whole)
+            )
         context = types.CodeActionContext(diagnostics=list(found["diagnostics"]))
         actions = await client.text_document_code_action_async(
             types.CodeActionParams(identity, found["diagnostics"][0].range, context)
@@ -58,8 +59,10 @@ async def conversation(capabilities: types.ClientCapabilities, text: str) -> dic
                 action = await client.code_action_resolve_async(action)
             found.setdefault("actions", {})[action.title] = action
         await client.shutdown_session()
-    finally:
         await client.stop()
+    except BaseException:
+        client._server.kill()  # `stop` would wait for it
+        raise
     return found
 
 
@@ -71,9 +74,12 @@ def test_an_editors_first_minute(name: str) -> None:
     (diagnostic,) = found["diagnostics"]
     assert diagnostic.code == "SMEM101"
     assert "never accessed" in diagnostic.message
+    assert "scratch[256]" in found["hover"].contents.value
     assert found["lenses"][0].command.title == "0 B shared"
     action = found["actions"]["Remove the declaration of `scratch`"]
-    changes = action.edit.document_changes[0].edits if action.edit.document_changes else action.edit.changes[URI]
+    changes = (
+        action.edit.document_changes[0].edits if action.edit.document_changes else action.edit.changes[URI]
+    )
     (edit,) = changes
     assert edit.new_text == "" and edit.range.start.line == 1
     assert FIXED.count("\n") == UNUSED.count("\n") - 1

@@ -1,0 +1,90 @@
+// What a user does, with mouse and keyboard: node as_user.mjs WORKSPACE
+// Every step is a screenshot; what was on the screen goes into the results, and the test judges it.
+import { folderUrl, note, openPage, shoot, writeResults } from './session.mjs';
+
+const [workspace] = process.argv.slice(2);
+const { browser, page } = await openPage();
+const seen = {};
+
+const editor = page.locator('.editor-instance').first();
+const squiggles = editor.locator('.squiggly-warning');
+/** The text of a locator, as one reads it: VS Code draws spaces as no-break spaces. */
+const read = async (locator) => (await locator.allInnerTexts()).map((text) => text.replaceAll('\u00a0', ' '));
+/** A name in the source, to point at. */
+const word = (name) => editor.locator('.view-line span span', { hasText: new RegExp(`\\b${name}\\b`) }).first();
+const tab = (title) => page.locator('.tab', { hasText: title });
+const close = async (title) => {
+  await tab(title).hover();
+  await tab(title).locator('.tab-actions .action-label').click();
+  await tab(title).waitFor({ state: 'detached' });
+};
+
+await page.goto(folderUrl(workspace));
+await page.locator('.explorer-folders-view .monaco-list-row', { hasText: 'smooth.cu' }).dblclick();
+await editor.locator('.view-line').first().waitFor();
+await shoot(page, '1-open');
+
+await squiggles.first().waitFor({ state: 'attached' });
+seen.squiggles = await squiggles.count();
+await editor.locator('.codelens-decoration a').first().waitFor();
+seen.lens = (await read(editor.locator('.codelens-decoration')))[0];
+await shoot(page, '2-squiggle-and-lens');
+
+// Before another file is looked at: VS Code draws a lens from its memory first, and such a one cannot be pressed.
+await editor.locator('.codelens-decoration a').first().click();
+await tab('memory map').waitFor();
+await page.locator('.editor-instance').nth(1).locator('.view-line', { hasText: 'smooth' }).first().waitFor();
+seen.map = (await read(page.locator('.editor-instance').nth(1).locator('.view-lines'))).join('\n');
+await shoot(page, '3-memory-map');
+await close('memory map');
+
+await page.keyboard.press('Control+Shift+M');
+const rows = page.locator('.markers-panel .monaco-list-row');
+await rows.filter({ hasText: 'SMEM301' }).first().waitFor();
+seen.problems = await read(rows);
+const links = page.locator('.markers-panel a', { hasText: 'SMEM301' });
+seen.links = await read(links);
+await shoot(page, '4-problems');
+await links.first().click({ modifiers: ['Control'] });
+await tab('SMEM301.md').waitFor();
+await editor.locator('.view-line', { hasText: 'mergeable-buffers' }).first().waitFor();
+seen.page = (await read(editor.locator('.view-lines'))).join('\n');
+await shoot(page, '5-page-of-the-rule');
+await close('SMEM301.md');
+await page.keyboard.press('Control+J'); // hides the panel
+
+await word('peaks').hover();
+const hover = page.locator('.monaco-hover:visible .hover-contents, .monaco-hover:visible .hover-row');
+await page.locator('.monaco-hover:visible', { hasText: 'SMEM301' }).waitFor();
+await page.locator('.monaco-hover:visible', { hasText: /8,192 B/ }).waitFor();
+seen.hover = await read(hover);
+await shoot(page, '6-hover');
+
+await page.mouse.move(5, 5);
+await page.locator('.monaco-hover:visible').first().waitFor({ state: 'hidden' });
+await word('peaks').click();
+const bulb = page.locator('[class*="codicon-light-bulb"], [class*="lightbulb"]');
+await bulb.first().waitFor();
+seen.bulbs = await bulb.count();
+const menu = page.locator('.action-widget .monaco-list-row');
+// On a busy machine the first press may come before the editor has the focus.
+for (let presses = 0; presses < 5 && !(await menu.first().isVisible()); presses += 1) {
+  await page.keyboard.press('Control+.');
+  await menu.first().waitFor({ timeout: 10_000 }).catch(() => note('no menu yet'));
+}
+await menu.filter({ hasText: 'Merge' }).first().waitFor();
+seen.menu = await read(menu);
+await shoot(page, '7-quick-fix-menu');
+
+await menu.filter({ hasText: /^Merge signal, peaks/ }).first().click();
+await squiggles.first().waitFor({ state: 'detached' });
+await editor.locator('.view-line', { hasText: 'reinterpret_cast' }).waitFor();
+await editor.locator('.codelens-decoration', { hasText: /^16\.0 KiB/ }).waitFor();
+await shoot(page, '8-after-the-fix');
+seen.lensAfter = (await read(editor.locator('.codelens-decoration')))[0];
+
+await page.keyboard.press('Control+S');
+await page.locator('.tab.dirty').waitFor({ state: 'detached' });
+note('saved');
+writeResults(seen);
+await browser.close();

@@ -1,0 +1,188 @@
+// Runs inside the extension host of a real VS Code with the VSIX installed. test_in_host.py lists the cases.
+const vscode = require('vscode');
+const assert = require('node:assert/strict');
+const { finding, open, ours, runAll, servers, silence, source, test, until, withSetting } = require('./support');
+
+exports.run = runAll;
+
+/** The quick fixes of a finding, with their edits. A request that a new analysis overtakes has no answer: ask again. */
+async function quickFixes(document) {
+  const { range } = await finding(document);
+  const kind = vscode.CodeActionKind.QuickFix.value;
+  const ask = () => vscode.commands.executeCommand('vscode.executeCodeActionProvider', document.uri, range, kind, 20);
+  const actions = await until('code actions', async () => {
+    const answer = await ask();
+    return answer.length > 0 && answer;
+  });
+  const byTitle = (start) => {
+    const found = actions.find((action) => action.title.startsWith(start));
+    assert.ok(found, `no "${start}" among: ${actions.map((action) => action.title).join(' | ')}`);
+    return found;
+  };
+  return { merge: byTitle('Merge signal, peaks: 24,576 → 16,384 B'), suppress: byTitle('Suppress SMEM301') };
+}
+
+test('the installed extension serves a CUDA file', async () => {
+  const document = await open('smooth.cu');
+  const extension = vscode.extensions.getExtension('smem-lsp.smem-lsp');
+  assert.ok(extension, 'not installed');
+  assert.equal(document.languageId, 'cuda-cpp');
+  await until('activation', () => extension.isActive);
+  await until('a server', () => servers().length === 1);
+});
+
+test('a finding arrives with its code, its place and what belongs to it', async () => {
+  const document = await open('smooth.cu');
+  const one = await finding(document);
+  assert.equal(document.getText(one.range), 'peaks');
+  assert.equal(one.severity, vscode.DiagnosticSeverity.Warning);
+  assert.match(one.message, /24,576 → 16,384 B/);
+  assert.equal(document.getText(one.relatedInformation[0].location.range), 'signal');
+});
+
+test('the code of a finding is a link to the page of its rule', async () => {
+  const { code } = await finding(await open('smooth.cu'));
+  const page = await vscode.workspace.openTextDocument(code.target);
+  assert.match(page.getText(), /^# SMEM301 mergeable-buffers\n[^]*## Why/);
+});
+
+test('the light bulb offers the merge, and a comment that silences', async () => {
+  const document = await open('smooth.cu');
+  const { merge, suppress } = await quickFixes(document);
+  assert.equal(merge.isPreferred, true);
+  const [[, [edit]]] = suppress.edit.entries();
+  assert.equal(edit.newText, '  // smem: ignore-next-line[SMEM301]\n');
+});
+
+test('the applied merge leaves nothing to find, and undo brings it back', async () => {
+  const document = await open('smooth.cu');
+  const before = document.getText();
+  const { merge } = await quickFixes(document);
+  assert.ok(await vscode.workspace.applyEdit(merge.edit));
+  await silence(document);
+  assert.match(document.getText(), /reinterpret_cast<float \(\*\)\[PEAKS\]>\(&signal\)/);
+  await vscode.commands.executeCommand('undo');
+  assert.equal(document.getText(), before);
+  await finding(document);
+});
+
+test('the comment silences', async () => {
+  const document = await open('smooth.cu');
+  const { suppress } = await quickFixes(document);
+  assert.ok(await vscode.workspace.applyEdit(suppress.edit));
+  await silence(document);
+  await vscode.commands.executeCommand('undo');
+});
+
+test('a hover says what the buffer costs', async () => {
+  const document = await open('smooth.cu');
+  const { range } = await finding(document);
+  const hovers = await vscode.commands.executeCommand('vscode.executeHoverProvider', document.uri, range.start);
+  const text = hovers.flatMap((hover) => hover.contents.map((content) => content.value ?? content)).join('\n');
+  assert.match(text, /8,192/);
+});
+
+test('the lens over the kernel opens the memory map', async () => {
+  const document = await open('smooth.cu');
+  const lens = await until('a lens', async () => {
+    const lenses = await vscode.commands.executeCommand('vscode.executeCodeLensProvider', document.uri, 10);
+    return lenses?.find((one) => one.command?.command === 'smem.openMap');
+  });
+  assert.match(document.lineAt(lens.range.start.line).text, /__global__.*smooth/);
+  assert.match(lens.command.title, /24\.0 → 16\.0 KiB shared · 4 → 5 blocks\/SM/);
+  await vscode.commands.executeCommand(lens.command.command, ...lens.command.arguments);
+  const map = await until('the map', () => vscode.workspace.textDocuments.find((one) => one.uri.scheme === 'smem-map'));
+  assert.match(map.getText(), /smooth[^]*24,?576[^]*16,?384/);
+  await vscode.commands.executeCommand('workbench.action.closeEditorsInOtherGroups');
+});
+
+test('a severity setting is in force at once', async () => {
+  const document = await open('smooth.cu');
+  await finding(document);
+  const isInformation = () => ours(document)[0]?.severity === vscode.DiagnosticSeverity.Information;
+  await withSetting('severity.SMEM301', 'info', () => until('an information', isInformation));
+  await withSetting('severity.SMEM301', 'off', () => silence(document));
+  await finding(document);
+});
+
+test('a change of target changes the finding', async () => {
+  const document = await open('smooth.cu');
+  const names = (target) => ours(document).some((one) => one.message.includes(target));
+  await withSetting('arch', ['sm_90'], () => until('no sm_86', () => ours(document).length > 0 && !names('sm_86')));
+  await until('sm_86', () => names('sm_86'));
+});
+
+test('the lens can be switched off', async () => {
+  const document = await open('smooth.cu');
+  const lenses = () => vscode.commands.executeCommand('vscode.executeCodeLensProvider', document.uri);
+  const count = async () => (await lenses()).length;
+  await until('a lens', async () => (await count()) > 0);
+  await withSetting('codeLens.enable', false, () => until('no lens', async () => (await count()) === 0));
+});
+
+test('a text that was never saved is served by its language', async () => {
+  const document = await vscode.workspace.openTextDocument({ language: 'cuda-cpp', content: source() });
+  await finding(document);
+});
+
+test('a path with spaces and umlauts, and columns behind characters outside the basic plane', async () => {
+  const text = source().replace('__shared__ float peaks', '/* größer 🚀 */ __shared__ float peaks');
+  const document = await open('Ordner mit Übung/größe 1.cu', text);
+  assert.equal(document.getText((await finding(document)).range), 'peaks');
+});
+
+test('line ends of Windows', async () => {
+  const document = await open('crlf.cu', source().replaceAll('\n', '\r\n'));
+  assert.equal(document.getText((await finding(document)).range), 'peaks');
+});
+
+test('a header is served, and a text without device code is left alone', async () => {
+  const header = await open('smooth.h', source());
+  assert.notEqual(header.languageId, 'cuda-cpp');
+  await finding(header);
+  const plain = await open('plain.h', 'int twice(int x);\n');
+  assert.equal(ours(plain).length, 0);
+});
+
+test('restart starts another server, which serves on', async () => {
+  const document = await open('smooth.cu');
+  await finding(document);
+  const [before] = servers();
+  await vscode.commands.executeCommand('smem.restart');
+  const [after, ...more] = servers();
+  assert.ok(after && after !== before && more.length === 0, `${before} → ${after} ${more}`);
+  await finding(document);
+});
+
+test('a killed server is started again', async () => {
+  const document = await open('smooth.cu');
+  await finding(document);
+  const [before] = servers();
+  process.kill(Number(before), 'SIGKILL');
+  await until('another server', () => servers().some((pid) => pid !== before));
+  await vscode.workspace.applyEdit(insertion(document, '// changed\n'));
+  await until('the finding, one line below', () => ours(document)[0]?.range.start.line === 10);
+  await vscode.commands.executeCommand('undo');
+});
+
+test('switched off, there is no server', async () => {
+  const document = await open('smooth.cu');
+  await withSetting('enable', false, async () => {
+    await until('no server', () => servers().length === 0);
+    await silence(document);
+  });
+  await finding(document);
+});
+
+test('an interpreter that is too old is refused, and the next choice taken over', async () => {
+  const document = await open('smooth.cu');
+  const old = vscode.Uri.joinPath(vscode.workspace.workspaceFolders[0].uri, 'python3.8').fsPath;
+  await withSetting('interpreter', old, () => until('no server', () => servers().length === 0));
+  await finding(document);
+});
+
+function insertion(document, text) {
+  const edit = new vscode.WorkspaceEdit();
+  edit.insert(document.uri, new vscode.Position(0, 0), text);
+  return edit;
+}

@@ -1,0 +1,52 @@
+"""The cases of in_host/suite.js, which run in the extension host of VS Code with the packaged extension installed."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from editor.toolbox import HERE, Editor, needs_browser, once
+from editor.workspaces import new_workspace
+
+SUITE = HERE / "in_host" / "suite.js"
+CASES = re.findall(r"^test\('(.+)', async", SUITE.read_text(encoding="utf-8"), re.M)
+
+
+@pytest.fixture(scope="module")
+def results(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    needs_browser()
+
+    def use(folder: Path) -> None:
+        editor: Editor = request.getfixturevalue("editor")
+        workspace = new_workspace(folder)
+        old = workspace / "python3.8"
+        old.write_text("#!/bin/sh\necho 3.8.10\n", encoding="utf-8")
+        old.chmod(0o755)
+        harness = HERE / "in_host" / "harness"
+        editor.drive("in_host.mjs", folder / "results.json", workspace, harness, SUITE, seconds=300)
+
+    folder = once(tmp_path_factory, "in host", use)
+    loaded: dict[str, Any] = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    return loaded
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_in_host(results: dict[str, Any], case: str) -> None:
+    assert case in results["cases"], f"did not run; the suite ended with {results['exit']}"
+    error = results["cases"][case]
+    assert error is None, error
+
+
+def test_a_crash_is_told(results: dict[str, Any]) -> None:
+    assert "The smem-lsp server ended unexpectedly and was started again." in results["notifications"]
+
+
+def test_an_old_python_is_named(results: dict[str, Any]) -> None:
+    (message,) = [text for text in results["notifications"] if "needs Python" in text]
+    assert re.fullmatch(
+        r"smem-lsp needs Python 3\.10 or newer\. Tried smem\.interpreter \(.*python3\.8\) is Python 3\.8\.10\.",
+        message,
+    )

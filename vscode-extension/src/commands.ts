@@ -1,0 +1,31 @@
+import * as vscode from 'vscode';
+import type { MemoryMaps, Place } from './map';
+import type { Server } from './server';
+
+export function registerCommands(server: Server, maps: MemoryMaps, log: vscode.LogOutputChannel): vscode.Disposable[] {
+  const register = vscode.commands.registerCommand;
+  return [
+    register('smem.restart', () => server.restart()),
+    register('smem.showLogs', () => log.show(true)),
+    register('smem.openSettings', () =>
+      vscode.commands.executeCommand('workbench.action.openSettings', '@ext:smem-lsp.smem-lsp'),
+    ),
+    register('smem.openMap', async (place?: Place) => {
+      const wanted = isPlace(place) ? place : placeOfCursor();
+      if (wanted) await maps.open(wanted);
+      else void vscode.window.showInformationMessage('Open a CUDA file and put the cursor in a kernel.');
+    }),
+  ];
+}
+
+/** A menu calls commands with arguments of its own. */
+function isPlace(value: Place | undefined): value is Place {
+  return typeof value?.uri === 'string' && typeof value.position?.line === 'number';
+}
+
+function placeOfCursor(): Place | undefined {
+  const editor = vscode.window.activeTextEditor;
+  if (!editor) return undefined;
+  const { line, character } = editor.selection.active;
+  return { uri: editor.document.uri.toString(), position: { line, character } };
+}

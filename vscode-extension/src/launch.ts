@@ -1,0 +1,31 @@
+import * as path from 'node:path';
+import type { Executable } from 'vscode-languageclient/node';
+import { findInterpreter, mayRun } from './interpreter';
+import type { StartSettings } from './settings';
+
+export interface Launch {
+  executable: Executable;
+  /** For the status: what runs the server, and which server. */
+  description: string;
+}
+
+/** How to start the server. Raises NoInterpreter. */
+export async function findLaunch(settings: StartSettings, extensionPath: string): Promise<Launch> {
+  // Not the workspace: Python puts the current folder on the module path of `-m`.
+  const options = { cwd: extensionPath };
+  if (settings.path) {
+    if (!mayRun(settings.path)) throw new Error(`${settings.path} lies in this workspace, which is not trusted`);
+    return { executable: { command: settings.path, args: ['server'], options }, description: settings.path };
+  }
+  const wantsInstalled = settings.importStrategy === 'fromEnvironment';
+  const python = await findInterpreter(settings.interpreter, wantsInstalled, extensionPath);
+  const installed = wantsInstalled && python.hasServer;
+  const program = installed
+    ? ['-X', 'utf8', '-m', 'smem_lsp', 'server']
+    : // Isolated: nothing that PYTHONPATH or a user's site holds gets in between the bundled packages.
+      ['-I', '-X', 'utf8', path.join(extensionPath, 'bundled', 'serve.py')];
+  return {
+    executable: { command: python.command, args: [...python.args, ...program], options },
+    description: `Python ${python.version}, ${installed ? 'installed' : 'bundled'} server`,
+  };
+}

@@ -1,0 +1,108 @@
+import * as vscode from 'vscode';
+import { State, type LanguageClient } from 'vscode-languageclient/node';
+import { createClient } from './client';
+import { NoInterpreter } from './interpreter';
+import { findLaunch } from './launch';
+import { startSettings } from './settings';
+import type { Status } from './status';
+
+/** The server of this window: at most one runs, and starts and stops never overlap. */
+export class Server {
+  private client: LanguageClient | undefined;
+  private last: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly extensionPath: string,
+    private readonly log: vscode.LogOutputChannel,
+    private readonly status: Status,
+  ) {}
+
+  /** The client of a server that answers. */
+  get running(): LanguageClient | undefined {
+    return this.client?.isRunning() ? this.client : undefined;
+  }
+
+  restart(): Promise<void> {
+    return this.inTurn(async () => {
+      await this.end();
+      await this.begin();
+    });
+  }
+
+  stop(): Promise<void> {
+    return this.inTurn(() => this.end());
+  }
+
+  private inTurn(step: () => Promise<void>): Promise<void> {
+    this.last = this.last.then(step, step);
+    return this.last;
+  }
+
+  private async begin(): Promise<void> {
+    const settings = startSettings();
+    if (!settings.enable) {
+      this.status.off();
+      return;
+    }
+    this.status.starting();
+    try {
+      const launch = await findLaunch(settings, this.extensionPath);
+      this.log.info(`Starting ${[launch.executable.command, ...(launch.executable.args ?? [])].join(' ')}`);
+      const client = createClient(launch.executable, this.log, () => this.crashed());
+      this.client = client;
+      client.onDidChangeState(({ newState }) => {
+        if (newState === State.Starting) this.status.starting();
+        else if (newState === State.Stopped) this.status.stopped();
+        else if (newState === State.Running) {
+          this.status.running(client.initializeResult?.serverInfo?.version, launch.description);
+        }
+      });
+      await client.start();
+    } catch (error) {
+      this.failed(error);
+    }
+  }
+
+  private async end(): Promise<void> {
+    const client = this.client;
+    this.client = undefined;
+    try {
+      await client?.dispose();
+    } catch (error) {
+      // A server that does not answer to "shutdown" is killed by the client; nothing is left to do.
+      this.log.warn(`The server did not stop cleanly: ${String(error)}`);
+    }
+  }
+
+  private crashed(): void {
+    this.log.warn('The server ended unexpectedly and is started again.');
+    void offer('The smem-lsp server ended unexpectedly and was started again.', 'warn', ['Show Logs']);
+  }
+
+  private failed(error: unknown): void {
+    const message = error instanceof Error ? error.message : String(error);
+    this.log.error(message);
+    if (error instanceof NoInterpreter) {
+      this.status.failed('no Python found');
+      void offer(message, 'error', ['Open Settings', 'Show Logs']);
+    } else {
+      this.status.failed('the server did not start');
+      void offer(`The smem-lsp server did not start: ${message}`, 'error', ['Show Logs', 'Restart Server']);
+    }
+  }
+}
+
+const BUTTONS = {
+  'Open Settings': ['workbench.action.openSettings', 'smem.interpreter'],
+  'Show Logs': ['smem.showLogs'],
+  'Restart Server': ['smem.restart'],
+} as const;
+
+async function offer(message: string, level: 'warn' | 'error', buttons: (keyof typeof BUTTONS)[]): Promise<void> {
+  const show = level === 'warn' ? vscode.window.showWarningMessage : vscode.window.showErrorMessage;
+  const pressed = await show(message, ...buttons);
+  if (pressed) {
+    const [command, ...args] = BUTTONS[pressed];
+    await vscode.commands.executeCommand(command, ...args);
+  }
+}

@@ -1,0 +1,46 @@
+import * as vscode from 'vscode';
+import { DOCUMENTS } from './client';
+
+/** The entry behind the braces in the status bar, while a file of ours is open. */
+export class Status implements vscode.Disposable {
+  private readonly item = vscode.languages.createLanguageStatusItem(
+    'smem.status',
+    DOCUMENTS as vscode.DocumentSelector,
+  );
+
+  constructor() {
+    this.item.name = 'smem-lsp';
+    this.item.command = { command: 'smem.showLogs', title: 'Show Logs' };
+  }
+
+  starting(): void {
+    this.show('smem-lsp', 'starting', vscode.LanguageStatusSeverity.Information, true);
+  }
+
+  running(version: string | undefined, description: string): void {
+    this.show(`smem-lsp ${version ?? ''}`.trim(), description, vscode.LanguageStatusSeverity.Information);
+  }
+
+  off(): void {
+    this.show('smem-lsp', 'switched off by smem.enable', vscode.LanguageStatusSeverity.Information);
+  }
+
+  stopped(): void {
+    this.show('smem-lsp', 'stopped', vscode.LanguageStatusSeverity.Warning);
+  }
+
+  failed(reason: string): void {
+    this.show('smem-lsp', reason, vscode.LanguageStatusSeverity.Error);
+  }
+
+  dispose(): void {
+    this.item.dispose();
+  }
+
+  private show(text: string, detail: string, severity: vscode.LanguageStatusSeverity, busy = false): void {
+    this.item.text = text;
+    this.item.detail = detail;
+    this.item.severity = severity;
+    this.item.busy = busy;
+  }
+}
