@@ -53,7 +53,9 @@ def check(
     facts = LazySequence(len(kernels), lambda index: kernels[index].facts)
     statements, unread = count_statements(
         unit,
-        lambda function, make: cache.statements.get((unit.symbols.key, *function.body.tokens.texts), make),
+        lambda function, make: cache.statements.get(
+            (unit.symbols.key, *function.body.tokens.texts, *function.body.line_start), make
+        ),
     )
     findings = _judge(FileFacts(source, unit, unread, suppressions), kernels, config)
     return Report(

@@ -177,6 +177,8 @@ def _named_elsewhere(unit: TranslationUnit, kernel: Function) -> bool:
     in a prototype and in launches, or part of the file is in another one."""
     if "LAUNCH_OPEN" in unit.preprocessed.header.kinds or unit.preprocessed.missing_quoted:
         return True
+    if any(kernel.name in unit.source.slice(region) for region in unit.preprocessed.inactive):
+        return True  # another configuration may launch it otherwise
     tokens = unit.preprocessed.tokens
     for i, text in enumerate(tokens.texts):
         if text != kernel.name or tokens.kinds[i] != "NAME" or i == kernel.island.name:

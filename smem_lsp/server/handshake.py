@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from smem_lsp.output.version import TOOL, VERSION
 from smem_lsp.server.positions import Encoding
@@ -45,7 +45,6 @@ class Client:
     folders: tuple[str, ...] = ()
     settings: object = None  # initializationOptions.settings
     trusted: bool = False  # the workspace may name programs to run
-    options: Json = field(default_factory=dict)
 
 
 def read_client(params: Json) -> Client:
@@ -61,7 +60,6 @@ def read_client(params: Json) -> Client:
         folders=_folders(params),
         settings=options.get("settings"),
         trusted=options.get("trusted") is True,
-        options=options,
     )
 
 

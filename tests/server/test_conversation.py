@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from server.client import PATIENCE, ROOT, Client, ResponseError, serving
+from server.client import COMMAND, PATIENCE, ROOT, Client, ResponseError, serving
 from server.samples import MERGEABLE, PULL, PUSH, codes
 
 URI = "file:///k.cu"
@@ -201,12 +201,17 @@ def test_the_end_of_stdin_ends_the_server(client: Client, shut_down: bool) -> No
     assert client.process.wait(PATIENCE) == (0 if shut_down else 1)
 
 
-def test_the_end_of_stdout_ends_the_server(client: Client) -> None:
-    client.initialize(PUSH)
-    assert client.process.stdout is not None
-    os.close(os.dup(client.process.stdout.fileno()))
-    client.process.send_signal(signal.SIGTERM)
-    client.process.wait(PATIENCE)
+def test_a_client_that_reads_no_more_ends_the_server() -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    server = subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+    assert server.stdin is not None and server.stdout is not None
+    server.stdout.close()
+    body = json.dumps(
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"capabilities": {}}}
+    ).encode()
+    server.stdin.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+    server.stdin.flush()
+    assert server.wait(PATIENCE) == 1
 
 
 @pytest.mark.skipif(os.name == "nt", reason="stdin ends with the parent there")
