@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from smem_lsp.config import Config
 from smem_lsp.engine import Report, check
-from smem_lsp.engine.cache import MOST_FUNCTIONS, MOST_KERNELS, Cache, Known, Recent
+from smem_lsp.engine.cache import Cache, Known, Recent
 from smem_lsp.fixes.model import Fix
 from smem_lsp.rules.model import Finding
 from smem_lsp.server.config_files import ConfigFiles
@@ -22,6 +22,10 @@ from smem_lsp.server.worker import collect_all
 from smem_lsp.source import FileReader
 
 V = TypeVar("V")
+
+# What one client keeps: the functions of some thousand lines. Every key typed makes another one of about 50 KB.
+MOST_KERNELS = 500
+MOST_FUNCTIONS = 3_000
 
 
 class Superseded(Exception):
