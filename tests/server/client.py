@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
@@ -187,6 +187,18 @@ class Client:
     def all_of(self, method: str) -> list[Any]:
         with self.arrived:
             return [message.get("params") for message in self.received if message["method"] == method]
+
+    def unanswered(self, identities: Iterable[int]) -> set[int]:
+        """Those of the requests written by hand that get no answer, however long one waits."""
+        missing = set(identities)
+        limit = time.monotonic() + PATIENCE
+        with self.arrived:
+            while True:
+                for message in self.received:
+                    if message["method"] == "answer to nothing":
+                        missing.discard(message["params"]["id"])
+                if not missing or not self.arrived.wait(limit - time.monotonic()):
+                    return missing
 
     def _read(self) -> None:
         for message in messages(self.process):

@@ -194,11 +194,9 @@ def test_ten_thousand_messages() -> None:
         client.open("file:///last.cu", UNUSED)
         assert [d["code"] for d in client.pulled("file:///last.cu")["items"]] == ["SMEM101"]
         assert client.request("smem/explain", {"code": "SMEM101"})["code"] == "SMEM101"
-        answered = {
-            message["id"] for message in client.all_of("answer to nothing") if message["id"] is not None
-        }
-        missing = [expected[identity] for identity in expected.keys() - answered]
-        assert not missing, f"{len(missing)} requests without an answer, such as {missing[0]!r}"
+        # An older document may still wait for its turn: the one touched last is analysed first.
+        missing = client.unanswered(expected.keys())
+        assert not missing, f"{len(missing)} requests without an answer, such as {expected[min(missing)]!r}"
         assert "Traceback" not in client.log, client.log[client.log.index("Traceback") - 300 :][:3000]
         shown = client.all_of("window/showMessage")
         assert all(params["type"] == 2 and "smem settings" in params["message"] for params in shown)
