@@ -12,12 +12,13 @@ from smem_lsp.ir.context import Context, template_parameters
 from smem_lsp.ir.declarations import shared_buffer
 from smem_lsp.ir.launches import find_launches
 from smem_lsp.ir.model import Access, Buffer, Kernel, LaunchSite, Seq, walk
+from smem_lsp.ir.refs import Ref
 from smem_lsp.ir.scopes import Scope
 from smem_lsp.ir.values import Value
 from smem_lsp.source import Span
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.brackets import match_brackets
-from smem_lsp.syntax.parse import Function, TranslationUnit, parse_chunk
+from smem_lsp.syntax.parse import Body, Function, TranslationUnit, parse_chunk
 
 _ALIAS_ROUNDS = 4
 
@@ -102,7 +103,7 @@ def kernel_key(unit: TranslationUnit, around: Surroundings, function: Function) 
 def build_kernel(unit: TranslationUnit, around: Surroundings, function: Function) -> Kernel:
     """The IR of one kernel."""
     constants, helpers = around.constants, around.helpers
-    aliases: dict[int, frozenset[int]] = {}
+    aliases: dict[int, Ref] = {}
     conditional = _conditional_regions(unit, function.span)
     parameters = template_parameters(function)
     own_constants = constants
@@ -111,7 +112,9 @@ def build_kernel(unit: TranslationUnit, around: Surroundings, function: Function
         own_constants = Constants(visible, dict.fromkeys(parameters), constants)
     for _ in range(_ALIAS_ROUNDS):
         # a pointer may be used above the assignment that the next iteration makes: repeat until nothing is new
-        ctx = Context(unit, function, own_constants, helpers, dict(aliases), conditional=conditional)
+        ctx = Context(
+            unit, function, own_constants, constants, helpers, dict(aliases), conditional=conditional
+        )
         _lower(ctx)
         if ctx.aliases == aliases:
             break
@@ -126,9 +129,10 @@ def build_kernel(unit: TranslationUnit, around: Surroundings, function: Function
     if included is not None:
         line = unit.source.line_number(included.span.start)
         ctx.irregular = ctx.irregular or f"a file is included at line {line}"
-    if body.repaired:
-        ctx.irregular = ctx.irregular or "brackets do not match"
-    reached = _reached_helpers(function, helpers)
+    for inlined in (function, *ctx.inlined.values()):
+        if inlined.body.repaired:
+            ctx.irregular = ctx.irregular or "brackets do not match"
+    reached = [h for h in _reached_helpers(function, helpers) if h.island.head not in ctx.inlined]
     helper_bytes = tuple(buffer for helper in reached for buffer in _helper_buffers(unit, helper, constants))
     return Kernel(
         name=function.name,
@@ -143,10 +147,7 @@ def build_kernel(unit: TranslationUnit, around: Surroundings, function: Function
         launch_bounds=_launch_bounds(function, constants),
         launches=around.launches.get(function.name, ()),
         complete=ctx.complete
-        and not body.repaired
-        and not body.macros
-        and not body.failed
-        and function.parameters is not None
+        and all(_is_read(read) for read in (function, *ctx.inlined.values()))
         and not unit.preprocessed.exhausted,
         irregular=ctx.irregular,
         unexact=around.unexact or _unexact(ctx, helper_bytes),
@@ -164,6 +165,12 @@ def build_kernel(unit: TranslationUnit, around: Surroundings, function: Function
         identifiers=frozenset(t for k, t in zip(body.tokens.kinds, body.tokens.texts) if k == "NAME")
         | frozenset(t for k, t in zip(function.head.kinds, function.head.texts) if k == "NAME"),
     )
+
+
+def _is_read(function: Function) -> bool:
+    """Was every statement and the head of a function understood?"""
+    body = function.body
+    return not body.repaired and not body.macros and not body.failed and function.parameters is not None
 
 
 def _internal(unit: TranslationUnit, function: Function) -> bool:
@@ -224,13 +231,19 @@ def _lower(ctx: Context) -> None:
     statements.lower_parameters(ctx, scope)
     body = ctx.body
     root = body.statements
+    statements.block(ctx, root, scope, braces=_braces(ctx.function))
+    for function in (ctx.kernel, *ctx.inlined.values()):
+        _note_macros(ctx, function.body)
+
+
+def _note_macros(ctx: Context, body: Body) -> None:
+    """Macro statements that nothing in sight defines."""
     for lo, _ in body.macros:
         line = ctx.unit.source.line_number(body.site(lo, lo + 1).start)
         name = body.tokens.texts[lo]
         ctx.note_unknown(f"line {line}: macro {name} is not known")
         if "UNROLL" not in name and "PRAGMA" not in name.upper():  # it may open a loop
             ctx.irregular = ctx.irregular or f"macro {name} at line {line} is not known"
-    statements.block(ctx, root, scope, braces=_braces(ctx.function))
 
 
 def _braces(function: Function) -> Span:

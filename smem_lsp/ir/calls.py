@@ -6,11 +6,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from smem_lsp.ir import expressions, statements
-from smem_lsp.ir.context import MAX_INLINE_DEPTH, Context, template_parameters
+from smem_lsp.ir import expressions, inlining
+from smem_lsp.ir.context import Context, template_parameters
 from smem_lsp.ir.intrinsics import ASYNC_COPIES, ATOMICS, BLOCK_BARRIERS, WARP_BARRIERS, takes_values
-from smem_lsp.ir.model import Assign, Barrier, Branch, Jump, Kind, Loop, Node, Seq, walk
-from smem_lsp.ir.scopes import BufferName, Closure, Group, Ref, Scope, Variable, View
+from smem_lsp.ir.model import Barrier, Kind
+from smem_lsp.ir.refs import Ref
+from smem_lsp.ir.scopes import BufferName, Closure, Group, Scope
 from smem_lsp.ir.sizes import size_of
 from smem_lsp.ir.values import Const, Sym, Thread, Value, Var, operation
 from smem_lsp.syntax import tree
@@ -40,16 +41,16 @@ def call(ctx: Context, expr: tree.Call, scope: Scope) -> Value | Ref:
     """Lower one call."""
     callee = expr.callee
     if isinstance(callee, tree.Lambda):
-        return inline(ctx, closure_of(ctx, callee, scope), expr, scope)
+        return inlining.inline_lambda(ctx, closure_of(ctx, callee, scope), expr, scope)
     if isinstance(callee, tree.Member):
         return _method(ctx, expr, callee, scope)
     if not isinstance(callee, tree.Name):
         expressions.value(ctx, callee, scope)
-        _unknown_arguments(ctx, expr, scope, "a call")
+        unknown_arguments(ctx, expr, scope, "a call")
         return ctx.fresh()
     meaning = scope.lookup(callee.text)
     if isinstance(meaning, Closure):
-        return inline(ctx, meaning, expr, scope)
+        return inlining.inline_lambda(ctx, meaning, expr, scope)
     name = callee.text.split("::")[-1]
     if name in BLOCK_BARRIERS:
         return _block_barrier(ctx, expr, name, scope)
@@ -80,9 +81,12 @@ def call(ctx: Context, expr: tree.Call, scope: Scope) -> Value | Ref:
     if takes_values(callee.text) and name not in ctx.helpers and name not in ctx.unit.header_functions:
         _by_value(ctx, expr, scope)
         return ctx.fresh()
+    inlined = inlining.inline_function(ctx, expr, callee, scope)
+    if inlined is not None:
+        return inlined
     if MACRO_NAME.match(callee.text) and callee.text not in ctx.helpers:
         ctx.hidden.append(f"macro {callee.text} (line {ctx.line(expr.lo)}) is not in sight")
-    _unknown_arguments(ctx, expr, scope, callee.text)
+    unknown_arguments(ctx, expr, scope, callee.text)
     return ctx.fresh()
 
 
@@ -130,7 +134,7 @@ def _atomic(ctx: Context, expr: tree.Call, scope: Scope) -> Value:
         if not isinstance(result, Ref):
             continue
         if number == 0:
-            ctx.access(Ref(result.bases, result.index, 0, result.part), Kind.UPDATE, argument.lo, argument.hi)
+            ctx.access(result.place(), Kind.UPDATE, argument.lo, argument.hi)
         else:
             ctx.escape(result, argument.lo, "argument of an atomic operation")
     return ctx.fresh()
@@ -143,11 +147,11 @@ def _asynchronous_copy(ctx: Context, expr: tree.Call, scope: Scope) -> Value:
         result = result if isinstance(result, Ref) else expressions.load(ctx, result, argument)
         if isinstance(result, Ref):
             ctx.fix(result.bases, f"a copy into {{}} may still be in flight (line {ctx.line(argument.lo)})")
-            ctx.access(Ref(result.bases, None), Kind.UPDATE, argument.lo, argument.hi)
+            ctx.access(result.lost().place(), Kind.UPDATE, argument.lo, argument.hi)
     return ctx.fresh()
 
 
-def _unknown_arguments(ctx: Context, expr: tree.Call, scope: Scope, name: str) -> None:
+def unknown_arguments(ctx: Context, expr: tree.Call, scope: Scope, name: str) -> None:
     """A function that is not understood: it may write what it gets by reference and keep what it gets as a pointer."""
     references = _reference_parameters(ctx, name, len(expr.arguments))
     if isinstance(expr.callee, tree.Name) and expr.callee.templated:
@@ -164,9 +168,7 @@ def lend(ctx: Context, expr: tree.Expr, scope: Scope) -> None:
     if isinstance(expr, tree.Call) and isinstance(expr.callee, tree.Name):
         meaning = scope.lookup(expr.callee.text)
         if isinstance(meaning, Closure):
-            expressions.escape_lambda(
-                ctx, meaning.node, meaning.scope, "its result is bound", base=meaning.base
-            )
+            expressions.escape_closure(ctx, meaning, "its result is bound")
 
 
 def pass_by_reference(
@@ -186,11 +188,11 @@ def pass_by_reference(
         if by_reference:
             lend(ctx, argument, scope)
         if isinstance(result, Ref):
-            loaded = result if by_reference and not result.left else expressions.load(ctx, result, argument)
+            loaded = result if by_reference and not result.shape else expressions.load(ctx, result, argument)
             if not isinstance(loaded, Ref):
                 continue
             if loaded.pointer:
-                ctx.access(Ref(loaded.bases, None), Kind.UPDATE, argument.lo, argument.hi)
+                ctx.access(loaded.lost().place(), Kind.UPDATE, argument.lo, argument.hi)
                 ctx.escape(loaded, argument.lo, f"argument of {name}")
             else:
                 ctx.access(loaded, Kind.UPDATE, argument.lo, argument.hi)
@@ -239,11 +241,11 @@ def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: Scope) ->
         return ctx.fresh()
     base = expressions.operand(ctx, callee.base, scope)
     if isinstance(base, Ref):
-        ctx.access(Ref(base.bases, base.index, 0, part=True), Kind.UPDATE, callee.base.lo, callee.base.hi)
+        ctx.access(base.part(None, None), Kind.UPDATE, callee.base.lo, callee.base.hi)
         ctx.fix(base.bases, f"{{}} is an object whose {callee.name}() is called at line {ctx.line(expr.lo)}")
     elif isinstance(base, Var):
         expressions.forget(ctx, base)
-    _unknown_arguments(ctx, expr, scope, callee.name)
+    unknown_arguments(ctx, expr, scope, callee.name)
     return ctx.fresh()
 
 
@@ -280,81 +282,4 @@ def closure_of(ctx: Context, node: tree.Lambda, scope: Scope) -> Closure:
                 if ctx.body.tokens.texts[ctx.base + node.captures[0]] != "=":
                     why = f"is used in a lambda that does not capture it by reference (line {line})"
                 ctx.unreferable.setdefault(meaning.buffer, why)
-    return Closure(node, ctx.base, scope)
-
-
-def inline(ctx: Context, closure: Closure, expr: tree.Call, scope: Scope) -> Value | Ref:
-    """The body of a lambda where it is called. Its ``return`` leaves a loop that runs once."""
-    node = closure.node
-    parameters = _lambda_parameters(ctx, closure)
-    if ctx.inline_depth >= MAX_INLINE_DEPTH or parameters is None:
-        _unknown_arguments(ctx, expr, scope, "a lambda")
-        expressions.escape_lambda(ctx, node, closure.scope, "not inlined", base=closure.base)
-        ctx.complete = False
-        return ctx.fresh()
-    inner = Scope(closure.scope)
-    for number, argument in enumerate(expr.arguments):
-        result = expressions.operand(ctx, argument, scope)
-        declarators = parameters[number].declarators if number < len(parameters) else []
-        name = declarators[0].name if declarators else ""
-        by_reference = bool(declarators) and bool({"&", "&&"} & set(declarators[0].pointers))
-        if by_reference and name and isinstance(result, Ref) and not result.pointer:
-            whole = result.index == () and not result.part
-            inner.names[name] = View(result if whole else Ref(result.bases, None, result.left, True))
-            inner.declare_constants().values[name] = None
-            continue
-        result = expressions.load(ctx, result, argument)
-        if not name:
-            if isinstance(result, Ref):
-                ctx.escape(result, argument.lo, "argument of a lambda")
-            continue
-        variable = ctx.new_variable(name)
-        inner.names[name] = Variable(variable)
-        inner.declare_constants().values[name] = None
-        if isinstance(result, Ref):
-            ctx.alias(variable, result.bases)
-        else:
-            ctx.emit(Assign(ctx.next_point(), variable, result))
-            if by_reference and isinstance(result, Var):
-                expressions.forget(ctx, result)
-    lo, hi = closure.base + node.body[0], closure.base + node.body[1]
-    point = ctx.next_point()
-    ctx.inline_depth += 1
-    with ctx.collect() as emitted:
-        statements.block(ctx, ctx.body.block(lo, hi), inner)
-    ctx.inline_depth -= 1
-    line = ctx.line(expr.lo)
-    left = _returns_as_breaks(emitted)
-    if left is None:
-        ctx.irregular = ctx.irregular or f"a lambda returns from inside a loop (called at line {line})"
-        left = emitted
-    ctx.emit(
-        Loop(point, ctx.next_point(), 1, 1, Const(0), None, ctx.seq(left), ctx.span(expr.lo, expr.hi), line)
-    )
-    return ctx.fresh()
-
-
-def _returns_as_breaks(items: Sequence[Node]) -> list[Node] | None:
-    """A lambda's ``return`` as a ``break`` of the loop that stands for the call; None from inside another loop."""
-    out: list[Node] = []
-    for item in items:
-        if isinstance(item, Jump) and item.kind == "leave":
-            item = Jump(item.point, "break", item.line)
-        elif isinstance(item, Loop):
-            if any(isinstance(inner, Jump) and inner.kind == "leave" for inner in walk(item.body)):
-                return None
-        elif isinstance(item, Branch):
-            then, otherwise = _returns_as_breaks(item.then.items), _returns_as_breaks(item.otherwise.items)
-            if then is None or otherwise is None:
-                return None
-            item = replace(item, then=Seq(tuple(then)), otherwise=Seq(tuple(otherwise)))
-        out.append(item)
-    return out
-
-
-def _lambda_parameters(ctx: Context, closure: Closure) -> list[tree.Declaration] | None:
-    if closure.node.parameters is None:
-        return []
-    lo, hi = closure.node.parameters
-    parsed = ctx.body.chunk("parameters", (closure.base + lo, closure.base + hi))
-    return parsed if isinstance(parsed, list) else None
+    return Closure(node, ctx.base, scope, ctx.function)

@@ -7,24 +7,37 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from smem_lsp.ir.constants import Constants
-from smem_lsp.ir.model import Access, Barrier, Buffer, Kind, Node, Seq
-from smem_lsp.ir.scopes import Ref
-from smem_lsp.ir.values import Const, Unknown, Value, operation
+from smem_lsp.ir.model import Access, Assign, Barrier, Buffer, Kind, Node, Seq
+from smem_lsp.ir.refs import Ref, join
+from smem_lsp.ir.scopes import Variable
+from smem_lsp.ir.values import Const, Sym, Thread, Unknown, Value, Var
 from smem_lsp.source import Span
+from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Body, Function, TranslationUnit
 
-MAX_INLINE_DEPTH = 8
+
+@dataclass
+class Outcome:
+    """What a body that is inlined returns. ``variable``: gets its values; ``reference``: it returns places."""
+
+    variable: int
+    reference: bool
+    refs: list[Ref] = field(default_factory=list)
+    values: int = 0
 
 
 @dataclass
 class Context:
-    """Everything that lowering writes to. ``aliases``: pointer variable -> buffers it may point into."""
+    """Everything that lowering writes to. ``aliases``: pointer variable -> all that is ever assigned to it, joined;
+    ``places``: pointer variable -> the variable that counts how many bytes into its buffer it points."""
 
     unit: TranslationUnit
-    function: Function
+    function: Function  # whose body is being lowered
     constants: Constants
+    file_constants: Constants
     helpers: Mapping[str, list[Function]]
-    aliases: dict[int, frozenset[int]] = field(default_factory=dict)
+    aliases: dict[int, Ref] = field(default_factory=dict)
+    places: dict[int, int] = field(default_factory=dict)
     buffers: list[Buffer] = field(default_factory=list)
     variables: list[str] = field(default_factory=list)
     fixed: dict[int, str] = field(default_factory=dict)
@@ -46,9 +59,20 @@ class Context:
     keys: int = 0
     inline_depth: int = 0
     template_parameters: frozenset[str] = frozenset()
+    outcomes: list[Outcome] = field(default_factory=list)
+    stack: list[Function] = field(default_factory=list)  # the kernel and the functions that are being inlined
+    inlined: dict[int, Function] = field(default_factory=dict)  # by the token they start at
+    # (where it is declared, name, template arguments) -> buffer: one copy for each instance of a function
+    statics: dict[tuple[Span, str, str], int] = field(default_factory=dict)
+    instance: str = ""
 
     def __post_init__(self) -> None:
         self.template_parameters = template_parameters(self.function)
+        self.stack.append(self.function)
+
+    @property
+    def kernel(self) -> Function:
+        return self.stack[0]
 
     @property
     def body(self) -> Body:
@@ -83,6 +107,23 @@ class Context:
         finally:
             self.base = outer
 
+    @contextmanager
+    def within(self, function: Function) -> Iterator[None]:
+        """Inside, the body is that of another function."""
+        outer = self.function, self.base, self.template_parameters
+        self.function, self.base = function, 0
+        self.template_parameters = template_parameters(function)
+        self.stack.append(function)
+        try:
+            yield
+        finally:
+            self.stack.pop()
+            self.function, self.base, self.template_parameters = outer
+
+    def function_block(self, function: Function, lo: int, hi: int) -> tree.Block:
+        """The statements of a lambda in ``function``."""
+        return function.body.block(lo, hi)
+
     # ---- positions -----------------------------------------------------------------------------------------------
 
     def span(self, lo: int, hi: int) -> Span | None:
@@ -104,22 +145,39 @@ class Context:
         self.keys += 1
         return Unknown(self.keys, uniform)
 
-    def new_variable(self, name: str) -> int:
+    def new_variable(self, name: str, *, pointer: bool = False) -> int:
         self.variables.append(name)
-        return len(self.variables) - 1
+        index = len(self.variables) - 1
+        if pointer:
+            self.variables.append(f"{name} in bytes")
+            self.places[index] = index + 1
+        return index
+
+    def assign(self, variable: int, value: Value) -> None:
+        """An assignment of something that is no address of shared memory."""
+        self.emit(Assign(self.next_point(), variable, value))
+        if variable in self.places:
+            self.emit(Assign(self.next_point(), self.places[variable], self.fresh()))
 
     # ---- effects -------------------------------------------------------------------------------------------------
 
     def access(self, ref: Ref, kind: Kind, lo: int, hi: int) -> None:
-        """Access an element. Several possible bases: a partial access of each."""
-        single = len(ref.bases) == 1
+        """Access what is at a place. Several possible bases: a partial access of each."""
+        single = len(ref.bases) == 1 and not ref.pointer
         for buffer in sorted(ref.bases):
-            rank = len(self.buffers[buffer].dims)
-            known = (
-                single and not ref.part and ref.left == 0 and ref.index is not None and len(ref.index) == rank
+            known = single and ref.index is not None and len(ref.index) == len(self.buffers[buffer].dims)
+            self.emit(
+                Access(
+                    self.next_point(),
+                    buffer,
+                    kind,
+                    ref.index if known else None,
+                    self.span(lo, hi),
+                    self.line(lo),
+                    offset=ref.offset if single else None,
+                    width=ref.bytes if single else None,
+                )
             )
-            index = ref.index if known else None
-            self.emit(Access(self.next_point(), buffer, kind, index, self.span(lo, hi), self.line(lo)))
 
     def barrier(self, kind: str, lo: int, hi: int, spelling: str) -> None:
         self.emit(Barrier(self.next_point(), kind, self.span(lo, hi), self.line(lo), spelling))
@@ -137,8 +195,37 @@ class Context:
         self.unknown_accesses += accesses
         self.unknown_barriers += barriers
 
-    def alias(self, variable: int, bases: frozenset[int]) -> None:
-        self.aliases[variable] = self.aliases.get(variable, frozenset()) | bases
+    def alias(self, variable: int, ref: Ref) -> None:
+        """An assignment of an address of shared memory, or of an element of the array ``variable`` is."""
+        plain = Ref(ref.bases, None, None, ref.element, ref.shape, pointer=True)
+        known = self.aliases.get(variable)
+        self.aliases[variable] = plain if known is None else join([known, plain])
+        if variable in self.places:
+            self.emit(Assign(self.next_point(), self.places[variable], ref.offset or self.fresh()))
+
+    def frozen(self, ref: Ref) -> Ref:
+        """A place whose index keeps the values of now, whatever its variables become."""
+        index = None if ref.index is None else tuple(self._snapshot(value) for value in ref.index)
+        return replace(ref, index=index, offset=None if ref.offset is None else self._snapshot(ref.offset))
+
+    def _snapshot(self, value: Value) -> Value:
+        if isinstance(value, Const | Sym | Thread):
+            return value
+        variable = self.new_variable("")
+        self.emit(Assign(self.next_point(), variable, value))
+        return Var(variable)
+
+    def pointed(self, variable: Variable) -> Ref | None:
+        """What a pointer variable points to here; None when it is no address of shared memory."""
+        known = self.aliases.get(variable.index)
+        if known is None:
+            return None
+        place = self.places.get(variable.index)
+        offset = None if place is None or len(known.bases) > 1 or variable.array else Var(place)
+        element, shape = known.element, known.shape
+        if variable.element is not None:
+            element, shape = variable.element, variable.shape
+        return Ref(known.bases, None, offset, element, shape, pointer=True, held=variable.array)
 
     def seq(self, items: list[Node]) -> Seq:
         return Seq(tuple(items))
@@ -167,13 +254,3 @@ def template_parameters(function: Function) -> frozenset[str]:
         elif kind == "NAME" and depth:
             names.add(text)
     return frozenset(names)
-
-
-def shifted(index: tuple[Value, ...] | None, by: Value) -> tuple[Value, ...] | None:
-    """``index`` with ``by`` added to its last dimension."""
-    if not index:
-        return None
-    last = index[-1]
-    if last == Const(0):
-        return (*index[:-1], by)
-    return (*index[:-1], operation("+", last, by))

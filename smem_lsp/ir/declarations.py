@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from smem_lsp.ir import calls, expressions
-from smem_lsp.ir.constants import Constants, declare_constants, evaluate
+from smem_lsp.ir.constants import Constants, declare_constants, evaluate, type_size
 from smem_lsp.ir.context import Context
-from smem_lsp.ir.model import Assign, Buffer, DeclarationSite, Space
-from smem_lsp.ir.scopes import BufferName, Group, Ref, Scope, Variable, View
+from smem_lsp.ir.model import Buffer, DeclarationSite, Space
+from smem_lsp.ir.refs import Ref
+from smem_lsp.ir.scopes import BufferName, Group, Scope, Variable, View
 from smem_lsp.ir.sizes import POINTER, size_of
 from smem_lsp.ir.values import Op, Value
 from smem_lsp.source import Span
@@ -33,7 +34,7 @@ def declare(
     for declarator in declaration.declarators:
         at = ctx.base + max(declarator.name_at, 0)
         offset = ctx.body.site(at, at + 1).start
-        if ctx.local_names.setdefault(declarator.name, offset) != offset:
+        if ctx.function is ctx.kernel and ctx.local_names.setdefault(declarator.name, offset) != offset:
             ctx.redeclared.add(declarator.name)
     if "{}" in declaration.words:  # a class in the kernel: its methods are not followed
         lo, hi = ctx.base + declaration.lo, ctx.base + declaration.declarators_at
@@ -74,6 +75,9 @@ def _declare_local(
             scope.declare_constants().values[declarator.name] = None
             return
     result: Value | Ref | None = None
+    if isinstance(initializer, tree.Braces) and declarator.dims and "*" in declarator.pointers:
+        _declare_pointers(ctx, declaration, declarator, initializer, scope)
+        return
     if initializer is not None:
         result = expressions.operand(ctx, initializer, scope)
         if reference:
@@ -87,28 +91,71 @@ def _declare_local(
         _declare_bindings(ctx, declarator, scope)
         return
     if reference and isinstance(result, Ref) and not result.pointer:
-        whole = result.index == () and not result.part
-        keeps = result if whole else Ref(result.bases, None, result.left, True)
-        left = len(declarator.dims) if declarator.dims else keeps.left
-        scope.names[declarator.name] = View(Ref(keeps.bases, keeps.index, left, keeps.part))
+        scope.names[declarator.name] = View(ctx.frozen(result))
         return
-    variable = ctx.new_variable(declarator.name)
-    array = bool(declarator.dims) and not declarator.nested
-    pointee = len(declarator.dims) if declarator.nested else 0
-    exact = keeps_integers(declaration.words)
-    scope.names[declarator.name] = Variable(variable, pointee, array, exact)
+    variable, array = _new_local(ctx, declaration, declarator, scope)
     if isinstance(result, Ref):
         if array or declarator.pointers.count("*") > 1 or reference:
             ctx.escape(result, declarator.lo, f"kept in {declarator.name}")
         else:
-            ctx.alias(variable, result.bases)
+            ctx.alias(variable, result)
         return
     if result is not None:  # without an initializer it has no value that anyone may read
         if reference or array:
             result = ctx.fresh()
-        elif not exact:
+        elif not keeps_integers(declaration.words):
             result = Op("cast", (result,))
-        ctx.emit(Assign(ctx.next_point(), variable, result))
+        ctx.assign(variable, result)
+
+
+def _declare_pointers(
+    ctx: Context,
+    declaration: tree.Declaration,
+    declarator: tree.Declarator,
+    initializer: tree.Braces,
+    scope: Scope,
+) -> None:
+    """``float* rows[2] = {a, b};``"""
+    results = [expressions.load(ctx, expressions.operand(ctx, i, scope), i) for i in initializer.items]
+    variable, _ = _new_local(ctx, declaration, declarator, scope)
+    for result in results:
+        if isinstance(result, Ref):
+            ctx.alias(variable, result)
+
+
+def _new_local(
+    ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: Scope
+) -> tuple[int, bool]:
+    """(number of a new plain variable, is it an array?)"""
+    array = 0 if declarator.nested else len(declarator.dims)
+    pointer = "*" in declarator.pointers or bool({"auto", "decltype"} & set(declaration.words))
+    variable = ctx.new_variable(declarator.name, pointer=pointer or _is_parameter(ctx, declaration))
+    element, shape = pointee(declaration.words, declarator, scope.constant_scope())
+    exact = keeps_integers(declaration.words)
+    scope.names[declarator.name] = Variable(variable, array, exact, element=element, shape=shape)
+    return variable, bool(array)
+
+
+def pointee(
+    words: list[str], declarator: tree.Declarator, constants: Constants, *, parameter: bool = False
+) -> tuple[int | None, tuple[int | None, ...]]:
+    """(bytes, dimensions) of what a variable points to, or each element of an array of pointers; (None, ()) when what
+    is assigned to it decides. A ``parameter`` that is spelled as an array is a pointer."""
+    named = [word for word in words if word not in _NOT_TYPE]
+    stars = [pointer for pointer in declarator.pointers if pointer in "*&"]
+    decays = parameter and bool(declarator.dims) and not declarator.nested
+    if not stars and not decays:
+        return None, ()
+    dims = declarator.dims if declarator.nested else declarator.dims[1:] if decays else []
+    inner = stars if decays else stars[1:]
+    size = type_size(tree.TypeId(0, 0, named, inner, []), constants)
+    if size is None:
+        return None, ()
+    return size[0], tuple(evaluate(dim, constants) for dim in dims)
+
+
+def _is_parameter(ctx: Context, declaration: tree.Declaration) -> bool:
+    return bool(ctx.template_parameters & set(declaration.words))
 
 
 def _note_unknown_type(ctx: Context, declaration: tree.Declaration) -> None:
@@ -134,7 +181,7 @@ def _declare_bindings(ctx: Context, declarator: tree.Declarator, scope: Scope) -
             variable = ctx.new_variable(name)
             scope.names[name] = Variable(variable, plain=False)
             scope.declare_constants().values[name] = None
-            ctx.emit(Assign(ctx.next_point(), variable, ctx.fresh()))
+            ctx.assign(variable, ctx.fresh())
 
 
 def is_plain(ctx: Context, words: list[str], pointers: list[str]) -> bool:
@@ -159,8 +206,8 @@ def _declare_object(
     if not declarator.name:
         return
     variable = ctx.new_variable(declarator.name)
-    scope.names[declarator.name] = Variable(variable, 0, bool(declarator.dims), False, plain=False)
-    ctx.emit(Assign(ctx.next_point(), variable, ctx.fresh()))
+    scope.names[declarator.name] = Variable(variable, len(declarator.dims), exact=False, plain=False)
+    ctx.assign(variable, ctx.fresh())
 
 
 def keeps_integers(words: list[str]) -> bool:
@@ -215,10 +262,8 @@ def _declare_shared(
             continue
         index = len(ctx.buffers)
         declared = ctx.body.site(ctx.base + declarator.name_at, ctx.base + declarator.name_at + 1)
-        known = next(
-            (b.index for b in ctx.buffers if b.declared == declared and b.name == declarator.name), None
-        )
-        if known is not None:  # a lambda that is called again: static storage, one copy
+        known = ctx.statics.get((declared, declarator.name, ctx.instance))
+        if known is not None:  # a body that is called again: static storage, one copy
             scope.names[declarator.name] = BufferName(known)
             continue
         buffer = shared_buffer(
@@ -243,6 +288,7 @@ def _declare_shared(
             in_switch=in_switch,
         )
         ctx.buffers.append(replace(buffer, index=index, site=site))
+        ctx.statics[declared, declarator.name, ctx.instance] = index
         scope.names[declarator.name] = BufferName(index)
         scope.declare_constants().values[declarator.name] = None
         if declarator.pointers or declarator.nested:
@@ -251,6 +297,8 @@ def _declare_shared(
             ctx.fix(frozenset((index,)), "{} is dynamic shared memory")
         elif "const" in buffer.qualifiers and declarator.initializer is not None:
             ctx.fix(frozenset((index,)), "{} has an initializer")
+        elif ctx.function is not ctx.kernel:
+            ctx.fix(frozenset((index,)), f"{{}} belongs to {ctx.function.name}(), which others may call")
 
 
 def _statement_span(ctx: Context) -> Span | None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from smem_lsp.ir import calls, declarations
 from smem_lsp.ir.constants import evaluate, type_size
-from smem_lsp.ir.context import MAX_INLINE_DEPTH, Context, shifted
-from smem_lsp.ir.model import Assign, Branch, Kind
-from smem_lsp.ir.scopes import BufferName, Closure, Ref, Scope, Variable, View
+from smem_lsp.ir.context import Context
+from smem_lsp.ir.model import Branch, Kind
+from smem_lsp.ir.refs import Ref, join
+from smem_lsp.ir.scopes import BufferName, Closure, Scope, Variable, View
 from smem_lsp.ir.sizes import size_of
 from smem_lsp.ir.values import Const, Op, Sym, Thread, Unknown, Value, Var, operation
 from smem_lsp.syntax import tree
 
+_MAX_NESTED = 8  # lambdas that name lambdas
 _BUILTIN_VECTORS = frozenset(("threadIdx", "blockIdx", "blockDim", "gridDim"))
 
 
@@ -27,9 +29,8 @@ def load(ctx: Context, result: Value | Ref, expr: tree.Expr) -> Value | Ref:
     """Lvalue to rvalue: an element is read, an array becomes the address of its first element."""
     if not isinstance(result, Ref) or result.pointer:
         return result
-    if result.left:
-        index = None if result.index is None else (*result.index, Const(0))
-        return Ref(result.bases, index, result.left - 1, result.part, pointer=True)
+    if result.shape:
+        return result.decayed()
     ctx.access(result, Kind.READ, expr.lo, expr.hi)
     return ctx.fresh()
 
@@ -64,7 +65,7 @@ def operand(ctx: Context, expr: tree.Expr, scope: Scope) -> Value | Ref:
             size = evaluate(expr, scope.constant_scope())
             return ctx.fresh(uniform=True) if size is None else Const(size)
         case tree.Lambda():
-            escape_lambda(ctx, expr, scope, "a lambda that is passed on")
+            escape_closure(ctx, Closure(expr, ctx.base, scope, ctx.function), "a lambda that is passed on")
             return ctx.fresh()
         case tree.Braces():
             for item in expr.items:
@@ -84,19 +85,20 @@ def _name(ctx: Context, expr: tree.Name, scope: Scope) -> Value | Ref:
     meaning = scope.lookup(expr.text)
     match meaning:
         case BufferName():
-            return Ref(frozenset((meaning.buffer,)), (), len(ctx.buffers[meaning.buffer].dims))
+            buffer = ctx.buffers[meaning.buffer]
+            return Ref(frozenset((meaning.buffer,)), (), Const(0), buffer.element_bytes, buffer.dims)
         case View():
             return meaning.target
         case Variable():
-            bases = ctx.aliases.get(meaning.index)
-            if bases:
-                return Ref(bases, None, meaning.pointee, pointer=True)
+            pointed = ctx.pointed(meaning)
+            if pointed is not None:
+                return pointed
             if not meaning.array:
                 known = scope.constant_scope().lookup(expr.text)
                 return Var(meaning.index) if known is None else Const(known)
             return ctx.fresh()
         case Closure():
-            escape_lambda(ctx, meaning.node, meaning.scope, f"{expr.text} is passed on", base=meaning.base)
+            escape_closure(ctx, meaning, f"{expr.text} is passed on")
             return ctx.fresh()
     number = scope.constant_scope().lookup(expr.text)
     if number is not None:
@@ -139,9 +141,9 @@ def _binary(ctx: Context, expr: tree.Binary, scope: Scope) -> Value | Ref:
         ref, offset = (left_side, right_side) if isinstance(left_side, Ref) else (right_side, left_side)
         assert isinstance(ref, Ref) and not isinstance(offset, Ref)
         if operator == "+":
-            return Ref(ref.bases, shifted(ref.index, offset), ref.left, ref.part, pointer=True)
+            return ref.moved(offset)
         if operator == "-" and ref is left_side:
-            return Ref(ref.bases, None, ref.left, ref.part, pointer=True)
+            return ref.moved(operation("neg", offset))
         if operator not in ("==", "!=", "<", ">", "<=", ">="):
             ctx.escape(ref, expr.lo, "used as a number")
         return ctx.fresh()
@@ -153,17 +155,18 @@ def _index(ctx: Context, expr: tree.Index, scope: Scope) -> Value | Ref:
     index = value(ctx, expr.index, scope)
     if not isinstance(base, Ref):
         return ctx.fresh()
+    if base.held:
+        return base.place()
     if base.pointer:
-        return Ref(base.bases, shifted(base.index, index), base.left, base.part)
-    if base.left:
-        known = None if base.index is None else (*base.index, index)
-        return Ref(base.bases, known, base.left - 1, base.part)
+        return base.moved(index).place()
+    if base.shape:
+        return base.at(index)
     if base.bases & ctx.pointer_elements:
         ctx.access(
             base, Kind.READ, expr.base.lo, expr.base.hi
         )  # the pointer itself; what it points to is elsewhere
         return ctx.fresh()
-    return Ref(base.bases, base.index, 0, part=True)
+    return base.part(None, None)  # an operator [] of what is there
 
 
 def _unary(ctx: Context, expr: tree.Unary, scope: Scope) -> Value | Ref:
@@ -174,7 +177,7 @@ def _unary(ctx: Context, expr: tree.Unary, scope: Scope) -> Value | Ref:
         target = operand(ctx, expr.operand, scope)
         calls.lend(ctx, expr.operand, scope)
         if isinstance(target, Ref) and not target.pointer:
-            return Ref(target.bases, target.index, target.left, target.part, pointer=True)
+            return target.address()
         if isinstance(
             target, Ref
         ):  # the address of a pointer: it may be changed and followed behind our back
@@ -184,7 +187,7 @@ def _unary(ctx: Context, expr: tree.Unary, scope: Scope) -> Value | Ref:
     if operator == "*":
         target = load_address(ctx, operand(ctx, expr.operand, scope), expr.operand)
         if isinstance(target, Ref):
-            return Ref(target.bases, target.index, target.left, target.part)
+            return target.place()
         return ctx.fresh()
     inner = value(ctx, expr.operand, scope)
     if operator == "+":
@@ -199,7 +202,7 @@ def load_address(ctx: Context, result: Value | Ref, expr: tree.Expr) -> Value | 
 
 def forget(ctx: Context, variable: Var) -> None:
     """The variable may change behind our back."""
-    ctx.emit(Assign(ctx.next_point(), variable.index, ctx.fresh()))
+    ctx.assign(variable.index, ctx.fresh())
 
 
 def forget_bound(ctx: Context, expr: tree.Expr, scope: Scope) -> None:
@@ -225,14 +228,23 @@ def forget_bound(ctx: Context, expr: tree.Expr, scope: Scope) -> None:
 
 def _step(ctx: Context, expr: tree.Expr, target: tree.Expr, operator: str, scope: Scope) -> Value | Ref:
     place = operand(ctx, target, scope)
-    if isinstance(place, Ref) and not place.pointer and place.left == 0:
+    if isinstance(place, Ref) and not place.pointer and not place.shape:
         ctx.access(place, Kind.UPDATE, expr.lo, expr.hi)
         return ctx.fresh()
     if isinstance(place, Ref):
-        return Ref(place.bases, None, place.left, place.part, pointer=True)
+        bumped = place.moved(Const(1 if operator == "+" else -1))
+        _move_pointer(ctx, target, bumped, scope)
+        return place.moved(None) if isinstance(expr, tree.PostfixStep) else bumped
     if isinstance(place, Var):
-        ctx.emit(Assign(ctx.next_point(), place.index, operation(operator, place, Const(1))))
+        ctx.assign(place.index, operation(operator, place, Const(1)))
     return place
+
+
+def _move_pointer(ctx: Context, target: tree.Expr, to: Ref, scope: Scope) -> None:
+    """``p += n`` and ``p++``: still into the same buffers."""
+    variable = _assigned_variable(target, scope)
+    if variable is not None:
+        ctx.alias(variable.index, to if isinstance(target, tree.Name) else to.moved(None))
 
 
 def _assign(ctx: Context, expr: tree.Assign, scope: Scope) -> Value | Ref:
@@ -246,7 +258,7 @@ def _assign(ctx: Context, expr: tree.Assign, scope: Scope) -> Value | Ref:
         return place
     calls.lend(ctx, expr.target, scope)
     variable = _assigned_variable(expr.target, scope)
-    if isinstance(right, Ref) and not (isinstance(expr.target, tree.Name) and variable and variable.plain):
+    if isinstance(right, Ref) and not (variable and variable.plain and _keeps(variable, expr.target)):
         ctx.escape(right, expr.value.lo, "stored")
         right = ctx.fresh()
     if variable is None:
@@ -254,10 +266,12 @@ def _assign(ctx: Context, expr: tree.Assign, scope: Scope) -> Value | Ref:
             forget_bound(ctx, expr.target, scope)
         return right
     if isinstance(right, Ref):
-        ctx.alias(variable.index, right.bases)
+        ctx.alias(variable.index, right)
         return right
-    if isinstance(place, Ref):  # p += k: still into the same buffers
-        return place
+    if isinstance(place, Ref) and compound:
+        moved = place.moved(right if expr.operator == "+=" else operation("neg", right))
+        _move_pointer(ctx, expr.target, moved if expr.operator in ("+=", "-=") else place.moved(None), scope)
+        return place.moved(None)
     result: Value = right
     if variable.array:
         result = ctx.fresh()
@@ -265,8 +279,15 @@ def _assign(ctx: Context, expr: tree.Assign, scope: Scope) -> Value | Ref:
         result = operation(expr.operator[:-1], Var(variable.index), right)
     if not variable.exact:
         result = Op("cast", (result,))
-    ctx.emit(Assign(ctx.next_point(), variable.index, result))
+    ctx.assign(variable.index, result)
     return result
+
+
+def _keeps(variable: Variable, target: tree.Expr) -> bool:
+    """Is an address that is assigned to ``target`` still found again: in a pointer, or an array of pointers?"""
+    if isinstance(target, tree.Name):
+        return not variable.array
+    return isinstance(target, tree.Index) and bool(variable.array)
 
 
 def _assigned_variable(target: tree.Expr, scope: Scope) -> Variable | None:
@@ -294,7 +315,7 @@ def _member(ctx: Context, expr: tree.Member, scope: Scope) -> Value | Ref:
             if not isinstance(place_loaded, Ref):
                 return ctx.fresh()
             place = place_loaded
-        return Ref(place.bases, place.index, 0, part=True)
+        return place.part(None, None)
     return ctx.fresh()
 
 
@@ -305,11 +326,11 @@ def _ternary(ctx: Context, expr: tree.Ternary, scope: Scope) -> Value | Ref:
         yes = operand(ctx, expr.yes, scope)
     with ctx.collect() as otherwise:
         no = operand(ctx, expr.no, scope)
-    places = [arm for arm in (yes, no) if isinstance(arm, Ref) and not arm.pointer and not arm.left]
+    places = [arm for arm in (yes, no) if isinstance(arm, Ref) and not arm.pointer and not arm.shape]
     if len(places) == 2:  # an element of one or the other, to be read or written
         for item in (*then, *otherwise):
             ctx.emit(item)
-        return Ref(places[0].bases | places[1].bases, None, 0, part=True)
+        return join(places)
     with ctx.collect() as late:
         yes = load(ctx, yes, expr.yes)
     then += late
@@ -323,7 +344,8 @@ def _ternary(ctx: Context, expr: tree.Ternary, scope: Scope) -> Value | Ref:
         ctx.emit(branch)
     refs = [arm for arm in (yes, no) if isinstance(arm, Ref)]
     if refs:
-        return Ref(frozenset().union(*(ref.bases for ref in refs)), None, refs[0].left, True, pointer=True)
+        known = join(refs)
+        return known if len(refs) == 2 else known.moved(None)
     assert not isinstance(yes, Ref) and not isinstance(no, Ref)
     return operation("?:", condition, yes, no)
 
@@ -375,10 +397,9 @@ def _cast_address(ctx: Context, expr: tree.Cast, ref: Ref, scope: Scope) -> Valu
             continue
         ctx.required_align[buffer] = max(ctx.required_align.get(buffer, 1), size[1])
         same = same and size[0] == ctx.buffers[buffer].element_bytes
-    left = len(type_id.dims)
-    if same and not left and ref.pointer:
-        return ref
-    return Ref(ref.bases, None, left, True, pointer="*" in type_id.pointers or ref.pointer)
+    shape = tuple(evaluate(dim, scope.constant_scope()) for dim in type_id.dims)
+    element = None if size is None else size[0]
+    return ref.viewed(element, shape, same=same, pointer="*" in type_id.pointers or ref.pointer)
 
 
 def _opaque(ctx: Context, expr: tree.Opaque, scope: Scope) -> Value:
@@ -407,22 +428,25 @@ def name_buffers(ctx: Context, lo: int, hi: int, scope: Scope, why: str, depth: 
             continue
         meaning = scope.lookup(text)
         bases: frozenset[int] = frozenset()
-        if isinstance(meaning, Closure) and depth < MAX_INLINE_DEPTH:
+        if isinstance(meaning, Closure) and depth < _MAX_NESTED:
             first, last = meaning.base + meaning.node.body[0], meaning.base + meaning.node.body[1]
-            name_buffers(ctx, first, last, meaning.scope, why, depth + 1)
+            with ctx.within(meaning.function):
+                name_buffers(ctx, first, last, meaning.scope, why, depth + 1)
         if isinstance(meaning, BufferName):
             bases = frozenset((meaning.buffer,))
         elif isinstance(meaning, View):
             bases = meaning.target.bases
         elif isinstance(meaning, Variable):
-            bases = ctx.aliases.get(meaning.index, frozenset())
-            ctx.emit(Assign(ctx.next_point(), meaning.index, ctx.fresh()))
+            pointed = ctx.pointed(meaning)
+            bases = frozenset() if pointed is None else pointed.bases
+            ctx.assign(meaning.index, ctx.fresh())
         if bases:
             ctx.fix(bases, f"{{}} is {why} at line {line}")
             ctx.note_unknown(f"line {line}: {why}", accesses=len(bases))
 
 
-def escape_lambda(ctx: Context, node: tree.Lambda, scope: Scope, why: str, base: int | None = None) -> None:
+def escape_closure(ctx: Context, closure: Closure, why: str) -> None:
     """A lambda that is not called here: whatever it names may be used at any time."""
-    at = ctx.base if base is None else base
-    name_buffers(ctx, at + node.body[0], at + node.body[1], scope, f"captured: {why},")
+    with ctx.within(closure.function):
+        lo, hi = closure.base + closure.node.body[0], closure.base + closure.node.body[1]
+        name_buffers(ctx, lo, hi, closure.scope, f"captured: {why},")

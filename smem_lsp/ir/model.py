@@ -76,7 +76,10 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """One access to a buffer, by every thread that reaches it."""
+    """One access to a buffer, by every thread that reaches it.
+
+    ``offset`` and ``width``: the bytes it touches, counted from the start of the buffer; None: some of them.
+    """
 
     point: int
     buffer: int  # index into Kernel.buffers
@@ -85,6 +88,8 @@ class Access:
     span: Span | None
     line: int  # 1-based
     guess: bool = False  # rests on a guess of the parser
+    offset: Value | None = None
+    width: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

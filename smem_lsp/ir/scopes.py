@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from smem_lsp.ir.constants import Constants
-from smem_lsp.ir.values import Value
+from smem_lsp.ir.refs import Ref
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.parse import Function
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,14 +20,15 @@ class BufferName:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A local variable or parameter. ``pointee``: array dimensions of what it points to; ``exact``: it keeps every
-    integer that is assigned to it (not a float, not narrower than 32 bits)."""
+    """A local variable or parameter. ``array``: how many dimensions it has; ``exact``: it keeps every integer that is
+    assigned to it (not a float, not narrower than 32 bits)."""
 
     index: int
-    pointee: int = 0
-    array: bool = False
+    array: int = 0
     exact: bool = True
     plain: bool = True  # a number, a vector or a pointer: no constructor and no operator of its own
+    element: int | None = None  # bytes of what it points to; None: what is assigned decides
+    shape: tuple[int | None, ...] = ()  # the dimensions of what it points to
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,26 +47,12 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Closure:
-    """A named lambda; ``base``: what its token ranges are relative to in the body."""
+    """A named lambda; ``base``: what its token ranges are relative to in the body of ``function``."""
 
     node: tree.Lambda
     base: int
     scope: Scope
-
-
-@dataclass(frozen=True, slots=True)
-class Ref:
-    """A place in shared memory, or the address of one.
-
-    ``index``: one value per dimension that was applied, None: anywhere in ``bases``; ``left``: dimensions of what
-    is there (0: an element); ``part``: a member, or seen through a type of another size.
-    """
-
-    bases: frozenset[int]
-    index: tuple[Value, ...] | None
-    left: int = 0
-    part: bool = False
-    pointer: bool = False
+    function: Function
 
 
 Meaning = BufferName | Variable | View | Group | Closure

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from smem_lsp.ir import declarations, expressions, switches
+from smem_lsp.ir import declarations, expressions, inlining, switches
 from smem_lsp.ir.context import Context
 from smem_lsp.ir.model import Assign, Branch, Induction, Jump, Loop, Node, Place, Seq, walk
 from smem_lsp.ir.scopes import Scope, Variable
@@ -193,7 +193,7 @@ def _range_for(ctx: Context, node: tree.For, head: tree.RangeFor, scope: Scope) 
             variable = ctx.new_variable(declarator.name)
             scope.names[declarator.name] = Variable(variable)
             scope.declare_constants().values[declarator.name] = None
-            ctx.emit(Assign(ctx.next_point(), variable, ctx.fresh()))
+            ctx.assign(variable, ctx.fresh())
     point = ctx.next_point()
     with ctx.collect() as body:
         _body(ctx, node.body, scope)
@@ -303,6 +303,8 @@ def _jump(ctx: Context, node: tree.JumpStatement, scope: Scope) -> None:
             expr = ctx.body.chunk("initializer", node.chunk)
             if expr is None:
                 not_understood(ctx, node.chunk, scope)
+            elif node.kind == "return" and ctx.outcomes:
+                inlining.returned(ctx, expr, scope)
             else:
                 expressions.value(ctx, expr, scope)
     line = line_of(ctx, node.lo)

@@ -1,0 +1,393 @@
+"""Calls whose body is in sight: lambdas where they are called, and the functions of the file.
+
+A body is lowered again at each call, with its parameters bound to the arguments. ``return`` becomes a ``break`` of a
+loop that runs once; out of an inner loop it sets a flag that leaves the outer ones too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from smem_lsp.ir import calls, declarations, expressions, statements
+from smem_lsp.ir.constants import evaluate
+from smem_lsp.ir.context import Context, Outcome, template_parameters
+from smem_lsp.ir.model import Assign, Branch, Jump, Loop, Node, Seq, walk
+from smem_lsp.ir.refs import Ref, join
+from smem_lsp.ir.scopes import BufferName, Closure, Group, Scope, Variable, View
+from smem_lsp.ir.values import Const, Op, Value, Var, operation
+from smem_lsp.syntax import tree
+from smem_lsp.syntax.parse import Function
+
+MAX_DEPTH = 8
+MAX_POINTS = 20_000  # of a kernel: beyond it calls are not followed any more
+MAX_TOKENS = 8_000  # of a body
+_SMALL = 60  # tokens of a body that is followed for its value alone
+
+# What makes a function matter although it is handed nothing shared.
+_TELLING = frozenset(
+    "__shared__ __syncthreads __syncthreads_count __syncthreads_and __syncthreads_or __syncwarp __barrier_sync"
+    " this_thread_block this_grid asm __asm__ __cvta_generic_to_shared".split()
+)
+
+
+@dataclass
+class Parameter:
+    """One parameter of a body. ``reference``: it stands for its argument; ``words``: its type."""
+
+    name: str
+    declarator: tree.Declarator | None = None
+    words: list[str] = field(default_factory=list)
+    base: int = 0  # what token indices in the declarator are relative to
+
+    @property
+    def pointers(self) -> list[str]:
+        return [] if self.declarator is None else self.declarator.pointers
+
+    @property
+    def reference(self) -> bool:
+        return bool({"&", "&&"} & set(self.pointers))
+
+    @property
+    def pack(self) -> bool:
+        return "..." in self.words or "..." in self.pointers
+
+
+def inline_lambda(ctx: Context, closure: Closure, expr: tree.Call, scope: Scope) -> Value | Ref:
+    """The body of a lambda where it is called."""
+    with ctx.within(closure.function):
+        parameters = _lambda_parameters(ctx, closure)
+    if ctx.inline_depth >= MAX_DEPTH or ctx.point > MAX_POINTS or parameters is None:
+        calls.unknown_arguments(ctx, expr, scope, "a lambda")
+        expressions.escape_closure(ctx, closure, "not inlined")
+        ctx.complete = False
+        return ctx.fresh()
+    inner = Scope(closure.scope)
+    _bind(ctx, parameters, expr, scope, inner)
+    lo, hi = closure.base + closure.node.body[0], closure.base + closure.node.body[1]
+    return _body(ctx, closure.function, ctx.function_block(closure.function, lo, hi), inner, expr)
+
+
+def inline_function(ctx: Context, expr: tree.Call, callee: tree.Name, scope: Scope) -> Value | Ref | None:
+    """The body of the function of the file that is called; None when it is not in sight, not clear or of no matter."""
+    function = _definition(ctx, callee, len(expr.arguments))
+    if function is None or not _matters(ctx, function, expr, scope):
+        return None
+    if callee.templated and not _keeps_values(ctx, function, callee):
+        return None
+    if ctx.inline_depth >= MAX_DEPTH or ctx.point > MAX_POINTS or any(f is function for f in ctx.stack):
+        ctx.note_unknown(f"line {ctx.line(expr.lo)}: {function.name} is not followed", accesses=1)
+        return None
+    inner = Scope(constants=ctx.file_constants.child())
+    parameters = _parameters(function)
+    assert parameters is not None
+    _bind_template(ctx, function, callee, scope, inner)
+    _bind(ctx, parameters, expr, scope, inner, function)
+    ctx.inlined[function.island.head] = function
+    return _body(ctx, function, function.body.statements, inner, expr)
+
+
+def returned(ctx: Context, expr: tree.Expr, scope: Scope) -> None:
+    """``return expr;`` of a body that is inlined."""
+    outcome = ctx.outcomes[-1]
+    result = expressions.operand(ctx, expr, scope)
+    if not outcome.reference:
+        result = expressions.load(ctx, result, expr)
+    if isinstance(result, Ref):
+        outcome.refs.append(ctx.frozen(result))
+    else:
+        outcome.values += 1
+        ctx.assign(outcome.variable, result)
+
+
+# ---- which function --------------------------------------------------------------------------------------------------
+
+
+def _definition(ctx: Context, callee: tree.Name, count: int) -> Function | None:
+    """The one function that a call can mean."""
+    *qualifiers, name = callee.text.removeprefix("::").split("::")
+    if name in ctx.unit.header_functions:
+        return None
+    found = [f for f in ctx.helpers.get(name, ()) if _takes(f, count)]
+    if qualifiers:
+        found = [f for f in found if f.island.enclosing[-len(qualifiers) :] == tuple(qualifiers)] or found
+    if len(found) != 1:
+        return None
+    function = found[0]
+    inside = ctx.function.island.enclosing
+    if not qualifiers and function.island.enclosing != inside[: len(function.island.enclosing)]:
+        classes = ctx.unit.symbols.types
+        if any(name in classes for name in function.island.enclosing):
+            return None  # a method of another class
+    return None if len(function.body.tokens) > MAX_TOKENS else function
+
+
+def _takes(function: Function, count: int) -> bool:
+    parameters = _parameters(function)
+    if parameters is None or any(parameter.pack for parameter in parameters):
+        return False
+    needed = sum(p.declarator is None or p.declarator.initializer is None for p in parameters)
+    return needed <= count <= len(parameters)
+
+
+def _matters(ctx: Context, function: Function, expr: tree.Call, scope: Scope) -> bool:
+    """Does the call touch shared memory, synchronise, or have a value that is cheap to know?"""
+    if len(function.body.tokens) <= _SMALL or _tells(ctx, function):
+        return True
+    return any(_is_shared(ctx, argument, scope) for argument in expr.arguments)
+
+
+def _tells(ctx: Context, function: Function) -> bool:
+    seen: set[int] = set()
+    stack = [function]
+    while stack:
+        current = stack.pop()
+        if current.island.head in seen:
+            continue
+        seen.add(current.island.head)
+        texts = set(current.body.tokens.texts)
+        if texts & _TELLING:
+            return True
+        for name in ctx.helpers.keys() & texts:
+            stack += ctx.helpers[name]
+    return False
+
+
+def _is_shared(ctx: Context, argument: tree.Expr, scope: Scope) -> bool:
+    """Does an argument name anything that shared memory may be reached through?"""
+    if isinstance(argument, tree.Lambda):
+        return True
+    tokens = ctx.body.tokens
+    lo, hi = ctx.base + argument.lo, ctx.base + argument.hi
+    for kind, text in zip(tokens.kinds[lo:hi], tokens.texts[lo:hi]):
+        if kind != "NAME":
+            continue
+        match scope.lookup(text):
+            case BufferName() | View() | Closure() | Group():
+                return True
+            case Variable() as variable:
+                if variable.index in ctx.aliases:
+                    return True
+    return False
+
+
+def _keeps_values(ctx: Context, function: Function, callee: tree.Name) -> bool:
+    """Is what looks like a parameter by value one? ``f<float&>(x)`` has none."""
+    names = template_parameters(function)
+    dependent = any(
+        names & set(parameter.words) and not parameter.reference and "*" not in parameter.pointers
+        for parameter in _parameters(function) or ()
+    )
+    tokens = ctx.body.tokens
+    lo, hi = ctx.base + callee.lo, ctx.base + callee.hi
+    given = [
+        text
+        for kind, text in zip(tokens.kinds[lo:hi], tokens.texts[lo:hi])
+        if kind in ("NAME", "AMP", "AND_AND")
+    ]
+    aliased = any(text in ctx.constants.aliases for text in given[1:])
+    return not dependent or not (aliased or {"&", "&&"} & set(given))
+
+
+# ---- parameters ------------------------------------------------------------------------------------------------------
+
+
+def _parameters(function: Function) -> list[Parameter] | None:
+    if function.parameters is None:
+        return None
+    found: list[Parameter] = []
+    for declaration in function.parameters:
+        if declaration.words == ["void"] and not declaration.declarators[0].pointers:
+            continue
+        declarator = declaration.declarators[0] if declaration.declarators else None
+        found.append(Parameter(declarator.name if declarator else "", declarator, declaration.words))
+    return found
+
+
+def _lambda_parameters(ctx: Context, closure: Closure) -> list[Parameter] | None:
+    if closure.node.parameters is None:
+        return []
+    lo, hi = closure.node.parameters
+    parsed = ctx.body.chunk("parameters", (closure.base + lo, closure.base + hi))
+    if not isinstance(parsed, list):
+        return None
+    found = [(d.declarators[0] if d.declarators else None, d.words) for d in parsed]
+    return [
+        Parameter(declarator.name if declarator else "", declarator, words) for declarator, words in found
+    ]
+
+
+def _bind_template(ctx: Context, function: Function, callee: tree.Name, scope: Scope, inner: Scope) -> None:
+    """Names of the template header: what the call gives, else nothing that is known."""
+    names = template_parameters(function)
+    inner.declare_constants().values.update(dict.fromkeys(names))
+
+
+def _bind(
+    ctx: Context,
+    parameters: Sequence[Parameter],
+    expr: tree.Call,
+    scope: Scope,
+    inner: Scope,
+    function: Function | None = None,
+) -> None:
+    """Bind the parameters of a body in ``inner`` to the arguments of a call."""
+    constants = inner.declare_constants()
+    for number, argument in enumerate(expr.arguments):
+        parameter = parameters[number] if number < len(parameters) else Parameter("")
+        if parameter.name:
+            constants.values[parameter.name] = None
+        if _bind_handle(ctx, parameter, argument, scope, inner):
+            continue
+        if not parameter.reference and not _is_plain(ctx, parameter, function):
+            calls.pass_by_reference(ctx, [argument], scope, "a constructor")
+            if parameter.name:
+                _new_parameter(ctx, parameter, inner, ctx.fresh(), function)
+            continue
+        result = expressions.operand(ctx, argument, scope)
+        if parameter.reference and isinstance(result, Ref) and not result.pointer:
+            if parameter.name:
+                inner.names[parameter.name] = View(ctx.frozen(result))
+            continue
+        meaning = scope.lookup(argument.text) if isinstance(argument, tree.Name) else None
+        if parameter.reference and isinstance(meaning, Variable):
+            inner.names[parameter.name] = meaning  # another name for it
+            continue
+        if parameter.reference:
+            expressions.forget_bound(ctx, argument, scope)
+        result = expressions.load(ctx, result, argument)
+        if not parameter.name:
+            continue
+        if (
+            parameter.reference
+            and isinstance(result, Ref)
+            and not isinstance(argument, tree.Call | tree.Cast | tree.Unary | tree.Binary)
+        ):
+            ctx.escape(result, argument.lo, f"bound to {parameter.name}")
+        _new_parameter(ctx, parameter, inner, result, function)
+    for parameter in parameters[len(expr.arguments) :]:
+        if parameter.name:
+            _new_parameter(ctx, parameter, inner, _default(ctx, parameter, inner, function), function)
+
+
+def _bind_handle(ctx: Context, parameter: Parameter, argument: tree.Expr, scope: Scope, inner: Scope) -> bool:
+    """A lambda or a cooperative group that is handed on."""
+    if isinstance(argument, tree.Lambda):
+        closure = calls.closure_of(ctx, argument, scope)
+        if parameter.name:
+            inner.names[parameter.name] = closure
+        return True
+    if isinstance(argument, tree.Name):
+        meaning = scope.lookup(argument.text)
+        if isinstance(meaning, Closure | Group):
+            if parameter.name:
+                inner.names[parameter.name] = meaning
+            return True
+    kind = calls.group_of(ctx, argument, scope)
+    if kind is not None and parameter.name:
+        inner.names[parameter.name] = Group(kind)
+    return kind is not None
+
+
+def _is_plain(ctx: Context, parameter: Parameter, function: Function | None) -> bool:
+    """Is the argument just copied? A parameter of class type has a constructor that may do anything with it."""
+    if parameter.declarator is None or function is None:
+        return True
+    with ctx.within(function):
+        return declarations.is_plain(ctx, parameter.words, parameter.declarator.pointers)
+
+
+def _new_parameter(
+    ctx: Context, parameter: Parameter, inner: Scope, result: Value | Ref, function: Function | None
+) -> None:
+    declarator = parameter.declarator
+    assert declarator is not None
+    element: int | None = None
+    shape: tuple[int | None, ...] = ()
+    if function is not None:
+        element, shape = declarations.pointee(
+            parameter.words, declarator, inner.constant_scope(), parameter=True
+        )
+    variable = ctx.new_variable(parameter.name, pointer=True)
+    exact = bool(declarator.pointers) or declarations.keeps_integers(parameter.words)
+    plain = not isinstance(result, Ref) or result.pointer
+    inner.names[parameter.name] = Variable(variable, exact=exact, plain=plain, element=element, shape=shape)
+    inner.declare_constants().values[parameter.name] = None
+    if isinstance(result, Ref):
+        ctx.alias(variable, result)
+    else:
+        ctx.assign(variable, result if exact else Op("cast", (result,)))
+
+
+def _default(ctx: Context, parameter: Parameter, inner: Scope, function: Function | None) -> Value | Ref:
+    """A default argument, which only constants of the file can be understood in."""
+    initializer = None if parameter.declarator is None else parameter.declarator.initializer
+    if initializer is None or function is None:
+        return ctx.fresh()
+    number = evaluate(initializer, inner.constant_scope())
+    return ctx.fresh(uniform=True) if number is None else Const(number)
+
+
+# ---- bodies ----------------------------------------------------------------------------------------------------------
+
+
+def _body(ctx: Context, function: Function, block: tree.Block, inner: Scope, expr: tree.Call) -> Value | Ref:
+    line = ctx.line(expr.lo)
+    span = ctx.span(expr.lo, expr.hi)
+    point = ctx.next_point()
+    outcome = Outcome(ctx.new_variable("result", pointer=True), _returns_reference(function))
+    ctx.inline_depth += 1
+    ctx.outcomes.append(outcome)
+    with ctx.within(function), ctx.collect() as emitted:
+        statements.block(ctx, block, inner)
+    ctx.outcomes.pop()
+    ctx.inline_depth -= 1
+    if emitted and isinstance(emitted[-1], Jump) and emitted[-1].kind == "leave":
+        emitted.pop()
+    if _leaves(emitted):
+        flag = ctx.new_variable("left")
+        body: list[Node] = [
+            Assign(ctx.next_point(), flag, Const(0)),
+            *_as_breaks(ctx, emitted, flag, nested=False),
+        ]
+        ctx.emit(Loop(point, ctx.next_point(), 1, 1, Const(0), None, ctx.seq(body), span, line))
+    else:
+        for item in emitted:
+            ctx.emit(item)
+    if not outcome.refs:
+        return Var(outcome.variable) if outcome.values else ctx.fresh()
+    known = join(outcome.refs)
+    return known if not outcome.values else known.moved(None)
+
+
+def _returns_reference(function: Function) -> bool:
+    """``T& f(...)``; a lambda's result is a value."""
+    at = function.island.name - function.island.head
+    return function.head.kinds[at - 1 : at] == ["AMP"]
+
+
+def _leaves(items: Sequence[Node]) -> bool:
+    return any(isinstance(node, Jump) and node.kind == "leave" for node in walk(Seq(tuple(items))))
+
+
+def _as_breaks(ctx: Context, items: Sequence[Node], flag: int, *, nested: bool) -> list[Node]:
+    """``return`` as ``break``; from inside other loops with ``flag`` set, which leaves them one by one."""
+    out: list[Node] = []
+    for item in items:
+        if isinstance(item, Jump) and item.kind == "leave":
+            if nested:
+                out.append(Assign(item.point, flag, Const(1)))
+            out.append(Jump(ctx.next_point() if nested else item.point, "break", item.line))
+        elif isinstance(item, Branch):
+            then = _as_breaks(ctx, item.then.items, flag, nested=nested)
+            otherwise = _as_breaks(ctx, item.otherwise.items, flag, nested=nested)
+            out.append(replace(item, then=Seq(tuple(then)), otherwise=Seq(tuple(otherwise))))
+        elif isinstance(item, Loop) and _leaves(item.body.items):
+            body = _as_breaks(ctx, item.body.items, flag, nested=True)
+            out.append(replace(item, body=Seq(tuple(body))))
+            left = operation("!=", Var(flag), Const(0))
+            jump = Jump(ctx.next_point(), "break", item.line)
+            out.append(Branch(ctx.next_point(), left, Seq((jump,)), Seq(), item.span, item.line))
+        else:
+            out.append(item)
+    return out

@@ -1,0 +1,113 @@
+"""Places in shared memory and addresses of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from smem_lsp.ir.values import Const, Value, operation
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A place in shared memory, or with ``pointer`` the address of one.
+
+    ``index``: one value per dimension of the declaration that was applied, None: seen in another way; ``shape``:
+    dimensions of what is there, () for a single element; ``element``: bytes of one element of it; ``offset``: bytes
+    from the start of the buffer, None: anywhere in ``bases``; ``held``: dimensions of the local array that the
+    address is kept in.
+    """
+
+    bases: frozenset[int]
+    index: tuple[Value, ...] | None = None
+    offset: Value | None = None
+    element: int | None = None
+    shape: tuple[int | None, ...] = ()
+    pointer: bool = False
+    held: int = 0
+
+    @property
+    def whole(self) -> bool:
+        """Is it a buffer as it was declared?"""
+        return self.index == () and not self.pointer
+
+    @property
+    def bytes(self) -> int | None:
+        """Size of what is there."""
+        return _product(self.element, self.shape)
+
+    def address(self) -> Ref:
+        """``&place``"""
+        return replace(self, pointer=True)
+
+    def place(self) -> Ref:
+        """``*pointer``"""
+        if self.held:
+            return replace(self, held=self.held - 1)
+        return replace(self, pointer=False)
+
+    def decayed(self) -> Ref:
+        """An array as the address of its first element."""
+        return replace(self.at(Const(0)), pointer=True)
+
+    def at(self, index: Value) -> Ref:
+        """``place[index]`` of an array."""
+        step = _product(self.element, self.shape[1:])
+        known = None if self.index is None else (*self.index, index)
+        return replace(self, index=known, offset=_advance(self.offset, index, step), shape=self.shape[1:])
+
+    def moved(self, by: Value | None) -> Ref:
+        """``pointer + by``; None: by an unknown amount."""
+        if by is None:
+            return replace(self, index=None, offset=None)
+        return replace(self, index=_shifted(self.index, by), offset=_advance(self.offset, by, self.bytes))
+
+    def lost(self) -> Ref:
+        """Somewhere in the same buffers, of any type."""
+        return Ref(self.bases, pointer=self.pointer)
+
+    def part(self, offset: int | None, size: int | None, shape: tuple[int | None, ...] = ()) -> Ref:
+        """A member ``offset`` bytes into the element that is here; None: which bytes is not known."""
+        at = None if offset is None else _advance(self.offset, Const(offset), 1)
+        return replace(self, index=None, offset=at, element=size, shape=shape, pointer=False)
+
+    def viewed(self, element: int | None, shape: tuple[int | None, ...], *, same: bool, pointer: bool) -> Ref:
+        """The same bytes through another type; ``same``: its elements are the buffer's."""
+        index = self.index if same and not shape and self.pointer else None
+        return replace(self, index=index, element=element, shape=shape, pointer=pointer)
+
+
+def join(refs: list[Ref]) -> Ref:
+    """One of several places."""
+    first = refs[0]
+    if all(ref == first for ref in refs):
+        return first
+    bases = frozenset[int]().union(*(ref.bases for ref in refs))
+    alike = all((ref.element, ref.shape) == (first.element, first.shape) for ref in refs)
+    return Ref(bases, None, None, first.element if alike else None, first.shape, first.pointer)
+
+
+def _advance(offset: Value | None, by: Value, step: int | None) -> Value | None:
+    if by == Const(0):
+        return offset
+    if offset is None or step is None:
+        return None
+    return operation("+", offset, operation("*", by, Const(step)))
+
+
+def _product(element: int | None, shape: tuple[int | None, ...]) -> int | None:
+    size = element
+    for dim in shape:
+        size = None if size is None or dim is None else size * dim
+    return size
+
+
+def _shifted(index: tuple[Value, ...] | None, by: Value) -> tuple[Value, ...] | None:
+    """``index`` with ``by`` added to its last dimension."""
+    if by == Const(0):
+        return index
+    if not index:
+        return None
+    last = index[-1]
+    if last == Const(0):
+        return (*index[:-1], by)
+    return (*index[:-1], operation("+", last, by))
