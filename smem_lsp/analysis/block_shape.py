@@ -7,9 +7,19 @@ bound.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from smem_lsp.ir.model import Kernel
+from smem_lsp.analysis.intervals import MAX_DIMS
+from smem_lsp.analysis.terms import Thread
+from smem_lsp.analysis.values import Values
+from smem_lsp.ir.model import Access, Jump, Kernel
+
+if TYPE_CHECKING:
+    from smem_lsp.analysis.uniformity import Control  # which asks for a shape itself
+
+Dims = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +51,57 @@ def block_shape(
     if not shapes and setting is not None:
         return BlockShape((setting, 1, 1), "setting", fact=False)
     return None
+
+
+def most_threads(kernel: Kernel) -> Dims:
+    """Threads per dimension that no launch can exceed: the hardware's limits and ``__launch_bounds__``."""
+    if kernel.launch_bounds is None:
+        return MAX_DIMS
+    threads = max(1, kernel.launch_bounds[0])
+    x, y, z = (min(limit, threads) for limit in MAX_DIMS)
+    return x, y, z
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a kernel's own text says about its block. ``upper``: facts, if no index leaves its array; ``equal``: a
+    symbol that names the extent of an array indexed by a bare coordinate, per axis; ``sample``: a block worth trying,
+    the upper bounds rounded down to warps. ``sources``: in words, per axis."""
+
+    upper: Dims
+    equal: Mapping[str, str]
+    sample: Dims
+    sources: Mapping[str, str]
+
+
+def evidence(kernel: Kernel, values: Values, control: Control) -> Evidence:
+    """Upper bounds from arrays that all threads index by ``threadIdx``, unguarded; then from launch bounds."""
+    upper = dict(zip("xyz", most_threads(kernel)))
+    sources = dict.fromkeys("xyz", "hardware" if kernel.launch_bounds is None else "launch_bounds")
+    equal: dict[str, str] = {}
+    for node in kernel.body:
+        if isinstance(node, Jump):
+            break
+        if not isinstance(node, Access) or node.point not in control.steady:
+            continue
+        buffer = kernel.buffers[node.buffer]
+        for position, term in enumerate(values.indices.get(node.point, ())):
+            if not isinstance(term, Thread):
+                continue
+            extent, text = buffer.dims[position], buffer.dims_text[position]
+            if extent is None:
+                equal.setdefault(term.axis, text)
+            elif 0 < extent < upper[term.axis]:
+                upper[term.axis] = extent
+                sources[term.axis] = f"{buffer.name}[{text}] at line {node.line}"
+    used = values.table.axes()
+    sample = [_whole_warps(upper[axis]) if axis in used else 1 for axis in "xyz"]
+    return Evidence((upper["x"], upper["y"], upper["z"]), equal, (sample[0], sample[1], sample[2]), sources)
+
+
+def _whole_warps(threads: int) -> int:
+    """The largest multiple of 32, or power of two below 32, that fits."""
+    return threads // 32 * 32 if threads >= 32 else 1 << max(threads, 1).bit_length() - 1
 
 
 def threads_per_block(

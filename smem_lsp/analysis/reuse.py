@@ -11,7 +11,7 @@ is the i-th access): the walk is run again for every set of barriers that the cu
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import gcd
 from typing import NamedTuple
@@ -137,6 +137,15 @@ def _pairs(found: Survey, met: dict[int, int]) -> frozenset[frozenset[int]]:
     )
 
 
+def open_foes(body: Seq, facts: Facts, accesses: Sequence[Access], foes: Sequence[int]) -> list[int]:
+    """Per access, those of its ``foes`` (bit i: the i-th of ``accesses``) that come before it, or beside it in the
+    other arm of a divergent branch, with no proved barrier between."""
+    index_of = {access.point: index for index, access in enumerate(accesses)}
+    hits = [0] * len(accesses)
+    _walk(_steps(body, facts, index_of), 0, 0, _Walk(tuple(foes), frozenset(), hits))
+    return hits
+
+
 class _Step(NamedTuple):
     """One event. ``kind`` says which fields count."""
 
@@ -159,7 +168,8 @@ def _steps(seq: Seq, facts: Facts, index_of: dict[int, int]) -> tuple[_Step, ...
     for node in seq.items:
         uniform = node.point in facts.uniform
         if isinstance(node, Access):
-            out.append(_Step(_ACCESS, index_of[node.point]))
+            if node.point in index_of:
+                out.append(_Step(_ACCESS, index_of[node.point]))
         elif isinstance(node, Place):
             out.append(_Step(_PLACE, node.point))
         elif isinstance(node, Barrier):
@@ -184,7 +194,7 @@ def _length(steps: tuple[_Step, ...]) -> int:
 def _mask(seq: Seq, index_of: dict[int, int]) -> int:
     mask = 0
     for node in walk(seq):
-        if isinstance(node, Access):
+        if isinstance(node, Access) and node.point in index_of:
             mask |= 1 << index_of[node.point]
     return mask
 

@@ -1,36 +1,26 @@
 """Which elements each thread touches, and which writes leave nothing of the old value.
 
-Everything is evaluated for every thread of a known block shape: no algebra, no sampling. An index that depends on
-more than the thread, constants and one counted loop has no slot.
+Everything is evaluated for every thread of a known block shape: no sampling. An index that depends on more than the
+thread, constants and variables that loops advance by constant steps has no slot.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
+from math import gcd
 
 from smem_lsp.analysis.block_shape import BlockShape
+from smem_lsp.analysis.evaluate import Evaluator
 from smem_lsp.analysis.facts import Slot
+from smem_lsp.analysis.intervals import Bounds
+from smem_lsp.analysis.linear import Forms
+from smem_lsp.analysis.terms import LoopVar, Op, Term
 from smem_lsp.analysis.uniformity import Control
-from smem_lsp.ir.model import (
-    Access,
-    Assign,
-    Branch,
-    Buffer,
-    Induction,
-    Jump,
-    Kernel,
-    Kind,
-    Loop,
-    Node,
-    Seq,
-    walk,
-)
-from smem_lsp.ir.values import Const, Op, Sym, Thread, Value, Var, operation
-from smem_lsp.syntax.conditions import apply_operator
+from smem_lsp.analysis.values import Recurrence, Values
+from smem_lsp.ir.model import Access, Branch, Buffer, Jump, Kernel, Kind, Loop, walk
 
 _MAX_ELEMENTS = 65_536
-_MAX_DEPTH = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,78 +33,54 @@ class Slots:
     covering: dict[int, frozenset[int]]
 
 
-class _Threads:
-    """Evaluates values for all threads of one block. ``definitions``: variables with a single, fixed value."""
+class _Block:
+    """The threads of one block and what is known of the kernel's values."""
 
-    def __init__(self, kernel: Kernel, shape: BlockShape) -> None:
-        self.shape = shape
-        x, y, z = shape.dims
-        self.ids = [(i, j, k) for k in range(z) for j in range(y) for i in range(x)]
-        self.definitions = _single_definitions(kernel.body)
-        self._cache: dict[Value, tuple[int, ...] | None] = {}
+    def __init__(self, kernel: Kernel, values: Values, shape: BlockShape) -> None:
+        self.kernel = kernel
+        self.values = values
+        self.threads = Evaluator(shape.dims)
+        self.forms = Forms(values.table, Bounds(values.loops, shape.dims, exact=True))
+        self.moves: Mapping[LoopVar, Recurrence] = {
+            recurrence.atom: recurrence for loop in values.loops.values() for recurrence in loop.recurrences
+        }
 
-    def values(self, value: Value, depth: int = 0) -> tuple[int, ...] | None:
-        """The value in every thread, in order of the linear thread id; None when it is not known."""
-        if value not in self._cache:
-            self._cache[value] = None if depth > _MAX_DEPTH else self._values(value, depth)
-        return self._cache[value]
+    def flat(self, access: Access, buffer: Buffer) -> Term | None:
+        """Row-major element number."""
+        index = self.values.indices.get(access.point)
+        if index is None or len(index) != len(buffer.dims) or any(dim is None for dim in buffer.dims[1:]):
+            return None
+        table = self.values.table
+        flat = index[0] if index else table.const(0)
+        for term, dim in zip(index[1:], buffer.dims[1:]):
+            assert dim is not None
+            flat = table.op("+", table.op("*", flat, table.const(dim)), term)
+        return flat
 
-    def _values(self, value: Value, depth: int) -> tuple[int, ...] | None:
-        match value:
-            case Const():
-                return (value.n,) * len(self.ids)
-            case Thread():
-                axis = "xyz".find(value.axis)
-                return tuple(thread[axis] for thread in self.ids) if axis >= 0 else None
-            case Sym():
-                if value.name.startswith("blockDim.") and value.name[-1] in "xyz":
-                    return (self.shape.dims["xyz".index(value.name[-1])],) * len(self.ids)
-                return None
-            case Var():
-                definition = self.definitions.get(value.index)
-                return None if definition is None else self.values(definition, depth + 1)
-            case Op():
-                if len(value.args) != 2:
-                    return None
-                left, right = (self.values(arg, depth + 1) for arg in value.args)
-                if left is None or right is None:
-                    return None
-                results = [apply_operator(value.operator, a, b) for a, b in zip(left, right)]
-                # negative or huge: threadIdx is unsigned and 32 bits wide, so the value is another one in C
-                known = [r for r in results if r is not None and 0 <= r < 1 << 31]
-                return tuple(known) if len(known) == len(results) else None
-            case _:
-                return None
-
-    def constant(self, value: Value) -> int | None:
-        """The value when it is the same number in every thread."""
-        values = self.values(value)
-        return values[0] if values and len(set(values)) == 1 else None
+    def advances(self, atom: LoopVar) -> tuple[list[int], int] | None:
+        """(value in the first iteration for each thread, constant step)."""
+        moves = self.moves.get(atom)
+        if moves is None or moves.kind != "affine" or moves.by is None:
+            return None
+        step = self.threads.constant(moves.by)
+        first = self.threads.values(moves.init)
+        return None if step is None or first is None else (first, step)
 
 
-def _single_definitions(body: Seq) -> dict[int, Value]:
-    """Variables that are assigned exactly once."""
-    found: dict[int, Value | None] = {}
-    for node in walk(body):
-        if isinstance(node, Assign):
-            found[node.variable] = None if node.variable in found else node.value
-    return {variable: value for variable, value in found.items() if value is not None}
-
-
-def find_slots(kernel: Kernel, control: Control, shape: BlockShape | None) -> Slots:
+def find_slots(kernel: Kernel, control: Control, shape: BlockShape | None, values: Values) -> Slots:
     """Slots and full writes of a kernel; without a block shape only whole scalars are full."""
     slots: dict[int, Slot] = {}
     full: set[int] = set()
     covering: dict[int, frozenset[int]] = {}
-    threads = _Threads(kernel, shape) if shape is not None else None
-    for node, loops in _with_loops(kernel.body, ()):
+    block = _Block(kernel, values, shape) if shape is not None else None
+    for node in walk(kernel.body):
         if isinstance(node, Access) and node.index is not None:
             buffer = kernel.buffers[node.buffer]
             if node.kind is Kind.WRITE and not buffer.dims and node.point in control.steady:
                 full.add(node.point)
-            if threads is None or buffer.element_bytes is None:
+            if block is None or buffer.element_bytes is None:
                 continue
-            slot = _slot(node, buffer, loops, threads)
+            slot = _slot(node, buffer, block)
             if slot is None:
                 continue
             slots[node.point] = slot
@@ -125,103 +91,41 @@ def find_slots(kernel: Kernel, control: Control, shape: BlockShape | None) -> Sl
                 and _covers(slot, buffer)
             ):
                 full.add(node.point)
-        elif isinstance(node, Loop) and threads is not None and node.point in control.steady:
-            covered = _loop_covers(node, kernel, threads)
+        elif isinstance(node, Loop) and block is not None and node.point in control.steady:
+            covered = _loop_covers(node, block)
             if covered:
                 covering[node.point] = covered
-        elif isinstance(node, Branch) and threads is not None and node.point in control.steady:
-            scalars = _branch_covers(node, kernel, threads)
+        elif isinstance(node, Branch) and block is not None and node.point in control.steady:
+            scalars = _branch_covers(node, block)
             if scalars:
                 covering[node.point] = scalars
     return Slots(slots, frozenset(full), covering)
 
 
-def _with_loops(seq: Seq, loops: tuple[Loop, ...]) -> Iterator[tuple[Node, tuple[Loop, ...]]]:
-    for node in seq:
-        yield node, loops
-        if isinstance(node, Branch):
-            yield from _with_loops(node.then, loops)
-            yield from _with_loops(node.otherwise, loops)
-        elif isinstance(node, Loop):
-            yield from _with_loops(node.body, (*loops, node))
-
-
-def flat_index(index: tuple[Value, ...], dims: tuple[int | None, ...]) -> Value | None:
-    """Row-major element number; ``[i / C][i % C]`` with C the last dimension is ``i``."""
-    if len(index) != len(dims) or any(dim is None for dim in dims[1:]):
+def _slot(access: Access, buffer: Buffer, block: _Block) -> Slot | None:
+    assert buffer.element_bytes is not None
+    flat = block.flat(access, buffer)
+    if flat is None or not flat.known:
         return None
-    flat: Value = Const(0)
-    for position, (value, dim) in enumerate(zip(index, dims)):
-        if position == 0:
-            flat = value
-            continue
-        assert dim is not None
-        whole = _quotient_of(flat, dim)
-        if whole is not None and value == Op("%", (whole, Const(dim))):
-            flat = whole
-        else:
-            flat = operation("+", operation("*", flat, Const(dim)), value)
-    return flat
-
-
-def _quotient_of(value: Value, divisor: int) -> Value | None:
-    if isinstance(value, Op) and value.operator == "/" and value.args[1] == Const(divisor):
-        return value.args[0]
-    return None
-
-
-def _slot(access: Access, buffer: Buffer, loops: tuple[Loop, ...], threads: _Threads) -> Slot | None:
-    assert access.index is not None and buffer.element_bytes is not None
-    flat = flat_index(access.index, buffer.dims)
-    if flat is None:
-        return None
-    starts = threads.values(flat)
-    if starts is not None:
-        return Slot(starts, 0, buffer.element_bytes)
-    for loop in reversed(loops):
-        induction = loop.induction
-        if induction is None or not _mentions(flat, induction.variable):
-            continue
-        terms = _linear(flat, induction.variable)
-        step = threads.constant(induction.step)
-        first = threads.values(induction.init)
-        if terms is None or step is None or step <= 0 or first is None:
+    if not flat.carried:
+        starts = block.threads.values(flat)
+        return None if starts is None else Slot(tuple(starts), 0, buffer.element_bytes)
+    stride = 0
+    first: dict[LoopVar, list[int] | int] = {}
+    form = block.forms.linear(flat)
+    for atom in flat.carried:
+        if not isinstance(atom, LoopVar):
             return None
-        factor, rest = terms
-        offsets = threads.values(rest)
-        if factor <= 0 or offsets is None:
+        factors = form.coefficient(atom)
+        advances = block.advances(atom)
+        if list(factors) != [()] or advances is None or factors[()] * advances[1] < 0:
             return None
-        return Slot(
-            tuple(factor * f + o for f, o in zip(first, offsets)), factor * step, buffer.element_bytes
-        )
-    return None
-
-
-def _mentions(value: Value, variable: int) -> bool:
-    if isinstance(value, Op):
-        return any(_mentions(arg, variable) for arg in value.args)
-    return value == Var(variable)
-
-
-def _linear(value: Value, variable: int) -> tuple[int, Value] | None:
-    """``value`` as ``factor * variable + rest``; None when it is not of that form."""
-    if value == Var(variable):
-        return 1, Const(0)
-    if not _mentions(value, variable):
-        return 0, value
-    if not isinstance(value, Op) or len(value.args) != 2:
-        return None
-    left, right = (_linear(arg, variable) for arg in value.args)
-    if left is None or right is None:
-        return None
-    if value.operator in ("+", "-"):
-        factor = left[0] + right[0] if value.operator == "+" else left[0] - right[0]
-        return factor, operation(value.operator, left[1], right[1])
-    if value.operator == "*":
-        scale, terms = (value.args[0], right) if isinstance(value.args[0], Const) else (value.args[1], left)
-        if isinstance(scale, Const):
-            return scale.n * terms[0], operation("*", terms[1], scale)
-    return None
+        stride = gcd(stride, factors[()] * advances[1])
+        first[atom] = advances[0]
+    if any(atom not in first and atom.carried for atom in form.atoms):
+        return None  # a loop variable inside a division, say
+    starts = block.threads.within(first).values(block.forms.canonical(flat))
+    return None if starts is None else Slot(tuple(starts), stride, buffer.element_bytes)
 
 
 def _elements(buffer: Buffer) -> int | None:
@@ -237,10 +141,12 @@ def _covers(slot: Slot, buffer: Buffer) -> bool:
     return count is not None and len(set(slot.starts)) >= count and set(range(count)) <= set(slot.starts)
 
 
-def _loop_covers(loop: Loop, kernel: Kernel, threads: _Threads) -> frozenset[int]:
+def _loop_covers(loop: Loop, block: _Block) -> frozenset[int]:
     """Buffers that ``for (i = id; i < N; i += threads) a[i] = ...`` fills."""
-    induction = loop.induction
-    if induction is None or any(isinstance(node, Jump) for node in walk(loop.body)):
+    facts = block.values.loops.get(loop.point)
+    if facts is None or not facts.tested or facts.once:
+        return frozenset()
+    if any(isinstance(node, Jump) for node in walk(loop.body)):
         return frozenset()
     accesses = [node for node in walk(loop.body) if isinstance(node, Access)]
     covered: set[int] = set()
@@ -249,35 +155,38 @@ def _loop_covers(loop: Loop, kernel: Kernel, threads: _Threads) -> frozenset[int
             continue
         if any(other.buffer == node.buffer and other.kind.reads for other in accesses):
             continue
-        if _fills(node, kernel.buffers[node.buffer], induction, threads):
+        if _fills(node, block.kernel.buffers[node.buffer], facts.head, block):
             covered.add(node.buffer)
     return frozenset(covered)
 
 
-def _fills(access: Access, buffer: Buffer, induction: Induction, threads: _Threads) -> bool:
-    assert access.index is not None
+def _fills(access: Access, buffer: Buffer, goes_on: Term, block: _Block) -> bool:
+    """``goes_on``: the condition of the loop that the access stands in."""
     count = _elements(buffer)
-    flat = flat_index(access.index, buffer.dims)
-    if count is None or flat != Var(induction.variable):
+    flat = block.flat(access, buffer)
+    if count is None or flat is None or not isinstance(goes_on, Op) or goes_on.operator not in ("<", "<="):
         return False
-    bound, step = threads.constant(induction.bound), threads.constant(induction.step)
-    first = threads.values(induction.init)
-    if bound is None or step is None or step <= 0 or first is None:
+    atom, bound = goes_on.args
+    if not isinstance(atom, LoopVar) or not block.forms.equal(flat, atom):
         return False
-    end = bound + 1 if induction.inclusive else bound
+    last, advances = block.threads.constant(bound), block.advances(atom)
+    if last is None or advances is None or advances[1] <= 0:
+        return False
+    end = last + 1 if goes_on.operator == "<=" else last
     touched = bytearray(count)
-    for start in set(first):
+    for start in set(advances[0]):
         if 0 <= start < count:
-            last = min(end, count)
-            touched[start:last:step] = b"\1" * len(range(start, last, step))
+            stop = min(end, count)
+            touched[start : stop : advances[1]] = b"\1" * len(range(start, stop, advances[1]))
     return all(touched)
 
 
-def _branch_covers(branch: Branch, kernel: Kernel, threads: _Threads) -> frozenset[int]:
+def _branch_covers(branch: Branch, block: _Block) -> frozenset[int]:
     """Scalars that ``if (threadIdx.x == 0) s = ...`` writes: one thread of the block surely does."""
-    taken = threads.values(branch.condition)
+    taken = block.threads.values(block.values.conditions[branch.point])
     if taken is None or not any(taken):
         return frozenset()
+    kernel = block.kernel
     written = {
         node.buffer
         for node in branch.then

@@ -1,17 +1,30 @@
-"""Which decisions all threads of a block take alike, and which barriers they all run.
+"""Which values all threads of a block share, which decisions they take alike, and which barriers they all run.
 
-A value is uniform when nothing in it differs between threads: parameters, ``blockIdx``, ``blockDim``, constants, and
-local variables that only ever get uniform values under uniform control. Variables start as uniform and lose it until
-nothing changes, so a loop counter with uniform start, step and exit stays uniform. Not proved means divergent.
+Every value has a level, the widest group of threads that surely agree on it: const < block < warp < thread. An
+operation has the level of its operands, a value that depends on the path has that of the condition too, a variable of
+a loop also that of whatever ends the loop. Loop variables start at block level and rise until nothing changes. A value
+read from shared memory is at thread level, unless all threads read one address and no write to that buffer can run
+between two barriers that stand around the read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from smem_lsp.ir.model import Assign, Barrier, Branch, Jump, Loop, Place, Seq
-from smem_lsp.ir.values import Const, Op, Sym, Thread, Unknown, Value, Var
+from smem_lsp.analysis.block_shape import BlockShape
+from smem_lsp.analysis.evaluate import Evaluator
+from smem_lsp.analysis.facts import Facts
+from smem_lsp.analysis.intervals import MAX_DIMS, Bounds
+from smem_lsp.analysis.propagate import propagate
+from smem_lsp.analysis.reuse import open_foes
+from smem_lsp.analysis.terms import BLOCK, CONST, THREAD, Carrier, LoopVar, Opaque, Term
+from smem_lsp.analysis.values import Values
+from smem_lsp.ir.memory import GlobalMemory
+from smem_lsp.ir.model import Access, Assign, Barrier, Branch, Buffer, Jump, Loop, Place, Seq, walk
+from smem_lsp.ir.values import Value
+
+_MAX_ROUNDS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,128 +39,299 @@ class Control:
 
 
 @dataclass(slots=True)
-class _State:
-    """One round over the tree. ``varying``: variables that differ between threads."""
+class Levels:
+    """The level of every term. ``shape``: a block shape that is a fact; ``shared``: loads of a value that all agree
+    on as far as they agree on the address."""
 
-    varying: set[int]
+    values: Values
+    bounds: Bounds
+    shape: BlockShape | None = None
+    shared: frozenset[int] = frozenset()
+    of: dict[Carrier, int] = field(default_factory=dict)
+    _decided: dict[Term, bool] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for load in self.values.loads:
+            assert isinstance(load, Opaque) and load.access is not None
+            self.of[load] = BLOCK if load.access in self.shared else THREAD
+        self._solve()
+
+    def level(self, term: Term) -> int:
+        """CONST, BLOCK, WARP or THREAD."""
+        level = term.level
+        for carrier in term.carried:
+            own = self.of.get(carrier, THREAD)
+            if own > level:
+                level = own
+        return level
+
+    def uniform(self, term: Term) -> bool:
+        """Is the value the same for all threads of the block? Also by bounds, and for a known shape by trying all."""
+        found = self._decided.get(term)
+        if found is None:
+            found = self._decided[term] = self.level(term) <= BLOCK or self._computed(term)
+        return found
+
+    def _computed(self, term: Term) -> bool:
+        if not term.known:
+            return False
+        low, high = self.bounds.interval(term)
+        if low == high:
+            return True
+        if self.shape is None or term.carried:
+            return False
+        return Evaluator(self.shape.dims).constant(term) is not None
+
+    def _solve(self) -> None:
+        """Least levels under which every loop variable is as uniform as its start, its next value and its loop."""
+        rest = [recurrence for loop in self.values.loops.values() for recurrence in loop.recurrences]
+        for recurrence in rest:
+            self.of[recurrence.atom] = CONST
+        at_index = [
+            (load, self.values.indices[load.access])
+            for load in self.values.loads
+            if isinstance(load, Opaque) and load.access is not None and load.access in self.shared
+        ]
+        deciding = {point: (loop.first, loop.again, *loop.exits) for point, loop in self.values.loops.items()}
+        changed = True
+        while changed:
+            changed = False
+            for load, index in at_index:
+                changed |= self._raise(load, index)
+            for recurrence in rest:
+                sources = (recurrence.init, recurrence.next, *deciding[recurrence.atom.loop])
+                changed |= self._raise(recurrence.atom, sources)
+
+    def _raise(self, carrier: Carrier, sources: Iterable[Term]) -> bool:
+        level = max(map(self.level, sources), default=CONST)
+        if level <= self.of[carrier]:
+            return False
+        self.of[carrier] = level
+        return True
+
+
+def prove_control(
+    body: Seq,
+    asserted: Callable[[Value], bool] | None = None,
+    *,
+    values: Values | None = None,
+    buffers: Sequence[Buffer] = (),
+    memory: GlobalMemory | None = None,
+    shape: BlockShape | None = None,
+    upper: tuple[int, int, int] = MAX_DIMS,
+) -> Control:
+    """Proved control flow of a kernel.
+
+    ``asserted``: values the author declared to be uniform. ``values``: of ``propagate``, if they are there already.
+    ``buffers``: shared arrays whose loads may be uniform. ``shape``: the block's, if it is a fact; ``upper``: threads
+    per dimension at most.
+    """
+    values = values or propagate(body, memory=memory, asserted=asserted)
+    return prove_levels(body, values, buffers=buffers, shape=shape, upper=upper)[0]
+
+
+def prove_levels(
+    body: Seq,
+    values: Values,
+    *,
+    buffers: Sequence[Buffer] = (),
+    shape: BlockShape | None = None,
+    upper: tuple[int, int, int] = MAX_DIMS,
+) -> tuple[Control, Levels]:
+    """Control flow and the levels that it rests on.
+
+    Loads that decide something are first taken to be uniform, and those whose writes the barriers that are proved
+    then do not separate from them are dropped until none is left to drop. That is sound: the first load in a run to
+    give two threads different values would have all barriers before it in place, and so no write near it.
+    """
+    dims = upper if shape is None else shape.dims
+    levels = Levels(values, Bounds(values.loops, dims, shape is not None), shape)
+    control = _control(body, levels)
+    followed = {buffer.index for buffer in buffers if buffer.fixed is None}
+    shared = frozenset(_deciding_loads(levels)) if followed else frozenset()
+    for _ in range(_MAX_ROUNDS):
+        if not shared:
+            break
+        raised = replace(levels, shared=shared, of={}, _decided={})
+        found = _control(body, raised)
+        agreed = _agreed_loads(body, followed, shared, found)
+        if agreed == shared:
+            return found, raised
+        shared = agreed
+    return control, levels
+
+
+def _agreed_loads(body: Seq, followed: set[int], wanted: frozenset[int], control: Control) -> frozenset[int]:
+    """Those of the loads ``wanted`` with no write to their buffer between the barriers around them."""
+    accesses = [node for node in walk(body) if isinstance(node, Access) and node.buffer in followed]
+    reading: dict[int, int] = {}
+    writing: dict[int, int] = {}
+    for index, node in enumerate(accesses):
+        reading[node.buffer] = reading.get(node.buffer, 0) | (node.point in wanted) << index
+        writing[node.buffer] = writing.get(node.buffer, 0) | node.kind.writes << index
+    foes = [
+        (writing[node.buffer] if node.point in wanted else 0)
+        | (reading[node.buffer] if node.kind.writes else 0)
+        for node in accesses
+    ]
+    disturbed = 0
+    facts = Facts(uniform=control.uniform, barriers=control.barriers)
+    for index, met in enumerate(open_foes(body, facts, accesses, foes)):
+        if met:
+            disturbed |= met | 1 << index
+    return frozenset(
+        node.point
+        for index, node in enumerate(accesses)
+        if node.point in wanted and not disturbed >> index & 1
+    )
+
+
+def _deciding_loads(levels: Levels) -> set[int]:
+    """Loads at a known index on which some decision rests that is not uniform without them."""
+    values = levels.values
+    deciding = [*values.conditions.values()]
+    for loop in values.loops.values():
+        deciding += [loop.first, loop.again]
+    seen: set[Carrier] = set()
+    open_carriers = [c for term in deciding if not levels.uniform(term) for c in term.carried]
+    made_of = {r.atom: (loop, r) for loop in values.loops.values() for r in loop.recurrences}
+    while open_carriers:
+        carrier = open_carriers.pop()
+        if carrier in seen:
+            continue
+        seen.add(carrier)
+        if isinstance(carrier, LoopVar) and carrier in made_of:
+            loop, recurrence = made_of[carrier]
+            for term in (recurrence.init, recurrence.next, loop.first, loop.again, *loop.exits):
+                open_carriers += term.carried
+        elif isinstance(carrier, Opaque) and carrier.access is not None:
+            for term in values.indices.get(carrier.access, ()):
+                open_carriers += term.carried
+    loads = {carrier.access for carrier in seen if isinstance(carrier, Opaque)}
+    return {access for access in loads if access is not None and access in values.indices}
+
+
+# ---- control ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _State:
+    """What is found out on one walk. ``returned``: line of the first return that only some threads have taken."""
+
+    levels: Levels
+    conditions: Mapping[int, Term]
     uniform: set[int] = field(default_factory=set)
     barriers: set[int] = field(default_factory=set)
     places: set[int] = field(default_factory=set)
     steady: set[int] = field(default_factory=set)
     returned: int | None = None
 
-
-def prove_control(body: Seq, asserted: Callable[[Value], bool] = lambda value: False) -> Control:
-    """Proved control flow of a kernel. ``asserted``: values the author declared to be uniform."""
-    varying: set[int] = set()
-    while True:
-        state = _State(set(varying))
-        _walk(body, state, asserted, divergent=False)
-        if state.varying == varying:
-            return Control(
-                frozenset(state.uniform),
-                frozenset(state.barriers),
-                frozenset(state.places),
-                frozenset(state.steady),
-                state.returned,
-            )
-        varying = state.varying
+    def agreed(self, node: Branch | Loop) -> bool:
+        condition = self.conditions.get(node.point)
+        return condition is None or self.levels.uniform(condition)
 
 
-def is_uniform(
-    value: Value, varying: set[int], asserted: Callable[[Value], bool] = lambda value: False
-) -> bool:
-    """True when the value is proved to be the same for every thread of the block."""
-    stack = [value]
-    while stack:
-        current = stack.pop()
-        match current:
-            case Const() | Sym():
-                continue
-            case Thread():
-                return False
-            case Unknown():
-                if not current.uniform:
-                    return False
-            case Var():
-                if current.index in varying:
-                    return False
-            case Op():
-                if not asserted(current):
-                    stack.extend(current.args)
-    return True
+def _control(body: Seq, levels: Levels) -> Control:
+    state = _State(levels, levels.values.conditions)
+    _walk(body, state, divergent=False)
+    return Control(
+        frozenset(state.uniform),
+        frozenset(state.barriers),
+        frozenset(state.places),
+        frozenset(state.steady),
+        state.returned,
+    )
 
 
-def _walk(seq: Seq, state: _State, asserted: Callable[[Value], bool], *, divergent: bool) -> None:
-    for node in seq:
-        match node:
-            case Assign():
-                if divergent or not is_uniform(node.value, state.varying, asserted):
-                    state.varying.add(node.variable)
-            case Barrier():
-                if not divergent and node.kind == "block":
-                    state.barriers.add(node.point)
-            case Place():
-                if not divergent and state.returned is None:
-                    state.places.add(node.point)
-            case Branch():
-                agreed = is_uniform(node.condition, state.varying, asserted)
-                if agreed and not divergent:
-                    state.uniform.add(node.point)
-                _walk(node.then, state, asserted, divergent=divergent or not agreed)
-                _walk(node.otherwise, state, asserted, divergent=divergent or not agreed)
-            case Loop():
-                _loop(node, state, asserted, divergent=divergent)
-            case Jump():
-                if not divergent:
-                    state.uniform.add(node.point)
-                elif node.kind == "return" and state.returned is None:
-                    state.returned = node.line
-            case _:
-                pass
-        if not divergent and state.returned is None and not isinstance(node, (Assign, Place)):
+def _walk(seq: Seq, state: _State, *, divergent: bool) -> bool:
+    """``divergent``: only some threads may be here. Returns whether that holds at the end of ``seq``."""
+    for node in seq.items:
+        kind = type(node)
+        if kind is Assign:
+            continue
+        before = divergent
+        if isinstance(node, Barrier):
+            if not divergent and node.kind == "block":
+                state.barriers.add(node.point)
+        elif isinstance(node, Place):
+            if not divergent and state.returned is None:
+                state.places.add(node.point)
+            continue
+        elif isinstance(node, Branch):
+            agreed = state.agreed(node)
+            if agreed and not divergent:
+                state.uniform.add(node.point)
+            inside = divergent or not agreed
+            _walk(node.then, state, divergent=inside)
+            _walk(node.otherwise, state, divergent=inside)
+            # where some threads have jumped to the end of the body, not all are here until then
+            divergent = divergent or _jumps_divergently(node, state, ("break", "continue"), divergent)
+        elif isinstance(node, Loop):
+            _loop(node, state, divergent=divergent)
+        elif isinstance(node, Jump):
+            if not divergent:
+                state.uniform.add(node.point)
+            elif node.kind == "return" and state.returned is None:
+                state.returned = node.line
+        if not before and state.returned is None:
             state.steady.add(node.point)
+    return divergent
 
 
-def _loop(node: Loop, state: _State, asserted: Callable[[Value], bool], *, divergent: bool) -> None:
-    agreed = not divergent and is_uniform(node.condition, state.varying, asserted)
-    agreed = agreed and not _leaves_divergently(node.body, state, asserted, False)
-    if agreed:
+def _loop(node: Loop, state: _State, *, divergent: bool) -> None:
+    facts = state.levels.values.loops.get(node.point)
+    once = facts is not None and facts.once
+    agreed = not divergent and _ends_alike(node, state)
+    left = any(_jumps_divergently(each, state, ("break",), False) for each in node.body)
+    if agreed and not left:
         state.uniform.add(node.point)
-    if state.returned is None:
+    if state.returned is None and not once:
         # a return that only some threads take, anywhere in the body, comes before the next iteration
-        state.returned = _divergent_return(node.body, state, asserted, not agreed)
-    _walk(node.body, state, asserted, divergent=not agreed)
+        state.returned = _divergent_return(node.body, state, not agreed or left)
+    # threads that leave a real loop early are missing from its next iteration on, so from its very start
+    _walk(node.body, state, divergent=not agreed or (left and not once))
 
 
-def _leaves_divergently(seq: Seq, state: _State, asserted: Callable[[Value], bool], divergent: bool) -> bool:
-    """Is there a ``break`` or ``continue`` of this very loop that only some threads take?"""
-    for node in seq:
-        if isinstance(node, Jump) and divergent and node.kind in ("break", "continue"):
-            return True
-        if isinstance(node, Branch):
-            inner = divergent or not is_uniform(node.condition, state.varying, asserted)
-            if any(_leaves_divergently(arm, state, asserted, inner) for arm in (node.then, node.otherwise)):
-                return True
+def _jumps_divergently(node: object, state: _State, kinds: tuple[str, ...], divergent: bool) -> bool:
+    """Is there a ``break`` or ``continue`` of the loop around ``node`` below it that only some threads take?"""
+    if isinstance(node, Jump):
+        return divergent and node.kind in kinds
+    if isinstance(node, Branch):
+        inner = divergent or not state.agreed(node)
+        return any(
+            _jumps_divergently(each, state, kinds, inner)
+            for arm in (node.then, node.otherwise)
+            for each in arm
+        )
     return False
 
 
-def _divergent_return(
-    seq: Seq, state: _State, asserted: Callable[[Value], bool], divergent: bool
-) -> int | None:
+def _divergent_return(seq: Seq, state: _State, divergent: bool) -> int | None:
     """Line of a ``return`` below that only some threads take."""
     for node in seq:
         if isinstance(node, Jump) and divergent and node.kind == "return":
             return node.line
         found: int | None = None
         if isinstance(node, Branch):
-            inner = divergent or not is_uniform(node.condition, state.varying, asserted)
-            found = _divergent_return(node.then, state, asserted, inner)
-            found = found or _divergent_return(node.otherwise, state, asserted, inner)
+            inner = divergent or not state.agreed(node)
+            found = _divergent_return(node.then, state, inner) or _divergent_return(
+                node.otherwise, state, inner
+            )
         elif isinstance(node, Loop):
-            inner = divergent or not is_uniform(node.condition, state.varying, asserted)
-            inner = inner or _leaves_divergently(node.body, state, asserted, False)
-            found = _divergent_return(node.body, state, asserted, inner)
+            inner = divergent or not _settled(node, state)
+            found = _divergent_return(node.body, state, inner)
         if found is not None:
             return found
     return None
+
+
+def _settled(node: Loop, state: _State) -> bool:
+    """Do all threads that start the loop end it in the same iteration?"""
+    left = any(_jumps_divergently(each, state, ("break",), False) for each in node.body)
+    return not left and _ends_alike(node, state)
+
+
+def _ends_alike(node: Loop, state: _State) -> bool:
+    """Does the condition of the loop say the same to all threads, in every iteration?"""
+    facts = state.levels.values.loops.get(node.point)
+    return facts is not None and all(map(state.levels.uniform, (facts.first, facts.head, facts.again)))

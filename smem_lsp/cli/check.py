@@ -92,7 +92,7 @@ def _jobs(flags: argparse.Namespace, settings: Settings, totals: _Totals) -> lis
     blamed: set[str] = set()
     for path in collected.files:
         try:
-            found.append(Job(path, settings.of(path).for_file(path)))
+            found.append(Job(path, settings.for_file(path)))
         except ConfigError as wrong:
             outcome = failed(path, f"{path}: not checked, its settings are wrong: {wrong}")
             # One line for each config file, however many files it is in charge of.
@@ -113,7 +113,7 @@ def _given(name: str | None, settings: Settings) -> Job | Outcome:
         text, encoding = decode(data)
         if "\0" in text:
             raise SourceError(path, "a binary file, not source text")
-        config = settings.of(name or "stdin.cu").for_file(path)
+        config = settings.for_file(name or "stdin.cu")
     except (SourceError, ConfigError) as error:
         return failed(path, str(error))
     except UnicodeDecodeError as error:

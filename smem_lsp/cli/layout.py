@@ -23,13 +23,13 @@ def run(flags: argparse.Namespace) -> int:
         raise not_built(f"layout --format {flags.format}")
     file, kernel = split_kernel(flags.file)
     try:
-        report = _check(file, Settings(flags))
+        report = check_file(file, Settings(flags))
     except (SourceError, ConfigError) as error:
         raise UsageError(str(error)) from None
     if report.error is not None:
         complain(f"{file}: {report.error}")
         return EXIT_FAILED
-    chosen = _choose(report, file, kernel)
+    chosen = choose(report, file, kernel)
     if flags.format == "json":
         use_utf8(sys.stdout)
         sys.stdout.write(layout_json.render(report.source, _single(chosen, file)))
@@ -48,16 +48,16 @@ def split_kernel(argument: str) -> tuple[str, str | None]:
     return argument, None
 
 
-def _check(file: str, settings: Settings) -> Report:
+def check_file(file: str, settings: Settings) -> Report:
     from smem_lsp.engine import check
 
     if Path(file).is_dir():
         raise UsageError(f"{file}: a folder; layout takes one file")
     source = read_source(file)
-    return check(source.text, path=file, config=settings.of(file).for_file(file), reader=DiskReader())
+    return check(source.text, path=file, config=settings.for_file(file), reader=DiskReader())
 
 
-def _choose(report: Report, file: str, kernel: str | None) -> list[KernelReport]:
+def choose(report: Report, file: str, kernel: str | None) -> list[KernelReport]:
     """The kernel of that name, in all its instances; without a name those with shared memory, else all."""
     kernels = list(report.kernels)
     if not kernels:

@@ -10,8 +10,8 @@ from typing import NoReturn
 
 from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FAILED, UsageError, not_built
 
-COMMANDS = ("check", "layout", "explain", "rules", "config", "server")
-LATER = ("trace", "fit", "verify")
+COMMANDS = ("check", "layout", "trace", "explain", "rules", "config", "server")
+LATER = ("fit", "verify")
 
 _DESCRIPTION = "CUDA shared memory: wasted bytes, missing barriers, occupancy."
 _SEVERITIES = ("error", "warning", "info", "hint")
@@ -88,6 +88,11 @@ def _build() -> _Parser:
     layout.add_argument("file", metavar="FILE[:KERNEL]")
     layout.add_argument("--format", default="text", choices=("text", "json", "html", "svg"))
     _target_flags(layout)
+
+    trace = command("trace", "print every intermediate result for the kernels of a file")
+    trace.add_argument("file", metavar="FILE[:KERNEL]")
+    trace.add_argument("--format", default="text", choices=("text", "json"))
+    _target_flags(trace)
 
     explain = command("explain", "print the page of a rule")
     explain.add_argument("rule", nargs="?", metavar="CODE", help="code or name")

@@ -6,10 +6,12 @@ import argparse
 import difflib
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from smem_lsp.cli.errors import UsageError, complain, not_built
+from smem_lsp.cli.errors import UsageError, complain
 from smem_lsp.config import (
+    Config,
     ConfigError,
     Loaded,
     WrongValue,
@@ -18,20 +20,21 @@ from smem_lsp.config import (
     discover,
     load_config,
 )
+from smem_lsp.environment import CompileCommands
 
 
 class Settings:
     """Finds the settings of a path; a config file is read and checked once."""
 
-    __slots__ = ("_fixed", "_flags", "_folders", "_noted", "_overrides")
+    __slots__ = ("_commands", "_fixed", "_flags", "_folders", "_isolated", "_noted", "_overrides")
 
     def __init__(self, flags: argparse.Namespace) -> None:
         """Raises UsageError for a wrong flag and for a config file named by a flag that is wrong."""
-        if flags.compile_commands is not None:
-            raise not_built("--compile-commands")
         if flags.isolated and flags.config is not None:
             raise UsageError("--isolated and --config contradict each other")
         self._overrides, self._flags = _flag_values(flags)
+        self._commands = CompileCommands()
+        self._isolated: bool = flags.isolated
         self._folders: dict[str, Loaded | ConfigError] = {}
         self._fixed: Loaded | None = None
         self._noted: set[str] = set()
@@ -60,6 +63,24 @@ class Settings:
             raise found
         return found
 
+    def for_file(self, path: str) -> Config:
+        """Everything that holds for one file, its compile command too. Raises ConfigError, also for a database that the
+        settings name and that cannot be used; one that was only found is complained about once and left out."""
+        loaded = self.of(path)
+        config = loaded.for_file(path)
+        setting = config.compile_commands
+        if setting is None and self._isolated:
+            return config
+        command = self._commands.command(path, setting)
+        if command.problem is not None:
+            if setting is not None:
+                raise ConfigError(command.database or setting, command.problem, key="compile-commands")
+            problem = f"{command.database}: {command.problem}; going on without"
+            if problem not in self._noted:
+                self._noted.add(problem)
+                complain(problem)
+        return replace(config, compile_flags=command.flags)
+
     def excludes(self, path: str) -> bool:
         """False as well where the config file is broken: the file then gets the blame when it is checked."""
         try:
@@ -70,10 +91,6 @@ class Settings:
     def _finish(self, loaded: Loaded) -> Loaded:
         over = loaded.override(self._flags, **self._overrides)
         _judge(over)
-        place = loaded.origins.get("compile-commands")
-        if place is not None and place not in self._noted:
-            self._noted.add(place)
-            complain(f"{place}: compile-commands is not built yet, going on without")
         return over
 
 
@@ -117,6 +134,7 @@ def _flag_values(flags: argparse.Namespace) -> tuple[dict[str, object], dict[str
         ("arch", "--arch", "arch"),
         ("defines", "--define", "define"),
         ("include-dirs", "-I", "include_dirs"),
+        ("compile-commands", "--compile-commands", "compile_commands"),
     ):
         value = getattr(flags, field, None)
         if value is None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from smem_lsp.source import NO_FLAGS, CompileFlags
+
 DEFAULT_TARGETS = ("sm_80", "sm_90", "sm_120")
 
 
@@ -19,6 +21,7 @@ class Config:
     include_dirs: tuple[str, ...] = ()
     defines: tuple[str, ...] = ()  # "NAME" or "NAME=VALUE"
     compile_commands: str | None = None
+    compile_flags: CompileFlags = NO_FLAGS  # of the file, out of its compile command; no setting
     nvcc: str | None = None
     select: tuple[str, ...] = ()  # codes, names or prefixes ("SMEM3"); empty: all that are on by default
     ignore: tuple[str, ...] = ()

@@ -14,9 +14,10 @@ from typing import Generic, TypeVar
 
 from smem_lsp.config import Config
 from smem_lsp.engine.plan_kernel import plan_kernel
-from smem_lsp.ir.build import Surroundings, build_kernel, kernel_key
+from smem_lsp.ir.bindings import Binding
+from smem_lsp.ir.build import Surroundings, build_kernel, kernel_key, parts_of
 from smem_lsp.ir.model import LaunchSite
-from smem_lsp.ir.shift import shift_kernel
+from smem_lsp.ir.shift import Moves, moves, shift_kernel
 from smem_lsp.rules.model import Finding, Rule
 from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import SourceText
@@ -45,6 +46,9 @@ class Recent(Generic[V]):
             self._entries.popitem(last=False)
         return value
 
+    def __len__(self) -> int:
+        return len(self._entries)
+
 
 @dataclass
 class Known:
@@ -66,14 +70,27 @@ class Cache:
 
 @dataclass
 class PlacedKernel:
-    """A known kernel where it stands now: ``characters`` and ``lines`` further on, launched from ``launches``."""
+    """A known kernel where it stands now: moved by ``moves``, launched from ``launches``."""
 
     known: Known
     source: SourceText
     index: int
-    characters: int
-    lines: int
+    moves: Moves
     launches: tuple[LaunchSite, ...]
+
+    @property
+    def instance(self) -> str | None:
+        """`k<32>`, when it is one of a template."""
+        return self.known.facts.kernel.instance
+
+    def alike(self, other: PlacedKernel) -> bool:
+        """Are both instances of one template?"""
+        mine, its = self.known.facts.kernel, other.known.facts.kernel
+        return (
+            mine.instance is not None
+            and mine.name == its.name
+            and self.moves.span(mine.span) == other.moves.span(its.span)
+        )
 
     @cached_property
     def facts(self) -> KernelFacts:
@@ -82,12 +99,11 @@ class PlacedKernel:
         if old.source is self.source:
             return old
         kernel, liveness = old.kernel, old.liveness
-        if self.characters or self.lines:
-            kernel = shift_kernel(kernel, self.characters, self.lines)
+        if not self.moves.none:
+            kernel = shift_kernel(kernel, self.moves)
+            line = self.moves.line
             lives = {
-                buffer: replace(
-                    life, first_line=life.first_line + self.lines, last_line=life.last_line + self.lines
-                )
+                buffer: replace(life, first_line=line(life.first_line), last_line=line(life.last_line))
                 for buffer, life in liveness.lives.items()
             }
             liveness = replace(liveness, lives=lives)
@@ -95,23 +111,29 @@ class PlacedKernel:
         return replace(old, index=self.index, source=self.source, kernel=kernel, liveness=liveness)
 
     def findings(self, rule: Rule) -> Sequence[Finding]:
-        """What a kernel rule finds. Messages name lines: only a kernel whose lines are the same is not judged again."""
+        """What a kernel rule finds: what it found before, moved here. Messages name lines of the kernel and of its
+        launches: when these, or the functions that it calls, have not moved together it is judged again."""
         assert rule.on_kernel is not None
-        old = self.known.facts.kernel
-        if self.lines or [s.line for s in self.launches] != [s.line for s in old.launches]:
-            return tuple(rule.on_kernel(self.facts))
-        if rule.code not in self.known.findings:
-            self.known.findings[rule.code] = tuple(rule.on_kernel(self.known.facts))
-        found = self.known.findings[rule.code]
-        if self.known.facts.source is self.source:
+        known = self.known
+        if rule.code not in known.findings:
+            known.findings[rule.code] = tuple(rule.on_kernel(known.facts))
+        found = known.findings[rule.code]
+        if not found or known.facts.source is self.source:
             return found
-        return [finding.moved(self.characters, self.index) for finding in found]
+        before = known.facts.kernel.launches
+        moved = {now.line - then.line for now, then in zip(self.launches, before)}
+        if len(moved) > 1 or len(before) != len(self.launches) or not self.moves.together:
+            return tuple(rule.on_kernel(self.facts))
+        launches = moved.pop() if moved else 0
+        kernel = self.moves.parts[0]
+        return [finding.moved(self.index, kernel.characters, kernel.lines, launches) for finding in found]
 
 
 def place_kernel(
     unit: TranslationUnit,
     around: Surroundings,
     function: Function,
+    binding: Binding | None,
     index: int,
     config: Config,
     assumed: dict[str, int],
@@ -119,7 +141,7 @@ def place_kernel(
 ) -> PlacedKernel:
     """Everything about one kernel, from the cache where nothing that matters has changed."""
     key = (
-        *kernel_key(unit, around, function),
+        *kernel_key(unit, around, function, binding),
         config.arch,
         config.threads,
         config.registers,
@@ -127,14 +149,14 @@ def place_kernel(
     )
     known = cache.kernels.get(
         key,
-        lambda: Known(plan_kernel(index, build_kernel(unit, around, function), unit.source, config, assumed)),
+        lambda: Known(
+            plan_kernel(index, build_kernel(unit, around, function, binding), unit.source, config, assumed)
+        ),
     )
-    kernel = known.facts.kernel
     return PlacedKernel(
         known,
         unit.source,
         index,
-        function.span.start - kernel.span.start,
-        unit.source.line_number(function.name_span.start) - kernel.line,
-        around.launches.get(kernel.name, ()),
+        moves(known.facts.kernel, parts_of(function, around), unit.source),
+        around.launches_of(function, binding),
     )

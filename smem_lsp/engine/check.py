@@ -7,12 +7,13 @@ from collections.abc import Sequence
 
 from smem_lsp.config import Config
 from smem_lsp.engine.cache import Cache, PlacedKernel, place_kernel
+from smem_lsp.engine.instances import join_instances
 from smem_lsp.engine.lazy import LazySequence
 from smem_lsp.engine.report import BarrierRow, FileStatistics, KernelReport, OccupancyRow, Report
 from smem_lsp.engine.statistics import count_statements
 from smem_lsp.fixes import fixes_for
 from smem_lsp.fixes.model import Fix
-from smem_lsp.ir.build import survey_file
+from smem_lsp.ir.build import bindings_of, survey_file
 from smem_lsp.ir.model import Barrier, walk
 from smem_lsp.rules.model import Finding, Rule, Severity
 from smem_lsp.rules.registry import ALL_NAMES, RULES
@@ -40,22 +41,34 @@ def check(
     config = config or Config()
     cache = cache or Cache()
     source = SourceText(text, path)
-    unit = parse(source, reader=reader, include_dirs=config.include_dirs, defines=config.defines)
+    unit = parse(
+        source,
+        reader=reader,
+        include_dirs=config.include_dirs,
+        defines=config.defines,
+        flags=config.compile_flags,
+        arch=_newest(config),
+    )
     suppressions = (
         parse_suppressions(source, comments(text), ALL_NAMES) if "smem:" in text else Suppressions((), (), ())
     )
     around = survey_file(unit)
-    functions = [function for function in unit.functions if function.is_kernel]
+    targets = [
+        (function, binding)
+        for function in unit.functions
+        if function.is_kernel
+        for binding in bindings_of(around, function)
+    ]
     kernels = tuple(
-        place_kernel(unit, around, function, index, config, _assumed(function, suppressions, source), cache)
-        for index, function in enumerate(functions)
+        place_kernel(
+            unit, around, function, binding, index, config, _assumed(function, suppressions, source), cache
+        )
+        for index, (function, binding) in enumerate(targets)
     )
     facts = LazySequence(len(kernels), lambda index: kernels[index].facts)
     statements, unread = count_statements(
         unit,
-        lambda function, make: cache.statements.get(
-            (unit.symbols.key, *function.body.tokens.texts, *function.body.line_start), make
-        ),
+        lambda function, make: cache.statements.get((function.definition, function.symbols), make),
     )
     findings = _judge(FileFacts(source, unit, unread, suppressions), kernels, config)
     return Report(
@@ -65,7 +78,15 @@ def check(
         statistics=FileStatistics(source.line_count(), len(unit.functions), statements, len(unread)),
         fixes_for=lambda finding: _fixes(finding, facts, unit),
         facts=facts,
+        unit=unit,
     )
+
+
+def _newest(config: Config) -> str | None:
+    """The target whose code is read: the newest that is configured or that the file is compiled for."""
+    if not config.arch_configured:
+        return config.compile_flags.arch
+    return max(config.arch, key=lambda name: (int(re.sub(r"\D", "", name) or 0), name), default=None)
 
 
 def apply(text: str, fix: Fix) -> str:
@@ -122,8 +143,13 @@ def _run(rule: Rule, facts: FileFacts, kernels: Sequence[PlacedKernel]) -> Seque
     if rule.on_file is not None:
         found += rule.on_file(facts)
     if rule.on_kernel is not None:
+        instances: list[tuple[PlacedKernel, Sequence[Finding]]] = []
         for kernel in kernels:
-            found += kernel.findings(rule)
+            if instances and not kernel.alike(instances[0][0]):
+                found += join_instances(instances, unanimous=rule.unanimous)
+                instances = []
+            instances.append((kernel, kernel.findings(rule)))
+        found += join_instances(instances, unanimous=rule.unanimous)
     return found
 
 
@@ -161,6 +187,13 @@ def _selected(rule: Rule, config: Config) -> bool:
     return (not config.select or named(config.select)) and not named(config.ignore)
 
 
+def _uniform(point: int, facts: KernelFacts) -> str:
+    """Is a barrier run by all threads of the block? "proved", "divergent" or "unknown"."""
+    if point in facts.control.barriers or point in facts.verdicts.paired:
+        return "proved"
+    return "divergent" if point in facts.verdicts.divergent else "unknown"
+
+
 def _kernel_report(facts: KernelFacts) -> KernelReport:
     kernel = facts.kernel
     best = facts.best[0].plan if facts.best else None
@@ -183,7 +216,7 @@ def _kernel_report(facts: KernelFacts) -> KernelReport:
                 )
             )
     barriers = tuple(
-        BarrierRow(node.line, node.kind, "proved" if node.point in facts.control.barriers else "unknown")
+        BarrierRow(node.line, node.kind, _uniform(node.point, facts))
         for node in walk(kernel.body)
         if isinstance(node, Barrier)
     )

@@ -10,12 +10,14 @@ from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.allocation.stack import stack
 from smem_lsp.allocation.validate import validate
-from smem_lsp.analysis.block_shape import BlockShape, block_shape, threads_per_block
+from smem_lsp.analysis.block_shape import BlockShape, block_shape, most_threads, threads_per_block
+from smem_lsp.analysis.divergence import judge
 from smem_lsp.analysis.facts import Facts
 from smem_lsp.analysis.occupancy import registers_cap
+from smem_lsp.analysis.propagate import propagate
 from smem_lsp.analysis.prove import prove
 from smem_lsp.analysis.reuse import Survey, relate, survey
-from smem_lsp.analysis.uniformity import prove_control
+from smem_lsp.analysis.uniformity import prove_levels
 from smem_lsp.config import Config
 from smem_lsp.ir.model import Access, Branch, Buffer, Kernel, Loop, Seq, Space, walk
 from smem_lsp.rules.subject import Candidate, KernelFacts, Occupied
@@ -31,9 +33,13 @@ def plan_kernel(
 ) -> KernelFacts:
     """Analyse one kernel. ``assumed``: block dimensions that the author stated, by axis."""
     kernel = _bounded(kernel)
-    control = prove_control(kernel.body)
     shape = block_shape(kernel, assumed=assumed, setting=config.threads)
-    facts = prove(kernel, control, shape if shape is not None and shape.fact else None)
+    fact = shape if shape is not None and shape.fact else None
+    values = propagate(kernel.body, memory=kernel.memory)
+    control, levels = prove_levels(
+        kernel.body, values, buffers=kernel.buffers, shape=fact, upper=most_threads(kernel)
+    )
+    facts = prove(kernel, control, fact, values)
     kept = _kept_buffers(kernel)
     items = _items(kept)
     fixed = _fixed(kernel, kept)
@@ -44,7 +50,7 @@ def plan_kernel(
         natural = declared([Item(i.index, i.name, i.size, kernel.buffers[i.index].align or 1) for i in items])
         best = _best(kernel, items, facts, fixed, found)
         if shape is not None and not shape.fact and len(items) > 1:
-            assuming = prove(kernel, control, shape)
+            assuming = prove(kernel, control, shape, values)
             assumed_found = survey(kernel.body, assuming, fixed)
             best = _merge(best, _best(kernel, items, assuming, fixed, assumed_found, assumes_shape=True))
         plans = natural, stack(items, kernel.body, facts, relate(found))
@@ -53,6 +59,7 @@ def plan_kernel(
         source=source,
         kernel=kernel,
         control=control,
+        verdicts=judge(kernel.body, levels, control, None if shape is None else shape.dims),
         items=items or (),
         liveness=found.liveness,
         declared=plans[0],
@@ -95,7 +102,7 @@ def _kept_buffers(kernel: Kernel) -> list[Buffer]:
         effect = buffer.index in written and ("volatile" in buffer.qualifiers or buffer.fixed is not None)
         if buffer.space is Space.STATIC and (buffer.index in read or effect or _escapes(buffer)):
             kept.append(buffer)
-    return kept
+    return sorted(kept, key=lambda buffer: (buffer.rank, buffer.index))
 
 
 def _escapes(buffer: Buffer) -> bool:

@@ -11,6 +11,7 @@ from smem_lsp.ir.model import Kernel
 from smem_lsp.rules.model import Finding
 from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import SourceText
+from smem_lsp.syntax.parse import TranslationUnit
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,3 +76,4 @@ class Report:
     fixes_for: Callable[[Finding], tuple[Fix, ...]]  # computed when asked
     error: str | None = None
     facts: Sequence[KernelFacts] = ()  # of the same kernels, for who needs more than the report
+    unit: TranslationUnit | None = None  # None: the file could not be read

@@ -1,5 +1,6 @@
 """The outside world: files and compilers. Knows neither rules nor editors."""
 
+from smem_lsp.environment.compile_commands import Command, CompileCommands
 from smem_lsp.environment.encoding import Encoding, decode, encode
 from smem_lsp.environment.files import MAX_BYTES, DiskReader
 from smem_lsp.environment.sources import (
@@ -14,6 +15,8 @@ from smem_lsp.environment.sources import (
 __all__ = [
     "MAX_BYTES",
     "Collected",
+    "Command",
+    "CompileCommands",
     "DiskReader",
     "Encoding",
     "SourceError",

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import os
 import stat
+import time
+from collections import OrderedDict
 from dataclasses import dataclass
 
 from smem_lsp.environment.encoding import decode
+from smem_lsp.environment.project import Projects
 
 MAX_BYTES = 8 * 1024 * 1024
 """Larger files are never opened: no kernel is written by hand in eight megabytes."""
+
+MAX_HELD = 64 * 1024 * 1024
+"""Code points of all files that are kept in memory."""
+
+_MOST_TRUSTED = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,16 +29,56 @@ class _Stamp:
 
 
 class DiskReader:
-    """Reads regular files of at most 8 MB, once per version. Open buffers of an editor hide the disk."""
+    """Reads regular files of at most 8 MB, once per version. Open buffers of an editor hide the disk.
 
-    __slots__ = ("_cache", "_overlay")
+    ``fresh_for``: seconds for which a file that was looked at is taken to be the same, 0 for a client that says when
+    files change or a run that is over soon.
+    """
 
-    def __init__(self) -> None:
-        self._cache: dict[str, tuple[_Stamp, str | None]] = {}
+    __slots__ = ("_cache", "_fresh_for", "_held", "_overlay", "_projects", "_trusted")
+
+    def __init__(self, *, fresh_for: float = 0.0) -> None:
+        self._cache: OrderedDict[str, tuple[_Stamp, str | None]] = OrderedDict()
+        self._held = 0  # code points in the cache
         self._overlay: dict[str, str] = {}
+        self._projects = Projects()
+        self._fresh_for = fresh_for
+        self._trusted: dict[str, tuple[float, str | None]] = {}  # path as given -> until when, text
 
     def read(self, path: str) -> str | None:
         """Text of a regular file, or None when it is missing, too large or not text."""
+        if self._fresh_for:
+            trusted = self._trusted.get(path)
+            now = time.monotonic()
+            if trusted is not None and now < trusted[0]:
+                return trusted[1]
+            text = self._read(path)
+            if len(self._trusted) >= _MOST_TRUSTED:
+                self._trusted.clear()
+            self._trusted[path] = now + self._fresh_for, text
+            return text
+        return self._read(path)
+
+    def search(self, name: str, including: str) -> str | None:
+        """Path of the file in the project around ``including`` whose path ends in ``name``, if it is clear which."""
+        return self._projects.search(name, including, self.read)
+
+    def show(self, path: str, text: str) -> None:
+        """From now on ``path`` reads as ``text``: an editor has it open."""
+        self._overlay[_key(path)] = text
+        self._trusted.clear()
+
+    def hide(self, path: str) -> None:
+        """``path`` reads as on disk again."""
+        self._overlay.pop(_key(path), None)
+        self._trusted.clear()
+
+    def forget(self) -> None:
+        """Files on the disk were made, changed or removed: look at them again."""
+        self._projects.forget()
+        self._trusted.clear()
+
+    def _read(self, path: str) -> str | None:
         key = _key(path)
         if key in self._overlay:
             return self._overlay[key]
@@ -39,18 +87,15 @@ class DiskReader:
             return None
         cached = self._cache.get(key)
         if cached is not None and cached[0] == stamp:
+            self._cache.move_to_end(key)
             return cached[1]
         text = _text(key)
+        self._held += len(text or "") - len((cached and cached[1]) or "")
         self._cache[key] = (stamp, text)
+        while self._held > MAX_HELD and len(self._cache) > 1:
+            _, (_, dropped) = self._cache.popitem(last=False)
+            self._held -= len(dropped or "")
         return text
-
-    def show(self, path: str, text: str) -> None:
-        """From now on ``path`` reads as ``text``: an editor has it open."""
-        self._overlay[_key(path)] = text
-
-    def hide(self, path: str) -> None:
-        """``path`` reads as on disk again."""
-        self._overlay.pop(_key(path), None)
 
 
 def _key(path: str) -> str:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from smem_lsp.ir import statements
-from smem_lsp.ir.constants import Constants, evaluate, file_constants
-from smem_lsp.ir.context import Context, template_parameters
-from smem_lsp.ir.declarations import shared_buffer
+from smem_lsp.ir import statements, static_layout
+from smem_lsp.ir.bindings import Binding, Instances, find_instances
+from smem_lsp.ir.constants import evaluate, file_constants
+from smem_lsp.ir.context import Context
+from smem_lsp.ir.function_scopes import fingerprint, function_scope
 from smem_lsp.ir.launches import find_launches
-from smem_lsp.ir.model import Access, Buffer, Kernel, LaunchSite, Seq, walk
+from smem_lsp.ir.lexical import Lexical
+from smem_lsp.ir.model import Kernel, LaunchSite, Part, Seq
 from smem_lsp.ir.refs import Ref
 from smem_lsp.ir.scopes import Scope
-from smem_lsp.ir.values import Value
-from smem_lsp.source import Span
+from smem_lsp.source import SourceText, Span
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.parse import Body, Function, TranslationUnit, parse_chunk
@@ -27,12 +28,20 @@ _ALIAS_ROUNDS = 4
 class Surroundings:
     """What a file tells about its kernels, worked out once. ``unexact``: why no total of the file is exact."""
 
-    constants: Constants
+    constants: Lexical
     helpers: Mapping[str, list[Function]]  # functions that are no kernels, by name
     launches: Mapping[str, tuple[LaunchSite, ...]]
     unexact: str | None
-    rounding: int
-    key: int  # of constants and typedefs
+    rounding: static_layout.Rounding
+    callers: Mapping[str, int]  # function -> how many kernels reach it
+    instances: Mapping[int, Instances]  # of templates, by the number of the function
+    launched: Mapping[tuple[int, Binding], tuple[LaunchSite, ...]]  # launches of one instance
+
+    def launches_of(self, function: Function, binding: Binding | None) -> tuple[LaunchSite, ...]:
+        """The launches in sight of a kernel, or of one instance of it."""
+        if binding is None:
+            return self.launches.get(function.name, ())
+        return self.launched.get((function.number, binding), ())
 
 
 def survey_file(unit: TranslationUnit) -> Surroundings:
@@ -49,71 +58,116 @@ def survey_file(unit: TranslationUnit) -> Surroundings:
     for site in find_launches(unit, constants):
         if kernels[site.kernel] == 1:  # overloads are not told apart
             launches[site.kernel] += (site,)
+    instances = find_instances(unit, constants)
     return Surroundings(
         constants,
         helpers,
         launches,
-        _file_unexact(unit),
-        _dynamic_rounding(unit, constants),
-        hash((tuple(constants.values.items()), tuple(constants.aliases.items()))),
+        static_layout.file_unexact(unit),
+        static_layout.rounding(unit, constants),
+        _callers(unit, helpers),
+        instances,
+        _launched(unit, instances, launches),
     )
+
+
+def _launched(
+    unit: TranslationUnit, instances: Mapping[int, Instances], launches: Mapping[str, Sequence[LaunchSite]]
+) -> Mapping[tuple[int, Binding], tuple[LaunchSite, ...]]:
+    """The launches of each instance, with the configuration that its template arguments give."""
+    found: dict[tuple[int, Binding], tuple[LaunchSite, ...]] = {}
+    for number, known in instances.items():
+        sites = {site.span.start: site for site in launches.get(unit.functions[number].name, ())}
+        for mention in known.launches:
+            body = unit.functions[mention.function].body
+            at = body.site(mention.name, mention.name + 1).start
+            opening = body.site(mention.opening, mention.opening + 1).start
+            site = sites.get(at) or sites.get(opening)
+            if site is None:
+                continue
+            key = (number, mention.binding)
+            dynamic = site.dynamic_bytes if site.dynamic_bytes is not None else mention.dynamic_bytes
+            placed = replace(site, block=site.block or mention.block, dynamic_bytes=dynamic)
+            found[key] = (*found.get(key, ()), placed)
+    return found
 
 
 def build_kernels(unit: TranslationUnit) -> list[Kernel]:
     """One IR per ``__global__`` function with a body, in source order."""
     around = survey_file(unit)
-    return [build_kernel(unit, around, function) for function in unit.functions if function.is_kernel]
+    return [
+        build_kernel(unit, around, function, binding)
+        for function in unit.functions
+        if function.is_kernel
+        for binding in bindings_of(around, function)
+    ]
 
 
-def kernel_key(unit: TranslationUnit, around: Surroundings, function: Function) -> tuple[object, ...]:
+def bindings_of(around: Surroundings, function: Function) -> Sequence[Binding | None]:
+    """The instances of a kernel that are looked at: those in sight, or the kernel as it stands."""
+    found = around.instances.get(function.number)
+    return found.bindings if found is not None and found.bindings else (None,)
+
+
+def kernel_key(
+    unit: TranslationUnit, around: Surroundings, function: Function, binding: Binding | None
+) -> tuple[object, ...]:
     """Equal keys give equal kernels, but for where they stand: the memo key of everything about a kernel."""
-    span = function.span
-    helpers = tuple(
-        (
-            helper.name,
-            helper.island.template,
-            tuple(helper.parameter_tokens.texts),
-            tuple(helper.body.tokens.texts),
-        )
-        for helper in _reached_helpers(function, around.helpers)
-    )
+    reached = parts_of(function, around)
+    names = frozenset().union(*(_names(each) for each in reached))
     return (
-        unit.source.text[span.start : span.end],
-        tuple(function.body.tokens.texts),
-        tuple(function.head.texts),
-        (function.island.template, function.island.enclosing, function.island.repaired),
-        unit.symbols.key,
-        around.key,
+        tuple((each.definition, each.scopes, each.symbols) for each in reached),
+        unit.symbols.types & names,
+        unit.header_functions & names,
+        fingerprint(around.constants, names),
         around.unexact,
         around.rounding,
+        tuple(around.callers.get(each.name, 0) for each in reached),
         tuple(
-            (s.block, s.dynamic_bytes, s.dynamic_expression) for s in around.launches.get(function.name, ())
+            (s.block, s.dynamic_bytes, s.dynamic_expression) for s in around.launches_of(function, binding)
         ),
         _internal(unit, function),
-        helpers,
         unit.preprocessed.exhausted,
-        tuple(
-            (i.start - span.start, i.end - span.start)
-            for i in unit.preprocessed.invocations
-            if span.covers(i)
-        ),
+        binding,
+        around.instances.get(function.number, Instances()).why,
     )
 
 
-def build_kernel(unit: TranslationUnit, around: Surroundings, function: Function) -> Kernel:
-    """The IR of one kernel."""
+def parts_of(function: Function, around: Surroundings) -> tuple[Function, ...]:
+    """The functions of the file that the IR of a kernel is made of: itself and those that it may reach."""
+    return (function, *_reached_helpers(function, around.helpers))
+
+
+def _part(function: Function, source: SourceText) -> Part:
+    span = function.span
+    return Part(span, source.line_number(span.start), source.line_number(span.end))
+
+
+def _names(function: Function) -> frozenset[str]:
+    definition = function.definition
+    return definition.words.union(function.scopes, definition.island.enclosing)
+
+
+def build_kernel(
+    unit: TranslationUnit, around: Surroundings, function: Function, binding: Binding | None = None
+) -> Kernel:
+    """The IR of one kernel, or of one instance of it."""
     constants, helpers = around.constants, around.helpers
     aliases: dict[int, Ref] = {}
+    numbers: dict[tuple[tuple[int, ...], int, str, int], int] = {}
     conditional = _conditional_regions(unit, function.span)
-    parameters = template_parameters(function)
-    own_constants = constants
-    if parameters & constants.aliases.keys():  # a template parameter hides a typedef of the same name
-        visible = {name: words for name, words in constants.aliases.items() if name not in parameters}
-        own_constants = Constants(visible, dict.fromkeys(parameters), constants)
+    own_constants = function_scope(constants, function, None if binding is None else binding.names)
     for _ in range(_ALIAS_ROUNDS):
         # a pointer may be used above the assignment that the next iteration makes: repeat until nothing is new
         ctx = Context(
-            unit, function, own_constants, constants, helpers, dict(aliases), conditional=conditional
+            unit,
+            function,
+            own_constants,
+            constants,
+            helpers,
+            dict(aliases),
+            numbers=numbers,
+            conditional=conditional,
         )
         _lower(ctx)
         if ctx.aliases == aliases:
@@ -133,25 +187,40 @@ def build_kernel(unit: TranslationUnit, around: Surroundings, function: Function
         if inlined.body.repaired:
             ctx.irregular = ctx.irregular or "brackets do not match"
     reached = [h for h in _reached_helpers(function, helpers) if h.island.head not in ctx.inlined]
-    helper_bytes = tuple(buffer for helper in reached for buffer in _helper_buffers(unit, helper, constants))
+    helper_bytes = tuple(
+        buffer for helper in reached for buffer in static_layout.helper_buffers(unit, helper, constants)
+    )
+    with_helpers = [function, *_reached_helpers(function, helpers)]
+    whole = Seq(tuple(ctx.items))
     return Kernel(
         name=function.name,
         span=function.span,
         name_span=function.name_span,
         line=unit.source.line_number(function.name_span.start),
-        buffers=ctx.finished_buffers(),
-        body=Seq(tuple(ctx.items)),
-        variables=tuple(ctx.variables),
-        template=function.island.template,
+        buffers=tuple(
+            replace(buffer, rank=static_layout.rank(buffer, function, around.callers, with_helpers[1:]))
+            for buffer in ctx.finished_buffers()
+        ),
+        body=whole,
+        variables=ctx.variable_names(),
+        template=function.island.template and binding is None,
+        parts=tuple(_part(each, unit.source) for each in parts_of(function, around)),
+        instance=None if binding is None else f"{function.name}<{binding.text}>",
+        siblings=len(bindings_of(around, function)) - 1,
+        more_instances=around.instances.get(function.number, Instances()).why,
         internal=_internal(unit, function),
         launch_bounds=_launch_bounds(function, constants),
-        launches=around.launches.get(function.name, ()),
+        launches=around.launches_of(function, binding),
         complete=ctx.complete
         and all(_is_read(read) for read in (function, *ctx.inlined.values()))
         and not unit.preprocessed.exhausted,
         irregular=ctx.irregular,
-        unexact=around.unexact or _unexact(ctx, helper_bytes),
-        rounding=around.rounding,
+        unexact=around.unexact
+        or ctx.unexact
+        or static_layout.header_unexact(unit, constants, with_helpers)
+        or static_layout.unexact(ctx, whole, helper_bytes),
+        rounding=around.rounding.certain,
+        possible_rounding=around.rounding.possible,
         hidden=tuple(dict.fromkeys(ctx.hidden)),
         unknown=tuple(dict.fromkeys(ctx.unknown)),
         unknown_accesses=ctx.unknown_accesses,
@@ -161,7 +230,8 @@ def build_kernel(unit: TranslationUnit, around: Surroundings, function: Function
         redeclared=frozenset(ctx.redeclared),
         local_names=dict(ctx.local_names),
         conditional=conditional,
-        opening=_opening(unit, function),
+        memory=replace(ctx.memory, written=tuple(dict.fromkeys(ctx.written))),
+        opening=_opening(function),
         identifiers=frozenset(t for k, t in zip(body.tokens.kinds, body.tokens.texts) if k == "NAME")
         | frozenset(t for k, t in zip(function.head.kinds, function.head.texts) if k == "NAME"),
     )
@@ -170,19 +240,22 @@ def build_kernel(unit: TranslationUnit, around: Surroundings, function: Function
 def _is_read(function: Function) -> bool:
     """Was every statement and the head of a function understood?"""
     body = function.body
-    return not body.repaired and not body.macros and not body.failed and function.parameters is not None
+    return (
+        not (body.repaired or body.macros or body.failed or body.guessed) and function.parameters is not None
+    )
 
 
 def _internal(unit: TranslationUnit, function: Function) -> bool:
     """Are all launches of the kernel in sight?"""
-    hidden = "static" in function.island.specifiers or "" in function.island.enclosing
+    island = function.definition.island
+    hidden = "static" in island.specifiers or "" in function.scopes or "" in island.enclosing
     return hidden and not _named_elsewhere(unit, function)
 
 
 def _named_elsewhere(unit: TranslationUnit, kernel: Function) -> bool:
     """May the kernel be launched from where we do not see it? Its name stands somewhere else than in its definition,
     in a prototype and in launches, or part of the file is in another one."""
-    if "LAUNCH_OPEN" in unit.preprocessed.header.kinds or unit.preprocessed.missing_quoted:
+    if "<<<" in unit.header_words or unit.preprocessed.missing_quoted:
         return True
     if any(kernel.name in unit.source.slice(region) for region in unit.preprocessed.inactive):
         return True  # another configuration may launch it otherwise
@@ -256,13 +329,14 @@ def _braces(function: Function) -> Span:
     return Span(start, function.span.end)
 
 
-def _opening(unit: TranslationUnit, function: Function) -> int | None:
+def _opening(function: Function) -> int | None:
     """Offset after the opening brace; None when it came out of a macro."""
-    offset = unit.preprocessed.tokens.offsets[function.island.body[0] - 1]
-    return offset + 1 if offset >= 0 else None
+    definition = function.definition
+    offset = definition.tokens.offsets[definition.island.body[0] - 1]
+    return function.start + offset + 1 if offset >= 0 else None
 
 
-def _launch_bounds(function: Function, constants: Constants) -> tuple[int, int | None] | None:
+def _launch_bounds(function: Function, constants: Lexical) -> tuple[int, int | None] | None:
     """``__launch_bounds__(threads, blocks)``; None when absent or not constant."""
     kinds, texts = function.head.kinds, function.head.texts
     if "__launch_bounds__" not in texts:
@@ -287,113 +361,24 @@ def _launch_bounds(function: Function, constants: Constants) -> tuple[int, int |
     return values[0], values[1] if len(values) > 1 else None
 
 
+def _callers(unit: TranslationUnit, helpers: Mapping[str, list[Function]]) -> dict[str, int]:
+    """How many kernels reach each function that has shared arrays."""
+    counts: Counter[str] = Counter()
+    if any("__shared__" in f.definition.body_words for f in unit.functions if not f.is_kernel):
+        for kernel in unit.functions:
+            if kernel.is_kernel:
+                counts.update({helper.name for helper in _reached_helpers(kernel, helpers)})
+    return counts
+
+
 def _reached_helpers(function: Function, helpers: Mapping[str, list[Function]]) -> list[Function]:
     """Functions of this file that the kernel reaches by name, itself left out, in source order."""
     reached: dict[int, Function] = {}
     stack = [function]
     while stack:
-        for text in helpers.keys() & set(stack.pop().body.tokens.texts):
+        for text in helpers.keys() & stack.pop().definition.body_words:
             for helper in helpers[text]:
                 if helper.island.head not in reached:
                     reached[helper.island.head] = helper
                     stack.append(helper)
     return [reached[key] for key in sorted(reached)]
-
-
-def _helper_buffers(unit: TranslationUnit, helper: Function, constants: Constants) -> list[Buffer]:
-    """Static arrays that a helper declares: one copy per function."""
-    if "__shared__" not in helper.body.tokens.texts:
-        return []
-    return [
-        shared_buffer(helper.body, base, unit.source.text, declaration, position, constants, helper.name)
-        for declaration, base in _shared_declarations(helper)
-        for position in range(len(declaration.declarators))
-        if "extern" not in declaration.words
-    ]
-
-
-def _shared_declarations(function: Function) -> list[tuple[tree.Declaration, int]]:
-    """(declaration, its first token) of every ``__shared__`` declaration statement."""
-    found: list[tuple[tree.Declaration, int]] = []
-    stack: list[tree.Statement] = [function.body.statements]
-    while stack:
-        node = stack.pop()
-        match node:
-            case tree.Block():
-                stack += reversed(node.statements)
-            case tree.If():
-                stack += [*([node.otherwise] if node.otherwise else []), node.then]
-            case tree.For() | tree.While() | tree.DoWhile() | tree.Switch():
-                stack.append(node.body)
-            case tree.DeclarationStatement():
-                if "__shared__" not in function.body.tokens.texts[node.chunk[0] : node.chunk[1]]:
-                    continue
-                declaration = function.body.chunk("declaration", node.chunk)
-                if isinstance(declaration, tree.Declaration):
-                    found.append((declaration, node.chunk[0]))
-    return found
-
-
-def _file_unexact(unit: TranslationUnit) -> str | None:
-    """Why no total of this file can be relied on."""
-    inside = sum(function.body.tokens.texts.count("__shared__") for function in unit.functions)
-    if unit.preprocessed.tokens.texts.count("__shared__") > inside:
-        return "shared memory is declared outside functions"
-    if "__shared__" in unit.preprocessed.header.texts:
-        return "a header declares shared memory"
-    if unit.preprocessed.exhausted:
-        return "a macro expands beyond the limits"
-    return None
-
-
-def _dynamic_rounding(unit: TranslationUnit, constants: Constants) -> int:
-    """Once a function uses an ``extern __shared__`` array, every static total of the file is rounded up to 16 bytes,
-    or to the array's alignment if that is more (ptxas 13.0)."""
-    rounding = 1
-    for function in unit.functions:
-        texts = function.body.tokens.texts
-        if "extern" not in texts or "__shared__" not in texts:
-            continue
-        for declaration, base in _shared_declarations(function):
-            if "extern" not in declaration.words:
-                continue
-            for position, declarator in enumerate(declaration.declarators):
-                if texts.count(declarator.name) > 1:
-                    buffer = shared_buffer(
-                        function.body, base, unit.source.text, declaration, position, constants, function.name
-                    )
-                    rounding = max(rounding, 16, buffer.align or 1)
-    return rounding
-
-
-def _unexact(ctx: Context, helper_bytes: tuple[Buffer, ...]) -> str | None:
-    """Why the bytes that ptxas reports may differ from the declared ones."""
-    if helper_bytes:
-        return f"{helper_bytes[0].function} has shared arrays of its own"
-    if not ctx.complete or ctx.irregular:
-        return "part of the kernel is not understood"
-    private = _private_buffer(ctx)
-    if private is not None:
-        return f"ptxas may keep {private} in registers: each thread uses one element of its own"
-    return None
-
-
-def _private_buffer(ctx: Context) -> str | None:
-    """A buffer whose accesses are all spelled with one and the same index: ptxas may forward its values."""
-    indices: dict[int, set[tuple[Value, ...] | None]] = defaultdict(set)
-    read: set[int] = set()
-    for node in walk(Seq(tuple(ctx.items))):
-        if isinstance(node, Access):
-            indices[node.buffer].add(node.index)
-            if node.kind.reads:
-                read.add(node.buffer)
-    for buffer, used in indices.items():
-        if (
-            buffer in read
-            and len(used) == 1
-            and None not in used
-            and ctx.buffers[buffer].dims
-            and buffer not in ctx.fixed
-        ):
-            return ctx.buffers[buffer].name
-    return None

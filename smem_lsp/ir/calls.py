@@ -8,12 +8,24 @@ from dataclasses import replace
 
 from smem_lsp.ir import expressions, inlining
 from smem_lsp.ir.context import Context, template_parameters
-from smem_lsp.ir.intrinsics import ASYNC_COPIES, ATOMICS, BLOCK_BARRIERS, WARP_BARRIERS, takes_values
+from smem_lsp.ir.intrinsics import (
+    ADDRESS_NUMBERS,
+    ADDRESS_QUESTIONS,
+    ASYNC_COPIES,
+    ATOMICS,
+    BLOCK_BARRIERS,
+    EFFECTS,
+    LOADS,
+    SAME_ADDRESS,
+    WARP_BARRIERS,
+    is_pure,
+    takes_values,
+)
 from smem_lsp.ir.model import Barrier, Kind
 from smem_lsp.ir.refs import Ref
 from smem_lsp.ir.scopes import BufferName, Closure, Group, Scope
-from smem_lsp.ir.sizes import size_of
-from smem_lsp.ir.values import Const, Sym, Thread, Value, Var, operation
+from smem_lsp.ir.sizes import is_plain_type
+from smem_lsp.ir.values import Const, Op, Sym, Thread, Value, Var, operation
 from smem_lsp.syntax import tree
 
 MACRO_NAME = re.compile(r"[A-Z][A-Z0-9_]{2,}\Z")
@@ -78,9 +90,12 @@ def call(ctx: Context, expr: tree.Call, scope: Scope) -> Value | Ref:
         return _atomic(ctx, expr, scope)
     if name in ASYNC_COPIES:
         return _asynchronous_copy(ctx, expr, scope)
+    if name not in ctx.helpers and name not in ctx.unit.header_functions:
+        known = _address_function(ctx, expr, name, scope)
+        if known is not None:
+            return known
     if takes_values(callee.text) and name not in ctx.helpers and name not in ctx.unit.header_functions:
-        _by_value(ctx, expr, scope)
-        return ctx.fresh()
+        return _result_of(ctx, name, _by_value(ctx, expr, scope))
     inlined = inlining.inline_function(ctx, expr, callee, scope)
     if inlined is not None:
         return inlined
@@ -88,6 +103,17 @@ def call(ctx: Context, expr: tree.Call, scope: Scope) -> Value | Ref:
         ctx.hidden.append(f"macro {callee.text} (line {ctx.line(expr.lo)}) is not in sight")
     unknown_arguments(ctx, expr, scope, callee.text)
     return ctx.fresh()
+
+
+def _result_of(ctx: Context, name: str, arguments: list[Value]) -> Value:
+    """What a function returns that only looks at its arguments."""
+    if name in LOADS and len(arguments) == 1:
+        return Op("readonly" if name == "__ldg" else "load", tuple(arguments))
+    if not arguments or not is_pure(name):
+        return ctx.fresh()
+    if name in ("min", "max") and len(arguments) == 2:
+        return Op(name, tuple(arguments))
+    return Op(f"{name}()", tuple(arguments))
 
 
 def group_of(ctx: Context, expr: tree.Expr, scope: Scope) -> str | None:
@@ -132,12 +158,52 @@ def _atomic(ctx: Context, expr: tree.Call, scope: Scope) -> Value:
     for number, argument in enumerate(expr.arguments):
         result = expressions.load(ctx, expressions.operand(ctx, argument, scope), argument)
         if not isinstance(result, Ref):
+            if number == 0:
+                ctx.hand_out(result)
             continue
         if number == 0:
             ctx.access(result.place(), Kind.UPDATE, argument.lo, argument.hi)
         else:
             ctx.escape(result, argument.lo, "argument of an atomic operation")
     return ctx.fresh()
+
+
+def _address_function(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> Value | Ref | None:
+    """Functions of CUDA and the compiler that get addresses; None: another one."""
+    if name in EFFECTS and len(expr.arguments) <= len(EFFECTS[name]):
+        values: list[Value] = []
+        for argument, effect in zip(expr.arguments, EFFECTS[name]):
+            result = expressions.load(ctx, expressions.operand(ctx, argument, scope), argument)
+            if not isinstance(result, Ref):
+                values.append(result)
+                if effect in "wx":
+                    ctx.hand_out(result)
+                continue
+            if effect == ".":
+                ctx.escape(result, argument.lo, f"argument of {name}")
+                continue
+            kind = {"r": Kind.READ, "w": Kind.WRITE, "x": Kind.UPDATE}[effect]
+            place = result.place()
+            ctx.access(place if name.startswith("__") else place.part(), kind, argument.lo, argument.hi)
+        return _result_of(ctx, name, values) if len(values) == len(expr.arguments) else ctx.fresh()
+    if name in SAME_ADDRESS and expr.arguments:
+        result = expressions.operand(ctx, expr.arguments[0], scope)
+        for argument in expr.arguments[1:]:
+            expressions.value(ctx, argument, scope)
+        lend(ctx, expr.arguments[0], scope)
+        if name in ("addressof", "__addressof") and isinstance(result, Ref):
+            return result.address()
+        expressions.forget_bound(ctx, expr.arguments[0], scope)
+        return result if isinstance(result, Ref) else ctx.fresh()
+    if name in ADDRESS_NUMBERS and len(expr.arguments) == 1:
+        argument = expr.arguments[0]
+        result = expressions.load(ctx, expressions.operand(ctx, argument, scope), argument)
+        return result.as_number() if isinstance(result, Ref) else ctx.fresh()
+    if name in ADDRESS_QUESTIONS:
+        for argument in expr.arguments:
+            expressions.load(ctx, expressions.operand(ctx, argument, scope), argument)
+        return ctx.fresh()
+    return None
 
 
 def _asynchronous_copy(ctx: Context, expr: tree.Call, scope: Scope) -> Value:
@@ -199,7 +265,10 @@ def pass_by_reference(
                 ctx.fix(
                     loaded.bases, f"{{}} is passed to {name} by reference at line {ctx.line(argument.lo)}"
                 )
-        elif by_reference:
+            continue
+        ctx.write(result)
+        ctx.hand_out(result)
+        if by_reference:
             expressions.forget_bound(ctx, argument, scope)
 
 
@@ -220,10 +289,7 @@ def _reference_parameters(ctx: Context, name: str, count: int) -> list[bool] | N
             pointers = parameter.declarators[0].pointers if parameter.declarators else []
             own = template_parameters(definition)
             value = "*" in pointers or bool(own & set(parameter.words)) or "auto" in parameter.words
-            value = (
-                value
-                or size_of([w for w in parameter.words if w != "const"], ctx.constants.aliases) is not None
-            )
+            value = value or is_plain_type(parameter.words, parameter.names, ctx.constants)
             by_reference = bool({"&", "&&", "..."} & set(pointers))
             references[number] = references[number] or by_reference or not value
     return references
@@ -241,10 +307,13 @@ def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: Scope) ->
         return ctx.fresh()
     base = expressions.operand(ctx, callee.base, scope)
     if isinstance(base, Ref):
-        ctx.access(base.part(None, None), Kind.UPDATE, callee.base.lo, callee.base.hi)
+        ctx.access(base.part(), Kind.UPDATE, callee.base.lo, callee.base.hi)
         ctx.fix(base.bases, f"{{}} is an object whose {callee.name}() is called at line {ctx.line(expr.lo)}")
-    elif isinstance(base, Var):
-        expressions.forget(ctx, base)
+    else:
+        ctx.write(base)
+        ctx.hand_out(base)
+        if isinstance(base, Var):
+            expressions.forget(ctx, base)
     unknown_arguments(ctx, expr, scope, callee.name)
     return ctx.fresh()
 

@@ -1,246 +1,311 @@
-"""Integer constants of a file, and the value of constant expressions."""
+"""The value and the type of constant expressions, as C++ computes them.
+
+Integers have their C++ type: promotions, the usual arithmetic conversions, unsigned arithmetic modulo 2^n. Signed
+overflow, division by zero and wild shifts have no value. Floating constants have a type and no value.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from typing import Any
 
-from smem_lsp.ir.sizes import POINTER, Size, size_of
+from smem_lsp.ir import arithmetic, constexpr, lexical, records, sizes, standard, typing_rules
+from smem_lsp.ir.collecting import collect
+from smem_lsp.ir.declared import Declarations, Source
+from smem_lsp.ir.meanings import UNKNOWN, Functions, Missing, Space, State, Value
+from smem_lsp.ir.types import (
+    BOOL,
+    INT,
+    INTEGERS,
+    SIZE_T,
+    Array,
+    Pointer,
+    Record,
+    Scalar,
+    Type,
+    plain_type,
+    scalar_of,
+    vector_element,
+)
+from smem_lsp.ir.types import (
+    Sequence as ArrayClass,
+)
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.brackets import match_brackets
-from smem_lsp.syntax.conditions import apply_operator, parse_integer, wrap
 from smem_lsp.syntax.lookahead import Symbols
-from smem_lsp.syntax.parse import TranslationUnit, parse_chunk
-
-_MAX_DEPTH = 64
-_MAX_DECLARATION = 200  # tokens
+from smem_lsp.syntax.parse import Body, TranslationUnit, parse_chunk
+from smem_lsp.syntax.recent import Recent
 
 
-@dataclass
-class Constants:
-    """Names with a constant value. ``aliases``: typedefs. Inner scopes are children that fall back on their parent."""
-
-    aliases: Mapping[str, Sequence[str]]
-    values: dict[str, int | None] = field(default_factory=dict)  # None: shadowed by something not constant
-    parent: Constants | None = None
-
-    def lookup(self, name: str) -> int | None:
-        scope: Constants | None = self
-        while scope is not None:
-            if name in scope.values:
-                return scope.values[name]
-            scope = scope.parent
-        return None
-
-    def child(self) -> Constants:
-        return Constants(self.aliases, {}, self)
+def file_constants(unit: TranslationUnit) -> lexical.Lexical:
+    """The global scope of a file: what its headers and the file itself declare outside function bodies."""
+    key = (unit.preprocessed.header_key, unit.symbols, *(placed.block.outline for placed in unit.blocks))
+    top = _declared.find(key)
+    if top is None:
+        top = _declared.keep(key, _collected(unit))
+    outside = frozenset(name for level in top.levels() for name in level.outside)
+    packed = any(
+        directive.name == "pragma" and "pack" in unit.source.slice(directive.span).split("(")[0]
+        for directive in unit.preprocessed.directives
+    )
+    return lexical.Lexical(None, State(outside=outside, packed=packed), top, namespace=True)
 
 
-def evaluate(expr: tree.Expr | None, constants: Constants, depth: int = 0) -> int | None:
+# What files declared last. Bodies of functions are not read, but for those of constants: they may be of an older text.
+_declared = Recent[tuple[object, ...], Declarations](16)
+_headers = Recent[tuple[object, ...], Declarations](8)
+
+
+def _collected(unit: TranslationUnit) -> Declarations:
+    header = unit.preprocessed.header
+    key = (unit.preprocessed.header_key, unit.symbols)
+    above = _headers.find(key)
+    if above is None:
+        above = Declarations()
+        source = Source(header.kinds, header.texts, match_brackets(header.kinds), unit.symbols)
+        collect(source, 0, len(header.kinds), above)
+        _headers.keep(key, above)
+    top = above.copy()
+    tokens = unit.preprocessed.tokens
+    source = Source(tokens.kinds, tokens.texts, unit.partner, unit.symbols)
+    collect(source, 0, len(tokens.kinds), top)
+    return top
+
+
+def parse_tokens(start: str, kinds: Sequence[str], texts: Sequence[str], symbols: Symbols) -> Any:
+    return parse_chunk(start, kinds, texts, symbols)
+
+
+def declare(body: Body, lo: int, hi: int, scope: lexical.Lexical) -> None:
+    """Add what the declaration statement of the tokens ``[lo, hi)`` of a function body declares to ``scope``."""
+    source = Source(body.tokens.kinds, body.tokens.texts, body.ahead.partner, body.symbols)
+    collect(source, lo, hi, scope.declarations)
+
+
+def declare_constants(declaration: tree.Declaration, constants: lexical.Lexical) -> None:
+    """Add the variables of one declaration to a scope, with their types and constant values."""
+    for declarator in declaration.declarators:
+        if declarator.name and "typedef" not in declaration.words:
+            value = typing_rules.variable_value(declaration, declarator, constants)
+            constants.values.pop(declarator.name, None)
+            constants.bound[declarator.name] = value
+
+
+def evaluate(expr: tree.Expr | None, constants: lexical.Lexical) -> int | None:
     """Value of a constant integer expression; None when it is not one or not known."""
-    if expr is None or depth > _MAX_DEPTH:
-        return None
+    return None if expr is None else evaluate_value(expr, constants).n
+
+
+def evaluate_value(expr: tree.Expr, scope: lexical.Lexical) -> Value:
+    """Type and value of an expression; each is None where it is not known."""
+    state = scope.state
+    if not state.enter():
+        return UNKNOWN
+    try:
+        value = _evaluate(expr, scope)
+    finally:
+        state.leave()
+    plain = plain_type(value.type)
+    return value if plain is value.type else Value(plain, value.n)
+
+
+def _evaluate(expr: tree.Expr, scope: lexical.Lexical) -> Value:
     match expr:
         case tree.Number():
-            if expr.text in ("true", "false"):
-                return int(expr.text == "true")
-            return parse_integer(expr.text)
+            return arithmetic.literal(expr.text)
         case tree.Name():
-            return None if expr.templated else constants.lookup(expr.text)
+            return _name(expr, scope)
         case tree.Unary():
-            value = evaluate(expr.operand, constants, depth + 1)
-            if value is None:
-                return None
-            match expr.operator:
-                case "-":
-                    return wrap(-value)
-                case "+":
-                    return value
-                case "~":
-                    return wrap(~value)
-                case "!":
-                    return int(not value)
-            return None
+            return _unary(expr, scope)
         case tree.Binary():
-            left = evaluate(expr.left, constants, depth + 1)
-            if left is not None and (
-                (expr.operator == "&&" and not left) or (expr.operator == "||" and left)
-            ):
-                return int(bool(left))
-            right = evaluate(expr.right, constants, depth + 1)
-            if left is None or right is None:
-                return None
-            return apply_operator(expr.operator, left, right)
+            return _binary(expr, scope)
         case tree.Ternary():
-            condition = evaluate(expr.condition, constants, depth + 1)
-            if condition is None:
-                return None
-            return evaluate(expr.yes if condition else expr.no, constants, depth + 1)
+            return _ternary(expr, scope)
         case tree.SizeOf():
-            return _size_of(expr, constants, depth)
+            return _size_of(expr, scope)
         case tree.Cast():
-            size = None if expr.type.pointers else size_of(expr.type.words, constants.aliases)
-            value = evaluate(expr.operand, constants, depth + 1)
-            # a narrowing or floating cast is not followed
-            return value if size is not None and size[0] >= 4 and not _floating(expr.type.words) else None
+            return _cast(expr, scope)
         case tree.Call():
-            return _call(expr, constants, depth)
-    return None
+            return _call(expr, scope)
+        case tree.Index():
+            base = evaluate_value(expr.base, scope).type
+            if isinstance(base, (Array, ArrayClass)):
+                return Value(base.element)
+            return Value(base.target) if isinstance(base, Pointer) else UNKNOWN
+        case tree.Member():
+            return _member(expr, scope)
+        case tree.Braces():
+            return evaluate_value(expr.items[0], scope) if len(expr.items) == 1 else UNKNOWN
+        case tree.Assign():
+            return Value(evaluate_value(expr.target, scope).type)
+    return UNKNOWN
 
 
-def type_size(type_id: tree.TypeId, constants: Constants) -> Size | None:
-    """(size, alignment) of a type-id in bytes."""
-    base = POINTER if type_id.pointers else size_of(type_id.words, constants.aliases)
-    if base is None:
-        return None
-    size = base[0]
-    for dim in type_id.dims:
-        count = evaluate(dim, constants)
-        if count is None:
-            return None
-        size *= count
-    return size, base[1]
+# ---- operators -------------------------------------------------------------------------------------------------------
 
 
-def _floating(words: Sequence[str]) -> bool:
-    return bool({"float", "double", "half", "__half"} & set(words))
+def _unary(expr: tree.Unary, scope: lexical.Lexical) -> Value:
+    value = evaluate_value(expr.operand, scope)
+    match expr.operator:
+        case "!":
+            known = arithmetic.truth(value)
+            return Value(BOOL, None if known is None else int(not known))
+        case "*":
+            kind = value.type
+            if isinstance(kind, Array):
+                return Value(kind.element)
+            return Value(kind.target) if isinstance(kind, Pointer) else UNKNOWN
+        case "&":
+            return Value(Pointer(value.type))
+        case "++" | "--":
+            return Value(value.type)
+    if expr.operator == "+" and isinstance(value.type, (Pointer, Array)):
+        return UNKNOWN
+    kind = arithmetic.promoted(value.type)
+    if kind is None:
+        return UNKNOWN
+    n = arithmetic.converted(value.n, value.type, kind)
+    if n is not None:
+        n = {"-": -n, "+": n, "~": ~n}.get(expr.operator)
+    return arithmetic.result(n, kind)
 
 
-def _size_of(expr: tree.SizeOf, constants: Constants, depth: int) -> int | None:
-    type_id = expr.type
-    if type_id is None and isinstance(expr.operand, tree.Name):
-        if constants.lookup(expr.operand.text) is not None:
-            return None
-        type_id = tree.TypeId(expr.lo, expr.hi, [expr.operand.text], [], [])
-    if type_id is None:
-        return None
-    size = type_size(type_id, constants)
-    if size is None:
-        return None
-    return size[0] if expr.operator == "sizeof" else size[1]
+def _binary(expr: tree.Binary, scope: lexical.Lexical) -> Value:
+    left = evaluate_value(expr.left, scope)
+    if expr.operator in ("&&", "||"):
+        known = arithmetic.truth(left)
+        if known is not None and known == (expr.operator == "||"):
+            return Value(BOOL, int(known))
+        second = arithmetic.truth(evaluate_value(expr.right, scope))
+        return Value(BOOL, int(second) if known is not None and second is not None else None)
+    right = evaluate_value(expr.right, scope)
+    if expr.operator == ",":
+        return right
+    return arithmetic.operate(expr.operator, left, right)
 
 
-def _call(expr: tree.Call, constants: Constants, depth: int) -> int | None:
-    """``max`` and ``min`` of constants."""
-    name = expr.callee.text.split("::")[-1] if isinstance(expr.callee, tree.Name) else ""
-    if name not in ("max", "min") or len(expr.arguments) != 2:
-        return None
-    values = [evaluate(argument, constants, depth + 1) for argument in expr.arguments]
-    if values[0] is None or values[1] is None:
-        return None
-    return max(values[0], values[1]) if name == "max" else min(values[0], values[1])
+def _ternary(expr: tree.Ternary, scope: lexical.Lexical) -> Value:
+    known = arithmetic.truth(evaluate_value(expr.condition, scope))
+    if known is None:
+        yes, no = _unevaluated(expr.yes, scope), _unevaluated(expr.no, scope)
+    elif known:
+        yes, no = evaluate_value(expr.yes, scope), _unevaluated(expr.no, scope)
+    else:
+        yes, no = _unevaluated(expr.yes, scope), evaluate_value(expr.no, scope)
+    kind = arithmetic.common_type(yes.type, no.type)
+    if known is None:
+        return Value(kind)
+    chosen = yes if known else no
+    if kind is None:  # the other arm is not known: without its type the value stands in its own
+        other = no if known else yes
+        return chosen if other.type is None else UNKNOWN
+    return Value(kind, arithmetic.converted(chosen.n, chosen.type, kind))
 
 
-def declare_constants(
-    declaration: tree.Declaration, constants: Constants, *, top_level: bool = False
-) -> None:
-    """Add the constants of one declaration: ``constexpr`` and ``const`` integers with a constant value."""
-    constant = "constexpr" in declaration.words or ("const" in declaration.words)
-    for declarator in declaration.declarators:
-        if not declarator.name:
-            continue
-        value: int | None = None
-        if (
-            constant
-            and not declarator.pointers
-            and not declarator.dims
-            and declarator.initializer is not None
-        ):
-            initializer = declarator.initializer
-            if isinstance(initializer, tree.Braces):
-                initializer = initializer.items[0] if len(initializer.items) == 1 else initializer
-            if not _floating(declaration.words):
-                value = _as_type(evaluate(initializer, constants), declaration.words)
-        if top_level:
-            _declare_top_level(declarator.name, value, constants)
+def _unevaluated(expr: tree.Expr, scope: lexical.Lexical) -> Value:
+    """The type of an expression that is not evaluated: no function is run for it."""
+    scope.state.types_only += 1
+    try:
+        return evaluate_value(expr, scope)
+    finally:
+        scope.state.types_only -= 1
+
+
+# ---- names, casts, members -------------------------------------------------------------------------------------------
+
+
+def _name(expr: tree.Name, scope: lexical.Lexical) -> Value:
+    meaning = scope.resolve(expr)
+    if isinstance(meaning, Value):
+        return meaning
+    return Value(INT, 32) if isinstance(meaning, Missing) and expr.text == "warpSize" else UNKNOWN
+
+
+def _size_of(expr: tree.SizeOf, scope: lexical.Lexical) -> Value:
+    if expr.operator not in ("sizeof", "alignof", "_Alignof", "__alignof__"):
+        return Value(BOOL)
+    kind: Type | None
+    if expr.type is not None:
+        kind = typing_rules.type_id(expr.type, scope)
+    elif isinstance(expr.operand, tree.Name):
+        meaning = scope.resolve(expr.operand)
+        if isinstance(meaning, Value):
+            kind = meaning.type
+        elif isinstance(meaning, (Missing, Space, Functions)):
+            kind = typing_rules.named(expr.operand, scope)
         else:
-            constants.values[declarator.name] = value
+            kind = typing_rules.as_type(meaning)
+    else:
+        kind = None if expr.operand is None else _unevaluated(expr.operand, scope).type
+    size = sizes.size_of_type(plain_type(kind))
+    if size is None:
+        return Value(SIZE_T)
+    return Value(SIZE_T, size[0] if expr.operator == "sizeof" else size[1])
 
 
-def _as_type(value: int | None, words: Sequence[str]) -> int | None:
-    """``value`` in a variable of this type; None when a narrow one would change it."""
-    if value is None or "bool" in words:
-        return None if value is None else int(value != 0)
-    narrow = {"char", "short", "int8_t", "uint8_t", "int16_t", "uint16_t", "uchar", "ushort"} & set(words)
-    return value if not narrow or 0 <= value < 128 else None
+def _cast(expr: tree.Cast, scope: lexical.Lexical) -> Value:
+    kind = typing_rules.type_id(expr.type, scope)
+    operand = expr.operand
+    if isinstance(operand, tree.Braces):
+        if not operand.items:
+            return Value(kind, 0 if scalar_of(kind) in INTEGERS.values() else None)
+        if len(operand.items) != 1:
+            return Value(kind)
+        operand = operand.items[0]
+    value = evaluate_value(operand, scope)
+    if isinstance(kind, Record) or kind is None:
+        return Value(kind)
+    return Value(kind, arithmetic.converted(value.n, value.type, kind))
 
 
-def _declare_top_level(name: str, value: int | None, constants: Constants) -> None:
-    """Namespaces are not told apart: a name with two values has none."""
-    if value is not None:
-        constants.values[name] = value if constants.values.get(name, value) == value else None
+def _member(expr: tree.Member, scope: lexical.Lexical) -> Value:
+    base = evaluate_value(expr.base, scope).type
+    if expr.operator == "->" and isinstance(base, Pointer):
+        base = plain_type(base.target)
+    elif expr.operator != ".":
+        return UNKNOWN
+    if isinstance(base, Scalar):
+        return Value(vector_element(base.name)) if expr.name in ("x", "y", "z", "w") else UNKNOWN
+    if not isinstance(base, Record) or "::" in expr.name:
+        return UNKNOWN
+    static = lexical.member_meaning(base, expr.name)
+    if isinstance(static, Value):
+        return static
+    return Value(records.member_type(base, expr.name))
 
 
-def file_constants(unit: TranslationUnit) -> Constants:
-    """Constants at namespace scope of the headers and of the file, in order."""
-    constants = Constants(unit.names.aliases)
-    header = unit.preprocessed.header
-    _scan(header.kinds, header.texts, match_brackets(header.kinds), unit.symbols, constants)
-    tokens = unit.preprocessed.tokens
-    _scan(tokens.kinds, tokens.texts, unit.partner, unit.symbols, constants)
-    return constants
+# ---- calls -----------------------------------------------------------------------------------------------------------
 
 
-def _scan(
-    kinds: Sequence[str],
-    texts: Sequence[str],
-    partner: Sequence[int],
-    symbols: Symbols,
-    constants: Constants,
-) -> None:
-    """Declarations of constants and enumerators outside functions and classes."""
-    n = len(kinds)
-    i = start = 0
-    while i < n:
-        kind = kinds[i]
-        declares = (
-            "constexpr" in texts[start:i] or "const" in texts[start:i] if kind in ("LC", "SEMI") else False
-        )
-        if (
-            kind == "LC"
-            and declares
-            and kinds[i - 1] == "NAME"
-            and "LP" not in kinds[start:i]
-            and partner[i] > i
-        ):
-            i = partner[i]  # constexpr int N{12};
-        elif kind == "LC":
-            head = texts[start:i]
-            close = partner[i] if partner[i] > i else n
-            if "enum" in head:
-                _enumerators(kinds[i + 1 : close], texts[i + 1 : close], symbols, constants)
-            if not ("namespace" in head or (head[:1] == ["extern"] and kinds[i - 1] == "STRING")):
-                i = close
-            start = i + 1
-        elif kind in ("SEMI", "RC"):
-            head_kinds = kinds[start:i]
-            if (
-                declares
-                and i - start < _MAX_DECLARATION
-                and "TEMPLATE" not in head_kinds
-                and ("EQ" in head_kinds or "LC" in head_kinds)
-            ):
-                declaration = parse_chunk("declaration", kinds[start:i], texts[start:i], symbols)
-                if isinstance(declaration, tree.Declaration):
-                    declare_constants(declaration, constants, top_level=True)
-            start = i + 1
-        i += 1
-
-
-def _enumerators(kinds: Sequence[str], texts: Sequence[str], symbols: Symbols, constants: Constants) -> None:
-    following: int | None = 0
-    start = 0
-    depth = 0
-    for i in range(len(texts) + 1):
-        text = texts[i] if i < len(texts) else ","
-        depth += {"(": 1, "{": 1, ")": -1, "}": -1}.get(text, 0)
-        if text != "," or depth:
-            continue
-        if i > start and kinds[start] == "NAME":
-            if i > start + 2 and texts[start + 1] == "=":
-                parsed = parse_chunk("expression", kinds[start + 2 : i], texts[start + 2 : i], symbols)
-                following = evaluate(parsed, constants)
-            if following is not None:
-                _declare_top_level(texts[start], following, constants)
-                following += 1
-        start = i + 1
+def _call(expr: tree.Call, scope: lexical.Lexical) -> Value:
+    callee = expr.callee
+    if isinstance(callee, tree.Member):
+        base = evaluate_value(callee.base, scope).type
+        if isinstance(base, ArrayClass) and callee.name == "size" and base.count is not None:
+            return Value(SIZE_T, base.count)
+        return UNKNOWN
+    if not isinstance(callee, tree.Name):
+        return UNKNOWN
+    meaning = scope.resolve(callee)
+    if isinstance(meaning, Functions):
+        arguments = [evaluate_value(argument, scope) for argument in expr.arguments]
+        return constexpr.call(meaning, arguments)
+    kind = typing_rules.as_type(meaning) if not isinstance(meaning, Missing) else None
+    if isinstance(meaning, Missing) and not expr.arguments:
+        kind = typing_rules.named(callee, scope)
+    if kind is not None and not isinstance(meaning, Value):  # T(x) with a name of a type
+        if isinstance(kind, Record) or len(expr.arguments) > 1:
+            return Value(kind)
+        if not expr.arguments:
+            return Value(kind, 0 if scalar_of(kind) in INTEGERS.values() else None)
+        value = evaluate_value(expr.arguments[0], scope)
+        return Value(kind, arithmetic.converted(value.n, value.type, kind))
+    if isinstance(meaning, Missing):
+        if len(expr.arguments) == 1 and not callee.templated:
+            kind = typing_rules.named(callee, scope)
+            if kind is not None:
+                value = evaluate_value(expr.arguments[0], scope)
+                return Value(kind, arithmetic.converted(value.n, value.type, kind))
+        arguments = [evaluate_value(argument, scope) for argument in expr.arguments]
+        return standard.call(meaning.path, callee, arguments, scope)
+    return UNKNOWN

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 
-from smem_lsp.ir.constants import Constants
+from smem_lsp.ir.lexical import Lexical, is_open
+from smem_lsp.ir.meanings import Argument
+from smem_lsp.ir.meanings import Value as Meant
+from smem_lsp.ir.memory import GlobalMemory
 from smem_lsp.ir.model import Access, Assign, Barrier, Buffer, Kind, Node, Seq
 from smem_lsp.ir.refs import Ref, join
 from smem_lsp.ir.scopes import Variable
-from smem_lsp.ir.values import Const, Sym, Thread, Unknown, Value, Var
+from smem_lsp.ir.types import Type
+from smem_lsp.ir.values import Const, Op, Sym, Thread, Unknown, Value, Var
 from smem_lsp.source import Span
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.parse import Body, Function, TranslationUnit
 
 
@@ -28,18 +35,20 @@ class Outcome:
 
 @dataclass
 class Context:
-    """Everything that lowering writes to. ``aliases``: pointer variable -> all that is ever assigned to it, joined;
-    ``places``: pointer variable -> the variable that counts how many bytes into its buffer it points."""
+    """Everything that lowering writes to. ``aliases``: pointer variable -> all that is ever assigned to it, joined."""
 
     unit: TranslationUnit
     function: Function  # whose body is being lowered
-    constants: Constants
-    file_constants: Constants
+    constants: Lexical
+    file_constants: Lexical
     helpers: Mapping[str, list[Function]]
     aliases: dict[int, Ref] = field(default_factory=dict)
-    places: dict[int, int] = field(default_factory=dict)
+    # (calls that lead there, chunk, name, how often there) -> number of a local variable
+    numbers: dict[tuple[tuple[int, ...], int, str, int], int] = field(default_factory=dict)
+    declared: Counter[tuple[tuple[int, ...], int, str]] = field(default_factory=Counter)
+    path: tuple[int, ...] = ()  # where the calls stand that are being inlined
     buffers: list[Buffer] = field(default_factory=list)
-    variables: list[str] = field(default_factory=list)
+    kinds: dict[int, Type] = field(default_factory=dict)  # buffer -> type of its elements
     fixed: dict[int, str] = field(default_factory=dict)
     required_align: dict[int, int] = field(default_factory=dict)
     unreferable: dict[int, str] = field(default_factory=dict)
@@ -59,12 +68,17 @@ class Context:
     keys: int = 0
     inline_depth: int = 0
     template_parameters: frozenset[str] = frozenset()
+    memory: GlobalMemory = field(default_factory=GlobalMemory)
+    written: list[Value] = field(
+        default_factory=list
+    )  # addresses outside shared memory that may be written to
     outcomes: list[Outcome] = field(default_factory=list)
     stack: list[Function] = field(default_factory=list)  # the kernel and the functions that are being inlined
     inlined: dict[int, Function] = field(default_factory=dict)  # by the token they start at
     # (where it is declared, name, template arguments) -> buffer: one copy for each instance of a function
-    statics: dict[tuple[Span, str, str], int] = field(default_factory=dict)
-    instance: str = ""
+    statics: dict[tuple[Span, str, tuple[object, ...]], int] = field(default_factory=dict)
+    instance: tuple[object, ...] = ()
+    unexact: str | None = None  # why the bytes may be others than those declared
 
     def __post_init__(self) -> None:
         self.template_parameters = template_parameters(self.function)
@@ -110,7 +124,8 @@ class Context:
     @contextmanager
     def within(self, function: Function) -> Iterator[None]:
         """Inside, the body is that of another function."""
-        outer = self.function, self.base, self.template_parameters
+        outer = self.function, self.base, self.template_parameters, self.path
+        self.path = (*self.path, function.island.head, self.base)
         self.function, self.base = function, 0
         self.template_parameters = template_parameters(function)
         self.stack.append(function)
@@ -118,7 +133,22 @@ class Context:
             yield
         finally:
             self.stack.pop()
-            self.function, self.base, self.template_parameters = outer
+            self.function, self.base, self.template_parameters, self.path = outer
+
+    @contextmanager
+    def instance_of(self, function: Function, bound: Mapping[str, Argument]) -> Iterator[None]:
+        """Inside, static arrays belong to the instance of ``function`` with these template arguments."""
+        outer = self.instance
+        self.instance = tuple(a.n if isinstance(a, Meant) else a for a in bound.values())
+        if (
+            any(is_open(argument) for argument in bound.values())
+            and "__shared__" in function.definition.words
+        ):
+            self.unexact = self.unexact or f"the template arguments of {function.name} are not known"
+        try:
+            yield
+        finally:
+            self.instance = outer
 
     def function_block(self, function: Function, lo: int, hi: int) -> tree.Block:
         """The statements of a lambda in ``function``."""
@@ -135,29 +165,50 @@ class Context:
 
     def editable(self, span: Span | None) -> Span | None:
         """``span`` unless it stands inside the arguments of a macro invocation."""
-        if span is None or any(call.covers(span) for call in self.unit.preprocessed.invocations):
+        if span is None or any(call.covers(span) for call in self.invocations):
             return None
         return span
 
+    @cached_property
+    def invocations(self) -> list[Span]:
+        """Macro invocations with arguments in the kernel."""
+        where = self.kernel.span
+        return [call for call in self.unit.preprocessed.invocations if where.covers(call)]
+
     # ---- values --------------------------------------------------------------------------------------------------
 
-    def fresh(self, *, uniform: bool = False) -> Unknown:
+    def fresh(self, *, uniform: bool = False, access: int | None = None, escaped: bool = False) -> Unknown:
         self.keys += 1
-        return Unknown(self.keys, uniform)
+        return Unknown(self.keys, uniform, access, escaped)
 
-    def new_variable(self, name: str, *, pointer: bool = False) -> int:
-        self.variables.append(name)
-        index = len(self.variables) - 1
-        if pointer:
-            self.variables.append(f"{name} in bytes")
-            self.places[index] = index + 1
-        return index
+    def write(self, place: Value | Ref | None) -> None:
+        """A place outside shared memory may be written: what was loaded, or a member of that."""
+        while isinstance(place, Op) and place.operator[0] == ".":
+            place = place.args[0]
+        if isinstance(place, Op) and place.operator in ("load", "readonly"):
+            self.written.append(place.args[0])
+
+    def hand_out(self, address: Value | Ref | None) -> None:
+        """What an address outside shared memory leads to may be written from now on."""
+        if address is not None and not isinstance(address, Ref | Const | Thread):
+            self.written.append(address)
+
+    def new_variable(self, name: str) -> int:
+        """A local variable that is declared here. The number after it counts how many bytes into a buffer it points,
+        if it ever does. A variable has the same number each time that the kernel is lowered."""
+        here = (self.path, self.base, name)
+        self.declared[here] += 1
+        return self.numbers.setdefault((*here, self.declared[here]), 2 * len(self.numbers))
+
+    def variable_names(self) -> tuple[str, ...]:
+        """By number."""
+        return tuple(name for _, _, text, _ in self.numbers for name in (text, f"{text} in bytes"))
 
     def assign(self, variable: int, value: Value) -> None:
         """An assignment of something that is no address of shared memory."""
         self.emit(Assign(self.next_point(), variable, value))
-        if variable in self.places:
-            self.emit(Assign(self.next_point(), self.places[variable], self.fresh()))
+        if variable in self.aliases:
+            self.emit(Assign(self.next_point(), variable + 1, self.fresh()))
 
     # ---- effects -------------------------------------------------------------------------------------------------
 
@@ -197,11 +248,12 @@ class Context:
 
     def alias(self, variable: int, ref: Ref) -> None:
         """An assignment of an address of shared memory, or of an element of the array ``variable`` is."""
-        plain = Ref(ref.bases, None, None, ref.element, ref.shape, pointer=True)
+        plain = Ref(
+            ref.bases, None, None, ref.element, ref.shape, pointer=True, number=ref.number, kind=ref.kind
+        )
         known = self.aliases.get(variable)
         self.aliases[variable] = plain if known is None else join([known, plain])
-        if variable in self.places:
-            self.emit(Assign(self.next_point(), self.places[variable], ref.offset or self.fresh()))
+        self.emit(Assign(self.next_point(), variable + 1, ref.offset or self.fresh()))
 
     def frozen(self, ref: Ref) -> Ref:
         """A place whose index keeps the values of now, whatever its variables become."""
@@ -220,12 +272,21 @@ class Context:
         known = self.aliases.get(variable.index)
         if known is None:
             return None
-        place = self.places.get(variable.index)
-        offset = None if place is None or len(known.bases) > 1 or variable.array else Var(place)
-        element, shape = known.element, known.shape
+        offset = None if len(known.bases) > 1 or variable.array else Var(variable.index + 1)
+        element, shape, kind = known.element, known.shape, known.kind
         if variable.element is not None:
-            element, shape = variable.element, variable.shape
-        return Ref(known.bases, None, offset, element, shape, pointer=True, held=variable.array)
+            element, shape, kind = variable.element, variable.shape, variable.kind
+        return Ref(
+            known.bases,
+            None,
+            offset,
+            element,
+            shape,
+            True,
+            held=variable.array,
+            number=known.number,
+            kind=kind,
+        )
 
     def seq(self, items: list[Node]) -> Seq:
         return Seq(tuple(items))
@@ -239,7 +300,12 @@ class Context:
 
 def template_parameters(function: Function) -> frozenset[str]:
     """Names in the template header of the function: the same for every thread."""
-    head = function.head
+    return _template_parameters(function.definition)
+
+
+@lru_cache(maxsize=4096)
+def _template_parameters(definition: Definition) -> frozenset[str]:
+    head = definition.head
     if "TEMPLATE" not in head.kinds:
         return frozenset()
     depth = 0

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Protocol
 
-from smem_lsp.ir import calls, expressions
-from smem_lsp.ir.constants import Constants, declare_constants, evaluate, type_size
+from smem_lsp.ir import attributes as attribute_rules
+from smem_lsp.ir import calls, expressions, records, typing_rules
+from smem_lsp.ir import constants as constant_rules
+from smem_lsp.ir.constants import declare_constants, evaluate
 from smem_lsp.ir.context import Context
+from smem_lsp.ir.declared import Source, VariableDecl
+from smem_lsp.ir.lexical import Lexical
+from smem_lsp.ir.meanings import Value as TypedValue
 from smem_lsp.ir.model import Buffer, DeclarationSite, Space
 from smem_lsp.ir.refs import Ref
 from smem_lsp.ir.scopes import BufferName, Group, Scope, Variable, View
-from smem_lsp.ir.sizes import POINTER, size_of
+from smem_lsp.ir.sizes import is_plain_type, size_of_type
+from smem_lsp.ir.types import Array, Enum, Pointer, Scalar, Type, is_struct
 from smem_lsp.ir.values import Op, Value
 from smem_lsp.source import Span
 from smem_lsp.syntax import tree
-from smem_lsp.syntax.parse import Body, parse_chunk
+from smem_lsp.syntax.parse import Body
 
 _NOT_TYPE = frozenset(
     "static extern __shared__ __device__ const volatile __const constexpr inline __volatile__ register mutable".split()
@@ -39,16 +46,28 @@ def declare(
     if "{}" in declaration.words:  # a class in the kernel: its methods are not followed
         lo, hi = ctx.base + declaration.lo, ctx.base + declaration.declarators_at
         expressions.name_buffers(ctx, lo, hi, scope, "used in a class of the kernel")
+    if "typedef" in declaration.words or "{}" in declaration.words:
+        declare_names(ctx, ctx.base + declaration.lo, scope)
     if "typedef" in declaration.words:
         return
     _note_unknown_type(ctx, declaration)
     if "__shared__" in declaration.words:
         _declare_shared(ctx, declaration, scope, block, in_switch)
         return
-    declare_constants(declaration, scope.declare_constants())
+    if "{}" not in declaration.words:
+        declare_constants(declaration, scope.declare_constants())
     for declarator in declaration.declarators:
         if not declarator.function or declarator.nested:
             _declare_local(ctx, declaration, declarator, scope)
+
+
+def declare_names(ctx: Context, lo: int, scope: Scope) -> None:
+    """A declaration of the body, from token ``lo`` to its `;`, that is about types: typedef, using, a class."""
+    hi = lo
+    kinds = ctx.body.tokens.kinds
+    while hi < len(kinds) and kinds[hi] != "SEMI":
+        hi = max(hi, ctx.body.ahead.partner[hi]) + 1 if kinds[hi] in ("LP", "LB", "LC") else hi + 1
+    constant_rules.declare(ctx.body, lo, min(hi + 1, len(kinds)), scope.declare_constants())
 
 
 def _declare_local(
@@ -62,7 +81,7 @@ def _declare_local(
     if group is not None:
         scope.names[declarator.name] = Group(group if _stays(ctx, declarator.name) else "other")
         return
-    if not is_plain(ctx, declaration.words, declarator.pointers):
+    if not is_plain(ctx, declaration, declarator.pointers, scope):
         _declare_object(ctx, declaration, declarator, scope)
         return
     if isinstance(initializer, tree.Braces) and len(initializer.items) == 1 and not declarator.dims:
@@ -80,6 +99,9 @@ def _declare_local(
         return
     if initializer is not None:
         result = expressions.operand(ctx, initializer, scope)
+        if reference or "volatile" in declaration.words:
+            ctx.write(result)
+            ctx.hand_out(result)
         if reference:
             calls.lend(ctx, initializer, scope)
             expressions.forget_bound(ctx, initializer, scope)
@@ -124,38 +146,51 @@ def _declare_pointers(
 
 
 def _new_local(
-    ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: Scope
+    ctx: Context,
+    declaration: tree.Declaration,
+    declarator: tree.Declarator,
+    scope: Scope,
 ) -> tuple[int, bool]:
     """(number of a new plain variable, is it an array?)"""
     array = 0 if declarator.nested else len(declarator.dims)
-    pointer = "*" in declarator.pointers or bool({"auto", "decltype"} & set(declaration.words))
-    variable = ctx.new_variable(declarator.name, pointer=pointer or _is_parameter(ctx, declaration))
-    element, shape = pointee(declaration.words, declarator, scope.constant_scope())
+    variable = ctx.new_variable(declarator.name)
+    kind, element, shape = pointee(declaration.words, declaration.names, declarator, scope.constant_scope())
     exact = keeps_integers(declaration.words)
-    scope.names[declarator.name] = Variable(variable, array, exact, element=element, shape=shape)
+    constant = is_constant(declaration.words, declarator.pointers)
+    scope.names[declarator.name] = Variable(
+        variable, array, exact, element=element, shape=shape, constant=constant, kind=kind
+    )
     return variable, bool(array)
 
 
+def is_constant(words: list[str], pointers: list[str]) -> bool:
+    """Is the variable itself const, not only what it points or refers to?"""
+    last = max((i for i, pointer in enumerate(pointers) if pointer in ("*", "&", "&&", "()")), default=None)
+    return bool({"const", "constexpr"} & set(words)) if last is None else "const" in pointers[last:]
+
+
 def pointee(
-    words: list[str], declarator: tree.Declarator, constants: Constants, *, parameter: bool = False
-) -> tuple[int | None, tuple[int | None, ...]]:
-    """(bytes, dimensions) of what a variable points to, or each element of an array of pointers; (None, ()) when what
-    is assigned to it decides. A ``parameter`` that is spelled as an array is a pointer."""
+    words: list[str],
+    names: list[tree.Name],
+    declarator: tree.Declarator,
+    constants: Lexical,
+    *,
+    parameter: bool = False,
+) -> tuple[Type | None, int | None, tuple[int | None, ...]]:
+    """(type, bytes, dimensions) of what a variable points to, or each element of an array of pointers; (None, None, ())
+    when what is assigned to it decides. A ``parameter`` that is spelled as an array is a pointer."""
     named = [word for word in words if word not in _NOT_TYPE]
     stars = [pointer for pointer in declarator.pointers if pointer in "*&"]
     decays = parameter and bool(declarator.dims) and not declarator.nested
     if not stars and not decays:
-        return None, ()
+        return None, None, ()
     dims = declarator.dims if declarator.nested else declarator.dims[1:] if decays else []
     inner = stars if decays else stars[1:]
-    size = type_size(tree.TypeId(0, 0, named, inner, []), constants)
+    kind = typing_rules.type_id(tree.TypeId(0, 0, named, inner, [], names), constants)
+    size = size_of_type(kind)
     if size is None:
-        return None, ()
-    return size[0], tuple(evaluate(dim, constants) for dim in dims)
-
-
-def _is_parameter(ctx: Context, declaration: tree.Declaration) -> bool:
-    return bool(ctx.template_parameters & set(declaration.words))
+        return None, None, ()
+    return kind, size[0], tuple(evaluate(dim, constants) for dim in dims)
 
 
 def _note_unknown_type(ctx: Context, declaration: tree.Declaration) -> None:
@@ -184,15 +219,27 @@ def _declare_bindings(ctx: Context, declarator: tree.Declarator, scope: Scope) -
             ctx.assign(variable, ctx.fresh())
 
 
-def is_plain(ctx: Context, words: list[str], pointers: list[str]) -> bool:
+class Typed(Protocol):
+    """What is declared or spelled with specifiers."""
+
+    @property
+    def words(self) -> list[str]: ...
+
+    @property
+    def names(self) -> list[tree.Name]: ...
+
+
+def is_plain(ctx: Context, typed: Typed, pointers: list[str], scope: Scope | None = None) -> bool:
     """Is this type a number, a vector, a pointer, a reference, or whatever ``auto`` and template parameters stand for?
     Anything else may have constructors, which may write and keep what they get."""
+    words = typed.words
     if pointers or {"auto", "decltype"} & set(words):
         return True
     named = [word for word in words if word not in _NOT_TYPE and word not in ("struct", "class", "typename")]
     if any(word in ctx.template_parameters for word in named):
         return True
-    return size_of(named, ctx.constants.aliases) is not None
+    constants = ctx.constants if scope is None else scope.constant_scope()
+    return is_plain_type(words, typed.names, constants)
 
 
 def _declare_object(
@@ -289,6 +336,9 @@ def _declare_shared(
         )
         ctx.buffers.append(replace(buffer, index=index, site=site))
         ctx.statics[declared, declarator.name, ctx.instance] = index
+        kind = _element_type(ctx.body, ctx.base, declaration, declarator, scope.constant_scope())
+        if kind is not None:
+            ctx.kinds[index] = kind
         scope.names[declarator.name] = BufferName(index)
         scope.declare_constants().values[declarator.name] = None
         if declarator.pointers or declarator.nested:
@@ -325,22 +375,29 @@ def shared_buffer(
     text: str,
     declaration: tree.Declaration,
     position: int,
-    constants: Constants,
+    constants: Lexical,
     function: str,
 ) -> Buffer:
     """The buffer that one declarator of a ``__shared__`` declaration declares; index and site are not set."""
     declarator = declaration.declarators[position]
     words = [word for word in declaration.words if word not in _NOT_TYPE]
     attributes, align_asked = _attributes(body, base, declaration, declarator, constants)
-    element = POINTER if declarator.pointers or declarator.nested else size_of(words, constants.aliases)
-    dims = () if declarator.nested else tuple(evaluate(dim, constants) for dim in declarator.dims)
+    element_type = _element_type(body, base, declaration, declarator, constants)
+    element = size_of_type(element_type)
+    if not declarator.nested:
+        dims = tuple(evaluate(dim, constants) for dim in declarator.dims)
+    elif declarator.core[0]:
+        dims = tuple(evaluate(dim, constants) for dim in declarator.dims[: declarator.core[1]])
+    else:
+        dims, element = (), None
     space = Space.DYNAMIC if "extern" in declaration.words else Space.STATIC
     size: int | None = None
     if element is not None and space is Space.STATIC:
         size = element[0]
         for dim in dims:
             size = None if size is None or dim is None or dim < 0 else size * dim
-    align = None if element is None else max(element[1], align_asked or 1)
+    # on a variable the attribute decides, even for less than the type would have (nvcc 13.0)
+    align = None if element is None else align_asked or element[1]
     if align_asked == 0:
         align = None
     dims_text = tuple(_text(body, base, text, *span) for span in declarator.dim_spans)
@@ -363,6 +420,10 @@ def shared_buffer(
         qualifiers=tuple(w for w in declaration.words if w in ("volatile", "const")),
         attributes=attributes,
         function=function,
+        record=is_struct(element_type)
+        if isinstance(element_type, Scalar)
+        else not isinstance(element_type, (Pointer, Enum)),
+        holds_pointers=records.holds_pointers(element_type),
     )
 
 
@@ -410,7 +471,7 @@ def _text(body: Body, base: int, text: str, lo: int, hi: int) -> str:
 
 
 def _attributes(
-    body: Body, base: int, declaration: tree.Declaration, declarator: tree.Declarator, constants: Constants
+    body: Body, base: int, declaration: tree.Declaration, declarator: tree.Declarator, constants: Lexical
 ) -> tuple[tuple[str, ...], int | None]:
     """(attributes as written, alignment they ask for). Alignment 0: asked for, but not known."""
     kinds, texts = body.tokens.kinds, body.tokens.texts
@@ -439,7 +500,8 @@ def _attributes(
                     continue
                 at = texts.index("aligned", i)
                 inner = (at + 2, texts.index(")", at))
-            asked = _alignment(kinds[inner[0] : inner[1]], texts[inner[0] : inner[1]], body, constants)
+            source = Source(kinds, texts, body.ahead.partner, body.symbols)
+            asked = attribute_rules.alignment(source, *inner, constants) or 0
             align = asked if align is None or asked == 0 else max(align, asked) if align else 0
     return tuple(written), align
 
@@ -452,10 +514,20 @@ def _before_first_specifier(kinds: list[str], lo: int) -> int:
     return i
 
 
-def _alignment(kinds: list[str], texts: list[str], body: Body, constants: Constants) -> int:
-    """Value of ``alignas(...)``: a constant or a type; 0 when it is not known."""
-    as_type = size_of(texts, constants.aliases)
-    if as_type is not None:
-        return as_type[1]
-    value = evaluate(parse_chunk("expression", kinds, texts, body.symbols), constants)
-    return value if value is not None and value > 0 else 0
+def _element_type(
+    body: Body, base: int, declaration: tree.Declaration, declarator: tree.Declarator, constants: Lexical
+) -> Type | None:
+    """The type of the elements that a declarator declares: its own type without dimensions."""
+    if declarator.pointers or declarator.nested:
+        return Pointer(None)
+    record: Type | None = None
+    if "{}" in declaration.words:
+        for decl in constants.declarations.names.get(declarator.name, ()):
+            value = constants.declared_meaning(decl) if isinstance(decl, VariableDecl) else None
+            record = value.type if isinstance(value, TypedValue) else None
+        for _ in declarator.dims:
+            record = record.element if isinstance(record, Array) else None
+    source = Source(body.tokens.kinds, body.tokens.texts, body.ahead.partner, body.symbols)
+    return typing_rules.specified(
+        declaration.words, declaration.names, constants, record, source, base + declaration.lo
+    )

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from smem_lsp.ir import calls, declarations
-from smem_lsp.ir.constants import evaluate, type_size
+from smem_lsp.ir import calls, declarations, records, typing_rules
+from smem_lsp.ir.constants import evaluate
 from smem_lsp.ir.context import Context
+from smem_lsp.ir.declared import VariableDecl
 from smem_lsp.ir.model import Branch, Kind
 from smem_lsp.ir.refs import Ref, join
 from smem_lsp.ir.scopes import BufferName, Closure, Scope, Variable, View
-from smem_lsp.ir.sizes import size_of
+from smem_lsp.ir.sizes import size_of, size_of_type
+from smem_lsp.ir.types import Array, Record, Scalar, Sequence, plain_type, vector_element
 from smem_lsp.ir.values import Const, Op, Sym, Thread, Unknown, Value, Var, operation
 from smem_lsp.syntax import tree
 
 _MAX_NESTED = 8  # lambdas that name lambdas
+_PAGE = 4096  # bytes: fewer low bits than that are no address
 _BUILTIN_VECTORS = frozenset(("threadIdx", "blockIdx", "blockDim", "gridDim"))
 
 
@@ -32,7 +35,7 @@ def load(ctx: Context, result: Value | Ref, expr: tree.Expr) -> Value | Ref:
     if result.shape:
         return result.decayed()
     ctx.access(result, Kind.READ, expr.lo, expr.hi)
-    return ctx.fresh()
+    return ctx.fresh(access=ctx.items[-1].point if len(result.bases) == 1 else None)
 
 
 def operand(ctx: Context, expr: tree.Expr, scope: Scope) -> Value | Ref:
@@ -86,28 +89,57 @@ def _name(ctx: Context, expr: tree.Name, scope: Scope) -> Value | Ref:
     match meaning:
         case BufferName():
             buffer = ctx.buffers[meaning.buffer]
-            return Ref(frozenset((meaning.buffer,)), (), Const(0), buffer.element_bytes, buffer.dims)
+            return Ref(
+                frozenset((meaning.buffer,)),
+                (),
+                Const(0),
+                buffer.element_bytes,
+                buffer.dims,
+                kind=ctx.kinds.get(meaning.buffer),
+            )
         case View():
             return meaning.target
         case Variable():
             pointed = ctx.pointed(meaning)
             if pointed is not None:
                 return pointed
-            if not meaning.array:
-                known = scope.constant_scope().lookup(expr.text)
-                return Var(meaning.index) if known is None else Const(known)
-            return ctx.fresh()
+            if meaning.array:
+                return ctx.fresh()
+            known = scope.constant_scope().lookup(expr.text) if meaning.constant else None
+            return Var(meaning.index) if known is None else Const(known)
         case Closure():
             escape_closure(ctx, meaning, f"{expr.text} is passed on")
             return ctx.fresh()
     number = scope.constant_scope().lookup(expr.text)
     if number is not None:
         return Const(number)
+    if expr.text == "NULL":
+        return Const(0)
     if expr.text == "warpSize":
         return Const(32)
-    if expr.text in ctx.template_parameters:
-        return Sym(expr.text)
+    return _constant_name(ctx, expr.text, scope)
+
+
+def _constant_name(ctx: Context, name: str, scope: Scope) -> Value:
+    """What is the same for all threads as long as the kernel runs, whatever its value: a template parameter or a
+    member of one, or a constant of the file."""
+    first = name.split("::")[0]
+    if first in ctx.template_parameters:
+        return Sym(name)
+    for outer in scope.constant_scope().outwards():
+        declared = outer.own(name)
+        variables = [found for found, _ in declared if isinstance(found, VariableDecl)]
+        if variables and len(variables) == len(declared) and all(map(_never_changes, variables)):
+            pointer = any("*" in found.source.texts[slice(*found.range)] for found in variables)
+            return Sym(f"::{name}*" if pointer else f"::{name}")
+        if declared:
+            break
     return ctx.fresh()
+
+
+def _never_changes(found: VariableDecl) -> bool:
+    words = set(found.source.texts[found.range[0] : found.range[1]])
+    return bool({"constexpr", "__constant__"} & words) or ("const" in words and "*" not in words)
 
 
 def _binary(ctx: Context, expr: tree.Binary, scope: Scope) -> Value | Ref:
@@ -129,7 +161,7 @@ def _binary(ctx: Context, expr: tree.Binary, scope: Scope) -> Value | Ref:
         discard(ctx, expr.left, scope)
         return operand(ctx, expr.right, scope)
     left_side = load(ctx, operand(ctx, expr.left, scope), expr.left)
-    if operator in ("<<", ">>") and isinstance(left_side, (Unknown, Var)):
+    if operator in ("<<", ">>") and _may_be_object(left_side):
         meaning = scope.lookup(expr.left.text) if isinstance(expr.left, tree.Name) else None
         if not (isinstance(meaning, Variable) and meaning.plain):  # perhaps a stream's operator
             calls.pass_by_reference(ctx, [expr.right], scope, f"operator{operator}")
@@ -144,17 +176,27 @@ def _binary(ctx: Context, expr: tree.Binary, scope: Scope) -> Value | Ref:
             return ref.moved(offset)
         if operator == "-" and ref is left_side:
             return ref.moved(operation("neg", offset))
-        if operator not in ("==", "!=", "<", ">", "<=", ">="):
+        if ref.number and operator in ("&", "|", "^", "*", "/", "<<", ">>"):
+            low = operator == "&" and isinstance(offset, Const) and 0 <= offset.n < _PAGE
+            return ctx.fresh() if low else ref.moved(None)  # rounded up or down, perhaps
+        if operator not in ("==", "!=", "<", ">", "<=", ">=", "%"):
             ctx.escape(ref, expr.lo, "used as a number")
         return ctx.fresh()
     return operation(operator, left_side, right_side)
+
+
+def _may_be_object(left: Value | Ref) -> bool:
+    """May its type have operators of its own?"""
+    if isinstance(left, Op):
+        return left.operator == "load" or left.operator[0] == "." or left.operator.endswith("()")
+    return isinstance(left, Unknown | Var)
 
 
 def _index(ctx: Context, expr: tree.Index, scope: Scope) -> Value | Ref:
     base = operand(ctx, expr.base, scope)
     index = value(ctx, expr.index, scope)
     if not isinstance(base, Ref):
-        return ctx.fresh()
+        return Op("load", (base, index))
     if base.held:
         return base.place()
     if base.pointer:
@@ -166,7 +208,10 @@ def _index(ctx: Context, expr: tree.Index, scope: Scope) -> Value | Ref:
             base, Kind.READ, expr.base.lo, expr.base.hi
         )  # the pointer itself; what it points to is elsewhere
         return ctx.fresh()
-    return base.part(None, None)  # an operator [] of what is there
+    kind = plain_type(base.kind)
+    if isinstance(kind, Array | Sequence):  # a typedef of an array, std::array
+        return base.member(0, Array(kind.element, kind.count)).at(index)
+    return base.part()  # an operator [] of what is there
 
 
 def _unary(ctx: Context, expr: tree.Unary, scope: Scope) -> Value | Ref:
@@ -183,12 +228,14 @@ def _unary(ctx: Context, expr: tree.Unary, scope: Scope) -> Value | Ref:
         ):  # the address of a pointer: it may be changed and followed behind our back
             ctx.escape(target, expr.lo, "the address of a pointer to it is taken")
         forget_bound(ctx, expr.operand, scope)
+        if isinstance(target, Op) and target.operator == "load":
+            return operation("+", *target.args)
         return ctx.fresh()
     if operator == "*":
         target = load_address(ctx, operand(ctx, expr.operand, scope), expr.operand)
         if isinstance(target, Ref):
             return target.place()
-        return ctx.fresh()
+        return Op("load", (target, Const(0)))
     inner = value(ctx, expr.operand, scope)
     if operator == "+":
         return inner
@@ -202,7 +249,7 @@ def load_address(ctx: Context, result: Value | Ref, expr: tree.Expr) -> Value | 
 
 def forget(ctx: Context, variable: Var) -> None:
     """The variable may change behind our back."""
-    ctx.assign(variable.index, ctx.fresh())
+    ctx.assign(variable.index, ctx.fresh(escaped=True))
 
 
 def forget_bound(ctx: Context, expr: tree.Expr, scope: Scope) -> None:
@@ -210,7 +257,7 @@ def forget_bound(ctx: Context, expr: tree.Expr, scope: Scope) -> None:
     match expr:
         case tree.Name():
             meaning = scope.lookup(expr.text)
-            if isinstance(meaning, Variable):
+            if isinstance(meaning, Variable) and not meaning.constant:
                 forget(ctx, Var(meaning.index))
         case tree.Ternary():
             forget_bound(ctx, expr.yes, scope)
@@ -237,6 +284,10 @@ def _step(ctx: Context, expr: tree.Expr, target: tree.Expr, operator: str, scope
         return place.moved(None) if isinstance(expr, tree.PostfixStep) else bumped
     if isinstance(place, Var):
         ctx.assign(place.index, operation(operator, place, Const(1)))
+        if isinstance(expr, tree.PostfixStep):  # what it was before
+            return operation("-" if operator == "+" else "+", place, Const(1))
+    else:
+        ctx.write(place)
     return place
 
 
@@ -262,6 +313,7 @@ def _assign(ctx: Context, expr: tree.Assign, scope: Scope) -> Value | Ref:
         ctx.escape(right, expr.value.lo, "stored")
         right = ctx.fresh()
     if variable is None:
+        ctx.write(place)
         if not isinstance(expr.target, tree.Index):
             forget_bound(ctx, expr.target, scope)
         return right
@@ -277,7 +329,9 @@ def _assign(ctx: Context, expr: tree.Assign, scope: Scope) -> Value | Ref:
         result = ctx.fresh()
     elif compound:
         result = operation(expr.operator[:-1], Var(variable.index), right)
-    if not variable.exact:
+    if not isinstance(expr.target, tree.Name):  # a member of it
+        result = Op("with", (Var(variable.index), result))
+    elif not variable.exact:
         result = Op("cast", (result,))
     ctx.assign(variable.index, result)
     return result
@@ -315,8 +369,25 @@ def _member(ctx: Context, expr: tree.Member, scope: Scope) -> Value | Ref:
             if not isinstance(place_loaded, Ref):
                 return ctx.fresh()
             place = place_loaded
-        return place.part(None, None)
-    return ctx.fresh()
+        return member_of(place, expr.name)
+    if expr.operator == "->":
+        return Op("load", (place, Const(0)))
+    return Op(f".{expr.name}", (place,))
+
+
+def member_of(place: Ref, name: str) -> Ref:
+    """``place.name`` of a class or a vector; some bytes of it when the layout is not known."""
+    kind = plain_type(place.kind)
+    if place.shape:
+        return place.part()
+    if isinstance(kind, Record):
+        found = [(at, member) for each, at, member in records.data_members(kind) or () if each == name]
+        return place.member(*found[0]) if len(found) == 1 else place.part()
+    if isinstance(kind, Scalar) and name in ("x", "y", "z", "w"):
+        element = vector_element(kind.name)
+        if element is not None:
+            return place.member("xyzw".index(name) * element.size, element)
+    return place.part()
 
 
 def _ternary(ctx: Context, expr: tree.Ternary, scope: Scope) -> Value | Ref:
@@ -354,7 +425,7 @@ def _cast(ctx: Context, expr: tree.Cast, scope: Scope) -> Value | Ref:
     type_id = expr.type
     if (
         not type_id.pointers
-        and not declarations.is_plain(ctx, type_id.words, [])
+        and not declarations.is_plain(ctx, type_id, [], scope)
         and type_id.words != ["void"]
     ):
         arguments = expr.operand.items if isinstance(expr.operand, tree.Braces) else [expr.operand]
@@ -366,9 +437,15 @@ def _cast(ctx: Context, expr: tree.Cast, scope: Scope) -> Value | Ref:
         if isinstance(inner_loaded, Ref):
             return _cast_address(ctx, expr, inner_loaded, scope)
         inner = inner_loaded
-    if type_id.pointers or (expr.style == "functional" and isinstance(expr.operand, tree.Braces)):
+    if expr.style == "functional" and isinstance(expr.operand, tree.Braces):
         return ctx.fresh()
-    size = size_of(type_id.words, ctx.constants.aliases)
+    if "&" in type_id.pointers or "&&" in type_id.pointers:
+        return ctx.fresh()
+    if type_id.pointers:  # the same address
+        if "volatile" in type_id.words:
+            ctx.hand_out(inner)
+        return inner
+    size = size_of(type_id.words, type_id.names, scope.constant_scope())
     if size is not None and size[0] >= 4 and not {"float", "double"} & set(type_id.words):
         return inner
     if type_id.words == ["void"]:
@@ -380,12 +457,12 @@ def _cast_address(ctx: Context, expr: tree.Cast, ref: Ref, scope: Scope) -> Valu
     """A view of the same bytes through another type."""
     type_id = expr.type
     if not type_id.pointers:
-        if type_id.words == ["void"]:
+        if type_id.words == ["void"] or type_id.words == ["bool"]:
             return ctx.fresh()
-        ctx.escape(ref, expr.lo, "cast to an integer")
-        return ctx.fresh()
-    pointee = tree.TypeId(type_id.lo, type_id.hi, type_id.words, type_id.pointers[1:], [])
-    size = type_size(pointee, scope.constant_scope())
+        return ref.as_number()
+    pointee = tree.TypeId(type_id.lo, type_id.hi, type_id.words, type_id.pointers[1:], [], type_id.names)
+    kind = typing_rules.type_id(pointee, scope.constant_scope())
+    size = size_of_type(kind)
     same = True
     for buffer in ref.bases:
         if size is None:
@@ -399,7 +476,8 @@ def _cast_address(ctx: Context, expr: tree.Cast, ref: Ref, scope: Scope) -> Valu
         same = same and size[0] == ctx.buffers[buffer].element_bytes
     shape = tuple(evaluate(dim, scope.constant_scope()) for dim in type_id.dims)
     element = None if size is None else size[0]
-    return ref.viewed(element, shape, same=same, pointer="*" in type_id.pointers or ref.pointer)
+    pointer = "*" in type_id.pointers or ref.pointer
+    return ref.viewed(element, shape, same=same, pointer=pointer, kind=kind)
 
 
 def _opaque(ctx: Context, expr: tree.Opaque, scope: Scope) -> Value:
@@ -439,7 +517,8 @@ def name_buffers(ctx: Context, lo: int, hi: int, scope: Scope, why: str, depth: 
         elif isinstance(meaning, Variable):
             pointed = ctx.pointed(meaning)
             bases = frozenset() if pointed is None else pointed.bases
-            ctx.assign(meaning.index, ctx.fresh())
+            ctx.hand_out(Var(meaning.index))
+            ctx.assign(meaning.index, ctx.fresh(escaped=True))
         if bases:
             ctx.fix(bases, f"{{}} is {why} at line {line}")
             ctx.note_unknown(f"line {line}: {why}", accesses=len(bases))

@@ -10,11 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from smem_lsp.ir import calls, declarations, expressions, statements
-from smem_lsp.ir.constants import evaluate
+from smem_lsp.ir.constants import declare_constants, evaluate, evaluate_value
 from smem_lsp.ir.context import Context, Outcome, template_parameters
+from smem_lsp.ir.deduction import bind_call, parameters_of
+from smem_lsp.ir.function_scopes import function_scope
+from smem_lsp.ir.meanings import Argument
 from smem_lsp.ir.model import Assign, Branch, Jump, Loop, Node, Seq, walk
 from smem_lsp.ir.refs import Ref, join
 from smem_lsp.ir.scopes import BufferName, Closure, Group, Scope, Variable, View
+from smem_lsp.ir.types import Reference, Type
 from smem_lsp.ir.values import Const, Op, Value, Var, operation
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
@@ -38,7 +42,8 @@ class Parameter:
     name: str
     declarator: tree.Declarator | None = None
     words: list[str] = field(default_factory=list)
-    base: int = 0  # what token indices in the declarator are relative to
+    names: list[tree.Name] = field(default_factory=list)
+    declaration: tree.Declaration | None = None
 
     @property
     def pointers(self) -> list[str]:
@@ -78,13 +83,16 @@ def inline_function(ctx: Context, expr: tree.Call, callee: tree.Name, scope: Sco
     if ctx.inline_depth >= MAX_DEPTH or ctx.point > MAX_POINTS or any(f is function for f in ctx.stack):
         ctx.note_unknown(f"line {ctx.line(expr.lo)}: {function.name} is not followed", accesses=1)
         return None
-    inner = Scope(constants=ctx.file_constants.child())
+    bound = _template_arguments(ctx, function, callee, expr, scope)
+    if bound is None:
+        return None
+    inner = Scope(constants=function_scope(ctx.file_constants, function, bound).child())
     parameters = _parameters(function)
     assert parameters is not None
-    _bind_template(ctx, function, callee, scope, inner)
     _bind(ctx, parameters, expr, scope, inner, function)
     ctx.inlined[function.island.head] = function
-    return _body(ctx, function, function.body.statements, inner, expr)
+    with ctx.instance_of(function, bound):
+        return _body(ctx, function, function.body.statements, inner, expr)
 
 
 def returned(ctx: Context, expr: tree.Expr, scope: Scope) -> None:
@@ -185,7 +193,7 @@ def _keeps_values(ctx: Context, function: Function, callee: tree.Name) -> bool:
         for kind, text in zip(tokens.kinds[lo:hi], tokens.texts[lo:hi])
         if kind in ("NAME", "AMP", "AND_AND")
     ]
-    aliased = any(text in ctx.constants.aliases for text in given[1:])
+    aliased = any(isinstance(ctx.constants.meaning((text,), (None,)), Reference) for text in given[1:])
     return not dependent or not (aliased or {"&", "&&"} & set(given))
 
 
@@ -200,7 +208,15 @@ def _parameters(function: Function) -> list[Parameter] | None:
         if declaration.words == ["void"] and not declaration.declarators[0].pointers:
             continue
         declarator = declaration.declarators[0] if declaration.declarators else None
-        found.append(Parameter(declarator.name if declarator else "", declarator, declaration.words))
+        found.append(
+            Parameter(
+                declarator.name if declarator else "",
+                declarator,
+                declaration.words,
+                declaration.names,
+                declaration,
+            )
+        )
     return found
 
 
@@ -211,16 +227,28 @@ def _lambda_parameters(ctx: Context, closure: Closure) -> list[Parameter] | None
     parsed = ctx.body.chunk("parameters", (closure.base + lo, closure.base + hi))
     if not isinstance(parsed, list):
         return None
-    found = [(d.declarators[0] if d.declarators else None, d.words) for d in parsed]
     return [
-        Parameter(declarator.name if declarator else "", declarator, words) for declarator, words in found
+        Parameter(first.name if first else "", first, d.words, d.names, d)
+        for d in parsed
+        for first in (d.declarators[0] if d.declarators else None,)
     ]
 
 
-def _bind_template(ctx: Context, function: Function, callee: tree.Name, scope: Scope, inner: Scope) -> None:
-    """Names of the template header: what the call gives, else nothing that is known."""
-    names = template_parameters(function)
-    inner.declare_constants().values.update(dict.fromkeys(names))
+def _template_arguments(
+    ctx: Context, function: Function, callee: tree.Name, expr: tree.Call, scope: Scope
+) -> dict[str, Argument] | None:
+    """What the template parameters of a function are in this call, by name; None: the call does not fit."""
+    parameters = parameters_of(function)
+    if not parameters:
+        return {}
+    constants = scope.constant_scope()
+    spelled = callee.arguments[-1] if callee.arguments else None
+    if spelled and any(isinstance(each, tree.Opaque) for each in spelled):  # an expanded pack
+        return dict.fromkeys(parameter.name for parameter in parameters)
+    explicit = [constants.argument(each) for each in spelled or ()]
+    given = [evaluate_value(argument, constants).type for argument in expr.arguments]
+    bound = bind_call(function, explicit, given, ctx.file_constants)
+    return None if bound is None else {p.name: a for p, a in zip(parameters, bound) if p.name}
 
 
 def _bind(
@@ -232,11 +260,11 @@ def _bind(
     function: Function | None = None,
 ) -> None:
     """Bind the parameters of a body in ``inner`` to the arguments of a call."""
-    constants = inner.declare_constants()
+    for parameter in parameters:
+        if parameter.declaration is not None:
+            declare_constants(parameter.declaration, inner.declare_constants())
     for number, argument in enumerate(expr.arguments):
         parameter = parameters[number] if number < len(parameters) else Parameter("")
-        if parameter.name:
-            constants.values[parameter.name] = None
         if _bind_handle(ctx, parameter, argument, scope, inner):
             continue
         if not parameter.reference and not _is_plain(ctx, parameter, function):
@@ -254,6 +282,7 @@ def _bind(
             inner.names[parameter.name] = meaning  # another name for it
             continue
         if parameter.reference:
+            ctx.write(result)
             expressions.forget_bound(ctx, argument, scope)
         result = expressions.load(ctx, result, argument)
         if not parameter.name:
@@ -294,7 +323,7 @@ def _is_plain(ctx: Context, parameter: Parameter, function: Function | None) -> 
     if parameter.declarator is None or function is None:
         return True
     with ctx.within(function):
-        return declarations.is_plain(ctx, parameter.words, parameter.declarator.pointers)
+        return declarations.is_plain(ctx, parameter, parameter.declarator.pointers)
 
 
 def _new_parameter(
@@ -302,17 +331,20 @@ def _new_parameter(
 ) -> None:
     declarator = parameter.declarator
     assert declarator is not None
+    kind: Type | None = None
     element: int | None = None
     shape: tuple[int | None, ...] = ()
     if function is not None:
-        element, shape = declarations.pointee(
-            parameter.words, declarator, inner.constant_scope(), parameter=True
+        kind, element, shape = declarations.pointee(
+            parameter.words, parameter.names, declarator, inner.constant_scope(), parameter=True
         )
-    variable = ctx.new_variable(parameter.name, pointer=True)
+    variable = ctx.new_variable(parameter.name)
     exact = bool(declarator.pointers) or declarations.keeps_integers(parameter.words)
     plain = not isinstance(result, Ref) or result.pointer
-    inner.names[parameter.name] = Variable(variable, exact=exact, plain=plain, element=element, shape=shape)
-    inner.declare_constants().values[parameter.name] = None
+    constant = declarations.is_constant(parameter.words, declarator.pointers)
+    inner.names[parameter.name] = Variable(
+        variable, exact=exact, plain=plain, element=element, shape=shape, constant=constant, kind=kind
+    )
     if isinstance(result, Ref):
         ctx.alias(variable, result)
     else:
@@ -335,7 +367,7 @@ def _body(ctx: Context, function: Function, block: tree.Block, inner: Scope, exp
     line = ctx.line(expr.lo)
     span = ctx.span(expr.lo, expr.hi)
     point = ctx.next_point()
-    outcome = Outcome(ctx.new_variable("result", pointer=True), _returns_reference(function))
+    outcome = Outcome(ctx.new_variable("result"), _returns_reference(function))
     ctx.inline_depth += 1
     ctx.outcomes.append(outcome)
     with ctx.within(function), ctx.collect() as emitted:

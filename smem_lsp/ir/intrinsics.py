@@ -55,3 +55,60 @@ def takes_values(name: str) -> bool:
     """True when the function reads its arguments and nothing else: no reference, no pointer kept or written."""
     plain = name.removeprefix("::").removeprefix("std::").removeprefix("cuda::std::")
     return plain in _BY_VALUE or _PATTERNS.match(plain) is not None
+
+
+# Loads of one value through a pointer; `__ldg` only reads what nobody writes while the kernel runs.
+LOADS = frozenset(("__ldg", "__ldcg", "__ldca", "__ldcs", "__ldlu", "__ldcv"))
+_IMPURE = re.compile(
+    r"clock(?:64)?|printf|assert|__activemask|__nanosleep|__trap|__brkpt|__assert_fail|__(?:ld|st|threadfence)\w*"
+)
+
+
+def is_pure(name: str) -> bool:
+    """True when the result follows from the arguments, those of other lanes included, and nothing else."""
+    return takes_values(name) and not _IMPURE.fullmatch(name)
+
+
+# What functions with a fixed meaning do to memory that they get the address of: for each argument in order, "r" reads
+# it, "w" writes some of it, "x" both, "." is a value. Qualifiers are left out.
+EFFECTS: dict[str, str] = {
+    # CUDA C++ programming guide, "Warp Matrix Functions" and "Atomic Functions"
+    "load_matrix_sync": ".r..",
+    "store_matrix_sync": "w...",
+    "fill_fragment": "..",
+    "mma_sync": ".....",
+    "__nv_atomic_load_n": "r..",
+    "__nv_atomic_store_n": "w...",
+    "__nv_atomic_fetch_add": "x...",
+    "__nv_atomic_add": "x...",
+    # "Read-Only Data Cache Load Function", "Load Functions Using Cache Hints", "Store Functions Using Cache Hints"
+    "__ldg": "r",
+    "__ldcg": "r",
+    "__ldca": "r",
+    "__ldcs": "r",
+    "__ldlu": "r",
+    "__ldcv": "r",
+    "__stwb": "w.",
+    "__stcg": "w.",
+    "__stcs": "w.",
+    "__stwt": "w.",
+    "memcpy": "wr.",
+    "memmove": "wr.",
+    "memset": "w..",
+    "__builtin_memcpy": "wr.",
+    "__builtin_memset": "w..",
+    "__builtin_prefetch": "...",
+}
+
+# Functions whose result is the address that they get.
+SAME_ADDRESS = frozenset(
+    ("__builtin_assume_aligned", "assume_aligned", "launder", "addressof", "__addressof", "move", "forward")
+)
+# Functions whose result is the address that they get, as an integer.
+ADDRESS_NUMBERS = frozenset(
+    ("__cvta_generic_to_shared", "__nvvm_get_smem_pointer", "__nv_cvta_generic_to_shared_impl")
+)
+# Functions that ask something of an address and keep nothing of it.
+ADDRESS_QUESTIONS = frozenset(
+    ("__isShared", "__isGlobal", "__isLocal", "__isConstant", "__builtin_assume", "__builtin_expect")
+)

@@ -3,28 +3,46 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary
 
-from smem_lsp.ir.constants import Constants, declare_constants, evaluate
+from smem_lsp.ir.constants import declare_constants, evaluate
+from smem_lsp.ir.function_scopes import fingerprint, function_scope, value_names
+from smem_lsp.ir.lexical import Lexical
 from smem_lsp.ir.model import LaunchSite
 from smem_lsp.source import SourceText, Span
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.blocks import Block
 from smem_lsp.syntax.lexer import Tokens
 from smem_lsp.syntax.parse import Function, TranslationUnit
+from smem_lsp.syntax.recent import Recent
 
 Dims = tuple[int, int, int]
 
 
-def find_launches(unit: TranslationUnit, constants: Constants) -> list[LaunchSite]:
+def find_launches(unit: TranslationUnit, constants: Lexical) -> list[LaunchSite]:
     """All launches of the file, in order. A block that is not sure to be a constant is None."""
     found: list[LaunchSite] = []
-    settled = _declared_once(unit, constants)
+    hidden = _declared_twice(unit, constants)
     for function in unit.functions:
-        if "LAUNCH_OPEN" not in function.body.tokens.kinds:
+        if "<<<" not in function.definition.words:
             continue
-        local = settled.child()
-        local.values.update(dict.fromkeys(_names(function.head)))  # parameters hide constants of the file
-        _Finder(unit.source, function, local, found).block(function.body.statements)
+        definition, start = function.definition, function.start
+        words = definition.words
+        key = (
+            definition,
+            function.scopes,
+            function.symbols,
+            fingerprint(constants, {*words, *function.scopes, *definition.island.enclosing}),
+            frozenset(words.intersection(hidden)),
+        )
+        sites = _sites.find(key)
+        if sites is None:
+            sites = _sites.keep(key, _launches_of(unit.source, function, constants, hidden))
+        for site in sites:
+            span = site.span.moved(start)
+            found.append(replace(site, span=span, line=unit.source.line_number(span.start)))
     read = Counter(site.kernel for site in found)
     for name, span in _spelled_launches(unit):
         if read[name]:
@@ -34,9 +52,53 @@ def find_launches(unit: TranslationUnit, constants: Constants) -> list[LaunchSit
     return sorted(found, key=lambda site: site.span.start)
 
 
+_sites = Recent[tuple[object, ...], tuple[LaunchSite, ...]](10_000)  # spans relative to the function
+
+
+def _launches_of(
+    source: SourceText, function: Function, constants: Lexical, hidden: Iterable[str]
+) -> tuple[LaunchSite, ...]:
+    """Launches in one function, wherever it stands. ``hidden``: names that may mean something else in it."""
+    local = function_scope(constants, function).child()
+    local.values.update(dict.fromkeys(hidden))
+    local.values.update(dict.fromkeys(_names(function.head)))  # parameters hide constants of the file
+    found: list[LaunchSite] = []
+    _Finder(source, function, local, found).block(function.body.statements)
+    return tuple(replace(site, span=site.span.moved(-function.start)) for site in found)
+
+
 def _spelled_launches(unit: TranslationUnit) -> Iterator[tuple[str, Span]]:
     """(kernel, where) of every ``<<<`` among the tokens of the file."""
-    tokens = unit.preprocessed.tokens
+    for placed in unit.blocks:
+        for name, start in _noted(placed.block).launches:
+            yield name, Span(placed.start + start, placed.start + start + 3)
+
+
+@dataclass(frozen=True, slots=True)
+class _Noted:
+    """What a block tells about launches. ``declared``: how often a name stands where declarations have theirs."""
+
+    launches: tuple[tuple[str, int], ...]  # name, offset of its `<<<`
+    declared: Counter[str]
+
+
+_blocks: WeakKeyDictionary[Block, _Noted] = WeakKeyDictionary()
+
+
+def _noted(block: Block) -> _Noted:
+    known = _blocks.get(block)
+    if known is None:
+        tokens = block.tokens
+        declared = Counter(
+            text
+            for before, kind, text in zip(tokens.kinds, tokens.kinds[1:], tokens.texts[1:])
+            if kind == "NAME" and before in ("TYPE", "STAR", "AMP", "NAME", "QUALIFIER")
+        )
+        known = _blocks[block] = _Noted(tuple(_spelled_in(tokens)), declared)
+    return known
+
+
+def _spelled_in(tokens: Tokens) -> Iterator[tuple[str, int]]:
     for i, kind in enumerate(tokens.kinds):
         if kind != "LAUNCH_OPEN":
             continue
@@ -48,35 +110,31 @@ def _spelled_launches(unit: TranslationUnit) -> Iterator[tuple[str, Span]]:
             if depth == 0:
                 break
         offset = tokens.offsets[i]
-        start = offset if offset >= 0 else -1 - offset
-        yield tokens.texts[at], Span(start, start + 3)
+        yield tokens.texts[at], offset if offset >= 0 else -1 - offset
 
 
 def _names(tokens: Tokens) -> set[str]:
     return {text for kind, text in zip(tokens.kinds, tokens.texts) if kind == "NAME"}
 
 
-def _declared_once(unit: TranslationUnit, constants: Constants) -> Constants:
-    """Constants of the file whose names nothing else in it declares: no member, parameter or variable hides them."""
-    tokens = unit.preprocessed.tokens
-    declared = Counter(
-        text
-        for before, kind, text in zip(tokens.kinds, tokens.kinds[1:], tokens.texts[1:])
-        if kind == "NAME"
-        and before in ("TYPE", "STAR", "AMP", "NAME", "QUALIFIER")
-        and text in constants.values
-    )
-    return Constants(
-        constants.aliases,
-        {name: value if declared[name] <= 1 else None for name, value in constants.values.items()},
-    )
+def _declared_twice(unit: TranslationUnit, constants: Lexical) -> list[str]:
+    """Constants of the file whose names something else in it declares too: a member, parameter or variable may hide
+    them."""
+    names = value_names(constants)
+    declared: Counter[str] = Counter()
+    if names:
+        for placed in unit.blocks:
+            here = _noted(placed.block).declared
+            for name in here.keys() & names:
+                declared[name] += here[name]
+    return [name for name, count in declared.items() if count > 1]
 
 
 class _Finder:
     """Walks one host function in order, following constants and ``dim3`` variables."""
 
     def __init__(
-        self, source: SourceText, function: Function, constants: Constants, found: list[LaunchSite]
+        self, source: SourceText, function: Function, constants: Lexical, found: list[LaunchSite]
     ) -> None:
         self.source = source
         self.body = function.body

@@ -11,6 +11,7 @@ import enum
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from smem_lsp.ir.memory import GlobalMemory
 from smem_lsp.ir.values import Value
 from smem_lsp.source import Span
 
@@ -72,6 +73,9 @@ class Buffer:
     fixed: str | None = None  # why it may never share bytes, in words for the user; None: it may
     required_align: int = 1  # what accesses through wider types ask for
     function: str = ""  # name of the function that declares it
+    record: bool = False  # an element is a class, struct or union
+    holds_pointers: bool = False  # an element is or has a pointer, as far as one can tell
+    rank: tuple[int, int] = (0, 0)  # the order in which ptxas lays the static buffers out
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +152,9 @@ class Loop:
     body: Seq
     span: Span | None
     line: int
+    again: Value | None = None  # the condition as read at the end of the body; None: in the same words
+    tail: int = 0  # how many nodes at the end of the body run after a `continue` too: step and condition
+    late: bool = False  # `do`: the condition is checked behind the body only
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +224,15 @@ class LaunchSite:
         return None if self.block is None else self.block[0] * self.block[1] * self.block[2]
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A function that a kernel is made of: itself, or one that it calls. Lines are 1-based."""
+
+    span: Span
+    first_line: int
+    last_line: int
+
+
 @dataclass(frozen=True)
 class Kernel:
     """One ``__global__`` function."""
@@ -228,13 +244,17 @@ class Kernel:
     buffers: tuple[Buffer, ...]
     body: Seq
     variables: tuple[str, ...]  # names of the local variables, by index
-    template: bool
+    template: bool  # with parameters that are not bound
     internal: bool  # internal linkage: every launch is in this file
     launch_bounds: tuple[int, int | None] | None  # (threads, blocks)
     launches: tuple[LaunchSite, ...]
     complete: bool  # every statement parsed, no guess on a declaration, barrier or access
     irregular: str | None  # goto, inline assembler with labels: why control flow is not known
     unexact: str | None  # why the declared bytes may differ from what ptxas reports
+    parts: tuple[Part, ...] = ()  # itself and the functions of the file that it may reach
+    instance: str | None = None  # of a template: `k<32, float>`
+    siblings: int = 0  # other instances of it in sight
+    more_instances: str | None = None  # why there may be others than those in sight; None: there are not
     unknown: tuple[str, ...] = ()  # reasons for accesses and barriers that are not resolved
     unknown_accesses: int = 0
     unknown_barriers: int = 0
@@ -245,8 +265,12 @@ class Kernel:
     identifiers: frozenset[str] = frozenset()  # every name that stands in the function
     # macros that are called but not in sight: they may do more than a function could
     hidden: tuple[str, ...] = ()
+    possible_rounding: int = (
+        1  # the same, when it is not certain that all functions that ask for it are compiled
+    )
     rounding: int = 1  # bytes: the total is a multiple of it once the file uses an `extern __shared__` array
     # name declared in the body -> offset of the first declaration
     local_names: Mapping[str, int] = field(default_factory=dict)
     opening: int | None = None  # offset after the `{` of the body
     conditional: tuple[Span, ...] = ()  # `#if` to `#endif` inside the body
+    memory: GlobalMemory = field(default_factory=GlobalMemory)

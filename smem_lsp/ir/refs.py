@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from smem_lsp.ir.sizes import size_of_type
+from smem_lsp.ir.types import Array, Type
 from smem_lsp.ir.values import Const, Value, operation
 
 
@@ -14,7 +16,7 @@ class Ref:
     ``index``: one value per dimension of the declaration that was applied, None: seen in another way; ``shape``:
     dimensions of what is there, () for a single element; ``element``: bytes of one element of it; ``offset``: bytes
     from the start of the buffer, None: anywhere in ``bases``; ``held``: dimensions of the local array that the
-    address is kept in.
+    address is kept in; ``number``: the address is kept in an integer; ``kind``: type of an element of what is there.
     """
 
     bases: frozenset[int]
@@ -24,6 +26,8 @@ class Ref:
     shape: tuple[int | None, ...] = ()
     pointer: bool = False
     held: int = 0
+    number: bool = False
+    kind: Type | None = None
 
     @property
     def whole(self) -> bool:
@@ -45,6 +49,10 @@ class Ref:
             return replace(self, held=self.held - 1)
         return replace(self, pointer=False)
 
+    def as_number(self) -> Ref:
+        """An address as an integer: bytes."""
+        return Ref(self.bases, None, self.offset, 1, pointer=True, number=True)
+
     def decayed(self) -> Ref:
         """An array as the address of its first element."""
         return replace(self.at(Const(0)), pointer=True)
@@ -65,15 +73,42 @@ class Ref:
         """Somewhere in the same buffers, of any type."""
         return Ref(self.bases, pointer=self.pointer)
 
-    def part(self, offset: int | None, size: int | None, shape: tuple[int | None, ...] = ()) -> Ref:
-        """A member ``offset`` bytes into the element that is here; None: which bytes is not known."""
-        at = None if offset is None else _advance(self.offset, Const(offset), 1)
-        return replace(self, index=None, offset=at, element=size, shape=shape, pointer=False)
+    def part(self) -> Ref:
+        """Some bytes of the element that is here."""
+        return replace(self, index=None, offset=None, element=None, shape=(), pointer=False, kind=None)
 
-    def viewed(self, element: int | None, shape: tuple[int | None, ...], *, same: bool, pointer: bool) -> Ref:
+    def member(self, offset: int, kind: Type | None) -> Ref:
+        """A member of this type ``offset`` bytes into the element that is here."""
+        at = _advance(self.offset, Const(offset), 1)
+        element, shape = kind, list[int | None]()
+        while isinstance(element, Array):
+            shape.append(element.count)
+            element = element.element
+        size = size_of_type(element)
+        return replace(
+            self,
+            index=None,
+            offset=at,
+            element=None if size is None else size[0],
+            shape=tuple(shape),
+            pointer=False,
+            kind=element,
+        )
+
+    def viewed(
+        self,
+        element: int | None,
+        shape: tuple[int | None, ...],
+        *,
+        same: bool,
+        pointer: bool,
+        kind: Type | None = None,
+    ) -> Ref:
         """The same bytes through another type; ``same``: its elements are the buffer's."""
         index = self.index if same and not shape and self.pointer else None
-        return replace(self, index=index, element=element, shape=shape, pointer=pointer)
+        return replace(
+            self, index=index, element=element, shape=shape, pointer=pointer, number=False, kind=kind
+        )
 
 
 def join(refs: list[Ref]) -> Ref:
@@ -83,7 +118,18 @@ def join(refs: list[Ref]) -> Ref:
         return first
     bases = frozenset[int]().union(*(ref.bases for ref in refs))
     alike = all((ref.element, ref.shape) == (first.element, first.shape) for ref in refs)
-    return Ref(bases, None, None, first.element if alike else None, first.shape, first.pointer)
+    kind = first.kind if all(ref.kind == first.kind for ref in refs) else None
+    number = all(ref.number for ref in refs)
+    return Ref(
+        bases,
+        None,
+        None,
+        first.element if alike else None,
+        first.shape,
+        first.pointer,
+        number=number,
+        kind=kind,
+    )
 
 
 def _advance(offset: Value | None, by: Value, step: int | None) -> Value | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from smem_lsp.ir.constants import Constants
+from smem_lsp.ir.lexical import Lexical
 from smem_lsp.ir.refs import Ref
+from smem_lsp.ir.types import Type
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 
@@ -29,6 +30,8 @@ class Variable:
     plain: bool = True  # a number, a vector or a pointer: no constructor and no operator of its own
     element: int | None = None  # bytes of what it points to; None: what is assigned decides
     shape: tuple[int | None, ...] = ()  # the dimensions of what it points to
+    kind: Type | None = None  # type of an element of what it points to
+    constant: bool = False  # declared const: whoever gets a reference to it does not change it
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,7 @@ class Scope:
 
     parent: Scope | None = None
     names: dict[str, Meaning] = field(default_factory=dict)
-    constants: Constants | None = None
+    constants: Lexical | None = None
 
     def lookup(self, name: str) -> Meaning | None:
         for scope in self.outwards():
@@ -78,13 +81,13 @@ class Scope:
             yield scope
             scope = scope.parent
 
-    def constant_scope(self) -> Constants:
+    def constant_scope(self) -> Lexical:
         for scope in self.outwards():
             if scope.constants is not None:
                 return scope.constants
         raise LookupError("the outermost scope has no constants")
 
-    def declare_constants(self) -> Constants:
+    def declare_constants(self) -> Lexical:
         """The constants of this very block, made when needed."""
         if self.constants is None:
             self.constants = self.constant_scope().child()

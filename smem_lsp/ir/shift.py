@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from smem_lsp.ir.model import (
     Access,
@@ -15,22 +16,74 @@ from smem_lsp.ir.model import (
     Kernel,
     Loop,
     Node,
+    Part,
     Place,
     Seq,
 )
-from smem_lsp.source import Span
+from smem_lsp.source import SourceText, Span
+from smem_lsp.syntax.parse import Function
 
 _LINE = re.compile(r"(\bline )(\d+)")  # reasons name lines of the kernel
 
 
-def shift_kernel(kernel: Kernel, characters: int, lines: int) -> Kernel:
-    """``kernel`` with every span and line moved; launches are left to the caller."""
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One function that a kernel is made of: where it stood, and how far it has moved."""
 
-    def span(old: Span) -> Span:
-        return Span(old.start + characters, old.end + characters)
+    span: Span
+    first_line: int
+    last_line: int
+    characters: int
+    lines: int
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """How the functions that a kernel is made of have moved; the kernel itself comes first."""
+
+    parts: tuple[Move, ...]
+
+    @property
+    def none(self) -> bool:
+        return not any(part.characters or part.lines for part in self.parts)
+
+    @property
+    def together(self) -> bool:
+        """Have all parts moved alike?"""
+        return len({(part.characters, part.lines) for part in self.parts}) == 1
+
+    def span(self, old: Span) -> Span:
+        part = next((part for part in self.parts if part.span.covers(old)), self.parts[0])
+        return old.moved(part.characters)
+
+    def line(self, old: int) -> int:
+        part = next((p for p in self.parts if p.first_line <= old <= p.last_line), self.parts[0])
+        return old + part.lines
+
+
+def moves(kernel: Kernel, now: Sequence[Function], source: SourceText) -> Moves:
+    """From where the functions of ``kernel`` stood to where they stand now, in the same order."""
+    parts = [_move(part, function, source) for part, function in zip(kernel.parts, now, strict=True)]
+    return Moves(tuple(parts))
+
+
+def _move(part: Part, function: Function, source: SourceText) -> Move:
+    line = source.line_number(function.span.start)
+    return Move(
+        part.span,
+        part.first_line,
+        part.last_line,
+        function.span.start - part.span.start,
+        line - part.first_line,
+    )
+
+
+def shift_kernel(kernel: Kernel, to: Moves) -> Kernel:
+    """``kernel`` with every span and line moved; launches are left to the caller."""
+    span = to.span
 
     def maybe(old: Span | None) -> Span | None:
-        return None if old is None else Span(old.start + characters, old.end + characters)
+        return None if old is None else to.span(old)
 
     def site(old: DeclarationSite) -> DeclarationSite:
         return replace(
@@ -52,26 +105,26 @@ def shift_kernel(kernel: Kernel, characters: int, lines: int) -> Kernel:
     def node(old: Node) -> Node:
         match old:
             case Access() | Barrier():
-                return replace(old, span=maybe(old.span), line=old.line + lines)
+                return replace(old, span=maybe(old.span), line=to.line(old.line))
             case Place():
-                return replace(old, statement=maybe(old.statement), line=old.line + lines)
+                return replace(old, statement=maybe(old.statement), line=to.line(old.line))
             case Jump():
-                return replace(old, line=old.line + lines)
+                return replace(old, line=to.line(old.line))
             case Branch():
                 return replace(
                     old,
                     then=seq(old.then),
                     otherwise=seq(old.otherwise),
                     span=maybe(old.span),
-                    line=old.line + lines,
+                    line=to.line(old.line),
                 )
             case Loop():
-                return replace(old, body=seq(old.body), span=maybe(old.span), line=old.line + lines)
+                return replace(old, body=seq(old.body), span=maybe(old.span), line=to.line(old.line))
             case _:
                 return old
 
     def words(text: str) -> str:
-        return _LINE.sub(lambda m: f"{m[1]}{int(m[2]) + lines}", text)
+        return _LINE.sub(lambda m: f"{m[1]}{to.line(int(m[2]))}", text)
 
     return replace(
         kernel,
@@ -80,11 +133,13 @@ def shift_kernel(kernel: Kernel, characters: int, lines: int) -> Kernel:
         unknown=tuple(words(reason) for reason in kernel.unknown),
         span=span(kernel.span),
         name_span=span(kernel.name_span),
-        line=kernel.line + lines,
+        line=to.line(kernel.line),
         buffers=tuple(buffer(b) for b in kernel.buffers),
         body=seq(kernel.body),
         unreferable={index: words(reason) for index, reason in kernel.unreferable.items()},
-        local_names={name: offset + characters for name, offset in kernel.local_names.items()},
+        local_names={
+            name: to.span(Span(offset, offset)).start for name, offset in kernel.local_names.items()
+        },
         conditional=tuple(span(region) for region in kernel.conditional),
-        opening=None if kernel.opening is None else kernel.opening + characters,
+        opening=None if kernel.opening is None else kernel.opening + to.parts[0].characters,
     )

@@ -1,114 +1,66 @@
-"""Sizes and alignments of types in device code, in bytes.
-
-Device and host agree on all of them (nvcc 13.0: 54 of 54 types compared). A type that is not known is None, never a
-guess.
-"""
+"""Sizes and alignments of types in device code, in bytes. A type that is not known is None, never a guess."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-Size = tuple[int, int]  # (sizeof, alignof)
+from smem_lsp.ir import lexical, records, typing_rules
+from smem_lsp.ir.types import (
+    VOID,
+    Array,
+    Enum,
+    Pointer,
+    Qualified,
+    Record,
+    Reference,
+    Scalar,
+    Size,
+    Type,
+    plain_type,
+)
+from smem_lsp.ir.types import Sequence as ArrayClass
+from smem_lsp.syntax import tree
 
-_SCALARS: dict[str, Size] = {
-    "bool": (1, 1),
-    "char": (1, 1),
-    "char8_t": (1, 1),
-    "char16_t": (2, 2),
-    "char32_t": (4, 4),
-    "wchar_t": (4, 4),
-    "short": (2, 2),
-    "int": (4, 4),
-    "float": (4, 4),
-    "double": (8, 8),
-    "__int128": (16, 16),
-    "half": (2, 2),
-    "__half": (2, 2),
-    "__half_raw": (2, 2),
-    "__nv_bfloat16": (2, 2),
-    "nv_bfloat16": (2, 2),
-    "half2": (4, 4),
-    "__half2": (4, 4),
-    "__nv_bfloat162": (4, 4),
-    "nv_bfloat162": (4, 4),
-    "__nv_fp8_e4m3": (1, 1),
-    "__nv_fp8_e5m2": (1, 1),
-    "__nv_fp8x2_e4m3": (2, 2),
-    "__nv_fp8x4_e4m3": (4, 4),
-    "int8_t": (1, 1),
-    "uint8_t": (1, 1),
-    "int16_t": (2, 2),
-    "uint16_t": (2, 2),
-    "int32_t": (4, 4),
-    "uint32_t": (4, 4),
-    "int64_t": (8, 8),
-    "uint64_t": (8, 8),
-    "size_t": (8, 8),
-    "ptrdiff_t": (8, 8),
-    "intptr_t": (8, 8),
-    "uintptr_t": (8, 8),
-    "uint": (4, 4),
-    "uchar": (1, 1),
-    "ushort": (2, 2),
-    "ulong": (8, 8),
-    "clock_t": (8, 8),
-    "dim3": (12, 4),
-    "cuComplex": (8, 8),
-    "cuFloatComplex": (8, 8),
-    "cuDoubleComplex": (16, 16),
-    "double4_16a": (32, 16),
-    "double4_32a": (32, 32),
-    "cudaTextureObject_t": (8, 8),
-    "cudaSurfaceObject_t": (8, 8),
-}
 POINTER: Size = (8, 8)
-_SIGN_WORDS = frozenset(("signed", "unsigned"))
-_IGNORED = frozenset(("const", "volatile", "struct", "class", "enum", "typename", "std::", "__const"))
 
 
-def _vectors() -> dict[str, Size]:
-    """``float4`` and its kind (vector_types.h): 2 and 4 elements are aligned to the whole, 16 bytes at most."""
-    table: dict[str, Size] = {}
-    elements = {"char": 1, "short": 2, "int": 4, "long": 8, "longlong": 8, "float": 4, "double": 8}
-    for name, size in elements.items():
-        for prefix in ("", "u") if name not in ("float", "double") else ("",):
-            for count in (1, 2, 3, 4):
-                align = size if count in (1, 3) else min(16, size * count)
-                table[f"{prefix}{name}{count}"] = (size * count, align)
-    return table
+def size_of_type(kind: Type | None) -> Size | None:
+    """(size, alignment) of an object of this type in bytes; a reference counts as the pointer it is stored as."""
+    match kind:
+        case Scalar():
+            return None if kind == VOID else (kind.size, kind.align)
+        case Pointer():
+            return kind.size, 8
+        case Reference():
+            return POINTER
+        case Qualified():
+            return size_of_type(kind.target)
+        case Enum():
+            return None if kind.underlying is None else (kind.underlying.size, kind.underlying.align)
+        case Array() | ArrayClass():
+            element = size_of_type(kind.element)
+            if element is None or kind.count is None:
+                return None
+            if isinstance(kind, ArrayClass) and kind.count == 0:
+                return None
+            return element[0] * kind.count, element[1]
+        case Record():
+            found = records.layout(kind)
+            return None if found is None else (found.size, found.align)
+    return None
 
 
-_SCALARS.update(_vectors())
+def size_of(words: Sequence[str], names: Sequence[tree.Name], scope: lexical.Lexical) -> Size | None:
+    """(size, alignment) of a type spelled by specifiers, without pointers or dimensions."""
+    return size_of_type(plain_type(typing_rules.specified(words, names, scope)))
 
 
-def size_of(words: Sequence[str], aliases: Mapping[str, Sequence[str]], depth: int = 0) -> Size | None:
-    """(size, alignment) of a type spelled as ``words`` without pointers or dimensions; None when it is not known.
+def type_size(type_id: tree.TypeId, scope: lexical.Lexical) -> Size | None:
+    """(size, alignment) of a type-id in bytes."""
+    return size_of_type(typing_rules.type_id(type_id, scope))
 
-    ``aliases``: typedefs and ``using`` names of the file.
-    """
-    plain = [
-        w.removeprefix("::").removeprefix("std::").removeprefix("cuda::std::")
-        for w in words
-        if w not in _IGNORED
-    ]
-    plain = [w for w in plain if w]
-    if not plain or depth > 16:
-        return None
-    if plain[-1] in ("*", "&"):
-        return POINTER
-    if set(plain) <= {"long", "int", *_SIGN_WORDS} and "long" in plain:
-        return 8, 8  # long and long long
-    if set(plain) == {"long", "double"}:
-        return None
-    base = [w for w in plain if w not in _SIGN_WORDS]
-    if len(plain) != len(base):
-        base = [w for w in base if w != "int"] or ["int"]
-        return _SCALARS.get(base[0]) if len(base) == 1 and base[0] in ("char", "short", "int") else None
-    if base == ["short", "int"]:
-        return 2, 2
-    if len(base) != 1:
-        return None
-    if base[0] in aliases:
-        spelling = tuple(aliases[base[0]])
-        return size_of(spelling, aliases, depth + 1) if spelling != (base[0],) else _SCALARS.get(base[0])
-    return _SCALARS.get(base[0])
+
+def is_plain_type(words: Sequence[str], names: Sequence[tree.Name], scope: lexical.Lexical) -> bool:
+    """Is it a number, a vector, an enumeration or a pointer: no class of the program with constructors of its own?"""
+    kind = plain_type(typing_rules.specified(words, names, scope))
+    return isinstance(kind, (Scalar, Pointer, Enum))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from smem_lsp.ir import declarations, expressions, inlining, switches
+from smem_lsp.ir import assembler, declarations, expressions, inlining, switches
+from smem_lsp.ir.constants import declare_constants
 from smem_lsp.ir.context import Context
+from smem_lsp.ir.memory import parameter_pointers
 from smem_lsp.ir.model import Assign, Branch, Induction, Jump, Loop, Node, Place, Seq, walk
 from smem_lsp.ir.scopes import Scope, Variable
 from smem_lsp.ir.trips import count_trips
@@ -50,6 +52,7 @@ def statement(ctx: Context, node: tree.Statement, scope: Scope, around: Span) ->
                     not_understood(ctx, node.chunk, scope)
                 else:
                     expressions.discard(ctx, expr, scope)
+                    _guessed(ctx, node.chunk, scope)
         case tree.DeclarationStatement():
             with ctx.chunk(node.chunk[0]):
                 declaration = ctx.body.chunk("declaration", node.chunk)
@@ -57,6 +60,7 @@ def statement(ctx: Context, node: tree.Statement, scope: Scope, around: Span) ->
                     not_understood(ctx, node.chunk, scope)
                 else:
                     declarations.declare(ctx, declaration, scope, around)
+                    _guessed(ctx, node.chunk, scope)
         case tree.If():
             _if(ctx, node, scope)
         case tree.For():
@@ -72,7 +76,11 @@ def statement(ctx: Context, node: tree.Statement, scope: Scope, around: Span) ->
         case tree.Bad():
             not_understood(ctx, (node.lo, node.hi), scope)
         case tree.AsmStatement():
-            _asm(ctx, node, scope)
+            assembler.lower(ctx, node, scope)
+        case tree.MacroStatement():
+            not_understood(ctx, node.chunk, scope)
+            if node.body is not None:
+                _body(ctx, node.body, scope)
         case tree.Label():
             ctx.irregular = ctx.irregular or f"label {node.name} at line {line_of(ctx, node.lo)}"
         case tree.Try():
@@ -80,7 +88,8 @@ def statement(ctx: Context, node: tree.Statement, scope: Scope, around: Span) ->
         case tree.CaseLabel():
             ctx.irregular = ctx.irregular or f"case label outside its switch at line {line_of(ctx, node.lo)}"
         case tree.Empty():
-            return
+            if ctx.body.tokens.kinds[node.lo : node.lo + 1] == ["USING"]:
+                declarations.declare_names(ctx, node.lo, scope)
 
 
 def line_of(ctx: Context, lo: int) -> int:
@@ -96,6 +105,19 @@ def not_understood(ctx: Context, span: tuple[int, int], scope: Scope) -> None:
         ctx.irregular = ctx.irregular or f"line {line_of(ctx, span[0])} is not understood"
 
 
+def _guessed(ctx: Context, span: tuple[int, int], scope: Scope) -> None:
+    """A statement that can be read in two ways: what it names is never moved, what it computes is not known."""
+    if span in ctx.body.guessed:
+        ctx.complete = False
+        expressions.name_buffers(ctx, *span, scope, "in a statement that can be read in two ways")
+
+
+def _guessed_head(ctx: Context, span: tuple[int, int], scope: Scope) -> None:
+    if span in ctx.body.guessed:
+        _guessed(ctx, span, scope)
+        ctx.irregular = ctx.irregular or f"line {line_of(ctx, span[0])} can be read in two ways"
+
+
 def head_value(ctx: Context, chunk: tuple[int, int], scope: Scope) -> Value:
     """Value of an ``if``, ``while`` or ``switch`` head; declarations in it go into ``scope``."""
     with ctx.chunk(chunk[0]):
@@ -103,6 +125,7 @@ def head_value(ctx: Context, chunk: tuple[int, int], scope: Scope) -> Value:
         if node is None:
             not_understood(ctx, chunk, scope)
             return ctx.fresh()
+        _guessed_head(ctx, chunk, scope)
         if isinstance(node, tree.ConditionWithInit):
             if node.init is not None:
                 _head_part(ctx, node.init, scope)
@@ -121,16 +144,17 @@ def _head_part(ctx: Context, node: tree.Expr | tree.Declaration, scope: Scope) -
 def _if(ctx: Context, node: tree.If, scope: Scope) -> None:
     inner = Scope(scope)
     condition = head_value(ctx, node.condition, inner)
+    if isinstance(condition, Const):  # only the live arm exists
+        live = node.then if condition.n else node.otherwise
+        if live is not None:
+            _body(ctx, live, inner)
+        return
     point = ctx.next_point()
     with ctx.collect() as then:
         _body(ctx, node.then, inner)
     with ctx.collect() as otherwise:
         if node.otherwise is not None:
             _body(ctx, node.otherwise, inner)
-    if isinstance(condition, Const):  # only the live arm exists
-        for item in then if condition.n else otherwise:
-            ctx.emit(item)
-        return
     if node.constexpr:
         condition = operation("constexpr", ctx.fresh(uniform=True))
     ctx.emit(
@@ -159,6 +183,7 @@ def _for(ctx: Context, node: tree.For, scope: Scope) -> None:
         ctx.irregular = ctx.irregular or f"the loop at line {line_of(ctx, node.lo)} is not understood"
         _body(ctx, node.body, inner)
         return
+    _guessed_head(ctx, node.head, inner)
     if isinstance(head, tree.RangeFor):
         _range_for(ctx, node, head, inner)
         return
@@ -180,14 +205,17 @@ def _for(ctx: Context, node: tree.For, scope: Scope) -> None:
     with ctx.collect() as step, ctx.chunk(node.head[0]):
         if head.step is not None:
             expressions.discard(ctx, head.step, inner)
+        checked: Value = condition
         with ctx.collect() as again:
             if head.condition is not None:
-                _head_part(ctx, head.condition, inner)
-    _loop(ctx, node, point, condition, first_check, body, step, again, initial, min_trip=0)
+                checked = _same_name(ctx, condition, _head_part(ctx, head.condition, inner))
+    _loop(ctx, node, point, condition, first_check, body, step, again, initial, min_trip=0, checked=checked)
 
 
 def _range_for(ctx: Context, node: tree.For, head: tree.RangeFor, scope: Scope) -> None:
     with ctx.chunk(node.head[0]):
+        if head.init is not None:
+            _head_part(ctx, head.init, scope)
         expressions.value(ctx, head.range, scope)
         for declarator in head.declaration.declarators:
             variable = ctx.new_variable(declarator.name)
@@ -209,8 +237,15 @@ def _while(ctx: Context, node: tree.While, scope: Scope) -> None:
     with ctx.collect() as body:
         _body(ctx, node.body, inner)
     with ctx.collect() as again:
-        head_value(ctx, node.condition, Scope(scope))
-    _loop(ctx, node, point, condition, first_check, body, [], again, initial, min_trip=0)
+        checked = _same_name(ctx, condition, head_value(ctx, node.condition, Scope(scope)))
+    _loop(ctx, node, point, condition, first_check, body, [], again, initial, min_trip=0, checked=checked)
+
+
+def _same_name(ctx: Context, first: Value, again: Value) -> Value:
+    """A variable that the condition declares gets its next value in every iteration."""
+    if isinstance(first, Var) and isinstance(again, Var) and first != again:
+        ctx.assign(first.index, again)
+    return again
 
 
 def _do(ctx: Context, node: tree.DoWhile, scope: Scope) -> None:
@@ -247,14 +282,17 @@ def _loop(
     initial: dict[int, Value],
     *,
     min_trip: int,
+    checked: Value | None = None,
 ) -> None:
-    """Put a loop together. The check runs once before the loop and again after each iteration."""
-    late = [item for item in (*step, *again) if not isinstance(item, Assign)]
-    if late and any(isinstance(item, Jump) and item.kind == "continue" for item in walk(Seq(tuple(body)))):
+    """Put a loop together. The check runs once before the loop and again after each iteration, where it is
+    ``checked``."""
+    effects = [item for item in (*step, *again) if not isinstance(item, Assign)]
+    if effects and any(isinstance(item, Jump) and item.kind == "continue" for item in walk(Seq(tuple(body)))):
         ctx.irregular = ctx.irregular or f"`continue` in the loop at line {line_of(ctx, node.lo)}"
     for item in first_check:
         ctx.emit(item)
     whole = [*body, *step, *again]
+    late = min_trip == 1
     least, trips = count_trips(condition, step, body, initial) if min_trip == 0 else (min_trip, None)
     endless = isinstance(condition, Const) and condition.n != 0
     min_trip = 1 if endless else least
@@ -271,6 +309,9 @@ def _loop(
             ctx.seq(whole),
             span_of(ctx, node),
             line_of(ctx, node.lo),
+            None if checked == condition else checked,
+            len(step) + len(again),
+            late,
         )
     )
 
@@ -300,13 +341,14 @@ def _induction(
 def _jump(ctx: Context, node: tree.JumpStatement, scope: Scope) -> None:
     if node.chunk is not None:
         with ctx.chunk(node.chunk[0]):
-            expr = ctx.body.chunk("initializer", node.chunk)
+            expr = ctx.body.chunk(tree.value_start(ctx.body.tokens.kinds, node.chunk), node.chunk)
             if expr is None:
                 not_understood(ctx, node.chunk, scope)
             elif node.kind == "return" and ctx.outcomes:
                 inlining.returned(ctx, expr, scope)
             else:
                 expressions.value(ctx, expr, scope)
+            _guessed(ctx, node.chunk, scope)
     line = line_of(ctx, node.lo)
     if node.kind == "goto":
         ctx.irregular = ctx.irregular or f"goto at line {line}"
@@ -317,38 +359,16 @@ def _jump(ctx: Context, node: tree.JumpStatement, scope: Scope) -> None:
     ctx.emit(Jump(ctx.next_point(), kind, line))
 
 
-def _asm(ctx: Context, node: tree.AsmStatement, scope: Scope) -> None:
-    """Inline assembler: buffers among its operands never move; a plain `bar.sync 0` is a block barrier."""
-    lo, hi = node.chunk
-    kinds, texts = ctx.body.tokens.kinds[lo:hi], ctx.body.tokens.texts[lo:hi]
-    operands = next((i for i, kind in enumerate(kinds) if kind in ("COLON", "SCOPE")), len(kinds))
-    code = " ".join(t for k, t in zip(kinds[:operands], texts) if k == "STRING")
-    expressions.name_buffers(ctx, lo, hi, scope, "an operand of inline assembler")
-    if "GOTO" in kinds or "exit" in code:
-        ctx.irregular = ctx.irregular or f"inline assembler at line {line_of(ctx, lo)}"
-    if "bar" not in code:
-        return
-    plain = " ".join(code.replace('"', " ").replace("\\n", " ").replace("\\t", " ").split())
-    with ctx.chunk(lo):
-        if plain.rstrip("; ") in (
-            "bar.sync 0",
-            "barrier.sync 0",
-            "barrier.sync.aligned 0",
-            "bar.sync.aligned 0",
-        ):
-            ctx.barrier("block", 0, hi - lo, "__syncthreads();")
-        else:
-            ctx.barrier("named", 0, hi - lo, "")
-
-
 def lower_parameters(ctx: Context, scope: Scope) -> None:
     """Parameters of a kernel are the same for every thread until they are assigned."""
+    ctx.memory = parameter_pointers(ctx.function.parameters or ())
     for declaration in ctx.function.parameters or []:
+        declare_constants(declaration, scope.declare_constants())
         for declarator in declaration.declarators:
             if not declarator.name:
                 continue
             variable = ctx.new_variable(declarator.name)
-            scope.names[declarator.name] = Variable(variable)
-            scope.declare_constants().values[declarator.name] = None
+            constant = declarations.is_constant(declaration.words, declarator.pointers)
+            scope.names[declarator.name] = Variable(variable, constant=constant)
             ctx.local_names[declarator.name] = -1
             ctx.emit(Assign(ctx.next_point(), variable, Sym(declarator.name)))

@@ -42,6 +42,8 @@ class Op:
 class Unknown:
     key: int  # unique in the kernel
     uniform: bool = False  # the same for all threads of a block though its value is not known
+    access: int | None = None  # what was read by the access at this point
+    escaped: bool = False  # the variable that gets it may change at any time from now on
 
 
 Value = Const | Thread | Sym | Var | Op | Unknown

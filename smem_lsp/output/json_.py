@@ -111,7 +111,7 @@ def kernel_object(source: SourceText, report: KernelReport) -> JsonObject:
     return {
         "path": source.path,
         "name": kernel.name,
-        "instance": None,
+        "instance": kernel.instance,
         "line": kernel.line,
         "template": kernel.template,
         "parse": "complete" if kernel.complete else "partial",

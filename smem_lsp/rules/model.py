@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from smem_lsp.rules.suppressions import Suppression
 
 
+_LINE = re.compile(r"\b((?:launch )?line )(\d+)")  # how messages name lines
+
+
 class Severity(enum.IntEnum):
     """LSP's numbers: a smaller one is graver."""
 
@@ -83,13 +86,26 @@ class Finding:
     remedy: Remedy | None = None
     unnecessary: bool = False  # editors fade the text
 
-    def moved(self, characters: int, kernel: int) -> Finding:
-        """The same finding further on in the text, for the kernel that now has this index."""
-        remedy = None if self.remedy is None else replace(self.remedy, kernel=kernel)
-        if not characters:
-            return replace(self, remedy=remedy)
-        related = tuple(replace(note, span=note.span.moved(characters)) for note in self.related)
-        return replace(self, span=self.span.moved(characters), related=related, remedy=remedy)
+    def moved(self, kernel: int, characters: int, lines: int, launches: int) -> Finding:
+        """The same finding further on in the text, for the kernel that now has this index. ``launches``: how many
+        lines further on the kernel is launched."""
+
+        def words(text: str) -> str:
+            if not (lines or launches) or "line " not in text:
+                return text
+            return _LINE.sub(lambda m: f"{m[1]}{int(m[2]) + (launches if m[1][:2] == 'la' else lines)}", text)
+
+        remedy = self.remedy
+        if remedy is not None and remedy.kernel != kernel:
+            remedy = replace(remedy, kernel=kernel)
+        related = tuple(Note(note.span.moved(characters), words(note.message)) for note in self.related)
+        return replace(
+            self,
+            message=words(self.message),
+            span=self.span.moved(characters),
+            related=related,
+            remedy=remedy,
+        )
 
     def with_severity(self, severity: Severity) -> Finding:
         return replace(self, severity=severity)
@@ -113,6 +129,7 @@ class Rule:
     on_result: ResultCheck | None = (
         None  # after all others: gets the suppressions used and the codes that ran
     )
+    unanimous: bool = False  # of a template it holds only when it holds for every instance in sight
 
     @property
     def summary(self) -> str:
@@ -124,9 +141,14 @@ class Rule:
         return found[1] if found else None
 
 
-def kernel_rule(code: str, name: str, severity: Severity) -> Callable[[KernelCheck], Rule]:
-    """Declare a rule that looks at one kernel; the module's docstring documents it."""
-    return lambda check: Rule(code, name, severity, _documentation(check), on_kernel=check)
+def kernel_rule(
+    code: str, name: str, severity: Severity, *, unanimous: bool = False
+) -> Callable[[KernelCheck], Rule]:
+    """Declare a rule that looks at one kernel; the module's docstring documents it. ``unanimous``: what it says of a
+    template has to hold for every instance in sight."""
+    return lambda check: Rule(
+        code, name, severity, _documentation(check), on_kernel=check, unanimous=unanimous
+    )
 
 
 def file_rule(code: str, name: str, severity: Severity) -> Callable[[FileCheck], Rule]:

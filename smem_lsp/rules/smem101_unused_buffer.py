@@ -37,7 +37,7 @@ from smem_lsp.rules.model import Finding, RemoveDeclarator, Severity, kernel_rul
 from smem_lsp.rules.subject import KernelFacts
 
 
-@kernel_rule("SMEM101", "unused-buffer", Severity.WARNING)
+@kernel_rule("SMEM101", "unused-buffer", Severity.WARNING, unanimous=True)
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
     kernel = facts.kernel
     if not kernel.complete:

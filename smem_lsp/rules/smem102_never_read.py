@@ -42,7 +42,7 @@ from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
 from smem_lsp.rules.subject import KernelFacts
 
 
-@kernel_rule("SMEM102", "never-read", Severity.WARNING)
+@kernel_rule("SMEM102", "never-read", Severity.WARNING, unanimous=True)
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
     kernel = facts.kernel
     if not kernel.complete or facts.withheld:

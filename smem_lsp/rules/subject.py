@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from smem_lsp.allocation.plan import Item, Plan, align_up
 from smem_lsp.analysis.block_shape import BlockShape
 from smem_lsp.analysis.conflicts import Conflicts
+from smem_lsp.analysis.divergence import Verdicts
 from smem_lsp.analysis.facts import Facts
 from smem_lsp.analysis.liveness import Liveness
 from smem_lsp.analysis.occupancy import occupancy
@@ -47,6 +48,7 @@ class KernelFacts:
     source: SourceText
     kernel: Kernel
     control: Control
+    verdicts: Verdicts
     items: tuple[Item, ...]
     liveness: Liveness
     declared: Plan | None  # None: some size is not known
@@ -59,10 +61,14 @@ class KernelFacts:
 
     def assumptions(self, candidate: Candidate) -> tuple[str, ...]:
         """What a plan rests on, in words for titles."""
-        if not candidate.assumes_shape or self.shape is None:
-            return self.kernel.hidden
-        where = f"launch line {self.kernel.launches[0].line}" if self.shape.source == "launch" else "setting"
-        return (f"assumes {self.shape.threads} threads ({where})", *self.kernel.hidden)
+        kernel = self.kernel
+        found = list(kernel.hidden)
+        if kernel.instance is not None and (kernel.siblings or kernel.more_instances):
+            found.insert(0, f"checked for {kernel.instance}")
+        if candidate.assumes_shape and self.shape is not None:
+            where = f"launch line {kernel.launches[0].line}" if self.shape.source == "launch" else "setting"
+            found.insert(0, f"assumes {self.shape.threads} threads ({where})")
+        return tuple(found)
 
     @property
     def static_bytes(self) -> int | None:
@@ -80,7 +86,9 @@ class KernelFacts:
 
     @property
     def exact(self) -> bool:
-        return self.static_bytes is not None and self.kernel.unexact is None
+        total = self.static_bytes
+        certain = total is not None and total % self.kernel.possible_rounding == 0
+        return certain and self.kernel.unexact is None
 
     def blocks(self, row: Occupied, static_bytes: int) -> int:
         """Resident blocks/SM with this many static bytes (a ``total``)."""

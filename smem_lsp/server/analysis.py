@@ -17,7 +17,7 @@ from smem_lsp.rules.model import Finding
 from smem_lsp.server.config_files import ConfigFiles
 from smem_lsp.server.languages import holds_cuda
 from smem_lsp.server.settings import ClientSettings
-from smem_lsp.server.uris import same_file_key
+from smem_lsp.server.uris import name_of, same_file_key
 from smem_lsp.server.worker import collect_all
 from smem_lsp.source import FileReader
 
@@ -117,9 +117,15 @@ class Analyst:
         stale: Callable[[], bool] = bool,
     ) -> Report:
         """The engine's report on ``text`` in the place of the document of ``job``."""
+        self._stop_when(stale)
+        try:
+            return check(text, path=_checked_path(job), config=config, reader=reader, cache=self._cache)
+        finally:
+            self._stop_when(bool)  # what a report works out later is nobody's stale run
+
+    def _stop_when(self, stale: Callable[[], bool]) -> None:
         for table in self._tables:
             table.stale = stale
-        return check(text, path=_checked_path(job), config=config, reader=reader, cache=self._cache)
 
 
 def _checked_path(job: Job) -> str:
@@ -127,6 +133,14 @@ def _checked_path(job: Job) -> str:
     if job.path is not None:
         return job.path
     return str(job.root / "untitled.cu") if job.root is not None else "<memory>"
+
+
+def shown_path(job: Job) -> str:
+    """How a map names the file: from its workspace folder on, as the command line there would."""
+    if job.path is None:
+        return name_of(job.uri)
+    path = Path(job.path)
+    return str(path.relative_to(job.root) if job.root is not None and path.is_relative_to(job.root) else path)
 
 
 class _NotingReader:
@@ -141,6 +155,9 @@ class _NotingReader:
     def read(self, path: str) -> str | None:
         self.read_files.add(same_file_key(path))  # a missing one too: it may be made
         return self._reader.read(path)
+
+    def search(self, name: str, including: str) -> str | None:
+        return self._reader.search(name, including)
 
 
 @cache

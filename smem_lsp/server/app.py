@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from lsprotocol import types
 
+from smem_lsp.engine import Report
+from smem_lsp.output import layout_text
 from smem_lsp.output.layout_json import layout_object
-from smem_lsp.server.analysis import Analysis, Superseded, warm_up
+from smem_lsp.server.analysis import Analysis, Superseded, shown_path, warm_up
 from smem_lsp.server.code_actions import FIX_ALL, Action, Asked, actions, edits_of
 from smem_lsp.server.code_lens import lenses
 from smem_lsp.server.diagnostics import diagnostics_of, result_id
@@ -27,6 +29,7 @@ from smem_lsp.server.protocol import (
     EXPLAIN,
     LAYOUT,
     ExplainParams,
+    LayoutParams,
     Protocol,
     content_modified,
     invalid_params,
@@ -37,7 +40,7 @@ from smem_lsp.server.to_lsp import to_offset, to_range, to_span, workspace_edit
 from smem_lsp.server.uris import path_of
 from smem_lsp.server.worker import Worker
 from smem_lsp.server.workspace import Workspace
-from smem_lsp.source import Span, TextEdit
+from smem_lsp.source import SourceText, Span, TextEdit
 
 logger = logging.getLogger(__name__)
 
@@ -234,7 +237,13 @@ def _to_code_action(
     elif offer.edits is not None:
         found.edit = workspace_edit(document.uri, document.version, seen, offer.edits, workspace.features)
     else:
-        found.data = {"uri": document.uri, "revision": analysis.job.revision, "key": action.key}
+        job = analysis.job
+        found.data = {
+            "uri": document.uri,
+            "edition": job.edition,
+            "revision": job.revision,
+            "key": action.key,
+        }
     return found
 
 
@@ -242,16 +251,18 @@ async def _resolve_code_action(workspace: Workspace, params: types.CodeAction) -
     if params.disabled is not None or params.edit is not None:
         return params
     match _plain(params.data):
-        case {"uri": str(uri), "revision": int(revision), "key": str(key)}:
+        case {"uri": str(uri), "edition": int(edition), "revision": int(revision), "key": str(key)}:
             pass
         case _:
             raise invalid_params("this action was not offered here")
     document, analysis = await _this_text(workspace, uri)
-    if document is None or analysis is None or analysis.report is None or analysis.job.revision != revision:
+    if document is None or analysis is None or analysis.report is None or analysis.job.edition != edition:
         raise content_modified()
     try:
         edits = await workspace.worker.submit(lambda: _edits(workspace, analysis, key))
     except KeyError:
+        if analysis.job.revision != revision:  # other settings, and under these it is not offered
+            raise content_modified() from None
         raise invalid_params("this action was not offered here") from None
     if workspace.documents.get(uri) is not document:
         raise content_modified()
@@ -263,13 +274,15 @@ async def _resolve_code_action(workspace: Workspace, params: types.CodeAction) -
 def _edits(workspace: Workspace, analysis: Analysis, key: str) -> list[TextEdit]:
     """On the worker's thread."""
     job = analysis.job
-    return list(
-        edits_of(analysis, key, lambda text: workspace.analyst.check(job, text, analysis.config, job.reader))
-    )
+
+    def check(text: str) -> Report:
+        return workspace.analyst.check(job, text, analysis.config, job.reader)
+
+    return list(edits_of(analysis, key, check))
 
 
-async def _layout(workspace: Workspace, params: types.TextDocumentPositionParams) -> dict[str, object] | None:
-    document, analysis = await _this_text(workspace, params.text_document.uri)
+async def _layout(workspace: Workspace, params: LayoutParams) -> dict[str, object] | None:
+    document, analysis = await _this_text(workspace, params.textDocument.uri)
     if document is None or analysis is None or analysis.report is None:
         return None
     offset = to_offset(document.seen(workspace.features.encoding), params.position)
@@ -277,6 +290,13 @@ async def _layout(workspace: Workspace, params: types.TextDocumentPositionParams
     index = kernel_at(report, Span(offset, offset))
     if index is None:
         return None
+    if params.format == "text":
+        named = replace(report, source=SourceText(report.source.text, shown_path(analysis.job)))
+        width = min(max(params.width, 40), 400)
+        text = await workspace.worker.submit(
+            lambda: layout_text.render(named, [named.kernels[index]], width=width)
+        )
+        return {"text": text}
     return await workspace.worker.submit(lambda: layout_object(report.source, report.kernels[index]))
 
 
@@ -288,12 +308,13 @@ def _explain(workspace: Workspace, params: ExplainParams) -> dict[str, object]:
 
 
 async def _this_text(workspace: Workspace, uri: str) -> tuple[Document | None, Analysis | None]:
-    """A document and its analysis, for requests whose positions mean the text of now."""
+    """A document and its analysis, for requests whose positions mean the text of now. Other settings are waited for,
+    another text is not."""
     document = workspace.documents.get(uri)
     if document is None:
         return None, None
     analysis = await workspace.scheduler.fresh(uri)
-    if analysis is not None and analysis.job.edition != document.edition:
+    if workspace.documents.get(uri) is not document:
         raise content_modified()
     return document, analysis
 

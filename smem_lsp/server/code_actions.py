@@ -1,11 +1,13 @@
 """What the light bulb offers: fixes, merges of the kernel under the cursor, suppressions, fix all.
 
 An action is found again by its key: what is offered with a title is worked out once more, or looked up, when the
-client wants its edits. Everything here belongs to the worker's thread.
+client wants its edits. The key is the same under other settings as long as the text is and the same edits are offered.
+Everything here belongs to the worker's thread.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -15,6 +17,7 @@ from smem_lsp.rules.merging import best_step
 from smem_lsp.rules.model import Finding, MergeBuffers, Severity
 from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.server.analysis import Analysis
+from smem_lsp.server.diagnostics import finding_id
 from smem_lsp.server.fix_all import fix_all, wanted
 from smem_lsp.server.hover import kernel_at
 from smem_lsp.server.suppress import suppression
@@ -61,8 +64,8 @@ def actions(analysis: Analysis, asked: Asked) -> list[Action]:
     found: list[Action] = []
     offered: set[tuple[TextEdit, ...]] = set()
     for at, finding in touched:
-        for number, fix in enumerate(analysis.fixes(f"finding {at}", finding)):
-            action = _fix_action(fix, f"fix {at} {number}", finding)
+        for fix in analysis.fixes(f"finding {at}", finding):
+            action = _fix_action(fix, f"fix {finding_id(finding)} {_mark(fix)}", finding)
             if asked.takes(action.kind) and (action.refused is None or asked.invoked):
                 found.append(action)
                 offered.add(fix.edits)
@@ -80,24 +83,35 @@ def actions(analysis: Analysis, asked: Asked) -> list[Action]:
 def edits_of(analysis: Analysis, key: str, check: Callable[[str], Report]) -> Sequence[TextEdit]:
     """The edits of the action with this key. Raises KeyError when the analysis has no such action."""
     assert analysis.report is not None
-    word, *numbers = key.split(" ")
-    at = [int(number) for number in numbers if number.isdecimal()]
-    findings = analysis.report.findings
-    match word, at:
-        case "all", []:
-            return fix_all(analysis.report, analysis.config, check)
-        case "fix", [finding, number] if finding < len(findings):
-            fixes = analysis.fixes(f"finding {finding}", findings[finding])
-            if number < len(fixes):
-                return fixes[number].edits
-        case "ignore", [finding] if finding < len(findings):
-            edit = suppression(analysis.report.source, findings[finding])
+    word, _, place = key.partition(" ")
+    if key == "all":
+        return fix_all(analysis.report, analysis.config, check)
+    if word == "merge":
+        kernel, _, mark = place.partition(" ")
+        if kernel.isdecimal() and int(kernel) < len(analysis.report.facts):
+            for candidate in range(len(analysis.report.facts[int(kernel)].best)):
+                fix = _merge_fix(analysis, int(kernel), candidate)
+                if _mark(fix) == mark:
+                    return fix.edits
+    for at, finding in enumerate(analysis.report.findings):
+        own = finding_id(finding)
+        if word == "ignore" and place == own:
+            edit = suppression(analysis.report.source, finding)
             if edit is not None:
                 return (edit,)
-        case "merge", [kernel, candidate] if kernel < len(analysis.report.facts):
-            if candidate < len(analysis.report.facts[kernel].best):
-                return _merge_fix(analysis, kernel, candidate).edits
+        if word == "fix" and place.startswith(f"{own} "):
+            for fix in analysis.fixes(f"finding {at}", finding):
+                if f"{own} {_mark(fix)}" == place:
+                    return fix.edits
     raise KeyError(key)
+
+
+def _mark(fix: Fix) -> str:
+    """Tells the fixes of one finding apart. A title may change with the settings while what is done stays the same;
+    how safe it is must not."""
+    return hashlib.blake2b(
+        repr((fix.safety, fix.edits)).encode("utf-8", "replace"), digest_size=8
+    ).hexdigest()
 
 
 def _touch(a: Span, b: Span) -> bool:
@@ -118,11 +132,12 @@ def _short(finding: Finding) -> str:
 def _suppressions(source: SourceText, touched: Sequence[tuple[int, Finding]]) -> Iterator[Action]:
     """One for each rule on each line."""
     seen: set[tuple[str, int]] = set()
-    for at, finding in touched:
+    for _, finding in touched:
         place = finding.code, source.line_number(finding.span.start)
         if place not in seen and suppression(source, finding) is not None:
             seen.add(place)
-            yield Action(f"Suppress {finding.code} here", QUICK_FIX, f"ignore {at}", finding=finding)
+            key = f"ignore {finding_id(finding)}"
+            yield Action(f"Suppress {finding.code} here", QUICK_FIX, key, finding=finding)
 
 
 def _merges(analysis: Analysis, asked: Asked, offered: set[tuple[TextEdit, ...]]) -> Iterator[Action]:
@@ -139,7 +154,7 @@ def _merges(analysis: Analysis, asked: Asked, offered: set[tuple[TextEdit, ...]]
         if facts.total(candidate.plan.bytes) >= before:
             continue
         fix = _merge_fix(analysis, index, number)
-        key = f"merge {index} {number}"
+        key = f"merge {index} {_mark(fix)}"
         if fix.safety is Safety.DISPLAY or not fix.edits:
             if asked.invoked:
                 yield Action("Merge buffers", MERGE, key, refused=fix.title)

@@ -13,13 +13,14 @@ import logging
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol
 
+from smem_lsp.output.layout_text import DEFAULT_WIDTH
 from smem_lsp.output.version import TOOL, VERSION
 
 LAYOUT = "smem/layout"
@@ -29,11 +30,22 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass
+class LayoutParams:
+    """Fields are named as on the wire."""
+
+    textDocument: types.TextDocumentIdentifier
+    position: types.Position
+    format: Literal["json", "text"] = "json"
+    width: int = DEFAULT_WIDTH  # columns of the text, where names allow
+
+
+@dataclass
 class LayoutRequest:
-    """``smem/layout``: the memory map of the kernel at a position, as ``smem-lsp layout --format json`` prints it."""
+    """``smem/layout``: the memory map of the kernel at a position, as ``smem-lsp layout`` prints it in this format;
+    the text comes as ``{"text": …}``."""
 
     id: int | str
-    params: types.TextDocumentPositionParams
+    params: LayoutParams
     method: str = LAYOUT
     jsonrpc: str = "2.0"
 

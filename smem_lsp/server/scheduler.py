@@ -1,7 +1,8 @@
 """When which document is analysed: after a pause in typing, one at a time, the newest text wins.
 
-Everything here runs on the event loop but the analysis itself. The pause follows clangd's policy: as long as an
-analysis usually takes, within bounds, so a small file answers at once and a large one is not started at every key.
+Everything here runs on the event loop but the analysis itself. The pause follows clangd's policy, in proportion to
+what an analysis usually takes and within bounds, so a small file answers at once and a large one is not started at
+every key. It is half of that time: a run that the next key makes stale stops at its next checkpoint.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from dataclasses import dataclass, field
 
 from smem_lsp.server.analysis import Analysis, Superseded
 
-SHORTEST_PAUSE = 0.020  # seconds
+SHORTEST_PAUSE = 0.005  # seconds: the keys of one paste, or of a macro, are one edit
 LONGEST_PAUSE = 0.300  # seconds
-PAUSE_RATIO = 1.0  # of the median of the last runs
+PAUSE_RATIO = 0.5  # of the median of the last runs
 _RUNS = 15
 
 logger = logging.getLogger(__name__)

@@ -9,17 +9,23 @@ from pathlib import Path
 
 from smem_lsp.config import KEYS, Config, UnknownKey, WrongValue, config_from_table
 
+LOG_LEVELS = ("error", "warning", "info", "debug")
+
 _SWITCHES = {"codeLens.enable": "code_lens", "inlayHints.enable": "inlay_hints"}
 _CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 @dataclass(frozen=True, slots=True)
 class ClientSettings:
-    """What a client set under ``smem``. ``table``: by key of the config file, values as they came."""
+    """What a client set under ``smem``. ``table``: by key of the config file, values as they came.
+
+    Settings are equal when nothing that is shown would differ: how much is logged does not count.
+    """
 
     table: Mapping[str, object] = field(default_factory=dict)
     code_lens: bool = True
     inlay_hints: bool = True
+    log_level: str | None = field(default=None, compare=False)  # one of LOG_LEVELS
 
 
 def read_client_settings(section: object) -> ClientSettings:
@@ -43,10 +49,12 @@ def read_client_settings(section: object) -> ClientSettings:
             table[kebab] = value
         elif isinstance(nested := table.setdefault(kebab, {}), dict):
             nested[rest] = value
+    level = flat.get("logLevel", flat.get("log-level"))
     return ClientSettings(
         table,
         code_lens=switches.get("code_lens") is not False,
         inlay_hints=switches.get("inlay_hints") is not False,
+        log_level=level if isinstance(level, str) and level in LOG_LEVELS else None,
     )
 
 
@@ -54,7 +62,7 @@ def overlay(base: ClientSettings, over: ClientSettings, section: object) -> Clie
     """``over``, read from ``section``, on top of ``base``; nothing in the section: nothing changes."""
     if not isinstance(section, Mapping) or not section:
         return base
-    return replace(over, table={**base.table, **over.table})
+    return replace(over, table={**base.table, **over.table}, log_level=over.log_level or base.log_level)
 
 
 def _flattened(section: Mapping[str, object]) -> Iterator[tuple[str, object]]:

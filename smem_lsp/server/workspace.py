@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from smem_lsp.server.uris import path_of, same_file_key
 from smem_lsp.server.worker import Worker
 
 CONFIG_FILES = frozenset({"smem.toml", "pyproject.toml"})
+
+logger = logging.getLogger(__name__)
 
 
 class Workspace:
@@ -39,6 +42,7 @@ class Workspace:
         self._settings = self._initial
         self._folder_settings: dict[str, ClientSettings] = {}
         self._told: set[str] = set()  # problems of settings, until the settings change
+        _log_as_much_as(self._settings)
 
     # Documents
 
@@ -101,8 +105,11 @@ class Workspace:
         self._take_settings(overlay(self._initial, read_client_settings(section), section), {})
 
     def _take_settings(self, whole: ClientSettings, by_folder: dict[str, ClientSettings]) -> None:
+        _log_as_much_as(whole)
         if (whole, by_folder) == (self._settings, self._folder_settings):
+            logger.debug("the client's settings are the ones in force")
             return
+        logger.debug("the client's settings are other ones: %s", dict(whole.table))
         self._settings, self._folder_settings = whole, by_folder
         self.everything_changed()
 
@@ -159,6 +166,11 @@ class Workspace:
         return self.worker.submit(lambda: self.analyst.analyse(job, stale))
 
     def _analysed(self, analysis: Analysis) -> None:
+        found = 0 if analysis.report is None else len(analysis.report.findings)
+        job = analysis.job
+        logger.debug(
+            "%s, version %d: %d findings in %.1f ms", job.uri, job.version, found, analysis.seconds * 1e3
+        )
         for problem in analysis.problems:
             if problem not in self._told:
                 self._told.add(problem)
@@ -172,3 +184,9 @@ class Workspace:
         document = self.documents.get(uri)
         if document is not None and not self.features.pull_diagnostics:
             self.outgoing.publish(uri, document.version, [])
+
+
+def _log_as_much_as(settings: ClientSettings) -> None:
+    """What the client asks for is in force for the process: over TCP, where clients share it, the last one counts."""
+    if settings.log_level is not None:
+        logging.getLogger("smem_lsp").setLevel(settings.log_level.upper())

@@ -1,7 +1,17 @@
 """Text, positions and edits. Knows nothing of CUDA; nothing below imports anything of ours."""
 
 from smem_lsp.source.edits import OverlapError, TextEdit, apply_edits
-from smem_lsp.source.reader import FileReader
+from smem_lsp.source.reader import NO_FLAGS, CompileFlags, FileReader
 from smem_lsp.source.text import LineIndex, SourceText, Span
 
-__all__ = ["FileReader", "LineIndex", "OverlapError", "SourceText", "Span", "TextEdit", "apply_edits"]
+__all__ = [
+    "NO_FLAGS",
+    "CompileFlags",
+    "FileReader",
+    "LineIndex",
+    "OverlapError",
+    "SourceText",
+    "Span",
+    "TextEdit",
+    "apply_edits",
+]

@@ -10,6 +10,8 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate, count
+from operator import add
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
@@ -38,7 +40,12 @@ class LineIndex:
     __slots__ = ("_length", "starts")
 
     def __init__(self, text: str) -> None:
-        self.starts: list[int] = [0, *(m.end() for m in _LINE_END.finditer(text))]
+        if "\r" in text:
+            self.starts: list[int] = [0, *(m.end() for m in _LINE_END.finditer(text))]
+        else:
+            lengths = accumulate(map(len, text.split("\n")), initial=0)
+            self.starts = list(map(add, lengths, count()))  # a line end each
+            self.starts.pop()
         self._length = len(text)
 
     def line_of(self, offset: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from lark import Transformer
@@ -10,8 +10,10 @@ from lark import Transformer
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.marks import Mark
 from smem_lsp.syntax.parts import (
+    POINTERS,
     Abstract,
     Arguments,
+    BitWidth,
     DeclaratorName,
     DeclaratorParts,
     Dimension,
@@ -21,10 +23,28 @@ from smem_lsp.syntax.parts import (
 )
 
 Children = list[Any]
+_SPELLED = {
+    "and": "&&",
+    "or": "||",
+    "not": "!",
+    "compl": "~",
+    "bitand": "&",
+    "bitor": "|",
+    "xor": "^",
+    "not_eq": "!=",
+    "and_eq": "&=",
+    "or_eq": "|=",
+    "xor_eq": "^=",
+}
 
 
 def _rename_operator(text: str) -> str:
-    return {"and": "&&", "or": "||", "not": "!", "compl": "~"}.get(text, text)
+    return _SPELLED.get(text, text)
+
+
+def _names_of(groups: Iterable[Words]) -> list[tree.Name]:
+    """The names among specifiers."""
+    return [group.name for group in groups if group.name is not None]
 
 
 def _statement(node: type[Any]) -> Callable[[Any, Children], Any]:
@@ -91,6 +111,10 @@ class TreeBuilder(Transformer[Mark, Any]):
     def asm_statement(self, c: Children) -> tree.AsmStatement:
         return tree.AsmStatement(c[0].lo, c[-1].hi, (c[0].lo, c[0].hi))
 
+    def macro_statement(self, c: Children) -> tree.MacroStatement:
+        body = c[1] if len(c) > 1 and not isinstance(c[1], Mark) else None
+        return tree.MacroStatement(c[0].lo, c[-1].hi, c[0].text, (c[0].lo, c[0].hi), body)
+
     def bad(self, c: Children) -> tree.Bad:
         return tree.Bad(c[0].lo, c[0].hi)
 
@@ -110,11 +134,20 @@ class TreeBuilder(Transformer[Mark, Any]):
         return tree.ForHead(c[0].lo, c[-1].hi, *parts)
 
     def range_for(self, c: Children) -> tree.RangeFor:
+        start = c[0].lo
+        init: Any = None
+        semi = next(
+            (i for i, child in enumerate(c) if isinstance(child, Mark) and child.type == "SEMI"), None
+        )
+        if semi is not None:
+            init = c[0] if semi else None
+            c = c[semi + 1 :]
         declr = next(i for i, child in enumerate(c) if isinstance(child, Mark) and child.type == "DECLR")
         words = [word for group in c[1:declr] for word in group]
         declarator = self._declarator(c[declr + 1], None, "")
-        declaration = tree.Declaration(c[0].lo, declarator.hi, words, [declarator], c[declr].lo)
-        return tree.RangeFor(c[0].lo, c[-1].hi, declaration, c[-1])
+        names = _names_of(c[1:declr])
+        declaration = tree.Declaration(c[0].lo, declarator.hi, words, [declarator], c[declr].lo, names)
+        return tree.RangeFor(start, c[-1].hi, declaration, c[-1], init)
 
     def head_part(self, c: Children) -> tree.Declaration:
         declaration: tree.Declaration = c[1]
@@ -136,24 +169,30 @@ class TreeBuilder(Transformer[Mark, Any]):
         declr = next(i for i, child in enumerate(c) if isinstance(child, Mark) and child.type == "DECLR")
         words = [word for group in c[:declr] for word in group]
         declarators = [child for child in c[declr + 1 :] if not isinstance(child, Mark)]
-        return tree.Declaration(c[0].lo, max(d.hi for d in declarators), words, declarators, c[declr].lo)
+        hi = max(d.hi for d in declarators)
+        return tree.Declaration(c[0].lo, hi, words, declarators, c[declr].lo, _names_of(c[:declr]))
 
     def specifier(self, c: Children) -> Words:
         child = c[0]
         if isinstance(child, tree.Name):
-            return Words([child.text + ("<>" if child.templated else "")], child.lo, child.hi)
+            return Words([child.text + ("<>" if child.templated else "")], child.lo, child.hi, child)
         text = "decltype" if child.type == "TYPE" and child.hi - child.lo > 1 else child.text
         return Words(["{}" if child.type == "CLASS_BODY" else text], child.lo, child.hi)
 
     def init_declarator(self, c: Children) -> tree.Declarator:
         initializer: Any = None
+        width: tree.Expr | None = None
         style = ""
         for child in c[1:]:
             if isinstance(child, Initializer):
                 initializer, style = child.value, child.style
+            elif isinstance(child, BitWidth):
+                width = child.value
             elif isinstance(child, tree.Braces):
                 initializer, style = child, "{"
-        return self._declarator(c[0], initializer, style)
+        declarator = self._declarator(c[0], initializer, style)
+        declarator.width = width
+        return declarator
 
     @staticmethod
     def _declarator(parts: DeclaratorParts, initializer: tree.Expr | None, style: str) -> tree.Declarator:
@@ -169,11 +208,11 @@ class TreeBuilder(Transformer[Mark, Any]):
             parts.nested,
             initializer,
             style,
+            core=parts.core,
         )
 
-    def bit_width(self, c: Children) -> Mark:
-        mark: Mark = c[0]
-        return mark
+    def bit_width(self, c: Children) -> BitWidth:
+        return BitWidth(c[1], c[0].lo, c[1].hi)
 
     def equals_init(self, c: Children) -> Initializer:
         return Initializer(c[1], "=")
@@ -189,7 +228,8 @@ class TreeBuilder(Transformer[Mark, Any]):
         return parts
 
     def pointer(self, c: Children) -> Pointer:
-        return Pointer(c[0].text, c[0].lo, c[0].hi)
+        text = "::*" if c[0].type == "STAR" and c[0].hi - c[0].lo > 1 else c[0].text  # of a member
+        return Pointer(text, c[0].lo, c[0].hi)
 
     def declarator_name(self, c: Children) -> DeclaratorName:
         if isinstance(c[0], tree.Name):
@@ -206,17 +246,21 @@ class TreeBuilder(Transformer[Mark, Any]):
 
     def type_id(self, c: Children) -> tree.TypeId:
         words: list[str] = []
+        names: list[tree.Name] = []
         pointers: list[str] = []
         dims: list[tree.Expr | None] = []
+        core = (0, 0)
         hi = c[0].hi
         for child in c[1:]:
             hi = max(hi, child.hi)
             if isinstance(child, Words):
                 words += child
+                names += _names_of([child])
             elif isinstance(child, Abstract):
                 pointers += child.pointers
                 dims += child.dims
-        return tree.TypeId(c[0].lo, hi, words, pointers, dims)
+                core = child.core if child.core != (0, 0) else core
+        return tree.TypeId(c[0].lo, hi, words, pointers, dims, names, core)
 
     def abstract(self, c: Children) -> Abstract:
         out = Abstract([], [], c[0].lo, c[-1].hi)
@@ -230,6 +274,11 @@ class TreeBuilder(Transformer[Mark, Any]):
             if isinstance(child, Abstract):
                 out.pointers += child.pointers
                 out.dims += child.dims
+                if child.core != (0, 0):
+                    out.core = child.core
+        if isinstance(c[0], Mark) and c[0].type == "LP" and out.core == (0, 0):
+            if out.pointers:
+                out.core = (sum(p in POINTERS for p in out.pointers), len(out.dims))
         return out
 
     # ---- expressions -----------------------------------------------------------------------------------------------
@@ -240,7 +289,7 @@ class TreeBuilder(Transformer[Mark, Any]):
     comma = binary
 
     def assign(self, c: Children) -> tree.Assign:
-        return tree.Assign(c[0].lo, c[2].hi, c[1].text, c[0], c[2])
+        return tree.Assign(c[0].lo, c[2].hi, _rename_operator(c[1].text), c[0], c[2])
 
     def ternary(self, c: Children) -> tree.Ternary:
         return tree.Ternary(c[0].lo, c[4].hi, c[0], c[2], c[4])
@@ -261,7 +310,8 @@ class TreeBuilder(Transformer[Mark, Any]):
         words = [child.text for child in c if isinstance(child, Mark) and child.type == "TYPE"]
         if isinstance(c[0], tree.Name):
             words = [c[0].text + ("<>" if c[0].templated else "")]
-        type_id = tree.TypeId(c[0].lo, c[0].hi, words, [], [])
+        names = [c[0]] if isinstance(c[0], tree.Name) else []
+        type_id = tree.TypeId(c[0].lo, c[0].hi, words, [], [], names)
         inner: list[tree.Expr] = c[-1].items if isinstance(c[-1], tree.Braces) else c[-2]
         operand = inner[0] if len(inner) == 1 else tree.Braces(c[0].lo, c[-1].hi, list(inner))
         return tree.Cast(c[0].lo, c[-1].hi, "functional", type_id, operand)
@@ -301,7 +351,7 @@ class TreeBuilder(Transformer[Mark, Any]):
         return tree.Braces(c[0].lo, c[-1].hi, [child for child in c if not isinstance(child, Mark)])
 
     def designated(self, c: Children) -> tree.Expr:
-        value: tree.Expr = c[3]
+        value: tree.Expr = c[1]
         return value
 
     def lambda_(self, c: Children) -> tree.Lambda:
@@ -326,6 +376,12 @@ class TreeBuilder(Transformer[Mark, Any]):
     def pack(self, c: Children) -> tree.Opaque:
         return self._opaque("pack", c)
 
+    def fold(self, c: Children) -> tree.Opaque:
+        return self._opaque("pack", c)
+
+    def case_range(self, c: Children) -> tree.Opaque:
+        return self._opaque("range", c)
+
     def throw(self, c: Children) -> tree.Opaque:
         return self._opaque("throw", c)
 
@@ -344,7 +400,12 @@ class TreeBuilder(Transformer[Mark, Any]):
             return name
         text = "".join(child.text for child in c)
         templated = any(isinstance(child, tree.Name) and child.templated for child in c)
-        return tree.Name(c[0].lo, c[-1].hi, text, templated)
+        segments = [child for child in c if isinstance(child, tree.Name)]
+        arguments = [each.arguments[0] if each.arguments else None for each in segments]
+        return tree.Name(c[0].lo, c[-1].hi, text, templated, arguments)
 
     def segment(self, c: Children) -> tree.Name:
-        return tree.Name(c[0].lo, c[-1].hi, c[0].text, len(c) > 1)
+        if len(c) == 1:
+            return tree.Name(c[0].lo, c[0].hi, c[0].text)
+        arguments: list[tree.Expr] = [child for child in c if not isinstance(child, Mark)]
+        return tree.Name(c[0].lo, c[-1].hi, c[0].text, True, [arguments])

@@ -16,6 +16,7 @@ _SPECIFIERS = frozenset("TYPENAME TYPE QUALIFIER STORAGE TAG TYPEDEF DECLTYPE AT
 _AFTER_MACRO = frozenset(
     "NAME IF FOR WHILE RETURN TYPE RC STORAGE LC QUALIFIER DO SWITCH ASM BREAK CONTINUE TAG".split()
 )
+_NEVER_AFTER_CALL = frozenset("NAME IF FOR WHILE RETURN TYPE DO SWITCH BREAK CONTINUE".split())
 _BEFORE_BRACE = frozenset(
     "EQ NAME RB RP COMMA LC GT RETURN DOT SHIFT TAG TYPE STEP STORAGE QUALIFIER LP COLON".split()
 )
@@ -23,10 +24,12 @@ _BEFORE_BRACE = frozenset(
 
 @dataclass(slots=True)
 class Chunks:
-    """``marks`` for the grammar; ``macros``: unexpanded macro statements; ``repaired``: a brace was implied."""
+    """``marks`` for the grammar; ``macros``: unexpanded macro statements; ``open_ended``: statements without the `;`
+    that they need; ``repaired``: a brace was implied."""
 
     marks: list[Mark] = field(default_factory=list)
     macros: list[tuple[int, int]] = field(default_factory=list)
+    open_ended: list[tuple[int, int]] = field(default_factory=list)
     repaired: bool = False
 
 
@@ -36,7 +39,18 @@ def cut(ahead: Lookahead, lo: int, hi: int, line_start: Sequence[bool]) -> Chunk
 
 
 class _Cutter:
-    __slots__ = ("ahead", "depth", "hi", "kinds", "line_start", "lo", "out", "partner", "texts")
+    __slots__ = (
+        "ahead",
+        "declarators",
+        "depth",
+        "hi",
+        "kinds",
+        "line_start",
+        "lo",
+        "out",
+        "partner",
+        "texts",
+    )
 
     def __init__(self, ahead: Lookahead, lo: int, hi: int, line_start: Sequence[bool]) -> None:
         self.ahead = ahead
@@ -48,6 +62,7 @@ class _Cutter:
         self.line_start = line_start
         self.out = Chunks()
         self.depth = 0
+        self.declarators = 0  # of the declaration found last
 
     def run(self) -> Chunks:
         i = self.lo
@@ -104,11 +119,14 @@ class _Cutter:
             return i + 1
         if kind == "LB" and self._kind(i + 1) == "LB" and self._closed(i):
             return self.partner[i] + 1  # [[attribute]]
+        if kind == "HASH" or (kind == "NAME" and self.texts[i] == "_Pragma"):
+            return self._pragma(i)
         if kind in ("BREAK", "CONTINUE"):
             self._put("JUMP", i, i + 1)
             return i + 1
         if kind in ("RETURN", "GOTO"):
             end = self._end(i + 1, "CHUNK_EXPR")
+            self._needs_semicolon(i, end)
             if kind == "GOTO" or end == i + 1:
                 self._put("JUMP", i, end)
                 return end
@@ -116,6 +134,15 @@ class _Cutter:
             self._put("CHUNK_EXPR", i + 1, end)
             return end
         return self._simple(i)
+
+    def _pragma(self, i: int) -> int:
+        """Past `_Pragma("unroll")`, or `#pragma unroll` out of a macro: that one ends with the line of the macro."""
+        if self._kind(i + 1) == "LP" and self._closed(i + 1):
+            return self.partner[i + 1] + 1
+        i += 1
+        while i < self.hi and not self.line_start[i]:
+            i += 1
+        return i
 
     def _kind(self, i: int) -> str:
         return self.kinds[i] if i < self.hi else "END"
@@ -125,8 +152,13 @@ class _Cutter:
         kind = self.kinds[i]
         self._put(kind, i, i + 1)
         j = i + 1
-        if kind == "IF" and self._kind(j) == "STORAGE":  # if constexpr
-            j += 1
+        if kind == "IF":
+            negated = self._kind(j) == "NOT"
+            if self._kind(j + negated) == "STORAGE" and self.texts[j + negated] == "consteval":
+                self._put("COND", j, j + negated + 1)
+                return j + negated + 1
+            if self._kind(j) == "STORAGE":  # if constexpr
+                j += 1
         if self._kind(j) == "NAME" and self._kind(j + 1) == "LP":  # an attribute macro
             j += 1
         if self._kind(j) == "LP" and self._closed(j):
@@ -172,14 +204,22 @@ class _Cutter:
         chunk = "CHUNK_EXPR"
         if kind == "ASM":
             chunk = "CHUNK_ASM"
+            j = i + 1
+            while self._kind(j) in ("QUALIFIER", "STORAGE", "GOTO"):
+                j += 1
+            if self._kind(j) == "LP" and self._closed(j):
+                end = self.partner[j] + 1
+                self._put(chunk, i, end)
+                self._needs_semicolon(i, end)
+                return end
         elif kind in ("USING", "NAMESPACE", "STATIC_ASSERT", "TEMPLATE"):
             chunk = "CHUNK_USING"
         elif kind in _SPECIFIERS or kind in ("NAME", "SCOPE"):
             macro = self._macro_statement(i)
             if macro is not None:
                 self.out.macros.append((i, macro))
-                if macro > i + 1:
-                    self._put("CHUNK_EXPR", i, macro)
+                heads = self._kind(macro) == "LC" and self._closed(macro)
+                self._put("MACRO_HEAD" if heads else "CHUNK_MACRO", i, macro)
                 return macro
             if self._declares(i):
                 chunk = "CHUNK_DECL"
@@ -188,13 +228,21 @@ class _Cutter:
             self._put("CHUNK_BAD", i, i + 1)
             return i + 1
         self._put(chunk, i, end)
+        self._needs_semicolon(i, end)
         return end
+
+    def _needs_semicolon(self, i: int, end: int) -> None:
+        if self._kind(end) != "SEMI":
+            self.out.open_ended.append((i, end))
 
     def _declares(self, i: int) -> bool:
         if self.kinds[i] == "NAME" and self._kind(i + 1) in ("LP", "LB", "EQ", "DOT", "ASSIGN", "STEP"):
             return False
         at = self.ahead.declarators_at(i)
-        return at is not None and at <= self.hi
+        if at is None or at > self.hi:
+            return False
+        self.declarators = at
+        return True
 
     def _macro_statement(self, i: int) -> int | None:
         """End of `NAME(...)` without `;`, or of a lone `NAME` on its own line before a statement keyword."""
@@ -203,9 +251,11 @@ class _Cutter:
         following = self._kind(i + 1)
         if following == "LP" and self._closed(i + 1):
             end = self.partner[i + 1] + 1
-            if end < self.hi and self.kinds[end] in _AFTER_MACRO and self.line_start[end]:
+            after = self._kind(end)
+            if after == "LC" or (after in _AFTER_MACRO and self.line_start[end]):
                 return end
-            return None
+            # `FOR_EACH(i, n) a[i] = 0;`: no call is followed by an operand or a keyword
+            return end if after in _NEVER_AFTER_CALL and not self._declares(i) else None
         if following in _STARTERS and following != "STORAGE" and self.line_start[i]:
             return i + 1
         return None
@@ -213,6 +263,8 @@ class _Cutter:
     def _end(self, i: int, chunk: str) -> int:
         """Where the statement that starts at ``i`` ends: its `;`, or where the next one seems to start."""
         declares = chunk == "CHUNK_DECL"
+        # among specifiers no other statement starts: `__align__(16)` may end a line
+        declarators = self.declarators if declares else i
         j = i
         while j < self.hi:
             kind = self.kinds[j]
@@ -228,10 +280,13 @@ class _Cutter:
                 ):
                     break
                 j = self.partner[j]
+            elif kind == "OPERATOR":
+                j = max(self.ahead.operator_end(j), j + 1)
+                continue
             elif j > i and kind in _STARTERS and not (declares and kind in ("STORAGE", "TYPEDEF")):
                 if not (kind == "ASM" or (kind == "STORAGE" and self.kinds[j - 1] in ("RB", "RP"))):  # lambda
                     break
-            elif j > i and self.line_start[j] and self._starts_statement(i, j, declares):
+            elif j > declarators and self.line_start[j] and self._starts_statement(i, j, declares):
                 break
             j += 1
         return j

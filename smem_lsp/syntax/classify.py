@@ -28,44 +28,62 @@ class Classifier(ExpressionMarks):
                 self.head_part(lo, semi)
             self.put("SEMI", semi)
             lo = semi + 1
-        self.head_part(lo, hi)
+        if self.texts[hi - 1] == "consteval":  # if consteval, if not consteval
+            for i in range(lo, hi):
+                self.put("LITERAL" if i == hi - 1 else self.kinds[i], i)
+            return
+        self.head_part(lo, hi, condition=True)
 
     def for_head(self, lo: int, hi: int) -> None:
         first = self.top_level(lo, hi, "SEMI")
         if first is None:
-            colon = self.top_level(lo, hi, "COLON")
-            if colon is None:
-                raise NotRead
-            self.marker("DECL", lo)
-            self._specifiers_and_declarators(lo, colon)
-            self.put("COLON", colon)
-            self.initializer(colon + 1, hi)
+            self._range(lo, hi)
             return
         second = self.top_level(first + 1, hi, "SEMI")
         if second is None:
-            raise NotRead
+            if first > lo:
+                self.head_part(lo, first)
+            self.put("SEMI", first)
+            self._range(first + 1, hi)
+            return
         if first > lo:
             self.head_part(lo, first)
         self.put("SEMI", first)
         if second > first + 1:
-            self.head_part(first + 1, second)
+            self.head_part(first + 1, second, condition=True)
         self.put("SEMI", second)
         if hi > second + 1:
             self.expression(second + 1, hi)
 
-    def head_part(self, lo: int, hi: int) -> None:
-        """A declaration or an expression."""
-        if self._declares(lo, hi):
+    def _range(self, lo: int, hi: int) -> None:
+        """`declaration : range`."""
+        colon = self.top_level(lo, hi, "COLON")
+        if colon is None:
+            raise NotRead
+        self.marker("DECL", lo)
+        self._specifiers_and_declarators(lo, colon)
+        self.put("COLON", colon)
+        self.initializer(colon + 1, hi)
+
+    def head_part(self, lo: int, hi: int, *, condition: bool = False) -> None:
+        """A declaration or an expression. What a condition declares has an initializer: ``a * b`` declares nothing."""
+        if self._declares(lo, hi) and (not condition or self._initializes(lo, hi)):
             self.marker("DECL", lo)
             self._specifiers_and_declarators(lo, hi)
         else:
             self.expression(lo, hi)
 
+    def _initializes(self, lo: int, hi: int) -> bool:
+        return self.top_level(lo, hi, "EQ") is not None or self.kinds[hi - 1] == "RC"
+
     def declaration(self, lo: int, hi: int) -> None:
+        if hi - lo == 3 and self.kinds[lo : lo + 2] == ["NAME", "STAR"]:  # `a * b;` could be a product
+            if self.texts[lo] not in self.ahead.symbols.types:
+                self.doubts.add(self.texts[lo])
         self._specifiers_and_declarators(lo, hi)
 
     def parameters(self, lo: int, hi: int) -> None:
-        for number, (start, end) in enumerate(self.split(lo, hi)):
+        for number, (start, end) in enumerate(self.split(lo, hi, typed=True)):
             if number:
                 self.put("COMMA", start - 1)
             if end - start == 1 and self.kinds[start] == "ELLIPSIS":
@@ -76,7 +94,7 @@ class Classifier(ExpressionMarks):
 
     def _declares(self, lo: int, hi: int) -> bool:
         kind = self.kinds[lo] if lo < hi else "END"
-        if kind not in _DECLARATION_STARTS:
+        if kind not in _DECLARATION_STARTS or (kind == "LB" and self.ahead.kind(lo + 1) != "LB"):
             return False
         if kind == "NAME" and self.ahead.kind(lo + 1) in ("LP", "LB", "EQ", "DOT", "ASSIGN", "STEP"):
             return False
@@ -87,7 +105,10 @@ class Classifier(ExpressionMarks):
         at = self.ahead.declarators_at(lo, parameter=parameter)
         if at is None or at > hi:
             raise NotRead
+        doubts = set(self.doubts)
         self.specifiers(lo, at)
+        if parameter:  # an attribute of a parameter changes nothing
+            self.doubts = doubts
         self.marker("DECLR", at)
         i = at
         while True:
@@ -130,7 +151,14 @@ class Classifier(ExpressionMarks):
                 continue
             self.put(self.kinds[i], i)
             i += 1
-        if i < hi and self.kinds[i] in ("NAME", "SCOPE"):
+        while i < hi and self.ahead.member_pointer(i) is not None:
+            i = self.member_pointer(i)
+        if i < hi and self.kinds[i] in ("NAME", "SCOPE", "OPERATOR"):
+            if self.kinds[i] == "NAME" and self.ahead.kind(i + 1) == "LP" and i + 1 < hi and not parameter:
+                after = self.ahead.attribute_macro(i, i + 1, True)
+                if after is not None and self.ahead.kind(after) == "NAME":  # float MACRO(16) x;
+                    self.doubts.add(self.texts[i])
+                    i = after
             i = self.name(i)
         elif i < hi and self.kinds[i] == "LB" and self.ahead.kind(i + 1) == "NAME" and not parameter:
             end = self.partner_of(i) + 1
@@ -172,9 +200,20 @@ class Classifier(ExpressionMarks):
 
     def _prototype(self, lp: int, parameter: bool) -> bool:
         """Are the parentheses after a declarator's name parameters (not constructor arguments)?"""
+        if not parameter and any(
+            self._names_parameter(*part) for part in self.split(lp + 1, self.partner_of(lp), typed=True)
+        ):
+            return True
         first = self.ahead.kind(lp + 1)
         if first in ("RP", "TYPE", "QUALIFIER", "TYPENAME", "TAG", "ELLIPSIS"):
             return first != "TYPE" or self.ahead.kind(lp + 2) not in ("LP", "LC")
         if first == "NAME" and self.texts[lp + 1] in self.ahead.symbols.types:
             return self.ahead.kind(self.ahead.name_end(lp + 1)) in ("NAME", "COMMA", "STAR", "AMP", "RP")
         return parameter
+
+    def _names_parameter(self, lo: int, hi: int) -> bool:
+        """`T x`: two names in a row are no expression."""
+        if lo >= hi or self.kinds[lo] not in ("NAME", "SCOPE"):
+            return False
+        end = self.ahead.name_end(lo)
+        return end < hi and self.kinds[end] == "NAME" and self.kinds[end - 1] != "STRING"

@@ -10,6 +10,7 @@ _BINARY = frozenset(
     "OR_OR AND_AND OR XOR AMP EQUALITY LT GT RELATION SHIFT SIGN STAR FACTOR EQ ASSIGN".split()
 )
 _CAST_OPERAND = frozenset("NAME NUMBER LITERAL STRING LP NAMED_CAST SIZEOF TYPE SCOPE DECLTYPE NEW".split())
+_SURE_CAST_OPERAND = frozenset("NAME NUMBER LITERAL STRING NAMED_CAST SIZEOF TYPE TYPENAME SCOPE NEW".split())
 _CAST_UNARY = frozenset(("STAR", "AMP", "SIGN", "NOT", "STEP"))
 
 
@@ -30,7 +31,9 @@ class ExpressionMarks(TypeMarks):
             if kind == "NAME" and not operand and self.marks[-1].type == "STRING":
                 self.put("STRING", i)  # "%" PRIu32 "\n": a macro that is not in sight
                 i += 1
-            elif kind in ("NAME", "SCOPE"):
+            elif kind == "SCOPE" and self.ahead.kind(i + 1) in ("NEW", "DELETE"):
+                i += 1
+            elif kind in ("NAME", "SCOPE", "OPERATOR"):
                 if not operand:
                     raise NotRead
                 i = self.name(i)
@@ -49,23 +52,19 @@ class ExpressionMarks(TypeMarks):
                     i = self._lambda(i, hi)
                     operand = False
                     continue
-                self.put("LB", i)
-                self.initializer(i + 1, end)
-                self.put("RB", end)
+                self._subscript(i, end)
                 i = end + 1
             elif kind == "DOT":
                 self.put("DOT", i)
                 i += 1
                 if self.ahead.kind(i) == "NOT":
                     i += 1
-                if self.ahead.kind(i) == "OPERATOR":
-                    raise NotRead
                 i = self.name(i)
                 operand = False
             elif kind == "STEP":
                 self.put("STEP", i)
                 i += 1
-            elif kind in ("NOT",) or (operand and kind in ("SIGN", "STAR", "AMP", "AND_AND")):
+            elif kind == "NOT" or (operand and kind in ("SIGN", "STAR", "AMP", "AND_AND")):
                 self.put(kind, i)
                 i += 1
             elif kind in _BINARY or kind in ("QUESTION", "COLON", "COMMA"):
@@ -99,8 +98,14 @@ class ExpressionMarks(TypeMarks):
             elif kind == "THROW":
                 self.put("THROW", i)
                 i += 1
-            elif kind == "ELLIPSIS":
-                self.put("ELLIPSIS", i)
+            elif kind == "ELLIPSIS":  # of a pack, `1 ... 5`, or an operand of a fold
+                self.put("FOLD" if operand else "ELLIPSIS", i)
+                if not operand and i + 1 < hi and self.kinds[i + 1] not in _BINARY:
+                    operand = True
+                else:
+                    operand = False
+                i += 1
+            elif kind == "EXTENSION":
                 i += 1
             elif kind == "LC" and operand:
                 i = self.braces(i)
@@ -122,7 +127,7 @@ class ExpressionMarks(TypeMarks):
             self.put("STATEMENT_EXPR", i, end + 1)
             return end + 1, False
         certainty = self.ahead.type_at(i + 1, end)
-        if certainty and self._casts(end + 1, hi, certainty):
+        if certainty and self._casts(i, end + 1, hi, certainty):
             self.put("CAST_LP", i)
             self.type_id(i + 1, end)
             self.put("RP", end)
@@ -130,18 +135,53 @@ class ExpressionMarks(TypeMarks):
                 return self.braces(end + 1), False
             return end + 1, True
         self.put("LP", i)
-        self.expression(i + 1, end)
+        self._enclosed(i + 1, end)
         self.put("RP", end)
         return end + 1, False
 
-    def _casts(self, i: int, hi: int, certainty: int) -> bool:
-        """Is `(type)` at the token before ``i`` a cast? ``(x) - 1`` is none; ``(T)x`` is one even for an unknown T."""
+    def _subscript(self, i: int, end: int) -> None:
+        """`[index]`; commas are C++23's, or the comma operator."""
+        outer, self.lists = self.lists, 0
+        self.put("LB", i)
+        self.initializer(i + 1, end)
+        self.put("RB", end)
+        self.lists = outer
+
+    def _enclosed(self, lo: int, hi: int) -> None:
+        """The expression between parentheses: a `>` in it closes nothing outside."""
+        outer, self.lists = self.lists, 0
+        self.expression(lo, hi)
+        self.lists = outer
+
+    def _casts(self, lp: int, i: int, hi: int, certainty: int) -> bool:
+        """Is `(type)` in front of ``i`` a cast? ``(x) - 1`` is none; ``(T)x`` is one even for an unknown T.
+
+        ``(x)(y)``, ``(x) - y`` and the like have two meanings. For a name that nobody declares, its spelling decides,
+        and the name is in doubt.
+        """
         if i >= hi:
             return False
         kind = self.kinds[i]
-        if certainty == 1:
-            return kind in ("NAME", "NUMBER", "LITERAL", "STRING", "NAMED_CAST", "SIZEOF")
-        return kind in _CAST_OPERAND or kind in _CAST_UNARY or kind == "LC" or (kind == "LB")
+        if certainty > 1:
+            return kind in _CAST_OPERAND or kind in _CAST_UNARY or kind in ("LC", "LB")
+        if kind in _SURE_CAST_OPERAND or kind in ("NOT", "LC"):
+            return kind != "NOT" or self.texts[i] not in ("not", "compl")
+        name = self.texts[i - 2]
+        if kind not in ("LP", "STAR", "AMP", "SIGN", "STEP") or name in self.ahead.symbols.values:
+            return False
+        if kind == "STEP" and (i + 1 >= hi or self.kinds[i + 1] not in ("NAME", "LP", "STAR", "SCOPE")):
+            return False  # (x)++
+        if self.ahead.name_end(lp + 1) != i - 1 or name in self.ahead.symbols.templates:
+            return False
+        if self.kinds[i - 2] != "NAME":  # (A<int>)(x)
+            self.doubts.add(self.texts[lp + 1])
+            return True
+        typed = name.endswith("_t")
+        if not (
+            typed and kind == "LP"
+        ):  # nobody puts parentheses around the function in a call of `size_t(y)`
+            self.doubts.add(name)
+        return typed
 
     def _sizeof(self, i: int) -> tuple[int, bool]:
         self.put("SIZEOF", i)
@@ -162,18 +202,20 @@ class ExpressionMarks(TypeMarks):
         self.put("NAMED_CAST", i)
         if self.ahead.kind(i + 1) != "LT":
             raise NotRead
-        close = self.ahead.template_close(i + 1)
-        if close is None:
+        close = self.template_list(i + 1)
+        if close is None or close[1] != len(self.texts[close[0]]):
             raise NotRead
         self.put("T_LT", i + 1)
+        self.lists += 1
         self.type_id(i + 2, close[0])
+        self.lists -= 1
         self.put("T_GT", close[0])
         i = close[0] + 1
         if self.ahead.kind(i) != "LP":
             raise NotRead
         end = self.partner_of(i)
         self.put("LP", i)
-        self.expression(i + 1, end)
+        self._enclosed(i + 1, end)
         self.put("RP", end)
         return end + 1
 

@@ -10,23 +10,28 @@ class NameMarks(MarkWriter):
 
     __slots__ = ()
 
-    def name(self, i: int) -> int:
-        """A qualified name; returns the index after it."""
+    def name(self, i: int, *, typed: bool = False) -> int:
+        """A qualified name; returns the index after it. ``typed``: a declarator may follow."""
         if self.ahead.kind(i) == "SCOPE":
             self.put("SCOPE", i)
             i += 1
         while True:
             if self.ahead.kind(i) == "TEMPLATE":
                 i += 1
-            if self.ahead.kind(i) != "NAME":
+            if self.ahead.kind(i) == "OPERATOR":
+                end = self.ahead.operator_end(i)
+                self.put_whole("NAME", i, end)
+                i = end
+            elif self.ahead.kind(i) != "NAME":
                 raise NotRead
-            self.put("NAME", i)
-            i += 1
+            else:
+                self.put("NAME", i)
+                i += 1
             if self.ahead.kind(i) == "LT":
-                close = self.ahead.template_close(i)
+                close = self.template_list(i, typed=typed)
                 if close is not None:
                     i = self.template_arguments(i, close)
-            if self.ahead.kind(i) == "SCOPE" and self.ahead.kind(i + 1) in ("NAME", "TEMPLATE"):
+            if self.ahead.kind(i) == "SCOPE" and self.ahead.kind(i + 1) in ("NAME", "TEMPLATE", "OPERATOR"):
                 self.put("SCOPE", i)
                 i += 1
                 continue
@@ -37,6 +42,7 @@ class NameMarks(MarkWriter):
         self.enter()
         self.put("T_LT", lt)
         at, used = close
+        self.lists += 1
         for number, (start, end) in enumerate(self.split(lt + 1, at, templates=True)):
             if number:
                 self.put("COMMA", start - 1)
@@ -53,10 +59,13 @@ class NameMarks(MarkWriter):
             if pack:
                 self.put("ELLIPSIS", end - 1)
         self.put("T_GT", at)
+        self.lists -= 1
         self.nesting -= 1
         return at + 1 if used == len(self.texts[at]) else at
 
     def arguments(self, lo: int, hi: int) -> None:
+        outer, self.lists = self.lists, 0
+        self.listed += 1
         for number, (start, end) in enumerate(self.split(lo, hi)):
             if number:
                 self.put("COMMA", start - 1)
@@ -69,10 +78,14 @@ class NameMarks(MarkWriter):
                 self.type_id(start, end)
             else:
                 self.initializer(start, end)
+        self.listed -= 1
+        self.lists = outer
 
     def braces(self, i: int) -> int:
         end = self.partner_of(i)
         self.enter()
+        outer, self.lists = self.lists, 0
+        self.listed += 1
         self.put("LC", i)
         for number, (start, stop) in enumerate(self.split(i + 1, end)):
             if number:
@@ -81,15 +94,29 @@ class NameMarks(MarkWriter):
                 if stop == end:  # trailing comma
                     break
                 raise NotRead
-            if self.kinds[start] == "DOT" and self.ahead.kind(start + 2) == "EQ":
-                self.put("DOT", start)
-                self.put("NAME", start + 1)
-                self.put("EQ", start + 2)
-                start += 3
-            self.initializer(start, stop)
+            self.initializer(self._designator(start), stop)
         self.put("RC", end)
+        self.listed -= 1
+        self.lists = outer
         self.nesting -= 1
         return end + 1
+
+    def _designator(self, i: int) -> int:
+        """`.x =`, `.x` before `{`, `[3] =`, `x:`; returns where the value starts."""
+        start = i
+        if self.kinds[i] == "NAME" and self.ahead.kind(i + 1) == "COLON":
+            self.put("DESIGNATOR", i, i + 2)
+            return i + 2
+        while self.ahead.kind(i) == "DOT" or (self.ahead.kind(i) == "LB" and self.partner[i] > i):
+            i = i + 2 if self.kinds[i] == "DOT" else self.partner[i] + 1
+        if i == start or self.ahead.kind(i) not in ("EQ", "LC"):
+            return start
+        if self.ahead.kind(i) == "EQ":
+            i += 1
+        elif self.kinds[start] == "LB":  # a lambda's `[]` before its body
+            return start
+        self.put("DESIGNATOR", start, i)
+        return i
 
     def initializer(self, lo: int, hi: int) -> None:
         if lo < hi and self.kinds[lo] == "LC" and self.partner_of(lo) == hi - 1:

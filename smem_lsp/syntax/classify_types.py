@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smem_lsp.syntax.classify_names import NameMarks
-from smem_lsp.syntax.marks import NotRead
+from smem_lsp.syntax.marks import Mark, NotRead
 
 
 class TypeMarks(NameMarks):
@@ -13,12 +13,15 @@ class TypeMarks(NameMarks):
 
     def specifiers(self, lo: int, hi: int) -> None:
         i = lo
+        types: list[str] = []
         while i < hi:
             kind = self.kinds[i]
             if kind in ("TYPE", "QUALIFIER", "STORAGE", "TYPEDEF"):
+                if kind == "TYPE" and (not types or types[-1]):
+                    types.append("")
                 self.put(kind, i)
                 i += 1
-            elif kind == "TYPENAME":
+            elif kind in ("TYPENAME", "STRING", "EXTENSION"):  # `extern "C"`
                 i += 1
             elif kind == "ATTRIBUTE":
                 i = self.skip_parentheses(i + 1)
@@ -29,13 +32,29 @@ class TypeMarks(NameMarks):
                 self.put("TYPE", i, end)
                 i = end
                 if self.ahead.kind(i) == "SCOPE" and i < hi:
-                    i = self.name(i)
+                    i = self.name(i, typed=True)
             elif kind == "TAG":
                 i = self.class_specifier(i, hi)
+            elif kind == "NAME" and self.ahead.kind(i + 1) == "LP" and i + 1 < hi:
+                self.doubts.add(
+                    self.texts[i]
+                )  # an attribute's macro: it might say `__shared__` or an alignment
+                i = self.partner_of(i + 1) + 1
             elif kind in ("NAME", "SCOPE"):
-                i = self.name(i)
+                types.append(self.texts[i])
+                i = self.name(i, typed=True)
             else:
                 raise NotRead
+        if len(types) > 1:  # one of them is a macro that is not in sight, and it might say `__shared__`
+            self.doubts.update(word for word in types if word and word not in self.ahead.symbols.types)
+
+    def member_pointer(self, i: int) -> int:
+        """`C::*`; returns the index after it."""
+        end = self.ahead.member_pointer(i)
+        if end is None:
+            raise NotRead
+        self.marks.append(Mark("STAR", i, end, "*"))
+        return end
 
     def class_specifier(self, i: int, hi: int) -> int:
         self.put("TAG", i)
@@ -62,6 +81,8 @@ class TypeMarks(NameMarks):
             kind = self.kinds[i]
             if kind in ("STAR", "AMP", "AND_AND", "LB", "LP", "ELLIPSIS") and typed:
                 break
+            if typed and self.ahead.member_pointer(i) is not None:
+                break
             if kind == "ATTRIBUTE":
                 i = self.skip_parentheses(i + 1)
                 continue
@@ -76,7 +97,7 @@ class TypeMarks(NameMarks):
                     end = self.ahead.name_end(end)
             typed = typed or kind in ("NAME", "SCOPE", "TYPE", "TAG", "DECLTYPE")
             if kind in ("NAME", "SCOPE"):
-                i = self.name(i)
+                i = self.name(i, typed=True)
                 continue
             self.specifiers(i, end)
             i = end
@@ -90,6 +111,8 @@ class TypeMarks(NameMarks):
             if kind in ("STAR", "AMP", "AND_AND", "QUALIFIER", "ELLIPSIS"):
                 self.put(kind, i)
                 i += 1
+            elif kind in ("NAME", "SCOPE"):
+                i = self.member_pointer(i)
             elif kind == "LB":
                 end = self.partner_of(i)
                 self.put("LB", i)
@@ -99,7 +122,7 @@ class TypeMarks(NameMarks):
                 i = end + 1
             elif kind == "LP":
                 end = self.partner_of(i)
-                if self.kinds[i + 1] in ("STAR", "AMP", "AND_AND"):
+                if self.kinds[i + 1] in ("STAR", "AMP", "AND_AND") or self.ahead.member_pointer(i + 1):
                     self.put("LP", i)
                     self.abstract(i + 1, end)
                     self.put("RP", end)

@@ -1,13 +1,14 @@
 """Integer expressions of ``#if``: a small bounded evaluator, never ``eval`` on user text.
 
-C rules with 64-bit two's complement (C++ [cpp.cond]): an identifier left over is 0, ``true`` is 1, division by
-zero or anything malformed gives None.
+C rules with 64-bit two's complement (C++ [cpp.cond]): an identifier left over is 0, ``true`` is 1.
 """
 
 from __future__ import annotations
 
+import operator as arithmetic
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 _NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|0[bB][01]+|0[0-7]*|[1-9][0-9]*)(?:[uUlLzZ]*)\Z")
 _ESCAPES = {"n": 10, "t": 9, "r": 13, "0": 0, "\\": 92, "'": 39, '"': 34}
@@ -23,7 +24,22 @@ _LEVELS: tuple[tuple[str, ...], ...] = (
     ("+", "-"),
     ("*", "/", "%"),
 )
-_MAX_DEPTH = 100
+_STRENGTH = {operator: level for level, operators in enumerate(_LEVELS) for operator in operators}
+_UNARY = frozenset(("!", "-", "+", "~", "not", "compl"))
+_SPELLED_OUT = {"and": "&&", "or": "||", "bitand": "&", "bitor": "|", "xor": "^", "not_eq": "!="}
+_COMPARISONS: dict[str, Callable[[int, int], bool]] = {
+    "==": arithmetic.eq,
+    "!=": arithmetic.ne,
+    "<": arithmetic.lt,
+    "<=": arithmetic.le,
+    ">": arithmetic.gt,
+    ">=": arithmetic.ge,
+}
+_MAX_DEPTH = 100  # parentheses in each other
+_MAX_TOKENS = 20_000
+_MAX_DIGITS = 64
+_ALL_BITS = (1 << 64) - 1
+_MAX_SIGNED = (1 << 63) - 1
 
 
 def parse_integer(spelling: str) -> int | None:
@@ -31,6 +47,8 @@ def parse_integer(spelling: str) -> int | None:
     found = _NUMBER.match(spelling.replace("'", "") if spelling[:1].isdigit() else "")
     if found:
         digits = found[1]
+        if len(digits) > _MAX_DIGITS:
+            return None
         base = (
             16
             if digits[:2] in ("0x", "0X")
@@ -101,75 +119,142 @@ def apply_operator(operator: str, a: int, b: int) -> int | None:
     return wrap(result)
 
 
+@lru_cache(maxsize=8192)
+def _evaluated(spellings: tuple[str, ...]) -> int | None:
+    reader = _Reader(spellings)
+    try:
+        value = reader.conditional(0, wanted=True)
+    except _Malformed:
+        return None
+    return value[0] if reader.at == len(spellings) else None
+
+
 def evaluate(spellings: Sequence[str]) -> int | None:
-    """Value of a fully expanded ``#if`` expression, or None when it is malformed or too deep."""
-    position = 0
+    """Value of a fully expanded ``#if`` expression; None when it is malformed, undefined, too deep or too long.
 
-    def peek() -> str:
-        return spellings[position] if position < len(spellings) else ""
+    C++ [cpp.cond]: operands have 64 bits and are unsigned as soon as one of them is; what is not evaluated (behind
+    ``0 &&``, say) may divide by zero.
+    """
+    return _evaluated(tuple(spellings)) if len(spellings) <= _MAX_TOKENS else None
 
-    def take() -> str:
-        nonlocal position
-        position += 1
-        return spellings[position - 1] if position <= len(spellings) else ""
 
-    def ternary(depth: int) -> int | None:
+class _Malformed(Exception):
+    """No expression, or one without a value."""
+
+
+_Value = tuple[int, bool]  # the value, is it unsigned
+
+
+class _Reader:
+    """Reads an expression by precedence climbing and computes it on the way."""
+
+    __slots__ = ("at", "spellings")
+
+    def __init__(self, spellings: tuple[str, ...]) -> None:
+        self.spellings = spellings
+        self.at = 0
+
+    def _peek(self) -> str:
+        return self.spellings[self.at] if self.at < len(self.spellings) else ""
+
+    def _take(self, wanted: str = "") -> str:
+        token = self._peek()
+        if not token or (wanted and token != wanted):
+            raise _Malformed
+        self.at += 1
+        return token
+
+    def conditional(self, depth: int, *, wanted: bool) -> _Value:
+        """``wanted`` False: the value does not matter, only where the expression ends."""
         if depth > _MAX_DEPTH:
-            return None
-        condition = binary(0, depth + 1)
-        if peek() != "?":
+            raise _Malformed
+        condition = self._binary(0, depth, wanted=wanted)
+        if self._peek() != "?":
             return condition
-        take()
-        yes = ternary(depth + 1)
-        if take() != ":":
-            return None
-        no = ternary(depth + 1)
-        return None if condition is None else yes if condition else no
+        self._take()
+        yes = self.conditional(depth + 1, wanted=wanted and condition[0] != 0)
+        self._take(":")
+        no = self.conditional(depth + 1, wanted=wanted and condition[0] == 0)
+        chosen = yes if condition[0] else no
+        return _converted(chosen[0], yes[1] or no[1])
 
-    def binary(level: int, depth: int) -> int | None:
-        if level == len(_LEVELS):
-            return unary(depth)
-        left = binary(level + 1, depth)
-        while peek() in _LEVELS[level]:
-            operator = take()
-            right = binary(level + 1, depth)
-            if operator == "&&" and left == 0:
-                left = 0
-            elif operator == "||" and left:
-                left = 1
-            elif left is None or right is None:
-                left = None
+    def _binary(self, level: int, depth: int, *, wanted: bool) -> _Value:
+        left = self._unary(depth, wanted=wanted)
+        while True:
+            operator = _SPELLED_OUT.get(self._peek(), self._peek())
+            strength = _STRENGTH.get(operator, -1)
+            if strength < level:
+                return left
+            self._take()
+            skips = (operator == "&&" and not left[0]) or (operator == "||" and bool(left[0]))
+            evaluated = wanted and not skips
+            right = self._binary(strength + 1, depth, wanted=evaluated)
+            if skips:
+                left = int(operator == "||"), False
+            elif evaluated:
+                left = _apply(operator, left, right)
             else:
-                left = apply_operator(operator, left, right)
-        return left
+                left = 0, left[1] or right[1]
 
-    def unary(depth: int) -> int | None:
-        if depth > _MAX_DEPTH:
-            return None
-        token = take()
-        if token in ("!", "not"):
-            value = unary(depth + 1)
-            return None if value is None else int(not value)
-        if token in ("-", "+", "~"):
-            value = unary(depth + 1)
-            if value is None:
-                return None
-            return wrap(-value if token == "-" else ~value if token == "~" else value)
+    def _unary(self, depth: int, *, wanted: bool) -> _Value:
+        operators: list[str] = []
+        while self._peek() in _UNARY:
+            operators.append(self._take())
+        value = self._primary(depth, wanted=wanted)
+        for operator in reversed(operators):
+            match operator:
+                case "!" | "not":
+                    value = int(value[0] == 0), False
+                case "-":
+                    value = _converted(-value[0], value[1])
+                case "~" | "compl":
+                    value = _converted(~value[0], value[1])
+        return value
+
+    def _primary(self, depth: int, *, wanted: bool) -> _Value:
+        token = self._take()
         if token == "(":
-            value = ternary(depth + 1)
-            return value if take() == ")" else None
+            value = self.conditional(depth + 1, wanted=wanted)
+            self._take(")")
+            return value
         if token == "true":
-            return 1
-        if token and (token[0].isalpha() or token[0] in "_$"):
-            if peek() == "(":  # an unknown function-like test such as __has_feature(x)
-                nesting = 0
-                while peek():
-                    nesting += {"(": 1, ")": -1}.get(take(), 0)
-                    if nesting == 0:
-                        break
-            return 0
+            return 1, False
+        if token[0].isalpha() or token[0] in "_$":
+            if self._peek() == "(":  # an unknown function-like test such as __is_target(x)
+                self._pass_over_parentheses()
+            return 0, False
         number = parse_integer(token)
-        return None if number is None else wrap(number)
+        if number is None:
+            raise _Malformed
+        unsigned = token[0].isdigit() and ("u" in token.lower() or number > _MAX_SIGNED)
+        return _converted(number, unsigned)
 
-    value = ternary(0)
-    return value if position == len(spellings) else None
+    def _pass_over_parentheses(self) -> None:
+        nesting = 0
+        while True:
+            nesting += {"(": 1, ")": -1}.get(self._take(), 0)
+            if nesting == 0:
+                return
+
+
+def _converted(value: int, unsigned: bool) -> _Value:
+    return (value & _ALL_BITS, True) if unsigned else (wrap(value), False)
+
+
+def _apply(operator: str, left: _Value, right: _Value) -> _Value:
+    a, b = left[0], right[0]
+    if operator in ("&&", "||"):
+        return int(bool(a and b) if operator == "&&" else bool(a or b)), False
+    unsigned = left[1] if operator in ("<<", ">>") else left[1] or right[1]
+    if unsigned and operator not in ("<<", ">>"):
+        a, b = a & _ALL_BITS, b & _ALL_BITS
+    if operator in _COMPARISONS:
+        return int(_COMPARISONS[operator](a, b)), False
+    if unsigned and operator in ("/", "%", ">>"):
+        if (b == 0 and operator != ">>") or (operator == ">>" and not 0 <= b < 64):
+            raise _Malformed
+        return (a // b if operator == "/" else a % b if operator == "%" else a >> b), True
+    value = apply_operator(operator, wrap(a) if unsigned else a, wrap(b) if unsigned else b)
+    if value is None:
+        raise _Malformed
+    return _converted(value, unsigned)

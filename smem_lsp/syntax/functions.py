@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 # At column 0 inside an open function body these start a new function: the body above lost a closing brace.
 # (`extern` and `static` do not: unindented bodies hold `extern __shared__ ...`.)
-_TOP_LEVEL = frozenset(("__global__", "__device__", "__host__", "template", "namespace"))
+TOP_LEVEL = frozenset(("__global__", "__device__", "__host__", "template", "namespace"))
+
+
+# In the column of an indented function these begin what follows it: its body stands further right.
+_OUTSIDE = frozenset("RC TAG USING TYPEDEF TEMPLATE NAMESPACE ACCESS STORAGE".split())
+# Between the parameters and the body of a function; a NAME is `override`, `final` or a macro.
+_AFTER_PARAMETERS = frozenset("QUALIFIER SIZEOF ATTRIBUTE STORAGE AMP AND_AND NAME LB".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,50 +30,93 @@ class FunctionIsland:
     enclosing: tuple[str, ...]  # names of namespaces and classes around it; "" for an anonymous namespace
     repaired: bool  # a brace was implied
 
+    def moved(self, by: int) -> FunctionIsland:
+        """The same island ``by`` tokens further on."""
+        (first, last), (lo, hi) = self.parameters, self.body
+        return replace(
+            self,
+            head=self.head + by,
+            name=self.name + by,
+            parameters=(first + by, last + by),
+            body=(lo + by, hi + by),
+            end=self.end + by,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Islands:
+    """The functions of some tokens. ``islands``: each with the number of scopes closed before it that the tokens did
+    not open; ``closes``: how many at the end; ``opens``: (name, is a class) of scopes that they do not close; ``open``:
+    the last definition is not complete."""
+
+    islands: list[tuple[FunctionIsland, int]]
+    closes: int
+    opens: tuple[tuple[str, bool], ...]
+    open: bool
+
 
 @dataclass(slots=True)
 class _Scope:
     name: str
+    is_class: bool
     end: int
 
 
 def find_functions(
-    kinds: Sequence[str], texts: Sequence[str], columns: Sequence[int], partner: Sequence[int]
-) -> list[FunctionIsland]:
+    kinds: Sequence[str],
+    texts: Sequence[str],
+    columns: Sequence[int],
+    partner: Sequence[int],
+    indent: Callable[[int], int] | None = None,
+) -> Islands:
     """All function definitions at namespace and class scope, in order.
 
     ``columns``: 0 for tokens in column 0, positive elsewhere, -1 for tokens out of macro bodies; ``partner``: bracket
-    partners.
+    partners; ``indent``: the column of a token that is the first of its line, -1 for any other. It is asked only where
+    braces do not add up.
     """
-    islands: list[FunctionIsland] = []
+    uneven: bool | None = None
+    islands: list[tuple[FunctionIsland, int]] = []
     scopes: list[_Scope] = []
+    closes = 0
+    unfinished = False
     n = len(kinds)
     i = start = 0
     while i < n:
         while scopes and i >= scopes[-1].end:
             scopes.pop()
         kind = kinds[i]
+        if kind == "RC" and partner[i] < 0:
+            closes += 1
         if kind in ("SEMI", "RC") or (kind == "COLON" and i and kinds[i - 1] == "ACCESS"):
             start = i + 1
         elif kind == "LP" and partner[i] > i:
             name = _function_name(kinds, texts, i, start)
             brace = None if name is None else _body_brace(kinds, texts, partner, i)
             if name is not None and brace is not None and i > start:
-                body_end, end, repaired = _body_end(kinds, texts, columns, partner, brace, start)
-                head = kinds[start:i]
-                islands.append(
-                    FunctionIsland(
-                        head=start,
-                        name=name,
-                        parameters=(i + 1, partner[i]),
-                        body=(brace + 1, body_end),
-                        end=end,
-                        specifiers=frozenset(t for k, t in zip(head, texts[start:i]) if k == "STORAGE"),
-                        template=_has_parameters(head),
-                        enclosing=tuple(scope.name for scope in scopes),
-                        repaired=repaired,
-                    )
+                if uneven is None and columns[start] and indent is not None:
+                    uneven = any(kind in ("LC", "RC") and partner[x] < 0 for x, kind in enumerate(kinds))
+                if uneven and columns[start] and indent is not None and indent(start) > 0:
+                    body_end, end, repaired = _indented_body_end(kinds, texts, partner, indent, brace, start)
+                else:
+                    body_end, end, repaired = _body_end(kinds, texts, columns, partner, brace, start)
+                unfinished = partner[brace] < 0 and not any(
+                    column == 0 and text in TOP_LEVEL
+                    for column, text in zip(columns[brace + 1 :], texts[brace + 1 :])
                 )
+                head = kinds[start:i]
+                island = FunctionIsland(
+                    head=start,
+                    name=name,
+                    parameters=(i + 1, partner[i]),
+                    body=(brace + 1, body_end),
+                    end=end,
+                    specifiers=frozenset(t for k, t in zip(head, texts[start:i]) if k == "STORAGE"),
+                    template=_has_parameters(head),
+                    enclosing=tuple(scope.name for scope in scopes),
+                    repaired=repaired,
+                )
+                islands.append((island, closes))
                 i = start = end
                 continue
             i = partner[i]
@@ -76,12 +125,16 @@ def find_functions(
         elif kind == "LC":
             scope = _scope_name(kinds, texts, start, i)
             if scope is not None:
-                scopes.append(_Scope(scope, partner[i] if partner[i] > i else n))
+                is_class = "TAG" in kinds[start:i]
+                scopes.append(_Scope(scope, is_class, partner[i] if partner[i] > i else n + 1))
                 start = i + 1
             elif partner[i] > i:
                 i = partner[i]
+            else:
+                unfinished = True
         i += 1
-    return islands
+    opens = tuple((scope.name, scope.is_class) for scope in scopes if scope.end > n)
+    return Islands(islands, closes, opens, unfinished or start < n)
 
 
 def _function_name(kinds: Sequence[str], texts: Sequence[str], lp: int, start: int) -> int | None:
@@ -118,16 +171,38 @@ def _body_brace(kinds: Sequence[str], texts: Sequence[str], partner: Sequence[in
     """Index of the `{` of the body when the parentheses at ``lp`` are a function's parameters, else None."""
     n = len(kinds)
     i = partner[lp] + 1
-    while i < n and kinds[i] in ("QUALIFIER", "SIZEOF", "ATTRIBUTE", "STORAGE", "AMP", "AND_AND"):
+    if lp and kinds[lp - 1] == "REQUIRES":
+        return None
+    while i < n and kinds[i] in _AFTER_PARAMETERS:
         i += 1
-        if i < n and kinds[i] == "LP" and kinds[i - 1] in ("SIZEOF", "ATTRIBUTE") and partner[i] > i:
+        if i < n and kinds[i] == "LP" and kinds[i - 1] in ("SIZEOF", "ATTRIBUTE", "NAME") and partner[i] > i:
             i = partner[i] + 1
+        elif kinds[i - 1] == "LB":  # [[attribute]]
+            if kinds[i] != "LB" or partner[i - 1] < i:
+                return None
+            i = partner[i - 1] + 1
     if i < n and texts[i] == "->":
-        while i < n and kinds[i] not in ("LC", "SEMI"):
-            i += 1
-    elif i < n and kinds[i] == "COLON":
+        while i < n and kinds[i] not in ("LC", "SEMI", "REQUIRES"):
+            i = partner[i] + 1 if kinds[i] == "LP" and partner[i] > i else i + 1
+    if i < n and kinds[i] == "REQUIRES":
+        i = _after_constraint(kinds, partner, i + 1)
+    if i < n and kinds[i] == "TRY":
+        i += 1
+    if i < n and kinds[i] == "COLON":
         i = _after_initializers(kinds, partner, i + 1)
     return i if i < n and kinds[i] == "LC" else None
+
+
+def _after_constraint(kinds: Sequence[str], partner: Sequence[int], i: int) -> int:
+    """Past the expression of a ``requires`` clause: it has no braces but those of a requires-expression."""
+    n = len(kinds)
+    while i < n and kinds[i] not in ("LC", "SEMI"):
+        if kinds[i] == "REQUIRES":  # requires (T x) { ... }
+            i += 1
+            if i < n and kinds[i] == "LP" and partner[i] > i:
+                i = partner[i] + 1
+        i = partner[i] + 1 if i < n and kinds[i] in ("LP", "LC") and partner[i] > i else i + 1
+    return i
 
 
 def _after_initializers(kinds: Sequence[str], partner: Sequence[int], i: int) -> int:
@@ -137,7 +212,8 @@ def _after_initializers(kinds: Sequence[str], partner: Sequence[int], i: int) ->
         if kinds[i] == "LP" and partner[i] > i:
             i = partner[i]
         elif kinds[i] == "LC":
-            if kinds[i - 1] != "NAME" or partner[i] < i:
+            # `m{x}` and `Base<T>{x}`; a body follows `)` or `}`
+            if kinds[i - 1] not in ("NAME", "GT", "SHIFT", "LAUNCH_CLOSE") or partner[i] < i:
                 return i
             i = partner[i]
         i += 1
@@ -161,19 +237,55 @@ def _body_end(
     close = partner[brace] if partner[brace] > brace else -1
     limit = close if close > 0 else n
     next_function = -1
-    if columns[start] == 0:
+    if columns[start] == 0 or close < 0:
         next_function = next(
-            (i for i in range(brace + 1, limit) if columns[i] == 0 and texts[i] in _TOP_LEVEL), -1
+            (i for i in range(brace + 1, limit) if columns[i] == 0 and texts[i] in TOP_LEVEL), -1
         )
     if close > 0 and next_function < 0:
         orphan = _orphan_close(kinds, columns, close) if columns[start] == 0 and columns[close] > 0 else None
         return (close, close + 1, False) if orphan is None else (orphan, orphan + 1, True)
     stop = next_function if next_function > 0 else n
     if columns[start] == 0:
+        first = next((i for i in range(brace + 1, stop) if columns[i] == 0), stop)
+        if first < stop and kinds[first] == "RC":  # everything above it is indented
+            return first, first + 1, True
         for i in range(stop - 1, brace, -1):
             if kinds[i] == "RC" and columns[i] == 0:
                 return i, i + 1, True
     return stop, stop, True
+
+
+def _indented_body_end(
+    kinds: Sequence[str],
+    texts: Sequence[str],
+    partner: Sequence[int],
+    indent: Callable[[int], int],
+    brace: int,
+    start: int,
+) -> tuple[int, int, bool]:
+    """Like ``_body_end`` for a function inside an indented namespace or class, where some brace has no partner."""
+    n = len(kinds)
+    own = indent(start)
+    close = partner[brace] if partner[brace] > brace else -1
+    last = -1  # the last `}` in the function's own column
+    for i in range(brace + 1, close + 1 if close > 0 else n):
+        column = indent(i)
+        if kinds[i] == "RC" and column == own:
+            last = i
+            if i == close:
+                return i, i + 1, False
+        elif 0 <= column <= own and (kinds[i] in _OUTSIDE or texts[i] in TOP_LEVEL):
+            # the next declaration, or the end of what is around this one: a brace is missing
+            return (last, last + 1, True) if last > 0 else (i, i, True)
+    if close < 0:
+        return (last, last + 1, True) if last > 0 else (n, n, True)
+    if indent(close) > own:  # one `}` too many, unless the next line says otherwise
+        for i in range(close + 1, n):
+            if 0 <= indent(i) <= own:
+                if kinds[i] == "RC" and indent(i) == own and i > close + 1:
+                    return i, i + 1, True
+                break
+    return close, close + 1, False
 
 
 def _orphan_close(kinds: Sequence[str], columns: Sequence[int], close: int) -> int | None:
@@ -204,6 +316,8 @@ def _template_close(kinds: Sequence[str], texts: Sequence[str], lt: int) -> int:
 
 def _scope_name(kinds: Sequence[str], texts: Sequence[str], start: int, brace: int) -> str | None:
     """Name of the namespace or class that opens at ``brace``; "" when it has none; None when it is neither."""
+    while kinds[start] == "TEMPLATE" and start + 1 < brace and kinds[start + 1] == "LT":
+        start = _template_close(kinds, texts, start + 1) + 1
     head = kinds[start:brace]
     if "NAMESPACE" in head:
         names = [t for k, t in zip(head, texts[start:brace]) if k == "NAME"]

@@ -11,7 +11,7 @@ _KEYWORDS = {
     "QUALIFIER": "const volatile __const __volatile__ restrict __restrict __restrict__",
     "STORAGE": "static extern register constexpr consteval constinit inline __inline __inline__ __forceinline__"
     " __noinline__ __shared__ __constant__ __device__ __host__ __global__ __managed__ __grid_constant__ mutable"
-    " thread_local virtual explicit friend __extension__ __tile_global__",
+    " thread_local virtual explicit friend __tile_global__",
     "TAG": "struct class union enum",
     "TYPENAME": "typename",
     "IF": "if",
@@ -40,14 +40,21 @@ _KEYWORDS = {
     "DELETE": "delete",
     "STATIC_ASSERT": "static_assert _Static_assert",
     "ASM": "asm __asm__ __asm",
-    "ATTRIBUTE": "alignas __align__ __attribute__ __launch_bounds__ __cluster_dims__ __maxnreg__ __block_size__"
-    " __declspec _Alignas",
+    "ATTRIBUTE": "alignas __align__ __builtin_align__ __attribute__ __launch_bounds__ __cluster_dims__ __maxnreg__"
+    " __block_size__ __declspec _Alignas",
     "LITERAL": "true false nullptr this",
     "NAMED_CAST": "static_cast reinterpret_cast const_cast dynamic_cast",
-    "DECLTYPE": "decltype __typeof__ typeof __decltype",
+    "DECLTYPE": "decltype __typeof__ typeof __decltype __typeof",
+    "REQUIRES": "requires",
+    "EXTENSION": "__extension__",
     "AND_AND": "and",
     "OR_OR": "or",
     "NOT": "not compl",
+    "AMP": "bitand",
+    "OR": "bitor",
+    "XOR": "xor",
+    "EQUALITY": "not_eq",
+    "ASSIGN": "and_eq or_eq xor_eq",
 }
 
 _PUNCTUATION = {

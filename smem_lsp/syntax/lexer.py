@@ -4,33 +4,41 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
+from itertools import accumulate, chain
+from typing import TYPE_CHECKING
 
 from smem_lsp.source import Span
 from smem_lsp.syntax.kinds import kind_of
+from smem_lsp.syntax.recent import Recent
 
-_COMMENT = r"//(?:[^\n\\]|\\(?s:.))*|/\*(?s:.*?)(?:\*/|\Z)"
+if TYPE_CHECKING:
+    from smem_lsp.syntax.stretches import Stretch
+
+MOST_TEXT = 8_000_000  # characters of the regions that are remembered
+_JOINED = 16  # regions that one invocation may stand in
+
+_COMMENT = r"//(?:[^\n\\]|\\(?:\r\n|(?s:.)))*|/\*(?s:.*?)(?:\*/|\Z)"
 _TRIVIA = rf"(\s*(?:(?:{_COMMENT}|\\\r?\n)\s*)*)"
-_STRING = r'(?:u8|[uUL])?"(?:[^"\\\n]+|\\(?s:.))*"?'
+_STRING = r'(?:u8|[uUL])?"(?:[^"\\\n]+|\\(?:\r\n|(?s:.)))*"?'
 _RAW_STRING = r'(?:u8|[uUL])?R"([^()\\\s]{0,16})\((?s:.*?)(?:\)\3"|\Z)'
 _NUMBER = r"\.?[0-9](?:[eEpP][+-]|'[0-9a-zA-Z]|[\w.])*"
-_DIRECTIVE = r'#(?:[^\n\\/"]+|\\\r?\n|\\.|/\*(?s:.*?)(?:\*/|\Z)|//[^\n]*|"(?:[^"\\\n]|\\.)*"?|/)*'
+DIRECTIVE = r'#(?:[^\n\\/"]+|\\\r?\n|\\.|/\*(?s:.*?)(?:\*/|\Z)|//[^\n]*|"(?:[^"\\\n]|\\.)*"?|/)*'
 _OPERATOR = r"<<<|>>>|<<=|>>=|<=>|->\*|\.\.\.|\.\*|<<|>>|->|\+\+|--|&&|\|\||::|[-+*/%&|^<>=!]=|\Z|(?s:.)"
 
 
 def _scanner(hash_tokens: str) -> re.Pattern[str]:
     token = (
         rf"([A-Za-z_$][\w$]*(?![\"'\w$])|[()\[\]{{}};,]|{_RAW_STRING}"
-        rf"|(?:u8|[uUL])(?=[\"'])(?:{_STRING}|'(?:[^'\\\n]|\\(?s:.))*'?)|[A-Za-z_$\u0080-\U0010ffff][\w$]*|{_NUMBER}|{_STRING}|'(?:[^'\\\n]|\\(?s:.))*'?|{hash_tokens}|{_OPERATOR})"
+        rf"|(?:u8|[uUL])(?=[\"'])(?:{_STRING}|'(?:[^'\\\n]|\\(?:\r\n|(?s:.)))*'?)|[A-Za-z_$\u0080-\U0010ffff][\w$]*|{_NUMBER}|{_STRING}|'(?:[^'\\\n]|\\(?:\r\n|(?s:.)))*'?|{hash_tokens}|{_OPERATOR})"
     )
     return re.compile(_TRIVIA + token)
 
 
-_FILE = _scanner(_DIRECTIVE)
+_FILE = _scanner(DIRECTIVE)
 _MACRO = _scanner("##|#")  # inside a macro definition `#` and `##` are operators
-_REGION_END = re.compile(r"^\}[ \t;]*(?:\r\n|\n)", re.MULTILINE)
-_COMMENTS = re.compile(rf'{_COMMENT}|"(?:[^"\\\n]+|\\(?s:.))*"?|\'(?:[^\'\\\n]|\\.)*\'')
+_REGION_END = re.compile(r"\n\}[ \t;]*\r?(?=\n)")
+_COMMENTS = re.compile(rf'{_COMMENT}|"(?:[^"\\\n]+|\\(?:\r\n|(?s:.)))*"?|\'(?:[^\'\\\n]|\\.)*\'')
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,76 +54,125 @@ class Tokens:
         return len(self.kinds)
 
 
-@dataclass(frozen=True, slots=True)
-class _Region:
-    """Tokens of a piece of text, offsets relative to it. ``firsts``: offsets of the first token of each line."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Region:
+    """Tokens of a piece of a file, offsets relative to it. A region can be read on its own.
 
+    ``firsts``: offsets of the tokens that are the first of their line; ``margins``: of those in column 0.
+    """
+
+    text: str
     kinds: list[str]
     texts: list[str]
     offsets: list[int]
-    firsts: list[int]
+    firsts: frozenset[int]
+    margins: frozenset[int]
+    loose: str  # its parentheses without partner, such as ")(("
+    stretches: list[Stretch] = field(
+        default_factory=list
+    )  # what it has become, last first (syntax/stretches.py)
 
 
-def lex(text: str, firsts: set[int] | None = None) -> Tokens:
-    """All tokens of ``text``, directives as single tokens, without an end marker.
+def moved(offsets: list[int], by: int) -> list[int]:
+    """Offsets ``by`` code points further on; negative ones keep their sign (see ``Tokens``)."""
+    if not by:
+        return offsets
+    if offsets and min(offsets) < 0:
+        return [offset + by if offset >= 0 else offset - by for offset in offsets]
+    return [offset + by for offset in offsets]
 
-    ``firsts`` receives the offsets of the tokens that are the first of their line. The text is read in regions that
-    end with a `}` in column 0; regions read before are not read again.
-    """
+
+def lex(text: str) -> Tokens:
+    """All tokens of ``text``, directives as single tokens, without an end marker. Regions that were read before are
+    not read again."""
     kinds: list[str] = []
     texts: list[str] = []
     offsets: list[int] = []
-    for start, piece in _regions(text):
-        region = _region(piece)
+    for start, region in regions(text):
         kinds += region.kinds
         texts += region.texts
-        if start:
-            offsets += [offset + start for offset in region.offsets]
-        else:
-            offsets += region.offsets
-        if firsts is not None:
-            firsts.update(offset + start for offset in region.firsts)
+        offsets += moved(region.offsets, start)
     return Tokens(kinds, texts, offsets)
 
 
-def _regions(text: str) -> Iterator[tuple[int, str]]:
+def regions(text: str) -> list[tuple[int, Region]]:
+    """(offset, region) of the whole text. Regions end after a `}` alone in column 0, but not inside parentheses: an
+    invocation of a macro stands in one region."""
+    found = [(start, _region(piece)) for start, piece in _cut(text)]
+    if any("(" in region.loose for _, region in found):
+        return _joined(text, found)
+    return found
+
+
+def _joined(text: str, found: list[tuple[int, Region]]) -> list[tuple[int, Region]]:
+    """Regions whose parentheses are closed a few regions further on become one. Those that are never closed do not:
+    somebody is typing."""
+    out: list[tuple[int, Region]] = []
+    i = 0
+    while i < len(found):
+        start, region = found[i]
+        depth, j = region.loose.count("("), i
+        while depth > 0 and j + 1 < len(found) and j - i < _JOINED:
+            j += 1
+            loose = found[j][1].loose
+            closed = loose.count(")")
+            if closed >= depth:
+                end = found[j + 1][0] if j + 1 < len(found) else len(text)
+                region, i, depth = _region(text[start:end]), j, 0
+            else:
+                depth += len(loose) - 2 * closed
+        out.append((start, region))
+        i += 1
+    return out
+
+
+def _cut(text: str) -> Iterator[tuple[int, str]]:
     """(offset, text) of pieces that can be read on their own: no comment and no raw string crosses their ends."""
     if 'R"' in text:
         yield 0, text
         return
-    start = at = 0
+    commented = "/*" in text
+    start = 0
     for found in _REGION_END.finditer(text):
-        piece = text[at : found.end()]
-        at = found.end()
-        if text.rfind("/*", start, at) > text.rfind("*/", start, at):  # perhaps inside a comment: go on
+        end = found.end() + 1
+        if commented and text.rfind("/*", start, end) > text.rfind(
+            "*/", start, end
+        ):  # perhaps inside a comment
             continue
-        yield start, text[start:at] if start + len(piece) != at else piece
-        start = at
+        yield start, text[start:end]
+        start = end
     if start < len(text):
         yield start, text[start:]
 
 
-@lru_cache(maxsize=4096)
-def _region(text: str) -> _Region:
+_regions = Recent[str, Region](MOST_TEXT)
+
+
+def _region(text: str) -> Region:
+    known = _regions.find(text)
+    return known if known is not None else _regions.keep(text, _read(text), len(text) + 200)
+
+
+def _read(text: str) -> Region:
     found = _FILE.findall(text)
+    while found and not found[-1][1]:  # the end
+        found.pop()
+    gaps = [match[0] for match in found]
     texts = [match[1] for match in found]
-    offsets: list[int] = []
-    firsts: list[int] = []
-    end = 0
-    first = True
-    for trivia, spelling, _ in found:
-        start = end + len(trivia)
-        if trivia and not first and ("\n" in trivia or "\r" in trivia):
-            first = True
-        if first:
-            firsts.append(start)
-            first = False
-        offsets.append(start)
-        end = start + len(spelling)
-    while texts and not texts[-1]:
-        texts.pop()
-        offsets.pop()
-    return _Region(list(map(kind_of, texts)), texts, offsets, firsts)
+    offsets = list(accumulate(map(len, chain.from_iterable(zip(gaps, texts)))))[::2]
+    firsts = [offset for offset, gap in zip(offsets, gaps) if "\n" in gap or "\r" in gap]
+    firsts += offsets[:1]
+    margins = frozenset(offset for offset in firsts if not offset or text[offset - 1] in "\r\n")
+    return Region(text, list(map(kind_of, texts)), texts, offsets, frozenset(firsts), margins, _loose(texts))
+
+
+def _loose(texts: list[str]) -> str:
+    """The parentheses that have no partner: closing ones, then opening ones."""
+    depth = lowest = 0
+    for text in [text for text in texts if text == "(" or text == ")"]:
+        depth += 1 if text == "(" else -1
+        lowest = min(lowest, depth)
+    return ")" * -lowest + "(" * (depth - lowest)
 
 
 def lex_macro(text: str) -> tuple[list[str], list[str]]:

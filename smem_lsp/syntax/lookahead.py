@@ -1,129 +1,15 @@
-"""What stands here: a type, a declaration, a template argument list? Lookahead over tokens, no parsing.
-
-C++ needs name lookup for these questions. Known types and templates (of the file, its headers and CUDA) decide where
-they can; otherwise the shape of the tokens does, as it is met in real code.
-"""
+"""What stands here: a type, a declaration? Lookahead over tokens, no parsing."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-
-_TEMPLATE_LOOKAHEAD = 400
-_STOPS_TEMPLATE = frozenset("SEMI LC RC AND_AND OR_OR ASSIGN EQ END STRING IF FOR RETURN RP RB".split())
-_AFTER_TEMPLATE = frozenset(
-    "LP SCOPE LC LAUNCH_OPEN COMMA RP GT SEMI NAME RB AMP STAR ELLIPSIS QUALIFIER SHIFT LAUNCH_CLOSE DOT".split()
-)
-_AFTER_SURE_TEMPLATE = frozenset("RC EQ AND_AND OR_OR STEP SIGN QUESTION COLON END".split())
-_AFTER_DECLARATOR = frozenset("EQ SEMI COMMA LB LP LC COLON".split())
+from smem_lsp.syntax.names_ahead import NamesAhead
+from smem_lsp.syntax.names_ahead import Symbols as Symbols
 
 
-@dataclass(frozen=True, slots=True)
-class Symbols:
-    """Names that are known to be types and templates."""
-
-    types: frozenset[str]
-    templates: frozenset[str]
-    key: int = field(default=0, compare=False)  # part of every memo key
-
-    @classmethod
-    def of(cls, types: frozenset[str], templates: frozenset[str]) -> Symbols:
-        return cls(types, templates, hash((types, templates)))
-
-
-class Lookahead:
+class Lookahead(NamesAhead):
     """Questions about one token list. Token indices are positions in it."""
 
-    __slots__ = ("_closings", "kinds", "n", "partner", "symbols", "texts")
-
-    def __init__(
-        self, kinds: Sequence[str], texts: Sequence[str], partner: Sequence[int], symbols: Symbols
-    ) -> None:
-        self.kinds = kinds
-        self.texts = texts
-        self.partner = partner
-        self.symbols = symbols
-        self.n = len(kinds)
-        self._closings: dict[int, tuple[int, int] | None] = {}
-
-    def kind(self, i: int) -> str:
-        return self.kinds[i] if 0 <= i < self.n else "END"
-
-    def template_close(self, lt: int) -> tuple[int, int] | None:
-        """For the `<` at ``lt``: (index of the token that closes the list, how many `>` of it are then used)."""
-        if lt not in self._closings:
-            self._closings[lt] = self._template_close(lt)
-        return self._closings[lt]
-
-    def _template_close(self, lt: int) -> tuple[int, int] | None:
-        kinds, texts, types = self.kinds, self.texts, self.symbols.types
-        depth = 1
-        type_like = comma = False
-        i = lt + 1
-        limit = min(self.n, lt + _TEMPLATE_LOOKAHEAD)
-        while i < limit:
-            kind = kinds[i]
-            before = depth
-            if kind == "GT":
-                depth -= 1
-            elif kind == "SHIFT" and texts[i] == ">>":
-                depth -= 2
-            elif kind == "LAUNCH_CLOSE":
-                depth -= 3
-            elif kind == "LT":
-                if kinds[i - 1] in ("NAME", "NAMED_CAST"):
-                    depth += 1
-            elif kind in ("LP", "LB"):
-                if self.partner[i] < i:
-                    return None
-                i = self.partner[i]
-            elif kind == "LC" and self.partner[i] == i + 1:
-                i += 1
-            elif kind == "COMMA":
-                comma = True
-            elif kind in _STOPS_TEMPLATE:
-                return None
-            elif kind in ("TYPE", "TYPENAME") or (kind == "NAME" and texts[i] in types):
-                type_like = True
-            if depth <= 0:
-                return (i, before) if self._is_template(lt, i, type_like, comma) else None
-            i += 1
-        return None
-
-    def _is_template(self, lt: int, close: int, type_like: bool, comma: bool) -> bool:
-        name, following = self.texts[lt - 1], self.kind(close + 1)
-        if (
-            self.kinds[lt - 1] == "NAMED_CAST"
-            or self.kind(lt - 2) == "TEMPLATE"
-            or name in self.symbols.templates
-        ):
-            return True
-        if name in self.symbols.types or type_like:
-            return following in _AFTER_TEMPLATE or following in _AFTER_SURE_TEMPLATE
-        # `a < b > c` is nobody's comparison; `a < b, c > d` might be two arguments of a call
-        return following in ("LP", "SCOPE", "LC", "LAUNCH_OPEN") or (following == "NAME" and not comma)
-
-    def name_end(self, i: int) -> int:
-        """Index after the qualified name at ``i``, template arguments included. A `>>` that also closes an outer
-        list is not passed."""
-        if self.kind(i) == "SCOPE":
-            i += 1
-        while True:
-            if self.kind(i) == "TEMPLATE":
-                i += 1
-            if self.kind(i) != "NAME":
-                return i
-            i += 1
-            if self.kind(i) == "LT":
-                close = self.template_close(i)
-                if close is not None:
-                    if close[1] != len(self.texts[close[0]]):
-                        return close[0]
-                    i = close[0] + 1
-            if self.kind(i) == "SCOPE" and self.kind(i + 1) in ("NAME", "TEMPLATE"):
-                i += 1
-                continue
-            return i
+    __slots__ = ()
 
     def declarators_at(self, i: int, *, parameter: bool = False) -> int | None:
         """Where the declarators begin if a declaration starts at ``i``; None if none does."""
@@ -134,11 +20,17 @@ class Lookahead:
         while x < n:
             kind = kinds[x]
             if kind in ("QUALIFIER", "STORAGE", "TYPEDEF", "TYPENAME"):
+                if (
+                    last_name is not None and kind == "QUALIFIER"
+                ):  # `MACRO T const x`: the type came after all
+                    last_name = None
                 strong = True
+                x += 1
+            elif kind == "STRING" and x > i and self.texts[x - 1] == "extern":
                 x += 1
             elif kind == "TYPE":
                 if not typed and not strong and self.kind(x + 1) in ("LP", "LC", "SCOPE"):
-                    if not (self.kind(x + 1) == "LP" and (parameter or self.kind(x + 2) in ("STAR", "AMP"))):
+                    if self.kind(x + 1) != "LP" or not (parameter or self._declares_inside(x + 1)):
                         return None
                 typed = True
                 last_name = None
@@ -163,6 +55,10 @@ class Lookahead:
                 if typed and last_name is not None:
                     return last_name if strong else None
                 end = self.name_end(x)
+                after_macro = self.attribute_macro(x, end, typed) if strong or typed else None
+                if after_macro is not None:
+                    x = after_macro
+                    continue
                 if typed:
                     last_name = x
                 typed = True
@@ -172,6 +68,8 @@ class Lookahead:
                         self.kind(x) == "NAME" and strong
                     ):  # `__shared__ MACRO T x`: an unknown attribute macro
                         last_name = None
+                        continue
+                    if self.kind(x) == "QUALIFIER":
                         continue
                     break
             else:
@@ -187,6 +85,8 @@ class Lookahead:
         kinds, texts = self.kinds, self.texts
         kind = self.kind(x)
         sure = strong or kinds[i] == "TYPE" or texts[x - 1] in self.symbols.types
+        if kind in ("LC", "LP") and kinds[i] == "TYPENAME" and not parameter:  # typename T::X(s).load(p)
+            return None
         if kind in ("STAR", "AMP", "AND_AND"):
             y = x
             while self.kind(y) in ("STAR", "AMP", "AND_AND", "QUALIFIER"):
@@ -195,21 +95,44 @@ class Lookahead:
                 return x
             if parameter and self.kind(y) in ("COMMA", "RP", "EQ", "NAME", "LB", "ELLIPSIS", "END"):
                 return x
-            if kind != "AND_AND" and self.kind(y) == "NAME":
+            if self.kind(y) == "NAME" and kinds[i] != "SCOPE":
+                if texts[x - 1] in self.symbols.values:
+                    return None
                 after = self.kind(self.name_end(y))
-                # `a * b = ...;` and `a * b;` mean nothing as expressions
-                if after in ("EQ", "SEMI", "END") or (after == "LB" and kind == "AMP"):
+                # `a * b = ...;` means nothing as an expression, `a * b;` is no use; a reference has an initializer
+                if after == "EQ" or (kind == "STAR" and after in ("SEMI", "END")):
                     return x
             return None
         if kind == "LP" and self.kind(x + 1) in ("STAR", "AMP"):
             return x if sure else None
-        if kind == "LP" and kinds[i] == "TYPENAME" and not parameter:  # typename T::X(s).load(p)
-            return None
         if kind == "LB" and texts[x - 1] == "auto":
             return x
         if strong or kinds[i] == "TYPE" or parameter:
             return x
         return None
+
+    def _declares_inside(self, lp: int) -> bool:
+        """`(*f)(int)`, `(&r)[4]`, `(C::*m)`, `(x);`: a declarator in parentheses?"""
+        following = self.kind(lp + 1)
+        if following in ("STAR", "AMP", "AND_AND"):
+            return True
+        if following != "NAME":
+            return False
+        if self.kind(lp + 2) == "RP":
+            return self.kind(lp + 3) in ("SEMI", "EQ", "LB", "END")
+        return self.member_pointer(lp + 1) is not None
+
+    def attribute_macro(self, x: int, end: int, typed: bool) -> int | None:
+        """Index after `MACRO(...)` at ``x`` (its name ends at ``end``) when it stands among specifiers."""
+        if self.kind(end) != "LP" or self.partner[end] < end or self.kinds[x] != "NAME" or end != x + 1:
+            return None
+        after = self.partner[end] + 1
+        if self.kind(after) in ("TYPE", "QUALIFIER", "TAG", "TYPENAME", "STORAGE", "SCOPE", "ATTRIBUTE"):
+            return after
+        if self.kind(after) != "NAME":
+            return None
+        follows = self.kind(self.name_end(after))
+        return after if follows == "NAME" or (typed and follows in ("LB", "SEMI", "EQ", "END")) else None
 
     def _after_parentheses(self, i: int) -> int:
         return self.partner[i] + 1 if self.kind(i) == "LP" and self.partner[i] > i else i
@@ -250,6 +173,8 @@ class Lookahead:
                 x += 1
                 if self.kind(x) == "NAME":
                     x = self.name_end(x)
+                if x < stop and kinds[x] == "LC":
+                    x = self.partner[x] + 1 if self.partner[x] > x else stop
             elif kind == "DECLTYPE":
                 x = self._after_parentheses(x + 1)
                 if x < stop and kinds[x] in ("LP", "LC", "DOT"):
@@ -257,7 +182,7 @@ class Lookahead:
                 typed = sure = True
             elif kind in ("NAME", "SCOPE"):
                 if typed:
-                    return 0
+                    return 2 if self.member_pointer(x) == stop else 0
                 end = min(self.name_end(x), stop)
                 if end <= x:
                     return 0
@@ -287,10 +212,3 @@ class Lookahead:
             else:
                 return 0
         return 0 if not typed else 2 if sure else 1
-
-    def _function_type(self, lp: int) -> bool:
-        """`(*)`, `(&)`, `()` or `(int)` after a type."""
-        following = self.kind(lp + 1)
-        return following in ("STAR", "AMP", "RP", "TYPE", "QUALIFIER", "TYPENAME") or (
-            following == "NAME" and self.texts[lp + 1] in self.symbols.types
-        )

@@ -37,9 +37,13 @@ class Mark:
 
 
 class MarkWriter(ABC):
-    """Marks ranges of one token list. Every method that reads tokens appends to ``marks``."""
+    """Marks ranges of one token list. Every method that reads tokens appends to ``marks``.
 
-    __slots__ = ("ahead", "kinds", "marks", "nesting", "partner", "texts")
+    ``doubts``: names of which only convention says whether they are types, templates or variables. What was marked
+    would be marked otherwise if that were wrong.
+    """
+
+    __slots__ = ("ahead", "doubts", "kinds", "listed", "lists", "marks", "nesting", "partner", "texts")
 
     def __init__(self, ahead: Lookahead) -> None:
         self.ahead = ahead
@@ -47,10 +51,29 @@ class MarkWriter(ABC):
         self.texts = ahead.texts
         self.partner = ahead.partner
         self.marks: list[Mark] = []
+        self.doubts: set[str] = set()
         self.nesting = 0
+        self.lists = 0  # template lists around this place, up to the next bracket: a `>>` may close so many
+        self.listed = 0  # brackets around this place in which commas separate
 
     def put(self, kind: str, lo: int, hi: int | None = None) -> None:
         self.marks.append(Mark(kind, lo, lo + 1 if hi is None else hi, self.texts[lo]))
+
+    def put_whole(self, kind: str, lo: int, hi: int) -> None:
+        """Like ``put``, and the mark's text is that of all its tokens."""
+        self.marks.append(Mark(kind, lo, hi, "".join(self.texts[lo:hi])))
+
+    def template_list(self, lt: int, *, typed: bool = False) -> tuple[int, int] | None:
+        """Where the template argument list at the `<` ends, and how many `>` of that token it uses."""
+        close = self.ahead.template_close(lt, typed=typed)
+        if close is None:
+            return None
+        at, used, guessed = close
+        if len(self.texts[at]) - used > self.lists:  # nobody needs the rest of this `>>`
+            return None
+        if guessed and self.listed:
+            self.doubts.add(self.texts[lt - 1])
+        return at, used
 
     def marker(self, kind: str, at: int) -> None:
         self.marks.append(Mark(kind, at, at, ""))
@@ -84,8 +107,11 @@ class MarkWriter(ABC):
         """The comma that ends an initializer, or ``hi``."""
         return next(iter(self.split(lo, hi)), (lo, hi))[1]
 
-    def split(self, lo: int, hi: int, *, templates: bool = False) -> list[tuple[int, int]]:
-        """Ranges between top-level commas; commas inside brackets and template lists do not count."""
+    def split(
+        self, lo: int, hi: int, *, templates: bool = False, typed: bool = False
+    ) -> list[tuple[int, int]]:
+        """Ranges between top-level commas; commas inside brackets and template lists do not count. ``typed``: they are
+        declarations."""
         if lo >= hi:
             return []
         parts: list[tuple[int, int]] = []
@@ -97,9 +123,10 @@ class MarkWriter(ABC):
                 if i >= hi:
                     raise NotRead
             elif kind == "LT" and i > lo and self.kinds[i - 1] in ("NAME", "NAMED_CAST"):
-                close = self.ahead.template_close(i)
-                if close is not None and (close[0] < hi or templates):
-                    i = min(close[0], hi - 1)
+                close = self.ahead.template_close(i, typed=typed)
+                if close is not None and len(self.texts[close[0]]) - close[1] <= self.lists + templates:
+                    if close[0] < hi or templates:
+                        i = min(close[0], hi - 1)
             elif kind == "COMMA":
                 parts.append((start, i))
                 start = i + 1

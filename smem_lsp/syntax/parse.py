@@ -5,30 +5,34 @@ Nothing here raises on user text. A chunk that the grammar does not accept is No
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from lark.exceptions import UnexpectedInput
 
-from smem_lsp.source import FileReader, SourceText, Span
+from smem_lsp.source import NO_FLAGS, CompileFlags, FileReader, SourceText, Span
 from smem_lsp.syntax import grammar, tree
+from smem_lsp.syntax.blocks import Definition, Placed, place, site
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.chunker import cut
 from smem_lsp.syntax.classify import Classifier
-from smem_lsp.syntax.functions import FunctionIsland, find_functions
-from smem_lsp.syntax.lexer import Tokens
+from smem_lsp.syntax.functions import FunctionIsland
+from smem_lsp.syntax.lexer import Tokens, moved
 from smem_lsp.syntax.lookahead import Lookahead, Symbols
 from smem_lsp.syntax.marks import Mark, NotRead
 from smem_lsp.syntax.preprocess import Preprocessed, preprocess
+from smem_lsp.syntax.recent import Recent
 from smem_lsp.syntax.symbols import Names, collect
+from smem_lsp.syntax.variables import value_names
 
 MAX_CHUNK_TOKENS = 20_000
 MAX_TREE_DEPTH = 150
-_MEMO_SIZE = 20_000
+_CHUNK_TOKENS = 600_000  # of the chunks that are remembered
+_READINGS = 4  # of one function, under different types
 _REPAIRS = 200
+_NO_DOUBTS: frozenset[str] = frozenset()
 
 _MARK_WITH = {
     "expression": Classifier.expression,
@@ -40,60 +44,104 @@ _MARK_WITH = {
 }
 
 
-class _Memo(OrderedDict[tuple[object, ...], Any]):
-    """The trees of the chunks read last, by spelling; bounded."""
-
-    def remember(self, key: tuple[object, ...], value: Any) -> None:
-        self[key] = value
-        if len(self) > _MEMO_SIZE:
-            self.popitem(last=False)
+_chunks = Recent[tuple[object, ...], tuple[Any, frozenset[str]]](_CHUNK_TOKENS)
 
 
-_memo = _Memo()
+@dataclass(frozen=True, slots=True, eq=False)
+class _Statements:
+    """The statement tree of a function body, wherever the function stands."""
+
+    ahead: Lookahead
+    root: tree.Block
+    macros: list[tuple[int, int]]
+    open_ended: list[tuple[int, int]]
+    repaired: bool
 
 
-@dataclass
+@dataclass(eq=False)
 class Body:
     """The tokens between the braces of a function, and their statement tree. Indices are relative to the body."""
 
-    tokens: Tokens
+    definition: Definition
+    start: int  # offset of the definition
     symbols: Symbols
-    line_start: Sequence[bool]
     repaired: bool = False
     macros: list[tuple[int, int]] = field(default_factory=list)
     failed: set[tuple[int, int]] = field(default_factory=set)  # chunks that the grammar did not accept
+    # chunks that could be read in another way, and the names that decide it; statements without their `;`
+    guessed: dict[tuple[int, int], frozenset[str]] = field(default_factory=dict)
+    _root: tree.Block | None = None
 
     @cached_property
+    def tokens(self) -> Tokens:
+        body = self.definition.body
+        return Tokens(body.kinds, body.texts, moved(body.offsets, self.start))
+
+    @property
     def ahead(self) -> Lookahead:
-        kinds, texts = self.tokens.kinds, self.tokens.texts
-        return Lookahead(kinds, texts, match_brackets(kinds), self.symbols)
+        return self._read.ahead
 
-    @cached_property
+    @property
+    def line_start(self) -> Sequence[bool]:
+        """Whether each token is the first of its line."""
+        lo, hi = self.definition.island.body
+        return self.definition.line_start[lo:hi]
+
+    @property
+    def _read(self) -> _Statements:
+        """Read once for all places where the function stands, and for all versions of the file."""
+        reads = self.definition.reads
+        found = reads.get(self.symbols)
+        if not isinstance(found, _Statements):
+            tokens = self.definition.body
+            partner = match_brackets(tokens.kinds)
+            found = _read_statements(
+                Lookahead(tokens.kinds, tokens.texts, partner, self.symbols), 0, len(tokens), self.line_start
+            )
+            if len(reads) >= _READINGS:
+                reads.clear()
+            reads[self.symbols] = found
+        return found
+
+    @property
     def statements(self) -> tree.Block:
-        return self.block(0, len(self.tokens))
+        if self._root is None:
+            self._root = self._noted(self._read)
+        return self._root
 
     def block(self, lo: int, hi: int) -> tree.Block:
-        """The statement tree of the tokens ``[lo, hi)``: the body's, or a lambda's."""
-        chunks = cut(self.ahead, lo, hi, self.line_start)
-        self.repaired = self.repaired or chunks.repaired
-        self.macros += chunks.macros
-        try:
-            block: tree.Block = grammar.parse("statements", chunks.marks)
-        except UnexpectedInput:
-            self.repaired = True
-            block = _parse_with_repairs(chunks.marks)
-        if _nesting(block) > MAX_TREE_DEPTH:
-            self.repaired = True
-            return tree.Block(lo, hi, [tree.Bad(lo, hi)])
-        return block
+        """The statement tree of the tokens ``[lo, hi)``, a lambda's."""
+        return self._noted(_read_statements(self.ahead, lo, hi, self.line_start))
+
+    def _noted(self, read: _Statements) -> tree.Block:
+        self.repaired = self.repaired or read.repaired
+        if read.macros:
+            self.macros += read.macros
+        if read.open_ended:
+            self.guessed.update(dict.fromkeys(read.open_ended, frozenset((";",))))
+        return read.root
 
     def chunk(self, start: str, span: tuple[int, int]) -> Any:
         """The tree of a chunk from a start rule, or None when it was not understood."""
         lo, hi = span
-        parsed = parse_chunk(start, self.tokens.kinds[lo:hi], self.tokens.texts[lo:hi], self.symbols)
+        kinds, texts = self.tokens.kinds[lo:hi], self.tokens.texts[lo:hi]
+        parsed, doubts = _read(start, kinds, texts, self.symbols)
+        if doubts:
+            values = doubts & self.values
+            if values:  # read it again: these names are variables here
+                again, doubts = _read(start, kinds, texts, self.symbols.knowing(values))
+                parsed = again or parsed
+            if doubts:
+                self.guessed[span] = doubts
         if parsed is None:
             self.failed.add(span)
         return parsed
+
+    @cached_property
+    def values(self) -> frozenset[str]:
+        """Names that the function uses as variables or constants."""
+        body, head = self.definition.body, self.definition.head
+        return frozenset(value_names(body.kinds, body.texts) | value_names(head.kinds, head.texts))
 
     def span(self, lo: int, hi: int) -> Span | None:
         """Where the tokens ``[lo, hi)`` are spelled; None when one of them came out of a macro body."""
@@ -122,14 +170,42 @@ class Body:
         return Span(start, max(end, start))
 
 
+def _read_statements(ahead: Lookahead, lo: int, hi: int, line_start: Sequence[bool]) -> _Statements:
+    chunks = cut(ahead, lo, hi, line_start)
+    repaired = chunks.repaired
+    root: tree.Block
+    try:
+        root = grammar.parse("statements", chunks.marks)
+    except UnexpectedInput:
+        repaired = True
+        root = _parse_with_repairs(chunks.marks)
+    if _nesting(root) > MAX_TREE_DEPTH:
+        repaired = True
+        root = tree.Block(lo, hi, [tree.Bad(lo, hi)])
+    return _Statements(ahead, root, chunks.macros, chunks.open_ended, repaired)
+
+
 def parse_chunk(start: str, kinds: Sequence[str], texts: Sequence[str], symbols: Symbols) -> Any:
     """Tree of one chunk with indices relative to it; None when the grammar does not accept it. Memoised."""
+    return _read(start, kinds, texts, symbols)[0]
+
+
+def _read(
+    start: str, kinds: Sequence[str], texts: Sequence[str], symbols: Symbols
+) -> tuple[Any, frozenset[str]]:
+    """(tree or None, the names that would change it if they were not what they seem to be)."""
     if not texts or len(texts) > MAX_CHUNK_TOKENS:
-        return [] if start == "parameters" and not texts else None
-    key = (start, symbols.key, *texts)
-    if key in _memo:
-        _memo.move_to_end(key)
-        return _memo[key]
+        return [] if start == "parameters" and not texts else None, _NO_DOUBTS
+    key = (
+        start,
+        symbols.types.intersection(texts),
+        symbols.templates.intersection(texts),
+        symbols.values.intersection(texts),
+        *texts,
+    )
+    known = _chunks.find(key)
+    if known is not None:
+        return known
     classifier = Classifier(Lookahead(kinds, texts, match_brackets(kinds), symbols))
     parsed: Any
     try:
@@ -139,8 +215,8 @@ def parse_chunk(start: str, kinds: Sequence[str], texts: Sequence[str], symbols:
         parsed = None
     if parsed is not None and len(texts) > MAX_TREE_DEPTH and _depth(parsed) > MAX_TREE_DEPTH:
         parsed = None
-    _memo.remember(key, parsed)
-    return parsed
+    result = parsed, frozenset(classifier.doubts) if classifier.doubts else _NO_DOUBTS
+    return _chunks.keep(key, result, len(texts) + 8)
 
 
 def _depth(root: Any) -> int:
@@ -172,6 +248,8 @@ def _nesting(root: tree.Statement) -> int:
                 if node.otherwise is not None:
                     stack.append((node.otherwise, level + 1))
             case tree.For() | tree.While() | tree.DoWhile() | tree.Switch():
+                stack.append((node.body, level + 1))
+            case tree.MacroStatement() if node.body is not None:
                 stack.append((node.body, level + 1))
             case tree.Try():
                 stack.extend((child, level + 1) for child in node.blocks)
@@ -214,35 +292,106 @@ def _supply(accepted: set[str], mark: Mark) -> Mark | None:
     return None
 
 
-@dataclass
+@dataclass(eq=False)
 class Function:
-    """One function definition."""
+    """One function definition of a file."""
 
-    island: FunctionIsland
-    name: str
-    name_span: Span
-    span: Span
-    body: Body
-    head: Tokens  # from the first specifier to the closing parenthesis of the parameters
-    parameters: list[tree.Declaration] | None  # None: not understood
-    parameter_tokens: Tokens
+    definition: Definition
+    start: int  # offset of the definition
+    first_token: int  # index of its first token in the file
+    number: int  # in the order of the file
+    file_symbols: Symbols
+    scopes: tuple[str, ...]  # around the block that the definition stands in
+    _body: Body | None = None
+
+    @cached_property
+    def island(self) -> FunctionIsland:
+        """Where its parts are among the tokens of the file."""
+        island = self.definition.island.moved(self.first_token)
+        return replace(island, enclosing=self.scopes + island.enclosing) if self.scopes else island
+
+    @property
+    def name(self) -> str:
+        return self.definition.name
+
+    @cached_property
+    def name_span(self) -> Span:
+        offset = self.definition.tokens.offsets[self.definition.island.name]
+        start = self.start + site(offset)
+        return Span(start, start + len(self.name) if offset >= 0 else start)
+
+    @property
+    def span(self) -> Span:
+        return Span(self.start, self.start + len(self.definition.text))
+
+    @property
+    def symbols(self) -> Symbols:
+        """The types and templates that the definition names."""
+        return self.definition.known(self.file_symbols)
+
+    @property
+    def body(self) -> Body:
+        if self._body is None:
+            self._body = Body(self.definition, self.start, self.symbols, self.definition.island.repaired)
+        return self._body
+
+    @cached_property
+    def head(self) -> Tokens:
+        """From the first specifier to the closing parenthesis of the parameters."""
+        head = self.definition.head
+        return Tokens(head.kinds, head.texts, moved(head.offsets, self.start))
+
+    @cached_property
+    def parameter_tokens(self) -> Tokens:
+        parameters = self.definition.parameters
+        return Tokens(parameters.kinds, parameters.texts, moved(parameters.offsets, self.start))
+
+    @cached_property
+    def parameters(self) -> list[tree.Declaration] | None:
+        """None: not understood."""
+        tokens = self.definition.parameters
+        parsed: list[tree.Declaration] | None = parse_chunk(
+            "parameters", tokens.kinds, tokens.texts, self.symbols
+        )
+        return parsed
 
     @property
     def is_kernel(self) -> bool:
-        return "__global__" in self.island.specifiers
+        return "__global__" in self.definition.island.specifiers
 
 
-@dataclass
+@dataclass(eq=False)
 class TranslationUnit:
     """One parsed file."""
 
     source: SourceText
     preprocessed: Preprocessed
+    blocks: list[Placed]
     names: Names
     symbols: Symbols
     functions: list[Function]
-    partner: list[int]  # bracket partners of the file's tokens
     header_functions: frozenset[str] = frozenset()  # names that headers declare with parameters
+
+    @cached_property
+    def partner(self) -> list[int]:
+        """Bracket partners of the file's tokens."""
+        partner: list[int] = []
+        opened: list[int] = []
+        for placed in self.blocks:
+            block, base = placed.block, len(partner)
+            partner += [p + base if p >= 0 else p for p in block.partner] if base else block.partner
+            for i in block.loose:  # of scopes that go on behind the block, and of what is half typed
+                if block.tokens.kinds[i] == "LC":
+                    opened.append(base + i)
+                elif opened:
+                    partner[base + i] = opened.pop()
+                    partner[partner[base + i]] = base + i
+        return partner
+
+    @property
+    def header_words(self) -> frozenset[str]:
+        """Spellings of all tokens of the headers."""
+        return _header(self.preprocessed)[2]
 
 
 def parse(
@@ -251,67 +400,79 @@ def parse(
     reader: FileReader | None = None,
     include_dirs: Sequence[str] = (),
     defines: Sequence[str] = (),
+    flags: CompileFlags = NO_FLAGS,
+    arch: str | None = None,
 ) -> TranslationUnit:
-    """Parse a file. Never raises on user text; statement trees and chunks are made when asked for."""
+    """Parse a file. Never raises on user text; statement trees and chunks are made when asked for.
+
+    What is known of earlier texts is used again, part by part: regions of text (``lexer``), what they are behind the
+    preprocessor (``stretches``), blocks of whole definitions and the definitions (``blocks``), chunks. Each is found by
+    everything that it depends on, and holds offsets relative to itself, so a text parsed after others gives what it
+    gives alone. A keystroke reads its own function again, and looks at every other block once.
+    """
     unit = preprocess(
-        source.text, path=source.path, reader=reader, include_dirs=include_dirs, defines=defines
+        source.text,
+        path=source.path,
+        reader=reader,
+        include_dirs=include_dirs,
+        defines=defines,
+        flags=flags,
+        arch=arch,
     )
-    names = Names()
-    collect(unit.header.kinds, unit.header.texts, names)
-    tokens = unit.tokens
-    collect(tokens.kinds, tokens.texts, names)
-    symbols = names.symbols()
-    columns, line_start = _layout(source, tokens, unit.firsts)
-    partner = match_brackets(tokens.kinds)
-    islands = find_functions(tokens.kinds, tokens.texts, columns, partner)
-    functions = [_function(tokens, island, symbols, line_start) for island in islands]
-    declared = frozenset(
-        text
-        for text, kind, before, after in zip(
-            unit.header.texts[1:], unit.header.kinds[1:], unit.header.kinds, unit.header.kinds[2:]
+    blocks = place(unit.stretches)
+    names, symbols = _declared(unit, blocks)
+    functions: list[Function] = []
+    first = 0
+    for placed in blocks:
+        for located in placed.block.functions:
+            scopes = placed.scopes[: max(0, len(placed.scopes) - located.left)]
+            functions.append(
+                Function(
+                    located.definition,
+                    placed.start + located.offset,
+                    first + located.head,
+                    len(functions),
+                    symbols,
+                    tuple(name for name, _ in scopes) if scopes else (),
+                )
+            )
+        first += len(placed.block.tokens)
+    return TranslationUnit(source, unit, blocks, names, symbols, functions, _header(unit)[1])
+
+
+_surveys = Recent[tuple[object, ...], tuple[Names, Symbols]](16)
+_headers = Recent[int, tuple[Names, frozenset[str], frozenset[str]]](16)
+_symbols = Recent[Symbols, Symbols](16)
+
+
+def _declared(unit: Preprocessed, blocks: Sequence[Placed]) -> tuple[Names, Symbols]:
+    """What the file and its headers declare. Equal symbols are one object."""
+    parts = tuple(placed.block.names for placed in blocks if placed.block.names)
+    key = (unit.header_key, *parts)
+    known = _surveys.find(key)
+    if known is None:
+        names = Names()
+        names.add(_header(unit)[0])
+        for part in parts:
+            names.add(part)
+        symbols = names.symbols()
+        known = _surveys.keep(key, (names, _symbols.find(symbols) or _symbols.keep(symbols, symbols)))
+    return known
+
+
+def _header(unit: Preprocessed) -> tuple[Names, frozenset[str], frozenset[str]]:
+    """(what the headers declare, names that they declare with parameters, all spellings)."""
+    known = _headers.find(unit.header_key)
+    if known is None:
+        header = unit.header
+        names = Names.empty()
+        collect(header.kinds, header.texts, names)
+        declared = frozenset(
+            text
+            for text, kind, before, after in zip(
+                header.texts[1:], header.kinds[1:], header.kinds, header.kinds[2:]
+            )
+            if kind == "NAME" and after == "LP" and before in ("NAME", "TYPE", "STAR", "AMP", "GT", "STORAGE")
         )
-        if kind == "NAME" and after == "LP" and before in ("NAME", "TYPE", "STAR", "AMP", "GT", "STORAGE")
-    )
-    return TranslationUnit(source, unit, names, symbols, functions, partner, declared)
-
-
-def _layout(source: SourceText, tokens: Tokens, firsts: set[int]) -> tuple[list[int], list[bool]]:
-    """For each token: 0 in column 0, 1 elsewhere, -1 out of a macro body; and whether it is the first of its line."""
-    starts = set(source.lines.starts)
-    offsets = tokens.offsets
-    columns = [0 if offset in starts else 1 if offset >= 0 else -1 for offset in offsets]
-    line_start = [offset in firsts for offset in offsets]
-    if min(offsets, default=0) < 0:
-        before = -1
-        for i, offset in enumerate(offsets):
-            if offset < 0 and offset != before:  # the first token of an expansion stands for its invocation
-                line_start[i] = -1 - offset in firsts
-            before = offset
-    return columns, line_start
-
-
-def _slice(tokens: Tokens, lo: int, hi: int) -> Tokens:
-    return Tokens(tokens.kinds[lo:hi], tokens.texts[lo:hi], tokens.offsets[lo:hi])
-
-
-def _function(
-    tokens: Tokens, island: FunctionIsland, symbols: Symbols, line_start: Sequence[bool]
-) -> Function:
-    lo, hi = island.body
-    body = Body(_slice(tokens, lo, hi), symbols, line_start[lo:hi], island.repaired)
-    parameter_tokens = _slice(tokens, *island.parameters)
-    offset = tokens.offsets[island.name]
-    start = tokens.offsets[island.head]
-    last = tokens.offsets[min(island.end, len(tokens)) - 1]
-    name = tokens.texts[island.name]
-    name_start = offset if offset >= 0 else -1 - offset
-    return Function(
-        island=island,
-        name=name,
-        name_span=Span(name_start, name_start + len(name) if offset >= 0 else name_start),
-        span=Span(start if start >= 0 else -1 - start, (last if last >= 0 else -1 - last) + 1),
-        body=body,
-        head=_slice(tokens, island.head, island.parameters[1] + 1),
-        parameters=parse_chunk("parameters", parameter_tokens.kinds, parameter_tokens.texts, symbols),
-        parameter_tokens=parameter_tokens,
-    )
+        known = _headers.keep(unit.header_key, (names, declared, frozenset(header.texts)))
+    return known

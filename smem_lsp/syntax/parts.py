@@ -6,16 +6,19 @@ from typing import Any
 
 from smem_lsp.syntax import tree
 
+POINTERS = ("*", "&", "&&", "::*")  # the last to a member
+
 
 class Words(list[str]):
-    """Specifier words with their token range."""
+    """Specifier words with their token range. ``name``: the word is one."""
 
-    __slots__ = ("hi", "lo")
+    __slots__ = ("hi", "lo", "name")
 
-    def __init__(self, words: list[str], lo: int, hi: int) -> None:
+    def __init__(self, words: list[str], lo: int, hi: int, name: tree.Name | None = None) -> None:
         super().__init__(words)
         self.lo = lo
         self.hi = hi
+        self.name = name
 
 
 class Arguments(list[Any]):
@@ -34,10 +37,19 @@ class Initializer:
         self.hi = value.hi
 
 
+class BitWidth:
+    __slots__ = ("hi", "lo", "value")
+
+    def __init__(self, value: tree.Expr, lo: int, hi: int) -> None:
+        self.value = value
+        self.lo = lo
+        self.hi = hi
+
+
 class DeclaratorParts:
     """A declarator under construction."""
 
-    __slots__ = ("dim_spans", "dims", "function", "hi", "lo", "name", "name_at", "nested", "pointers")
+    __slots__ = ("core", "dim_spans", "dims", "function", "hi", "lo", "name", "name_at", "nested", "pointers")
 
     def __init__(self) -> None:
         self.lo = -1
@@ -49,6 +61,7 @@ class DeclaratorParts:
         self.dim_spans: list[tuple[int, int]] = []
         self.function = False
         self.nested = False
+        self.core = (0, 0)
 
     def cover(self, lo: int, hi: int) -> None:
         self.lo = lo if self.lo < 0 else min(self.lo, lo)
@@ -83,6 +96,8 @@ class DeclaratorName:
             parts.name, parts.name_at = self.name, self.lo
             return
         parts.nested = True
+        pointers = sum(pointer in POINTERS for pointer in self.nested.pointers)
+        parts.core = self.nested.core if self.nested.nested else (pointers, len(self.nested.dims))
         parts.name, parts.name_at = self.nested.name, self.nested.name_at
         parts.pointers += self.nested.pointers
         parts.dims += self.nested.dims
@@ -108,9 +123,10 @@ class Dimension:
 
 
 class Abstract:
-    __slots__ = ("dims", "hi", "lo", "pointers")
+    __slots__ = ("core", "dims", "hi", "lo", "pointers")
 
     def __init__(self, pointers: list[str], dims: list[tree.Expr | None], lo: int, hi: int) -> None:
+        self.core = (0, 0)
         self.pointers = pointers
         self.dims = dims
         self.lo = lo

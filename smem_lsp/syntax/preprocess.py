@@ -6,42 +6,23 @@ the token stream of the file. Only the active branch of a conditional is kept.
 
 from __future__ import annotations
 
-import os.path
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from functools import cached_property, lru_cache
 
-from smem_lsp.source import FileReader, Span
-from smem_lsp.syntax.conditions import evaluate
-from smem_lsp.syntax.lexer import Tokens, lex, lex_macro
-from smem_lsp.syntax.macros import Expander, Macro, TokenList, object_macro, parse_definition
-
-MAX_INCLUDE_DEPTH = 32
-MAX_INCLUDES = 256
-
-# What nvcc 13 predefines for device code; a newer architecture takes more branches of real code than an old one.
-PREDEFINED = {
-    "__CUDACC__": "1",
-    "__NVCC__": "1",
-    "__CUDA_ARCH__": "900",
-    "__cplusplus": "201703L",
-    "__GNUC__": "12",
-    "__linux__": "1",
-    "__x86_64__": "1",
-    "__CUDACC_VER_MAJOR__": "13",
-    "__CUDACC_VER_MINOR__": "0",
-    "CUDART_VERSION": "13000",
-    "CUDA_VERSION": "13000",
-}
-
-_DIRECTIVE_NAME = re.compile(r"#\s*(\w*)")
-_CONTINUATION = re.compile(r"\\\r?\n")
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.S)
-_INCLUDE = re.compile(r'\s*(?:"([^"\n]+)"|<([^>\n]+)>)')
-_HAS_TESTS = frozenset(
-    ("__has_include", "__has_include_next", "__has_attribute", "__has_builtin", "__has_cpp_attribute")
+from smem_lsp.source import NO_FLAGS, CompileFlags, FileReader, Span
+from smem_lsp.syntax.directives import OUTSIDE, File, Notes, process_header
+from smem_lsp.syntax.expand import DYNAMIC, MAX_TOKENS
+from smem_lsp.syntax.headers import (
+    flatten,
+    used_macros,
+    words_of,
 )
+from smem_lsp.syntax.includes import Problem, Run
+from smem_lsp.syntax.lexer import Region, Tokens, moved, regions
+from smem_lsp.syntax.macros import Macro, TokenList
+from smem_lsp.syntax.predefined import initial_macros
+from smem_lsp.syntax.stretches import Conditions, Environment, Stretch, Version, find, keep
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,20 +33,69 @@ class Directive:
     span: Span
 
 
-@dataclass(slots=True)
+@dataclass
 class Preprocessed:
-    """The active tokens of one file. ``header``: tokens of the headers that were found, for declarations only."""
+    """The active tokens of one file. ``stretches``: by offset; ``header``: declarations of the headers that were found.
 
-    tokens: Tokens
-    header: TokenList
-    macros: dict[str, Macro]
-    directives: list[Directive] = field(default_factory=list)
-    inactive: list[Span] = field(default_factory=list)
-    invocations: list[Span] = field(default_factory=list)  # macro invocations with arguments
+    The lists of the whole file are made when somebody asks for them.
+    """
+
+    stretches: list[tuple[int, Stretch]]
+    environment: Environment
+    header: TokenList = field(default_factory=TokenList.empty)
+    header_key: int = 0  # equal numbers: the same list ``header``
     missing: list[str] = field(default_factory=list)  # includes that were not found
     missing_quoted: bool = False  # one of them is spelled "..."
-    firsts: set[int] = field(default_factory=set)  # offsets of the tokens that are the first of their line
-    exhausted: bool = False  # a macro expanded beyond the bounds
+    problems: list[Problem] = field(default_factory=list)
+
+    @cached_property
+    def tokens(self) -> Tokens:
+        kinds: list[str] = []
+        texts: list[str] = []
+        offsets: list[int] = []
+        for start, stretch in self.stretches:
+            kinds += stretch.tokens.kinds
+            texts += stretch.tokens.texts
+            offsets += moved(stretch.tokens.offsets, start)
+        return Tokens(kinds, texts, offsets)
+
+    @cached_property
+    def macros(self) -> dict[str, Macro]:
+        """Those behind the last line."""
+        return self.environment.table
+
+    @cached_property
+    def directives(self) -> list[Directive]:
+        return [
+            Directive(name, Span(lo + start, hi + start))
+            for start, stretch in self.stretches
+            for name, lo, hi in stretch.directives
+        ]
+
+    @cached_property
+    def invocations(self) -> list[Span]:
+        """Macro invocations with arguments."""
+        return [
+            Span(lo + start, hi + start)
+            for start, stretch in self.stretches
+            for lo, hi in stretch.invocations
+        ]
+
+    @cached_property
+    def inactive(self) -> list[Span]:
+        found: list[Span] = []
+        for start, stretch in self.stretches:
+            for number, (lo, hi) in enumerate(stretch.inactive):
+                if number == 0 and lo == 0 and found and not stretch.before.active:  # it goes on
+                    found[-1] = Span(found[-1].start, hi + start)
+                else:
+                    found.append(Span(lo + start, hi + start))
+        return found
+
+    @property
+    def exhausted(self) -> bool:
+        """A macro or the headers went beyond the bounds: what they stand for is not known."""
+        return bool(self.problems)
 
 
 def preprocess(
@@ -75,198 +105,133 @@ def preprocess(
     reader: FileReader | None = None,
     include_dirs: Sequence[str] = (),
     defines: Sequence[str] = (),
+    flags: CompileFlags = NO_FLAGS,
+    arch: str | None = None,
 ) -> Preprocessed:
-    """Run the preprocessor over ``text``. Never raises on user text."""
-    macros = {name: object_macro(body) for name, body in PREDEFINED.items()}
-    for define in defines:
-        name, _, value = define.partition("=")
-        definition = parse_definition(f"{name} {value if '=' in define else '1'}")
-        if definition:
-            macros[definition[0]] = definition[1]
-    run = _Run(macros, reader, tuple(include_dirs))
-    out = TokenList.empty()
-    result = Preprocessed(Tokens(out.kinds, out.texts, out.offsets), run.header, macros)
-    run.file(text, path, out, result, 0)
-    result.missing = run.missing
-    result.missing_quoted = run.missing_quoted
-    result.exhausted = run.expander.exhausted
+    """Run the preprocessor over ``text``. Never raises on user text.
+
+    ``include_dirs`` and ``defines`` come from the settings, ``flags`` from a compile command; ``arch`` ("sm_90")
+    decides ``__CUDA_ARCH__``.
+    """
+    macros = initial_macros(arch, defines, flags)
+    run = Run(macros, reader, (*include_dirs, *flags.include_dirs), flags.quote_dirs, process_header)
+    run.expander.path = path
+    environment = Environment(macros, _first_version(arch, tuple(defines), flags))
+    for forced in flags.includes:
+        run.include(forced, path, True, 0)
+    if run.changes:
+        environment.version = Version()
+    result = Preprocessed([], environment)
+    conditions = OUTSIDE
+    for start, region in regions(text):
+        stretch = None if run.expander.refused else find(region, conditions, environment)
+        if stretch is not None and run.expander.produced + stretch.produced <= MAX_TOKENS:
+            run.expander.produced += stretch.produced
+            environment.pass_over(stretch, applied=False)
+        else:
+            stretch = _read_region(run, region, start, conditions, environment.table, path, text)
+            environment.pass_over(stretch, applied=True)
+        result.stretches.append((start, stretch))
+        conditions = stretch.after
+    result.header, result.header_key = flatten(run.pieces)
+    result.missing = [name for name, _ in run.missing]
+    result.missing_quoted = any(quoted for _, quoted in run.missing)
+    result.problems = run.problems + _too_large(run.expander.refused)
     return result
 
 
-@dataclass(slots=True)
-class _Conditional:
-    """One open ``#if``: was the code around it active, has a branch been taken."""
-
-    outer: bool
-    taken: bool
+@lru_cache(maxsize=64)
+def _first_version(arch: str | None, defines: tuple[str, ...], flags: CompileFlags) -> Version:
+    """That of the macros before the first line."""
+    return Version()
 
 
-class _Run:
-    __slots__ = (
-        "expander",
-        "header",
-        "include_dirs",
-        "macros",
-        "missing",
-        "missing_quoted",
-        "reader",
-        "seen",
+def _read_region(
+    run: Run,
+    region: Region,
+    start: int,
+    before: Conditions,
+    macros: dict[str, Macro],
+    path: str,
+    text: str,
+) -> Stretch:
+    """What the region at ``start`` becomes, its macros replaced now."""
+    expander = run.expander
+    refused = set(expander.refused)
+    changed, invoked, pasted, produced = (
+        len(run.changes),
+        len(expander.invocations),
+        len(expander.pasted),
+        expander.produced,
+    )
+    expander.line_of = lambda offset: text.count("\n", 0, start + offset) + 1
+    out = TokenList.empty()
+    notes = Notes(start)
+    file = File(run, path, out, notes, 0, before)
+    file.process_tokens(region.kinds, region.texts, region.offsets)
+    if not file.active:
+        notes.inactive.append((notes.inactive_from, len(region.text)))
+    for name in expander.refused.keys() - refused:
+        expander.refused[name] = moved([expander.refused[name]], start)[0]
+    changes = run.changes[changed:]
+    then: dict[str, Macro | None] = {}
+    for name, was, _ in changes:
+        then.setdefault(name, was)
+    words = words_of(region.text).union(expander.pasted[pasted:])
+    uses, asked = used_macros(words, macros, then)
+    fixed = (
+        not expander.refused
+        and uses.keys().isdisjoint(DYNAMIC)
+        and not any(
+            "include" in spelled for kind, spelled in zip(region.kinds, region.texts) if kind == "DIRECTIVE"
+        )
+    )
+    columns, line_start = _layout(region, out.offsets)
+    return keep(
+        region,
+        Stretch(
+            region.text,
+            before,
+            before if not notes.directives else file.conditions(),
+            Tokens(out.kinds, out.texts, out.offsets),
+            columns,
+            line_start,
+            tuple(notes.directives),
+            tuple(notes.inactive),
+            tuple((span.start, span.end) for span in expander.invocations[invoked:]),
+            tuple({name: macro for name, _, macro in changes}.items()),
+            uses,
+            asked,
+            fixed,
+            expander.produced - produced,
+        ),
     )
 
-    def __init__(
-        self, macros: dict[str, Macro], reader: FileReader | None, include_dirs: tuple[str, ...]
-    ) -> None:
-        self.macros = macros
-        self.expander = Expander(macros)
-        self.reader = reader
-        self.include_dirs = include_dirs
-        self.header = TokenList.empty()
-        self.seen: set[str] = set()
-        self.missing: list[str] = []
-        self.missing_quoted = False
 
-    def file(self, text: str, path: str, out: TokenList, result: Preprocessed | None, depth: int) -> None:
-        """Process one file. ``result`` is None for a header."""
-        tokens = lex(text, None if result is None else result.firsts)
-        kinds, texts, offsets = tokens.kinds, tokens.texts, tokens.offsets
-        stack: list[_Conditional] = []
-        active = True
-        inactive_from = -1
-        start = 0
-        stops = [i for i, kind in enumerate(kinds) if kind in ("DIRECTIVE", "HASH")]
-        for stop in (*stops, len(kinds)):
-            if active and stop > start:
-                self._segment(
-                    TokenList(kinds[start:stop], texts[start:stop], offsets[start:stop]), out, result
-                )
-            if stop == len(kinds):
-                break
-            start = stop + 1
-            spelled = texts[stop]
-            found = _DIRECTIVE_NAME.match(spelled)
-            name = found[1] if found else ""
-            rest = _clean(spelled[found.end() :]) if found else ""
-            if result is not None:
-                result.directives.append(Directive(name, Span(offsets[stop], offsets[stop] + len(spelled))))
-            was_active = active
-            if name in ("if", "ifdef", "ifndef"):
-                taken = active and self._test(name, rest, path)
-                stack.append(_Conditional(active, taken))
-                active = active and taken
-            elif name in ("elif", "else", "elifdef", "elifndef"):
-                if stack:
-                    top = stack[-1]
-                    test = "ifdef" if name == "elifdef" else "ifndef" if name == "elifndef" else "if"
-                    active = top.outer and not top.taken and (name == "else" or self._test(test, rest, path))
-                    top.taken = top.taken or active
-            elif name == "endif":
-                if stack:
-                    active = stack.pop().outer
-            elif active:
-                self._directive(name, rest, path, depth)
-            if result is not None and was_active != active:
-                if not active:
-                    inactive_from = offsets[stop] + len(spelled)
-                elif inactive_from >= 0:
-                    result.inactive.append(Span(inactive_from, offsets[stop]))
-        if result is not None and not active and inactive_from >= 0:
-            result.inactive.append(Span(inactive_from, len(text)))
-
-    def _segment(self, segment: TokenList, out: TokenList, result: Preprocessed | None) -> None:
-        if self.macros.keys().isdisjoint(segment.texts):
-            out.extend(segment)
-            return
-        self.expander.expand(segment, out)
-        if result is not None:
-            _record_invocations(segment, self.macros, result.invocations)
-
-    def _directive(self, name: str, rest: str, path: str, depth: int) -> None:
-        if name == "define":
-            definition = parse_definition(rest)
-            if definition:
-                self.macros[definition[0]] = definition[1]
-        elif name == "undef":
-            self.macros.pop(rest.split("(")[0].strip(), None)
-        elif name == "include":
-            self._include(rest, path, depth)
-
-    def _include(self, rest: str, path: str, depth: int) -> None:
-        found = _INCLUDE.match(rest)
-        if not found or self.reader is None or depth >= MAX_INCLUDE_DEPTH or len(self.seen) >= MAX_INCLUDES:
-            self.missing_quoted = self.missing_quoted or (found is not None and found[1] is not None)
-            return
-        wanted = found[1] or found[2]
-        resolved = self._find(wanted, path if found[1] else None)
-        if resolved is None:
-            self.missing.append(wanted)
-            self.missing_quoted = self.missing_quoted or found[1] is not None
-            return
-        candidate, text = resolved
-        if candidate in self.seen:
-            return
-        self.seen.add(candidate)
-        self.file(text, candidate, self.header, None, depth + 1)
-
-    def _find(self, wanted: str, path: str | None) -> tuple[str, str] | None:
-        folders = ([str(Path(path).parent)] if path is not None else []) + list(self.include_dirs)
-        for folder in folders:
-            candidate = os.path.normpath(f"{folder}/{wanted}")
-            if candidate in self.seen:
-                return candidate, ""
-            text = self.reader.read(candidate) if self.reader else None
-            if text is not None:
-                return candidate, text
-        return None
-
-    def _test(self, name: str, rest: str, path: str) -> bool:
-        if name in ("ifdef", "ifndef"):
-            word = rest.split()[0] if rest.split() else ""
-            return (word in self.macros) == (name == "ifdef")
-        kinds, texts = lex_macro(rest)
-        plain = TokenList.empty()
-        i = 0
-        while i < len(texts):
-            text = texts[i]
-            if text == "defined":
-                parenthesised = i + 1 < len(texts) and texts[i + 1] == "("
-                at = i + 2 if parenthesised else i + 1
-                word = texts[at] if at < len(texts) else ""
-                plain.append("NUMBER", str(int(word in self.macros or word in _HAS_TESTS)), -1)
-                i = at + (2 if parenthesised else 1)
-            elif text in _HAS_TESTS:
-                end = i + 1
-                while end < len(texts) and texts[end] != ")":
-                    end += 1
-                wanted = "".join(texts[i + 2 : end]).strip('"<>')
-                quoted = texts[i + 2 : i + 3] != ["<"]
-                exists = (
-                    text.startswith("__has_include")
-                    and self._find(wanted, path if quoted else None) is not None
-                )
-                plain.append("NUMBER", str(int(exists)), -1)
-                i = end + 1
-            else:
-                plain.append(kinds[i], text, -1)
-                i += 1
-        expanded = TokenList.empty()
-        self.expander.expand(plain, expanded)
-        return bool(evaluate(expanded.texts))
+def _layout(region: Region, offsets: list[int]) -> tuple[list[int], list[bool]]:
+    """For each token: 0 in column 0, 1 elsewhere, -1 out of a macro body; and whether it is the first of its line."""
+    firsts, margins = region.firsts, region.margins
+    columns = [0 if offset in margins else 1 if offset >= 0 else -1 for offset in offsets]
+    line_start = [offset in firsts for offset in offsets]
+    if -1 in columns:
+        last = -1
+        for i, offset in enumerate(offsets):
+            if offset < 0 and offset != last:  # the first token of an expansion stands for its invocation
+                line_start[i] = -1 - offset in firsts
+            last = offset
+    return columns, line_start
 
 
-def _record_invocations(segment: TokenList, macros: dict[str, Macro], invocations: list[Span]) -> None:
-    texts = segment.texts
-    for i, text in enumerate(texts):
-        macro = macros.get(text)
-        if macro is None or macro.parameters is None or i + 1 >= len(texts) or texts[i + 1] != "(":
-            continue
-        depth = 0
-        for j in range(i + 1, len(texts)):
-            depth += {"(": 1, ")": -1}.get(texts[j], 0)
-            if depth == 0:
-                invocations.append(Span(segment.offsets[i], segment.offsets[j] + 1))
-                break
+def _too_large(refused: Mapping[str, int]) -> list[Problem]:
+    """One problem for all macros that were given up, at the first of them."""
+    if not refused:
+        return []
+    name, offset = next(iter(refused.items()))
+    others = f" and {len(refused) - 1} more" if len(refused) > 1 else ""
+    verbs = "expand too far and are left as they are" if others else "expands too far and is left as it is"
+    return [Problem(_site(offset, name), f"`{name}`{others} {verbs}")]
 
 
-def _clean(rest: str) -> str:
-    rest = _CONTINUATION.sub(" ", rest)
-    return _COMMENT.sub(" ", rest).strip() if "/" in rest else rest.strip()
+def _site(offset: int, name: str) -> Span:
+    start = offset if offset >= 0 else -1 - offset
+    return Span(start, start + (len(name) if offset >= 0 else 0))

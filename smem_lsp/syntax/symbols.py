@@ -6,19 +6,35 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from smem_lsp.syntax.kinds import KNOWN_TYPES
+from smem_lsp.syntax.known_names import KNOWN_HEADER_TYPES, KNOWN_TEMPLATES
 from smem_lsp.syntax.lookahead import Symbols
 
 _LOOKAHEAD = 400
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Names:
     """What a file and its headers declare. ``constants``: name -> token range of its initializer, per list."""
 
-    types: set[str] = field(default_factory=lambda: set(KNOWN_TYPES))
-    templates: set[str] = field(default_factory=set)
+    types: set[str] = field(default_factory=lambda: set(KNOWN_TYPES | KNOWN_HEADER_TYPES))
+    templates: set[str] = field(default_factory=lambda: set(KNOWN_TEMPLATES))
     # using X = float;  typedef float X;  An empty spelling: declared as a class, or in two ways
     aliases: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def empty(cls) -> Names:
+        """No names, not even those of CUDA."""
+        return cls(types=set(), templates=set())
+
+    def __bool__(self) -> bool:
+        return bool(self.types or self.templates or self.aliases)
+
+    def add(self, other: Names) -> None:
+        """Everything that ``other`` declares, too."""
+        self.types |= other.types
+        self.templates |= other.templates
+        for name, spelling in other.aliases.items():
+            self.alias(name, spelling)
 
     def alias(self, name: str, spelling: tuple[str, ...]) -> None:
         """Scopes are not told apart: a name with two meanings has none."""
@@ -43,6 +59,8 @@ def collect(kinds: Sequence[str], texts: Sequence[str], names: Names) -> None:
         elif kind == "TYPEDEF":
             _typedef(kinds, texts, i, names)
         elif kind == "TYPENAME":
+            if i + 1 < len(kinds) and kinds[i + 1] == "ELLIPSIS":
+                i += 1
             if (
                 i + 1 < len(kinds)
                 and kinds[i + 1] == "NAME"
@@ -97,8 +115,10 @@ def _template(kinds: Sequence[str], texts: Sequence[str], i: int, names: Names) 
                 break
         elif kinds[j] in ("LC", "SEMI"):
             return
-        elif kinds[j] == "TAG" and j + 1 < limit and kinds[j + 1] == "NAME":  # template <class T>
-            names.types.add(texts[j + 1])
+        elif kinds[j] == "TAG":  # template <class T, class... Ts>
+            named = j + 2 if kinds[j + 1 : j + 2] == ["ELLIPSIS"] else j + 1
+            if named < limit and kinds[named] == "NAME":
+                names.types.add(texts[named])
         j += 1
     j += 1
     while j + 1 < limit:

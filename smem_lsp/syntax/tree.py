@@ -7,6 +7,7 @@ Nodes are immutable by convention; they are not frozen because their creation is
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 # ---- expressions -----------------------------------------------------------------------------------------------------
@@ -14,12 +15,14 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True, eq=False)
 class Name:
-    """A possibly qualified name. ``text`` leaves template arguments out; ``templated`` says that there were some."""
+    """A possibly qualified name. ``text`` leaves template arguments out; ``templated`` says that there were some, and
+    ``arguments`` has the list of each segment of a qualified or templated name, None for a segment without."""
 
     lo: int
     hi: int
     text: str
     templated: bool = False
+    arguments: list[list[Expr] | None] = field(default_factory=list)
 
 
 @dataclass(slots=True, eq=False)
@@ -158,18 +161,22 @@ class Lambda:
 
 @dataclass(slots=True, eq=False)
 class TypeId:
-    """``words``: specifiers as spelled; ``pointers``: ``*`` and ``&``; ``dims``: array dimensions."""
+    """``words``: specifiers as spelled; ``pointers``: ``*`` and ``&``; ``dims``: array dimensions; ``names``: those of
+    the words that are names, with their template arguments."""
 
     lo: int
     hi: int
     words: list[str]
     pointers: list[str]
     dims: list[Expr | None]
+    names: list[Name] = field(default_factory=list)
+    core: tuple[int, int] = (0, 0)  # as in Declarator; a function's "()" among the pointers does not count
 
 
 @dataclass(slots=True, eq=False)
 class Opaque:
-    """Anything that only its operands matter of: new, delete, throw, pack expansion, statement expression."""
+    """Anything that only its operands matter of: new, delete, throw, pack expansion, statement expression, a range of
+    ``case`` values."""
 
     lo: int
     hi: int
@@ -215,6 +222,9 @@ class Declarator:
     initializer: Expr | None
     style: str  # how it is initialised: "", "=", "(", "{"
     bindings: list[str] = field(default_factory=list)
+    width: Expr | None = None  # of a bit-field, in bits
+    # what the innermost parentheses apply to the name first: the last so many pointers, the first so many dimensions
+    core: tuple[int, int] = (0, 0)
 
 
 @dataclass(slots=True, eq=False)
@@ -224,6 +234,7 @@ class Declaration:
     words: list[str]  # specifiers as spelled, attributes left out
     declarators: list[Declarator]
     declarators_at: int  # token index where the first declarator starts
+    names: list[Name] = field(default_factory=list)  # those of the words that are names
 
 
 @dataclass(slots=True, eq=False)
@@ -241,6 +252,7 @@ class RangeFor:
     hi: int
     declaration: Declaration
     range: Expr
+    init: Expr | Declaration | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -251,6 +263,11 @@ class ConditionWithInit:
     hi: int
     init: Expr | Declaration | None
     condition: Expr | Declaration
+
+
+def value_start(kinds: Sequence[str], chunk: tuple[int, int]) -> str:
+    """The start rule for what a ``return`` gives back: braces are no expression."""
+    return "initializer" if kinds[chunk[0]] == "LC" else "expression"
 
 
 Chunk = Expr | Declaration | ForHead | RangeFor | ConditionWithInit | list[Declaration]
@@ -355,6 +372,18 @@ class AsmStatement:
 
 
 @dataclass(slots=True, eq=False)
+class MacroStatement:
+    """A macro that is not in sight, without ``;``: ``UNROLL``, ``CHECK(x)``, or ``LOOP(i, n)`` with the block after it.
+    ``chunk``: the macro's own tokens."""
+
+    lo: int
+    hi: int
+    name: str
+    chunk: tuple[int, int]
+    body: Statement | None
+
+
+@dataclass(slots=True, eq=False)
 class Empty:
     """``;`` alone, or a using or static_assert declaration."""
 
@@ -390,6 +419,7 @@ Statement = (
     | Label
     | JumpStatement
     | AsmStatement
+    | MacroStatement
     | Empty
     | Bad
     | Try

@@ -141,7 +141,6 @@ def test_file_names_that_are_no_utf8(smem: Command) -> None:
         (("--fail-on", "fatal"), "smem-lsp: argument --fail-on: invalid choice: 'fatal'"),
         (("--output-format", "sarif"), "smem-lsp: --output-format sarif is not built yet"),
         (("--output-format", "github"), "smem-lsp: --output-format github is not built yet"),
-        (("--compile-commands", "x"), "smem-lsp: --compile-commands is not built yet"),
         (("--unsafe-fixes",), "smem-lsp: --unsafe-fixes needs --fix or --diff"),
         (("--config", "none.toml"), "smem-lsp: none.toml: cannot be read"),
         (("--config", "x", "--isolated"), "smem-lsp: --isolated and --config contradict each other"),
@@ -268,11 +267,31 @@ def test_a_defect_of_ours_costs_one_file(smem: Command, monkeypatch: pytest.Monk
     assert err.endswith(": deep inside\n") and err.count("\n") == 1
 
 
-def test_config_key_that_is_not_built_is_named(smem: Command) -> None:
-    write("smem.toml", 'compile-commands = "build"\n')
+def test_a_broken_compile_database_is_named_once(smem: Command) -> None:
+    write("compile_commands.json", "[{]")
     write("a.cu")
     write("b.cu")
     code, _, err = smem("check", ".")
     assert code == 0
-    assert err.endswith("smem.toml:1: compile-commands is not built yet, going on without\n")
+    assert "compile_commands.json: is not valid JSON: " in err
+    assert err.endswith("; going on without\n")
+    assert err.count("\n") == 1
+    assert smem("check", ".", "--isolated")[2] == ""
+
+
+def test_a_compile_database_that_is_not_there(smem: Command) -> None:
+    write("a.cu")
+    code, _, err = smem("check", "a.cu", "--compile-commands", "none.json")
+    assert (code, err.count("\n")) == (2, 1)
+    assert err.endswith("none.json: no such file\n")
+
+
+def test_a_broken_compile_database_that_is_named_is_an_error(smem: Command) -> None:
+    write("smem.toml", 'compile-commands = "build"\n')
+    write("build/compile_commands.json", "{}")
+    write("a.cu")
+    write("b.cu")
+    code, _, err = smem("check", ".")
+    assert code == 2
+    assert err.endswith("compile_commands.json: must be a list of compile commands\n")
     assert err.count("\n") == 1

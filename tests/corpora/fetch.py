@@ -1,8 +1,8 @@
 """Fetch the pinned source distributions that the tool is tried on, without running anything that is in them.
 
 pip finds and downloads them, because it knows the index, certificates and proxies of this machine. It would also ask
-every package's own build code for its name, so the build backends it may call are replaced by one that copies the
-name out of ``PKG-INFO`` and can do nothing else; a package that brings its own backend is refused.
+every package's own build code for its name: that process is given a build backend of ours instead, whatever the
+package says, which copies the name out of ``PKG-INFO`` and can do nothing else.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ LIST = Path(__file__).parent / "corpora.txt"
 SOURCES = frozenset(
     {".cu", ".cuh", ".h", ".hh", ".hpp", ".hxx", ".hu", ".inl", ".inc", ".c", ".cc", ".cpp", ".cxx"}
 )
+LAYOUT = 2  # of what is unpacked: another number, another folder in the cache
 MAX_FILE = 8 * 1024 * 1024  # bytes: the tool opens nothing larger
 MAX_TOTAL = 512 * 1024 * 1024  # bytes: more is no source distribution of ours
 TIMEOUT = 300  # seconds for one download
@@ -41,28 +42,33 @@ def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
     metadata = f"Metadata-Version: 2.1\\nName: {name}\\nVersion: {version}\\n"
     pathlib.Path(metadata_directory, folder, "METADATA").write_text(metadata, encoding="utf-8")
     return folder
-
-
-class __legacy__:
-    prepare_metadata_for_build_wheel = staticmethod(prepare_metadata_for_build_wheel)
 '''
 
-# A backend inside the package would be imported before ours: that process ends before it can.
+# Loaded before anything else in the process that would import the package's backend. pip tells that process in two
+# variables what to import and from where; a pip that tells it in another way gets no answer at all.
 _GUARD = """\
 import os
-if os.environ.get("_PYPROJECT_HOOKS_BACKEND_PATH") or os.environ.get("PEP517_BACKEND_PATH"):
-    os.write(2, b"this package brings its own build backend, which is never run\\n")
-    os._exit(1)
+import sys
+if any("_in_process" in word for word in sys.orig_argv):
+    told = [name for name in ("_PYPROJECT_HOOKS_BUILD_BACKEND", "PEP517_BUILD_BACKEND") if name in os.environ]
+    if not told:
+        os.write(2, b"error: this pip asks for the build backend in an unknown way; nothing was run\\n")
+        os._exit(1)
+    for name in told:
+        os.environ[name] = "stand_in_backend"
+    for name in ("_PYPROJECT_HOOKS_BACKEND_PATH", "PEP517_BACKEND_PATH"):
+        os.environ.pop(name, None)
 """
 
 _STAND_INS = {
     "sitecustomize.py": _GUARD,
-    "setuptools/__init__.py": "",
-    "setuptools/build_meta.py": _BACKEND,
-    "scikit_build_core/__init__.py": "",
-    "scikit_build_core/build.py": _BACKEND,
-    "wheel/__init__.py": "",  # older releases of pip want to see it
+    "stand_in_backend.py": _BACKEND,
+    "setuptools/__init__.py": "",  # without build isolation pip wants to see these
+    "wheel/__init__.py": "",
 }
+_PASSING = re.compile(
+    r"(?i)connection|timed? ?out|temporar|incomplete ?read|protocolerror|ssl|\b50[0-4]\b|broken pipe"
+)
 
 
 class Unavailable(Exception):
@@ -85,13 +91,18 @@ class Corpus:
     @property
     def folder(self) -> str:
         """Name in the cache: another archive never takes its place."""
-        return f"{self.requirement.replace('==', '-')}-{self.sha256[:12]}"
+        return f"{self.requirement.replace('==', '-')}-{self.sha256[:12]}-{LAYOUT}"
 
 
 def corpora() -> list[Corpus]:
     """The pinned corpora: all of them with ``SMEM_CORPORA_ALL=1``, else the default ones."""
     wanted = os.environ.get("SMEM_CORPORA_ALL") == "1"
     return [corpus for corpus in _parse(LIST.read_text(encoding="utf-8")) if corpus.default or wanted]
+
+
+def corpus_named(name: str) -> Corpus:
+    """The pinned corpus of this name, one of the default ones or not."""
+    return next(corpus for corpus in _parse(LIST.read_text(encoding="utf-8")) if corpus.name == name)
 
 
 def cache_folder() -> Path:
@@ -121,7 +132,7 @@ def fetch(corpus: Corpus) -> Path:
 
 
 def unpack(archive: Path, target: Path) -> None:
-    """Write the C and CUDA sources of a tar archive below ``target``.
+    """Write the C and CUDA sources of a tar archive below ``target``, and the ``PKG-INFO`` that marks its root.
 
     Only regular files: no links, devices, absolute names or ways out. Raises Unavailable for an archive that is
     larger than any source distribution has reason to be.
@@ -131,7 +142,9 @@ def unpack(archive: Path, target: Path) -> None:
     with tarfile.open(archive) as tar:
         for member in tar:
             path = safe_path(member.name)
-            if not member.isreg() or path is None or path.suffix not in SOURCES or member.size > MAX_FILE:
+            if not member.isreg() or path is None or member.size > MAX_FILE:
+                continue
+            if path.suffix not in SOURCES and not (path.name == "PKG-INFO" and len(path.parts) == 2):
                 continue
             total += member.size
             if total > MAX_TOTAL:
@@ -194,19 +207,9 @@ def _download(corpus: Corpus, scratch: Path) -> Path:
         "PYTHONPATH": str(scratch / "stand-ins"),
         "SETUPTOOLS_USE_DISTUTILS": "stdlib",
     }
-    try:
-        done = subprocess.run(
-            command,
-            cwd=scratch,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise Unavailable(f"{corpus.requirement}: no answer from the index within {TIMEOUT} s") from None
+    done = _run(command, scratch, environment, corpus)
+    if done.returncode != 0 and _PASSING.search(done.stderr + done.stdout):
+        done = _run(command, scratch, environment, corpus)  # the network may be back
     if done.returncode != 0:
         raise Unavailable(f"{corpus.requirement}: {_reason(done.stderr + done.stdout)}")
     archives = [path for path in scratch.iterdir() if re.search(r"\.tar\.(?:gz|bz2|xz)$|\.tgz$", path.name)]
@@ -219,16 +222,35 @@ def _download(corpus: Corpus, scratch: Path) -> Path:
     return archives[0]
 
 
+def _run(
+    command: list[str], folder: Path, environment: dict[str, str], corpus: Corpus
+) -> subprocess.CompletedProcess[str]:
+    """Run pip. Raises Unavailable when it takes too long."""
+    try:
+        return subprocess.run(
+            command,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise Unavailable(f"{corpus.requirement}: no answer from the index within {TIMEOUT} s") from None
+
+
 def _reason(output: str) -> str:
-    """The line of pip's output that says why: ours if the guard spoke, else pip's first error."""
+    """The line of pip's output that says why: its first error, or ours if the guard spoke."""
     lines = [line.strip(" │╰─>") for line in output.splitlines()]
     blamed = sorted(
-        (line for line in lines if "never run" in line or line.lower().startswith("error")),
-        key=lambda line: "never run" not in line,
+        (line for line in lines if line.lower().startswith("error")),
+        key=lambda line: "nothing was run" not in line,
     )
     return next((line for line in [*blamed, *lines] if line), "pip download failed without a word")
 
 
 if __name__ == "__main__":
     for each in corpora():
-        print(f"{each.requirement}: {fetch(each)}")
+        print(f"{each.requirement}: {fetch(each)}", flush=True)

@@ -5,7 +5,9 @@ Run as a program it prints the table of all corpora: ``python tests/corpora/surv
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 import sys
 import time
 import traceback
@@ -28,9 +30,14 @@ from smem_lsp.output import json_
 from smem_lsp.rules.registry import ALL_NAMES
 from smem_lsp.source import SourceText
 from smem_lsp.syntax.parse import parse
+from smem_lsp.syntax.preprocess import preprocess
 
 SLOW = 5.0  # seconds for one file
 MAX_LISTED = 100  # SMEM001 names no more statements of one file
+
+HEADERS = frozenset({".h", ".hh", ".hpp", ".hu", ".inl", ".inc"})
+SUFFIXES = frozenset({".cu", ".cuh", *HEADERS})
+DEVICE_CODE = re.compile(rb"__(?:global|shared)__")
 
 HEADER = f"{'corpus':<33} files kernels complete inactive statements unread findings seconds slowest"
 
@@ -50,6 +57,8 @@ class Survey:
     seconds: float = 0.0
     slowest: tuple[float, str] = (0.0, "")
     slow: list[tuple[float, str]] = field(default_factory=list)
+    tokens: int = 0  # looked up in the text, with LF and with CRLF
+    misplaced: list[str] = field(default_factory=list)  # tokens that are not where the tool says
     crashes: list[str] = field(default_factory=list)  # file and the traceback's last lines
     missing: list[str] = field(default_factory=list)  # active definitions that the tool does not list
     unequal: list[str] = field(
@@ -66,12 +75,21 @@ class Survey:
         )
 
 
-def survey(corpus: Corpus, folder: Path) -> Survey:
-    """Check all ``.cu`` and ``.cuh`` files below ``folder``."""
+def survey(corpus: Corpus, folder: Path, seen: set[bytes] | None = None) -> Survey:
+    """Check all ``.cu`` and ``.cuh`` files below ``folder``, and the headers that hold device code.
+
+    A text is checked once. ``seen``: hashes of those that other corpora brought along.
+    """
     result = Survey(corpus)
     reader = DiskReader()
     config = Config(defines=corpus.defines)
-    for path in sorted(path for path in folder.rglob("*") if path.suffix in (".cu", ".cuh")):
+    hashes = set() if seen is None else seen
+    for path in sorted(path for path in folder.rglob("*") if path.suffix in SUFFIXES):
+        data = path.read_bytes()
+        digest = hashlib.sha256(data).digest()
+        if digest in hashes or (path.suffix in HEADERS and not DEVICE_CODE.search(data)):
+            continue
+        hashes.add(digest)
         _survey_file(path, path.relative_to(folder).as_posix(), config, reader, result)
     return result
 
@@ -108,7 +126,7 @@ def _survey_file(path: Path, name: str, config: Config, reader: DiskReader, resu
     if codes["SMEM001"] != min(unread, MAX_LISTED):
         result.unequal.append(f"{name}: {unread} statements not read, {codes['SMEM001']} findings of SMEM001")
     listed = Counter(str(kernel["name"]).rpartition("::")[2].partition("<")[0] for kernel in kernels)
-    _compare(text, name, listed, _inactive(path, text, config, reader), result)
+    _compare(text, name, listed, _inactive(path, text, config, reader, result, name), result)
 
 
 def _as_printed(
@@ -119,9 +137,18 @@ def _as_printed(
     return document
 
 
-def _inactive(path: Path, text: str, config: Config, reader: DiskReader) -> list[tuple[int, int]]:
-    """Where the tool says that a branch of a conditional is not taken."""
+def _inactive(
+    path: Path, text: str, config: Config, reader: DiskReader, result: Survey, name: str
+) -> list[tuple[int, int]]:
+    """Where the tool says that a branch of a conditional is not taken. Tokens that are not where it says are noted."""
     unit = parse(SourceText(text, str(path)), reader=reader, defines=config.defines)
+    for spelled in (text, text.replace("\r\n", "\n").replace("\n", "\r\n")):
+        tokens = preprocess(spelled, path=str(path), reader=reader, defines=config.defines).tokens
+        result.tokens += len(tokens)
+        for token, offset in zip(tokens.texts, tokens.offsets, strict=True):
+            if offset >= 0 and not spelled.startswith(token, offset):
+                result.misplaced.append(f"{name}: {token!r} at {offset}")
+                break
     return [(span.start, span.end) for span in unit.preprocessed.inactive]
 
 
@@ -149,9 +176,10 @@ def _active(
 def _main() -> int:
     print(HEADER)
     bad = 0
+    seen: set[bytes] = set()
     for corpus in corpora():
         try:
-            result = survey(corpus, fetch(corpus))
+            result = survey(corpus, fetch(corpus), seen)
         except Unavailable as reason:
             print(f"{corpus.requirement:<33} {reason}")
             bad += 1
@@ -161,13 +189,14 @@ def _main() -> int:
             ("crash", result.crashes),
             ("not listed", result.missing),
             ("SMEM001", result.unequal),
+            ("not where it says", result.misplaced),
             ("slow", [f"{seconds:.1f} s {name}" for seconds, name in result.slow]),
         ):
             for line in lines:
                 print(f"  {title}: {line}")
         counts = ", ".join(f"{code} {count}" for code, count in sorted(result.findings.items()))
         print(f"  findings: {counts or 'none'}", flush=True)
-        bad += bool(result.crashes or result.missing or result.unequal)
+        bad += bool(result.crashes or result.missing or result.unequal or result.misplaced)
     return int(bad > 0)
 
 

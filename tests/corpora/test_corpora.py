@@ -29,8 +29,11 @@ def test_corpus(corpus: Corpus, capfd: pytest.CaptureFixture[str]) -> None:
     assert result.crashes == []
     assert result.missing == [], "kernels that an independent scan finds and the tool does not list"
     assert result.unequal == []
+    assert result.misplaced == []
     assert result.files
     assert result.kernels
+    assert result.complete >= 0.97 * result.kernels
+    assert result.unread <= 0.001 * result.statements
     validator = jsonschema.Draft202012Validator(SCHEMA)
     for name, document in result.documents:
         error = jsonschema.exceptions.best_match(validator.iter_errors(document))

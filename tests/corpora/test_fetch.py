@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import sys
 import tarfile
@@ -32,6 +33,8 @@ def test_only_sources_below_the_folder(tmp_path: Path) -> None:
         tmp_path / "a.tar.gz",
         tarfile.TarInfo("p/src/k.cu"),
         tarfile.TarInfo("p/setup.py"),
+        tarfile.TarInfo("p/PKG-INFO"),
+        tarfile.TarInfo("p/p.egg-info/PKG-INFO"),
         tarfile.TarInfo("../out.cu"),
         tarfile.TarInfo("p/../../out.cu"),
         tarfile.TarInfo("/absolute.cu"),
@@ -41,9 +44,10 @@ def test_only_sources_below_the_folder(tmp_path: Path) -> None:
         link("p/folder.cu", "", tarfile.DIRTYPE),
     )
     unpack(made, tmp_path / "into" / "here")
-    assert [
+    written = [
         path.relative_to(tmp_path / "into") for path in (tmp_path / "into").rglob("*") if path.is_file()
-    ] == [Path("here/p/src/k.cu")]
+    ]
+    assert sorted(written) == [Path("here/p/PKG-INFO"), Path("here/p/src/k.cu")]
     assert not (tmp_path / "out.cu").exists()
 
 
@@ -110,18 +114,51 @@ def test_nothing_of_the_package_runs(index: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "ran").exists()
 
 
-def test_a_backend_inside_the_package_is_refused(index: Path, tmp_path: Path) -> None:
+def test_a_backend_inside_the_package_is_not_run(index: Path, tmp_path: Path) -> None:
+    trap = f"open({str(tmp_path / 'ran')!r}, 'w')"
     corpus = sdist(
         index,
         "some-package",
         {
-            "pyproject.toml": '[build-system]\nrequires = []\nbuild-backend = "mine"\nbackend-path = ["."]\n',
-            "mine.py": f"open({str(tmp_path / 'ran')!r}, 'w')",
+            "pyproject.toml": '[build-system]\nrequires = ["x"]\nbuild-backend = "mine"\nbackend-path = ["."]\n',
+            "mine.py": trap,
+            "stand_in_backend.py": trap,
+            "sitecustomize.py": trap,
         },
     )
-    with pytest.raises(Unavailable, match="never run"):
-        fetch.fetch(corpus)
+    assert [path.name for path in fetch.fetch(corpus).rglob("*.cu")] == ["k.cu"]
     assert not (tmp_path / "ran").exists()
+
+
+def test_a_pip_that_asks_in_another_way_gets_no_answer(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(fetch._GUARD)
+    hook = tmp_path / "_in_process.py"
+    hook.write_text("print('ran')")
+    known = {name: value for name, value in os.environ.items() if "BACKEND" not in name}
+    for told, output in (({}, ""), ({"PEP517_BUILD_BACKEND": "mine"}, "ran\n")):
+        done = subprocess.run(
+            [sys.executable, str(hook)],
+            env={**known, **told, "PYTHONPATH": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.stdout == output
+        assert ("nothing was run" in done.stderr) == (not told)
+
+
+def test_a_network_that_fails_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SMEM_CORPORA", str(tmp_path))
+    asked: list[int] = []
+
+    def fail(*args: object) -> subprocess.CompletedProcess[str]:
+        asked.append(1)
+        return subprocess.CompletedProcess([], 1, "", "ERROR: Connection reset by peer")
+
+    monkeypatch.setattr(fetch, "_run", fail)
+    with pytest.raises(Unavailable, match="Connection reset"):
+        fetch.fetch(corpora()[0])
+    assert len(asked) == 2
 
 
 def test_another_archive_is_refused(index: Path) -> None:

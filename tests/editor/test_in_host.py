@@ -26,7 +26,7 @@ def results(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         old.write_text("#!/bin/sh\necho 3.8.10\n", encoding="utf-8")
         old.chmod(0o755)
         harness = HERE / "in_host" / "harness"
-        editor.drive("in_host.mjs", folder / "results.json", workspace, harness, SUITE, seconds=300)
+        editor.drive("in_host.mjs", folder / "results.json", workspace, harness, SUITE, seconds=660)
 
     folder = once(tmp_path_factory, "in host", use)
     loaded: dict[str, Any] = json.loads((folder / "results.json").read_text(encoding="utf-8"))

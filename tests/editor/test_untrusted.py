@@ -24,7 +24,7 @@ def test_a_workspace_runs_nothing_of_its_own(
             program.write_text(f"#!/bin/sh\ntouch '{folder}/ran'\n", encoding="utf-8")
             program.chmod(0o755)
         with running_editor(folder / "editor", vsix, trust=False) as editor:
-            editor.drive("untrusted.mjs", folder / "results.json", workspace, seconds=180)
+            editor.drive("untrusted.mjs", folder / "results.json", workspace, seconds=300)
 
     folder = once(tmp_path_factory, "untrusted", use)
     assert json.loads((folder / "results.json").read_text(encoding="utf-8")) == {"restricted": 1}

@@ -28,7 +28,7 @@ def test_types(vsix: Path) -> None:
         EXTENSION / "node_modules/typescript/bin/tsc",
         "--noEmit",
         "--strict",
-        seconds=120,
+        seconds=300,
         cwd=EXTENSION,
     )
 
@@ -82,7 +82,7 @@ def test_the_bundled_server_runs_isolated(vsix: Path, tmp_path: Path) -> None:
         input=b"Content-Length: %d\r\n\r\n%b" % (len(body), body),
         capture_output=True,
         cwd=tmp_path,
-        timeout=60,
+        timeout=120,
         check=False,
     )
     assert b'"serverInfo"' in done.stdout, done.stderr.decode()

@@ -22,7 +22,10 @@ from toolchain import require
 HERE = Path(__file__).resolve().parent
 CHECKOUT = HERE.parents[1]
 EXTENSION = CHECKOUT / "vscode-extension"
-CACHE = Path(os.environ.get("SMEM_EDITOR_CACHE") or Path.home() / ".cache" / "smem-lsp" / "editor")
+CACHE = Path(
+    os.environ.get("SMEM_EDITOR_CACHE")
+    or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "smem-lsp" / "editor"
+)
 ARTIFACTS = Path(os.environ.get("SMEM_ARTIFACTS") or HERE / "artifacts")
 
 
@@ -56,6 +59,13 @@ def neovim() -> Path:
     found = shutil.which("nvim")
     return require(
         Path(found) if found else None, "no Neovim: run tests/editor/setup.sh as root, or install it"
+    )
+
+
+def emacs() -> Path:
+    found = shutil.which("emacs")
+    return require(
+        Path(found) if found else None, "no Emacs: run tests/editor/setup.sh as root, or install it"
     )
 
 
@@ -132,10 +142,18 @@ def build_vsix() -> Path:
         environment = with_node()
         lock, installed = EXTENSION / "package-lock.json", EXTENSION / "node_modules/.package-lock.json"
         if not installed.exists() or installed.stat().st_mtime < lock.stat().st_mtime:
-            run("npm", "ci", "--no-audit", "--no-fund", seconds=300, cwd=EXTENSION, env=environment)
-        run("npm", "run", "package", seconds=300, cwd=EXTENSION, env=environment)
+            _npm_ci(environment)
+        run("npm", "run", "package", seconds=600, cwd=EXTENSION, env=environment)
         (vsix,) = EXTENSION.glob("*.vsix")
         return vsix
+
+
+def _npm_ci(environment: dict[str, str]) -> None:
+    """Twice at most: it downloads."""
+    try:
+        run("npm", "ci", "--no-audit", "--no-fund", seconds=600, cwd=EXTENSION, env=environment)
+    except (AssertionError, subprocess.TimeoutExpired):
+        run("npm", "ci", "--no-audit", "--no-fund", seconds=600, cwd=EXTENSION, env=environment)
 
 
 def _sources() -> Iterator[Path]:
@@ -181,11 +199,21 @@ class Editor:
 
 
 @contextmanager
-def running_editor(home: Path, vsix: Path, *, trust: bool = True) -> Iterator[Editor]:
+def running_editor(
+    home: Path, vsix: Path, *, trust: bool = True, path: Path | None = None
+) -> Iterator[Editor]:
     """VS Code (code-server) on a free port of this machine, with its own settings and only ``vsix`` installed.
 
-    ``trust`` False: workspaces are not trusted until somebody says so.
+    ``trust`` False: workspaces are not trusted until somebody says so. ``path``: the only folder on its ``PATH``.
     """
+    environment = with_node()
+    if path is not None:
+        environment["PATH"] = str(path)
+        # VS Code asks the user's shell for the PATH; this one has no profile that sets another.
+        shell = home.parent / "shell"
+        shell.write_text('#!/bin/sh\nwhile [ $# -gt 1 ]; do shift; done\neval "$1"\n', encoding="utf-8")
+        shell.chmod(0o755)
+        environment["SHELL"] = str(shell)
     user = home / "user-data" / "User"
     user.mkdir(parents=True)
     settings = (HERE / "settings.json").read_text(encoding="utf-8")
@@ -203,7 +231,7 @@ def running_editor(home: Path, vsix: Path, *, trust: bool = True) -> Iterator[Ed
     config.write_text(f"bind-addr: 127.0.0.1:{port}\nauth: none\ncert: false\n", encoding="utf-8")
     folders = ["--user-data-dir", home / "user-data", "--extensions-dir", home / "extensions"]
     base = [node(), code_server(), "--config", config, *folders]
-    run(*base, "--install-extension", vsix, seconds=120, env=with_node())
+    run(*base, "--install-extension", vsix, seconds=300, env=with_node())
     # The smoke test driver lets a test run inside the extension host.
     quiet = "--disable-telemetry --disable-update-check --disable-getting-started-override --disable-proxy".split()
     flags = [*quiet, "--ignore-last-opened", "--vscode-option", "enable-smoke-test-driver"]
@@ -215,18 +243,18 @@ def running_editor(home: Path, vsix: Path, *, trust: bool = True) -> Iterator[Ed
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            env=with_node(),
+            env=environment,
         )
         try:
             _wait_until_up(port, process)
             yield Editor(port, home)
         finally:
             process.terminate()
-            process.wait(timeout=30)
+            process.wait(timeout=120)
 
 
 def _wait_until_up(port: int, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while time.monotonic() < deadline:
         assert process.poll() is None, "code-server ended at once"
         try:
@@ -234,4 +262,4 @@ def _wait_until_up(port: int, process: subprocess.Popen[bytes]) -> None:
                 return
         except (urllib.error.URLError, ConnectionError, TimeoutError):
             time.sleep(0.2)
-    raise AssertionError("code-server did not answer within a minute")
+    raise AssertionError("code-server did not answer within three minutes")

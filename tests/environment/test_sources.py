@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from smem_lsp.environment import DiskReader, SourceError, collect, read_source, write_source
+from smem_lsp.environment import DiskReader, SourceError, collect, files, read_source, write_source
 from smem_lsp.environment.files import MAX_BYTES
 
 KERNEL = "__global__ void k() {}\n"
@@ -195,3 +195,57 @@ def test_reader_refuses_what_is_no_text_file(tmp_path: Path) -> None:
     Path("old.h").write_bytes(b"// \xe9\n")
     assert [reader.read(n) for n in ("pipe.h", "zero.h", "big.h", ".", "/dev/zero", "a\0b")] == [None] * 6
     assert reader.read("old.h") == "// é\n"
+
+
+def test_a_trusted_file_is_not_looked_at_again() -> None:
+    reader = DiskReader(fresh_for=60)
+    Path("a.cuh").write_text("one")
+    assert reader.read("a.cuh") == "one"
+    Path("a.cuh").write_text("three")
+    assert reader.read("a.cuh") == "one"
+    reader.forget()
+    assert reader.read("a.cuh") == "three"
+    reader.show("a.cuh", "typed")
+    assert reader.read("a.cuh") == "typed"
+
+
+def test_the_reader_keeps_a_bounded_number_of_characters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MAX_HELD", 100)
+    reader = DiskReader()
+    for number in range(10):
+        Path(f"{number}.h").write_text("x" * 30)
+        assert reader.read(f"{number}.h") == "x" * 30
+    assert len(reader._cache) == 3
+    assert reader._held == 90
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        ("// ü\n".encode("utf-8-sig"), "// ü\n"),
+        ("// ü\n".encode("utf-16"), "// ü\n"),
+        (b"\xfe\xff" + "// \U0001f600".encode("utf-16-be"), "// \U0001f600"),
+        (b"\xff\xfe\0\0" + "// ü".encode("utf-32-le"), "// ü"),
+        (b"\0\0\xfe\xff" + "// ü".encode("utf-32-be"), "// ü"),
+        ("// ü".encode("cp1252"), "// ü"),
+        (b"// \x93x\x94", "// \x93x\x94"),
+    ],
+)
+def test_encodings(data: bytes, text: str) -> None:
+    Path("x.cu").write_bytes(data)
+    assert read_source("x.cu").text == text
+    assert DiskReader().read("x.cu") == text
+
+
+def test_a_link_to_itself_and_a_device() -> None:
+    Path("loop.cu").symlink_to("loop.cu")
+    with pytest.raises(SourceError, match=r"^loop\.cu: cannot be read: "):
+        read_source("loop.cu")
+    with pytest.raises(SourceError, match=r"^/dev/zero: cannot be read: is not a regular file$"):
+        read_source("/dev/zero")
+
+
+def test_utf16_without_a_mark_is_a_binary_file() -> None:
+    Path("x.cu").write_bytes("int x;".encode("utf-16-le"))
+    with pytest.raises(SourceError, match="a binary file, not source text"):
+        read_source("x.cu")

@@ -107,7 +107,9 @@ class Run:
                 return self.variables.get(value.index)
             case Op():
                 args = [self.value(arg) for arg in value.args]
-                return None if None in args else self._apply(value.operator, [a for a in args if a is not None])
+                return (
+                    None if None in args else self._apply(value.operator, [a for a in args if a is not None])
+                )
             case _:
                 return None
 

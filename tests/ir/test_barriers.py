@@ -132,6 +132,9 @@ def test_a_function_of_the_file_named_sync_may_do_anything() -> None:
         "int u = 0; for (int i = 0; i < n; ++i) u ^= i;",
         "int u = __syncthreads_count(tid > 3);",
         "const int m = n * 2; int u = m > 4 ? m : n;",
+        "int u = a[0];",
+        "int u = in[0];",
+        "int u = __ldg(in + n);",
     ],
 )
 def test_all_threads_agree_on(variable: str) -> None:
@@ -142,8 +145,11 @@ def test_all_threads_agree_on(variable: str) -> None:
     "variable",
     [
         "int u = tid;",
-        "int u = in[0];",
-        "int u = a[0];",
+        "int u = out[0];",
+        "int u = in[tid];",
+        "int u = a[tid & 1];",
+        "int u = a[0]; a[0] = 3.f;",
+        "a[n] = 3.f; int u = a[0];",
         "int u = __shfl_sync(0xffffffffu, n, 0);",
         "int u = n; if (tid < 2) u = 3;",
         "int u = n; for (int i = 0; i < tid; ++i) u = i;",
@@ -255,4 +261,4 @@ def test_no_barrier_is_added_in_a_loop_that_some_threads_leave() -> None:
 
 def test_the_report_says_which_barriers_are_proved() -> None:
     report = check(KERNEL.format(between="if (tid < 3) __syncthreads();", declarations=""))
-    assert [row.uniform for row in report.kernels[0].barriers] == ["proved", "unknown", "proved"]
+    assert [row.uniform for row in report.kernels[0].barriers] == ["proved", "divergent", "proved"]

@@ -94,5 +94,33 @@ def test_two_bases_are_both_touched() -> None:
 
 
 def test_swapped_pointers_may_point_to_either() -> None:
-    found = touched(FLAT + "__shared__ float b[64]; float *p = a, *q = b; auto t = p; p = q; q = t; p[1] = 1;")
+    found = touched(
+        FLAT + "__shared__ float b[64]; float *p = a, *q = b; auto t = p; p = q; q = t; p[1] = 1;"
+    )
     assert found == ["W a ?", "W b ?"]
+
+
+STRUCT = "struct Tile { float a[4][8]; int n; double d[2]; union { float u; char c[4]; }; };"
+
+
+@pytest.mark.parametrize(
+    ("statements", "expected"),
+    [
+        ("__shared__ Tile t; t.a[1][2] = 1;", ["W t 40+4"]),
+        ("__shared__ Tile t; t.n = 1;", ["W t 128+4"]),
+        ("__shared__ Tile t[2]; t[1].d[1] = 1;", ["W t 304+8"]),
+        ("__shared__ Tile t; Tile* p = &t; p->n = 1;", ["W t 128+4"]),
+        ("__shared__ Tile t; auto& a = t.a; a[n][1] = 1;", ["W t 100+4"]),
+        ("__shared__ Tile t; t.c[3] = 1;", ["W t 155+1"]),
+        ("__shared__ float4 v[8]; v[n].z = 1;", ["W v 56+4"]),
+        ("__shared__ union { float a[8]; struct { int x, y; } s; } u; u.s.y = 1; u.a[n] = 1;", ["W u 4+4", "W u 12+4"]),
+        (
+            "extern __shared__ char raw[]; Tile& t = *reinterpret_cast<Tile*>(raw); t.n = 1; t.a[0][n] = 1;",
+            ["W raw 128+4", "W raw 12+4"],
+        ),
+        ("__shared__ Tile t; t.other = 1;", ["W t ?"]),
+        ("__shared__ std::array<float, 8> v; v[n] = 1;", ["W v 12+4"]),
+    ],
+)  # fmt: skip
+def test_members(statements: str, expected: list[str]) -> None:
+    assert touched(statements, STRUCT) == expected

@@ -27,7 +27,7 @@ local client_id = vim.lsp.start_client({
 vim.lsp.buf_attach_client(buffer, client_id)
 local client = vim.lsp.get_client_by_id(client_id)
 
-wait('diagnostics', 20000, function() return #vim.diagnostic.get(buffer) > 0 end)
+wait('diagnostics', 60000, function() return #vim.diagnostic.get(buffer) > 0 end)
 local found = vim.diagnostic.get(buffer)
 results.diagnostics = {}
 for _, diagnostic in ipairs(found) do
@@ -42,7 +42,7 @@ end
 results.encoding = client.offset_encoding
 
 local function request(method, params)
-  local answer = vim.lsp.buf_request_sync(buffer, method, params, 10000)
+  local answer = vim.lsp.buf_request_sync(buffer, method, params, 60000)
   local mine = answer and answer[client_id] or {}
   if mine.error then
     results.failed = method .. ': ' .. vim.inspect(mine.error)
@@ -64,12 +64,12 @@ results.hover = table.concat(vim.lsp.util.convert_input_to_markdown_lines(hover.
 local merge = vim.tbl_filter(function(action) return vim.startswith(action.title, 'Merge') end, actions)[1]
 if merge and not merge.edit then merge = request('codeAction/resolve', merge) end
 vim.lsp.util.apply_workspace_edit(merge.edit, client.offset_encoding)
-wait('silence after the merge', 20000, function() return #vim.diagnostic.get(buffer) == 0 end)
+wait('silence after the merge', 60000, function() return #vim.diagnostic.get(buffer) == 0 end)
 vim.cmd('write')
 
 vim.cmd('undo')
-wait('the finding after undo', 20000, function() return #vim.diagnostic.get(buffer) == #found end)
+wait('the finding after undo', 60000, function() return #vim.diagnostic.get(buffer) == #found end)
 
 client.stop()
-wait('the end of the server', 10000, function() return client.is_stopped() end)
+wait('the end of the server', 60000, function() return client.is_stopped() end)
 finish(0)

@@ -45,7 +45,7 @@ def session(workspace: Path) -> dict[str, Any]:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         encoding="utf-8",
-        timeout=120,
+        timeout=600,
         check=False,
     )
     loaded: dict[str, Any] = json.loads(results.read_text(encoding="utf-8")) if results.exists() else {}

@@ -16,7 +16,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 COMMAND = (sys.executable, "-m", "smem_lsp", "server")
-PATIENCE = 60.0  # seconds; only a server that hangs needs them
+PATIENCE = 120.0  # seconds; only a server that hangs needs them
 
 Json = dict[str, Any]
 
@@ -46,6 +46,7 @@ class Client:
             cwd=cwd,
         )
         self.settings = settings  # what workspace/configuration is answered with; a callable gets the item
+        self.held: list[Json] | None = None  # a list: questions for the configuration wait in it
         self.received: list[Json] = []  # notifications and requests of the server
         self.arrived = threading.Condition()
         self.log = ""
@@ -113,6 +114,11 @@ class Client:
         self.request("shutdown")
         self.notify("exit")
         return self.process.wait(PATIENCE)
+
+    def join(self) -> None:
+        """Wait until everything that the server wrote has been read."""
+        for thread in self._threads:
+            thread.join(PATIENCE)
 
     def kill(self) -> None:
         self.process.kill()
@@ -184,14 +190,32 @@ class Client:
                         f"no {method}; there was {[m['method'] for m in self.received]}\n{self.log}"
                     )
 
+    def until(self, found: Callable[[], object], what: str = "what the test waits for") -> None:
+        """Wait until ``found`` says so. It is asked again whenever something arrives, and now and then."""
+        limit = time.monotonic() + PATIENCE
+        while not found():
+            assert time.monotonic() < limit, f"no {what}\n{self.log}"
+            with self.arrived:
+                self.arrived.wait(0.05)
+
+    def logged(self, line: str) -> None:
+        """Wait until the server has logged this."""
+        self.until(lambda: line in self.log, f"{line!r} in the log")
+
+    def release(self) -> None:
+        """Answer the questions for the configuration that were held back, and those to come."""
+        held, self.held = self.held or [], None
+        for message in held:
+            self._reply_to(message)
+
     def all_of(self, method: str) -> list[Any]:
         with self.arrived:
             return [message.get("params") for message in self.received if message["method"] == method]
 
-    def unanswered(self, identities: Iterable[int]) -> set[int]:
-        """Those of the requests written by hand that get no answer, however long one waits."""
+    def unanswered(self, identities: Iterable[int], seconds: float) -> set[int]:
+        """Those of the requests written by hand that get no answer within so many seconds."""
         missing = set(identities)
-        limit = time.monotonic() + PATIENCE
+        limit = time.monotonic() + seconds
         with self.arrived:
             while True:
                 for message in self.received:
@@ -208,8 +232,10 @@ class Client:
             with self.arrived:
                 self.received.append(message)
                 self.arrived.notify_all()
-            if "id" in message:
-                self.send({"jsonrpc": "2.0", "id": message["id"], "result": self._reply(message)})
+            if self.held is not None and message["method"] == "workspace/configuration":
+                self.held.append(message)
+            elif "id" in message:
+                self._reply_to(message)
         with self.arrived:
             self.arrived.notify_all()
         for answer in self._answers.values():
@@ -228,6 +254,9 @@ class Client:
         else:
             answer.set_result(message["result"])
 
+    def _reply_to(self, message: Json) -> None:
+        self.send({"jsonrpc": "2.0", "id": message["id"], "result": self._reply(message)})
+
     def _reply(self, message: Json) -> Any:
         if message["method"] != "workspace/configuration":
             return None
@@ -237,7 +266,9 @@ class Client:
     def _read_log(self) -> None:
         assert self.process.stderr is not None
         for line in self.process.stderr:
-            self.log += line.decode("utf-8", "replace")
+            with self.arrived:
+                self.log += line.decode("utf-8", "replace")
+                self.arrived.notify_all()
 
 
 def messages(process: subprocess.Popen[bytes]) -> Iterator[Json]:
@@ -252,17 +283,47 @@ def messages(process: subprocess.Popen[bytes]) -> Iterator[Json]:
 
 @contextmanager
 def serving(
-    capabilities: Mapping[str, Any] | None = None, *, settings: Any = None, **params: Any
+    capabilities: Mapping[str, Any] | None = None,
+    *,
+    settings: Any = None,
+    hold_settings: bool = False,
+    command: tuple[str, ...] = COMMAND,
+    **params: Any,
 ) -> Iterator[Client]:
-    """An initialized server that is ended with the test, and that must not have logged a defect."""
-    client = Client(settings=settings)
+    """An initialized server that is ended with the test, and that must not have logged a defect.
+
+    ``hold_settings``: it gets no answer about the configuration before ``release``.
+    """
+    client = Client(command, settings=settings)
+    client.held = [] if hold_settings else None
     try:
         client.initialize(capabilities, **params)
         yield client
         assert client.shut_down() == 0, client.log
     finally:
         client.kill()
+    client.join()
     assert "Traceback" not in client.log, client.log
+
+
+def held_back(gate: Path) -> tuple[str, ...]:
+    """A server whose analyses of texts with ``slow`` in them go on until the file ``gate`` exists: what a test wants to
+    see while one is under way does not depend on how fast the machine is."""
+    code = """\
+import pathlib, sys, time
+import smem_lsp.server.analysis as analysis
+gate, real = pathlib.Path(sys.argv[1]), analysis.check
+def check(text, **rest):
+    if "slow" in text:
+        print("under way", file=sys.stderr, flush=True)
+        while not gate.exists():
+            time.sleep(0.01)
+    return real(text, **rest)
+analysis.check = check
+import smem_lsp.server
+raise SystemExit(smem_lsp.server.serve(None))
+"""
+    return (sys.executable, "-c", code, str(gate))
 
 
 def span(start: tuple[int, int], end: tuple[int, int]) -> Json:

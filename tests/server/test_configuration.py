@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import copy
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from server.client import Client, serving
-from server.samples import MERGEABLE, PULL, PUSH, UNUSED, codes
+from server.client import PATIENCE, Client, ResponseError, serving, span
+from server.samples import MERGEABLE, PULL, PUSH, UNUSED, codes, place
 
 URI = "file:///k.cu"
 
@@ -23,13 +21,6 @@ def able(capabilities: dict[str, Any], **workspace: Any) -> dict[str, Any]:
 
 ASKING = able(PUSH, configuration=True, didChangeConfiguration={"dynamicRegistration": True})
 WATCHING = able(PUSH, didChangeWatchedFiles={"dynamicRegistration": True})
-
-
-def until(found: Callable[[], object]) -> None:
-    limit = time.monotonic() + 20
-    while not found():
-        assert time.monotonic() < limit
-        time.sleep(0.02)
 
 
 def last(client: Client, uri: str = URI) -> list[object]:
@@ -57,10 +48,94 @@ def test_asked_for_and_asked_for_again() -> None:
         registered = client.wait_for("client/registerCapability")["registrations"]
         assert [r["method"] for r in registered] == ["workspace/didChangeConfiguration"]
         client.open(URI, MERGEABLE)
-        until(lambda: last(client) == ["SMEM301"])
+        client.until(lambda: last(client) == ["SMEM301"])
         client.settings = {"ignore": []}
         client.notify("workspace/didChangeConfiguration", {"settings": None})
-        until(lambda: "SMEM101" in last(client))
+        client.until(lambda: "SMEM101" in last(client))
+
+
+def test_settings_that_are_in_force_already_change_nothing() -> None:
+    """Most clients send the same at the start and when they are asked: the file is not analysed a second time."""
+    section = {"severity": {"SMEM101": "info"}, "logLevel": "debug"}
+    capabilities = able(PULL, configuration=True, didChangeConfiguration={"dynamicRegistration": True})
+    options = {"settings": section}
+    with serving(capabilities, settings=section, hold_settings=True, initializationOptions=options) as client:
+        client.open(URI, UNUSED)
+        assert client.pulled(URI)["items"][0]["severity"] == 3
+        client.wait_for("workspace/configuration")
+        client.release()
+        client.logged("the client's settings are the ones in force")
+        client.notify("workspace/didChangeConfiguration", {"settings": None})
+        client.until(lambda: client.log.count("are the ones in force") == 2)
+        assert client.pulled(URI)["items"]
+        assert client.log.count(f"{URI}, version 1") == 1
+        assert not [m["method"] for m in client.received if m["method"].endswith("/refresh")]
+
+
+def test_actions_asked_for_at_once_are_those_of_settings_that_come_late() -> None:
+    """The first analysis is under way when the settings arrive: its place is taken by another one of the same text."""
+    text = "".join(MERGEABLE.replace("sum", f"sum{n}") for n in range(40))
+    with serving(ASKING, settings={"ignore": ["SMEM301"]}, hold_settings=True) as client:
+        client.wait_for("workspace/configuration")
+        client.open(URI, text)
+        whole = span((0, 0), (len(text.splitlines()), 0))
+        asked = {"textDocument": {"uri": URI}, "range": whole, "context": {"diagnostics": []}}
+        answer = client.ask("textDocument/codeAction", asked)
+        client.release()
+        titles = {action["title"] for action in answer.result(PATIENCE)}
+        assert "Remove the declaration of `spare`" in titles
+        client.until(lambda: last(client) == ["SMEM101"] * 40)
+        titles = {action["title"] for action in client.request("textDocument/codeAction", asked)}
+        assert "Remove the declaration of `spare`" in titles
+        assert "Suppress SMEM301 here" not in titles
+
+
+def test_an_action_is_done_although_the_settings_have_changed_since() -> None:
+    """Registers change what the title says and not what is done; a rule that is ignored is another matter."""
+    with serving(ASKING, settings={"ignore": ["SMEM301"], "registers": 40}, hold_settings=True) as client:
+        client.wait_for("workspace/configuration")
+        client.open(URI, MERGEABLE)
+        actions = client.actions(URI, place(MERGEABLE, "red["), place(MERGEABLE, "spare"))
+        fixes = [action for action in actions if action["kind"] == "quickfix"]
+        (merge,) = (action for action in fixes if action["title"].startswith("Merge tile, red"))
+        (everywhere,) = client.actions(URI, (5, 0), only=["refactor"])
+        (remove,) = (action for action in fixes if action["title"].startswith("Remove"))
+        client.release()
+        client.until(lambda: last(client) == ["SMEM101"])
+        assert client.request("codeAction/resolve", remove)["edit"]
+        assert client.request("codeAction/resolve", everywhere)["edit"]
+        with pytest.raises(ResponseError) as caught:
+            client.request("codeAction/resolve", merge)
+        assert caught.value.code == -32801
+
+
+@pytest.mark.parametrize(
+    ("level", "shown"), [("error", ""), ("warning", "W"), ("info", "WI"), ("debug", "WID"), ("loud", "WI")]
+)
+def test_as_much_is_logged_as_the_client_asks_for(level: str, shown: str) -> None:
+    client = Client()
+    try:
+        client.initialize(PUSH, initializationOptions={"settings": {"logLevel": level}})
+        client.open(URI, UNUSED)
+        client.published(URI, 1)
+        client.change(URI, 1, {"text": UNUSED})  # a version that does not rise is a warning
+        client.notify("no/such")  # information
+        assert client.shut_down() == 0
+        client.join()
+    finally:
+        client.kill()
+    found = {line.split()[0][0] for line in client.log.splitlines() if " smem_lsp." in line}
+    assert found == set(shown), client.log
+
+
+def test_the_log_level_can_change() -> None:
+    with serving(PUSH, initializationOptions={"settings": {"logLevel": "error"}}) as client:
+        client.open(URI, UNUSED)
+        client.published(URI, 1)
+        client.notify("workspace/didChangeConfiguration", {"settings": {"smem": {"logLevel": "debug"}}})
+        client.logged("the client's settings are the ones in force")
+        client.change(URI, 2, {"text": MERGEABLE})
+        client.logged(f"{URI}, version 2: 2 findings in ")
 
 
 def test_pushed_by_a_client_that_cannot_be_asked() -> None:
@@ -70,7 +145,7 @@ def test_pushed_by_a_client_that_cannot_be_asked() -> None:
         client.notify(
             "workspace/didChangeConfiguration", {"settings": {"smem": {"severity": {"SMEM101": "info"}}}}
         )
-        until(lambda: severity(client) == 3)
+        client.until(lambda: severity(client) == 3)
         assert "workspace/configuration" not in [m["method"] for m in client.received]
 
 
@@ -80,7 +155,7 @@ def test_null_leaves_the_initialization_options_in_force() -> None:
     ) as client:
         client.wait_for("workspace/configuration")
         client.open(URI, MERGEABLE)
-        until(lambda: last(client) == ["SMEM301"])
+        client.until(lambda: last(client) == ["SMEM301"])
 
 
 def test_each_folder_has_its_own(tmp_path: Path) -> None:
@@ -94,7 +169,7 @@ def test_each_folder_has_its_own(tmp_path: Path) -> None:
         first, second = (one / "a.cu").as_uri(), (two / "a.cu").as_uri()
         client.open(first, UNUSED)
         client.open(second, UNUSED)
-        until(lambda: last(client, first) == ["SMEM101"] and last(client, second) == [])
+        client.until(lambda: last(client, first) == ["SMEM101"] and last(client, second) == [])
 
 
 def test_a_file_under_the_clients_settings(tmp_path: Path) -> None:
@@ -118,11 +193,11 @@ def test_a_wrong_file_is_reported_once(tmp_path: Path) -> None:
         assert shown["type"] == 2 and 'unknown key "thread"' in shown["message"]
         config.write_text("ignore = ['SMEM101']\n")
         client.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": config.as_uri(), "type": 2}]})
-        until(lambda: last(client, uri) == [])
+        client.until(lambda: last(client, uri) == [])
         config.write_text("threads = 'x'\n")
         client.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": config.as_uri(), "type": 2}]})
-        until(lambda: len(client.all_of("window/showMessage")) == 2)
-        until(lambda: last(client, uri) == ["SMEM101"])
+        client.until(lambda: len(client.all_of("window/showMessage")) == 2)
+        client.until(lambda: last(client, uri) == ["SMEM101"])
 
 
 def test_wrong_settings_of_the_client_are_reported_once() -> None:
@@ -147,7 +222,7 @@ def test_a_header_that_changes_on_the_disk(tmp_path: Path) -> None:
         assert "256 B" in str(client.hover(uri, 2, 20))
         header.write_text("#define N 3200\n")
         client.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": header.as_uri(), "type": 2}]})
-        until(lambda: "12,800 B" in str(client.hover(uri, 2, 20)))
+        client.until(lambda: "12,800 B" in str(client.hover(uri, 2, 20)))
 
 
 def test_clients_are_asked_to_ask_again() -> None:
@@ -186,7 +261,7 @@ def test_folders_come_and_go(tmp_path: Path) -> None:
         client.published(uri, 1)
         event = {"added": [{"uri": tmp_path.as_uri(), "name": "w"}], "removed": []}
         client.notify("workspace/didChangeWorkspaceFolders", {"event": event})
-        until(lambda: len(client.all_of("textDocument/publishDiagnostics")) == 2)
+        client.until(lambda: len(client.all_of("textDocument/publishDiagnostics")) == 2)
 
 
 @pytest.mark.parametrize(

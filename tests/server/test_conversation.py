@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from server.client import COMMAND, PATIENCE, ROOT, Client, ResponseError, serving
+from server.client import COMMAND, PATIENCE, ROOT, Client, ResponseError, held_back, serving
 from server.samples import MERGEABLE, PULL, PUSH, codes
 
 URI = "file:///k.cu"
@@ -168,15 +168,16 @@ def test_responses_to_nothing_change_nothing() -> None:
         assert client.published(URI, 1)
 
 
-def test_a_cancelled_request_is_answered() -> None:
-    with serving(PULL) as client:
-        client.open(URI, MERGEABLE * 20)
+def test_a_cancelled_request_is_answered(tmp_path: Path) -> None:
+    with serving(PULL, command=held_back(tmp_path / "gate")) as client:
+        client.open(URI, MERGEABLE + "// slow\n")
         answer = client.ask("textDocument/diagnostic", {"textDocument": {"uri": URI}}, identity="pull")
         client.notify("$/cancelRequest", {"id": "pull"})
         client.notify("$/cancelRequest", {"id": "never heard of"})
         with pytest.raises(ResponseError) as caught:
             answer.result(PATIENCE)
         assert caught.value.code == -32800
+        (tmp_path / "gate").touch()
 
 
 def test_exit_without_shutdown_is_1(client: Client) -> None:
@@ -191,14 +192,20 @@ def test_exit_before_anything_is_1(client: Client) -> None:
 
 
 @pytest.mark.parametrize("shut_down", [False, True])
-def test_the_end_of_stdin_ends_the_server(client: Client, shut_down: bool) -> None:
-    client.initialize(PUSH)
-    client.open(URI, MERGEABLE * 50)  # in the middle of an analysis
-    if shut_down:
-        client.request("shutdown")
-    assert client.process.stdin is not None
-    client.process.stdin.close()
-    assert client.process.wait(PATIENCE) == (0 if shut_down else 1)
+def test_the_end_of_stdin_ends_the_server(tmp_path: Path, shut_down: bool) -> None:
+    """Also in the middle of an analysis, which would go on for ever."""
+    client = Client(held_back(tmp_path / "gate"))
+    try:
+        client.initialize(PUSH)
+        client.open(URI, MERGEABLE + "// slow\n")
+        client.logged("under way")
+        if shut_down:
+            client.request("shutdown")
+        assert client.process.stdin is not None
+        client.process.stdin.close()
+        assert client.process.wait(PATIENCE) == (0 if shut_down else 1)
+    finally:
+        client.kill()
 
 
 def test_a_client_that_reads_no_more_ends_the_server() -> None:
@@ -223,14 +230,14 @@ def test_the_death_of_the_editor_ends_the_server(tmp_path: Path) -> None:
         f"sys.path.insert(0, {str(ROOT)!r})\n"
         "server = subprocess.Popen([sys.executable, '-m', 'smem_lsp', 'server'], stdin=subprocess.PIPE,\n"
         "                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)\n"
-        "other = subprocess.Popen(['sleep', '60'], pass_fds=[server.stdin.fileno()])\n"
+        "other = subprocess.Popen(['sleep', '900'], pass_fds=[server.stdin.fileno()])\n"
         "body = json.dumps({'jsonrpc': '2.0', 'id': 1, 'method': 'initialize',\n"
         "                   'params': {'processId': os.getpid(), 'capabilities': {}}}).encode()\n"
         "server.stdin.write(b'Content-Length: %d\\r\\n\\r\\n%b' % (len(body), body))\n"
         "server.stdin.flush()\n"
         "server.stdout.readline()\n"
         "print(server.pid, other.pid, flush=True)\n"
-        "time.sleep(60)\n"
+        "time.sleep(900)\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     editor = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, env=environment)
@@ -239,7 +246,7 @@ def test_the_death_of_the_editor_ends_the_server(tmp_path: Path) -> None:
     try:
         editor.kill()
         editor.wait()
-        limit = time.monotonic() + 20
+        limit = time.monotonic() + PATIENCE
         while _runs(server):
             assert time.monotonic() < limit, "the server outlives its editor"
             time.sleep(0.1)
@@ -256,7 +263,9 @@ def _runs(process: int) -> bool:
     return not (stat.exists() and stat.read_text().rpartition(")")[2].split()[0] == "Z")
 
 
-def test_two_servers_at_once() -> None:
+def test_two_servers_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two windows: both start with an empty cache folder and fill it."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     with serving(PUSH) as one, serving(PUSH) as two:
         one.open(URI, MERGEABLE)
         two.open(URI, MERGEABLE.replace("spare", "extra"))
@@ -349,7 +358,8 @@ def test_an_analysis_that_fails_is_an_empty_list_and_a_line_in_the_log() -> None
         assert client.request("textDocument/codeLens", {"textDocument": {"uri": URI}}) == []
         client.change(URI, 3, {"text": MERGEABLE})
         assert codes(client.published(URI, 3))
-        assert "RuntimeError: boom" in client.log and not client.all_of("window/showMessage")
+        client.logged("RuntimeError: boom")
+        assert not client.all_of("window/showMessage")
         assert client.shut_down() == 0
     finally:
         client.kill()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from server.client import ROOT, Client, serving, span
+from server.client import ROOT, Client, ResponseError, serving, span
 from server.samples import MERGEABLE, PUSH, UNUSED, WITH_BARRIER, place
 
 from smem_lsp.rules.subject import Occupied
@@ -189,8 +189,50 @@ def test_the_map_is_the_one_of_the_command_line(client: Client, tmp_path: Path) 
     assert sent == printed
 
 
+def test_the_map_as_text_is_the_one_of_the_command_line(client: Client, tmp_path: Path) -> None:
+    (tmp_path / "k.cu").write_text(TEXT, encoding="utf-8")
+    command = [sys.executable, "-m", "smem_lsp", "layout", "k.cu:sum", "--arch", "sm_80"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8", "COLUMNS": "100"}
+    printed = subprocess.run(
+        command, capture_output=True, check=True, cwd=tmp_path, env=environment, encoding="utf-8"
+    ).stdout
+    here = client.at(URI, *place(TEXT, "float s"))
+    assert client.request("smem/layout", {**here, "format": "text"}) == {
+        "text": printed.replace("k.cu", "/k.cu")
+    }
+
+
+def test_a_map_is_as_wide_as_it_is_asked_for(client: Client) -> None:
+    def width(columns: int) -> int:
+        here = client.at(URI, *place(TEXT, "float s"))
+        text: str = client.request("smem/layout", {**here, "format": "text", "width": columns})["text"]
+        picture = text[text.index("declared") : text.index("buffer  ")]
+        return max(map(len, picture.splitlines()))
+
+    assert width(48) <= 48 < width(64) <= 64
+    assert 0 < width(-5) <= 40 and width(10**9) <= 400
+
+
+def test_a_map_names_the_file_from_its_folder_on(tmp_path: Path) -> None:
+    inside = (tmp_path / "src" / "größe 1.cu").as_uri()
+    with serving(PUSH, folders=(tmp_path.as_uri(),)) as client:
+        for uri, name in ((inside, f"src{os.sep}größe 1.cu"), ("untitled:Untitled-1", "Untitled-1")):
+            client.open(uri, MERGEABLE)
+            found = client.request("smem/layout", {**client.at(uri, 0, 0), "format": "text"})
+            assert found["text"].startswith(f"sum  {name}:1\n")
+
+
+@pytest.mark.parametrize("format", ["html", 5, None])
+def test_a_map_in_another_format_is_refused(client: Client, format: object) -> None:
+    with pytest.raises(ResponseError) as caught:
+        client.request("smem/layout", {**client.at(URI, 0, 0), "format": format})
+    assert caught.value.code == -32602
+
+
 def test_no_map_outside_of_kernels(client: Client) -> None:
-    assert client.request("smem/layout", client.at(URI, *place(TEXT, "void run"))) is None
+    outside = client.at(URI, *place(TEXT, "void run"))
+    assert client.request("smem/layout", outside) is None
+    assert client.request("smem/layout", {**outside, "format": "text"}) is None
     assert client.request("smem/layout", client.at("file:///other.cu", 0, 0)) is None
 
 

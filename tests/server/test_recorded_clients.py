@@ -15,11 +15,15 @@ import pytest
 pytest_lsp = pytest.importorskip("pytest_lsp", reason="pytest-lsp is not installed: no recorded capabilities")
 
 from lsprotocol import types  # noqa: E402
-from server.client import ROOT  # noqa: E402
+from server.client import PATIENCE, ROOT  # noqa: E402
 from server.samples import FIXED, MERGEABLE, UNUSED, place  # noqa: E402
 
 URI = "file:///work/k.cu"
 CLIENTS = ("visual-studio-code@v1.65.2", "neovim@v0.7.0", "neovim@v0.10.0", "neovim@v0.11.0", "emacs@v29.1")
+
+
+def talk(capabilities: types.ClientCapabilities, text: str) -> dict[str, Any]:
+    return asyncio.run(asyncio.wait_for(conversation(capabilities, text), PATIENCE))
 
 
 async def conversation(capabilities: types.ClientCapabilities, text: str) -> dict[str, Any]:
@@ -70,7 +74,7 @@ async def conversation(capabilities: types.ClientCapabilities, text: str) -> dic
 def test_an_editors_first_minute(name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", category=pytest_lsp.LspSpecificationWarning)
-        found = asyncio.run(conversation(pytest_lsp.client_capabilities(name), UNUSED))
+        found = talk(pytest_lsp.client_capabilities(name), UNUSED)
     (diagnostic,) = found["diagnostics"]
     assert diagnostic.code == "SMEM101"
     assert "never accessed" in diagnostic.message
@@ -95,6 +99,6 @@ def test_an_editors_first_minute(name: str) -> None:
     ],
 )
 def test_what_each_editor_is_offered(name: str, pulls: bool, encoding: str) -> None:
-    offered = asyncio.run(conversation(pytest_lsp.client_capabilities(name), MERGEABLE))["offered"]
+    offered = talk(pytest_lsp.client_capabilities(name), MERGEABLE)["offered"]
     assert bool(offered.diagnostic_provider) is pulls
     assert offered.position_encoding == encoding

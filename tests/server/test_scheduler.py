@@ -25,9 +25,9 @@ def job(text: str) -> Job:
 
 
 @pytest.mark.parametrize(
-    ("runs", "seconds"), [([], 0.02), ([0.001], 0.02), ([0.1], 0.1), ([0.1, 0.1, 9.0], 0.1), ([5.0], 0.3)]
+    ("runs", "seconds"), [([], 0.005), ([0.001], 0.005), ([0.1], 0.05), ([0.1, 0.1, 9.0], 0.05), ([5.0], 0.3)]
 )
-def test_the_pause_is_as_long_as_an_analysis_within_bounds(runs: list[float], seconds: float) -> None:
+def test_the_pause_is_half_as_long_as_an_analysis_within_bounds(runs: list[float], seconds: float) -> None:
     assert pause(deque(runs)) == seconds
 
 

@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import type { MemoryMaps, Place } from './map';
+import { SHOW_RULE, showRulePage } from './rulePages';
 import type { Server } from './server';
 
 export function registerCommands(server: Server, maps: MemoryMaps, log: vscode.LogOutputChannel): vscode.Disposable[] {
@@ -10,6 +11,12 @@ export function registerCommands(server: Server, maps: MemoryMaps, log: vscode.L
     register('smem.openSettings', () =>
       vscode.commands.executeCommand('workbench.action.openSettings', '@ext:smem-lsp.smem-lsp'),
     ),
+    register(SHOW_RULE, (code: unknown) => (typeof code === 'string' ? showRulePage(code) : undefined)),
+    register('smem.chooseInterpreter', () => {
+      // A setting of the machine: in a remote window the tab of the user does not show it.
+      const where = vscode.env.remoteName ? 'openRemoteSettings' : 'openSettings';
+      return vscode.commands.executeCommand(`workbench.action.${where}`, { query: 'smem.interpreter' });
+    }),
     register('smem.openMap', async (place?: Place) => {
       const wanted = isPlace(place) ? place : placeOfCursor();
       if (wanted) await maps.open(wanted);

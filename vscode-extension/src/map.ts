@@ -4,6 +4,9 @@ import type { Server } from './server';
 
 const SCHEME = 'smem-map';
 
+/** Columns: what half a window shows. */
+const WIDTH = 64;
+
 /** A place in a file, as the protocol writes it: the code lens sends one, and so do other extensions. */
 export interface Place {
   uri: string;
@@ -54,6 +57,7 @@ export class MemoryMaps implements vscode.TextDocumentContentProvider, vscode.Di
       textDocument: { uri },
       position,
       format: 'text',
+      width: WIDTH,
     });
     if (!answer) return undefined;
     return answer.text ?? `${JSON.stringify(answer, null, 2)}\n`;

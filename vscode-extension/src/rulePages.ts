@@ -3,6 +3,9 @@ import type { Server } from './server';
 
 const SCHEME = 'smem-rule';
 
+/** The command behind the code of a finding; not in the palette: it needs an argument. */
+export const SHOW_RULE = 'smem.showRule';
+
 interface RulePage {
   code: string;
   name: string;
@@ -17,12 +20,22 @@ export function registerRulePages(server: Server): vscode.Disposable {
       const code = uri.path.slice(1).replace(/\.md$/, '');
       const page = await server.running?.sendRequest<RulePage | null>('smem/explain', { code });
       if (!page) return `# ${code}\n\nThe server that runs has no page of this rule.\n`;
-      // The name of the language in this editor, so that the examples are coloured.
-      const explanation = page.explanation.replaceAll('```cuda\n', '```cuda-cpp\n');
+      // A language that the Markdown preview knows, so that the examples are coloured.
+      const explanation = page.explanation.replaceAll('```cuda\n', '```cpp\n');
       const severity = `Severity: ${page.severity} at most, unless set otherwise.`;
       return `# ${page.code} ${page.name}\n\n${severity}\n\n${explanation}\n`;
     },
   });
+}
+
+/** Show the page of a rule as it is meant to be read; its source where there is no Markdown preview. */
+export async function showRulePage(code: string): Promise<void> {
+  const uri = vscode.Uri.from({ scheme: SCHEME, path: `/${code}.md` });
+  try {
+    await vscode.commands.executeCommand('markdown.showPreview', uri);
+  } catch {
+    await vscode.window.showTextDocument(uri, { preview: true });
+  }
 }
 
 /** Make the code of each diagnostic a link to its page, unless the server gave it one. */
@@ -30,7 +43,8 @@ export function withRulePages<T extends vscode.Diagnostic>(diagnostics: T[]): T[
   for (const diagnostic of diagnostics) {
     if (typeof diagnostic.code !== 'string') continue;
     const value = diagnostic.code;
-    diagnostic.code = { value, target: vscode.Uri.from({ scheme: SCHEME, path: `/${value}.md` }) };
+    const query = JSON.stringify([value]);
+    diagnostic.code = { value, target: vscode.Uri.from({ scheme: 'command', path: SHOW_RULE, query }) };
   }
   return diagnostics;
 }

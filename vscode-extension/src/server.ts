@@ -93,16 +93,15 @@ export class Server {
 }
 
 const BUTTONS = {
-  'Open Settings': ['workbench.action.openSettings', 'smem.interpreter'],
-  'Show Logs': ['smem.showLogs'],
-  'Restart Server': ['smem.restart'],
+  'Open Settings': 'smem.chooseInterpreter',
+  'Show Logs': 'smem.showLogs',
+  'Restart Server': 'smem.restart',
 } as const;
 
 async function offer(message: string, level: 'warn' | 'error', buttons: (keyof typeof BUTTONS)[]): Promise<void> {
   const show = level === 'warn' ? vscode.window.showWarningMessage : vscode.window.showErrorMessage;
   const pressed = await show(message, ...buttons);
   if (pressed) {
-    const [command, ...args] = BUTTONS[pressed];
-    await vscode.commands.executeCommand(command, ...args);
+    await vscode.commands.executeCommand(BUTTONS[pressed]);
   }
 }

@@ -23,13 +23,13 @@ const payload = JSON.stringify([
   ['extensionTestsPath', remote(module)],
 ]);
 await page.goto(folderUrl(workspace, `&payload=${encodeURIComponent(payload)}`));
-const code = await Promise.race([exit, new Promise((resolve) => setTimeout(() => resolve('timeout'), 240_000))]);
+const code = await Promise.race([exit, new Promise((resolve) => setTimeout(() => resolve('timeout'), 540_000))]);
 note(`exit ${code}`);
 
 // A window under test pops nothing up; what it would have shown is behind the bell.
 await page.locator('[id="status.notifications"]').click();
 const messages = page.locator('.notifications-center .notification-list-item-message');
-await messages.first().waitFor({ timeout: 5_000 }).catch(() => note('no notifications'));
+await messages.first().waitFor({ timeout: 60_000 }).catch(() => note('no notifications'));
 const notifications = await messages.allInnerTexts();
 await shoot(page, 'notifications');
 writeResults({ cases, notifications, exit: code });

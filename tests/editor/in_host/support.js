@@ -28,7 +28,7 @@ exports.runAll = async () => {
 const sleep = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 /** The first truthy answer of `ask`; `what` is in the error when there is none. */
-const until = (exports.until = async (what, ask, milliseconds = 30_000) => {
+const until = (exports.until = async (what, ask, milliseconds = 60_000) => {
   const deadline = Date.now() + milliseconds;
   for (;;) {
     const answer = await ask();
@@ -62,6 +62,18 @@ const codeOf = (exports.codeOf = ({ code }) => (typeof code === 'object' ? code.
 /** The diagnostic with this code, as soon as it is there. */
 exports.finding = (document, code = 'SMEM301') =>
   until(`${code} in ${document.uri.path}`, () => ours(document).find((one) => codeOf(one) === code));
+
+/** The code actions of one kind, with the edits of all of them. VS Code cancels questions of its own accord: ask again. */
+exports.actionsAt = (document, range, kind) =>
+  until('an answer about code actions', async () => {
+    const provider = 'vscode.executeCodeActionProvider';
+    try {
+      return await vscode.commands.executeCommand(provider, document.uri, range, kind.value, 20);
+    } catch (error) {
+      if (!/Canceled/.test(String(error))) throw error;
+      return undefined;
+    }
+  });
 
 exports.silence = (document) => until(`no findings in ${document.uri.path}`, () => ours(document).length === 0);
 

@@ -1,0 +1,237 @@
+"""Values of terms in every thread of a sample block, a vector at a time.
+
+A value is an int when all threads agree by form, else a list in order of the linear thread id. Integers are unbounded.
+``strict``: an operation whose result is negative or needs more than 31 bits has no value, because what C computes
+then depends on types that terms do not carry; proofs ask strictly, searches for an example need not.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from smem_lsp.analysis.terms import Const, LoopVar, Op, Sym, Term, Thread
+from smem_lsp.analysis.values import LoopFacts
+
+Vector = int | list[int]
+Dims = tuple[int, int, int]
+
+_LIMIT = 1 << 31
+_MAX_SHIFT = 63
+
+_PLAIN: dict[str, Callable[[int, int], int]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    "<": lambda a, b: int(a < b),
+    "<=": lambda a, b: int(a <= b),
+    ">": lambda a, b: int(a > b),
+    ">=": lambda a, b: int(a >= b),
+    "==": lambda a, b: int(a == b),
+    "!=": lambda a, b: int(a != b),
+    "min": min,
+    "max": max,
+    "<<": lambda a, b: a << min(max(b, 0), _MAX_SHIFT),
+    ">>": lambda a, b: a >> min(max(b, 0), _MAX_SHIFT),
+    "/": lambda a, b: abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1),
+    "%": lambda a, b: a - abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1) * b,
+}
+_SINGLE: dict[str, Callable[[int], int]] = {
+    "neg": operator.neg,
+    "~": operator.invert,
+    "!": lambda a: int(not a),
+}
+
+
+def thread_ids(dims: Dims) -> list[tuple[int, int, int]]:
+    """Coordinates of the threads of a block in order of the linear thread id."""
+    x, y, z = dims
+    return [(i, j, k) for k in range(z) for j in range(y) for i in range(x)]
+
+
+@dataclass(slots=True)
+class Evaluator:
+    """Values under one assignment. ``threads``: linear ids of the threads asked about; ``bound``: loop variables of
+    the iterations asked about; ``symbols``: values of parameters and the like. ``blockDim`` follows from ``dims``."""
+
+    dims: Dims
+    symbols: Mapping[str, int] = field(default_factory=dict)
+    strict: bool = True
+    bound: Mapping[LoopVar, Vector] = field(default_factory=dict)
+    threads: Sequence[int] = ()
+    _known: dict[Term, Vector | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.threads:
+            self.threads = range(self.dims[0] * self.dims[1] * self.dims[2])
+
+    def value(self, term: Term) -> Vector | None:
+        """The value in ``threads``; None: not known."""
+        if not term.known:
+            return None
+        try:
+            return self._known[term]
+        except KeyError:
+            found = self._known[term] = self._value(term)
+            return found
+
+    def values(self, term: Term) -> list[int] | None:
+        """The same, one number for each thread."""
+        found = self.value(term)
+        return [found] * len(self.threads) if isinstance(found, int) else found
+
+    def constant(self, term: Term) -> int | None:
+        """The value when it is the same in all threads."""
+        found = self.value(term)
+        if isinstance(found, list):
+            return found[0] if found and found.count(found[0]) == len(found) else None
+        return found
+
+    def only(self, mask: Sequence[int]) -> Evaluator:
+        """The evaluator of those of ``threads`` whose entry in ``mask`` is not 0; there must be one."""
+        threads = [thread for thread, inside in zip(self.threads, mask) if inside]
+        assert threads, "an empty set of threads has no values"
+        bound = {
+            atom: value if isinstance(value, int) else [v for v, inside in zip(value, mask) if inside]
+            for atom, value in self.bound.items()
+        }
+        return Evaluator(self.dims, self.symbols, self.strict, bound, threads)
+
+    def within(self, bound: Mapping[LoopVar, Vector]) -> Evaluator:
+        """The evaluator of one iteration."""
+        made = Evaluator(self.dims, self.symbols, self.strict, {**self.bound, **bound}, self.threads)
+        made._known = {term: value for term, value in self._known.items() if not term.carried}
+        return made
+
+    def _value(self, term: Term) -> Vector | None:
+        if isinstance(term, Const):
+            return term.n
+        if isinstance(term, Thread):
+            return self._coordinate(term.axis)
+        if isinstance(term, Sym):
+            if term.name.startswith("blockDim.") and term.name[-1] in "xyz":
+                return self.dims["xyz".index(term.name[-1])]
+            return self.symbols.get(term.name)
+        if isinstance(term, LoopVar):
+            return self.bound.get(term)
+        return self._operation(term) if isinstance(term, Op) else None
+
+    def _coordinate(self, axis: str) -> Vector | None:
+        x, y, z = self.dims
+        if axis == "x":
+            return 0 if x == 1 else [t % x for t in self.threads]
+        if axis == "y":
+            return 0 if y == 1 else [t // x % y for t in self.threads]
+        return (0 if z == 1 else [t // (x * y) for t in self.threads]) if axis == "z" else None
+
+    def _operation(self, term: Op) -> Vector | None:
+        name, args = term.operator, term.args
+        if name == "?:":
+            return self._select(args[0], args[1], args[2])
+        if name in ("&&", "||"):
+            return self._short_circuit(name, args[0], args[1])
+        operands = [self.value(arg) for arg in args]
+        if len(args) == 1:
+            a = operands[0]
+            if a is None:
+                return None
+            single = _SINGLE[name]
+            return self._checked(single(a) if isinstance(a, int) else [single(v) for v in a])
+        a, b = operands
+        if a is None or b is None:
+            return None
+        if name in ("/", "%") and (b == 0 or (isinstance(b, list) and 0 in b)):
+            return None
+        function = _PLAIN[name]
+        if isinstance(a, int):
+            return self._checked(function(a, b) if isinstance(b, int) else [function(a, v) for v in b])
+        if isinstance(b, int):
+            return self._checked([function(v, b) for v in a])
+        return self._checked(list(map(function, a, b)))
+
+    def _checked(self, value: Vector) -> Vector | None:
+        if not self.strict:
+            return value
+        if isinstance(value, int):
+            return value if 0 <= value < _LIMIT else None
+        return value if min(value) >= 0 and max(value) < _LIMIT else None
+
+    def _select(self, condition: Term, then: Term, otherwise: Term) -> Vector | None:
+        mask = self.value(condition)
+        if mask is None:
+            return None
+        if isinstance(mask, int):
+            return self.value(then if mask else otherwise)
+        taken = sum(map(bool, mask))
+        if taken in (0, len(mask)):
+            return self.value(then if taken else otherwise)
+        inside = self.only(mask).values(then)
+        outside = self.only([not each for each in mask]).values(otherwise)
+        if inside is None or outside is None:
+            return None
+        yes, no = iter(inside), iter(outside)
+        return [next(yes) if each else next(no) for each in mask]
+
+    def _short_circuit(self, name: str, left: Term, right: Term) -> Vector | None:
+        mask = self.value(left)
+        if mask is None:
+            return None
+        goes_on = name == "&&"  # the right side counts where the left one is this
+        if isinstance(mask, int):
+            if bool(mask) != goes_on:
+                return int(not goes_on)
+            rest = self.value(right)
+            return rest if rest is None else _truth(rest)
+        asked = [bool(each) == goes_on for each in mask]
+        if not any(asked):
+            return int(not goes_on)
+        found = self.only(asked).values(right)
+        if found is None:
+            return None
+        answers = iter(found)
+        return [int(bool(next(answers))) if each else int(not goes_on) for each in asked]
+
+
+def _truth(value: Vector) -> Vector:
+    return int(bool(value)) if isinstance(value, int) else [int(bool(v)) for v in value]
+
+
+def iterations(loop: LoopFacts, outside: Evaluator, most: int = 70) -> Iterator[Evaluator | None]:
+    """The evaluators of a loop's iterations, from the first one on, each for the threads that still run.
+
+    Ends with None when it is not known whether or how the loop goes on, ``break`` included, and after ``most``.
+    """
+    base = outside  # knows nothing of this loop's variables
+    if not loop.min_trip:
+        starting = outside.values(loop.first)
+        if starting is None:
+            yield None
+            return
+        if not any(starting):
+            return
+        base = outside if all(starting) else outside.only(starting)
+    state: dict[LoopVar, Vector] = {}
+    for recurrence in loop.recurrences:
+        start = base.value(recurrence.init)
+        if start is not None:
+            state[recurrence.atom] = start
+    for _ in range(most):
+        inside = base.within(state)
+        yield inside
+        staying = None if loop.exits else inside.values(loop.again)
+        if staying is None:
+            break
+        if not any(staying):
+            return
+        state = {r.atom: value for r in loop.recurrences if (value := inside.value(r.next)) is not None}
+        if not all(staying):
+            base = base.only(staying)
+            state = {
+                atom: value if isinstance(value, int) else [v for v, stays in zip(value, staying) if stays]
+                for atom, value in state.items()
+            }
+    yield None

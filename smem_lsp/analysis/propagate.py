@@ -1,0 +1,393 @@
+"""What every index and condition of a kernel is in terms of threads, symbols and loop variables.
+
+One walk in program order with an environment from variables to terms. An assignment replaces; after an ``if`` two
+values that differ become ``c ? a : b``; a variable that a loop changes becomes a loop variable inside it, with what it
+starts from and what it is in the next iteration, and behind the loop a value of its own. Jumps carry their
+environment to where they lead. Nothing is guessed: what cannot be expressed is opaque, and keeps what it is made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from smem_lsp.analysis.addresses import Untouched, untouched
+from smem_lsp.analysis.terms import BLOCK, THREAD, Const, LoopVar, Table, Term
+from smem_lsp.analysis.values import LoopFacts, Recurrence, Values, recurrence, varies_in
+from smem_lsp.ir import values as ir
+from smem_lsp.ir.memory import GlobalMemory
+from smem_lsp.ir.model import Access, Assign, Branch, Jump, Loop, Node, Seq
+from smem_lsp.ir.model import walk as walk_tree
+
+_MAX_PENDING = 40  # entries that are worked out one inside the other
+
+
+@dataclass(slots=True, eq=False)
+class _Later:
+    """A value that is worked out when someone reads it: most variables are not read behind the loop or branch that
+    assigns them."""
+
+    make: Callable[[], Term]
+    depth: int
+    term: Term | None = None
+
+
+_Entry = Term | _Later
+Environment = dict[int, _Entry]
+
+_FUNCTIONS_OF_OPERANDS = frozenset("+ - * / % & | ^ << >> < <= > >= == != && || neg ! ~ ?: min max".split())
+_LOADS = frozenset(("load", "readonly"))
+
+
+def propagate(
+    body: Seq,
+    *,
+    memory: GlobalMemory | None = None,
+    rows: bool = False,
+    asserted: Callable[[ir.Value], bool] | None = None,
+) -> Values:
+    """Terms of a kernel's accesses, branches and loops.
+
+    ``memory``: what the kernel does to global memory; ``rows``: see ``Table``; ``asserted``: values that
+    the author declared to be the same for all threads.
+    """
+    assigned: dict[int, list[ir.Value]] = {}
+    escaped: set[int] = set()
+    for node in walk_tree(body):
+        if type(node) is Assign:
+            assigned.setdefault(node.variable, []).append(node.value)
+            if type(node.value) is ir.Unknown and node.value.escaped:
+                escaped.add(node.variable)
+    walk = _Walk(Table(rows), asserted, untouched(memory or GlobalMemory(), assigned), escaped)
+    walk.seq(body.items)
+    loops = {point: facts.finished() for point, facts in walk.loops.items()}
+    return Values(walk.table, walk.indices, walk.offsets, walk.conditions, loops, tuple(walk.loads.values()))
+
+
+@dataclass(slots=True)
+class _Target:
+    """A loop and the jumps that lead out of its body, in program order."""
+
+    guards: int  # how many guards stood around the loop
+    jumps: list[_Leaving] = field(default_factory=list)
+
+    def of(self, kind: str) -> list[_Leaving]:
+        return [jump for jump in self.jumps if jump.kind == kind]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Leaving:
+    kind: str  # break or continue
+    taken: Term  # when it is
+    env: Environment
+
+
+@dataclass(slots=True)
+class _Open:
+    """A loop on the walk. ``init`` and ``end``: what variables are before it and at the end of its body; ``left``:
+    what they are at each ``break``."""
+
+    node: Loop
+    init: Environment
+    facts: LoopFacts
+    end: Environment = field(default_factory=dict)
+    left: list[Environment] = field(default_factory=list)
+    closed: bool = False
+    atoms: dict[int, LoopVar] = field(default_factory=dict)
+    recurrences: list[Recurrence] = field(default_factory=list)
+
+    def finished(self) -> LoopFacts:
+        return replace(self.facts, recurrences=tuple(self.recurrences))
+
+
+@dataclass(slots=True)
+class _Walk:
+    table: Table
+    asserted: Callable[[ir.Value], bool] | None
+    untouched: Untouched
+    escaped: set[int]  # variables that may change at any time
+    env: Environment = field(default_factory=dict)
+    indices: dict[int, tuple[Term, ...]] = field(default_factory=dict)
+    offsets: dict[int, Term] = field(default_factory=dict)
+    conditions: dict[int, Term] = field(default_factory=dict)
+    loops: dict[int, _Open] = field(default_factory=dict)
+    loads: dict[int, Term] = field(default_factory=dict)
+    guards: list[Term] = field(default_factory=list)
+    targets: list[_Target] = field(default_factory=list)
+    changes: list[int] = field(default_factory=list)  # variables in order of assignment
+    changed_in: dict[int, frozenset[int]] = field(default_factory=dict)  # loop -> variables
+
+    # ---- statements ------------------------------------------------------------------------------------------------
+
+    def seq(self, items: Sequence[Node]) -> bool:
+        """Walk the nodes; False when no thread gets to the end."""
+        alive = True
+        for node in items:
+            if type(node) is Assign:
+                self.env[node.variable] = self.term(node.value)
+                self.changes.append(node.variable)
+            elif type(node) is Access:
+                if node.index is not None:
+                    self.indices[node.point] = tuple([self.term(value) for value in node.index])
+                if node.offset is not None:
+                    self.offsets[node.point] = self.term(node.offset)
+            elif type(node) is Branch:
+                alive = self.branch(node) and alive
+            elif type(node) is Loop:
+                alive = self.loop(node) and alive
+            elif type(node) is Jump:
+                self.jump(node)
+                alive = False
+        return alive
+
+    def branch(self, node: Branch) -> bool:
+        condition = self.conditions[node.point] = self.term(node.condition)
+        before = self.env
+        first = len(self.changes)
+        self.guards.append(condition)
+        self.env = before.copy()
+        goes_on = self.seq(node.then.items)
+        then = self.env
+        if node.otherwise.items:
+            self.env = before.copy()
+            self.guards[-1] = self.table.op("!", condition)
+            falls = self.seq(node.otherwise.items)
+            otherwise = self.env
+        else:
+            falls, otherwise = True, before
+        self.guards.pop()
+        if not (goes_on and falls):
+            self.env = then if goes_on else otherwise
+            return goes_on or falls
+        self.env = otherwise
+        for variable in dict.fromkeys(self.changes[first:]):
+            self.merge(variable, condition, then.get(variable), otherwise)
+        return True
+
+    def merge(self, variable: int, condition: Term, then: _Entry | None, into: Environment) -> None:
+        """``variable`` becomes ``condition ? then : what it is in into``."""
+        otherwise = into.get(variable)
+        if then is not otherwise:
+
+            def make() -> Term:
+                yes, no = self.resolved(then, variable), self.resolved(otherwise, variable)
+                return self.table.select(condition, yes, no)
+
+            into[variable] = self.later(make, then, otherwise)
+
+    def jump(self, node: Jump) -> None:
+        if node.kind == "return" or not self.targets:
+            return
+        target = self.targets[-1]
+        taken: Term = self.table.const(1)
+        for guard in self.guards[target.guards :]:
+            taken = guard if isinstance(taken, Const) and taken.n else self.table.op("&&", taken, guard)
+        target.jumps.append(_Leaving(node.kind, taken, self.env.copy()))
+
+    def loop(self, node: Loop) -> bool:
+        if node.trips == 1:
+            return self.once(node)
+        changed = self.changed(node)
+        first = self.term(node.condition)
+        zero = self.table.const(0)
+        facts = LoopFacts(
+            node.point, (), first, zero, zero, (), node.min_trip, node.trips, not node.late, once=False
+        )
+        here = self.loops[node.point] = _Open(node, self.env.copy(), facts)
+        for variable in changed:
+            self.env[variable] = _Later(partial(self.started, here, variable), 1)
+        head = self.conditions[node.point] = self.term(node.condition)
+        target = _Target(len(self.guards))
+        self.targets.append(target)
+        tail = len(node.body) - node.tail
+        alive = self.seq(node.body.items[:tail])
+        self.targets.pop()
+        falls = self.joined(target.of("continue"), self.env if alive else None)
+        if falls is not None:
+            self.env = falls
+        if not self.seq(node.body.items[tail:]):
+            falls = None
+        again = zero if falls is None else self.term(node.again or node.condition)
+        breaks = target.of("break")
+        exits = tuple(leaving.taken for leaving in breaks)
+        here.facts = replace(facts, head=head, again=again, exits=exits)
+        here.end = self.env.copy()
+        here.left = [leaving.env for leaving in breaks]
+        here.closed = True
+        for atom in list(here.atoms.values()):
+            self.advance(here, atom)
+        for variable in changed:
+            entries = (here.end.get(variable), here.init.get(variable))
+            self.env[variable] = self.later(partial(self.after, here, variable), *entries)
+        self.changes.extend(changed)
+        endless = isinstance(again, Const) and again.n != 0 and node.min_trip > 0
+        return bool(breaks) or not endless
+
+    def started(self, here: _Open, variable: int) -> Term:
+        """What a variable that the loop changes is at the start of an iteration."""
+        atom = here.atoms.get(variable)
+        if atom is None:
+            atom = here.atoms[variable] = self.table.loop_var(here.node.point, variable)
+            if here.closed:
+                self.advance(here, atom)
+        return atom
+
+    def advance(self, here: _Open, atom: LoopVar) -> None:
+        variable = atom.variable
+        init = self.resolved(here.init.get(variable), variable)
+        following = self.resolved(here.end.get(variable), variable)
+        here.recurrences.append(recurrence(self.table, atom, init, following))
+
+    def once(self, node: Loop) -> bool:
+        """A body that runs exactly once: what a call or a ``switch`` becomes."""
+        zero = self.conditions[node.point] = self.table.const(0)
+        target = _Target(len(self.guards))
+        self.targets.append(target)
+        tail = len(node.body) - node.tail
+        alive = self.seq(node.body.items[:tail])
+        self.targets.pop()
+        left = target.jumps
+        if node.tail:
+            falls = self.joined(target.of("continue"), self.env if alive else None)
+            self.env = self.env if falls is None else falls
+            alive = self.seq(node.body.items[tail:]) and falls is not None
+            left = [self.unless_earlier(jump, target) for jump in target.of("break")]
+        after = self.joined(left, self.env if alive else None)
+        exits = tuple(leaving.taken for leaving in target.jumps)
+        facts = LoopFacts(node.point, (), zero, zero, zero, exits, 1, 1, tested=True, once=True)
+        self.loops[node.point] = _Open(node, {}, facts)
+        if after is None:
+            return False
+        self.env = after
+        return True
+
+    def unless_earlier(self, jump: _Leaving, target: _Target) -> _Leaving:
+        """A ``break`` that is taken by who has not left with a ``continue`` before."""
+        taken = jump.taken
+        for earlier in target.jumps[: target.jumps.index(jump)]:
+            if earlier.kind == "continue":
+                taken = self.table.op("&&", taken, self.table.op("!", earlier.taken))
+        return replace(jump, taken=taken)
+
+    def joined(self, leaving: list[_Leaving], end: Environment | None) -> Environment | None:
+        """The environment where jumps and the end of a body meet."""
+        if not leaving:
+            return end
+        if end is None:
+            leaving, end = leaving[:-1], leaving[-1].env
+        merged = end.copy()
+        for jump in reversed(leaving):
+            for variable in [
+                v for v in jump.env.keys() | merged.keys() if jump.env.get(v) is not merged.get(v)
+            ]:
+                self.merge(variable, jump.taken, jump.env.get(variable), merged)
+        return merged
+
+    def after(self, here: _Open, variable: int) -> Term:
+        """What a variable that the loop changes is behind it: that depends on when the loop ended."""
+        facts = here.facts
+        init = self.resolved(here.init.get(variable), variable)
+        following = self.resolved(here.end.get(variable), variable)
+        ends = [following]
+        if facts.min_trip == 0:
+            ends.append(init)
+        ends += [self.resolved(env.get(variable), variable) for env in here.left]
+        atom = here.atoms.get(variable)
+        if following is atom:
+            ends = [init if end is atom else end for end in ends]
+        value = ends[0]
+        if all(end is value for end in ends) and not varies_in(value, facts.point):
+            return value
+        if facts.trips is not None and not facts.exits and atom is not None:
+            moves = recurrence(self.table, atom, init, following)
+            if moves.kind == "affine" and moves.by is not None:
+                total = self.table.op("*", moves.by, self.table.const(facts.trips))
+                return self.table.op("+", init, total)
+        return self.table.opaque("exit", (*ends, facts.again, facts.first, *facts.exits))
+
+    def changed(self, node: Loop) -> tuple[int, ...]:
+        if node.point not in self.changed_in:
+            _collect(node, self.changed_in)
+        return tuple(sorted(self.changed_in[node.point]))
+
+    # ---- expressions -----------------------------------------------------------------------------------------------
+
+    def later(self, make: Callable[[], Term], *entries: _Entry | None) -> _Entry:
+        """An entry that rests on others; worked out at once where the chain of them gets long."""
+        depth = 1 + max((each.depth for each in entries if type(each) is _Later), default=0)
+        return make() if depth > _MAX_PENDING else _Later(make, depth)
+
+    def resolved(self, entry: _Entry | None, variable: int) -> Term:
+        if entry is None:
+            # nobody may read it, so any value will do: it never keeps threads from agreeing
+            return self.table.opaque("unset", key=-1 - variable)
+        if isinstance(entry, _Later):
+            if entry.term is None:
+                entry.term = entry.make()
+            return entry.term
+        return entry
+
+    def variable(self, index: int) -> Term:
+        """Its value here."""
+        if index in self.escaped:
+            return self.table.opaque("lost", level=THREAD)
+        found = self.env.get(index)
+        if found is None or isinstance(found, _Later):
+            found = self.env[index] = self.resolved(found, index)
+        return found
+
+    def term(self, value: ir.Value) -> Term:
+        if isinstance(value, ir.Var):
+            return self.variable(value.index)
+        if isinstance(value, ir.Op):
+            return self.operation(value)
+        if isinstance(value, ir.Const):
+            return self.table.const(value.n)
+        if isinstance(value, ir.Thread):
+            return self.table.thread(value.axis)
+        if isinstance(value, ir.Sym):
+            return self.table.sym(value.name)
+        assert isinstance(value, ir.Unknown)
+        return self.unknown(value)
+
+    def operation(self, value: ir.Op) -> Term:
+        operator = value.operator
+        args = [self.term(arg) for arg in value.args]
+        if self.asserted is not None and self.asserted(value):
+            return self.table.opaque("call", level=BLOCK)
+        if operator in _FUNCTIONS_OF_OPERANDS:
+            return self.table.op(operator, *args)
+        if operator in _LOADS:  # the last operand tells one load from the next
+            constant = operator == "readonly" or self.untouched.covers(args[0])
+            return self.table.opaque("load", tuple(args), level=BLOCK if constant else THREAD)
+        if operator.endswith("()") or operator[0] == ".":
+            return self.table.op(operator, *args)
+        return self.table.opaque("lost", tuple(args))
+
+    def unknown(self, value: ir.Unknown) -> Term:
+        access = value.access
+        level = BLOCK if value.uniform or access is not None else THREAD
+        origin = "call" if access is None else "load"
+        made = self.table.opaque(origin, level=level, key=value.key, access=access)
+        if access is not None:
+            self.loads[access] = made
+        return made
+
+
+def _collect(node: Node, into: dict[int, frozenset[int]]) -> set[int]:
+    """Variables assigned below ``node``; every loop on the way is entered into ``into``."""
+    if isinstance(node, Assign):
+        return {node.variable}
+    found: set[int] = set()
+    if isinstance(node, Branch):
+        inside: tuple[Node, ...] = (*node.then.items, *node.otherwise.items)
+    elif isinstance(node, Loop):
+        inside = node.body.items
+    else:
+        return found
+    for each in inside:
+        found |= _collect(each, into)
+    if isinstance(node, Loop):
+        into[node.point] = frozenset(found)
+    return found

@@ -1,0 +1,315 @@
+"""Expressions over threads, symbols and loop variables, with one object for each expression.
+
+Terms of one kernel live in one ``Table``: equal terms are the same object, so equality is identity, and they go when
+the table goes. Integers are unbounded here; what C would compute differently is left to those who evaluate or prove
+(``evaluate``, ``intervals``). Every term carries how uniform it is as far as the term alone tells: ``level`` for what
+is certain and ``carried`` for the loop variables and loads whose own levels are worked out later.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from smem_lsp.syntax.conditions import apply_operator
+
+# The lattice of uniformity: the widest group of threads that surely agree on a value.
+CONST: Final = 0
+BLOCK: Final = 1
+WARP: Final = 2
+THREAD: Final = 3
+
+MAX_DEPTH = 24  # nodes on the longest path: what is deeper is lost
+
+_NONE: Final[frozenset[Carrier]] = frozenset()
+
+
+@dataclass(
+    slots=True, eq=False
+)  # not frozen, although nothing changes a term: that would double the cost of one
+class Term:
+    """``serial``: order of creation. ``known``: no opaque part, so it can be evaluated. ``natural``: never negative."""
+
+    serial: int
+    level: int = CONST
+    depth: int = 1
+    known: bool = True
+    natural: bool = False
+    carried: frozenset[Carrier] = _NONE
+
+
+@dataclass(slots=True, eq=False)
+class Const(Term):
+    n: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class Thread(Term):
+    """``threadIdx``."""
+
+    axis: str = "x"
+
+
+@dataclass(slots=True, eq=False)
+class Sym(Term):
+    """The same for all threads of a block: a parameter, ``blockIdx``, ``blockDim``."""
+
+    name: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class LoopVar(Term):
+    """A variable that a loop changes, at the start of the current iteration."""
+
+    loop: int = 0  # point
+    variable: int = 0
+
+    @property
+    def key(self) -> tuple[int, int]:
+        return self.loop, self.variable
+
+
+@dataclass(slots=True, eq=False)
+class Op(Term):
+    """``operator`` as C spells it, ``?:``, ``neg``, ``min``, ``max``, or a function of its operands alone."""
+
+    operator: str = ""
+    args: tuple[Term, ...] = ()
+
+
+@dataclass(slots=True, eq=False)
+class Opaque(Term):
+    """A value that is not followed. ``origin``: "load", "call", "lost" (too hard), "exit" (of a loop), "unset".
+
+    ``sources``: what it is made of; it is at least as uniform as all of them unless ``level`` says less.
+    ``access``: the access whose value it is, for a shared load.
+    """
+
+    key: int = 0
+    origin: str = "lost"
+    sources: tuple[Term, ...] = ()
+    access: int | None = None
+
+
+Carrier = LoopVar | Opaque
+
+_ARITHMETIC = frozenset("+ - * / % & | ^ << >> < <= > >= == != && || neg ! ~ ?: min max".split())
+_NATURAL = frozenset("+ * / % & | ^ << >>".split())  # of operands that are not negative
+_TRUTH = frozenset("< <= > >= == != && || !".split())
+_BUILTIN = ("blockIdx.", "blockDim.", "gridDim.")
+_MEETS = {"ballot", "any", "all"}  # votes and reductions: one answer for the warp
+_FULL_MASK = (0xFFFFFFFF, -1, 0xFFFFFFFFFFFFFFFF)
+
+
+@dataclass(slots=True)
+class Table:
+    """All terms of one kernel. ``rows``: a warp is 32 threads of one row, so ``threadIdx.x / 32`` is its number."""
+
+    rows: bool = False
+    _ops: dict[tuple[object, ...], Term] = field(default_factory=dict)
+    _leaves: dict[object, Term] = field(default_factory=dict)
+    _serial: int = 0
+
+    def _next(self) -> int:
+        self._serial += 1
+        return self._serial
+
+    def const(self, n: int) -> Term:
+        found = self._leaves.get(n)
+        if found is None:
+            found = self._leaves[n] = Const(self._next(), natural=n >= 0, n=n)
+        return found
+
+    def thread(self, axis: str) -> Term:
+        found = self._leaves.get(("thread", axis))
+        if found is None:
+            found = Thread(self._next(), THREAD, natural=True, axis=axis)
+            self._leaves["thread", axis] = found
+        return found
+
+    def axes(self) -> str:
+        """The coordinates of ``threadIdx`` that were asked for: "", "x", "xy", ..."""
+        return "".join(axis for axis in "xyz" if ("thread", axis) in self._leaves)
+
+    def sym(self, name: str) -> Term:
+        found = self._leaves.get(name)
+        if found is None:
+            found = Sym(self._next(), BLOCK, natural=name.startswith(_BUILTIN), name=name)
+            self._leaves[name] = found
+        return found
+
+    def loop_var(self, loop: int, variable: int) -> LoopVar:
+        found = self._leaves.get((loop, variable))
+        if found is None:
+            made = LoopVar(self._next(), BLOCK, loop=loop, variable=variable)
+            made.carried = frozenset((made,))
+            self._leaves[loop, variable] = made
+            return made
+        assert isinstance(found, LoopVar)
+        return found
+
+    def opaque(
+        self,
+        origin: str,
+        sources: tuple[Term, ...] = (),
+        *,
+        level: int = CONST,
+        key: int | None = None,
+        access: int | None = None,
+    ) -> Term:
+        """A new unknown value; with ``key`` the one of that key. At least at ``level``."""
+        if key is not None and (found := self._leaves.get(("opaque", key))) is not None:
+            return found
+        serial = self._next()
+        own = serial if key is None else key
+        made = Opaque(serial, max(level, BLOCK), known=False, key=own, origin=origin, sources=sources)
+        for source in sources:
+            made.level = max(made.level, source.level)
+            made.carried |= source.carried
+        if access is not None:
+            made.access = access
+            made.carried |= {made}
+        if key is not None:
+            self._leaves["opaque", key] = made
+        return made
+
+    def op(self, operator: str, *args: Term) -> Term:
+        """``operator`` applied to ``args``, folded where that is certain for every C integer type."""
+        key = (operator, *args)
+        found = self._ops.get(key)
+        if found is None:
+            found = self._ops[key] = self._fold(operator, args) or self._make(operator, args)
+        return found
+
+    def select(self, condition: Term, then: Term, otherwise: Term) -> Term:
+        return then if then is otherwise else self.op("?:", condition, then, otherwise)
+
+    # ---- making ----------------------------------------------------------------------------------------------------
+
+    def _make(self, operator: str, args: tuple[Term, ...]) -> Term:
+        level, depth, known, natural, carried = CONST, 0, operator in _ARITHMETIC, True, _NONE
+        for arg in args:
+            if arg.level > level:
+                level = arg.level
+            if arg.depth > depth:
+                depth = arg.depth
+            known = known and arg.known
+            natural = natural and arg.natural
+            if arg.carried:
+                carried = carried | arg.carried if carried else arg.carried
+        if depth >= MAX_DEPTH:
+            return self.opaque("lost", args)
+        if operator in _TRUTH:
+            natural = True
+        elif operator == "?:":
+            natural = args[1].natural and args[2].natural
+        elif operator in ("min", "max", "&"):
+            one = operator != "min" and any(arg.natural for arg in args)
+            natural = natural or one
+        elif operator not in _NATURAL:
+            natural = False
+        if operator.endswith("_sync()"):
+            level, carried = _exchanged(operator[2:-7], args)
+        elif level == THREAD and self.rows and operator in ("/", ">>") and _is_row(operator, *args):
+            level = WARP
+        return Op(self._next(), level, depth + 1, known, natural, carried, operator, args)
+
+    def _fold(self, operator: str, args: tuple[Term, ...]) -> Term | None:
+        if len(args) == 2:
+            a, b = args
+            if isinstance(b, Const):
+                if isinstance(a, Const):
+                    return self._fold_constants(operator, a.n, b.n)
+                return self._fold_right(operator, a, b)
+            if isinstance(a, Const):
+                return self._fold_left(operator, a, b)
+            if a is b and a.known and operator in ("-", "^", "==", "!=", "<", ">", "<=", ">=") and whole(a):
+                return self.const(int(operator in ("==", "<=", ">=")))
+            if isinstance(a, Thread) and isinstance(b, Sym) and b.name == f"blockDim.{a.axis}":
+                return {"/": self.const(0), "%": a, "<": self.const(1), ">=": self.const(0)}.get(operator)
+            if operator in ("min", "max") and a is b:
+                return a
+        elif len(args) == 1 and isinstance(args[0], Const):
+            n = args[0].n
+            folded = {"neg": -n, "!": int(not n), "~": ~n}.get(operator)
+            return None if folded is None else self.const(folded)
+        elif operator == "?:":
+            if isinstance(args[0], Const):
+                return args[1] if args[0].n else args[2]
+            if args[1] is args[2]:
+                return args[1]
+        return None
+
+    def _fold_constants(self, operator: str, a: int, b: int) -> Term | None:
+        if operator in ("min", "max"):
+            return self.const(min(a, b) if operator == "min" else max(a, b)) if min(a, b) >= 0 else None
+        folded = apply_operator(operator, a, b)
+        sign_free = operator in ("+", "-", "*", "==", "!=", "&&", "||")
+        # with a negative operand the answer depends on whether the type is unsigned
+        return self.const(folded) if folded is not None and (sign_free or min(a, b) >= 0) else None
+
+    def _fold_right(self, operator: str, a: Term, b: Const) -> Term | None:
+        n = b.n
+        if n == 0:
+            if operator in ("+", "-", "<<", ">>", "|", "^"):
+                return a
+            if operator in ("*", "&"):
+                return b
+            if operator == "&&":
+                return b
+        elif n == 1:
+            if operator in ("*", "/"):
+                return a
+            if operator == "%" and a.known:
+                return self.const(0)
+        if operator == "||" and n:
+            return self.const(1)
+        if (
+            operator in ("+", "-")
+            and isinstance(a, Op)
+            and a.operator == "+"
+            and isinstance(a.args[1], Const)
+        ):
+            inner = a.args[1].n
+            return self.op("+", a.args[0], self.const(inner + n if operator == "+" else inner - n))
+        if operator == "-":
+            return self.op("+", a, self.const(-n))
+        return None
+
+    def _fold_left(self, operator: str, a: Const, b: Term) -> Term | None:
+        if operator == "+":
+            return self.op("+", b, a)
+        if operator == "*":
+            return self.op("*", b, a)
+        if operator == "&&" and not a.n:
+            return a
+        if operator == "||" and a.n:
+            return self.const(1)
+        return None
+
+
+def _exchanged(kind: str, args: tuple[Term, ...]) -> tuple[int, frozenset[Carrier]]:
+    """Level of a shuffle, vote or reduction over lanes: the warp agrees where all 32 lanes get one answer."""
+    if not (args and isinstance(args[0], Const) and args[0].n in _FULL_MASK):
+        return THREAD, _NONE
+    if kind in _MEETS or kind.startswith("reduce_"):
+        return WARP, _NONE
+    full_width = len(args) == 3 or (len(args) == 4 and isinstance(args[3], Const) and args[3].n == 32)
+    if kind == "shfl" and full_width and args[2].level <= WARP:
+        return WARP, args[2].carried
+    return THREAD, _NONE
+
+
+def _is_row(operator: str, number: Term, by: Term) -> bool:
+    """``threadIdx.x`` by a multiple of 32."""
+    size = by.n if isinstance(by, Const) else 0
+    if operator == ">>":
+        size = 1 << min(max(size, 0), 31)
+    return isinstance(number, Thread) and number.axis == "x" and size >= 32 and size % 32 == 0
+
+
+def whole(term: Term) -> bool:
+    """Is it surely an integer? A parameter may be a float, and a NaN is not even equal to itself."""
+    if isinstance(term, Sym):
+        return term.name.startswith(_BUILTIN)
+    return all(whole(arg) for arg in term.args) if isinstance(term, Op) else not isinstance(term, Opaque)

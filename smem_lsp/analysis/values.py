@@ -1,0 +1,81 @@
+"""What is known of a kernel's values: terms by point, and how loops change variables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from smem_lsp.analysis.terms import LoopVar, Op, Table, Term
+
+
+@dataclass(frozen=True, slots=True)
+class Recurrence:
+    """A variable that a loop changes: ``init`` before the first iteration, ``next`` in terms of this one's values.
+
+    ``kind``: "affine" (``v + by``), "geometric" (``v * by``, ``/``, ``<<``, ``>>``: ``operator``), "involution"
+    (``by - v``, ``v ^ by``), "other".
+    """
+
+    atom: LoopVar
+    init: Term
+    next: Term
+    kind: str
+    operator: str = ""
+    by: Term | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LoopFacts:
+    """``head``: the condition over this iteration's values; ``again``: the same over the next one's, so what decides
+    whether the loop goes on; ``first``: over the values before the loop. ``tested``: the condition is checked before
+    every iteration, the first one included. ``exits``: when a ``break`` is taken; ``once``: no loop at all."""
+
+    point: int
+    recurrences: tuple[Recurrence, ...]
+    first: Term
+    head: Term
+    again: Term
+    exits: tuple[Term, ...]
+    min_trip: int
+    trips: int | None
+    tested: bool
+    once: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """Terms by point. ``indices``: one per dimension; ``offsets``: bytes from the start of the buffer."""
+
+    table: Table
+    indices: Mapping[int, tuple[Term, ...]]
+    offsets: Mapping[int, Term]
+    conditions: Mapping[int, Term]  # of branches and loops
+    loops: Mapping[int, LoopFacts]
+    loads: tuple[Term, ...]  # values read from shared memory
+
+
+def recurrence(table: Table, atom: LoopVar, init: Term, following: Term) -> Recurrence:
+    """What kind of sequence a variable runs through that becomes ``following`` in every iteration."""
+    if isinstance(following, Op) and len(following.args) == 2:
+        a, b = following.args
+        moves = following.operator
+        if a is atom and not varies_in(b, atom.loop):
+            if moves in ("+", "-"):
+                by = b if moves == "+" else table.op("neg", b)
+                return Recurrence(atom, init, following, "affine", "+", by)
+            if moves in ("*", "/", "<<", ">>"):
+                return Recurrence(atom, init, following, "geometric", moves, b)
+            if moves == "^":
+                return Recurrence(atom, init, following, "involution", "^", b)
+        elif b is atom and not varies_in(a, atom.loop):
+            kinds = {"+": "affine", "*": "geometric", "-": "involution", "^": "involution"}
+            if moves in kinds:
+                return Recurrence(atom, init, following, kinds[moves], moves, a)
+    if following is atom:
+        return Recurrence(atom, init, following, "affine", "+", table.const(0))
+    return Recurrence(atom, init, following, "other")
+
+
+def varies_in(term: Term, loop: int) -> bool:
+    """May the value be another one in the next iteration of the loop?"""
+    return not term.known or any(isinstance(each, LoopVar) and each.loop == loop for each in term.carried)

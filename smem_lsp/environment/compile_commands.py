@@ -1,0 +1,283 @@
+"""``compile_commands.json``: how the files of a project are compiled.
+
+Nothing in it is run: of a command only what concerns the preprocessor is read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from smem_lsp.environment.files import read_regular
+from smem_lsp.source import NO_FLAGS, CompileFlags
+
+NAME = "compile_commands.json"
+PLACES = (NAME, f"build/{NAME}")  # in a folder, the first that exists
+MAX_BYTES = 256 * 1024 * 1024
+MAX_ENTRIES = 200_000
+
+_CUDA_SUFFIXES = (".cu", ".cuh")
+
+# flag -> what follows it, in the same word or in the next one
+_VALUED = {
+    "-isystem": "system",
+    "--system-include": "system",
+    "-iquote": "quote",
+    "--include-path": "include",
+    "-I": "include",
+    "-idirafter": "after",
+    "--define-macro": "define",
+    "-D": "define",
+    "--undefine-macro": "undefine",
+    "-U": "undefine",
+    "-include": "forced",
+    "--pre-include": "forced",
+    "-imacros": "forced",
+    "-std": "standard",
+    "--std": "standard",
+    "-arch": "arch",
+    "--gpu-architecture": "arch",
+    "--cuda-gpu-arch": "arch",
+    "-gencode": "arch",
+    "--generate-code": "arch",
+}
+_JOINED = ("-isystem", "-iquote", "-I", "-D", "-U", "-include")  # -Idir, but not -archsm_90
+# Their value is a word of its own that may look like a flag of ours.
+_OTHERS_WITH_VALUE = frozenset(
+    "-o --output-file -x -MF -MT -MQ -ccbin --compiler-bindir -Xptxas -Xlinker -Xnvlink -Xarchive -Xfatbin"
+    " -odir -Xcudafe -Xassembler -target -arch_flags".split()
+)
+_STANDARDS = {"11": "201103L", "14": "201402L", "17": "201703L", "20": "202002L", "23": "202302L"}
+_STANDARD = re.compile(r"(?:c|gnu)\+\+(\d\d)\Z")
+_ARCH = re.compile(r"(?:sm|compute)_(\d+)([af]?)")
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What is known of a file's compile command. ``problem``: why the database cannot be used."""
+
+    flags: CompileFlags = NO_FLAGS
+    database: str | None = None  # where it comes from
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    file: str  # absolute
+    directory: str
+    words: tuple[str, ...] | str  # the arguments, or the command as a shell reads it
+
+
+@dataclass(slots=True)
+class _Database:
+    stamp: tuple[int, int]  # ns, bytes
+    entries: dict[str, _Entry]
+    nearest: dict[str, _Entry]  # folder -> the entry that files in it or below it without their own take
+    problem: str | None = None
+
+
+_NOTHING = Command()
+
+
+class CompileCommands:
+    """The databases met so far; each is read once per version. Only one thread at a time may ask."""
+
+    __slots__ = ("_databases", "_flags")
+
+    def __init__(self) -> None:
+        self._databases: dict[str, _Database] = {}
+        self._flags: dict[tuple[str, tuple[int, int], str], CompileFlags] = {}
+
+    def command(self, path: str, setting: str | None = None) -> Command:
+        """How ``path`` is compiled. ``setting``: the database, or the folder it is in; without it the nearest one in
+        the folders above ``path`` or in their ``build``. A file without an entry, such as a header, is compiled
+        like one in the nearest folder."""
+        absolute = os.path.abspath(path)  # noqa: PTH100
+        place = _database_of(absolute) if setting is None else _named(setting)
+        if place is None:
+            return _NOTHING
+        database = self._database(place)
+        if database.problem is not None:
+            return Command(database=place, problem=database.problem)
+        entry = database.entries.get(_key(absolute)) or _near(absolute, database)
+        if entry is None:
+            return Command(database=place)
+        key = place, database.stamp, entry.file
+        if key not in self._flags:
+            if len(self._flags) > 10_000:
+                self._flags.clear()
+            self._flags[key] = _read_flags(entry)
+        return Command(self._flags[key], place)
+
+    def _database(self, place: str) -> _Database:
+        stamp = _stamp(place)
+        known = self._databases.get(place)
+        if known is None or known.stamp != stamp:
+            known = self._databases[place] = _load(place, stamp)
+        return known
+
+
+def _database_of(path: str) -> str | None:
+    for folder in Path(path).parents:
+        for place in PLACES:
+            candidate = folder / place
+            if candidate.is_file():
+                return str(candidate)
+    return None
+
+
+def _named(setting: str) -> str:
+    return str(Path(setting) / NAME) if Path(setting).is_dir() else setting
+
+
+def _stamp(place: str) -> tuple[int, int]:
+    try:
+        status = os.stat(place)  # noqa: PTH116
+    except (OSError, ValueError):
+        return -1, -1
+    return status.st_mtime_ns, status.st_size
+
+
+def _load(place: str, stamp: tuple[int, int]) -> _Database:
+    database = _Database(stamp, {}, {})
+    try:
+        document = json.loads(read_regular(place, MAX_BYTES).decode("utf-8-sig"))
+    except FileNotFoundError:
+        database.problem = "no such file"
+    except OverflowError:
+        database.problem = f"larger than {MAX_BYTES >> 20} MB, not read"
+    except UnicodeDecodeError as error:
+        database.problem = f"is not UTF-8 text (byte {error.start})"
+    except json.JSONDecodeError as error:
+        database.problem = f"is not valid JSON: {error.msg} (line {error.lineno})"
+    except RecursionError:
+        database.problem = "is not valid JSON: nested too deeply"
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        database.problem = f"cannot be read: {reason}"
+    else:
+        if not isinstance(document, list):
+            database.problem = "must be a list of compile commands"
+            return database
+        for item in document[:MAX_ENTRIES]:
+            entry = _entry(item, str(Path(place).parent))
+            if entry is not None:
+                database.entries.setdefault(_key(entry.file), entry)
+        if document and not database.entries:
+            database.problem = 'holds no compile command with "file" and "command" or "arguments"'
+        _spread(database)
+    return database
+
+
+def _entry(item: Any, default: str) -> _Entry | None:
+    """An item of the list; None when it is none."""
+    if not isinstance(item, dict):
+        return None
+    file, directory = item.get("file"), item.get("directory", default)
+    words = item.get("arguments")
+    if isinstance(words, list) and all(isinstance(word, str) for word in words):
+        words = tuple(words)
+    else:
+        words = item.get("command")
+    if not isinstance(file, str) or not isinstance(directory, str) or not isinstance(words, str | tuple):
+        return None
+    if "\0" in file or "\0" in directory:
+        return None
+    directory = os.path.normpath(Path(default) / directory)
+    return _Entry(os.path.normpath(Path(directory) / file), directory, words)
+
+
+def _spread(database: _Database) -> None:
+    """Give every folder above an entry the entry that stands nearest: CUDA before others, then by name."""
+    best: dict[str, tuple[int, bool, str]] = {}
+    for entry in database.entries.values():
+        foreign = not entry.file.lower().endswith(_CUDA_SUFFIXES)
+        for distance, folder in enumerate(Path(entry.file).parents):
+            rank = distance, foreign, entry.file
+            name = _key(str(folder))
+            if name not in best or rank < best[name]:
+                best[name] = rank
+                database.nearest[name] = entry
+
+
+def _near(path: str, database: _Database) -> _Entry | None:
+    """The entry for a file that has none: in the nearest folder; a source of the same name wins there."""
+    stem = Path(path).stem
+    for folder in Path(path).parents:
+        entry = database.nearest.get(_key(str(folder)))
+        if entry is not None:
+            for suffix in (".cu", ".cpp", ".cc", ".cxx"):
+                twin = database.entries.get(_key(str(folder / f"{stem}{suffix}")))
+                if twin is not None:
+                    return twin
+            return entry
+    return None
+
+
+def _key(path: str) -> str:
+    return os.path.normcase(path)
+
+
+def _read_flags(entry: _Entry) -> CompileFlags:
+    """What the preprocessor needs of a command."""
+    if isinstance(entry.words, tuple):
+        words: Sequence[str] = entry.words
+    else:
+        try:
+            words = shlex.split(entry.words)
+        except ValueError:  # a quote that is never closed
+            words = entry.words.split()
+    found: dict[str, list[str]] = {kind: [] for kind in set(_VALUED.values())}
+    macros: dict[str, str | None] = {}  # name -> definition; None: undefined
+    for kind, value in _values(words):
+        if kind in ("define", "undefine"):
+            name = re.split(r"[=(]", value, maxsplit=1)[0]
+            macros[name] = value if kind == "define" else None
+        else:
+            found[kind].append(value)
+    for value in found["standard"]:
+        standard = _STANDARD.match(value)
+        if standard and standard[1] in _STANDARDS:
+            macros.setdefault("__cplusplus", f"__cplusplus={_STANDARDS[standard[1]]}")
+    architectures = [match for value in found["arch"] for match in _ARCH.findall(value)]
+    newest = max(architectures, key=lambda pair: (int(pair[0]), pair[1]), default=None)
+
+    def folders(*kinds: str) -> tuple[str, ...]:
+        named = (value for kind in kinds for value in found[kind])
+        return tuple(dict.fromkeys(os.path.normpath(Path(entry.directory) / value) for value in named))
+
+    return CompileFlags(
+        include_dirs=folders("include", "system", "after"),
+        quote_dirs=folders("quote"),
+        defines=tuple(value for value in macros.values() if value is not None),
+        undefines=tuple(name for name, value in macros.items() if value is None),
+        includes=folders("forced"),
+        arch=f"sm_{newest[0]}{newest[1]}" if newest else None,
+    )
+
+
+def _values(words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """(kind, value) of the flags that matter, in order."""
+    rest = iter(words[1:])
+    for word in rest:
+        if word in _OTHERS_WITH_VALUE:
+            next(rest, None)
+            continue
+        if word in _VALUED:
+            value = next(rest, None)
+            if value is not None:
+                yield _VALUED[word], value
+            continue
+        name, equals, value = word.partition("=")
+        if equals and name in _VALUED and name not in ("-D", "-U"):
+            yield _VALUED[name], value
+            continue
+        joined = next((flag for flag in _JOINED if word.startswith(flag) and len(word) > len(flag)), None)
+        if joined is not None:
+            yield _VALUED[joined], word[len(joined) :]

@@ -1,0 +1,287 @@
+"""Inline assembler: what its instructions do to shared memory, read from their text (PTX ISA 8.5).
+
+An instruction that is not known, or one that works through the asynchronous proxy, keeps its operands' buffers where
+they are.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from smem_lsp.ir import expressions
+from smem_lsp.ir.context import Context
+from smem_lsp.ir.model import Kind
+from smem_lsp.ir.refs import Ref
+from smem_lsp.ir.scopes import Scope, Variable
+from smem_lsp.ir.values import Const, Value
+from smem_lsp.syntax import tree
+
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
+_DECLARED = re.compile(r"\.reg\s+\.\w+\s+[\w%<>, ]+\Z")
+_PREDICATE = re.compile(r"@!?%?\w+\s+")
+_ADDRESS = re.compile(r"\[\s*%(?P<operand>\d+|\[\w+\])\s*(?:\+\s*(?P<offset>-?\d+)\s*)?\]")
+_OPERAND = re.compile(r"%(\d+|\[\w+\])")
+_BITS = re.compile(r"\.(?:[bsuf](8|16|32|64|128)|bf16|f16x2|bf16x2)\b")
+_PLAIN_BARRIER = re.compile(r"(?:bar|barrier)\.sync(?:\.aligned)?\s+0\Z")
+
+_MAYBE = " // maybe"  # after an instruction with a predicate
+
+# Opcodes whose operands are registers: no memory, no synchronisation.
+_REGISTERS = frozenset(
+    "abs add addc and bfe bfi bfind bmsk brev brkpt clz cnot copysign cos cvt cvta div dp2a dp4a ex2 fence fma fns"
+    " griddepcontrol isspacep lg2 lop3 mad mad24 madc mapa max membar min mma mov mul mul24 nanosleep neg not or popc"
+    " prefetch prmt rcp redux rem rsqrt sad selp set setmaxnreg setp shf shfl shl shr sin slct sqrt sub subc szext"
+    " tanh testp trap vadd vote wmma xor activemask elect match pmevent createpolicy applypriority discard".split()
+)
+_BARRIERS = frozenset(("bar", "barrier", "mbarrier"))
+
+
+@dataclass(slots=True)
+class _Operand:
+    constraint: str
+    expr: tree.Expr
+    at: int  # what token indices in ``expr`` are relative to
+    name: str  # of `[name] "r"(x)`
+    output: bool
+    result: Value | Ref | None = None
+
+
+def lower(ctx: Context, node: tree.AsmStatement, scope: Scope) -> None:
+    """Lower one ``asm`` statement."""
+    lo, hi = node.chunk
+    groups = _groups(ctx, lo, hi)
+    kinds, texts = ctx.body.tokens.kinds, ctx.body.tokens.texts
+    if groups is None:
+        expressions.name_buffers(ctx, lo, hi, scope, "an operand of inline assembler")
+        ctx.complete = False
+        return
+    code = "".join(_unquoted(texts[i]) for i in range(*groups[0]) if kinds[i] == "STRING")
+    instructions = _instructions(code)
+    line = ctx.unit.source.line_number(ctx.body.site(lo, lo + 1).start)
+    if "GOTO" in kinds[lo:hi] or any(re.match(r"(?:exit|ret|bra|brx)\b", i) for i in instructions):
+        ctx.irregular = ctx.irregular or f"inline assembler at line {line}"
+    operands = _operands(ctx, groups[1:3])
+    if operands is None:
+        expressions.name_buffers(ctx, lo, hi, scope, "an operand of inline assembler")
+        ctx.complete = False
+        return
+    for operand in operands:
+        with ctx.chunk(operand.at):
+            operand.result = expressions.operand(ctx, operand.expr, scope)
+            if not operand.output or "+" in operand.constraint:
+                operand.result = _loaded(ctx, operand)
+            if not isinstance(operand.result, Ref) and operand.result is not None:
+                ctx.hand_out(operand.result)
+    with ctx.chunk(lo):
+        for instruction in instructions:
+            _instruction(ctx, instruction, operands, hi - lo)
+        if not instructions:  # an address that the compiler is to know nothing of any more
+            for operand in operands:
+                if isinstance(operand.result, Ref):
+                    ctx.escape(operand.result, 0, "an operand of inline assembler")
+    _outputs(ctx, instructions, operands, scope)
+
+
+def _loaded(ctx: Context, operand: _Operand) -> Value | Ref:
+    assert operand.result is not None
+    if operand.constraint == "m":  # a place in memory, not a value
+        if isinstance(operand.result, Ref):
+            ctx.escape(operand.result, operand.expr.lo, "an operand of inline assembler")
+        return ctx.fresh()
+    return expressions.load(ctx, operand.result, operand.expr)
+
+
+def _groups(ctx: Context, lo: int, hi: int) -> list[tuple[int, int]] | None:
+    """Token ranges between the colons of ``asm(code : outputs : inputs : clobbers)``; None: no such thing."""
+    kinds = ctx.body.tokens.kinds
+    start = next((i for i in range(lo, hi) if kinds[i] == "LP"), None)
+    if start is None:
+        return None
+    close = ctx.body.ahead.partner[start]
+    if not start < close < hi + 1:
+        return None
+    groups: list[tuple[int, int]] = []
+    first = i = start + 1
+    while i < close:
+        if kinds[i] in ("LP", "LB") and ctx.body.ahead.partner[i] > i:
+            i = ctx.body.ahead.partner[i]
+        elif kinds[i] in ("COLON", "SCOPE"):
+            groups.append((first, i))
+            first = i + 1
+            if kinds[i] == "SCOPE":
+                groups.append((first, first))
+        i += 1
+    groups.append((first, close))
+    return groups
+
+
+def _unquoted(text: str) -> str:
+    """The characters of a string literal, as far as PTX needs them."""
+    inner = text[text.find('"') + 1 : text.rfind('"')]
+    if text.startswith("R"):
+        inner = inner[inner.find("(") + 1 : inner.rfind(")")]
+    return inner.replace("\\n", "\n").replace("\\t", " ").replace("%%", "%").replace("\\r", " ")
+
+
+def _instructions(code: str) -> list[str]:
+    """Instructions without predicates, labels, comments and register declarations."""
+    found: list[str] = []
+    text = _COMMENT.sub(" ", code)
+    for piece in re.split(r"[;\n]", text):
+        instruction = " ".join(piece.replace("{", " { ").split())
+        instruction = re.sub(r"^(?:\{ |\} ?)+", "", instruction)
+        instruction = re.sub(r"^\w+:\s*", "", instruction)
+        if instruction.startswith("@"):
+            instruction = _PREDICATE.sub("", instruction, count=1) + _MAYBE
+        if instruction in ("", "{", "}") or _DECLARED.match(instruction):
+            continue
+        if found and not re.match(r"[a-z][\w.:]*\s|[a-z][\w.:]*\Z", instruction):
+            found[-1] += f" {instruction}"  # an instruction that goes on in the next line
+        else:
+            found.append(instruction)
+    return found
+
+
+def _operands(ctx: Context, groups: list[tuple[int, int]]) -> list[_Operand] | None:
+    """Outputs and inputs in the order that ``%0``, ``%1`` count them; None: not understood."""
+    kinds, texts = ctx.body.tokens.kinds, ctx.body.tokens.texts
+    partner = ctx.body.ahead.partner
+    found: list[_Operand] = []
+    for number, (lo, hi) in enumerate(groups):
+        i = lo
+        name = ""
+        while i < hi:
+            if kinds[i] == "COMMA":
+                i += 1
+                continue
+            if kinds[i] == "LB":
+                name = texts[i + 1]
+                i = partner[i] + 1
+                continue
+            if kinds[i] != "STRING" or kinds[i + 1 : i + 2] != ["LP"] or not i + 2 < partner[i + 1] < hi:
+                return None
+            expr = ctx.body.chunk("expression", (i + 2, partner[i + 1]))
+            if expr is None:
+                return None
+            found.append(_Operand(_unquoted(texts[i]), expr, i + 2, name, number == 0))
+            i = partner[i + 1] + 1
+            name = ""
+    return found
+
+
+def _instruction(ctx: Context, instruction: str, operands: list[_Operand], size: int) -> None:
+    """One instruction of the statement, which spans ``size`` tokens."""
+    opcode, _, arguments = instruction.removesuffix(_MAYBE).partition(" ")
+    words = opcode.split(".")
+    used = [_find(operands, name) for name in _OPERAND.findall(arguments)]
+    refs = [op.result for op in used if op is not None and isinstance(op.result, Ref)]
+    if words[0] in _BARRIERS:
+        _barrier(ctx, instruction, words, refs, size)
+    elif words[:2] == ["cp", "async"] and "bulk" not in words and "shared" in opcode:
+        _copy(ctx, arguments, operands, size)
+    elif words[0] in ("ld", "ldu", "ldmatrix", "st", "stmatrix", "atom", "red") and "global" not in words:
+        _memory(ctx, opcode, words, arguments, operands, size)
+    elif words[0] in _REGISTERS or (
+        words[:2] == ["cp", "async"] and words[2:3] in (["commit_group"], ["wait_group"], ["wait_all"])
+    ):
+        return
+    else:
+        for ref in refs:
+            ctx.access(ref.lost().place(), Kind.UPDATE, 0, size)
+            ctx.escape(ref, 0, f"an operand of {words[0]}")
+
+
+def _barrier(ctx: Context, instruction: str, words: list[str], refs: list[Ref], size: int) -> None:
+    for ref in refs:
+        ctx.access(ref.lost().place(), Kind.UPDATE, 0, size)
+        ctx.fix(ref.bases, f"{{}} is used by {words[0]} at line {ctx.line(0)}")
+    if words[0] == "mbarrier":
+        ctx.barrier("other", 0, size, "")
+    elif "warp" in words:
+        ctx.barrier("warp", 0, size, "__syncwarp();")
+    elif _PLAIN_BARRIER.match(instruction):
+        ctx.barrier("block", 0, size, "__syncthreads();")
+    else:
+        ctx.barrier("named", 0, size, "")
+
+
+def _find(operands: list[_Operand], name: str) -> _Operand | None:
+    """The operand of ``%name``: a number, or a name in brackets."""
+    if name.isdigit():
+        return operands[int(name)] if int(name) < len(operands) else None
+    return next((op for op in operands if op.name == name.strip("[]")), None)
+
+
+def _address(ctx: Context, arguments: str, operands: list[_Operand]) -> Ref | None:
+    """Where the first address in brackets points; None: not into a buffer that is known."""
+    match = _ADDRESS.search(arguments)
+    operand = None if match is None else _find(operands, match["operand"])
+    if match is None or operand is None or not isinstance(operand.result, Ref):
+        return None
+    bytes_of = operand.result.viewed(1, (), same=False, pointer=True)
+    return bytes_of.moved(Const(int(match["offset"] or 0)))
+
+
+def _memory(
+    ctx: Context, opcode: str, words: list[str], arguments: str, operands: list[_Operand], size: int
+) -> None:
+    """Loads, stores and atomics on shared or generic addresses."""
+    ref = _address(ctx, arguments, operands)
+    if ref is None:
+        if "shared" in opcode or words[0] in ("ldmatrix", "stmatrix"):
+            ctx.note_unknown(f"line {ctx.line(0)}: {words[0]} at an address that is not followed", accesses=1)
+        return
+    kind = (
+        Kind.UPDATE if words[0] in ("atom", "red") else Kind.WRITE if words[0].startswith("st") else Kind.READ
+    )
+    bits = _BITS.search(opcode)
+    width = None if bits is None else int(bits[1] or (32 if "x2" in bits[0] else 16)) // 8
+    if width is not None:
+        width *= 4 if "v4" in words else 2 if "v2" in words else 8 if "v8" in words else 1
+    if words[0] in ("ldmatrix", "stmatrix"):
+        width = 16  # each lane gives the address of a row of eight 16-bit elements
+    ctx.access(ref.viewed(width, (), same=False, pointer=False), kind, 0, size)
+
+
+def _copy(ctx: Context, arguments: str, operands: list[_Operand], size: int) -> None:
+    """``cp.async [shared], [global], bytes``: in flight until a wait that is not followed yet."""
+    ref = _address(ctx, arguments, operands)
+    if ref is None:
+        ctx.note_unknown(f"line {ctx.line(0)}: cp.async to an address that is not followed", accesses=1)
+        return
+    last = arguments.split("]")[-1].strip(", ").split(",")[0].strip()
+    width: int | None = int(last) if last.isdigit() else None
+    if last.startswith("%"):
+        operand = _find(operands, last[1:])
+        known = None if operand is None else operand.result
+        width = known.n if isinstance(known, Const) else None
+    ctx.access(ref.viewed(width, (), same=False, pointer=False), Kind.WRITE, 0, size)
+    ctx.fix(ref.bases, f"a copy into {{}} may still be in flight (line {ctx.line(0)})")
+
+
+def _outputs(ctx: Context, instructions: list[str], operands: list[_Operand], scope: Scope) -> None:
+    """What the outputs hold afterwards: an address where one went in and only registers were worked on."""
+    opcodes = {instruction.partition(" ")[0].split(".")[0] for instruction in instructions}
+    inputs = [
+        op.result for op in operands if isinstance(op.result, Ref) and (not op.output or "+" in op.constraint)
+    ]
+    carried = inputs if opcodes <= _REGISTERS - {"mapa"} else []
+    for operand in operands:
+        if not operand.output:
+            continue
+        with ctx.chunk(operand.at):
+            meaning = scope.lookup(operand.expr.text) if isinstance(operand.expr, tree.Name) else None
+            result = operand.result
+            if isinstance(result, Ref) and not result.pointer and "+" not in operand.constraint:
+                ctx.access(result, Kind.WRITE, operand.expr.lo, operand.expr.hi)
+            elif isinstance(meaning, Variable) and carried:
+                exact = len(inputs) == 1 and opcodes <= {"cvta", "cvt", "mov"}
+                for ref in carried:
+                    number = ref.as_number()
+                    ctx.alias(meaning.index, number if exact else number.moved(None))
+            elif carried:
+                for ref in carried:
+                    ctx.escape(ref, operand.expr.lo, "stored by inline assembler")
+            if not carried:
+                expressions.forget_bound(ctx, operand.expr, scope)

@@ -1,0 +1,353 @@
+"""What a file and its headers can declare outside function bodies.
+
+A declaration is kept as token ranges of the list it stands in; types and values are worked out when someone asks
+(ir/lexical.py), with whatever its template parameters are bound to then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from smem_lsp.syntax import tree
+from smem_lsp.syntax.brackets import match_brackets
+from smem_lsp.syntax.lookahead import Symbols
+from smem_lsp.syntax.parse import parse_chunk
+
+Range = tuple[int, int]  # half-open token indices of a Source
+
+
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class Source:
+    """A token list with its bracket partners."""
+
+    kinds: Sequence[str]
+    texts: Sequence[str]
+    partner: Sequence[int]
+    symbols: Symbols
+
+    def parse(self, start: str, lo: int, hi: int) -> Any:
+        """The tree of the tokens ``[lo, hi)`` from a start rule of the grammar; None when it is not understood."""
+        return parse_chunk(start, self.kinds[lo:hi], self.texts[lo:hi], self.symbols)
+
+    def after(self, i: int) -> int:
+        """Index after the bracket at ``i`` and its partner; after ``i`` when it has none."""
+        return self.partner[i] + 1 if i < len(self.partner) and self.partner[i] > i else i + 1
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Parameter:
+    """A template parameter. ``kind``: "type", "value" or "template"; ranges of its type and default."""
+
+    kind: str
+    name: str
+    source: Source
+    type: Range
+    default: Range | None
+    pack: bool
+
+
+def _start(parameters: tuple[Parameter, ...] | None, otherwise: int) -> int:
+    return min([otherwise, *(p.type[0] for p in parameters or ())])
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ClassDecl:
+    """A class. ``body`` None: only declared. ``arguments``: of a specialisation, between its angle brackets."""
+
+    name: str
+    tag: str
+    source: Source
+    head: Range  # from the tag to the brace: attributes, name
+    bases: Range | None
+    body: Range | None
+    after: Range  # from the brace to the `;`: attributes, declarators
+    parameters: tuple[Parameter, ...] | None  # None: no template; (): `template <>`
+    arguments: Range | None
+    members: list[Declarations] = field(default_factory=list)  # filled when asked for
+
+    @property
+    def start(self) -> int:
+        """Index of the first token, template header included."""
+        return _start(self.parameters, self.head[0])
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class EnumDecl:
+    name: str
+    scoped: bool
+    source: Source
+    underlying: Range | None
+    body: Range
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Enumerator:
+    """``base`` plus ``offset`` is its value; without ``base`` it is counted from 0."""
+
+    name: str
+    enum: EnumDecl
+    base: Range | None
+    offset: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class AliasDecl:
+    """``using name = type;`` (``type`` is its range) or one declarator of a typedef (``position``)."""
+
+    name: str
+    source: Source
+    type: Range
+    position: int | None
+    parameters: tuple[Parameter, ...] | None
+    record: ClassDecl | EnumDecl | None = None  # `typedef struct {...} name;`
+
+    @property
+    def start(self) -> int:
+        """Index of the first token, template header included."""
+        return _start(self.parameters, self.type[0])
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class VariableDecl:
+    """One declaration with all its declarators; ``name`` is that of one of them."""
+
+    name: str
+    source: Source
+    range: Range
+    parameters: tuple[Parameter, ...] | None
+    record: ClassDecl | EnumDecl | None = None  # `struct {...} v;`: what it is declared with
+
+    @property
+    def start(self) -> int:
+        """Index of the first token, template header included."""
+        return _start(self.parameters, self.range[0])
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class FunctionDecl:
+    """A function. ``body``: between its braces, None for a prototype."""
+
+    name: str
+    source: Source
+    head: Range
+    list: Range  # the parameters, between the parentheses
+    body: Range | None
+    parameters: tuple[Parameter, ...] | None
+    constexpr: bool
+
+    @property
+    def start(self) -> int:
+        """Index of the first token, template header included."""
+        return _start(self.parameters, self.head[0])
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class UsingDecl:
+    """``using A::B;``"""
+
+    name: str
+    source: Source
+    target: Range
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class NamespaceAlias:
+    name: str
+    target: tuple[str, ...]
+
+
+Declared = (
+    ClassDecl | EnumDecl | Enumerator | AliasDecl | VariableDecl | FunctionDecl | UsingDecl | NamespaceAlias
+)
+
+
+@dataclass(slots=True, eq=False)
+class Member:
+    """A non-static data member, in declaration order: a declaration, or an unnamed class."""
+
+    range: Range
+    record: ClassDecl | EnumDecl | None
+    access: str
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Declarations:
+    """What one namespace, class or block declares."""
+
+    names: dict[str, list[Declared]] = field(default_factory=dict)
+    namespaces: dict[str, Declarations] = field(default_factory=dict)
+    inline: list[Declarations] = field(default_factory=list)  # inline and unnamed namespaces: seen through
+    unnamed_namespace: Declarations | None = None
+    directives: list[tuple[str, ...]] = field(default_factory=list)  # using namespace a::b;
+    # of a class
+    members: list[Member] = field(default_factory=list)
+    unnamed: list[ClassDecl | EnumDecl] = field(default_factory=list)  # anonymous structs and unions
+    virtual: bool = False
+    constructors: bool = False  # declared by the user, copy assignment and destructor included
+    odd: bool = False  # something in it was not understood
+
+    # names of classes that are defined or specialised outside the class they belong to
+    outside: set[str] = field(default_factory=set)
+
+    def add(self, decl: Declared) -> None:
+        self.names.setdefault(decl.name, []).append(decl)
+
+    def add_class(self, decl: ClassDecl | EnumDecl) -> None:
+        """Add a class to the namespace that its qualified name tells."""
+        *path, name = decl.name.removeprefix("::").split("::")
+        level = self
+        for step in path:
+            inner = level.namespaces.get(step)
+            if inner is None:
+                self.outside.add(name)
+                return
+            level = inner
+        level.names.setdefault(name, []).append(decl)
+
+    def copy(self) -> Declarations:
+        """Namespaces of its own, which take more; the declarations in them are the same."""
+        made: dict[int, Declarations] = {}
+        for level in self.levels():
+            made[id(level)] = replace(
+                level,
+                names={name: list(group) for name, group in level.names.items()},
+                namespaces={},
+                inline=[],
+                directives=list(level.directives),
+                outside=set(level.outside),
+            )
+        for level in self.levels():
+            inner = made[id(level)]
+            inner.namespaces.update((name, made[id(each)]) for name, each in level.namespaces.items())
+            inner.inline += [made[id(each)] for each in level.inline]
+            if level.unnamed_namespace is not None:
+                inner.unnamed_namespace = made[id(level.unnamed_namespace)]
+        return made[id(self)]
+
+    def levels(self) -> Iterator[Declarations]:
+        """This and all inner namespaces."""
+        stack = [self]
+        while stack:
+            level = stack.pop()
+            yield level
+            stack += [*level.namespaces.values(), *level.inline]
+
+    def walk(self) -> Iterator[Declared]:
+        """Declarations of this and all inner namespaces (not of classes)."""
+        for level in self.levels():
+            for group in level.names.values():
+                yield from group
+
+
+def record_start(record: ClassDecl | EnumDecl) -> int:
+    """Index of the brace of a class or enumeration."""
+    return (record.body or record.after)[0] if isinstance(record, ClassDecl) else record.body[0]
+
+
+def enumerators(enum: EnumDecl) -> Iterator[Enumerator]:
+    """The enumerators of an enumeration, in order."""
+    source = enum.source
+    lo, hi = enum.body
+    base: Range | None = None
+    offset = 0
+    for start, end in split(source, lo, hi):
+        if source.kinds[start] != "NAME":
+            return
+        at = start + 1
+        while at < end and source.kinds[at] != "EQ":
+            at = source.after(at) if source.kinds[at] in ("LB", "LP") else at + 1
+        if at + 1 < end:
+            base, offset = (at + 1, end), 0
+        yield Enumerator(source.texts[start], enum, base, offset)
+        offset += 1
+
+
+def split(source: Source, lo: int, hi: int, *, angles: bool = False) -> Iterator[Range]:
+    """Ranges between the commas of ``[lo, hi)`` that stand outside brackets; empty ones are left out."""
+    start = i = lo
+    while i < hi:
+        kind = source.kinds[i]
+        if kind in ("LP", "LB", "LC"):
+            i = min(source.after(i), hi)
+            continue
+        if angles and kind == "LT" and i > lo and source.kinds[i - 1] in ("NAME", "TEMPLATE", "NAMED_CAST"):
+            close = angle_close(source, i, hi)
+            if close is not None:
+                i = close + 1
+                continue
+        if kind == "COMMA":
+            if i > start:
+                yield start, i
+            start = i + 1
+        i += 1
+    if hi > start:
+        yield start, hi
+
+
+def angle_close(source: Source, lt: int, hi: int) -> int | None:
+    """Index of the token that closes the `<` at ``lt``; None when none does or it also closes an outer one."""
+    depth = 0
+    i = lt
+    while i < hi:
+        kind = source.kinds[i]
+        if kind == "LT" and (i == lt or source.kinds[i - 1] in ("NAME", "TEMPLATE", "NAMED_CAST")):
+            depth += 1
+        elif kind in ("GT", "SHIFT", "LAUNCH_CLOSE") and source.texts[i][0] == ">":
+            depth -= len(source.texts[i])
+            if depth <= 0:
+                return i if depth == 0 else None
+        elif kind in ("LP", "LB", "LC"):
+            i = source.after(i)
+            continue
+        elif kind == "SEMI":
+            return None
+        i += 1
+    return None
+
+
+def template_parameters(kinds: Sequence[str], texts: Sequence[str], symbols: Symbols) -> list[Parameter]:
+    """The parameters of the template headers at the start of a declaration's tokens."""
+    source = Source(kinds, texts, match_brackets(kinds), symbols)
+    found: list[Parameter] = []
+    i = 0
+    while i + 1 < len(kinds) and kinds[i] == "TEMPLATE" and kinds[i + 1] == "LT":
+        close = angle_close(source, i + 1, len(kinds))
+        if close is None:
+            break
+        found += parameters_of(source, i + 2, close)
+        i = close + 1
+    return found
+
+
+def parameters_of(source: Source, lo: int, hi: int) -> Iterator[Parameter]:
+    """The parameters of a template head."""
+    for start, end in split(source, lo, hi, angles=True):
+        equals = start
+        while equals < end and source.kinds[equals] != "EQ":
+            equals += 1
+        default = (equals + 1, end) if equals < end else None
+        head = source.kinds[start:equals]
+        pack = "ELLIPSIS" in head
+        named = equals - 1 if head and head[-1] == "NAME" and equals - 1 > start else None
+        name = source.texts[named] if named is not None else ""
+        if head and head[0] == "TEMPLATE":
+            yield Parameter("template", name, source, (start, start), default, pack)
+        elif (
+            head
+            and (head[0] == "TYPENAME" or (head[0] == "TAG" and source.texts[start] == "class"))
+            and ("SCOPE" not in head)
+            and len([k for k in head if k == "NAME"]) <= 1
+        ):
+            yield Parameter("type", name, source, (start, start), default, pack)
+        else:
+            if named is not None and source.kinds[named - 1] in ("SCOPE", "TYPENAME"):
+                named, name = None, ""  # an unnamed parameter of a named type
+            yield Parameter("value", name, source, (start, equals if named is None else named), default, pack)
+
+
+def declaration_tree(source: Source, where: Range) -> tree.Declaration | None:
+    """The tree of a declaration without its `;`; None when the grammar does not accept it."""
+    parsed = source.parse("declaration", *where)
+    return parsed if isinstance(parsed, tree.Declaration) else None

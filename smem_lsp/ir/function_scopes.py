@@ -1,0 +1,130 @@
+"""The scope in which the body of a function stands, and a key of everything that names in it may mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from smem_lsp.ir.declared import (
+    AliasDecl,
+    ClassDecl,
+    Declared,
+    EnumDecl,
+    Enumerator,
+    FunctionDecl,
+    NamespaceAlias,
+    Range,
+    Source,
+    UsingDecl,
+    VariableDecl,
+    template_parameters,
+)
+from smem_lsp.ir.meanings import Argument
+from smem_lsp.syntax.parse import Function
+
+if TYPE_CHECKING:
+    from smem_lsp.ir.lexical import Lexical
+
+
+def function_scope(top: Lexical, function: Function, bound: dict[str, Argument] | None = None) -> Lexical:
+    """Where the body of ``function`` stands, in its namespaces and classes. ``bound``: what its template parameters
+    are, by name (types and values); those left out are not known."""
+    path = [name for part in function.island.enclosing if part != "extern" for name in part.split("::")]
+    scope = top.inside([*path, *_qualifiers(function)])
+    names: dict[str, Argument] = dict.fromkeys(parameter_names(function))
+    if bound is not None:
+        names |= {name: argument for name, argument in bound.items() if name in names}
+    return scope.bind(names)
+
+
+def parameter_names(function: Function) -> list[str]:
+    """Names in the template headers of a function, in order."""
+    head = function.head
+    if "TEMPLATE" not in head.kinds:
+        return []
+    return [p.name for p in template_parameters(head.kinds, head.texts, function.body.symbols) if p.name]
+
+
+def _qualifiers(function: Function) -> list[str]:
+    """``A`` of a definition ``void A<T>::f()`` outside its class."""
+    kinds, texts = function.head.kinds, function.head.texts
+    i = function.island.name - function.island.head
+    found: list[str] = []
+    while i >= 2 and kinds[i - 1] == "SCOPE":
+        i -= 2
+        if set(texts[i]) == {">"}:
+            depth = 0
+            while i > 0:
+                depth += {"<": -1}.get(texts[i], texts[i].count(">") if set(texts[i]) == {">"} else 0)
+                if depth <= 0:
+                    break
+                i -= 1
+            i -= 1
+        if i < 0 or kinds[i] != "NAME":
+            break
+        found.insert(0, texts[i])
+    return found
+
+
+def value_names(top: Lexical) -> set[str]:
+    """Names of the variables and enumerators at namespace scope."""
+    return {d.name for d in top.declarations.walk() if isinstance(d, (VariableDecl, Enumerator))}
+
+
+def fingerprint(top: Lexical, names: Iterable[str]) -> int:
+    """A key of all declarations outside functions that ``names`` reach, directly or through each other: equal keys,
+    equal meanings."""
+    table = _table(top)
+    reached: set[str] = set()
+    wanted = table.keys() & set(names)
+    while wanted:
+        reached |= wanted
+        following: set[str] = set()
+        for name in wanted:
+            following |= table[name][1]
+        wanted = (following & table.keys()) - reached
+    directives = tuple(top.declarations.directives)
+    return hash((directives, *((name, table[name][0]) for name in sorted(reached))))
+
+
+def _table(top: Lexical) -> dict[str, tuple[int, frozenset[str]]]:
+    """Name -> (hash of what declares it, names in there)."""
+    key = ("table of declarations",)
+    known = top.state.memo.get(key)
+    if isinstance(known, dict):
+        return known
+    table: dict[str, tuple[int, frozenset[str]]] = {}
+    for decl in top.declarations.walk():
+        where = _extent(decl)
+        if where is None:
+            continue
+        source, (lo, hi) = where
+        texts = tuple(source.texts[lo:hi])
+        used = frozenset(t for k, t in zip(source.kinds[lo:hi], texts) if k == "NAME")
+        known_hash, known_names = table.get(decl.name, (0, frozenset()))
+        table[decl.name] = hash((known_hash, texts)), known_names | used
+    top.state.memo[key] = table
+    return table
+
+
+def _extent(decl: Declared) -> tuple[Source, Range] | None:
+    """The tokens that a declaration's meaning depends on."""
+    match decl:
+        case ClassDecl():
+            return decl.source, (decl.start, decl.after[1])
+        case EnumDecl():
+            return decl.source, ((decl.underlying or decl.body)[0], decl.body[1])
+        case Enumerator():
+            return decl.enum.source, decl.enum.body
+        case AliasDecl():
+            return decl.source, (decl.start, decl.type[1])
+        case VariableDecl():
+            return decl.source, (decl.start, decl.range[1])
+        case UsingDecl():
+            return decl.source, decl.target
+        case FunctionDecl():
+            if not decl.constexpr:
+                return None
+            return decl.source, (decl.start, decl.head[1] if decl.body is None else decl.body[1])
+        case NamespaceAlias():
+            return None

@@ -1,0 +1,277 @@
+"""Every intermediate result of one kernel in the order it comes about, for the author who asks why."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+from smem_lsp.allocation.plan import Plan
+from smem_lsp.engine.report import Report
+from smem_lsp.ir.model import Access, Assign, Barrier, Branch, Buffer, Jump, Kernel, Loop, Place, Seq
+from smem_lsp.ir.values import Const, Op, Sym, Thread, Unknown, Value, Var
+from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.source import SourceText
+from smem_lsp.syntax import tree
+from smem_lsp.syntax.parse import Body, Function, TranslationUnit
+
+_SYMBOLIC = frozenset("+ - * / % & | ^ << >> < <= > >= == != && ||".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One intermediate result, a line for each part of it."""
+
+    title: str
+    lines: tuple[str, ...]
+
+
+def render(report: Report, unit: TranslationUnit, indices: Sequence[int]) -> str:
+    """The sections of the kernels with these indices as text."""
+    out: list[str] = []
+    for index in indices:
+        kernel = report.facts[index].kernel
+        out.append(f"{kernel.instance or kernel.name}  {report.source.path}:{kernel.line}")
+        for section in sections(report, unit, index):
+            out += ["", f"== {section.title} ==", *(section.lines or ("(nothing)",))]
+        out.append("")
+    return "\n".join(out)
+
+
+def render_json(report: Report, unit: TranslationUnit, indices: Sequence[int]) -> str:
+    """The same as one JSON object with a list of kernels."""
+    kernels = [
+        {
+            "name": report.facts[index].kernel.name,
+            "instance": report.facts[index].kernel.instance,
+            "path": report.source.path,
+            "line": report.facts[index].kernel.line,
+            "sections": [
+                {"title": section.title, "lines": list(section.lines)}
+                for section in sections(report, unit, index)
+            ],
+        }
+        for index in indices
+    ]
+    return json.dumps({"version": 1, "kernels": kernels}, indent=2, ensure_ascii=False) + "\n"
+
+
+def sections(report: Report, unit: TranslationUnit, index: int) -> Iterator[Section]:
+    """All intermediate results of one kernel, first to last."""
+    facts = report.facts[index]
+    function = _function(unit, facts.kernel)
+    if function is not None:
+        yield Section("tokens", tuple(_tokens(report.source, function.body)))
+        yield Section("statement tree", tuple(_statements(function.body, function.body.statements, 0)))
+    yield Section("buffers", tuple(_buffer(buffer) for buffer in facts.kernel.buffers))
+    yield Section("launches", tuple(_launches(facts)))
+    yield Section("region tree", tuple(_region(facts.kernel, facts.kernel.body, 0)))
+    yield Section("uniformity", tuple(_uniformity(facts)))
+    yield Section("live ranges", tuple(_lives(facts)))
+    yield Section("pairs that stay apart", tuple(_apart(facts)))
+    yield Section("layouts", tuple(_layouts(facts)))
+    yield Section("not known", tuple(_unknown(facts)))
+    yield Section("findings", tuple(_findings(report, facts.kernel)))
+
+
+def _function(unit: TranslationUnit, kernel: Kernel) -> Function | None:
+    return next((f for f in unit.functions if f.name_span == kernel.name_span), None)
+
+
+def _tokens(source: SourceText, body: Body) -> Iterator[str]:
+    for kind, text, offset in zip(body.tokens.kinds, body.tokens.texts, body.tokens.offsets):
+        at = offset if offset >= 0 else -1 - offset
+        origin = "" if offset >= 0 else "  out of a macro"
+        line = source.line_number(at)
+        column = at - source.lines.starts[line - 1] + 1
+        yield f"{line}:{column}  {kind}  {text}{origin}"
+
+
+def _statements(body: Body, node: tree.Statement, depth: int) -> Iterator[str]:
+    indent = "  " * depth
+    name = type(node).__name__
+    match node:
+        case tree.Block():
+            yield f"{indent}{name}"
+            for child in node.statements:
+                yield from _statements(body, child, depth + 1)
+        case tree.If():
+            yield f"{indent}{name} {_spelled(body, node.condition)}"
+            yield from _statements(body, node.then, depth + 1)
+            if node.otherwise is not None:
+                yield f"{indent}Else"
+                yield from _statements(body, node.otherwise, depth + 1)
+        case tree.For():
+            yield f"{indent}{name} {_spelled(body, node.head)}"
+            yield from _statements(body, node.body, depth + 1)
+        case tree.While() | tree.DoWhile() | tree.Switch():
+            yield f"{indent}{name} {_spelled(body, node.condition)}"
+            yield from _statements(body, node.body, depth + 1)
+        case tree.ExpressionStatement():
+            yield f"{indent}{name} {_spelled(body, node.chunk)}"
+            parsed = body.chunk("expression", node.chunk)
+            yield f"{indent}  {'not understood' if parsed is None else _expression(parsed)}"
+        case tree.DeclarationStatement():
+            yield f"{indent}{name} {_spelled(body, node.chunk)}"
+        case _:
+            yield f"{indent}{name} {_spelled(body, (node.lo, node.hi))}"
+
+
+def _spelled(body: Body, chunk: tuple[int, int]) -> str:
+    return " ".join(body.tokens.texts[chunk[0] : chunk[1]])
+
+
+def _expression(node: Any) -> str:
+    """A tree as ``Kind(part, part)``, without positions."""
+    if isinstance(node, list | tuple):
+        return f"[{', '.join(_expression(item) for item in node)}]"
+    if not is_dataclass(node):
+        return str(node)
+    parts = [
+        _expression(value)
+        for field in fields(node)
+        if field.name not in ("lo", "hi") and (value := getattr(node, field.name)) not in (None, [], False)
+    ]
+    return f"{type(node).__name__}({', '.join(parts)})"
+
+
+def _buffer(buffer: Buffer) -> str:
+    dims = "".join(f"[{'?' if dim is None else dim}]" for dim in buffer.dims)
+    size = "size unknown" if buffer.bytes is None else f"{buffer.bytes} B"
+    align = "" if buffer.align is None else f", aligned to {max(buffer.align, buffer.required_align)}"
+    owner = f", declared in {buffer.function}()" if buffer.function else ""
+    stays = f"; stays where it is: {buffer.fixed}" if buffer.fixed else ""
+    return (
+        f"#{buffer.index} {buffer.space.value} {buffer.type} {buffer.name}{dims}: {size}{align}{owner}{stays}"
+    )
+
+
+def _launches(facts: KernelFacts) -> Iterator[str]:
+    for site in facts.kernel.launches:
+        block = "unknown" if site.block is None else " x ".join(str(dim) for dim in site.block)
+        dynamic = "unknown" if site.dynamic_bytes is None else f"{site.dynamic_bytes} B"
+        yield f"line {site.line}: block {block}, dynamic {dynamic}"
+    if facts.kernel.launch_bounds is not None:
+        yield f"__launch_bounds__: {facts.kernel.launch_bounds[0]} threads at most"
+    if facts.shape is not None:
+        kind = "a fact" if facts.shape.fact else "an assumption"
+        yield f"block of {facts.shape.threads} threads from {facts.shape.source}: {kind}"
+
+
+def _region(kernel: Kernel, seq: Seq, depth: int) -> Iterator[str]:
+    indent = "  " * depth
+    for node in seq:
+        head = f"{indent}{node.point}"
+        match node:
+            case Access():
+                yield f"{head} {_access(kernel, node)}  line {node.line}"
+            case Barrier():
+                yield f"{head} barrier {node.kind}  line {node.line}"
+            case Assign():
+                name = kernel.variables[node.variable] or "a copy"
+                yield f"{head} {name} #{node.variable} = {value_text(kernel, node.value)}"
+            case Branch():
+                yield f"{head} if {value_text(kernel, node.condition)}  line {node.line}"
+                yield from _region(kernel, node.then, depth + 1)
+                if node.otherwise.items:
+                    yield f"{indent}else"
+                    yield from _region(kernel, node.otherwise, depth + 1)
+            case Loop():
+                trips = f"at least {node.min_trip}" if node.trips is None else f"{node.trips}"
+                yield (
+                    f"{head}..{node.end_point} loop while {value_text(kernel, node.condition)}, "
+                    f"trips {trips}  line {node.line}"
+                )
+                yield from _region(kernel, node.body, depth + 1)
+            case Jump():
+                yield f"{head} {node.kind}  line {node.line}"
+            case Place():
+                yield f"{head} a barrier could stand here  line {node.line}"
+
+
+def _access(kernel: Kernel, node: Access) -> str:
+    word = {"R": "read", "W": "write", "X": "update"}[node.kind.value]
+    name = kernel.buffers[node.buffer].name
+    if node.index is not None:
+        name += "".join(f"[{value_text(kernel, index)}]" for index in node.index)
+    if node.offset is None:
+        return f"{word} {name}, bytes not known"
+    width = "?" if node.width is None else node.width
+    return f"{word} {name}, {width} bytes at {value_text(kernel, node.offset)}"
+
+
+def value_text(kernel: Kernel, value: Value) -> str:
+    """A value in the spelling of C, variables with their numbers."""
+    match value:
+        case Const():
+            return str(value.n)
+        case Thread():
+            return f"threadIdx.{value.axis}"
+        case Sym():
+            return value.name
+        case Var():
+            return f"{kernel.variables[value.index]}#{value.index}"
+        case Unknown():
+            return f"?{value.key}" + (" (uniform)" if value.uniform else "")
+        case Op():
+            arguments = [value_text(kernel, argument) for argument in value.args]
+            if value.operator in _SYMBOLIC and len(arguments) == 2:
+                return f"({arguments[0]} {value.operator} {arguments[1]})"
+            return f"{value.operator}({', '.join(arguments)})"
+
+
+def _uniformity(facts: KernelFacts) -> Iterator[str]:
+    for title, points in (
+        ("decided alike by all threads", facts.control.uniform),
+        ("barriers that every thread reaches", facts.control.barriers),
+    ):
+        yield f"{title}: {', '.join(str(point) for point in sorted(points)) or 'none'}"
+    if facts.withheld is not None:
+        yield f"nothing is said of this kernel: {facts.withheld}"
+
+
+def _lives(facts: KernelFacts) -> Iterator[str]:
+    for index, life in facts.liveness.lives.items():
+        name = facts.kernel.buffers[index].name
+        yield f"{name}: points {life.first}..{life.last}, lines {life.first_line}..{life.last_line}"
+    for index in sorted(facts.liveness.reads_before_write):
+        yield f"{facts.kernel.buffers[index].name}: read before anything is written"
+
+
+def _apart(facts: KernelFacts) -> Iterator[str]:
+    names = [buffer.name for buffer in facts.kernel.buffers]
+    for overwrite in facts.liveness.overwrites.values():
+        yield (
+            f"{names[overwrite.writes]} is written at point {overwrite.point} (line {overwrite.line}) "
+            f"while {names[overwrite.holds]} holds a value"
+        )
+
+
+def _layouts(facts: KernelFacts) -> Iterator[str]:
+    plans = [facts.declared, facts.stack, *(candidate.plan for candidate in facts.best)]
+    for plan in plans:
+        if plan is not None:
+            yield _plan(facts.kernel, plan)
+
+
+def _plan(kernel: Kernel, plan: Plan) -> str:
+    offsets = sorted((offset, kernel.buffers[index].name) for index, offset in plan.offsets.items())
+    placed = ", ".join(f"{name} at {offset}" for offset, name in offsets)
+    added = f", {len(plan.barriers)} barriers added at {list(plan.barriers)}" if plan.barriers else ""
+    optimal = ", no layout is smaller" if plan.optimal else ""
+    return f"{plan.allocator}: {plan.bytes} B{added}{optimal}: {placed}"
+
+
+def _unknown(facts: KernelFacts) -> Iterator[str]:
+    kernel = facts.kernel
+    yield from (reason for reason in (kernel.irregular, kernel.unexact) if reason is not None)
+    yield from kernel.unknown
+    yield from kernel.hidden
+
+
+def _findings(report: Report, kernel: Kernel) -> Iterator[str]:
+    for finding in report.findings:
+        if kernel.span.covers(finding.span):
+            line = report.source.line_number(finding.span.start)
+            yield f"{finding.code} line {line}: {finding.message}"

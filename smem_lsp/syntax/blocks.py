@@ -1,0 +1,284 @@
+"""Blocks: stretches of a file that belong together, with everything that is known of them alone.
+
+A file is cut where a `}` stands alone in column 0 (``lexer.regions``); each region is preprocessed to a stretch. Most
+stretches are whole definitions: brackets, functions and declared names are found in each on its own, once. A stretch
+that ends in the middle of something is read again together with those behind it. What a block means to the others is
+little: the scopes that it closes and opens, and the names that it declares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from smem_lsp.syntax.brackets import match_brackets
+from smem_lsp.syntax.functions import TOP_LEVEL, FunctionIsland, find_functions
+from smem_lsp.syntax.lexer import Tokens, moved
+from smem_lsp.syntax.lookahead import Symbols
+from smem_lsp.syntax.recent import Recent
+from smem_lsp.syntax.stretches import Stretch
+from smem_lsp.syntax.symbols import Names, collect
+
+MOST_DEFINITIONS = 3_000_000  # tokens of the functions that are remembered
+MOST_OUTLINES = 2_000_000  # tokens of declarations that are remembered
+MOST_JOINED = 2_000_000  # tokens of blocks of several stretches
+
+
+@dataclass(eq=False)
+class Definition:
+    """A function definition, wherever it stands: tokens count from its first one, offsets from that one's.
+
+    Two functions that are spelled alike are one definition.
+    """
+
+    text: str  # as the author wrote it
+    tokens: Tokens
+    line_start: list[bool]
+    island: FunctionIsland  # without the scopes around the block
+    invocations: tuple[tuple[int, int], ...]  # of macros, inside the function
+
+    reads: dict[Symbols, object] = field(default_factory=dict)  # its statements, by the symbols that it names
+    _known: tuple[Symbols, Symbols] | None = None
+
+    @cached_property
+    def name(self) -> str:
+        return self.tokens.texts[self.island.name]
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        return frozenset(self.tokens.texts)
+
+    @cached_property
+    def body_words(self) -> frozenset[str]:
+        return frozenset(self.body.texts)
+
+    def known(self, symbols: Symbols) -> Symbols:
+        """Those of the symbols that it names; the same object as long as they are the same."""
+        if self._known is None or self._known[0] is not symbols:
+            within = symbols.within(self.words)
+            if self._known is not None and self._known[1] == within:
+                within = self._known[1]
+            self._known = symbols, within
+        return self._known[1]
+
+    def part(self, lo: int, hi: int) -> Tokens:
+        tokens = self.tokens
+        return Tokens(tokens.kinds[lo:hi], tokens.texts[lo:hi], tokens.offsets[lo:hi])
+
+    @cached_property
+    def body(self) -> Tokens:
+        return self.part(*self.island.body)
+
+    @cached_property
+    def head(self) -> Tokens:
+        return self.part(0, self.island.parameters[1] + 1)
+
+    @cached_property
+    def parameters(self) -> Tokens:
+        return self.part(*self.island.parameters)
+
+
+_definitions = Recent[tuple[object, ...], Definition](MOST_DEFINITIONS)
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A definition in a block: offset and index of its first token, scopes of earlier blocks closed before it."""
+
+    definition: Definition
+    offset: int
+    head: int
+    left: int
+
+
+class Outline:
+    """The identity of what a block declares: equal declarations are one object."""
+
+    __slots__ = ()
+
+
+_outlines = Recent[tuple[str, ...], Outline](MOST_OUTLINES)
+
+
+@dataclass(eq=False)
+class Block:
+    """Tokens relative to the block. ``closes``: scopes of earlier blocks; ``opens``: (name, is a class) of its own
+    that go on behind it; ``open``: a definition goes on behind it."""
+
+    tokens: Tokens
+    partner: list[int]
+    functions: tuple[Located, ...]
+    closes: int
+    opens: tuple[tuple[str, bool], ...]
+    open: bool
+    loose: tuple[int, ...]  # braces without partner
+
+    @property
+    def unclosed(self) -> int:
+        """Braces that nothing closes, those of scopes left out."""
+        return sum(1 for i in self.loose if self.tokens.kinds[i] == "LC") - len(self.opens)
+
+    @cached_property
+    def names(self) -> Names:
+        """What the block declares."""
+        names = Names.empty()
+        collect(self.tokens.kinds, self.tokens.texts, names)
+        return names
+
+    @cached_property
+    def outline(self) -> Outline:
+        """Its tokens but for the bodies of functions that no constant can call."""
+        texts: list[str] = []
+        at = 0
+        for located in self.functions:
+            definition = located.definition
+            if "constexpr" not in definition.head.texts:
+                lo, hi = definition.island.body
+                texts += self.tokens.texts[at : located.head + lo]
+                at = located.head + hi
+        texts += self.tokens.texts[at:]
+        key = tuple(texts)
+        return _outlines.find(key) or _outlines.keep(key, Outline(), len(key) + 1)
+
+    @cached_property
+    def shares_outside(self) -> bool:
+        """Is shared memory declared outside functions?"""
+        inside = sum(located.definition.body.texts.count("__shared__") for located in self.functions)
+        return self.tokens.texts.count("__shared__") > inside
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A block in a file, in the scopes that are open where it begins."""
+
+    block: Block
+    start: int
+    scopes: tuple[tuple[str, bool], ...]
+
+
+def place(stretches: Sequence[tuple[int, Stretch]]) -> list[Placed]:
+    """The blocks of a file, in order."""
+    placed: list[Placed] = []
+    scopes: tuple[tuple[str, bool], ...] = ()
+    i, n = 0, len(stretches)
+    while i < n:
+        start, stretch = stretches[i]
+        block = _alone(stretch)
+        i += 1
+        if block.open and i < n:
+            block, i = _joined(stretches, i - 1, block)
+        placed.append(Placed(block, start, scopes))
+        if block.closes or block.opens:
+            scopes = scopes[: max(0, len(scopes) - block.closes)] + block.opens
+    return placed
+
+
+def _joined(stretches: Sequence[tuple[int, Stretch]], first: int, block: Block) -> tuple[Block, int]:
+    """The open ``block`` of stretch ``first`` with as many stretches behind it as it takes; index behind them.
+
+    The next place where it may end is where its braces add up, or where a function starts in column 0. Each time it
+    is still open there, it takes at least twice as many.
+    """
+    end, least = first + 1, 1
+    while block.open and end < len(stretches):
+        depth, taken = block.unclosed, 0
+        while end < len(stretches):
+            stretch = stretches[end][1]
+            end += 1
+            taken += 1
+            alone = _alone(stretch)
+            depth += alone.unclosed - alone.closes
+            if taken >= least and (depth <= 0 or _starts_function(stretch)):
+                break
+        least = 2 * taken
+        block = _join(tuple(stretch for _, stretch in stretches[first:end]))
+    return block, end
+
+
+def _starts_function(stretch: Stretch) -> bool:
+    texts = stretch.tokens.texts
+    return any(column == 0 and texts[i] in TOP_LEVEL for i, column in enumerate(stretch.columns))
+
+
+def _alone(stretch: Stretch) -> Block:
+    if stretch.block is None:
+        tokens = stretch.tokens
+        stretch.block = _block(stretch.text, tokens, stretch.columns, stretch.line_start, stretch.invocations)
+    return stretch.block
+
+
+_blocks = Recent[tuple[Stretch, ...], Block](MOST_JOINED)
+
+
+def _join(stretches: tuple[Stretch, ...]) -> Block:
+    known = _blocks.find(stretches)
+    if known is not None:
+        return known
+    tokens = Tokens([], [], [])
+    columns: list[int] = []
+    line_start: list[bool] = []
+    invocations: list[tuple[int, int]] = []
+    start = 0
+    for stretch in stretches:
+        tokens.kinds.extend(stretch.tokens.kinds)
+        tokens.texts.extend(stretch.tokens.texts)
+        tokens.offsets.extend(moved(stretch.tokens.offsets, start))
+        columns += stretch.columns
+        line_start += stretch.line_start
+        invocations += ((lo + start, hi + start) for lo, hi in stretch.invocations)
+        start += len(stretch.text)
+    text = "".join(stretch.text for stretch in stretches)
+    return _blocks.keep(stretches, _block(text, tokens, columns, line_start, invocations), len(tokens) + 1)
+
+
+def _block(
+    text: str,
+    tokens: Tokens,
+    columns: list[int],
+    line_start: list[bool],
+    invocations: Sequence[tuple[int, int]],
+) -> Block:
+    partner = match_brackets(tokens.kinds)
+
+    def indent(i: int) -> int:
+        offset = tokens.offsets[i]
+        return offset - text.rfind("\n", 0, offset) - 1 if line_start[i] and offset >= 0 else -1
+
+    found = find_functions(tokens.kinds, tokens.texts, columns, partner, indent)
+    functions = tuple(
+        _locate(text, tokens, line_start, island, left, invocations) for island, left in found.islands
+    )
+    loose = tuple(
+        i for i, kind in enumerate(tokens.kinds) if (kind == "LC" or kind == "RC") and partner[i] < 0
+    )
+    return Block(tokens, partner, functions, found.closes, found.opens, found.open, loose)
+
+
+def site(offset: int) -> int:
+    """Where a token stands: its offset, or that of the invocation it came from."""
+    return offset if offset >= 0 else -1 - offset
+
+
+def _locate(
+    text: str,
+    tokens: Tokens,
+    line_start: list[bool],
+    island: FunctionIsland,
+    left: int,
+    invocations: Sequence[tuple[int, int]],
+) -> Located:
+    head, end = island.head, min(island.end, len(tokens))
+    start = site(tokens.offsets[head])
+    stop = max(start, site(tokens.offsets[end - 1]) + 1)
+    kinds, texts = tokens.kinds[head:end], tokens.texts[head:end]
+    offsets = moved(tokens.offsets[head:end], -start)
+    inside = tuple((lo - start, hi - start) for lo, hi in invocations if start <= lo and hi <= stop)
+    lines = line_start[head:end]
+    island = island.moved(-head)
+    key = (text[start:stop], *texts, *offsets, *lines, island, inside)
+    known = _definitions.find(key)
+    if known is None:
+        made = Definition(text[start:stop], Tokens(kinds, texts, offsets), lines, island, inside)
+        known = _definitions.keep(key, made, len(texts))
+    return Located(known, start, head, left)

@@ -1,0 +1,275 @@
+"""The directives of one file: conditionals, definitions, includes; and the code between them."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from smem_lsp.source import Span
+from smem_lsp.syntax.conditions import evaluate
+from smem_lsp.syntax.headers import Piece, declarations, directives_of
+from smem_lsp.syntax.includes import Run
+from smem_lsp.syntax.known_names import KNOWN_HEADERS
+from smem_lsp.syntax.lexer import lex, lex_macro
+from smem_lsp.syntax.macros import TokenList, parse_definition
+from smem_lsp.syntax.stretches import Conditions
+
+_DIRECTIVE_NAME = re.compile(r"#\s*(\w*)")
+_CONTINUATION = re.compile(r"\\\r?\n")
+_COMMENT = re.compile(r'("(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\')|//[^\n]*|/\*.*?(?:\*/|\Z)', re.S)
+_INCLUDE = re.compile(r'\s*(?:"([^"\n]+)"|<([^>\n]+)>)')
+_HAS_INCLUDE = frozenset(("__has_include", "__has_include_next"))
+_HAS_OTHER = frozenset(
+    (
+        "__has_attribute",
+        "__has_builtin",
+        "__has_cpp_attribute",
+        "__has_declspec_attribute",
+        "__has_extension",
+        "__has_feature",
+    )
+)
+OUTSIDE = Conditions()  # no conditional is open
+
+
+def process_header(run: Run, path: str, text: str, depth: int, bare: bool) -> None:
+    """Carry out a header's directives and hand its declarations to the run. ``bare``: its directives only."""
+    file = File(run, path, TokenList.empty(), None, depth)
+    if bare:
+        file.process_directives(text)
+    else:
+        file.process(text)
+
+
+class _Conditional:
+    """One open ``#if``: was the code around it active, has a branch been taken."""
+
+    __slots__ = ("outer", "taken")
+
+    def __init__(self, outer: bool, taken: bool) -> None:
+        self.outer = outer
+        self.taken = taken
+
+
+class Notes:
+    """What is remembered of the directives of a region of the file itself, that begins at ``start``."""
+
+    __slots__ = ("directives", "inactive", "inactive_from", "start")
+
+    def __init__(self, start: int) -> None:
+        self.start = start
+        self.directives: list[tuple[str, int, int]] = []
+        self.inactive: list[tuple[int, int]] = []
+        self.inactive_from = 0
+
+
+OUTSIDE = Conditions()
+
+
+class File:
+    """One file on its way through the preprocessor, or a region of it. ``notes`` is None for a header."""
+
+    __slots__ = ("active", "depth", "notes", "out", "path", "pending", "run", "stack")
+
+    def __init__(
+        self,
+        run: Run,
+        path: str,
+        out: TokenList,
+        notes: Notes | None,
+        depth: int,
+        before: Conditions = OUTSIDE,
+    ) -> None:
+        self.run = run
+        self.path = path
+        self.out = out
+        self.notes = notes
+        self.depth = depth
+        self.pending: TokenList | None = None  # an invocation that goes on behind a directive
+        self.stack = [_Conditional(outer, taken) for outer, taken in before.stack]
+        self.active = before.active
+
+    def process(self, text: str) -> None:
+        """A whole header."""
+        tokens = lex(text)
+        self.run.tokens += len(tokens)
+        self.process_tokens(tokens.kinds, tokens.texts, tokens.offsets)
+        self._piece()
+
+    def process_directives(self, text: str) -> None:
+        """A whole header, for its macros only."""
+        directives = directives_of(text)
+        self.process_tokens(["DIRECTIVE"] * len(directives), list(directives), [0] * len(directives))
+
+    def conditions(self) -> Conditions:
+        return Conditions(tuple((each.outer, each.taken) for each in self.stack), self.active)
+
+    def process_tokens(self, kinds: list[str], texts: list[str], offsets: list[int]) -> None:
+        notes = self.notes
+        stack = self.stack
+        start = 0
+        for stop in [i for i, kind in enumerate(kinds) if kind in ("DIRECTIVE", "HASH")]:
+            if self.active and stop > start:
+                self._segment(TokenList(kinds[start:stop], texts[start:stop], offsets[start:stop]))
+            start = stop + 1
+            spelled = texts[stop]
+            name, rest = _directive(spelled)
+            end = offsets[stop] + len(spelled)
+            if notes is not None:
+                notes.directives.append((name, offsets[stop], end))
+                self.run.site = Span(notes.start + offsets[stop], notes.start + end)
+                self.run.directive = offsets[stop]
+            was_active = self.active
+            if name in ("if", "ifdef", "ifndef"):
+                taken = was_active and self._test(name, rest)
+                stack.append(_Conditional(was_active, taken))
+                self.active = taken
+            elif name in ("elif", "else", "elifdef", "elifndef"):
+                if stack:
+                    top = stack[-1]
+                    test = name[2:] if name in ("elifdef", "elifndef") else "if"
+                    self.active = top.outer and not top.taken and (name == "else" or self._test(test, rest))
+                    top.taken = top.taken or self.active
+            elif name == "endif":
+                if stack:
+                    self.active = stack.pop().outer
+            elif was_active:
+                self._carry_out(name, rest)
+            if notes is not None and was_active != self.active:
+                if was_active:
+                    notes.inactive_from = end
+                else:
+                    notes.inactive.append((notes.inactive_from, offsets[stop]))
+        if self.active and start < len(kinds):
+            if start:
+                kinds, texts, offsets = kinds[start:], texts[start:], offsets[start:]
+            self._segment(TokenList(kinds, texts, offsets))
+        self._flush()
+
+    # ---- code ----------------------------------------------------------------------------------------------------
+
+    def _segment(self, segment: TokenList) -> None:
+        if self.pending is not None:
+            self.pending.extend(segment)
+            segment, self.pending = self.pending, None
+        done = self.run.expander.expand(segment, self.out, keep_tail=True)
+        if done < len(segment):
+            self.pending = segment.part(done, len(segment))
+
+    def _flush(self) -> None:
+        """No `)` will come any more."""
+        if self.pending is not None:
+            self.run.expander.expand(self.pending, self.out)
+            self.pending = None
+
+    def _piece(self) -> None:
+        """What a header said so far comes before what it includes."""
+        if self.out.texts:
+            self.run.pieces.append(Piece(declarations(self.out)))
+            self.out = TokenList.empty()
+
+    # ---- directives ----------------------------------------------------------------------------------------------
+
+    def _carry_out(self, name: str, rest: str) -> None:
+        run = self.run
+        if name == "define":
+            definition = parse_definition(rest)
+            if definition:
+                run.define(*definition)
+        elif name == "undef":
+            words = rest.split(None, 1)
+            if words:
+                run.define(words[0], None)
+        elif name in ("include", "include_next", "import"):
+            self._include(rest)
+        elif name == "pragma" and rest.split() == ["once"] and self.notes is None:
+            run.once.add(self.path)
+            run.once_added.append(self.path)
+
+    def _include(self, rest: str) -> None:
+        found = _INCLUDE.match(rest)
+        if found is None:
+            found = _INCLUDE.match(self._computed(rest))
+        if found is None:
+            return
+        if self.notes is None:
+            self._piece()
+        self.run.include(found[1] or found[2], self.path, found[1] is not None, self.depth)
+
+    def _computed(self, rest: str) -> str:
+        """What the macros of a computed include spell."""
+        texts = self._expanded(rest)
+        return texts[0] if len(texts) == 1 else "".join(texts)
+
+    def _expanded(self, rest: str) -> list[str]:
+        kinds, texts = lex_macro(rest)
+        out = TokenList.empty()
+        self.run.expander.expand(TokenList(kinds, texts, [-1] * len(texts)), out)
+        return out.texts
+
+    def _test(self, name: str, rest: str) -> bool:
+        if name in ("ifdef", "ifndef"):
+            words = rest.split(None, 1)
+            return self.run.defined(words[0] if words else "") == (name == "ifdef")
+        kinds, texts = lex_macro(rest)
+        plain = TokenList.empty()
+        i = 0
+        while i < len(texts):
+            text = texts[i]
+            if text == "defined":
+                parenthesised = texts[i + 1 : i + 2] == ["("]
+                at = i + 2 if parenthesised else i + 1
+                word = texts[at] if at < len(texts) else ""
+                plain.append("NUMBER", str(int(self.run.defined(word))), -1)
+                i = at + (2 if parenthesised else 1)
+            elif text in _HAS_INCLUDE or text in _HAS_OTHER:
+                end = i + 1
+                while end < len(texts) and texts[end] != ")":
+                    end += 1
+                exists = text in _HAS_INCLUDE and self._has("".join(texts[i + 2 : end]))
+                plain.append("NUMBER", str(int(exists)), -1)
+                i = end + 1
+            else:
+                plain.append(kinds[i], text, -1)
+                i += 1
+        if self.run.macros.keys().isdisjoint(plain.texts):
+            return bool(evaluate(plain.texts))
+        expanded = TokenList.empty()
+        self.run.expander.expand(plain, expanded)
+        return bool(evaluate(_defined_after_all(expanded.texts, self.run)))
+
+    def _has(self, spelled: str) -> bool:
+        found = _INCLUDE.match(spelled) or _INCLUDE.match(self._computed(spelled))
+        if found is None:
+            return False
+        wanted, quoted = found[1] or found[2], found[1] is not None
+        return self.run.find(wanted, self.path, quoted) is not None or wanted in KNOWN_HEADERS
+
+
+def _defined_after_all(texts: list[str], run: Run) -> list[str]:
+    """``defined`` that came out of a macro: compilers answer it, though the standard leaves it open."""
+    if "defined" not in texts:
+        return texts
+    out: list[str] = []
+    i = 0
+    while i < len(texts):
+        if texts[i] != "defined":
+            out.append(texts[i])
+            i += 1
+            continue
+        parenthesised = texts[i + 1 : i + 2] == ["("]
+        at = i + 2 if parenthesised else i + 1
+        out.append(str(int(at < len(texts) and run.defined(texts[at]))))
+        i = at + (2 if parenthesised else 1)
+    return out
+
+
+@lru_cache(maxsize=16384)
+def _directive(spelled: str) -> tuple[str, str]:
+    """(name, rest) of a directive, comments and continued lines taken out."""
+    if "\\" in spelled:
+        spelled = _CONTINUATION.sub("", spelled)
+    if "/" in spelled:
+        spelled = _COMMENT.sub(lambda found: found[1] or " ", spelled)
+    found = _DIRECTIVE_NAME.match(spelled)
+    return (found[1], spelled[found.end() :].strip()) if found else ("", "")

@@ -1,0 +1,266 @@
+"""Includes: which file is meant, what it did when it was read before, and what all files of a run share."""
+
+from __future__ import annotations
+
+import os.path
+from dataclasses import dataclass
+from typing import Protocol
+
+from smem_lsp.source import FileReader, Span
+from smem_lsp.syntax.expand import Expander
+from smem_lsp.syntax.headers import (
+    EFFECTS,
+    Effect,
+    Look,
+    Piece,
+    Reads,
+    directives_of,
+    guarded,
+    used_macros,
+    words_of,
+)
+from smem_lsp.syntax.known_names import KNOWN_HEADERS
+from smem_lsp.syntax.macros import Macro
+
+MAX_INCLUDE_DEPTH = 64
+MAX_HEADERS = 4_000  # read for one file, every time counted
+MAX_HEADER_TEXT = 48_000_000  # code points
+MAX_CODE_TOKENS = 150_000  # of headers, in the order of inclusion: behind them only directives are read
+
+# gcc and nvcc know the questions about includes, attributes and builtins, clang alone those about features.
+_DEFINED_TESTS = frozenset(
+    ("__has_include", "__has_include_next", "__has_attribute", "__has_cpp_attribute", "__has_builtin")
+)
+
+
+class ProcessHeader(Protocol):
+    """Carries out a header's directives and hands its declarations to the run. ``bare``: its directives only."""
+
+    def __call__(self, run: Run, path: str, text: str, depth: int, bare: bool) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that the preprocessor gave up on. ``span``: in the file itself."""
+
+    span: Span
+    message: str
+
+
+class Run:
+    """What the file and its headers share. The lists only grow: what a header did is what was added meanwhile."""
+
+    __slots__ = (
+        "changes",
+        "directive",
+        "entered",
+        "expander",
+        "headers",
+        "include_dirs",
+        "limited",
+        "macros",
+        "missing",
+        "once",
+        "once_added",
+        "opened",
+        "own",
+        "pieces",
+        "problems",
+        "process",
+        "quote_dirs",
+        "reader",
+        "site",
+        "skipped",
+        "text",
+        "tokens",
+        "words",
+    )
+
+    def __init__(
+        self,
+        macros: dict[str, Macro],
+        reader: FileReader | None,
+        include_dirs: tuple[str, ...],
+        quote_dirs: tuple[str, ...],
+        process: ProcessHeader,
+    ) -> None:
+        self.macros = macros
+        self.expander = Expander(macros)
+        self.reader = None if reader is None else Look(reader)
+        self.include_dirs = include_dirs
+        self.quote_dirs = quote_dirs
+        self.process = process
+        self.once: set[str] = set()  # paths under `#pragma once`
+        self.opened: list[str] = []  # headers inside each other
+        self.pieces: list[Piece] = []
+        self.changes: list[tuple[str, Macro | None, Macro | None]] = []  # name, before, after
+        self.own = Reads()  # what the innermost header looked for
+        self.words: list[frozenset[str]] = []
+        self.entered: list[str] = []
+        self.skipped: list[str] = []
+        self.once_added: list[str] = []
+        self.missing: list[tuple[str, bool]] = []
+        self.headers = 0
+        self.tokens = 0  # of the code of headers
+        self.text = 0  # code points of headers
+        self.limited = 0  # how often a bound was met
+        self.problems: list[Problem] = []
+        self.site = Span(0, 0)  # of the directive of the file itself that is carried out
+        self.directive = 0  # its offset in its region
+
+    # ---- macros --------------------------------------------------------------------------------------------------
+
+    def define(self, name: str, macro: Macro | None) -> None:
+        self.changes.append((name, self.macros.get(name), macro))
+        if macro is None:
+            self.macros.pop(name, None)
+        else:
+            self.macros[name] = macro
+
+    def defined(self, name: str) -> bool:
+        macro = self.macros.get(name)
+        return (macro is not None and not macro.weak) or name in _DEFINED_TESTS
+
+    # ---- headers -------------------------------------------------------------------------------------------------
+
+    def include(self, wanted: str, path: str, quoted: bool, depth: int) -> None:
+        """``#include`` of ``wanted`` in the file ``path``."""
+        if self.reader is None:
+            self.missing.append((wanted, quoted))
+            return
+        found = self.find(wanted, path, quoted)
+        if found is None:
+            self.missing.append((wanted, quoted))
+            return
+        candidate, text = found
+        if candidate in self.once:
+            self.skipped.append(candidate)
+            return
+        if candidate in self.opened and not (guarded(text) and self.opened.count(candidate) < 3):
+            self._refuse(f'"{wanted}" includes itself without end and is not read again')
+            return
+        if depth >= MAX_INCLUDE_DEPTH or self.headers >= MAX_HEADERS or self.text > MAX_HEADER_TEXT:
+            self._refuse("too many headers are included and the rest is not read")
+            return
+        self.entered.append(candidate)
+        left = MAX_CODE_TOKENS - self.tokens
+        known = EFFECTS.find(candidate, text, self.macros, self.once, self.reader, left)
+        if known is not None:
+            self._replay(known)
+        else:
+            self._read(candidate, text, depth)
+
+    def _refuse(self, message: str) -> None:
+        self.limited += 1
+        if not self.problems:
+            self.problems.append(Problem(self.site, message))
+
+    def _read(self, path: str, text: str, depth: int) -> None:
+        """Process a header, and keep what it did."""
+        expander = self.expander
+        lists = (
+            self.changes,
+            self.words,
+            self.entered,
+            self.skipped,
+            self.once_added,
+            self.missing,
+            self.pieces,
+            expander.pasted,
+        )
+        starts = [len(each) for each in lists]
+        counts = self.headers, self.tokens, self.text, self.limited, len(expander.refused)
+        bare = self.tokens >= MAX_CODE_TOKENS
+        self.headers += 1
+        self.text += len(text)
+        self.words.append(words_of("\n".join(directives_of(text)) if bare else text))
+        self.opened.append(path)
+        outer, expander.path = expander.path, path
+        around, own = self.own, Reads()
+        self.own = own
+        self.process(self, path, text, depth + 1, bare)
+        self.own = around
+        expander.path = outer
+        self.opened.pop()
+        for name in list(expander.refused)[counts[4] :]:
+            expander.refused[name] = -1 - self.directive  # where the file itself can do something about it
+        if (self.limited, len(expander.refused)) != counts[3:] or (
+            not bare and self.tokens >= MAX_CODE_TOKENS
+        ):
+            around.add(own)
+            return  # what was met here depends on more than on the header
+        changes, words, entered, skipped, once, missing, pieces, pasted = (
+            each[start:]  # type: ignore[index]
+            for each, start in zip(lists, starts)
+        )
+        before: dict[str, Macro | None] = {}
+        after: dict[str, Macro | None] = {}
+        for name, old, new in changes:
+            before.setdefault(name, old)
+            after[name] = new
+        uses, asked = used_macros(frozenset().union(*words, pasted), self.macros, before)
+        added = frozenset(once)
+        effect = Effect(
+            text=text,
+            uses=uses,
+            words=asked,
+            entered=frozenset(entered),
+            skipped=frozenset(skipped) - added,
+            own=own,
+            changes=after,
+            once=added,
+            pieces=tuple(pieces),
+            missing=tuple(dict.fromkeys(missing)),
+            headers=self.headers - counts[0],
+            tokens=self.tokens - counts[1],
+            length=self.text - counts[2],
+            bare=bare,
+        )
+        EFFECTS.keep(path, effect)
+        around.inner.append(effect)
+
+    def _replay(self, effect: Effect) -> None:
+        macros = self.macros
+        for name, macro in effect.changes.items():
+            self.changes.append((name, macros.get(name), macro))
+            if macro is None:
+                macros.pop(name, None)
+            else:
+                macros[name] = macro
+        self.own.inner.append(effect)
+        self.words.append(effect.words)
+        self.entered += effect.entered
+        self.skipped += effect.skipped
+        self.once |= effect.once
+        self.once_added += effect.once
+        self.missing += effect.missing
+        self.pieces += effect.pieces
+        self.headers += effect.headers
+        self.tokens += effect.tokens
+        self.text += effect.length
+
+    def find(self, wanted: str, path: str, quoted: bool) -> tuple[str, str] | None:
+        """(path, text) of an include: beside the file, in the folders in order, then anywhere in the project."""
+        reader = self.reader
+        if reader is None:
+            return None
+        folders: tuple[str, ...] = self.include_dirs
+        if quoted:
+            folders = (os.path.dirname(path) or ".", *self.quote_dirs, *folders)  # noqa: PTH120
+        if os.path.isabs(wanted):  # noqa: PTH117
+            folders = ("",)
+        for folder in folders:
+            candidate = os.path.normpath(f"{folder}/{wanted}" if folder else wanted)
+            text = reader.read(candidate)
+            self.own.reads[candidate] = text
+            if text is not None:
+                return candidate, text
+        if wanted in KNOWN_HEADERS:
+            return None
+        found = reader.search(wanted, path)
+        self.own.searches[wanted, path] = found
+        if found is None:
+            return None
+        text = reader.read(found)
+        self.own.reads[found] = text
+        return None if text is None else (found, text)

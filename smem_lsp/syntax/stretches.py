@@ -1,0 +1,154 @@
+"""Stretches: the regions of a file after preprocessing, kept from one keystroke to the next.
+
+What a region becomes depends on its text, on the conditionals that are open where it begins, and on the macros that
+its words name. While these are the same, the stretch is the same object, and everything that hangs on it stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from smem_lsp.syntax.lexer import Region, Tokens
+from smem_lsp.syntax.macros import Macro
+
+if TYPE_CHECKING:
+    from smem_lsp.syntax.blocks import Block
+
+Changes = tuple[tuple[str, Macro | None], ...]  # macros defined; None: not defined any more
+
+_VARIANTS = 4  # stretches that are kept of one region, under different macros
+_FOLLOWING = 16  # versions that are kept behind one
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """The conditionals that are open at a place: for each, was the code around it active, was a branch taken."""
+
+    stack: tuple[tuple[bool, bool], ...] = ()
+    active: bool = True
+
+
+class Version:
+    """The identity of a table of macros: what is equal is the same object as long as somebody holds it."""
+
+    __slots__ = ("_following",)
+
+    def __init__(self) -> None:
+        self._following: dict[Changes, Version] = {}
+
+    def after(self, changes: Changes) -> Version:
+        if not changes:
+            return self
+        found = self._following.get(changes)
+        if found is None:
+            if len(self._following) >= _FOLLOWING:
+                del self._following[next(iter(self._following))]
+            found = self._following[changes] = Version()
+        return found
+
+
+@dataclass(eq=False)
+class Stretch:
+    """The active tokens of one region, macros replaced. Offsets and ranges are relative to the region.
+
+    ``columns``: 0 for tokens in column 0, positive elsewhere, -1 for tokens out of macro bodies; ``uses``: the macros
+    that its words name, and those that they name; ``words``: all names that could have been macros; ``fixed``: it
+    depends on nothing else, as one with an include does.
+    """
+
+    text: str
+    before: Conditions
+    after: Conditions
+    tokens: Tokens
+    columns: list[int]
+    line_start: list[bool]
+    directives: tuple[tuple[str, int, int], ...]
+    inactive: tuple[tuple[int, int], ...]
+    invocations: tuple[tuple[int, int], ...]
+    changes: Changes
+    uses: Mapping[str, Macro]
+    words: frozenset[str]
+    fixed: bool
+    produced: int  # tokens, on the way through macros
+    block: Block | None = None  # what it is as a block of its own
+    held: tuple[Version | None, Version | None] = field(
+        default=(None, None)
+    )  # macros before it, and behind it
+
+    def __len__(self) -> int:
+        return len(self.text)
+
+    def same_as(self, other: Stretch) -> bool:
+        """Do both say the same, whatever they depend on?"""
+        return (
+            self.before == other.before
+            and self.after == other.after
+            and self.tokens == other.tokens
+            and self.directives == other.directives
+            and self.inactive == other.inactive
+            and self.invocations == other.invocations
+            and self.changes == other.changes
+        )
+
+    def behind(self, version: Version) -> Version:
+        """The macros behind it, when ``version`` are those before it."""
+        before, after = self.held
+        if before is not version or after is None:
+            after = version.after(self.changes)
+            self.held = version, after
+        return after
+
+
+class Environment:
+    """The macros at a place of the file. The table is brought up to date when somebody asks."""
+
+    __slots__ = ("_pending", "_table", "version")
+
+    def __init__(self, table: dict[str, Macro], version: Version) -> None:
+        self._table = table
+        self._pending: list[Changes] = []
+        self.version = version
+
+    @property
+    def table(self) -> dict[str, Macro]:
+        for changes in self._pending:
+            for name, macro in changes:
+                if macro is None:
+                    self._table.pop(name, None)
+                else:
+                    self._table[name] = macro
+        self._pending.clear()
+        return self._table
+
+    def pass_over(self, stretch: Stretch, *, applied: bool) -> None:
+        """Go behind ``stretch``. ``applied``: its changes are in the table already."""
+        self.version = stretch.behind(self.version)
+        if stretch.changes and not applied:
+            self._pending.append(stretch.changes)
+
+
+def find(region: Region, before: Conditions, environment: Environment) -> Stretch | None:
+    """What the region is known to become here."""
+    for stretch in region.stretches:
+        if stretch.fixed and stretch.before == before:
+            if stretch.held[0] is environment.version:
+                return stretch
+            table, uses = environment.table, stretch.uses
+            if len(table.keys() & stretch.words) == len(uses) and all(
+                table.get(name) is macro or table.get(name) == macro for name, macro in uses.items()
+            ):
+                return stretch
+    return None
+
+
+def keep(region: Region, stretch: Stretch) -> Stretch:
+    """Remember what the region became; hands out the stretch that said the same before."""
+    known = region.stretches
+    for old in known:
+        if old.fixed == stretch.fixed and old.uses == stretch.uses and old.same_as(stretch):
+            return old
+    known.insert(0, stretch)
+    del known[_VARIANTS:]
+    return stretch

@@ -1,0 +1,87 @@
+"""A check with the memory of earlier checks says what a check without any says."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from smem_lsp.config import Config
+from smem_lsp.engine import Report, check
+from smem_lsp.engine.cache import Cache
+from smem_lsp.rules.registry import RULES
+
+FULL = os.environ.get("SMEM_FULL") == "1"
+KERNELS = sorted((Path(__file__).parent / "kernels").glob("*.cu"))[:: 1 if FULL else 4]
+EXAMPLES = {code: rule.block("Example") for code, rule in RULES.items()}
+ABOVE = "// a line\n\n__device__ int unrelated(int x) { return x; }\n"
+LAUNCH = "\nvoid elsewhere() { }\n"
+
+
+def told(report: Report) -> list[object]:
+    findings = [
+        (f.code, f.message, f.span, f.severity, f.kernel, f.related, dict(f.data)) for f in report.findings
+    ]
+    fixes = [[(fix.title, fix.edits) for fix in report.fixes_for(f)] for f in report.findings]
+    kernels = [(k.kernel.name, k.kernel.line, k.kernel.span, k.live, k.static_bytes) for k in report.kernels]
+    return [*findings, *fixes, *kernels, report.statistics]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(path.read_text("utf-8") for path in KERNELS),
+        *(example for example in EXAMPLES.values() if example is not None),
+    ],
+    ids=[*(path.name for path in KERNELS), *(code for code, text in EXAMPLES.items() if text is not None)],
+)
+def test_a_kernel_that_moved_is_judged_as_if_it_had_stood_there(text: str) -> None:
+    cache = Cache()
+    config = Config(threads=256)
+    versions = [
+        text,
+        ABOVE + text,
+        ABOVE + text + LAUNCH,
+        "\n" * 7 + text,
+        text.replace("{\n", "{\n\n", 1),
+        text,
+    ]
+    for version in versions:
+        remembered = told(check(version, config=config, cache=cache))
+        assert remembered == told(check(version, config=config))
+
+
+def test_a_launch_that_moves_alone_is_named_where_it_stands() -> None:
+    kernel = """\
+__global__ void k(float* o) {
+  __shared__ float a[4096];
+  __shared__ float b[4096];
+  a[threadIdx.x] = o[threadIdx.x];
+  __syncthreads();
+  o[threadIdx.x] = a[255 - threadIdx.x];
+  __syncthreads();
+  b[threadIdx.x] = o[threadIdx.x];
+  __syncthreads();
+  o[threadIdx.x] = b[255 - threadIdx.x];
+}
+"""
+    cache = Cache()
+    for gap in (0, 3, 1):
+        text = kernel + "\n" * gap + "void go(float* o) { k<<<1, 256>>>(o); }\n"
+        assert told(check(text, cache=cache)) == told(check(text))
+
+
+def test_an_edit_analyses_its_own_kernel_and_no_other() -> None:
+    texts = [path.read_text("utf-8") for path in KERNELS][:6]
+    text = "".join(texts)
+    cache = Cache()
+    check(text, cache=cache)
+    known = len(cache.kernels)
+    at = text.index("{", text.index("__global__")) + 1
+    check(text[:at] + " int fresh = 1;" + text[at:], cache=cache)
+    assert len(cache.kernels) == known + 1
+    check("// above\n" + text, cache=cache)
+    check("#define UNRELATED 3\n" + text, cache=cache)
+    check("struct Unrelated { int x; };\n" + text, cache=cache)
+    assert len(cache.kernels) == known + 1
