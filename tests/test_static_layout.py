@@ -1,4 +1,4 @@
-"""Static bytes that the tool claims to be exact are those that ptxas reports: what it drops, keeps, splits and rounds."""
+"""Static bytes that the tool claims to be exact are those of ptxas: what it drops, keeps, splits and rounds."""
 
 from __future__ import annotations
 
@@ -162,7 +162,10 @@ def test_exact_bytes_of_random_files(tmp_path: Path) -> None:
 
 
 def test_dynamic_memory_that_may_not_be_compiled_is_no_rounding_for_sure() -> None:
-    kernel = "__global__ void k(int* o, int n) { __shared__ char a[N]; a[threadIdx.x] = n; __syncthreads(); o[0] = a[n]; }"
+    kernel = (
+        "__global__ void k(int* o, int n) {"
+        " __shared__ char a[N]; a[threadIdx.x] = n; __syncthreads(); o[0] = a[n]; }"
+    )
     template = (
         "template <int M> __global__ void t(int* o) { extern __shared__ double d[];"
         " d[threadIdx.x] = M; __syncthreads(); o[0] = d[M]; }\n"

@@ -15,7 +15,7 @@ from smem_lsp.analysis.terms import Op, Opaque, Sym, Term
 from smem_lsp.ir import values as ir
 from smem_lsp.ir.memory import GlobalMemory
 
-
+_KEEP = frozenset(("+", "-", "?:", "cast"))  # of whose operands the result may be an address
 _MAX_MEMBERS = 4  # of members; beyond it the whole object counts
 
 
@@ -59,7 +59,7 @@ def untouched(memory: GlobalMemory, assigned: Mapping[int, Sequence[ir.Value]]) 
             if (value.index, members) not in seen:
                 seen.add((value.index, members))
                 stack.extend((each, members) for each in assigned.get(value.index, ()))
-        elif isinstance(value, ir.Op):
+        elif isinstance(value, ir.Op) and (value.operator[0] == "." or value.operator in _KEEP):
             one = value.operator[0] == "." and members.count(".") < _MAX_MEMBERS
             inner = value.operator + members if one else "" if value.operator[0] == "." else members
             stack.extend((each, inner) for each in value.args)

@@ -361,7 +361,9 @@ class _Walk:
         if operator in _LOADS:  # the last operand tells one load from the next
             constant = operator == "readonly" or self.untouched.covers(args[0])
             return self.table.opaque("load", tuple(args), level=BLOCK if constant else THREAD)
-        if operator.endswith("()") or operator[0] == ".":
+        if operator[0] == ".":
+            return self.table.member(operator, args[0])
+        if operator.endswith("()") or operator.startswith("with ."):
             return self.table.op(operator, *args)
         return self.table.opaque("lost", tuple(args))
 

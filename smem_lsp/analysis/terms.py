@@ -184,6 +184,14 @@ class Table:
     def select(self, condition: Term, then: Term, otherwise: Term) -> Term:
         return then if then is otherwise else self.op("?:", condition, then, otherwise)
 
+    def member(self, name: str, of: Term) -> Term:
+        """A member of an object, which is what was assigned to it last; assignments to others do not matter."""
+        while isinstance(of, Op) and of.operator.startswith("with ."):
+            if of.operator == f"with {name}":
+                return self.opaque("lost", of.args)
+            of = of.args[0]
+        return self.op(name, of)
+
     # ---- making ----------------------------------------------------------------------------------------------------
 
     def _make(self, operator: str, args: tuple[Term, ...]) -> Term:

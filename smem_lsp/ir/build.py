@@ -118,7 +118,7 @@ def kernel_key(
     return (
         tuple((each.definition, each.scopes, each.symbols) for each in reached),
         unit.symbols.types & names,
-        unit.header_functions & names,
+        unit.preprocessed.header_key if unit.header_functions & names else 0,
         fingerprint(around.constants, names),
         around.unexact,
         around.rounding,

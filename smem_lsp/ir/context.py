@@ -75,8 +75,8 @@ class Context:
     outcomes: list[Outcome] = field(default_factory=list)
     stack: list[Function] = field(default_factory=list)  # the kernel and the functions that are being inlined
     inlined: dict[int, Function] = field(default_factory=dict)  # by the token they start at
-    # (where it is declared, name, template arguments) -> buffer: one copy for each instance of a function
-    statics: dict[tuple[Span, str, tuple[object, ...]], int] = field(default_factory=dict)
+    # (function, token of its body, template arguments) -> buffer: one copy for each instance of a function
+    statics: dict[tuple[Definition, int, int, tuple[object, ...]], int] = field(default_factory=dict)
     instance: tuple[object, ...] = ()
     unexact: str | None = None  # why the bytes may be others than those declared
 

@@ -308,8 +308,8 @@ def _declare_shared(
             ctx.complete = False
             continue
         index = len(ctx.buffers)
-        declared = ctx.body.site(ctx.base + declarator.name_at, ctx.base + declarator.name_at + 1)
-        known = ctx.statics.get((declared, declarator.name, ctx.instance))
+        static = (ctx.function.definition, ctx.function.number, ctx.base + declarator.name_at, ctx.instance)
+        known = ctx.statics.get(static)
         if known is not None:  # a body that is called again: static storage, one copy
             scope.names[declarator.name] = BufferName(known)
             continue
@@ -335,7 +335,7 @@ def _declare_shared(
             in_switch=in_switch,
         )
         ctx.buffers.append(replace(buffer, index=index, site=site))
-        ctx.statics[declared, declarator.name, ctx.instance] = index
+        ctx.statics[static] = index
         kind = _element_type(ctx.body, ctx.base, declaration, declarator, scope.constant_scope())
         if kind is not None:
             ctx.kinds[index] = kind

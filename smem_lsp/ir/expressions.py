@@ -330,7 +330,8 @@ def _assign(ctx: Context, expr: tree.Assign, scope: Scope) -> Value | Ref:
     elif compound:
         result = operation(expr.operator[:-1], Var(variable.index), right)
     if not isinstance(expr.target, tree.Name):  # a member of it
-        result = Op("with", (Var(variable.index), result))
+        ctx.write(place)  # or what a member points to
+        result = Op(f"with {_member_of(expr.target)}", (Var(variable.index), result))
     elif not variable.exact:
         result = Op("cast", (result,))
     ctx.assign(variable.index, result)
@@ -342,6 +343,16 @@ def _keeps(variable: Variable, target: tree.Expr) -> bool:
     if isinstance(target, tree.Name):
         return not variable.array
     return isinstance(target, tree.Index) and bool(variable.array)
+
+
+def _member_of(target: tree.Expr) -> str:
+    """The first member after the variable: ".x" of `v.x.y[3]`."""
+    name = ""
+    while isinstance(target, (tree.Index, tree.Member)):
+        if isinstance(target, tree.Member):
+            name = f".{target.name}"
+        target = target.base
+    return name
 
 
 def _assigned_variable(target: tree.Expr, scope: Scope) -> Variable | None:
@@ -358,10 +369,19 @@ def _assigned_variable(target: tree.Expr, scope: Scope) -> Variable | None:
     return meaning if isinstance(meaning, Variable) else None
 
 
-def _member(ctx: Context, expr: tree.Member, scope: Scope) -> Value | Ref:
+def coordinate(expr: tree.Member, scope: Scope) -> Value | None:
+    """``threadIdx.x`` and the like."""
     base = expr.base
     if isinstance(base, tree.Name) and base.text in _BUILTIN_VECTORS and scope.lookup(base.text) is None:
         return Thread(expr.name) if base.text == "threadIdx" else Sym(f"{base.text}.{expr.name}")
+    return None
+
+
+def _member(ctx: Context, expr: tree.Member, scope: Scope) -> Value | Ref:
+    base = expr.base
+    found = coordinate(expr, scope)
+    if found is not None:
+        return found
     place = operand(ctx, base, scope)
     if isinstance(place, Ref):
         if expr.operator == "->":

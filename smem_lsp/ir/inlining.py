@@ -80,7 +80,11 @@ def inline_function(ctx: Context, expr: tree.Call, callee: tree.Name, scope: Sco
         return None
     if callee.templated and not _keeps_values(ctx, function, callee):
         return None
-    if ctx.inline_depth >= MAX_DEPTH or ctx.point > MAX_POINTS or any(f is function for f in ctx.stack):
+    if (
+        ctx.inline_depth >= MAX_DEPTH
+        or ctx.point > MAX_POINTS
+        or any(f.definition is function.definition for f in ctx.stack)
+    ):
         ctx.note_unknown(f"line {ctx.line(expr.lo)}: {function.name} is not followed", accesses=1)
         return None
     bound = _template_arguments(ctx, function, callee, expr, scope)
@@ -114,9 +118,10 @@ def returned(ctx: Context, expr: tree.Expr, scope: Scope) -> None:
 def _definition(ctx: Context, callee: tree.Name, count: int) -> Function | None:
     """The one function that a call can mean."""
     *qualifiers, name = callee.text.removeprefix("::").split("::")
-    if name in ctx.unit.header_functions:
-        return None
-    found = [f for f in ctx.helpers.get(name, ()) if _takes(f, count)]
+    found = functions_named(ctx, name, callee)
+    if name in ctx.unit.header_functions and not any(f.number < 0 for f in found):
+        return None  # a header declares it, and what it is stands elsewhere
+    found = [function for function in found if _takes(function, count)]
     if qualifiers:
         found = [f for f in found if f.island.enclosing[-len(qualifiers) :] == tuple(qualifiers)] or found
     if len(found) != 1:
@@ -128,6 +133,12 @@ def _definition(ctx: Context, callee: tree.Name, count: int) -> Function | None:
         if any(name in classes for name in function.island.enclosing):
             return None  # a method of another class
     return None if len(function.body.tokens) > MAX_TOKENS else function
+
+
+def functions_named(ctx: Context, name: str, where: tree.Name) -> list[Function]:
+    """The functions of this name in the file and its headers; those of headers stand where they are called."""
+    offset = ctx.body.site(ctx.base + where.lo, ctx.base + where.hi).start
+    return [*ctx.helpers.get(name, ()), *ctx.unit.header_definitions(name, offset)]
 
 
 def _takes(function: Function, count: int) -> bool:
@@ -158,6 +169,8 @@ def _tells(ctx: Context, function: Function) -> bool:
             return True
         for name in ctx.helpers.keys() & texts:
             stack += ctx.helpers[name]
+        for name in ctx.unit.header_functions & texts:
+            stack += ctx.unit.header_definitions(name, 0)
     return False
 
 
@@ -352,12 +365,17 @@ def _new_parameter(
 
 
 def _default(ctx: Context, parameter: Parameter, inner: Scope, function: Function | None) -> Value | Ref:
-    """A default argument, which only constants of the file can be understood in."""
+    """A default argument: constants of the file and the built-in coordinates, nothing else is understood in it."""
     initializer = None if parameter.declarator is None else parameter.declarator.initializer
     if initializer is None or function is None:
         return ctx.fresh()
+    if isinstance(initializer, tree.Member):
+        coordinate = expressions.coordinate(initializer, inner)
+        if coordinate is not None:
+            return coordinate
     number = evaluate(initializer, inner.constant_scope())
-    return ctx.fresh(uniform=True) if number is None else Const(number)
+    literal = isinstance(initializer, tree.Number | tree.String)
+    return ctx.fresh(uniform=literal) if number is None else Const(number)
 
 
 # ---- bodies ----------------------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ MAX_KEPT_TOKENS = 1_500_000
 _VARIANTS = 8  # effects of one header under different macros
 _FLATTENED = 16
 _KEPT_BODY = 400  # tokens of a constexpr function's body
+_KEPT_DEVICE = 3_000  # tokens of a device function's body
 
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
 # Comments and literals are passed over; a directive is what it is for the lexer.
@@ -35,7 +36,7 @@ _SPECIFIERS_BEHIND = frozenset(("const", "noexcept", "override", "final", "volat
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Declarations out of one stretch of a header; bodies of functions are left out."""
+    """Declarations out of one stretch of a header; bodies of host functions are left out."""
 
     tokens: TokenList
 
@@ -245,8 +246,8 @@ def flatten(pieces: Sequence[Piece]) -> tuple[TokenList, int]:
 
 
 def declarations(tokens: TokenList) -> TokenList:
-    """``tokens`` without the bodies of functions, but for short ``constexpr`` ones and the words that tell something
-    about the whole file."""
+    """``tokens`` without the bodies of host functions, but for short ``constexpr`` ones and the words that tell
+    something about the whole file. What kernels may call keeps its body."""
     kinds, texts = tokens.kinds, tokens.texts
     out = TokenList.empty()
     copied = head = 0
@@ -260,7 +261,10 @@ def declarations(tokens: TokenList) -> TokenList:
                 end = _body_end(kinds, i)
                 if end is None:
                     break
-                if "constexpr" not in texts[head:i] or end - i > _KEPT_BODY:
+                kept = _KEPT_BODY if "constexpr" in texts[head:i] else 0
+                if "__device__" in texts[head:i]:
+                    kept = _KEPT_DEVICE
+                if end - i > kept:
                     out.extend(tokens.part(copied, i + 1))
                     for x in range(i + 1, end):
                         if texts[x] in _TELLING:

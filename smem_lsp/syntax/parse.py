@@ -19,12 +19,13 @@ from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.chunker import cut
 from smem_lsp.syntax.classify import Classifier
 from smem_lsp.syntax.functions import FunctionIsland
+from smem_lsp.syntax.header_functions import Headers, read_headers
 from smem_lsp.syntax.lexer import Tokens, moved
 from smem_lsp.syntax.lookahead import Lookahead, Symbols
 from smem_lsp.syntax.marks import Mark, NotRead
 from smem_lsp.syntax.preprocess import Preprocessed, preprocess
 from smem_lsp.syntax.recent import Recent
-from smem_lsp.syntax.symbols import Names, collect
+from smem_lsp.syntax.symbols import Names
 from smem_lsp.syntax.variables import value_names
 
 MAX_CHUNK_TOKENS = 20_000
@@ -32,6 +33,7 @@ MAX_TREE_DEPTH = 150
 _CHUNK_TOKENS = 600_000  # of the chunks that are remembered
 _READINGS = 4  # of one function, under different types
 _REPAIRS = 200
+_BEHIND = 1_000_000_000  # tokens of headers count from here on
 _NO_DOUBTS: frozenset[str] = frozenset()
 
 _MARK_WITH = {
@@ -391,7 +393,15 @@ class TranslationUnit:
     @property
     def header_words(self) -> frozenset[str]:
         """Spellings of all tokens of the headers."""
-        return _header(self.preprocessed)[2]
+        return _header(self.preprocessed).words
+
+    def header_definitions(self, name: str, offset: int) -> list[Function]:
+        """The device functions of this name that headers define, as if they stood at ``offset``, where they are
+        called: none of their tokens can be edited."""
+        return [
+            Function(found.definition, offset, _BEHIND + found.at, -1, self.symbols, ())
+            for found in _header(self.preprocessed).definitions.get(name, ())
+        ]
 
 
 def parse(
@@ -437,11 +447,11 @@ def parse(
                 )
             )
         first += len(placed.block.tokens)
-    return TranslationUnit(source, unit, blocks, names, symbols, functions, _header(unit)[1])
+    return TranslationUnit(source, unit, blocks, names, symbols, functions, _header(unit).declared)
 
 
 _surveys = Recent[tuple[object, ...], tuple[Names, Symbols]](16)
-_headers = Recent[int, tuple[Names, frozenset[str], frozenset[str]]](16)
+_headers = Recent[int, Headers](16)
 _symbols = Recent[Symbols, Symbols](16)
 
 
@@ -452,7 +462,7 @@ def _declared(unit: Preprocessed, blocks: Sequence[Placed]) -> tuple[Names, Symb
     known = _surveys.find(key)
     if known is None:
         names = Names()
-        names.add(_header(unit)[0])
+        names.add(_header(unit).names)
         for part in parts:
             names.add(part)
         symbols = names.symbols()
@@ -460,19 +470,8 @@ def _declared(unit: Preprocessed, blocks: Sequence[Placed]) -> tuple[Names, Symb
     return known
 
 
-def _header(unit: Preprocessed) -> tuple[Names, frozenset[str], frozenset[str]]:
-    """(what the headers declare, names that they declare with parameters, all spellings)."""
+def _header(unit: Preprocessed) -> Headers:
     known = _headers.find(unit.header_key)
     if known is None:
-        header = unit.header
-        names = Names.empty()
-        collect(header.kinds, header.texts, names)
-        declared = frozenset(
-            text
-            for text, kind, before, after in zip(
-                header.texts[1:], header.kinds[1:], header.kinds, header.kinds[2:]
-            )
-            if kind == "NAME" and after == "LP" and before in ("NAME", "TYPE", "STAR", "AMP", "GT", "STORAGE")
-        )
-        known = _headers.keep(unit.header_key, (names, declared, frozenset(header.texts)))
+        known = _headers.keep(unit.header_key, read_headers(unit.header))
     return known

@@ -96,6 +96,7 @@ def test_rows_that_are_no_whole_warps() -> None:
         "int u = 0; for (int i = 0; i < n; ++i) u += i; s[u] = 0;",
         "int u = n; while (u > m) u /= 2; s[u] = 0;",
         "int u = tid; u = n; s[u] = 0;",
+        "int2 v = make_int2(n, n); v.x = tid; s[v.y] = 0;",
         "if (tid > 3) return; int u = n; s[u] = 0;",
         "int u = n; if (tid > 2) { u = m; return; } s[u] = 0;",
         "struct P { int a; }; s[p.a] = 0;",
@@ -104,10 +105,7 @@ def test_rows_that_are_no_whole_warps() -> None:
     ],
 )
 def test_a_variable_stays_uniform(statements: str) -> None:
-    found = analyse(
-        f"{statements} if (u_of_last) {{ }}".replace(" if (u_of_last) { }", ""),
-        parameters="int n, int m, P p",
-    )
+    found = analyse(statements, parameters="int n, int m, P p")
     assert found.levels.uniform(found.index()) or _loads_agree(statements)
 
 
@@ -127,7 +125,8 @@ def _loads_agree(statements: str) -> bool:
         "int u = 0; for (int i = 0; i < n; ++i) { if (i == tid) break; u = i; } s[u] = 0;",
         "int u = 0; for (int i = 0; i < n; ++i) { if (i == tid) continue; u += i; } s[u] = 0;",
         "int u = 0; do { ++u; } while (in[tid] > u); s[u] = 0;",
-        "int2 v = make_int2(n, n); v.x = tid; s[v.y] = 0;",
+        "int2 v = make_int2(n, n); v.x = tid; s[v.x] = 0;",
+        "int2 v; v.x = n; v = make_int2(tid, n); s[v.y] = 0;",
     ],
 )
 def test_a_variable_loses_it(statements: str) -> None:
@@ -250,3 +249,10 @@ def test_barriers(statements: str, barriers: list[str]) -> None:
 )
 def test_barriers_of_256_threads(statements: str, barriers: list[str]) -> None:
     assert analyse(statements, shape=(256, 1, 1)).barriers((256, 1, 1)) == barriers
+
+
+def test_default_arguments() -> None:
+    above = "__device__ void f(int* s, int b = blockIdx.x, int t = threadIdx.x) { s[b] = 0; s[t] = 1; __syncthreads(); }"
+    found = analyse("f(s);", above=above)
+    assert found.levels.level(found.values.offsets[found.accesses[0].point]) == BLOCK
+    assert found.levels.level(found.values.offsets[found.accesses[1].point]) == THREAD

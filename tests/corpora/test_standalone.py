@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -127,14 +128,45 @@ def resolved(file: Standalone, folder: Path) -> tuple[list[str], list[str], list
 
 
 def compared(reports: list[KernelReport], compiled: list[Entry]) -> Iterator[tuple[KernelReport, Entry]]:
-    """Kernels that are no templates with what ptxas says of them."""
-    names = Counter(report.kernel.name for report in reports)
+    """Kernels and instances of templates with what ptxas says of them. Overloads are not told apart."""
+    plain = Counter(report.kernel.name for report in reports if report.kernel.instance is None)
+    spelled = spelled_instances(compiled)
     for report in reports:
-        if report.kernel.template or names[report.kernel.name] > 1:
-            continue  # which instance or overload is which is not known
-        named = [entry for entry in compiled if entry.name == report.kernel.name and not entry.template]
+        kernel = report.kernel
+        if kernel.instance is not None:
+            named = spelled.get(normal(kernel.instance), [])
+        elif kernel.template or plain[kernel.name] > 1:
+            continue
+        else:
+            named = [entry for entry in compiled if entry.name == kernel.name and not entry.template]
         if len(named) == 1:
             yield report, named[0]
+
+
+def spelled_instances(compiled: list[Entry]) -> dict[str, list[Entry]]:
+    """Instances of templates by their spelling, ``k<64,float>``, as the demangler of the C++ toolchain gives it."""
+    instances = [entry for entry in compiled if entry.template]
+    if not instances:
+        return {}
+    names = "\n".join(entry.mangled for entry in instances)
+    shown = subprocess.run(["c++filt"], input=names, capture_output=True, text=True, check=True)
+    found: dict[str, list[Entry]] = {}
+    for entry, line in zip(instances, shown.stdout.splitlines(), strict=True):
+        start = line.index(f"{entry.name}<")
+        depth, end = 0, start
+        for end in range(start, len(line)):
+            depth += {"<": 1, ">": -1}.get(line[end], 0)
+            if line[end] == ">" and depth == 0:
+                break
+        found.setdefault(normal(line[start : end + 1]), []).append(entry)
+    return found
+
+
+def normal(instance: str) -> str:
+    """A spelling without what demanglers and authors disagree on: blanks, suffixes and casts of numbers."""
+    text = re.sub(r"\((?:unsigned )?(?:int|long|short|char)\)", "", instance)
+    text = re.sub(r"\b(\d+)(?:u|l|ul)\b", r"\1", text)
+    return text.replace(" ", "")
 
 
 @pytest.mark.parametrize("file", standalone(), ids=lambda file: file.path.rpartition("/")[2])

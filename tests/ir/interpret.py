@@ -30,7 +30,7 @@ class Touch:
         return f"{self.kind} {self.buffer} {where}"
 
 
-class _Left(Exception):  # noqa: N818  (control flow, no error)
+class _Left(Exception):
     def __init__(self, kind: str) -> None:
         self.kind = kind
 

@@ -1,5 +1,7 @@
 """What inline assembler does to shared memory."""
 
+# ruff: noqa: E501  (an instruction is read best in one line)
+
 from __future__ import annotations
 
 import pytest

@@ -114,7 +114,8 @@ def test_each_instance_is_a_kernel_of_its_own() -> None:
 
 
 def test_the_block_of_a_launch_follows_the_template() -> None:
-    text = f"{KERNEL}\ntemplate <int B> void run(float* x) {{ k<B><<<1, 2 * B>>>(x); }}\nvoid go(float* x) {{ run<32>(x); }}\n"
+    run = "template <int B> void run(float* x) { k<B><<<1, 2 * B>>>(x); }"
+    text = f"{KERNEL}\n{run}\nvoid go(float* x) {{ run<32>(x); }}\n"
     (kernel,) = kernels(text)
     assert kernel.launches[0].block == (64, 1, 1)
 

@@ -6,7 +6,8 @@ import pytest
 from harness import kernel_facts
 from ir.interpret import Run
 
-from smem_lsp.ir.model import Kernel
+from smem_lsp.engine import check
+from smem_lsp.ir.model import Access, Kernel, walk
 
 
 def kernel_of(above: str, statements: str) -> Kernel:
@@ -122,3 +123,53 @@ def test_a_function_has_one_copy_of_its_arrays() -> None:
 def test_names_of_the_kernel_are_not_seen_in_the_function() -> None:
     above = "__device__ int n = 9; __device__ void put(float* p) { p[n] = 1; }"
     assert touched(above, "put(a);") == ["W a ?"]
+
+
+class Headers:
+    """A reader with one header in memory."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def read(self, path: str) -> str | None:
+        return self.text if path.endswith("tools.cuh") else None
+
+    def search(self, name: str, including: str) -> str | None:
+        return None
+
+
+HEADER = """\
+#pragma once
+template <typename T> __device__ __forceinline__ T sum(T v, T* scratch) {
+  __shared__ T total;
+  scratch[threadIdx.x] = v;
+  __syncthreads();
+  if (threadIdx.x == 0) total = scratch[0] + scratch[1];
+  __syncthreads();
+  return total;
+}
+"""
+
+
+def test_a_function_of_a_header_is_followed() -> None:
+    text = """\
+#include "tools.cuh"
+__global__ void k(float* out) {
+  __shared__ float a[64];
+  out[0] = sum(out[1], a);
+}
+"""
+    kernel = check(text, path="k.cu", reader=Headers(HEADER)).kernels[0].kernel
+    assert [(buffer.name, buffer.bytes) for buffer in kernel.buffers] == [("a", 256), ("total", 4)]
+    assert kernel.buffers[0].fixed is None
+    assert Run(kernel, {}, {"x": 0}).run() == [
+        "W a 0+4",
+        "block barrier",
+        "R a 0+4",
+        "R a 4+4",
+        "W total 0+4",
+        "block barrier",
+        "R total 0+4",
+    ]
+    assert {node.line for node in walk(kernel.body) if isinstance(node, Access)} == {4}
+    assert all(node.span is None for node in walk(kernel.body) if isinstance(node, Access))

@@ -1,0 +1,82 @@
+"""What the headers of a file declare, and the device functions that they define."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from smem_lsp.syntax.blocks import Definition
+from smem_lsp.syntax.brackets import match_brackets
+from smem_lsp.syntax.functions import FunctionIsland, find_functions
+from smem_lsp.syntax.lexer import Tokens
+from smem_lsp.syntax.macros import TokenList
+from smem_lsp.syntax.symbols import Names, collect
+
+
+@dataclass(eq=False)
+class HeaderFunction:
+    """A function that a header defines."""
+
+    header: TokenList
+    island: FunctionIsland
+
+    @property
+    def at(self) -> int:
+        """Its first token among those of the headers."""
+        return self.island.head
+
+    @cached_property
+    def definition(self) -> Definition:
+        """Its tokens, all at one place: wherever it is called."""
+        lo, hi = self.island.head, self.island.end
+        count = hi - lo
+        tokens = Tokens(self.header.kinds[lo:hi], self.header.texts[lo:hi], [-1] * count)
+        return Definition("", tokens, [False] * count, self.island.moved(-lo), ())
+
+
+@dataclass(frozen=True, slots=True)
+class Headers:
+    """``names``: types and templates; ``declared``: names with parameters; ``words``: all spellings; ``definitions``:
+    device functions by name."""
+
+    names: Names
+    declared: frozenset[str]
+    words: frozenset[str]
+    definitions: Mapping[str, tuple[HeaderFunction, ...]]
+
+
+def read_headers(header: TokenList) -> Headers:
+    """Everything that a file needs to know of its headers' tokens."""
+    kinds, texts = header.kinds, header.texts
+    islands = [
+        island for island, _ in find_functions(kinds, texts, [1] * len(kinds), match_brackets(kinds)).islands
+    ]
+    outside = _outside(header, islands)
+    names = Names.empty()
+    collect(outside.kinds, outside.texts, names)
+    declared = frozenset(
+        text
+        for text, kind, before, after in zip(
+            outside.texts[1:], outside.kinds[1:], outside.kinds, outside.kinds[2:]
+        )
+        if kind == "NAME" and after == "LP" and before in ("NAME", "TYPE", "STAR", "AMP", "GT", "STORAGE")
+    )
+    definitions: dict[str, tuple[HeaderFunction, ...]] = {}
+    for island in islands:
+        if "__device__" in island.specifiers and not island.repaired:
+            name = texts[island.name]
+            definitions[name] = (*definitions.get(name, ()), HeaderFunction(header, island))
+    return Headers(names, declared, frozenset(texts), definitions)
+
+
+def _outside(header: TokenList, islands: list[FunctionIsland]) -> TokenList:
+    """The tokens that stand in no function body."""
+    out = TokenList.empty()
+    copied = 0
+    for island in islands:
+        lo, hi = island.body
+        out.extend(header.part(copied, lo))
+        copied = max(copied, hi)
+    out.extend(header.part(copied, len(header)))
+    return out
