@@ -252,7 +252,10 @@ def test_barriers_of_256_threads(statements: str, barriers: list[str]) -> None:
 
 
 def test_default_arguments() -> None:
-    above = "__device__ void f(int* s, int b = blockIdx.x, int t = threadIdx.x) { s[b] = 0; s[t] = 1; __syncthreads(); }"
+    above = (
+        "__device__ void f(int* s, int b = blockIdx.x, int t = threadIdx.x) {"
+        " s[b] = 0; s[t] = 1; __syncthreads(); }"
+    )
     found = analyse("f(s);", above=above)
     assert found.levels.level(found.values.offsets[found.accesses[0].point]) == BLOCK
     assert found.levels.level(found.values.offsets[found.accesses[1].point]) == THREAD
