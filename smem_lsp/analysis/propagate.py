@@ -90,7 +90,11 @@ class _Open:
 
     node: Loop
     init: Environment
-    facts: LoopFacts
+    first: Term  # the condition before the loop, at the start of an iteration, at its end
+    head: Term
+    again: Term
+    exits: tuple[Term, ...] = ()
+    once: bool = False
     end: Environment = field(default_factory=dict)
     left: list[Environment] = field(default_factory=list)
     closed: bool = False
@@ -98,7 +102,10 @@ class _Open:
     recurrences: list[Recurrence] = field(default_factory=list)
 
     def finished(self) -> LoopFacts:
-        return replace(self.facts, recurrences=tuple(self.recurrences))
+        node, moves = self.node, tuple(self.recurrences)
+        trips, tested = node.trips, not node.late
+        conditions = self.first, self.head, self.again
+        return LoopFacts(node.point, moves, *conditions, self.exits, node.min_trip, trips, tested, self.once)
 
 
 @dataclass(slots=True)
@@ -130,7 +137,7 @@ class _Walk:
             elif type(node) is Access:
                 if node.index is not None:
                     self.indices[node.point] = tuple([self.term(value) for value in node.index])
-                if node.offset is not None:
+                elif node.offset is not None:
                     self.offsets[node.point] = self.term(node.offset)
             elif type(node) is Branch:
                 alive = self.branch(node) and alive
@@ -188,16 +195,14 @@ class _Walk:
     def loop(self, node: Loop) -> bool:
         if node.trips == 1:
             return self.once(node)
-        changed = self.changed(node)
+        if node.point not in self.changed_in:
+            _collect(node, self.changed_in)
+        changed = sorted(self.changed_in[node.point])
         first = self.term(node.condition)
-        zero = self.table.const(0)
-        facts = LoopFacts(
-            node.point, (), first, zero, zero, (), node.min_trip, node.trips, not node.late, once=False
-        )
-        here = self.loops[node.point] = _Open(node, self.env.copy(), facts)
+        here = self.loops[node.point] = _Open(node, self.env.copy(), first, first, first)
         for variable in changed:
             self.env[variable] = _Later(partial(self.started, here, variable), 1)
-        head = self.conditions[node.point] = self.term(node.condition)
+        here.head = self.conditions[node.point] = self.term(node.condition)
         target = _Target(len(self.guards))
         self.targets.append(target)
         tail = len(node.body) - node.tail
@@ -208,10 +213,9 @@ class _Walk:
             self.env = falls
         if not self.seq(node.body.items[tail:]):
             falls = None
-        again = zero if falls is None else self.term(node.again or node.condition)
+        again = self.table.const(0) if falls is None else self.term(node.again or node.condition)
         breaks = target.of("break")
-        exits = tuple(leaving.taken for leaving in breaks)
-        here.facts = replace(facts, head=head, again=again, exits=exits)
+        here.again, here.exits = again, tuple(leaving.taken for leaving in breaks)
         here.end = self.env.copy()
         here.left = [leaving.env for leaving in breaks]
         here.closed = True
@@ -255,8 +259,7 @@ class _Walk:
             left = [self.unless_earlier(jump, target) for jump in target.of("break")]
         after = self.joined(left, self.env if alive else None)
         exits = tuple(leaving.taken for leaving in target.jumps)
-        facts = LoopFacts(node.point, (), zero, zero, zero, exits, 1, 1, tested=True, once=True)
-        self.loops[node.point] = _Open(node, {}, facts)
+        self.loops[node.point] = _Open(node, {}, zero, zero, zero, exits, once=True)
         if after is None:
             return False
         self.env = after
@@ -286,30 +289,25 @@ class _Walk:
 
     def after(self, here: _Open, variable: int) -> Term:
         """What a variable that the loop changes is behind it: that depends on when the loop ended."""
-        facts = here.facts
+        node = here.node
         init = self.resolved(here.init.get(variable), variable)
         following = self.resolved(here.end.get(variable), variable)
         ends = [following]
-        if facts.min_trip == 0:
+        if node.min_trip == 0:
             ends.append(init)
         ends += [self.resolved(env.get(variable), variable) for env in here.left]
         atom = here.atoms.get(variable)
         if following is atom:
             ends = [init if end is atom else end for end in ends]
         value = ends[0]
-        if all(end is value for end in ends) and not varies_in(value, facts.point):
+        if all(end is value for end in ends) and not varies_in(value, node.point):
             return value
-        if facts.trips is not None and not facts.exits and atom is not None:
+        if node.trips is not None and not here.exits and atom is not None:
             moves = recurrence(self.table, atom, init, following)
             if moves.kind == "affine" and moves.by is not None:
-                total = self.table.op("*", moves.by, self.table.const(facts.trips))
+                total = self.table.op("*", moves.by, self.table.const(node.trips))
                 return self.table.op("+", init, total)
-        return self.table.opaque("exit", (*ends, facts.again, facts.first, *facts.exits))
-
-    def changed(self, node: Loop) -> tuple[int, ...]:
-        if node.point not in self.changed_in:
-            _collect(node, self.changed_in)
-        return tuple(sorted(self.changed_in[node.point]))
+        return self.table.opaque("exit", (*ends, here.again, here.first, *here.exits))
 
     # ---- expressions -----------------------------------------------------------------------------------------------
 
@@ -333,16 +331,17 @@ class _Walk:
         if index in self.escaped:
             return self.table.opaque("lost", level=THREAD)
         found = self.env.get(index)
-        if found is None or isinstance(found, _Later):
-            found = self.env[index] = self.resolved(found, index)
-        return found
+        if found is not None and type(found) is not _Later:
+            return found  # type: ignore[return-value]  # every other entry is a term
+        resolved = self.env[index] = self.resolved(found, index)
+        return resolved
 
     def term(self, value: ir.Value) -> Term:
-        if isinstance(value, ir.Var):
+        if type(value) is ir.Var:
             return self.variable(value.index)
-        if isinstance(value, ir.Op):
+        if type(value) is ir.Op:
             return self.operation(value)
-        if isinstance(value, ir.Const):
+        if type(value) is ir.Const:
             return self.table.const(value.n)
         if isinstance(value, ir.Thread):
             return self.table.thread(value.axis)
@@ -353,19 +352,24 @@ class _Walk:
 
     def operation(self, value: ir.Op) -> Term:
         operator = value.operator
-        args = [self.term(arg) for arg in value.args]
         if self.asserted is not None and self.asserted(value):
             return self.table.opaque("call", level=BLOCK)
+        args = value.args
         if operator in _FUNCTIONS_OF_OPERANDS:
-            return self.table.op(operator, *args)
+            if len(args) == 2:
+                return self.table.op(operator, self.term(args[0]), self.term(args[1]))
+            return self.table.op(operator, *map(self.term, args))
+        return self.other(operator, tuple(map(self.term, args)))
+
+    def other(self, operator: str, args: tuple[Term, ...]) -> Term:
         if operator in _LOADS:  # the last operand tells one load from the next
             constant = operator == "readonly" or self.untouched.covers(args[0])
-            return self.table.opaque("load", tuple(args), level=BLOCK if constant else THREAD)
+            return self.table.opaque("load", args, level=BLOCK if constant else THREAD)
         if operator[0] == ".":
             return self.table.member(operator, args[0])
         if operator.endswith("()") or operator.startswith("with ."):
             return self.table.op(operator, *args)
-        return self.table.opaque("lost", tuple(args))
+        return self.table.opaque("lost", args)
 
     def unknown(self, value: ir.Unknown) -> Term:
         access = value.access

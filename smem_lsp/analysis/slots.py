@@ -45,18 +45,6 @@ class _Block:
             recurrence.atom: recurrence for loop in values.loops.values() for recurrence in loop.recurrences
         }
 
-    def flat(self, access: Access, buffer: Buffer) -> Term | None:
-        """Row-major element number."""
-        index = self.values.indices.get(access.point)
-        if index is None or len(index) != len(buffer.dims) or any(dim is None for dim in buffer.dims[1:]):
-            return None
-        table = self.values.table
-        flat = index[0] if index else table.const(0)
-        for term, dim in zip(index[1:], buffer.dims[1:]):
-            assert dim is not None
-            flat = table.op("+", table.op("*", flat, table.const(dim)), term)
-        return flat
-
     def advances(self, atom: LoopVar) -> tuple[list[int], int] | None:
         """(value in the first iteration for each thread, constant step)."""
         moves = self.moves.get(atom)
@@ -104,7 +92,7 @@ def find_slots(kernel: Kernel, control: Control, shape: BlockShape | None, value
 
 def _slot(access: Access, buffer: Buffer, block: _Block) -> Slot | None:
     assert buffer.element_bytes is not None
-    flat = block.flat(access, buffer)
+    flat = block.values.element(access, buffer)
     if flat is None or not flat.known:
         return None
     if not flat.carried:
@@ -163,7 +151,7 @@ def _loop_covers(loop: Loop, block: _Block) -> frozenset[int]:
 def _fills(access: Access, buffer: Buffer, goes_on: Term, block: _Block) -> bool:
     """``goes_on``: the condition of the loop that the access stands in."""
     count = _elements(buffer)
-    flat = block.flat(access, buffer)
+    flat = block.values.element(access, buffer)
     if count is None or flat is None or not isinstance(goes_on, Op) or goes_on.operator not in ("<", "<="):
         return False
     atom, bound = goes_on.args

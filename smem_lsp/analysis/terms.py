@@ -94,7 +94,7 @@ class Opaque(Term):
 Carrier = LoopVar | Opaque
 
 _ARITHMETIC = frozenset("+ - * / % & | ^ << >> < <= > >= == != && || neg ! ~ ?: min max".split())
-_NATURAL = frozenset("+ * / % & | ^ << >>".split())  # of operands that are not negative
+_NATURAL = frozenset("+ * / % & | ^ << >> min max".split())  # of operands that are not negative
 _TRUTH = frozenset("< <= > >= == != && || !".split())
 _BUILTIN = ("blockIdx.", "blockDim.", "gridDim.")
 _MEETS = {"ballot", "any", "all"}  # votes and reductions: one answer for the warp
@@ -207,15 +207,10 @@ class Table:
                 carried = carried | arg.carried if carried else arg.carried
         if depth >= MAX_DEPTH:
             return self.opaque("lost", args)
-        if operator in _TRUTH:
-            natural = True
-        elif operator == "?:":
-            natural = args[1].natural and args[2].natural
-        elif operator in ("min", "max", "&"):
-            one = operator != "min" and any(arg.natural for arg in args)
-            natural = natural or one
-        elif operator not in _NATURAL:
-            natural = False
+        if operator not in _NATURAL:
+            natural = operator in _TRUTH or (operator == "?:" and args[1].natural and args[2].natural)
+        elif operator in ("&", "max"):
+            natural = natural or any(arg.natural for arg in args)
         if operator.endswith("_sync()"):
             level, carried = _exchanged(operator[2:-7], args)
         elif level == THREAD and self.rows and operator in ("/", ">>") and _is_row(operator, *args):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from smem_lsp.analysis.terms import LoopVar, Op, Table, Term
+from smem_lsp.ir.model import Access, Buffer
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,8 @@ class LoopFacts:
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """Terms by point. ``indices``: one per dimension; ``offsets``: bytes from the start of the buffer."""
+    """Terms by point. ``indices``: one per dimension; ``offsets``: bytes from the start of the buffer, where an access
+    has no index."""
 
     table: Table
     indices: Mapping[int, tuple[Term, ...]]
@@ -52,6 +54,24 @@ class Values:
     conditions: Mapping[int, Term]  # of branches and loops
     loops: Mapping[int, LoopFacts]
     loads: tuple[Term, ...]  # values read from shared memory
+
+    def element(self, access: Access, buffer: Buffer) -> Term | None:
+        """Row-major number of the element that is accessed."""
+        index = self.indices.get(access.point)
+        if index is None or len(index) != len(buffer.dims) or any(dim is None for dim in buffer.dims[1:]):
+            return None
+        flat = index[0] if index else self.table.const(0)
+        for term, dim in zip(index[1:], buffer.dims[1:]):
+            assert dim is not None
+            flat = self.table.op("+", self.table.op("*", flat, self.table.const(dim)), term)
+        return flat
+
+    def offset(self, access: Access, buffer: Buffer) -> Term | None:
+        """First byte that is accessed, from the start of the buffer."""
+        element = self.element(access, buffer)
+        if element is None or buffer.element_bytes is None:
+            return self.offsets.get(access.point)
+        return self.table.op("*", element, self.table.const(buffer.element_bytes))
 
 
 def recurrence(table: Table, atom: LoopVar, init: Term, following: Term) -> Recurrence:

@@ -115,7 +115,8 @@ def _did_change_folders(workspace: Workspace, params: types.DidChangeWorkspaceFo
 
 def _did_change_files(workspace: Workspace, params: types.DidChangeWatchedFilesParams) -> None:
     paths = (path_of(event.uri) for event in params.changes)
-    workspace.files_changed(path for path in paths if path is not None)
+    came_or_went = any(event.type != types.FileChangeType.Changed for event in params.changes)
+    workspace.files_changed((path for path in paths if path is not None), came_or_went=came_or_went)
 
 
 async def _diagnostic(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from smem_lsp.config import Config, ConfigError, Loaded, defaults, discover
+from smem_lsp.environment import CompileCommands
 from smem_lsp.server.settings import ClientSettings, apply_client_settings, known_names
 
 UNWATCHED_LIFE = 2.0  # seconds that a file is trusted when the client does not say that it changed
@@ -24,9 +25,10 @@ class Resolved:
 class ConfigFiles:
     """What was found for each folder. Only the worker's thread asks; any thread may say ``forget``."""
 
-    __slots__ = ("_found", "watched")
+    __slots__ = ("_commands", "_found", "watched")
 
     def __init__(self) -> None:
+        self._commands = CompileCommands()
         self._found: dict[Path, tuple[float, Loaded | ConfigError]] = {}
         self.watched = False  # the client tells about changes
 
@@ -45,6 +47,11 @@ class ConfigFiles:
         base = found.config if path is None else found.for_file(path)
         config, wrong = apply_client_settings(base, client.table, root or found.root)
         config, unknown = known_names(config)
+        if path is not None:
+            command = self._commands.command(path, config.compile_commands)
+            config = replace(config, compile_flags=command.flags)
+            if command.problem is not None:
+                problems.append(f"{command.database}: {command.problem}")
         return Resolved(
             config,
             path is not None and found.excludes(path),

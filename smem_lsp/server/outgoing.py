@@ -12,7 +12,7 @@ from smem_lsp.server.protocol import RequestFailed, Server
 
 logger = logging.getLogger(__name__)
 
-WATCHED = ("**/{smem,pyproject}.toml", "**/*.{cuh,h,hpp,hu,inl,cu}")
+WATCHED = ("**/{smem,pyproject}.toml", "**/compile_commands.json", "**/*.{cuh,h,hpp,hu,inl,cu}")
 
 
 class Outgoing:

@@ -18,7 +18,9 @@ T = TypeVar("T")
 
 SHORT_QUIET = 0.05  # seconds without a job before young garbage is collected
 LONG_QUIET = 10.0  # seconds before all of it is
-MOST_JOBS = 50  # that may follow each other without either
+MOST_JOBS = (
+    10  # that may follow each other without either: more of them, and the pause is one that a hover notices
+)
 
 
 def collect_all() -> None:

@@ -19,7 +19,8 @@ from smem_lsp.server.settings import ClientSettings, overlay, read_client_settin
 from smem_lsp.server.uris import path_of, same_file_key
 from smem_lsp.server.worker import Worker
 
-CONFIG_FILES = frozenset({"smem.toml", "pyproject.toml"})
+CONFIG_FILES = frozenset({"smem.toml", "pyproject.toml", "compile_commands.json"})
+HEADERS_FRESH = 2.0  # seconds for which a header is not looked at again; the client tells of changes before
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +35,7 @@ class Workspace:
         self.analyst = Analyst()
         self.documents = Documents(client.features.encoding)
         self.scheduler = Scheduler(self._start, self._analysed, self._not_analysed)
-        self._reader = DiskReader()
+        self._reader = DiskReader(fresh_for=HEADERS_FRESH)
         self._config_files = ConfigFiles()
         self._config_files.watched = client.features.register_watched_files
         self._folders = list(client.folders)
@@ -119,10 +120,12 @@ class Workspace:
         self._folders += [folder for folder in added if folder not in self._folders]
         self.everything_changed()
 
-    def files_changed(self, paths: Iterable[str]) -> None:
-        """Files on the disk are other ones now."""
+    def files_changed(self, paths: Iterable[str], *, came_or_went: bool = False) -> None:
+        """Files on the disk are other ones now. ``came_or_went``: a header may be found now that was not, or another
+        one of its name."""
         files = list(paths)
-        if any(Path(path).name in CONFIG_FILES for path in files):
+        self._reader.forget()
+        if came_or_went or any(Path(path).name in CONFIG_FILES for path in files):
             self.everything_changed()
         elif self._includers_changed({same_file_key(path) for path in files}, at_once=True):
             self.outgoing.refresh()

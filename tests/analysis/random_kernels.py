@@ -105,9 +105,9 @@ class Generator:
             return [Branch(point, condition, then, otherwise, None, point)]
         return self.loop(depth)
 
-    def access(self, offset: Value) -> Access:
-        index = (self.value(), Var(self.random.randrange(VARIABLES)))
-        return Access(self.next_point(), 0, Kind.READ, index, None, self.point, offset=offset)
+    def access(self, last: Value) -> Access:
+        index = (self.value(), Var(self.random.randrange(VARIABLES)), last)
+        return Access(self.next_point(), 0, Kind.READ, index, None, self.point)
 
     def loop(self, depth: int) -> list[Node]:
         point = self.next_point()
@@ -154,7 +154,6 @@ class Trace:
     """What one thread did. ``values``: by point and turn; ``turns``: iterations of a loop."""
 
     indices: dict[tuple[int, Turn], tuple[int, ...]] = field(default_factory=dict)
-    offsets: dict[tuple[int, Turn], int] = field(default_factory=dict)
     decisions: dict[tuple[int, Turn], bool] = field(default_factory=dict)
     turns: dict[tuple[int, Turn], int] = field(default_factory=dict)
     barriers: list[tuple[int, Turn]] = field(default_factory=list)
@@ -182,10 +181,9 @@ class Interpreter:
             if isinstance(node, Assign):
                 self.env[node.variable] = self.value(node.value, turn)
             elif isinstance(node, Access):
-                assert node.index is not None and node.offset is not None
+                assert node.index is not None
                 found = tuple(self.value(value, turn) for value in node.index)
                 self.trace.indices[node.point, turn] = found
-                self.trace.offsets[node.point, turn] = self.value(node.offset, turn)
             elif isinstance(node, Barrier):
                 self.trace.barriers.append((node.point, turn))
             elif isinstance(node, Branch):

@@ -257,5 +257,9 @@ def test_default_arguments() -> None:
         " s[b] = 0; s[t] = 1; __syncthreads(); }"
     )
     found = analyse("f(s);", above=above)
-    assert found.levels.level(found.values.offsets[found.accesses[0].point]) == BLOCK
-    assert found.levels.level(found.values.offsets[found.accesses[1].point]) == THREAD
+    levels = []
+    for access in found.accesses:
+        offset = found.values.offset(access, found.kernel.buffers[access.buffer])
+        assert offset is not None
+        levels.append(found.levels.level(offset))
+    assert levels == [BLOCK, THREAD]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from pathlib import Path
 from typing import Any
 
@@ -223,6 +224,32 @@ def test_a_header_that_changes_on_the_disk(tmp_path: Path) -> None:
         header.write_text("#define N 3200\n")
         client.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": header.as_uri(), "type": 2}]})
         client.until(lambda: "12,800 B" in str(client.hover(uri, 2, 20)))
+
+
+def test_a_file_is_read_as_it_is_compiled(tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text("#ifdef WIDE\n" + UNUSED + "#endif\n")
+    database = tmp_path / "compile_commands.json"
+    entry = {"directory": str(tmp_path), "file": "k.cu", "command": "nvcc -c k.cu"}
+    database.write_text(json.dumps([entry]))
+    with serving(WATCHING, folders=(tmp_path.as_uri(),)) as client:
+        client.open(source.as_uri(), source.read_text())
+        client.until(lambda: last(client, source.as_uri()) == [])
+        database.write_text(json.dumps([{**entry, "command": "nvcc -DWIDE -c k.cu"}]))
+        change = {"uri": database.as_uri(), "type": 2}
+        client.notify("workspace/didChangeWatchedFiles", {"changes": [change]})
+        client.until(lambda: last(client, source.as_uri()) == ["SMEM101"])
+
+
+def test_a_header_that_appears(tmp_path: Path) -> None:
+    source, header = tmp_path / "k.cu", tmp_path / "size.cuh"
+    source.write_text('#include "size.cuh"\n#ifdef WIDE\n' + UNUSED + "#endif\n")
+    with serving(WATCHING, folders=(tmp_path.as_uri(),)) as client:
+        client.open(source.as_uri(), source.read_text())
+        client.until(lambda: last(client, source.as_uri()) == [])
+        header.write_text("#define WIDE\n")
+        client.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": header.as_uri(), "type": 1}]})
+        client.until(lambda: last(client, source.as_uri()) == ["SMEM101"])
 
 
 def test_clients_are_asked_to_ask_again() -> None:
