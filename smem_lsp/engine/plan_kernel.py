@@ -35,7 +35,8 @@ def plan_kernel(
     kernel = _bounded(kernel)
     shape = block_shape(kernel, assumed=assumed, setting=config.threads)
     fact = shape if shape is not None and shape.fact else None
-    values = propagate(kernel.body, memory=kernel.memory)
+    rows = fact is not None and fact.dims[0] % 32 == 0
+    values = propagate(kernel.body, memory=kernel.memory, rows=rows)
     control, levels = prove_levels(
         kernel.body, values, buffers=kernel.buffers, shape=fact, upper=most_threads(kernel)
     )

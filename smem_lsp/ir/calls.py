@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from smem_lsp.ir import expressions, inlining
 from smem_lsp.ir.context import Context, template_parameters
@@ -23,7 +24,7 @@ from smem_lsp.ir.intrinsics import (
 )
 from smem_lsp.ir.model import Barrier, Kind
 from smem_lsp.ir.refs import Ref
-from smem_lsp.ir.scopes import BufferName, Closure, Group, Scope
+from smem_lsp.ir.scopes import BufferName, Closure, Group, Scope, Variable
 from smem_lsp.ir.sizes import is_plain_type
 from smem_lsp.ir.values import Const, Op, Sym, Thread, Value, Var, operation
 from smem_lsp.syntax import tree
@@ -344,11 +345,28 @@ def closure_of(ctx: Context, node: tree.Lambda, scope: Scope) -> Closure:
     if not _reaches_by_reference(ctx, node):
         lo, hi = ctx.base + node.body[0], ctx.base + node.body[1]
         line = ctx.unit.source.line_number(ctx.body.site(lo, hi).start)
-        for text in set(ctx.body.tokens.texts[lo:hi]):
-            meaning = scope.lookup(text)
+        captures = ctx.body.tokens.texts[ctx.base + node.captures[0] : ctx.base + node.captures[1]]
+        outside, scope = scope, Scope(scope)
+        for text in dict.fromkeys(ctx.body.tokens.texts[lo:hi]):
+            meaning = outside.lookup(text)
+            if isinstance(meaning, Variable) and ("&", text) not in pairwise(captures):
+                _copy(ctx, text, meaning, scope)
             if isinstance(meaning, BufferName):
                 why = f"is used in a lambda that captures by copy (line {line})"
                 if ctx.body.tokens.texts[ctx.base + node.captures[0]] != "=":
                     why = f"is used in a lambda that does not capture it by reference (line {line})"
                 ctx.unreferable.setdefault(meaning.buffer, why)
     return Closure(node, ctx.base, scope, ctx.function)
+
+
+def _copy(ctx: Context, name: str, variable: Variable, scope: Scope) -> None:
+    """A variable of the lambda's own, with the value of now."""
+    if variable.array or variable.constant:
+        return
+    copied = ctx.new_variable(name)
+    pointed = ctx.pointed(variable)
+    if pointed is not None:
+        ctx.alias(copied, pointed)
+    else:
+        ctx.assign(copied, Var(variable.index))
+    scope.names[name] = replace(variable, index=copied)

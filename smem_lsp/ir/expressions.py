@@ -125,7 +125,8 @@ def _constant_name(ctx: Context, name: str, scope: Scope) -> Value:
     member of one, or a constant of the file."""
     first = name.split("::")[0]
     if first in ctx.template_parameters:
-        return Sym(name)
+        # in each call a function that is followed may be another instance
+        return Sym(name if ctx.function is ctx.kernel else f"{name} of {ctx.function.name} {ctx.path}")
     for outer in scope.constant_scope().outwards():
         declared = outer.own(name)
         variables = [found for found, _ in declared if isinstance(found, VariableDecl)]

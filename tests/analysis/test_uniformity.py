@@ -263,3 +263,12 @@ def test_default_arguments() -> None:
         assert offset is not None
         levels.append(found.levels.level(offset))
     assert levels == [BLOCK, THREAD]
+
+
+@pytest.mark.parametrize(
+    ("captures", "barriers"),
+    [("=", ["unknown"]), ("u, n", ["unknown"]), ("=, &u", ["proved"]), ("&", ["proved"])],
+)
+def test_a_lambda_keeps_what_it_copied(captures: str, barriers: list[str]) -> None:
+    found = analyse(f"int u = in[tid]; auto f = [{captures}] {{ if (u > n) __syncthreads(); }}; u = n; f();")
+    assert found.barriers() == barriers
