@@ -311,13 +311,19 @@ def _explain(workspace: Workspace, params: ExplainParams) -> dict[str, object]:
 async def _this_text(workspace: Workspace, uri: str) -> tuple[Document | None, Analysis | None]:
     """A document and its analysis, for requests whose positions mean the text of now. Other settings are waited for,
     another text is not."""
-    document = workspace.documents.get(uri)
-    if document is None:
+    asked = workspace.documents.get(uri)
+    if asked is None:
         return None, None
-    analysis = await workspace.scheduler.fresh(uri)
-    if workspace.documents.get(uri) is not document:
-        raise content_modified()
-    return document, analysis
+    while True:
+        analysis = await workspace.scheduler.fresh(uri)
+        document = workspace.documents.get(uri)
+        if document is None or document.text != asked.text:
+            raise content_modified()
+        if analysis is None and document is asked:
+            return document, None  # it failed
+        if analysis is not None and analysis.job.edition == document.edition:
+            return document, analysis
+        asked = document  # the same text once more, under another number
 
 
 def _plain(value: Any) -> Any:

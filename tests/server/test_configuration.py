@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from server.client import PATIENCE, Client, ResponseError, serving, span
+from server.client import PATIENCE, Client, ResponseError, held_back, serving, span
 from server.samples import MERGEABLE, PULL, PUSH, UNUSED, codes, place
 
 URI = "file:///k.cu"
@@ -89,6 +89,20 @@ def test_actions_asked_for_at_once_are_those_of_settings_that_come_late() -> Non
         titles = {action["title"] for action in client.request("textDocument/codeAction", asked)}
         assert "Remove the declaration of `spare`" in titles
         assert "Suppress SMEM301 here" not in titles
+
+
+def test_actions_for_a_text_that_gets_another_number_only(tmp_path: Path) -> None:
+    text = MERGEABLE + "// slow\n"
+    with serving(PUSH, command=held_back(tmp_path / "gate")) as client:
+        client.open(URI, text)
+        client.logged("under way")
+        asked = {"textDocument": {"uri": URI}, "range": span((1, 0), (4, 0)), "context": {"diagnostics": []}}
+        answer = client.ask("textDocument/codeAction", asked)
+        client.change(URI, 2, {"text": text})
+        (tmp_path / "gate").touch()
+        actions = answer.result(PATIENCE)
+        (remove,) = [action for action in actions if action["title"].startswith("Remove")]
+        assert client.request("codeAction/resolve", remove)["edit"]
 
 
 def test_an_action_is_done_although_the_settings_have_changed_since() -> None:
