@@ -47,12 +47,6 @@ _SINGLE: dict[str, Callable[[int], int]] = {
 }
 
 
-def thread_ids(dims: Dims) -> list[tuple[int, int, int]]:
-    """Coordinates of the threads of a block in order of the linear thread id."""
-    x, y, z = dims
-    return [(i, j, k) for k in range(z) for j in range(y) for i in range(x)]
-
-
 @dataclass(slots=True)
 class Evaluator:
     """Values under one assignment. ``threads``: linear ids of the threads asked about; ``bound``: loop variables of

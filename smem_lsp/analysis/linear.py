@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from smem_lsp.analysis.intervals import INFINITE, Bounds
+from smem_lsp.analysis.intervals import Bounds
 from smem_lsp.analysis.terms import Const, Op, Opaque, Sym, Table, Term
 
 _MAX_MONOMIALS = 64
@@ -226,12 +226,6 @@ class Forms:
                 _add(rest, scaled, 1)
                 return self._rejoined(rest)
         return total
-
-
-def bounded(bounds: Bounds, term: Term) -> bool:
-    """Does every value fit 31 bits, so that no integer type of 32 bits or more wraps?"""
-    low, high = bounds.interval(term)
-    return low >= 0 and high < 1 << 31 and high < INFINITE
 
 
 def _order(item: tuple[Monomial, int]) -> tuple[int, tuple[str, ...]]:

@@ -9,20 +9,17 @@ between two barriers that stand around the read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from smem_lsp.analysis.block_shape import BlockShape
 from smem_lsp.analysis.evaluate import Evaluator
 from smem_lsp.analysis.facts import Facts
 from smem_lsp.analysis.intervals import MAX_DIMS, Bounds
-from smem_lsp.analysis.propagate import propagate
 from smem_lsp.analysis.reuse import open_foes
 from smem_lsp.analysis.terms import BLOCK, CONST, THREAD, Carrier, LoopVar, Opaque, Term
 from smem_lsp.analysis.values import Values
-from smem_lsp.ir.memory import GlobalMemory
 from smem_lsp.ir.model import Access, Assign, Barrier, Branch, Buffer, Jump, Loop, Place, Seq, walk
-from smem_lsp.ir.values import Value
 
 _MAX_ROUNDS = 6
 
@@ -108,26 +105,6 @@ class Levels:
             return False
         self.of[carrier] = level
         return True
-
-
-def prove_control(
-    body: Seq,
-    asserted: Callable[[Value], bool] | None = None,
-    *,
-    values: Values | None = None,
-    buffers: Sequence[Buffer] = (),
-    memory: GlobalMemory | None = None,
-    shape: BlockShape | None = None,
-    upper: tuple[int, int, int] = MAX_DIMS,
-) -> Control:
-    """Proved control flow of a kernel.
-
-    ``asserted``: values the author declared to be uniform. ``values``: of ``propagate``, if they are there already.
-    ``buffers``: shared arrays whose loads may be uniform. ``shape``: the block's, if it is a fact; ``upper``: threads
-    per dimension at most.
-    """
-    values = values or propagate(body, memory=memory, asserted=asserted)
-    return prove_levels(body, values, buffers=buffers, shape=shape, upper=upper)[0]
 
 
 def prove_levels(

@@ -140,8 +140,9 @@ def place_kernel(
     cache: Cache,
 ) -> PlacedKernel:
     """Everything about one kernel, from the cache where nothing that matters has changed."""
+    parts = parts_of(function, around)
     key = (
-        *kernel_key(unit, around, function, binding),
+        *kernel_key(unit, around, parts, binding),
         config.arch,
         config.threads,
         config.registers,
@@ -157,6 +158,6 @@ def place_kernel(
         known,
         unit.source,
         index,
-        moves(known.facts.kernel, parts_of(function, around), unit.source),
+        moves(known.facts.kernel, parts, unit.source),
         around.launches_of(function, binding),
     )

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from smem_lsp.ir.constants import declare, declare_constants, evaluate_value, parse_tokens
-from smem_lsp.ir.deduction import bind_call, parameters_of
+from smem_lsp.ir.deduction import bind_call
 from smem_lsp.ir.dispatch import dispatched
-from smem_lsp.ir.function_scopes import function_scope
+from smem_lsp.ir.function_scopes import function_scope, parameters_of
 from smem_lsp.ir.lexical import Lexical, is_open
 from smem_lsp.ir.meanings import Argument, Value
 from smem_lsp.ir.spelling import spell_argument

@@ -110,19 +110,23 @@ def bindings_of(around: Surroundings, function: Function) -> Sequence[Binding | 
 
 
 def kernel_key(
-    unit: TranslationUnit, around: Surroundings, function: Function, binding: Binding | None
+    unit: TranslationUnit,
+    around: Surroundings,
+    parts: tuple[Function, ...],
+    binding: Binding | None,
 ) -> tuple[object, ...]:
-    """Equal keys give equal kernels, but for where they stand: the memo key of everything about a kernel."""
-    reached = parts_of(function, around)
-    names = frozenset().union(*(_names(each) for each in reached))
+    """Equal keys give equal kernels, but for where they stand: the memo key of everything about a kernel. ``parts``:
+    what ``parts_of`` gives for it."""
+    function = parts[0]
+    names = frozenset().union(*(_names(part) for part in parts))
     return (
-        tuple((each.definition, each.scopes, each.symbols) for each in reached),
+        tuple((part.definition, part.scopes, part.symbols) for part in parts),
         unit.symbols.types & names,
         unit.preprocessed.header_key if unit.header_functions & names else 0,
         fingerprint(around.constants, names),
         around.unexact,
         around.rounding,
-        tuple(around.callers.get(each.name, 0) for each in reached),
+        tuple(around.callers.get(part.name, 0) for part in parts),
         tuple(
             (s.block, s.dynamic_bytes, s.dynamic_expression) for s in around.launches_of(function, binding)
         ),
@@ -186,11 +190,13 @@ def build_kernel(
     for inlined in (function, *ctx.inlined.values()):
         if inlined.body.repaired:
             ctx.irregular = ctx.irregular or "brackets do not match"
-    reached = [h for h in _reached_helpers(function, helpers) if h.island.head not in ctx.inlined]
+    parts = parts_of(function, around)
     helper_bytes = tuple(
-        buffer for helper in reached for buffer in static_layout.helper_buffers(unit, helper, constants)
+        buffer
+        for helper in parts[1:]
+        if helper.island.head not in ctx.inlined
+        for buffer in static_layout.helper_buffers(unit, helper, constants)
     )
-    with_helpers = [function, *_reached_helpers(function, helpers)]
     whole = Seq(tuple(ctx.items))
     return Kernel(
         name=function.name,
@@ -198,13 +204,13 @@ def build_kernel(
         name_span=function.name_span,
         line=unit.source.line_number(function.name_span.start),
         buffers=tuple(
-            replace(buffer, rank=static_layout.rank(buffer, function, around.callers, with_helpers[1:]))
+            replace(buffer, rank=static_layout.rank(buffer, function, around.callers, parts[1:]))
             for buffer in ctx.finished_buffers()
         ),
         body=whole,
         variables=ctx.variable_names(),
         template=function.island.template and binding is None,
-        parts=tuple(_part(each, unit.source) for each in parts_of(function, around)),
+        parts=tuple(_part(each, unit.source) for each in parts),
         instance=None if binding is None else f"{function.name}<{binding.text}>",
         siblings=len(bindings_of(around, function)) - 1,
         more_instances=around.instances.get(function.number, Instances()).why,
@@ -217,7 +223,7 @@ def build_kernel(
         irregular=ctx.irregular,
         unexact=around.unexact
         or ctx.unexact
-        or static_layout.header_unexact(unit, constants, with_helpers)
+        or static_layout.header_unexact(unit, constants, parts)
         or static_layout.unexact(ctx, whole, helper_bytes),
         rounding=around.rounding.certain,
         possible_rounding=around.rounding.possible,

@@ -18,7 +18,6 @@ from smem_lsp.ir.scopes import Variable
 from smem_lsp.ir.types import Type
 from smem_lsp.ir.values import Const, Op, Sym, Thread, Unknown, Value, Var
 from smem_lsp.source import Span
-from smem_lsp.syntax import tree
 from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.parse import Body, Function, TranslationUnit
 
@@ -149,10 +148,6 @@ class Context:
             yield
         finally:
             self.instance = outer
-
-    def function_block(self, function: Function, lo: int, hi: int) -> tree.Block:
-        """The statements of a lambda in ``function``."""
-        return function.body.block(lo, hi)
 
     # ---- positions -----------------------------------------------------------------------------------------------
 

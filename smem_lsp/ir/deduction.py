@@ -3,29 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 from smem_lsp.ir import templates
-from smem_lsp.ir.declared import Parameter, template_parameters
-from smem_lsp.ir.function_scopes import function_scope
+from smem_lsp.ir.function_scopes import function_scope, parameters_of
 from smem_lsp.ir.lexical import Lexical
 from smem_lsp.ir.meanings import Argument
 from smem_lsp.ir.types import Array, Pointer, Qualified, Reference, Type, plain_type
 from smem_lsp.syntax import tree
-from smem_lsp.syntax.blocks import Definition
-from smem_lsp.syntax.lookahead import Symbols
 from smem_lsp.syntax.parse import Function
-
-
-def parameters_of(function: Function) -> tuple[Parameter, ...]:
-    """The template parameters of a function, in order."""
-    return _parameters(function.definition, function.symbols)
-
-
-@lru_cache(maxsize=1024)
-def _parameters(definition: Definition, symbols: Symbols) -> tuple[Parameter, ...]:
-    head = definition.head
-    return tuple(template_parameters(head.kinds, head.texts, symbols))
 
 
 def bind_call(

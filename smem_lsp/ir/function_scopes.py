@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from smem_lsp.ir.declared import (
@@ -13,6 +14,7 @@ from smem_lsp.ir.declared import (
     Enumerator,
     FunctionDecl,
     NamespaceAlias,
+    Parameter,
     Range,
     Source,
     UsingDecl,
@@ -20,6 +22,8 @@ from smem_lsp.ir.declared import (
     template_parameters,
 )
 from smem_lsp.ir.meanings import Argument
+from smem_lsp.syntax.blocks import Definition
+from smem_lsp.syntax.lookahead import Symbols
 from smem_lsp.syntax.parse import Function
 
 if TYPE_CHECKING:
@@ -31,18 +35,21 @@ def function_scope(top: Lexical, function: Function, bound: dict[str, Argument] 
     are, by name (types and values); those left out are not known."""
     path = [name for part in function.island.enclosing if part != "extern" for name in part.split("::")]
     scope = top.inside([*path, *_qualifiers(function)])
-    names: dict[str, Argument] = dict.fromkeys(parameter_names(function))
+    names: dict[str, Argument] = dict.fromkeys(p.name for p in parameters_of(function) if p.name)
     if bound is not None:
         names |= {name: argument for name, argument in bound.items() if name in names}
     return scope.bind(names)
 
 
-def parameter_names(function: Function) -> list[str]:
-    """Names in the template headers of a function, in order."""
-    head = function.head
-    if "TEMPLATE" not in head.kinds:
-        return []
-    return [p.name for p in template_parameters(head.kinds, head.texts, function.body.symbols) if p.name]
+def parameters_of(function: Function) -> tuple[Parameter, ...]:
+    """The template parameters of a function, in order."""
+    return _parameters(function.definition, function.symbols)
+
+
+@lru_cache(maxsize=1024)
+def _parameters(definition: Definition, symbols: Symbols) -> tuple[Parameter, ...]:
+    head = definition.head
+    return tuple(template_parameters(head.kinds, head.texts, symbols))
 
 
 def _qualifiers(function: Function) -> list[str]:

@@ -7,13 +7,13 @@ loop that runs once; out of an inner loop it sets a flag that leaves the outer o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from smem_lsp.ir import calls, declarations, expressions, statements
 from smem_lsp.ir.constants import declare_constants, evaluate, evaluate_value
 from smem_lsp.ir.context import Context, Outcome, template_parameters
-from smem_lsp.ir.deduction import bind_call, parameters_of
-from smem_lsp.ir.function_scopes import function_scope
+from smem_lsp.ir.deduction import bind_call
+from smem_lsp.ir.function_scopes import function_scope, parameters_of
 from smem_lsp.ir.meanings import Argument
 from smem_lsp.ir.model import Assign, Branch, Jump, Loop, Node, Seq, walk
 from smem_lsp.ir.refs import Ref, join
@@ -37,13 +37,26 @@ _TELLING = frozenset(
 
 @dataclass
 class Parameter:
-    """One parameter of a body. ``reference``: it stands for its argument; ``words``: its type."""
+    """One parameter of a body; None: an argument that no parameter takes."""
 
-    name: str
-    declarator: tree.Declarator | None = None
-    words: list[str] = field(default_factory=list)
-    names: list[tree.Name] = field(default_factory=list)
     declaration: tree.Declaration | None = None
+
+    @property
+    def declarator(self) -> tree.Declarator | None:
+        found = self.declaration.declarators if self.declaration is not None else []
+        return found[0] if found else None
+
+    @property
+    def name(self) -> str:
+        return "" if self.declarator is None else self.declarator.name
+
+    @property
+    def words(self) -> list[str]:
+        return [] if self.declaration is None else self.declaration.words
+
+    @property
+    def names(self) -> list[tree.Name]:
+        return [] if self.declaration is None else self.declaration.names
 
     @property
     def pointers(self) -> list[str]:
@@ -70,7 +83,7 @@ def inline_lambda(ctx: Context, closure: Closure, expr: tree.Call, scope: Scope)
     inner = Scope(closure.scope)
     _bind(ctx, parameters, expr, scope, inner)
     lo, hi = closure.base + closure.node.body[0], closure.base + closure.node.body[1]
-    return _body(ctx, closure.function, ctx.function_block(closure.function, lo, hi), inner, expr)
+    return _body(ctx, closure.function, closure.function.body.block(lo, hi), inner, expr)
 
 
 def inline_function(ctx: Context, expr: tree.Call, callee: tree.Name, scope: Scope) -> Value | Ref | None:
@@ -216,21 +229,11 @@ def _keeps_values(ctx: Context, function: Function, callee: tree.Name) -> bool:
 def _parameters(function: Function) -> list[Parameter] | None:
     if function.parameters is None:
         return None
-    found: list[Parameter] = []
-    for declaration in function.parameters:
-        if declaration.words == ["void"] and not declaration.declarators[0].pointers:
-            continue
-        declarator = declaration.declarators[0] if declaration.declarators else None
-        found.append(
-            Parameter(
-                declarator.name if declarator else "",
-                declarator,
-                declaration.words,
-                declaration.names,
-                declaration,
-            )
-        )
-    return found
+    return [
+        Parameter(declaration)
+        for declaration in function.parameters
+        if declaration.words != ["void"] or declaration.declarators[0].pointers
+    ]
 
 
 def _lambda_parameters(ctx: Context, closure: Closure) -> list[Parameter] | None:
@@ -240,11 +243,7 @@ def _lambda_parameters(ctx: Context, closure: Closure) -> list[Parameter] | None
     parsed = ctx.body.chunk("parameters", (closure.base + lo, closure.base + hi))
     if not isinstance(parsed, list):
         return None
-    return [
-        Parameter(first.name if first else "", first, d.words, d.names, d)
-        for d in parsed
-        for first in (d.declarators[0] if d.declarators else None,)
-    ]
+    return [Parameter(declaration) for declaration in parsed]
 
 
 def _template_arguments(
@@ -277,7 +276,7 @@ def _bind(
         if parameter.declaration is not None:
             declare_constants(parameter.declaration, inner.declare_constants())
     for number, argument in enumerate(expr.arguments):
-        parameter = parameters[number] if number < len(parameters) else Parameter("")
+        parameter = parameters[number] if number < len(parameters) else Parameter()
         if _bind_handle(ctx, parameter, argument, scope, inner):
             continue
         if not parameter.reference and not _is_plain(ctx, parameter, function):

@@ -53,7 +53,6 @@ class Lexical:
     record: Record | None = None  # of a class
     namespace: bool = False
     open: bool = False  # a template argument is not known
-    packs: frozenset[str] = frozenset()  # bound names that stand for parameter packs
 
     # ---- making scopes -------------------------------------------------------------------------------------------
 
@@ -480,7 +479,6 @@ def _instance_scope(
     bound = {p.name: a for p, a in zip(parameters, arguments) if p.name}
     scope = home.bind(bound)
     scope.open = any(is_open(a) for a in arguments)
-    scope.packs = frozenset(p.name for p in parameters if p.pack)
     home.state.memo[key] = scope
     return scope
 

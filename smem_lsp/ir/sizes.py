@@ -55,11 +55,6 @@ def size_of(words: Sequence[str], names: Sequence[tree.Name], scope: lexical.Lex
     return size_of_type(plain_type(typing_rules.specified(words, names, scope)))
 
 
-def type_size(type_id: tree.TypeId, scope: lexical.Lexical) -> Size | None:
-    """(size, alignment) of a type-id in bytes."""
-    return size_of_type(typing_rules.type_id(type_id, scope))
-
-
 def is_plain_type(words: Sequence[str], names: Sequence[tree.Name], scope: lexical.Lexical) -> bool:
     """Is it a number, a vector, an enumeration or a pointer: no class of the program with constructors of its own?"""
     kind = plain_type(typing_rules.specified(words, names, scope))
