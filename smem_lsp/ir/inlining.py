@@ -1,4 +1,4 @@
-"""Calls whose body is in sight: lambdas where they are called, and the functions of the file.
+"""Calls whose body is in sight: lambdas, the functions of the file and the device functions of its headers.
 
 A body is lowered again at each call, with its parameters bound to the arguments. ``return`` becomes a ``break`` of a
 loop that runs once; out of an inner loop it sets a flag that leaves the outer ones too.
@@ -87,7 +87,7 @@ def inline_lambda(ctx: Context, closure: Closure, expr: tree.Call, scope: Scope)
 
 
 def inline_function(ctx: Context, expr: tree.Call, callee: tree.Name, scope: Scope) -> Value | Ref | None:
-    """The body of the function of the file that is called; None when it is not in sight, not clear or of no matter."""
+    """The body of the function that is called; None when it is not in sight, not clear which, or of no matter."""
     function = _definition(ctx, callee, len(expr.arguments))
     if function is None or not _matters(ctx, function, expr, scope):
         return None
