@@ -1,16 +1,14 @@
-"""What is known of kernels and functions from earlier checks: an edit re-analyses the function it touches.
+"""What is known of kernels from earlier checks: an edit re-analyses the kernels it touches.
 
-Entries are found by everything that an answer depends on but the place in the file; what moved is shifted. Both tables
-are bounded: the entries used last stay.
+Entries are found by everything that an answer depends on but the place in the file; what moved is shifted. The table is
+bounded: the entries used last stay.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Generic, TypeVar
 
 from smem_lsp.config import Config
 from smem_lsp.engine.plan_kernel import plan_kernel
@@ -22,75 +20,66 @@ from smem_lsp.rules.model import Finding, Rule
 from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import SourceText
 from smem_lsp.syntax.parse import Function, TranslationUnit
+from smem_lsp.syntax.recent import Recent
 
 MOST_KERNELS = 2_000
-MOST_FUNCTIONS = 10_000
-
-V = TypeVar("V")
-
-
-class Recent(Generic[V]):
-    """The answers asked for last, by key."""
-
-    def __init__(self, most: int) -> None:
-        self._entries: OrderedDict[Hashable, V] = OrderedDict()
-        self._most = most
-
-    def get(self, key: Hashable, make: Callable[[], V]) -> V:
-        """The answer for ``key``, made when it is not there."""
-        if key in self._entries:
-            self._entries.move_to_end(key)
-            return self._entries[key]
-        value = self._entries[key] = make()
-        if len(self._entries) > self._most:
-            self._entries.popitem(last=False)
-        return value
-
-    def __len__(self) -> int:
-        return len(self._entries)
 
 
 @dataclass
 class Known:
-    """What was found out about a kernel, where it stood then. ``findings``: of the rules that have run, by code."""
+    """What was found out about a kernel, where it stood then."""
 
     facts: KernelFacts
-    findings: dict[str, tuple[Finding, ...]] = field(default_factory=dict)
+    _findings: dict[str, tuple[Finding, ...]] = field(
+        default_factory=dict
+    )  # of the rules that have run, by code
+    _told: tuple[tuple[Rule, ...], tuple[Rule, ...]] = ((), ())
+
+    def findings(self, rule: Rule) -> tuple[Finding, ...]:
+        """What a kernel rule finds."""
+        found = self._findings.get(rule.code)
+        if found is None:
+            assert rule.on_kernel is not None
+            found = self._findings[rule.code] = tuple(rule.on_kernel(self.facts))
+        return found
+
+    def telling(self, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+        """Those of the kernel rules that find something."""
+        asked, telling = self._told
+        if asked != rules:
+            telling = tuple(rule for rule in rules if self.findings(rule))
+            self._told = rules, telling
+        return telling
 
 
 @dataclass
 class Cache:
-    """One per server; a single check makes its own. ``statements``: (count, token ranges not understood)."""
+    """One per server; a single check makes its own. ``checkpoint`` is called at each function: it raises to stop a
+    check that nobody waits for any more."""
 
-    kernels: Recent[Known] = field(default_factory=lambda: Recent(MOST_KERNELS))
-    statements: Recent[tuple[int, tuple[tuple[int, int], ...]]] = field(
-        default_factory=lambda: Recent(MOST_FUNCTIONS)
-    )
+    kernels: Recent[tuple[object, ...], Known] = field(default_factory=lambda: Recent(MOST_KERNELS))
+    checkpoint: Callable[[], None] = lambda: None
 
 
 @dataclass
 class PlacedKernel:
-    """A known kernel where it stands now: moved by ``moves``, launched from ``launches``."""
+    """A known kernel where it stands now: made of the functions ``parts``, launched from ``launches``."""
 
     known: Known
     source: SourceText
     index: int
-    moves: Moves
+    parts: tuple[Function, ...]
     launches: tuple[LaunchSite, ...]
+
+    @cached_property
+    def moves(self) -> Moves:
+        """How far it has moved."""
+        return moves(self.known.facts.kernel, self.parts, self.source)
 
     @property
     def instance(self) -> str | None:
         """`k<32>`, when it is one of a template."""
         return self.known.facts.kernel.instance
-
-    def alike(self, other: PlacedKernel) -> bool:
-        """Are both instances of one template?"""
-        mine, its = self.known.facts.kernel, other.known.facts.kernel
-        return (
-            mine.instance is not None
-            and mine.name == its.name
-            and self.moves.span(mine.span) == other.moves.span(its.span)
-        )
 
     @cached_property
     def facts(self) -> KernelFacts:
@@ -115,9 +104,7 @@ class PlacedKernel:
         launches: when these, or the functions that it calls, have not moved together it is judged again."""
         assert rule.on_kernel is not None
         known = self.known
-        if rule.code not in known.findings:
-            known.findings[rule.code] = tuple(rule.on_kernel(known.facts))
-        found = known.findings[rule.code]
+        found = known.findings(rule)
         if not found or known.facts.source is self.source:
             return found
         before = known.facts.kernel.launches
@@ -129,35 +116,31 @@ class PlacedKernel:
         return [finding.moved(self.index, kernel.characters, kernel.lines, launches) for finding in found]
 
 
-def place_kernel(
-    unit: TranslationUnit,
-    around: Surroundings,
-    function: Function,
-    binding: Binding | None,
-    index: int,
-    config: Config,
-    assumed: dict[str, int],
-    cache: Cache,
-) -> PlacedKernel:
-    """Everything about one kernel, from the cache where nothing that matters has changed."""
-    parts = parts_of(function, around)
-    key = (
-        *kernel_key(unit, around, parts, binding),
-        config.arch,
-        config.threads,
-        config.registers,
-        tuple(sorted(assumed.items())),
-    )
-    known = cache.kernels.get(
-        key,
-        lambda: Known(
-            plan_kernel(index, build_kernel(unit, around, function, binding), unit.source, config, assumed)
-        ),
-    )
-    return PlacedKernel(
-        known,
-        unit.source,
-        index,
-        moves(known.facts.kernel, parts, unit.source),
-        around.launches_of(function, binding),
-    )
+@dataclass(frozen=True)
+class Setting:
+    """What is the same for all kernels of one check."""
+
+    unit: TranslationUnit
+    around: Surroundings
+    config: Config
+    cache: Cache
+
+    @cached_property
+    def key(self) -> tuple[object, ...]:
+        """What the answers depend on beside the kernel itself."""
+        return self.config.arch, self.config.threads, self.config.registers
+
+    def place(
+        self, function: Function, binding: Binding | None, index: int, assumed: dict[str, int]
+    ) -> PlacedKernel:
+        """Everything about one kernel, from the cache where nothing that matters has changed."""
+        unit, around = self.unit, self.around
+        parts = parts_of(function, around)
+        key = (kernel_key(unit, around, parts, binding), self.key, tuple(sorted(assumed.items())))
+        known = self.cache.kernels.find(key)
+        if known is None:
+            self.cache.checkpoint()
+            kernel = build_kernel(unit, around, function, binding)
+            known = Known(plan_kernel(index, kernel, unit.source, self.config, assumed))
+            self.cache.kernels.keep(key, known)
+        return PlacedKernel(known, unit.source, index, parts, around.launches_of(function, binding))

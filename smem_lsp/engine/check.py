@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from smem_lsp.config import Config
-from smem_lsp.engine.cache import Cache, PlacedKernel, place_kernel
+from smem_lsp.engine.cache import Cache, PlacedKernel, Setting
 from smem_lsp.engine.instances import join_instances
 from smem_lsp.engine.lazy import LazySequence
 from smem_lsp.engine.report import BarrierRow, FileStatistics, KernelReport, OccupancyRow, Report
@@ -53,24 +53,21 @@ def check(
         parse_suppressions(source, comments(text), ALL_NAMES) if "smem:" in text else Suppressions((), (), ())
     )
     around = survey_file(unit)
-    targets = [
-        (function, binding)
-        for function in unit.functions
-        if function.is_kernel
-        for binding in bindings_of(around, function)
-    ]
-    kernels = tuple(
-        place_kernel(
-            unit, around, function, binding, index, config, _assumed(function, suppressions, source), cache
-        )
-        for index, (function, binding) in enumerate(targets)
-    )
+    setting = Setting(unit, around, config, cache)
+    kernels: list[PlacedKernel] = []
+    templates: list[list[PlacedKernel]] = []  # the instances of each kernel
+    for function in unit.functions:
+        if not function.is_kernel:
+            continue
+        assumed = _assumed(function, suppressions, source)
+        templates.append([])
+        for binding in bindings_of(around, function):
+            placed = setting.place(function, binding, len(kernels), assumed)
+            kernels.append(placed)
+            templates[-1].append(placed)
     facts = LazySequence(len(kernels), lambda index: kernels[index].facts)
-    statements, unread = count_statements(
-        unit,
-        lambda function, make: cache.statements.get((function.definition, function.symbols), make),
-    )
-    findings = _judge(FileFacts(source, unit, unread, suppressions), kernels, config)
+    statements, unread = count_statements(unit, cache.checkpoint)
+    findings = _judge(FileFacts(source, unit, unread, suppressions), templates, config)
     return Report(
         source=source,
         findings=findings,
@@ -116,41 +113,34 @@ def _assumed(function: Function, suppressions: Suppressions, source: SourceText)
     return found
 
 
-def _judge(facts: FileFacts, kernels: Sequence[PlacedKernel], config: Config) -> tuple[Finding, ...]:
-    """Run the rules, apply severities and suppressions, sort."""
+def _judge(
+    facts: FileFacts, kernels: Sequence[Sequence[PlacedKernel]], config: Config
+) -> tuple[Finding, ...]:
+    """Run the rules, apply severities and suppressions, sort. ``kernels``: the instances of each."""
     used: set[Suppression] = set()
     kept: list[Finding] = []
-    late: list[Rule] = []
-    for rule in RULES.values():
-        if not _selected(rule, config):
-            continue
-        if rule.on_result is not None:
-            late.append(rule)
-            continue
-        for finding in _run(rule, facts, kernels):
+    selected = [rule for rule in RULES.values() if _selected(rule, config)]
+    for rule in selected:
+        for finding in rule.on_file(facts) if rule.on_file is not None else ():
             _keep(finding, rule, facts, config, kept, used)
-    judged = frozenset(code for code, rule in RULES.items() if _selected(rule, config))
-    for rule in late:
-        assert rule.on_result is not None
-        for finding in rule.on_result(facts, used, judged):
+    for rule, finding in _of_kernels(tuple(rule for rule in selected if rule.on_kernel is not None), kernels):
+        _keep(finding, rule, facts, config, kept, used)
+    judged = frozenset(rule.code for rule in selected)
+    for rule in selected:
+        for finding in rule.on_result(facts, used, judged) if rule.on_result is not None else ():
             _keep(finding, rule, facts, config, kept, used)
     kept.sort(key=lambda f: (f.span.start, f.span.end, f.code))
     return tuple(kept)
 
 
-def _run(rule: Rule, facts: FileFacts, kernels: Sequence[PlacedKernel]) -> Sequence[Finding]:
-    found: list[Finding] = []
-    if rule.on_file is not None:
-        found += rule.on_file(facts)
-    if rule.on_kernel is not None:
-        instances: list[tuple[PlacedKernel, Sequence[Finding]]] = []
-        for kernel in kernels:
-            if instances and not kernel.alike(instances[0][0]):
-                found += join_instances(instances, unanimous=rule.unanimous)
-                instances = []
-            instances.append((kernel, kernel.findings(rule)))
-        found += join_instances(instances, unanimous=rule.unanimous)
-    return found
+def _of_kernels(
+    rules: tuple[Rule, ...], kernels: Sequence[Sequence[PlacedKernel]]
+) -> Iterator[tuple[Rule, Finding]]:
+    for instances in kernels:
+        for rule in dict.fromkeys(rule for kernel in instances for rule in kernel.known.telling(rules)):
+            found = [(kernel, kernel.findings(rule)) for kernel in instances]
+            for finding in join_instances(found, unanimous=rule.unanimous):
+                yield rule, finding
 
 
 def _keep(

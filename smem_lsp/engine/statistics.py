@@ -2,54 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from smem_lsp.source import Span
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Body, Function, TranslationUnit
 
 Unread = tuple[Span, str, str | None]  # where, why, name of the kernel
-Counted = tuple[
-    int, tuple[tuple[int, int], ...]
-]  # statements, token ranges in the body that are not understood
 
 _DEVICE = frozenset(("__global__", "__device__"))
 
 
-def count_statements(
-    unit: TranslationUnit, known: Callable[[Function, Callable[[], Counted]], Counted]
-) -> tuple[int, tuple[Unread, ...]]:
-    """(statements of all functions, what was not read: of device code what the grammar does not accept, and what the
-    preprocessor gave up on).
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """Of one function: its statements; of device code the token ranges that are not understood, and whether the
+    parameters are not."""
 
-    ``known``: looks the count of a function up before it makes it.
-    """
+    statements: int
+    failed: tuple[tuple[int, int], ...] = ()
+    headless: bool = False
+
+
+def count_statements(unit: TranslationUnit, checkpoint: Callable[[], None]) -> tuple[int, tuple[Unread, ...]]:
+    """(statements of all functions, what was not read: of device code what the grammar does not accept, and what the
+    preprocessor gave up on). ``checkpoint`` is called at each function."""
     total = 0
     unread: list[Unread] = [(p.span, p.message, None) for p in unit.preprocessed.problems]
     for function in unit.functions:
-        count, failed = known(function, lambda function=function: _count(function))  # type: ignore[misc]
-        total += count
-        if not _DEVICE & function.definition.island.specifiers:
-            continue
-        name = function.name if function.is_kernel else None
-        macros = dict(function.body.macros)
-        for lo, hi in failed:
-            why = "this statement is not understood"
-            if macros.get(lo) == hi:
-                why = f"the macro {function.body.tokens.texts[lo]} is not known"
-            unread.append((function.body.site(lo, hi), why, name))
-        if function.parameters is None:
-            unread.append((function.name_span, "the parameters are not understood", function.name))
+        notes = function.body.notes
+        counted = notes.get("statements")
+        if not isinstance(counted, _Counted):
+            checkpoint()
+            counted = notes["statements"] = _count(function)
+        total += counted.statements
+        if counted.failed or counted.headless:
+            unread += _unread(function, counted)
     unread.sort(key=lambda item: item[0].start)
     return total, tuple(unread)
 
 
-def _count(function: Function) -> Counted:
+def _unread(function: Function, counted: _Counted) -> Iterator[Unread]:
+    name = function.name if function.is_kernel else None
+    body = function.body
+    macros = {n.chunk for n in _statements(body.statements) if isinstance(n, tree.MacroStatement)}
+    for lo, hi in counted.failed:
+        why = "this statement is not understood"
+        if (lo, hi) in macros:
+            why = f"the macro {body.tokens.texts[lo]} is not known"
+        yield body.site(lo, hi), why, name
+    if counted.headless:
+        yield function.name_span, "the parameters are not understood", function.name
+
+
+def _count(function: Function) -> _Counted:
     body = function.body
     nodes = _statements(body.statements)
     if not _DEVICE & function.definition.island.specifiers:
-        return len(nodes), ()
-    return len(nodes), tuple(chunk for node in nodes for chunk in _failed_chunks(body, node))
+        return _Counted(len(nodes))
+    failed = tuple(chunk for node in nodes for chunk in _failed_chunks(body, node))
+    return _Counted(len(nodes), failed, function.parameters is None)
 
 
 def _failed_chunks(body: Body, node: tree.Statement) -> list[tuple[int, int]]:

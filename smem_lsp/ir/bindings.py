@@ -97,9 +97,11 @@ class _Search:
         for function in self._leading():
             self.templates.setdefault(function.name, []).append(function)
             self.found[function.number] = _Found()
-        wanted = self.templates.keys()
+        wanted = frozenset(self.templates)
         self.mentioning = [
-            function for function in unit.functions if not wanted.isdisjoint(function.definition.body_words)
+            function
+            for function in unit.functions
+            if wanted and not wanted.isdisjoint(function.definition.body_words)
         ]
 
     def key(self) -> tuple[object, ...]:
@@ -136,11 +138,12 @@ class _Search:
 
     def _leading(self) -> list[Function]:
         """Kernels that are templates, and the functions that lead to them."""
-        wanted = {f.name for f in self.unit.functions if f.is_kernel and f.island.template}
-        leading = [f for f in self.unit.functions if f.is_kernel and f.island.template]
+        templates = [f for f in self.unit.functions if f.definition.island.template]
+        leading = [f for f in templates if f.is_kernel]
         if not leading:
             return []
-        rest = [f for f in self.unit.functions if not f.is_kernel and f.island.template]
+        wanted = {f.name for f in leading}
+        rest = [f for f in templates if not f.is_kernel]
         changed = True
         while changed:
             changed = False
@@ -160,12 +163,8 @@ class _Search:
     def _spelled(self) -> Iterator[tuple[Tokens, int, int]]:
         """The tokens of explicit instantiations behind ``template``."""
         for placed in self.unit.blocks:
-            tokens = placed.block.tokens
-            kinds = tokens.kinds
-            for i in (x for x, kind in enumerate(kinds) if kind == "TEMPLATE"):
-                if kinds[i + 1 : i + 2] != ["LT"] and kinds[i - 1 : i] not in (["DOT"], ["SCOPE"]):
-                    end = next((x for x in range(i, len(kinds)) if kinds[x] in ("SEMI", "LC")), len(kinds))
-                    yield tokens, i + 1, end
+            for lo, hi in placed.block.instantiations:
+                yield placed.block.tokens, lo, hi
 
     def _instantiated(self, kinds: Sequence[str], texts: Sequence[str]) -> None:
         """The tokens of an explicit instantiation behind ``template``."""

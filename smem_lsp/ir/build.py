@@ -10,7 +10,7 @@ from smem_lsp.ir import statements, static_layout
 from smem_lsp.ir.bindings import Binding, Instances, find_instances
 from smem_lsp.ir.constants import evaluate, file_constants
 from smem_lsp.ir.context import Context
-from smem_lsp.ir.function_scopes import fingerprint, function_scope
+from smem_lsp.ir.function_scopes import function_scope, identify
 from smem_lsp.ir.launches import find_launches
 from smem_lsp.ir.lexical import Lexical
 from smem_lsp.ir.model import Kernel, LaunchSite, Part, Seq
@@ -30,6 +30,7 @@ class Surroundings:
 
     constants: Lexical
     helpers: Mapping[str, list[Function]]  # functions that are no kernels, by name
+    helper_names: frozenset[str]
     launches: Mapping[str, tuple[LaunchSite, ...]]
     unexact: str | None
     rounding: static_layout.Rounding
@@ -59,13 +60,15 @@ def survey_file(unit: TranslationUnit) -> Surroundings:
         if kernels[site.kernel] == 1:  # overloads are not told apart
             launches[site.kernel] += (site,)
     instances = find_instances(unit, constants)
+    names = frozenset(helpers)
     return Surroundings(
         constants,
         helpers,
+        names,
         launches,
         static_layout.file_unexact(unit),
         static_layout.rounding(unit, constants),
-        _callers(unit, helpers),
+        _callers(unit, helpers, names),
         instances,
         _launched(unit, instances, launches),
     )
@@ -118,38 +121,27 @@ def kernel_key(
     """Equal keys give equal kernels, but for where they stand: the memo key of everything about a kernel. ``parts``:
     what ``parts_of`` gives for it."""
     function = parts[0]
-    names = frozenset().union(*(_names(part) for part in parts))
     return (
-        tuple((part.definition, part.scopes, part.symbols) for part in parts),
-        unit.symbols.types & names,
-        unit.preprocessed.header_key if unit.header_functions & names else 0,
-        fingerprint(around.constants, names),
+        tuple([identify(unit, around.constants, part) for part in parts]),
         around.unexact,
         around.rounding,
-        tuple(around.callers.get(part.name, 0) for part in parts),
-        tuple(
-            (s.block, s.dynamic_bytes, s.dynamic_expression) for s in around.launches_of(function, binding)
-        ),
+        tuple(around.callers.get(part.name, 0) for part in parts) if around.callers else (),
+        tuple([s.configuration for s in around.launches_of(function, binding)]),
         _internal(unit, function),
         unit.preprocessed.exhausted,
         binding,
-        around.instances.get(function.number, Instances()).why,
+        around.instances.get(function.number, Instances()).why if around.instances else None,
     )
 
 
 def parts_of(function: Function, around: Surroundings) -> tuple[Function, ...]:
     """The functions of the file that the IR of a kernel is made of: itself and those that it may reach."""
-    return (function, *_reached_helpers(function, around.helpers))
+    return (function, *_reached_helpers(function, around.helpers, around.helper_names))
 
 
 def _part(function: Function, source: SourceText) -> Part:
     span = function.span
     return Part(span, source.line_number(span.start), source.line_number(span.end))
-
-
-def _names(function: Function) -> frozenset[str]:
-    definition = function.definition
-    return definition.words.union(function.scopes, definition.island.enclosing)
 
 
 def build_kernel(
@@ -367,24 +359,32 @@ def _launch_bounds(function: Function, constants: Lexical) -> tuple[int, int | N
     return values[0], values[1] if len(values) > 1 else None
 
 
-def _callers(unit: TranslationUnit, helpers: Mapping[str, list[Function]]) -> dict[str, int]:
+def _callers(
+    unit: TranslationUnit, helpers: Mapping[str, list[Function]], names: frozenset[str]
+) -> dict[str, int]:
     """How many kernels reach each function that has shared arrays."""
     counts: Counter[str] = Counter()
     if any("__shared__" in f.definition.body_words for f in unit.functions if not f.is_kernel):
         for kernel in unit.functions:
             if kernel.is_kernel:
-                counts.update({helper.name for helper in _reached_helpers(kernel, helpers)})
+                counts.update({helper.name for helper in _reached_helpers(kernel, helpers, names)})
     return counts
 
 
-def _reached_helpers(function: Function, helpers: Mapping[str, list[Function]]) -> list[Function]:
-    """Functions of this file that the kernel reaches by name, itself left out, in source order."""
+def _reached_helpers(
+    function: Function, helpers: Mapping[str, list[Function]], names: frozenset[str]
+) -> list[Function]:
+    """Functions of this file that the kernel reaches by name, itself left out, in source order. ``names``: those of
+    all ``helpers``."""
     reached: dict[int, Function] = {}
     stack = [function]
     while stack:
-        for text in helpers.keys() & stack.pop().definition.body_words:
+        words = stack.pop().definition.body_words
+        if names.isdisjoint(words):
+            continue
+        for text in names & words:
             for helper in helpers[text]:
-                if helper.island.head not in reached:
-                    reached[helper.island.head] = helper
+                if helper.number not in reached:
+                    reached[helper.number] = helper
                     stack.append(helper)
     return [reached[key] for key in sorted(reached)]

@@ -191,6 +191,8 @@ class Declarations:
     # names of classes that are defined or specialised outside the class they belong to
     outside: set[str] = field(default_factory=set)
 
+    table: object = None  # of what its names depend on, once all is declared (function_scopes.py)
+
     def add(self, decl: Declared) -> None:
         self.names.setdefault(decl.name, []).append(decl)
 
@@ -217,6 +219,7 @@ class Declarations:
                 inline=[],
                 directives=list(level.directives),
                 outside=set(level.outside),
+                table=None,
             )
         for level in self.levels():
             inner = made[id(level)]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from smem_lsp.ir.declared import (
     AliasDecl,
     ClassDecl,
+    Declarations,
     Declared,
     EnumDecl,
     Enumerator,
@@ -24,7 +26,7 @@ from smem_lsp.ir.declared import (
 from smem_lsp.ir.meanings import Argument
 from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.lookahead import Symbols
-from smem_lsp.syntax.parse import Function
+from smem_lsp.syntax.parse import Function, TranslationUnit
 
 if TYPE_CHECKING:
     from smem_lsp.ir.lexical import Lexical
@@ -73,15 +75,49 @@ def _qualifiers(function: Function) -> list[str]:
     return found
 
 
-def value_names(top: Lexical) -> set[str]:
+def value_names(top: Lexical) -> frozenset[str]:
     """Names of the variables and enumerators at namespace scope."""
-    return {d.name for d in top.declarations.walk() if isinstance(d, (VariableDecl, Enumerator))}
+    return _table(top.declarations).values
 
 
-def fingerprint(top: Lexical, names: Iterable[str]) -> int:
+class Identity:
+    """Of a function in its file: equal objects mean that it is spelled alike and that all names in it mean the same."""
+
+    __slots__ = ()
+
+
+def identify(unit: TranslationUnit, top: Lexical, function: Function) -> Identity:
+    """The identity of ``function``. ``top``: the global scope of its file."""
+    known = function.definition.identities
+    place = top.declarations, function.scopes
+    found = known.get(place)
+    if not isinstance(found, Identity):
+        meaning = _meaning(unit, top, function)
+        found = known.get(meaning)
+        if len(known) >= _MEANINGS:
+            known.clear()
+        found = known[place] = known[meaning] = found if isinstance(found, Identity) else Identity()
+    return found
+
+
+_MEANINGS = 8  # and places whose identities a definition remembers
+
+
+def _meaning(unit: TranslationUnit, top: Lexical, function: Function) -> tuple[object, ...]:
+    names = function.definition.words.union(function.scopes, function.definition.island.enclosing)
+    return (
+        function.scopes,
+        function.symbols,
+        unit.symbols.types & names,
+        unit.preprocessed.header_key if unit.header_functions & names else 0,
+        _fingerprint(top.declarations, names),
+    )
+
+
+def _fingerprint(top: Declarations, names: Iterable[str]) -> int:
     """A key of all declarations outside functions that ``names`` reach, directly or through each other: equal keys,
     equal meanings."""
-    table = _table(top)
+    table = _table(top).reached
     reached: set[str] = set()
     wanted = table.keys() & set(names)
     while wanted:
@@ -90,18 +126,26 @@ def fingerprint(top: Lexical, names: Iterable[str]) -> int:
         for name in wanted:
             following |= table[name][1]
         wanted = (following & table.keys()) - reached
-    directives = tuple(top.declarations.directives)
+    directives = tuple(top.directives)
     return hash((directives, *((name, table[name][0]) for name in sorted(reached))))
 
 
-def _table(top: Lexical) -> dict[str, tuple[int, frozenset[str]]]:
-    """Name -> (hash of what declares it, names in there)."""
-    key = ("table of declarations",)
-    known = top.state.memo.get(key)
-    if isinstance(known, dict):
-        return known
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """``reached``: name -> (hash of what declares it, names in there); ``values``: of variables and enumerators."""
+
+    reached: dict[str, tuple[int, frozenset[str]]]
+    values: frozenset[str]
+
+
+def _table(top: Declarations) -> _Table:
+    if isinstance(top.table, _Table):
+        return top.table
     table: dict[str, tuple[int, frozenset[str]]] = {}
-    for decl in top.declarations.walk():
+    values: set[str] = set()
+    for decl in top.walk():
+        if isinstance(decl, (VariableDecl, Enumerator)):
+            values.add(decl.name)
         where = _extent(decl)
         if where is None:
             continue
@@ -110,8 +154,8 @@ def _table(top: Lexical) -> dict[str, tuple[int, frozenset[str]]]:
         used = frozenset(t for k, t in zip(source.kinds[lo:hi], texts) if k == "NAME")
         known_hash, known_names = table.get(decl.name, (0, frozenset()))
         table[decl.name] = hash((known_hash, texts)), known_names | used
-    top.state.memo[key] = table
-    return table
+    top.table = known = _Table(table, frozenset(values))
+    return known
 
 
 def _extent(decl: Declared) -> tuple[Source, Range] | None:

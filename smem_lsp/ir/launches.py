@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from weakref import WeakKeyDictionary
+from dataclasses import replace
 
 from smem_lsp.ir.constants import declare_constants, evaluate
-from smem_lsp.ir.function_scopes import fingerprint, function_scope, value_names
+from smem_lsp.ir.function_scopes import function_scope, identify, value_names
 from smem_lsp.ir.lexical import Lexical
 from smem_lsp.ir.model import LaunchSite
 from smem_lsp.source import SourceText, Span
 from smem_lsp.syntax import tree
-from smem_lsp.syntax.blocks import Block
 from smem_lsp.syntax.lexer import Tokens
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.syntax.recent import Recent
@@ -23,32 +21,29 @@ Dims = tuple[int, int, int]
 
 def find_launches(unit: TranslationUnit, constants: Lexical) -> list[LaunchSite]:
     """All launches of the file, in order. A block that is not sure to be a constant is None."""
+    spelled = list(_spelled_launches(unit))
+    if not spelled:
+        return []
     found: list[LaunchSite] = []
     hidden = _declared_twice(unit, constants)
+    line_number = unit.source.line_number
     for function in unit.functions:
-        if "<<<" not in function.definition.words:
+        words = function.definition.words
+        if "<<<" not in words:
             continue
-        definition, start = function.definition, function.start
-        words = definition.words
-        key = (
-            definition,
-            function.scopes,
-            function.symbols,
-            fingerprint(constants, {*words, *function.scopes, *definition.island.enclosing}),
-            frozenset(words.intersection(hidden)),
-        )
+        key = identify(unit, constants, function), words & hidden if hidden else hidden
         sites = _sites.find(key)
         if sites is None:
             sites = _sites.keep(key, _launches_of(unit.source, function, constants, hidden))
         for site in sites:
-            span = site.span.moved(start)
-            found.append(replace(site, span=span, line=unit.source.line_number(span.start)))
-    read = Counter(site.kernel for site in found)
-    for name, span in _spelled_launches(unit):
+            span = site.span.moved(function.start)
+            found.append(site.at(span, line_number(span.start)))
+    read = Counter([site.kernel for site in found])
+    for name, start in spelled:
         if read[name]:
             read[name] -= 1
         else:  # in an initializer, a lambda, a macro ...: it is there, and nothing is known of it
-            found.append(LaunchSite(name, None, None, None, span, unit.source.line_number(span.start)))
+            found.append(LaunchSite(name, None, None, None, Span(start, start + 3), line_number(start)))
     return sorted(found, key=lambda site: site.span.start)
 
 
@@ -67,67 +62,28 @@ def _launches_of(
     return tuple(replace(site, span=site.span.moved(-function.start)) for site in found)
 
 
-def _spelled_launches(unit: TranslationUnit) -> Iterator[tuple[str, Span]]:
-    """(kernel, where) of every ``<<<`` among the tokens of the file."""
+def _spelled_launches(unit: TranslationUnit) -> Iterator[tuple[str, int]]:
+    """(kernel, offset) of every ``<<<`` among the tokens of the file."""
     for placed in unit.blocks:
-        for name, start in _noted(placed.block).launches:
-            yield name, Span(placed.start + start, placed.start + start + 3)
-
-
-@dataclass(frozen=True, slots=True)
-class _Noted:
-    """What a block tells about launches. ``declared``: how often a name stands where declarations have theirs."""
-
-    launches: tuple[tuple[str, int], ...]  # name, offset of its `<<<`
-    declared: Counter[str]
-
-
-_blocks: WeakKeyDictionary[Block, _Noted] = WeakKeyDictionary()
-
-
-def _noted(block: Block) -> _Noted:
-    known = _blocks.get(block)
-    if known is None:
-        tokens = block.tokens
-        declared = Counter(
-            text
-            for before, kind, text in zip(tokens.kinds, tokens.kinds[1:], tokens.texts[1:])
-            if kind == "NAME" and before in ("TYPE", "STAR", "AMP", "NAME", "QUALIFIER")
-        )
-        known = _blocks[block] = _Noted(tuple(_spelled_in(tokens)), declared)
-    return known
-
-
-def _spelled_in(tokens: Tokens) -> Iterator[tuple[str, int]]:
-    for i, kind in enumerate(tokens.kinds):
-        if kind != "LAUNCH_OPEN":
-            continue
-        at = i - 1
-        depth = 0
-        while at > 0 and (depth or set(tokens.texts[at]) == {">"}):
-            depth += {">": 1, ">>": 2, ">>>": 3, "<": -1}.get(tokens.texts[at], 0)
-            at -= 1
-            if depth == 0:
-                break
-        offset = tokens.offsets[i]
-        yield tokens.texts[at], offset if offset >= 0 else -1 - offset
+        for name, start in placed.block.launches:
+            yield name, placed.start + start
 
 
 def _names(tokens: Tokens) -> set[str]:
     return {text for kind, text in zip(tokens.kinds, tokens.texts) if kind == "NAME"}
 
 
-def _declared_twice(unit: TranslationUnit, constants: Lexical) -> list[str]:
+def _declared_twice(unit: TranslationUnit, constants: Lexical) -> frozenset[str]:
     """Constants of the file whose names something else in it declares too: a member, parameter or variable may hide
     them."""
     names = value_names(constants)
     declared: Counter[str] = Counter()
     if names:
         for placed in unit.blocks:
-            here = _noted(placed.block).declared
+            here = placed.block.declared
             for name in here.keys() & names:
                 declared[name] += here[name]
-    return [name for name, count in declared.items() if count > 1]
+    return frozenset(name for name, count in declared.items() if count > 1)
 
 
 class _Finder:

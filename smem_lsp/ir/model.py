@@ -71,6 +71,7 @@ class Buffer:
     qualifiers: tuple[str, ...] = ()  # volatile, const
     attributes: tuple[str, ...] = ()  # alignas(16), __align__(8): as written
     fixed: str | None = None  # why it may never share bytes, in words for the user; None: it may
+    seen: bool = True  # every access to it is in the region tree
     required_align: int = 1  # what accesses through wider types ask for
     function: str = ""  # name of the function that declares it
     record: bool = False  # an element is a class, struct or union
@@ -222,6 +223,15 @@ class LaunchSite:
     @property
     def threads(self) -> int | None:
         return None if self.block is None else self.block[0] * self.block[1] * self.block[2]
+
+    @property
+    def configuration(self) -> tuple[object, ...]:
+        """All but the place."""
+        return self.block, self.dynamic_bytes, self.dynamic_expression
+
+    def at(self, span: Span, line: int) -> LaunchSite:
+        """The same launch at another place."""
+        return LaunchSite(self.kernel, self.block, self.dynamic_bytes, self.dynamic_expression, span, line)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from smem_lsp.ir import constants as constant_rules
 from smem_lsp.ir.constants import declare_constants
@@ -27,8 +28,7 @@ from smem_lsp.syntax.parse import Function, TranslationUnit
 MIN_ROUNDING = 16  # bytes: of every static total of a file that uses an `extern __shared__` array
 
 
-@dataclass(frozen=True, slots=True)
-class Rounding:
+class Rounding(NamedTuple):
     """Bytes that every static total is a multiple of. ``possible``: a larger one, when it is not certain that a
     function which would ask for it is compiled at all."""
 

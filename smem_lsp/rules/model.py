@@ -89,6 +89,8 @@ class Finding:
     def moved(self, kernel: int, characters: int, lines: int, launches: int) -> Finding:
         """The same finding further on in the text, for the kernel that now has this index. ``launches``: how many
         lines further on the kernel is launched."""
+        if not (characters or lines or launches) and (self.remedy is None or self.remedy.kernel == kernel):
+            return self
 
         def words(text: str) -> str:
             if not (lines or launches) or "line " not in text:

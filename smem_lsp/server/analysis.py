@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
 
 from smem_lsp.config import Config
 from smem_lsp.engine import Report, check
-from smem_lsp.engine.cache import Cache, Known, Recent
+from smem_lsp.engine.cache import Cache
 from smem_lsp.fixes.model import Fix
 from smem_lsp.rules.model import Finding
 from smem_lsp.server.config_files import ConfigFiles
@@ -20,12 +19,10 @@ from smem_lsp.server.settings import ClientSettings
 from smem_lsp.server.uris import name_of, same_file_key
 from smem_lsp.server.worker import collect_all
 from smem_lsp.source import FileReader
-
-V = TypeVar("V")
+from smem_lsp.syntax.recent import Recent
 
 # What one client keeps: the functions of some thousand lines. Every key typed makes another one of about 50 KB.
 MOST_KERNELS = 500
-MOST_FUNCTIONS = 3_000
 
 
 class Superseded(Exception):
@@ -69,29 +66,13 @@ class Analysis:
         return self._fixes[key]
 
 
-class _Checkpoints(Recent[V]):
-    """A table of the engine's cache, which a run asks at every function: the place to stop a stale one."""
-
-    def __init__(self, most: int) -> None:
-        super().__init__(most)
-        self.stale: Callable[[], bool] = bool  # never
-
-    def get(self, key: Hashable, make: Callable[[], V]) -> V:
-        if self.stale():
-            raise Superseded
-        return super().get(key, make)
-
-
 class Analyst:
     """The engine with its cache. Every method belongs to the worker's thread."""
 
-    __slots__ = ("_cache", "_tables")
+    __slots__ = ("_cache",)
 
     def __init__(self) -> None:
-        kernels: _Checkpoints[Known] = _Checkpoints(MOST_KERNELS)
-        statements: _Checkpoints[tuple[int, tuple[tuple[int, int], ...]]] = _Checkpoints(MOST_FUNCTIONS)
-        self._tables: tuple[_Checkpoints[Any], ...] = (kernels, statements)
-        self._cache = Cache(kernels=kernels, statements=statements)
+        self._cache = Cache(kernels=Recent(MOST_KERNELS))
 
     def analyse(self, job: Job, stale: Callable[[], bool]) -> Analysis:
         """Check the text of ``job``. Raises Superseded soon after ``stale`` says so."""
@@ -117,15 +98,20 @@ class Analyst:
         stale: Callable[[], bool] = bool,
     ) -> Report:
         """The engine's report on ``text`` in the place of the document of ``job``."""
-        self._stop_when(stale)
+
+        def stop_a_stale_run() -> None:
+            if stale():
+                raise Superseded
+
+        self._cache.checkpoint = stop_a_stale_run
         try:
             return check(text, path=_checked_path(job), config=config, reader=reader, cache=self._cache)
         finally:
-            self._stop_when(bool)  # what a report works out later is nobody's stale run
+            self._cache.checkpoint = _go_on  # what a report works out later is nobody's stale run
 
-    def _stop_when(self, stale: Callable[[], bool]) -> None:
-        for table in self._tables:
-            table.stale = stale
+
+def _go_on() -> None:
+    """Nobody stops a run."""
 
 
 def _checked_path(job: Job) -> str:

@@ -8,7 +8,8 @@ little: the scopes that it closes and opens, and the names that it declares.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -23,6 +24,7 @@ from smem_lsp.syntax.symbols import Names, collect
 MOST_DEFINITIONS = 3_000_000  # tokens of the functions that are remembered
 MOST_OUTLINES = 2_000_000  # tokens of declarations that are remembered
 MOST_JOINED = 2_000_000  # tokens of blocks of several stretches
+_BRACES = frozenset(("LC", "RC"))
 
 
 @dataclass(eq=False)
@@ -39,7 +41,12 @@ class Definition:
     invocations: tuple[tuple[int, int], ...]  # of macros, inside the function
 
     reads: dict[Symbols, object] = field(default_factory=dict)  # its statements, by the symbols that it names
+    identities: dict[tuple[object, ...], object] = field(default_factory=dict)  # by where it stands
     _known: tuple[Symbols, Symbols] | None = None
+
+    @cached_property
+    def is_kernel(self) -> bool:
+        return "__global__" in self.island.specifiers
 
     @cached_property
     def name(self) -> str:
@@ -142,13 +149,53 @@ class Block:
         return _outlines.find(key) or _outlines.keep(key, Outline(), len(key) + 1)
 
     @cached_property
+    def launches(self) -> tuple[tuple[str, int], ...]:
+        """(name of the kernel, offset) of each ``<<<``."""
+        return tuple(_launches(self.tokens)) if "LAUNCH_OPEN" in self.tokens.kinds else ()
+
+    @cached_property
+    def declared(self) -> Counter[str]:
+        """How often a name stands where declarations have theirs."""
+        kinds, texts = self.tokens.kinds, self.tokens.texts
+        return Counter(
+            text
+            for before, kind, text in zip(kinds, kinds[1:], texts[1:])
+            if kind == "NAME" and before in ("TYPE", "STAR", "AMP", "NAME", "QUALIFIER")
+        )
+
+    @cached_property
+    def instantiations(self) -> tuple[tuple[int, int], ...]:
+        """Token ranges of explicit instantiations, behind ``template``."""
+        kinds = self.tokens.kinds
+        found: list[tuple[int, int]] = []
+        for i in (x for x, kind in enumerate(kinds) if kind == "TEMPLATE"):
+            if kinds[i + 1 : i + 2] != ["LT"] and kinds[i - 1 : i] not in (["DOT"], ["SCOPE"]):
+                end = next((x for x in range(i, len(kinds)) if kinds[x] in ("SEMI", "LC")), len(kinds))
+                found.append((i + 1, end))
+        return tuple(found)
+
+    @cached_property
     def shares_outside(self) -> bool:
         """Is shared memory declared outside functions?"""
         inside = sum(located.definition.body.texts.count("__shared__") for located in self.functions)
         return self.tokens.texts.count("__shared__") > inside
 
 
-@dataclass(frozen=True, slots=True)
+def _launches(tokens: Tokens) -> Iterator[tuple[str, int]]:
+    for i, kind in enumerate(tokens.kinds):
+        if kind != "LAUNCH_OPEN":
+            continue
+        at = i - 1
+        depth = 0
+        while at > 0 and (depth or set(tokens.texts[at]) == {">"}):
+            depth += {">": 1, ">>": 2, ">>>": 3, "<": -1}.get(tokens.texts[at], 0)
+            at -= 1
+            if depth == 0:
+                break
+        yield tokens.texts[at], site(tokens.offsets[i])
+
+
+@dataclass(slots=True, eq=False)
 class Placed:
     """A block in a file, in the scopes that are open where it begins."""
 
@@ -164,7 +211,7 @@ def place(stretches: Sequence[tuple[int, Stretch]]) -> list[Placed]:
     i, n = 0, len(stretches)
     while i < n:
         start, stretch = stretches[i]
-        block = _alone(stretch)
+        block = stretch.block or _alone(stretch)
         i += 1
         if block.open and i < n:
             block, i = _joined(stretches, i - 1, block)
@@ -249,9 +296,7 @@ def _block(
     functions = tuple(
         _locate(text, tokens, line_start, island, left, invocations) for island, left in found.islands
     )
-    loose = tuple(
-        i for i, kind in enumerate(tokens.kinds) if (kind == "LC" or kind == "RC") and partner[i] < 0
-    )
+    loose = tuple([i for i, kind in enumerate(tokens.kinds) if kind in _BRACES and partner[i] < 0])
     return Block(tokens, partner, functions, found.closes, found.opens, found.open, loose)
 
 

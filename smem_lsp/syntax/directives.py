@@ -108,7 +108,7 @@ class File:
         notes = self.notes
         stack = self.stack
         start = 0
-        for stop in [i for i, kind in enumerate(kinds) if kind in ("DIRECTIVE", "HASH")]:
+        for stop in _stops(kinds):
             if self.active and stop > start:
                 self._segment(TokenList(kinds[start:stop], texts[start:stop], offsets[start:stop]))
             start = stop + 1
@@ -244,6 +244,13 @@ class File:
             return False
         wanted, quoted = found[1] or found[2], found[1] is not None
         return self.run.find(wanted, self.path, quoted) is not None or wanted in KNOWN_HEADERS
+
+
+def _stops(kinds: list[str]) -> list[int]:
+    """Where code is interrupted by a directive."""
+    if "DIRECTIVE" not in kinds and "HASH" not in kinds:
+        return []
+    return [i for i, kind in enumerate(kinds) if kind == "DIRECTIVE" or kind == "HASH"]
 
 
 def _defined_after_all(texts: list[str], run: Run) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING
@@ -95,12 +95,53 @@ def lex(text: str) -> Tokens:
     return Tokens(kinds, texts, offsets)
 
 
-def regions(text: str) -> list[tuple[int, Region]]:
+def regions(text: str, earlier: Sequence[tuple[int, Region]] = ()) -> list[tuple[int, Region]]:
     """(offset, region) of the whole text. Regions end after a `}` alone in column 0, but not inside parentheses: an
-    invocation of a macro stands in one region."""
-    found = [(start, _region(piece)) for start, piece in _cut(text)]
+    invocation of a macro stands in one region.
+
+    ``earlier``: the answer for an earlier version of the text; what is the same is taken from there.
+    """
+    found = _changed(text, earlier) or [(start, _region(piece)) for start, piece in _cut(text)]
     if any("(" in region.loose for _, region in found):
         return _joined(text, found)
+    return found
+
+
+def _changed(text: str, earlier: Sequence[tuple[int, Region]]) -> list[tuple[int, Region]]:
+    """The regions as ``_cut`` would have them, by way of an earlier version; none where that does not help.
+
+    A text with a raw string is one region, others have several. Where a region ends depends on nothing but the text
+    from its start on: behind the same text the same regions begin, and from a place on where both versions have the
+    same text and a region begins, they are the same.
+    """
+    if len(earlier) < 2 or any("(" in region.loose for _, region in earlier):
+        return []
+    same, starts_with = 0, text.startswith
+    for start, region in earlier:
+        if not starts_with(region.text, start):
+            break
+        same += 1
+    if same == len(earlier):
+        same -= 1  # the last one may go on now
+    first, ends_with, end = same, text.endswith, len(text)
+    behind: dict[int, int] = {}  # where one of the last regions begins -> its number
+    for number in range(len(earlier) - 1, first - 1, -1):
+        region = earlier[number][1]
+        if not ends_with(region.text, 0, end):
+            break
+        end -= len(region.text)
+        behind[end] = number
+    begin = earlier[first][0]
+    if 'R"' in text[begin:end]:
+        return []
+    found = list(earlier[:first])
+    for start, piece in _pieces(text, begin):
+        number = behind.get(start, -1)
+        if number >= 0:
+            by = start - earlier[number][0]
+            found += [(at + by, region) for at, region in earlier[number:]] if by else earlier[number:]
+            break
+        found.append((start, _region(piece)))
     return found
 
 
@@ -126,14 +167,15 @@ def _joined(text: str, found: list[tuple[int, Region]]) -> list[tuple[int, Regio
     return out
 
 
-def _cut(text: str) -> Iterator[tuple[int, str]]:
+def _cut(text: str) -> Iterable[tuple[int, str]]:
     """(offset, text) of pieces that can be read on their own: no comment and no raw string crosses their ends."""
-    if 'R"' in text:
-        yield 0, text
-        return
-    commented = "/*" in text
-    start = 0
-    for found in _REGION_END.finditer(text):
+    return [(0, text)] if 'R"' in text else _pieces(text, 0)
+
+
+def _pieces(text: str, start: int) -> Iterator[tuple[int, str]]:
+    """Those from ``start`` on, where nothing is open; there is no raw string."""
+    commented = text.find("/*", start) >= 0
+    for found in _REGION_END.finditer(text, max(start - 1, 0)):
         end = found.end() + 1
         if commented and text.rfind("/*", start, end) > text.rfind(
             "*/", start, end

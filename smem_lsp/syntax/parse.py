@@ -31,6 +31,7 @@ from smem_lsp.syntax.variables import value_names
 MAX_CHUNK_TOKENS = 20_000
 MAX_TREE_DEPTH = 150
 _CHUNK_TOKENS = 600_000  # of the chunks that are remembered
+_UNIT_TEXT = 20_000_000  # characters of the files whose last version is remembered
 _READINGS = 4  # of one function, under different types
 _REPAIRS = 200
 _BEHIND = 1_000_000_000  # tokens of headers count from here on
@@ -58,6 +59,7 @@ class _Statements:
     macros: list[tuple[int, int]]
     open_ended: list[tuple[int, int]]
     repaired: bool
+    notes: dict[str, object] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -84,6 +86,11 @@ class Body:
         return self._read.ahead
 
     @property
+    def notes(self) -> dict[str, object]:
+        """What others work out from the statements and the head alone is kept here, with the statements."""
+        return self._read.notes
+
+    @property
     def line_start(self) -> Sequence[bool]:
         """Whether each token is the first of its line."""
         lo, hi = self.definition.island.body
@@ -107,9 +114,10 @@ class Body:
 
     @property
     def statements(self) -> tree.Block:
-        if self._root is None:
-            self._root = self._noted(self._read)
-        return self._root
+        root = self._root
+        if root is None:
+            root = self._root = self._noted(self._read)
+        return root
 
     def block(self, lo: int, hi: int) -> tree.Block:
         """The statement tree of the tokens ``[lo, hi)``, a lambda's."""
@@ -333,9 +341,14 @@ class Function:
 
     @property
     def body(self) -> Body:
-        if self._body is None:
-            self._body = Body(self.definition, self.start, self.symbols, self.definition.island.repaired)
-        return self._body
+        body = self._body
+        if body is None:
+            definition = self.definition
+            body = Body(
+                definition, self.start, definition.known(self.file_symbols), definition.island.repaired
+            )
+            self._body = body
+        return body
 
     @cached_property
     def head(self) -> Tokens:
@@ -359,7 +372,7 @@ class Function:
 
     @property
     def is_kernel(self) -> bool:
-        return "__global__" in self.definition.island.specifiers
+        return self.definition.is_kernel
 
 
 @dataclass(eq=False)
@@ -420,7 +433,9 @@ def parse(
     everything that it depends on, and holds offsets relative to itself, so a text parsed after others gives what it
     gives alone. A keystroke reads its own function again, and looks at every other block once.
     """
-    unit = preprocess(
+    settings = source.path, tuple(include_dirs), tuple(defines), flags, arch
+    earlier = _units.find(settings)
+    preprocessed = preprocess(
         source.text,
         path=source.path,
         reader=reader,
@@ -428,26 +443,47 @@ def parse(
         defines=defines,
         flags=flags,
         arch=arch,
+        earlier=() if earlier is None else earlier.preprocessed.regions,
     )
-    blocks = place(unit.stretches)
-    names, symbols = _declared(unit, blocks)
+    blocks = place(preprocessed.stretches)
+    names, symbols = _declared(preprocessed, blocks)
+    functions = _functions(blocks, symbols, earlier)
+    declared = _header(preprocessed).declared
+    unit = TranslationUnit(source, preprocessed, blocks, names, symbols, functions, declared)
+    return _units.keep(settings, unit, len(source.text) + 1_000)
+
+
+_units = Recent[tuple[object, ...], TranslationUnit](_UNIT_TEXT)  # the last version of each file
+
+
+def _functions(blocks: Sequence[Placed], symbols: Symbols, earlier: TranslationUnit | None) -> list[Function]:
+    """The functions of the file in order: those of an earlier version as far as nothing has changed."""
+    first = count = same = 0
     functions: list[Function] = []
-    first = 0
-    for placed in blocks:
+    if earlier is not None and earlier.symbols is symbols:
+        for old, placed in zip(earlier.blocks, blocks):
+            if old.block is not placed.block or old.start != placed.start or old.scopes != placed.scopes:
+                break
+            same += 1
+            first += len(placed.block.partner)
+            count += len(placed.block.functions)
+        functions += earlier.functions[:count]
+    for placed in blocks[same:]:
         for located in placed.block.functions:
-            scopes = placed.scopes[: max(0, len(placed.scopes) - located.left)]
+            scopes = placed.scopes[: max(0, len(placed.scopes) - located.left)] if placed.scopes else ()
             functions.append(
                 Function(
                     located.definition,
                     placed.start + located.offset,
                     first + located.head,
-                    len(functions),
+                    count,
                     symbols,
                     tuple(name for name, _ in scopes) if scopes else (),
                 )
             )
-        first += len(placed.block.tokens)
-    return TranslationUnit(source, unit, blocks, names, symbols, functions, _header(unit).declared)
+            count += 1
+        first += len(placed.block.partner)
+    return functions
 
 
 _surveys = Recent[tuple[object, ...], tuple[Names, Symbols]](16)

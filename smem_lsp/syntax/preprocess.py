@@ -42,6 +42,7 @@ class Preprocessed:
 
     stretches: list[tuple[int, Stretch]]
     environment: Environment
+    regions: Sequence[tuple[int, Region]] = ()
     header: TokenList = field(default_factory=TokenList.empty)
     header_key: int = 0  # equal numbers: the same list ``header``
     missing: list[str] = field(default_factory=list)  # includes that were not found
@@ -107,11 +108,12 @@ def preprocess(
     defines: Sequence[str] = (),
     flags: CompileFlags = NO_FLAGS,
     arch: str | None = None,
+    earlier: Sequence[tuple[int, Region]] = (),
 ) -> Preprocessed:
     """Run the preprocessor over ``text``. Never raises on user text.
 
     ``include_dirs`` and ``defines`` come from the settings, ``flags`` from a compile command; ``arch`` ("sm_90")
-    decides ``__CUDA_ARCH__``.
+    decides ``__CUDA_ARCH__``; ``earlier``: the regions of an earlier version of the text.
     """
     macros = initial_macros(arch, defines, flags)
     run = Run(macros, reader, (*include_dirs, *flags.include_dirs), flags.quote_dirs, process_header)
@@ -121,9 +123,9 @@ def preprocess(
         run.include(forced, path, True, 0)
     if run.changes:
         environment.version = Version()
-    result = Preprocessed([], environment)
+    result = Preprocessed([], environment, regions=regions(text, earlier))
     conditions = OUTSIDE
-    for start, region in regions(text):
+    for start, region in result.regions:
         stretch = None if run.expander.refused else find(region, conditions, environment)
         if stretch is not None and run.expander.produced + stretch.produced <= MAX_TOKENS:
             run.expander.produced += stretch.produced

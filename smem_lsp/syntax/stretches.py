@@ -131,9 +131,10 @@ class Environment:
 
 def find(region: Region, before: Conditions, environment: Environment) -> Stretch | None:
     """What the region is known to become here."""
+    version = environment.version
     for stretch in region.stretches:
-        if stretch.fixed and stretch.before == before:
-            if stretch.held[0] is environment.version:
+        if stretch.fixed and (stretch.before is before or stretch.before == before):
+            if stretch.held[0] is version:
                 return stretch
             table, uses = environment.table, stretch.uses
             if len(table.keys() & stretch.words) == len(uses) and all(

@@ -10,6 +10,7 @@ from smem_lsp.syntax.known_names import KNOWN_HEADER_TYPES, KNOWN_TEMPLATES
 from smem_lsp.syntax.lookahead import Symbols
 
 _LOOKAHEAD = 400
+_DECLARING = frozenset(("TAG", "USING", "TYPEDEF", "TYPENAME", "TEMPLATE"))
 
 
 @dataclass(slots=True, eq=False)
@@ -47,7 +48,7 @@ class Names:
 
 def collect(kinds: Sequence[str], texts: Sequence[str], names: Names) -> None:
     """Add what the tokens declare to ``names``."""
-    for i, kind in enumerate(kinds):
+    for i, kind in [(i, kind) for i, kind in enumerate(kinds) if kind in _DECLARING]:
         if kind == "TAG":
             _tag(kinds, texts, i, names)
         elif kind == "USING":

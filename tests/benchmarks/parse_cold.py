@@ -65,7 +65,14 @@ class Disk:
 
 def forget() -> None:
     """As if no file had been read."""
-    for memory in (lexer._regions, blocks._definitions, blocks._blocks, parsing._chunks, parsing._surveys):
+    for memory in (
+        lexer._regions,
+        blocks._definitions,
+        blocks._blocks,
+        parsing._chunks,
+        parsing._surveys,
+        parsing._units,
+    ):
         memory.clear()
 
 

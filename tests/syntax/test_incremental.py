@@ -105,6 +105,7 @@ def forget() -> None:
         parsing._chunks,
         parsing._surveys,
         parsing._symbols,
+        parsing._units,
     ):
         memory.clear()
 
@@ -173,6 +174,25 @@ def texts(chance: random.Random) -> str:
     parts = [chance.choice(files).read_text("utf-8") for _ in range(chance.randint(2, 4))]
     text = PRELUDE + parts[0] + CLOSING + EXTRA + "".join(parts[1:]) + EXTRA
     return text.replace("\n", "\r\n") if chance.random() < 0.2 else text
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_regions_of_an_edited_text_are_those_of_the_text_alone(part: int) -> None:
+    chance = random.Random(100 + part)
+    text = texts(chance)
+    earlier = lexer.regions(text)
+    shared = 0
+    for _ in range(EDITS):
+        if chance.random() < 0.03 or not text:
+            text = texts(chance)
+        text = edited(text, chance)
+        found = lexer.regions(text, earlier)
+        assert [(start, region.text) for start, region in found] == [
+            (start, region.text) for start, region in lexer.regions(text)
+        ]
+        shared += sum(region is old for (_, region), (_, old) in zip(found, earlier))
+        earlier = found
+    assert shared > EDITS  # there was something to share
 
 
 @pytest.mark.parametrize("part", range(4))
