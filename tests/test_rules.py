@@ -395,3 +395,97 @@ __global__ void k() {
 }
 """
     )
+
+
+# ---- what is never touched, and gaps -----------------------------------------------------------------------
+
+
+def kernel(declarations: str, body: str, head: str = "__launch_bounds__(128)") -> str:
+    return (
+        f"__global__ void {head} k(const float* in, float* out, int n) {{\n{declarations}\n"
+        f"  const int t = threadIdx.x;\n{body}\n}}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("declarations", "body", "unused"),
+    [
+        ("__shared__ float s[256];", "s[t] = in[t]; __syncthreads(); out[t] = s[127 - t];", 512),
+        (
+            "__shared__ float s[64][32];",
+            "s[t / 32][t % 32] = in[t]; __syncthreads(); out[t] = s[3][t & 31];",
+            7680,
+        ),
+        (
+            "__shared__ float s[300];",
+            "for (int i = t; i < 200; i += 128) s[i] = in[i]; __syncthreads(); out[t] = s[t];",
+            400,
+        ),
+    ],
+)
+def test_a_tail_that_no_thread_reaches(declarations: str, body: str, unused: int) -> None:
+    (finding,) = (f for f in check_text(kernel(declarations, body)).findings if f.code == "SMEM104")
+    assert finding.data["bytes_unused"] == unused
+
+
+@pytest.mark.parametrize(
+    ("declarations", "body", "head"),
+    [
+        # padding and pitch: inner dimensions
+        (
+            "__shared__ float s[32][33];",
+            "s[t / 4][t % 4] = in[t]; __syncthreads(); out[t] = s[t % 32][3];",
+            "",
+        ),
+        # under 128 bytes
+        ("__shared__ float s[150];", "s[t] = in[t]; __syncthreads(); out[t] = s[127 - t];", None),
+        # the block may be larger
+        ("__shared__ float s[256];", "s[t] = in[t]; __syncthreads(); out[t] = s[255 - t];", ""),
+        # how far it reaches is data
+        ("__shared__ float s[256];", "s[t] = in[t]; __syncthreads(); out[t] = s[int(in[t])];", None),
+        ("__shared__ float s[256];", "for (int i = t; i < n; i += 128) s[i] = in[i]; out[t] = s[t];", None),
+        # somebody else gets it
+        ("__shared__ float s[256];", "s[t] = in[t]; fill(s); __syncthreads(); out[t] = s[127 - t];", None),
+        ("__shared__ float s[256];", "float* p = s; if (n) p = out; p[t] = 1; p[t + n] = s[t];", None),
+        # a wider access
+        (
+            "__shared__ __align__(16) float s[512];",
+            "reinterpret_cast<float4*>(s)[t] = float4(); __syncthreads(); out[t] = s[127 - t];",
+            None,
+        ),
+    ],
+)
+def test_a_tail_that_may_be_reached(declarations: str, body: str, head: str | None) -> None:
+    text = kernel(declarations, body) if head is None else kernel(declarations, body, head)
+    assert "SMEM104" not in codes(check_text(text))
+
+
+def test_a_tail_of_one_instance_only() -> None:
+    text = """\
+template <int N> __global__ void __launch_bounds__(N) k(const float* in, float* out) {
+  __shared__ float s[256];
+  s[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = s[N - 1 - threadIdx.x];
+}
+template __global__ void k<64>(const float*, float*);
+template __global__ void k<256>(const float*, float*);
+"""
+    assert "SMEM104" not in codes(check_text(text))
+
+
+def test_gaps_that_another_order_would_not_have() -> None:
+    gaps = (
+        "__shared__ float a[9]; __shared__ __align__(512) float b[128]; __shared__ float c[9];"
+        " __shared__ __align__(512) float d[128];"
+    )
+    use = "a[t % 9] = c[t % 9] = b[t] = d[t] = in[t]; __syncthreads(); out[t] = a[t % 9] + c[t % 9] + b[t] + d[t];"
+    (finding,) = (f for f in check_text(kernel(gaps, use)).findings if f.code == "SMEM303")
+    assert (finding.data["bytes_before"], finding.data["bytes_after"]) == (2048, 1096)
+    assert "`b`, `d`, `a`, `c`" in finding.message
+
+
+def test_gaps_too_small_to_say() -> None:
+    gaps = "__shared__ char a[1]; __shared__ __align__(64) float b[128];"
+    use = "a[0] = 1; b[t] = in[t]; __syncthreads(); out[t] = a[0] + b[127 - t];"
+    assert "SMEM303" not in codes(check_text(kernel(gaps, use)))

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from smem_lsp.allocation.curve import curve
 from smem_lsp.allocation.declared import declared
+from smem_lsp.allocation.layouts import Task, best_layouts, layouts, task
 from smem_lsp.allocation.plan import Item, Plan
-from smem_lsp.allocation.stack import stack
-from smem_lsp.allocation.validate import validate
 from smem_lsp.analysis.block_shape import BlockShape, block_shape, most_threads, threads_per_block
 from smem_lsp.analysis.divergence import judge
-from smem_lsp.analysis.facts import Facts
+from smem_lsp.analysis.extents import extents
 from smem_lsp.analysis.occupancy import registers_cap
 from smem_lsp.analysis.propagate import propagate
 from smem_lsp.analysis.prove import prove
-from smem_lsp.analysis.reuse import Survey, relate, survey
+from smem_lsp.analysis.reuse import relate, survey
 from smem_lsp.analysis.uniformity import prove_levels
 from smem_lsp.config import Config
 from smem_lsp.ir.model import Access, Branch, Buffer, Kernel, Loop, Seq, Space, walk
@@ -45,16 +43,18 @@ def plan_kernel(
     items = _items(kept)
     fixed = _fixed(kernel, kept)
     found = survey(kernel.body, facts, fixed)
-    plans: tuple[Plan | None, Plan | None] = (None, None)
+    natural: Plan | None = None
+    compared: dict[str, Plan] = {}
     best: tuple[Candidate, ...] = ()
     if items is not None:
         natural = declared([Item(i.index, i.name, i.size, kernel.buffers[i.index].align or 1) for i in items])
-        best = _best(kernel, items, facts, fixed, found)
+        of = task(items, kernel.body, facts, fixed, found)
+        compared = layouts(of)
+        best = _best(of)
         if shape is not None and not shape.fact and len(items) > 1:
             assuming = prove(kernel, control, shape, values)
-            assumed_found = survey(kernel.body, assuming, fixed)
-            best = _merge(best, _best(kernel, items, assuming, fixed, assumed_found, assumes_shape=True))
-        plans = natural, stack(items, kernel.body, facts, relate(found))
+            of = task(items, kernel.body, assuming, fixed)
+            best = _merge(best, _best(of, assumes_shape=True))
     return KernelFacts(
         index=index,
         source=source,
@@ -63,13 +63,14 @@ def plan_kernel(
         verdicts=judge(kernel.body, levels, control, None if shape is None else shape.dims),
         items=items or (),
         liveness=found.liveness,
-        declared=plans[0],
-        stack=plans[1],
+        declared=natural,
+        stack=compared.get("stack"),
         best=best,
         occupied=_occupied(kernel, shape, config),
         static_limit=STATIC_LIMIT,
         shape=shape,
         withheld=kernel.irregular,
+        extents=extents(kernel, values, fact),
     )
 
 
@@ -127,23 +128,12 @@ def _fixed(kernel: Kernel, kept: Sequence[Buffer]) -> frozenset[int]:
     return frozenset(buffer.index for buffer in kernel.buffers if buffer.fixed is not None)
 
 
-def _best(
-    kernel: Kernel,
-    items: tuple[Item, ...],
-    facts: Facts,
-    fixed: frozenset[int],
-    survey_of: Survey,
-    *,
-    assumes_shape: bool = False,
-) -> tuple[Candidate, ...]:
-    """The curve of plans under one set of facts; a plan that the validator rejects is not shown to anyone."""
-    found: list[Candidate] = []
-    for plan in curve(items, kernel.body, facts, fixed):
-        if plan.barriers or len(items) > 1:
-            if validate(items, plan, kernel.body, facts, fixed):
-                continue
-        found.append(Candidate(plan, relate(survey_of, frozenset(plan.barriers)), facts, assumes_shape))
-    return tuple(found)
+def _best(of: Task, *, assumes_shape: bool = False) -> tuple[Candidate, ...]:
+    """The curve of plans under one set of facts."""
+    return tuple(
+        Candidate(plan, relate(of.found, frozenset(plan.barriers)), of.facts, assumes_shape)
+        for plan in best_layouts(of)
+    )
 
 
 def _merge(proved: tuple[Candidate, ...], assumed: tuple[Candidate, ...]) -> tuple[Candidate, ...]:

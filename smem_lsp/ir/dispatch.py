@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from smem_lsp.ir.types import BOOL, DOUBLE, FLOAT, INT, INTEGERS, Scalar, Type
+from smem_lsp.ir.types import BOOL, DOUBLE, FLOAT, INT, INTEGERS, TORCH, Scalar, Type
 from smem_lsp.syntax import tree
 
-HALF = Scalar("at::Half", 2, 2)
-BFLOAT16 = Scalar("at::BFloat16", 2, 2)
+HALF = TORCH["Half"]
+BFLOAT16 = TORCH["BFloat16"]
 _LONG = INTEGERS["long"]
 _INTEGRAL = (INTEGERS["unsigned char"], INTEGERS["signed char"], INT, _LONG, INTEGERS["short"])
 _FLOATING = (DOUBLE, FLOAT)

@@ -258,9 +258,20 @@ BUILTIN = _builtin()  # by the one word that names them; "std::" and "::" are ta
 _STANDARD_ONLY = frozenset(("byte", "nullptr_t", "max_align_t"))
 
 
+# PyTorch's numbers (torch/headeronly/util): each namespace names the same classes.
+TORCH = {
+    name: Scalar(f"at::{name}", size, size)
+    for name, size in (("Half", 2), ("BFloat16", 2), ("Float8_e4m3fn", 1), ("Float8_e5m2", 1))
+}
+
+
 def builtin(name: str) -> Scalar | None:
-    """The type that an unqualified, ``::`` or ``std::`` name has when nothing in sight declares it."""
+    """The type that an unqualified, ``::`` or ``std::`` name, or a number of PyTorch, has when nothing in sight declares
+    it."""
     plain = name.removeprefix("::")
+    space, _, last = plain.rpartition("::")
+    if space in ("at", "c10", "torch", "torch::headeronly"):
+        return TORCH.get(last)
     for prefix in ("cuda::std::", "std::"):
         if plain.startswith(prefix):
             plain = plain.removeprefix(prefix)

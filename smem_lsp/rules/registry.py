@@ -11,8 +11,10 @@ from smem_lsp.rules import (
     smem003_unknown_code,
     smem101_unused_buffer,
     smem102_never_read,
+    smem104_oversized_buffer,
     smem301_mergeable_buffers,
     smem302_mergeable_with_barrier,
+    smem303_padding_waste,
     smem502_static_limit_exceeded,
 )
 from smem_lsp.rules.model import Rule
@@ -23,8 +25,10 @@ _ALL = (
     smem003_unknown_code.RULE,
     smem101_unused_buffer.RULE,
     smem102_never_read.RULE,
+    smem104_oversized_buffer.RULE,
     smem301_mergeable_buffers.RULE,
     smem302_mergeable_with_barrier.RULE,
+    smem303_padding_waste.RULE,
     smem502_static_limit_exceeded.RULE,
 )
 
@@ -34,7 +38,6 @@ RULES: Mapping[str, Rule] = MappingProxyType({rule.code: rule for rule in _ALL})
 RESERVED: Mapping[str, str] = MappingProxyType(
     {
         "SMEM103": "uninitialized-read",
-        "SMEM104": "oversized-buffer",
         "SMEM201": "missing-barrier",
         "SMEM202": "reuse-without-barrier",
         "SMEM203": "divergent-barrier",
@@ -44,7 +47,6 @@ RESERVED: Mapping[str, str] = MappingProxyType(
         "SMEM207": "named-barrier-count",
         "SMEM208": "warp-mask-mismatch",
         "SMEM209": "missing-proxy-fence",
-        "SMEM303": "padding-waste",
         "SMEM401": "bank-conflict",
         "SMEM402": "out-of-bounds",
         "SMEM501": "occupancy-limited-by-shared",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from smem_lsp.allocation.plan import Item, Plan, align_up
@@ -58,6 +59,7 @@ class KernelFacts:
     static_limit: int
     shape: BlockShape | None
     withheld: str | None  # why nothing that rests on control or data flow is said of this kernel
+    extents: Mapping[int, tuple[int, int]]  # buffer -> (first byte, end byte) of what is touched, where known
 
     def assumptions(self, candidate: Candidate) -> tuple[str, ...]:
         """What a plan rests on, in words for titles."""

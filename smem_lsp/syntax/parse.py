@@ -60,6 +60,8 @@ class _Statements:
     open_ended: list[tuple[int, int]]
     repaired: bool
     notes: dict[str, object] = field(default_factory=dict)
+    chunks: dict[tuple[str, int, int], tuple[Any, frozenset[str]]] = field(default_factory=dict)
+    blocks: dict[tuple[int, int], _Statements] = field(default_factory=dict)  # of lambdas
 
 
 @dataclass(eq=False)
@@ -121,7 +123,11 @@ class Body:
 
     def block(self, lo: int, hi: int) -> tree.Block:
         """The statement tree of the tokens ``[lo, hi)``, a lambda's."""
-        return self._noted(_read_statements(self.ahead, lo, hi, self.line_start))
+        blocks = self._read.blocks
+        read = blocks.get((lo, hi))
+        if read is None:
+            read = blocks[lo, hi] = _read_statements(self.ahead, lo, hi, self.line_start)
+        return self._noted(read)
 
     def _noted(self, read: _Statements) -> tree.Block:
         self.repaired = self.repaired or read.repaired
@@ -134,18 +140,26 @@ class Body:
     def chunk(self, start: str, span: tuple[int, int]) -> Any:
         """The tree of a chunk from a start rule, or None when it was not understood."""
         lo, hi = span
-        kinds, texts = self.tokens.kinds[lo:hi], self.tokens.texts[lo:hi]
-        parsed, doubts = _read(start, kinds, texts, self.symbols)
+        chunks = self._read.chunks
+        found = chunks.get((start, lo, hi))
+        if found is None:
+            found = chunks[start, lo, hi] = self._chunk(start, lo, hi)
+        parsed, doubts = found
         if doubts:
-            values = doubts & self.values
-            if values:  # read it again: these names are variables here
-                again, doubts = _read(start, kinds, texts, self.symbols.knowing(values))
-                parsed = again or parsed
-            if doubts:
-                self.guessed[span] = doubts
+            self.guessed[span] = doubts
         if parsed is None:
             self.failed.add(span)
         return parsed
+
+    def _chunk(self, start: str, lo: int, hi: int) -> tuple[Any, frozenset[str]]:
+        tokens = self.definition.body
+        kinds, texts = tokens.kinds[lo:hi], tokens.texts[lo:hi]
+        parsed, doubts = _read(start, kinds, texts, self.symbols)
+        values = doubts & self.values if doubts else doubts
+        if values:  # read it again: these names are variables here
+            again, doubts = _read(start, kinds, texts, self.symbols.knowing(values))
+            parsed = again or parsed
+        return parsed, doubts
 
     @cached_property
     def values(self) -> frozenset[str]:

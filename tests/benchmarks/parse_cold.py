@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -25,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from corpora.fetch import cache_folder
 
+from smem_lsp.ir.build import build_kernels
 from smem_lsp.source import SourceText
 from smem_lsp.syntax import blocks, lexer
 from smem_lsp.syntax import parse as parsing
@@ -91,17 +93,25 @@ def corpus() -> list[Path]:
     return [p for p in files if "__global__" in p.read_text("utf-8", errors="replace")]
 
 
-def all_files(files: list[Path]) -> None:
+def build(path: Path, disk: Disk) -> int:
+    """The same once the IR of its kernels is built, of every instance in sight."""
+    before = disk.lines
+    text = path.read_text("utf-8", errors="replace")
+    build_kernels(parse(SourceText(text, str(path)), reader=disk))
+    return text.count("\n") + disk.lines - before
+
+
+def all_files(files: list[Path], what: str, work: Callable[[Path, Disk], int]) -> None:
     lines, disk = 0, Disk()
     started = time.process_time()
     for path in files:
         forget()
-        lines += read(path, disk)
+        lines += work(path, disk)
         gc.collect(1)
     seconds = time.process_time() - started
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
-        f"{len(files)} files, {lines:,} lines with headers: {seconds:.2f} s, {lines / seconds:,.0f} lines/s, "
+        f"{what}: {len(files)} files, {lines:,} lines with headers: {seconds:.2f} s, {lines / seconds:,.0f} lines/s, "
         f"at most {peak:,.0f} MB, load {os.getloadavg()[0]:.1f}"
     )
 
@@ -143,11 +153,16 @@ def _cpu_of_children() -> float:
 
 
 def main() -> None:
-    argparse.ArgumentParser(description=__doc__).parse_args()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--ir", action="store_true", help="go on to the IR of all kernels")
+    flags = parser.parse_args()
     for function in parse(SourceText(WARM_UP)).functions:
         assert function.body.statements is not None
     gc.disable()
-    all_files(corpus())
+    files = corpus()
+    all_files(files, "statement trees", read)
+    if flags.ir:
+        all_files(files, "IR", build)
     nvcc = shutil.which("nvcc")
     if nvcc is None:
         print("no nvcc on the path: nothing to compare with")

@@ -1,4 +1,4 @@
-"""How long a key takes to reach the statement trees, and the findings, inside the engine.
+"""How long a key takes to reach the statement trees, the IR of all kernels, and the findings, inside the engine.
 
 Run it by hand: ``python tests/benchmarks/parse_keystroke.py``. A statement is typed into the middle of a file, a
 character at a time; printed is processor time per key, against reading the same text with nothing remembered. Garbage
@@ -23,6 +23,8 @@ from benchmarks.keystroke import kernels
 
 from smem_lsp.engine import check
 from smem_lsp.engine.cache import Cache
+from smem_lsp.ir.build import bindings_of, build_kernel, kernel_key, parts_of, survey_file
+from smem_lsp.ir.model import Kernel
 from smem_lsp.source import SourceText
 from smem_lsp.syntax.parse import parse
 
@@ -30,6 +32,18 @@ from smem_lsp.syntax.parse import parse
 def to_trees(text: str) -> None:
     for function in parse(SourceText(text)).functions:
         assert function.body.statements is not None
+
+
+def to_ir(text: str, known: dict[tuple[object, ...], Kernel]) -> None:
+    """The IR of every kernel, of untouched ones as it was built before."""
+    unit = parse(SourceText(text))
+    around = survey_file(unit)
+    for function in unit.functions:
+        if function.is_kernel:
+            for binding in bindings_of(around, function):
+                key = kernel_key(unit, around, parts_of(function, around), binding)
+                if key not in known:
+                    known[key] = build_kernel(unit, around, function, binding)
 
 
 def typed(text: str, keys: int) -> Iterator[str]:
@@ -80,6 +94,8 @@ def main() -> None:
     gc.disable()
     for lines in map(int, flags.lines.split(",")):
         text = kernels(lines)
+        known: dict[tuple[object, ...], Kernel] = {}
+        show(f"{lines:,} lines, IR", lambda t, known=known: to_ir(t, known), text, flags.keys)  # type: ignore[misc]
         cache = Cache()
         show(f"{lines:,} lines, statement trees", to_trees, text, flags.keys)
         show(f"{lines:,} lines, findings", lambda t, cache=cache: check(t, cache=cache), text, flags.keys)  # type: ignore[misc]

@@ -1,0 +1,93 @@
+"""Another order of the declarations needs fewer bytes: alignment leaves gaps between the buffers.
+
+## Why
+
+ptxas lays shared arrays out in the order of their declarations and starts each at a multiple of its alignment. A small
+array in front of one with a large alignment costs the gap.
+
+## Example
+
+```cuda
+__global__ void k(const float* in, float* out) {
+  __shared__ float first[8];
+  __shared__ __align__(1024) float tile[256];
+  __shared__ float last[8];
+  int tid = threadIdx.x;
+  tile[tid] = in[tid];
+  if (tid < 8) first[tid] = last[tid] = in[tid];
+  __syncthreads();
+  out[tid] = tile[255 - tid] + first[tid % 8] + last[tid % 8];
+}
+```
+
+## Use instead
+
+```cuda
+__global__ void k(const float* in, float* out) {
+  __shared__ __align__(1024) float tile[256];
+  __shared__ float first[8];
+  __shared__ float last[8];
+  int tid = threadIdx.x;
+  tile[tid] = in[tid];
+  if (tid < 8) first[tid] = last[tid] = in[tid];
+  __syncthreads();
+  out[tid] = tile[255 - tid] + first[tid % 8] + last[tid % 8];
+}
+```
+
+## Limits
+
+From 128 bytes on, or when a resident block is gained. Silent when the kernel's arrays stand in more than one function:
+their order is not one that the author can choose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from smem_lsp.allocation.declared import declared
+from smem_lsp.allocation.plan import Item
+from smem_lsp.rules.merging import WORTH_SAYING, best_step, names
+from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
+from smem_lsp.rules.subject import KernelFacts
+
+
+@kernel_rule("SMEM303", "padding-waste", Severity.INFO, unanimous=True)
+def RULE(facts: KernelFacts) -> Iterator[Finding]:
+    kernel = facts.kernel
+    if facts.declared is None or not kernel.complete or kernel.helper_bytes:
+        return
+    buffers = [kernel.buffers[item.index] for item in facts.items]
+    if any(buffer.function != kernel.name for buffer in buffers):
+        return
+    # ptxas aligns as declared; wider accesses that only happen to be aligned do not count
+    ordered = sorted(buffers, key=lambda buffer: -(buffer.align or 1))
+    plan = declared([Item(b.index, b.name, b.bytes or 0, b.align or 1) for b in ordered])
+    before, after = facts.total(facts.declared.bytes), facts.total(plan.bytes)
+    step = best_step(facts, before, after)
+    gains = step is not None and step.after > step.before
+    if before - after < WORTH_SAYING and not (gains and after < before):
+        return
+    moved = next(b for b, now in zip(buffers, ordered) if b is not now)
+    message = f"{before - after:,} B between buffers are lost to alignment: {before:,} → {after:,} B when declared in "
+    message += f"the order {names(ordered)}"
+    if step is not None and gains:
+        message += f", {step.words()}"
+    yield Finding(
+        "SMEM303",
+        message,
+        moved.declared,
+        Severity.INFO,
+        kernel=kernel.name,
+        buffers=tuple(b.name for b in ordered),
+        related=tuple(
+            Note(b.declared, f"`{b.name}`: aligned to {b.align} B") for b in buffers if b is not moved
+        ),
+        data={
+            "bytes_before": before,
+            "bytes_after": after,
+            "bytes_saved": before - after,
+            "blocks_before": step.before if step else None,
+            "blocks_after": step.after if step else None,
+        },
+    )
