@@ -12,6 +12,7 @@ import smem_lsp.rules
 from smem_lsp.config import Config
 from smem_lsp.engine import Report, apply
 from smem_lsp.engine import check as check_text
+from smem_lsp.engine.cache import Cache
 from smem_lsp.fixes.model import Safety
 from smem_lsp.rules.model import Rule, Severity
 from smem_lsp.rules.registry import ALL_NAMES, RESERVED, RULES, find_rule
@@ -224,8 +225,8 @@ def test_a_merge_that_ptxas_needs_is_a_warning() -> None:
 def test_a_gained_block_is_a_warning_only_when_the_registers_are_known() -> None:
     text = TWO_LARGE.replace("7000", "4096").replace("6999", "4095")
     text += "void go(const float* in, float* out) { k<<<1, 256>>>(in, out); }\n"
-    unknown = check_text(text, config=Config(arch=("sm_90",)))
-    known = check_text(text, config=Config(arch=("sm_90",), registers=32))
+    unknown = check_text(text, config=Config(arch=("sm_90",), ignore=("SMEM501",)))
+    known = check_text(text, config=Config(arch=("sm_90",), registers=32, ignore=("SMEM501",)))
     assert [(f.code, f.severity) for f in unknown.findings] == [("SMEM302", Severity.INFO)]
     assert [(f.code, f.severity) for f in known.findings] == [("SMEM302", Severity.WARNING)]
     assert "6 → ≤ 8 blocks/SM on sm_90 (shared memory alone)" in unknown.findings[0].message
@@ -489,3 +490,94 @@ def test_gaps_too_small_to_say() -> None:
     gaps = "__shared__ char a[1]; __shared__ __align__(64) float b[128];"
     use = "a[0] = 1; b[t] = in[t]; __syncthreads(); out[t] = a[0] + b[127 - t];"
     assert "SMEM303" not in codes(check_text(kernel(gaps, use)))
+
+
+# ---- launches ----------------------------------------------------------------------------------------------
+
+LAUNCHED = """\
+__global__ void k(const float* in, float* out, int n) {{
+  extern __shared__ float s[];
+  const int t = threadIdx.x;
+  {body}
+  __syncthreads();
+  out[t] = s[0];
+}}
+void host(const float* in, float* out) {{
+  {launch}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "launch", "used"),
+    [
+        ("s[t] = in[t];", "k<<<1, 128, 256>>>(in, out, 1);", 512),
+        ("for (int i = t; i < 1024; i += 128) s[i] = in[i];", "k<<<1, 128, 4000>>>(in, out, 1);", 4096),
+        ("if (t < 96) s[t + 32] = in[t];", "k<<<1, 128, 500>>>(in, out, 1);", 512),
+        ("float* b = s + 64; b[t] = in[t];", "k<<<1, 64, 64 * sizeof(float)>>>(in, out, 1);", 512),
+        ("s[t] = in[t];", "constexpr int B = 64; dim3 block(B, 2); k<<<1, block>>>(in, out, 1);", 256),
+    ],
+)
+def test_a_launch_with_too_few_bytes(body: str, launch: str, used: int) -> None:
+    report = check_text(LAUNCHED.format(body=body, launch=launch))
+    (finding,) = (f for f in report.findings if f.code == "SMEM504")
+    assert finding.severity is Severity.ERROR
+    assert finding.data["bytes_used"] == used
+
+
+@pytest.mark.parametrize(
+    ("body", "launch"),
+    [
+        ("s[t] = in[t];", "k<<<1, 128, 512>>>(in, out, 1);"),
+        ("if (n > 4) s[t] = in[t];", "k<<<1, 128, 256>>>(in, out, 1);"),
+        ("if (n > 4) return; s[t] = in[t];", "k<<<1, 128, 256>>>(in, out, 1);"),
+        ("for (int i = t; i < n; i += 128) s[i] = in[i];", "k<<<1, 128, 4>>>(in, out, 1);"),
+        ("s[int(in[t])] = 1;", "k<<<1, 128, 256>>>(in, out, 1);"),
+        ("s[t] = in[t];", "k<<<1, n, 256>>>(in, out, 1);"),
+        ("s[t] = in[t];", "k<<<1, 128, bytes()>>>(in, out, 1);"),
+    ],
+)
+def test_a_launch_that_may_be_right(body: str, launch: str) -> None:
+    assert "SMEM504" not in codes(check_text(LAUNCHED.format(body=body, launch=launch)))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "severity"),
+    [
+        ("", "", Severity.HINT),
+        ("static ", "", Severity.ERROR),
+        ("static ", "cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, 60000);", None),
+        ("", "cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, 60000);", None),
+        (
+            "",
+            "auto f = &k; cudaFuncSetAttribute(f, cudaFuncAttributeMaxDynamicSharedMemorySize, 60000);",
+            None,
+        ),
+        (
+            "static ",
+            "cudaFuncSetAttribute(other, cudaFuncAttributeMaxDynamicSharedMemorySize, 60000);",
+            Severity.ERROR,
+        ),
+    ],
+)
+def test_more_than_48_kib_without_opting_in(before: str, after: str, severity: Severity | None) -> None:
+    text = before + LAUNCHED.format(body="s[t] = in[t];", launch=f"{after} k<<<1, 128, 60000>>>(in, out, 1);")
+    found = [f.severity for f in check_text(text).findings if f.code == "SMEM504"]
+    assert found == ([] if severity is None else [severity])
+
+
+def test_findings_at_launches_move_with_them() -> None:
+    """The launch moves, the kernel does not: a second check with what the first remembers says the same as a fresh
+    one."""
+    text = LAUNCHED.format(body="s[t] = in[t];", launch="k<<<1, 128, 256>>>(in, out, 1);")
+    cache = Cache()
+    check_text(text, cache=cache)
+    edited = text.replace("void host", "\n\n// a comment\nvoid host")
+    assert check_text(edited, cache=cache).findings == check_text(edited).findings
+    assert any(f.code == "SMEM504" for f in check_text(edited).findings)
+
+
+def test_threads_that_no_launch_may_have() -> None:
+    text = LAUNCHED.format(body="s[t] = in[t];", launch="k<<<1, 2048, 8192>>>(in, out, 1);")
+    (finding,) = (f for f in check_text(text).findings if f.code == "SMEM505")
+    assert "2,048 threads" in finding.message

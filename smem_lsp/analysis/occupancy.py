@@ -134,6 +134,44 @@ def shared_for_one_more_block(
     return fewer if fewer <= static_shared else None
 
 
+def shared_until_one_less(
+    arch: str,
+    *,
+    threads: int,
+    registers: int | None,
+    static_shared: int,
+    dynamic_shared: int = 0,
+    max_dynamic_shared: int = 0,
+    carveout: int = -1,
+    opt_in: bool = False,
+    barriers: int = 1,
+) -> int | None:
+    """How many bytes ``static_shared`` can grow before a resident block per SM is lost. None where no block fits.
+
+    Takes and raises what ``occupancy`` does.
+    """
+    blocks = occupancy(
+        arch,
+        threads=threads,
+        registers=registers,
+        static_shared=static_shared,
+        dynamic_shared=dynamic_shared,
+        max_dynamic_shared=max_dynamic_shared,
+        carveout=carveout,
+        opt_in=opt_in,
+        barriers=barriers,
+    ).blocks
+    if blocks == 0:
+        return None
+    gpu = target(arch)
+
+    def too_many(more: int) -> bool:
+        static = static_shared + more
+        return _shared_limit(gpu, static, dynamic_shared, max_dynamic_shared, carveout, opt_in) < blocks
+
+    return bisect_left(range(gpu.shared_per_sm + 1), True, key=too_many) - 1
+
+
 def registers_cap(arch: str, threads: int, min_blocks: int) -> int:
     """The most registers per thread that ptxas uses under ``__launch_bounds__(threads, min_blocks)``.
 

@@ -109,7 +109,9 @@ class PlacedKernel:
             return found
         before = known.facts.kernel.launches
         moved = {now.line - then.line for now, then in zip(self.launches, before)}
-        if len(moved) > 1 or len(before) != len(self.launches) or not self.moves.together:
+        own = known.facts.kernel.span
+        elsewhere = any(not own.covers(note) for finding in found for note in finding.spans)
+        if elsewhere or len(moved) > 1 or len(before) != len(self.launches) or not self.moves.together:
             return tuple(rule.on_kernel(self.facts))
         launches = moved.pop() if moved else 0
         kernel = self.moves.parts[0]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from smem_lsp.allocation.declared import declared
@@ -10,12 +11,15 @@ from smem_lsp.allocation.layouts import Task, best_layouts, layouts, task
 from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.analysis.block_shape import BlockShape, block_shape, most_threads, threads_per_block
 from smem_lsp.analysis.divergence import judge
+from smem_lsp.analysis.dynamic_need import Need, dynamic_need
+from smem_lsp.analysis.evaluate import Dims
 from smem_lsp.analysis.extents import extents
 from smem_lsp.analysis.occupancy import registers_cap
 from smem_lsp.analysis.propagate import propagate
 from smem_lsp.analysis.prove import prove
 from smem_lsp.analysis.reuse import relate, survey
 from smem_lsp.analysis.uniformity import prove_levels
+from smem_lsp.analysis.values import Values
 from smem_lsp.config import Config
 from smem_lsp.ir.model import Access, Branch, Buffer, Kernel, Loop, Seq, Space, walk
 from smem_lsp.rules.subject import Candidate, KernelFacts, Occupied
@@ -23,6 +27,7 @@ from smem_lsp.source import SourceText
 from smem_lsp.targets import target
 
 MAX_LOOP_DEPTH = 12
+_MOST_THREADS = 1024  # of a block on every target
 STATIC_LIMIT = 48 * 1024  # bytes: ptxas refuses more static shared memory on every target
 
 
@@ -68,10 +73,21 @@ def plan_kernel(
         best=best,
         occupied=_occupied(kernel, shape, config),
         static_limit=STATIC_LIMIT,
+        targets=tuple(config.arch),
+        configured=config.arch_configured,
         shape=shape,
         withheld=kernel.irregular,
+        needs=_needs(kernel, values),
         extents=extents(kernel, values, fact),
     )
+
+
+def _needs(kernel: Kernel, values: Values) -> Mapping[Dims, Need]:
+    blocks = {
+        site.block for site in kernel.launches if site.block is not None and site.dynamic_bytes is not None
+    }
+    found = {dims: dynamic_need(kernel, values, dims) for dims in blocks if math.prod(dims) <= _MOST_THREADS}
+    return {dims: need for dims, need in found.items() if need is not None}
 
 
 def _bounded(kernel: Kernel) -> Kernel:

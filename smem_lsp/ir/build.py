@@ -14,6 +14,7 @@ from smem_lsp.ir.function_scopes import function_scope, identify
 from smem_lsp.ir.launches import find_launches
 from smem_lsp.ir.lexical import Lexical
 from smem_lsp.ir.model import Kernel, LaunchSite, Part, Seq
+from smem_lsp.ir.opt_in import may_opt_in
 from smem_lsp.ir.refs import Ref
 from smem_lsp.ir.scopes import Scope
 from smem_lsp.source import SourceText, Span
@@ -128,6 +129,7 @@ def kernel_key(
         tuple(around.callers.get(part.name, 0) for part in parts) if around.callers else (),
         tuple([s.configuration for s in around.launches_of(function, binding)]),
         _internal(unit, function),
+        _may_opt_in(unit, around, function, binding),
         unit.preprocessed.exhausted,
         binding,
         around.instances.get(function.number, Instances()).why if around.instances else None,
@@ -207,6 +209,7 @@ def build_kernel(
         siblings=len(bindings_of(around, function)) - 1,
         more_instances=around.instances.get(function.number, Instances()).why,
         internal=_internal(unit, function),
+        may_opt_in=_may_opt_in(unit, around, function, binding),
         launch_bounds=_launch_bounds(function, constants),
         launches=around.launches_of(function, binding),
         complete=ctx.complete
@@ -248,6 +251,15 @@ def _internal(unit: TranslationUnit, function: Function) -> bool:
     island = function.definition.island
     hidden = "static" in island.specifiers or "" in function.scopes or "" in island.enclosing
     return hidden and not _named_elsewhere(unit, function)
+
+
+def _may_opt_in(
+    unit: TranslationUnit, around: Surroundings, function: Function, binding: Binding | None
+) -> bool:
+    """It matters where launches pass dynamic bytes."""
+    return any(site.dynamic_bytes for site in around.launches_of(function, binding)) and may_opt_in(
+        unit, function
+    )
 
 
 def _named_elsewhere(unit: TranslationUnit, kernel: Function) -> bool:

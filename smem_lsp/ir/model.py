@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from smem_lsp.ir.memory import GlobalMemory
+from smem_lsp.ir.refs import Part as MemberPart
 from smem_lsp.ir.values import Value
 from smem_lsp.source import Span
 
@@ -95,6 +96,7 @@ class Access:
     guess: bool = False  # rests on a guess of the parser
     offset: Value | None = None
     width: int | None = None
+    part: MemberPart | None = None  # of a class whose layout is not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +258,7 @@ class Kernel:
     variables: tuple[str, ...]  # names of the local variables, by index
     template: bool  # with parameters that are not bound
     internal: bool  # internal linkage: every launch is in this file
+    may_opt_in: bool  # some call in sight may raise the dynamic shared memory that it can be launched with
     launch_bounds: tuple[int, int | None] | None  # (threads, blocks)
     launches: tuple[LaunchSite, ...]
     complete: bool  # every statement parsed, no guess on a declaration, barrier or access

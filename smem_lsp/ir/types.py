@@ -266,8 +266,8 @@ TORCH = {
 
 
 def builtin(name: str) -> Scalar | None:
-    """The type that an unqualified, ``::`` or ``std::`` name, or a number of PyTorch, has when nothing in sight declares
-    it."""
+    """The type that an unqualified, ``::`` or ``std::`` name has when nothing in sight declares it; PyTorch's numbers
+    too."""
     plain = name.removeprefix("::")
     space, _, last = plain.rpartition("::")
     if space in ("at", "c10", "torch", "torch::headeronly"):

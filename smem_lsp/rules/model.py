@@ -86,6 +86,11 @@ class Finding:
     remedy: Remedy | None = None
     unnecessary: bool = False  # editors fade the text
 
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """Every place that it points to."""
+        return (self.span, *(note.span for note in self.related))
+
     def moved(self, kernel: int, characters: int, lines: int, launches: int) -> Finding:
         """The same finding further on in the text, for the kernel that now has this index. ``launches``: how many
         lines further on the kernel is launched."""

@@ -15,7 +15,12 @@ from smem_lsp.rules import (
     smem301_mergeable_buffers,
     smem302_mergeable_with_barrier,
     smem303_padding_waste,
+    smem501_occupancy_limited_by_shared,
     smem502_static_limit_exceeded,
+    smem503_device_limit_exceeded,
+    smem504_launch_size_mismatch,
+    smem505_launch_bounds_mismatch,
+    smem506_launch_bounds_unreachable,
 )
 from smem_lsp.rules.model import Rule
 
@@ -29,7 +34,12 @@ _ALL = (
     smem301_mergeable_buffers.RULE,
     smem302_mergeable_with_barrier.RULE,
     smem303_padding_waste.RULE,
+    smem501_occupancy_limited_by_shared.RULE,
     smem502_static_limit_exceeded.RULE,
+    smem503_device_limit_exceeded.RULE,
+    smem504_launch_size_mismatch.RULE,
+    smem505_launch_bounds_mismatch.RULE,
+    smem506_launch_bounds_unreachable.RULE,
 )
 
 RULES: Mapping[str, Rule] = MappingProxyType({rule.code: rule for rule in _ALL})
@@ -49,11 +59,6 @@ RESERVED: Mapping[str, str] = MappingProxyType(
         "SMEM209": "missing-proxy-fence",
         "SMEM401": "bank-conflict",
         "SMEM402": "out-of-bounds",
-        "SMEM501": "occupancy-limited-by-shared",
-        "SMEM503": "device-limit-exceeded",
-        "SMEM504": "launch-size-mismatch",
-        "SMEM505": "launch-bounds-mismatch",
-        "SMEM506": "launch-bounds-unreachable",
         "SMEM507": "cluster-launch",
         "SMEM601": "stream-leak",
         "SMEM602": "managed-access-race",

@@ -33,8 +33,8 @@ __global__ void __launch_bounds__(128) k(const float* in, float* out) {
 
 Only the outermost dimension counts, from 128 bytes on: inner ones are pitch and padding (`tile[32][33]`). Every access
 has to be known, with bounds that hold for every block that can be launched: from `__launch_bounds__`, loop conditions,
-`%`, `&` and the like. Of a template it has to hold in every instance in sight. Silent beside `#if` in the kernel: another
-configuration may use the rest.
+`%`, `&` and the like. Of a template it has to hold in every instance in sight. Silent beside `#if` in the kernel:
+another configuration may use the rest.
 """
 
 from __future__ import annotations

@@ -9,9 +9,11 @@ from smem_lsp.allocation.plan import Item, Plan, align_up
 from smem_lsp.analysis.block_shape import BlockShape
 from smem_lsp.analysis.conflicts import Conflicts
 from smem_lsp.analysis.divergence import Verdicts
+from smem_lsp.analysis.dynamic_need import Need
+from smem_lsp.analysis.evaluate import Dims
 from smem_lsp.analysis.facts import Facts
 from smem_lsp.analysis.liveness import Liveness
-from smem_lsp.analysis.occupancy import occupancy
+from smem_lsp.analysis.occupancy import occupancy, shared_for_one_more_block, shared_until_one_less
 from smem_lsp.analysis.uniformity import Control
 from smem_lsp.ir.model import Kernel
 from smem_lsp.rules.suppressions import Suppressions
@@ -57,8 +59,11 @@ class KernelFacts:
     best: tuple[Candidate, ...]
     occupied: tuple[Occupied, ...]  # per target in force; empty when the threads are not known
     static_limit: int
+    targets: tuple[str, ...]  # in force
+    configured: bool  # somebody said that these targets are meant
     shape: BlockShape | None
     withheld: str | None  # why nothing that rests on control or data flow is said of this kernel
+    needs: Mapping[Dims, Need]  # block of a launch -> dynamic bytes that it is sure to touch
     extents: Mapping[int, tuple[int, int]]  # buffer -> (first byte, end byte) of what is touched, where known
 
     def assumptions(self, candidate: Candidate) -> tuple[str, ...]:
@@ -95,6 +100,22 @@ class KernelFacts:
     def blocks(self, row: Occupied, static_bytes: int) -> int:
         """Resident blocks/SM with this many static bytes (a ``total``)."""
         return self.resident(row, static_bytes)[0]
+
+    def next_steps(self, row: Occupied, static_bytes: int) -> tuple[int | None, int | None]:
+        """(bytes less for one more resident block/SM, bytes more before one is lost) from this many static bytes."""
+        fewer, more = (
+            ask(
+                row.arch,
+                threads=row.threads,
+                registers=row.registers,
+                static_shared=static_bytes,
+                dynamic_shared=row.dynamic_bytes,
+                max_dynamic_shared=row.dynamic_bytes,
+                opt_in=True,
+            )
+            for ask in (shared_for_one_more_block, shared_until_one_less)
+        )
+        return fewer, more
 
     def resident(self, row: Occupied, static_bytes: int) -> tuple[int, tuple[str, ...]]:
         """(resident blocks/SM, what limits them) with this many static bytes."""

@@ -1,0 +1,110 @@
+"""How many dynamic bytes a block of a given shape is sure to touch.
+
+Only what every run of the kernel does counts: statements that nothing guards but conditions on the thread, the block's
+shape and constants, in loops whose number of iterations is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from smem_lsp.analysis.evaluate import Dims, Evaluator, Vector
+from smem_lsp.analysis.terms import LoopVar, Op
+from smem_lsp.analysis.values import LoopFacts, Values
+from smem_lsp.ir.model import Access, Branch, Jump, Kernel, Loop, Seq, Space, walk
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """``bytes``: at least so many, from the start of dynamic shared memory; ``line``: of the access that needs them."""
+
+    bytes: int
+    line: int
+
+
+def dynamic_need(kernel: Kernel, values: Values, dims: Dims) -> Need | None:
+    """The most that is known; None when nothing is."""
+    dynamic = {buffer.index for buffer in kernel.buffers if buffer.space is Space.DYNAMIC}
+    if not dynamic or kernel.irregular is not None:
+        return None
+    best: Need | None = None
+    for access, threads in _sure(kernel.body, values, Evaluator(dims)):
+        buffer = kernel.buffers[access.buffer]
+        width = access.width if access.width is not None else buffer.element_bytes
+        if access.buffer not in dynamic or access.guess or access.part is not None or width is None:
+            continue
+        offset = values.offset(access, buffer)
+        reached = None if offset is None else threads.values(offset)
+        if reached and (best is None or max(reached) + width > best.bytes):
+            best = Need(max(reached) + width, access.line)
+    return best
+
+
+def _sure(seq: Seq, values: Values, threads: Evaluator) -> Iterator[tuple[Access, Evaluator]]:
+    """Accesses that surely run, with the threads that run them, up to the first jump."""
+    for node in seq:
+        if isinstance(node, Access):
+            yield node, threads
+        elif isinstance(node, Jump):
+            return
+        elif isinstance(node, Branch):
+            taken = threads.values(values.conditions[node.point])
+            if taken is not None:
+                for arm, mask in ((node.then, taken), (node.otherwise, [int(not each) for each in taken])):
+                    if any(mask):
+                        yield from _sure(arm, values, threads.only(mask))
+            if _leaves(node.then) or _leaves(node.otherwise):
+                return
+        elif isinstance(node, Loop):
+            if _leaves(node.body):
+                return
+            facts = values.loops.get(node.point)
+            for inside in () if facts is None else _iterations(facts, threads):
+                yield from _sure(node.body, values, inside)
+
+
+def _iterations(facts: LoopFacts, threads: Evaluator) -> Iterator[Evaluator]:
+    """The first and the last iteration, each with the threads that run it, where their number is known."""
+    advancing: dict[LoopVar, tuple[list[int], int]] = {}
+    for recurrence in facts.recurrences:
+        step = None if recurrence.by is None else threads.constant(recurrence.by)
+        first = threads.values(recurrence.init)
+        if recurrence.kind == "affine" and step is not None and first is not None:
+            advancing[recurrence.atom] = first, step
+    counts = (
+        [facts.trips] * len(threads.threads)
+        if facts.trips is not None
+        else _counts(facts, threads, advancing)
+    )
+    if counts is None or not any(counts):
+        return
+    running = threads.only(counts)
+    for last in (False, True):
+        bound: dict[LoopVar, Vector] = {}
+        for atom, (first, step) in advancing.items():
+            values = [each + (count - 1) * step if last else each for each, count in zip(first, counts)]
+            bound[atom] = [value for value, count in zip(values, counts) if count]
+        yield running.within(bound)
+
+
+def _counts(
+    facts: LoopFacts, threads: Evaluator, advancing: Mapping[LoopVar, tuple[list[int], int]]
+) -> list[int] | None:
+    """How often each thread runs the body of ``for (i = first; i < bound; i += step)``."""
+    head = facts.head
+    if not facts.tested or facts.exits or not isinstance(head, Op) or head.operator not in ("<", "<="):
+        return None
+    atom, bound = head.args
+    if not isinstance(atom, LoopVar) or atom not in advancing:
+        return None
+    first, step = advancing[atom]
+    end = threads.constant(bound)
+    if end is None or step <= 0:
+        return None
+    end += head.operator == "<="
+    return [max(0, -((each - end) // step)) for each in first]
+
+
+def _leaves(seq: Seq) -> bool:
+    return any(isinstance(node, Jump) for node in walk(seq))

@@ -1,0 +1,49 @@
+"""Does the host raise the dynamic shared memory that a kernel may get, with ``cudaFuncSetAttribute`` or the like?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from smem_lsp.syntax.parse import Function, TranslationUnit
+
+_CALLS = frozenset(
+    "cudaFuncSetAttribute cuFuncSetAttribute cudaKernelSetAttribute cuKernelSetAttribute"
+    " cudaFuncAttributeMaxDynamicSharedMemorySize CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES"
+    " hipFuncSetAttribute".split()
+)
+
+
+def may_opt_in(unit: TranslationUnit, kernel: Function) -> bool:
+    """Is there a call in sight that may be about this kernel: one that names it, or any, when the kernel's name is used
+    for something else than launches (a pointer to it, an argument)?"""
+    if not _CALLS.isdisjoint(unit.header_words):
+        return True
+    if all(_CALLS.isdisjoint(function.definition.words) for function in unit.functions):
+        return any(not _CALLS.isdisjoint(placed.block.tokens.texts) for placed in unit.blocks)
+    for placed in unit.blocks:
+        texts = placed.block.tokens.texts
+        for i, text in enumerate(texts):
+            if (
+                text == kernel.name
+                and not _is_launch(texts, i)
+                and not _is_declaration(placed.block.tokens.kinds, i)
+            ):
+                return True
+    return False
+
+
+def _is_launch(texts: Sequence[str], name: int) -> bool:
+    i = name + 1
+    if i < len(texts) and texts[i] == "<":
+        depth = 0
+        while i < len(texts):
+            depth += {"<": 1, ">": -1, ">>": -2, ">>>": -3}.get(texts[i], 0)
+            i += 1
+            if depth <= 0:
+                break
+    return i < len(texts) and texts[i] == "<<<"
+
+
+def _is_declaration(kinds: Sequence[str], name: int) -> bool:
+    """``void k(``: the definition or a prototype."""
+    return kinds[name - 1 : name] == ["TYPE"] and kinds[name + 1 : name + 2] == ["LP"]

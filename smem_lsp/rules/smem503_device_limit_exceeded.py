@@ -1,0 +1,78 @@
+"""More shared memory than a block can get on a target, even after opting in.
+
+## Why
+
+`cudaFuncAttributeMaxDynamicSharedMemorySize` raises the limit of a block to what the device offers: 163 KiB on sm_80,
+99 KiB on sm_86, 89 and 120, 227 KiB on sm_90 and 100. Beyond it the attribute call or the launch fails.
+
+## Example
+
+```cuda
+__global__ void k(const float* in, float* out) {
+  extern __shared__ float s[];
+  for (int i = threadIdx.x; i < 60000; i += 256) s[i] = in[i];
+  __syncthreads();
+  out[threadIdx.x] = s[59999 - threadIdx.x];
+}
+void host(const float* in, float* out) {
+  cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, 240000);
+  k<<<1, 256, 240000>>>(in, out);
+}
+```
+
+## Use instead
+
+```cuda
+__global__ void k(const float* in, float* out) {
+  extern __shared__ float s[];
+  for (int i = threadIdx.x; i < 40000; i += 256) s[i] = in[i];
+  __syncthreads();
+  out[threadIdx.x] = s[39999 - threadIdx.x];
+}
+void host(const float* in, float* out) {
+  cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, 160000);
+  k<<<1, 256, 160000>>>(in, out);
+}
+```
+
+## Limits
+
+Targets that are configured, or that the file is compiled for; without any only what exceeds every target. Static bytes
+have to be known, dynamic ones a constant at a launch in sight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
+from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.targets import TARGETS, target
+
+
+@kernel_rule("SMEM503", "device-limit-exceeded", Severity.ERROR)
+def RULE(facts: KernelFacts) -> Iterator[Finding]:
+    static = facts.static_bytes
+    if static is None:
+        return
+    for site in facts.kernel.launches:
+        if not site.dynamic_bytes:
+            continue
+        total = static + site.dynamic_bytes
+        limits = {name: target(name).shared_per_block_opt_in for name in facts.targets}
+        exceeded = {name: limit for name, limit in limits.items() if total > limit}
+        if not facts.configured:
+            most = max(gpu.shared_per_block_opt_in for gpu in TARGETS.values())
+            exceeded = {"every target": most} if total > most else {}
+        for name, limit in exceeded.items():
+            yield Finding(
+                "SMEM503",
+                f"{static:,} B static and {site.dynamic_bytes:,} B dynamic shared memory: {total - limit:,} B over the "
+                f"{limit:,} B that a block can get on {name}",
+                facts.kernel.name_span,
+                Severity.ERROR,
+                kernel=facts.kernel.name,
+                related=(Note(site.span, f"launched here with {site.dynamic_bytes:,} B"),),
+                data={"arch": name, "bytes": total, "limit": limit, "bytes_over": total - limit},
+            )
+            return

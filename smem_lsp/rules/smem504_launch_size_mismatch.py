@@ -1,0 +1,86 @@
+"""A launch passes fewer dynamic bytes than the kernel uses, or more than it may without opting in.
+
+## Why
+
+The third launch argument is the size of `extern __shared__` memory. Too few bytes: the kernel reads and writes past the
+end. Static and dynamic bytes together over 48 KiB: the launch fails, unless the host has raised
+`cudaFuncAttributeMaxDynamicSharedMemorySize` for this kernel.
+
+## Example
+
+```cuda
+__global__ void k(const float* in, float* out) {
+  extern __shared__ float s[];
+  s[threadIdx.x] = in[threadIdx.x];
+  s[threadIdx.x + 256] = in[threadIdx.x + 256];
+  __syncthreads();
+  out[threadIdx.x] = s[511 - threadIdx.x];
+}
+void host(const float* in, float* out) {
+  k<<<1, 256, 256 * sizeof(float)>>>(in, out);
+}
+```
+
+## Use instead
+
+```cuda
+__global__ void k(const float* in, float* out) {
+  extern __shared__ float s[];
+  s[threadIdx.x] = in[threadIdx.x];
+  s[threadIdx.x + 256] = in[threadIdx.x + 256];
+  __syncthreads();
+  out[threadIdx.x] = s[511 - threadIdx.x];
+}
+void host(const float* in, float* out) {
+  k<<<1, 256, 512 * sizeof(float)>>>(in, out);
+}
+```
+
+## Limits
+
+Launches in the same file whose block and bytes are constants. What the kernel uses counts as far as every run does it:
+no index that depends on data, nothing behind a condition on anything but the thread. Without the attribute the finding
+is an error when every use of the kernel's name is in sight, else a hint: another file may set it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
+from smem_lsp.rules.subject import KernelFacts
+
+_LIMIT = 48 * 1024  # bytes, static and dynamic together, that a block gets without opting in
+
+
+@kernel_rule("SMEM504", "launch-size-mismatch", Severity.ERROR)
+def RULE(facts: KernelFacts) -> Iterator[Finding]:
+    kernel = facts.kernel
+    static = facts.static_bytes
+    for site in kernel.launches:
+        passed = site.dynamic_bytes
+        if passed is None:
+            continue
+        need = None if site.block is None else facts.needs.get(site.block)
+        if need is not None and need.bytes > passed and kernel.complete:
+            yield Finding(
+                "SMEM504",
+                f"{passed:,} B of dynamic shared memory at the launch, but line {need.line} of the kernel uses "
+                f"{need.bytes:,} B with {site.threads} threads",
+                site.span,
+                Severity.ERROR,
+                kernel=kernel.name,
+                related=(Note(kernel.name_span, f"`{kernel.name}`"),),
+                data={"bytes_passed": passed, "bytes_used": need.bytes, "threads": site.threads},
+            )
+        elif passed and static is not None and static + passed > _LIMIT and not kernel.may_opt_in:
+            yield Finding(
+                "SMEM504",
+                f"{static + passed:,} B of shared memory ({static:,} static + {passed:,} dynamic) are over the "
+                f"{_LIMIT:,} B that a launch gets without cudaFuncAttributeMaxDynamicSharedMemorySize",
+                site.span,
+                Severity.ERROR if kernel.internal else Severity.HINT,
+                kernel=kernel.name,
+                related=(Note(kernel.name_span, f"`{kernel.name}`"),),
+                data={"bytes": static + passed, "limit": _LIMIT, "bytes_over": static + passed - _LIMIT},
+            )

@@ -1,0 +1,72 @@
+"""A launch has more threads per block than the kernel allows, or than any block can have.
+
+## Why
+
+`__launch_bounds__(256)` lets ptxas use as many registers as 256 threads can share. A launch with more threads fails,
+and only a checked return value shows it.
+
+## Example
+
+```cuda
+__global__ void __launch_bounds__(256) k(float* out) {
+  __shared__ float s[512];
+  s[threadIdx.x] = out[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = s[threadIdx.x ^ 1];
+}
+void host(float* out) {
+  k<<<1, 512>>>(out);
+}
+```
+
+## Use instead
+
+```cuda
+__global__ void __launch_bounds__(512) k(float* out) {
+  __shared__ float s[512];
+  s[threadIdx.x] = out[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = s[threadIdx.x ^ 1];
+}
+void host(float* out) {
+  k<<<1, 512>>>(out);
+}
+```
+
+## Limits
+
+Launches in the same file whose block is a constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
+from smem_lsp.rules.subject import KernelFacts
+
+_MOST = 1024  # threads of a block on every target
+
+
+@kernel_rule("SMEM505", "launch-bounds-mismatch", Severity.WARNING)
+def RULE(facts: KernelFacts) -> Iterator[Finding]:
+    kernel = facts.kernel
+    bounds = kernel.launch_bounds
+    for site in kernel.launches:
+        if site.threads is None:
+            continue
+        if site.threads > _MOST:
+            message = f"a block of {site.threads:,} threads: no device runs more than {_MOST:,}"
+        elif bounds is not None and site.threads > bounds[0]:
+            message = f"{site.threads} threads at the launch, but `__launch_bounds__({bounds[0]})`: the launch fails"
+        else:
+            continue
+        yield Finding(
+            "SMEM505",
+            message,
+            site.span,
+            Severity.WARNING,
+            kernel=kernel.name,
+            related=(Note(kernel.name_span, f"`{kernel.name}`"),),
+            data={"threads": site.threads, "limit": min(_MOST, bounds[0]) if bounds is not None else _MOST},
+        )
