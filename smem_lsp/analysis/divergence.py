@@ -37,7 +37,7 @@ class Verdicts:
 
 
 @dataclass(frozen=True, slots=True)
-class _Guard:
+class Guard:
     """A branch and the arm that is taken, or a loop."""
 
     point: int
@@ -66,8 +66,8 @@ def judge(body: Seq, levels: Levels, control: Control, dims: Dims | None) -> Ver
     paired: set[int] = set()
     divergent: set[int] = set()
     budget = _Budget()
-    missed: dict[tuple[_Guard, ...], bool] = {}
-    for barrier, guards, returned in _open_barriers(body, control, (), [False]):
+    missed: dict[tuple[Guard, ...], bool] = {}
+    for barrier, guards, returned in open_barriers(body, control, (), [False]):
         pair = _pairing(guards, values, levels, samples)
         if pair is not None:
             (paired if pair else divergent).add(barrier.point)
@@ -111,27 +111,40 @@ def _symbols(terms: Sequence[Term]) -> Iterator[str]:
             stack.extend(term.args)
 
 
-def _open_barriers(
-    seq: Seq, control: Control, guards: tuple[_Guard, ...], returned: list[bool]
-) -> Iterator[tuple[Barrier, tuple[_Guard, ...], bool]]:
+def open_barriers(
+    seq: Seq, control: Control, guards: tuple[Guard, ...], returned: list[bool]
+) -> Iterator[tuple[Barrier, tuple[Guard, ...], bool]]:
     """Barriers without proof, what stands around them, and whether some threads may have returned or jumped before."""
     for node in seq.items:
         if isinstance(node, Barrier):
             if node.kind == "block" and node.point not in control.barriers:
                 yield node, guards, returned[0]
         elif isinstance(node, Branch):
-            yield from _open_barriers(node.then, control, (*guards, _Guard(node.point, True, node)), returned)
-            yield from _open_barriers(
-                node.otherwise, control, (*guards, _Guard(node.point, False, node)), returned
+            yield from open_barriers(node.then, control, (*guards, Guard(node.point, True, node)), returned)
+            yield from open_barriers(
+                node.otherwise, control, (*guards, Guard(node.point, False, node)), returned
             )
         elif isinstance(node, Loop):
-            yield from _open_barriers(node.body, control, (*guards, _Guard(node.point, True, node)), returned)
+            yield from open_barriers(node.body, control, (*guards, Guard(node.point, True, node)), returned)
         elif isinstance(node, Jump) and node.point not in control.uniform:
             returned[0] = True
 
 
+def split(
+    guards: tuple[Guard, ...], values: Values, levels: Levels, dims: Dims
+) -> tuple[tuple[int, ...], int] | None:
+    """Threads of a block that get through the guards when not all of them do, and the first that does not."""
+    for symbols in assignments(list(_terms(guards, values)), dims):
+        whole = Evaluator(dims, symbols)
+        for here in _through(guards, whole, values, levels, _Budget(left=_MAX_MASKS)):
+            if len(here.threads) < len(whole.threads):
+                inside = set(here.threads)
+                return tuple(here.threads), next(t for t in whole.threads if t not in inside)
+    return None
+
+
 def _misses(
-    guards: tuple[_Guard, ...], values: Values, levels: Levels, samples: Sequence[Dims], budget: _Budget
+    guards: tuple[Guard, ...], values: Values, levels: Levels, samples: Sequence[Dims], budget: _Budget
 ) -> bool:
     """Do some threads reach what the guards stand around, and others not, under every sample?"""
     terms = list(_terms(guards, values))
@@ -139,12 +152,15 @@ def _misses(
         for symbols in assignments(terms, dims):
             whole = Evaluator(dims, symbols)
             budget.left = _MAX_MASKS
-            if not any(_splits(guards, whole, len(whole.threads), values, levels, budget)):
+            everyone = len(whole.threads)
+            if not any(
+                len(here.threads) < everyone for here in _through(guards, whole, values, levels, budget)
+            ):
                 return False
     return True
 
 
-def _terms(guards: tuple[_Guard, ...], values: Values) -> Iterator[Term]:
+def _terms(guards: tuple[Guard, ...], values: Values) -> Iterator[Term]:
     for guard in guards:
         yield values.conditions[guard.node.point]
         loop = values.loops.get(guard.node.point)
@@ -154,40 +170,35 @@ def _terms(guards: tuple[_Guard, ...], values: Values) -> Iterator[Term]:
                 yield from (recurrence.init, recurrence.next)
 
 
-def _splits(
-    guards: tuple[_Guard, ...],
-    here: Evaluator,
-    everyone: int,
-    values: Values,
-    levels: Levels,
-    budget: _Budget,
-) -> Iterator[bool]:
-    """For each combination of iterations that is known: do only some of ``everyone`` get through the guards?"""
+def _through(
+    guards: tuple[Guard, ...], here: Evaluator, values: Values, levels: Levels, budget: _Budget
+) -> Iterator[Evaluator]:
+    """The threads that get through the guards, for each combination of iterations that is known."""
     if budget.spent():
         return
     if not guards:
-        yield len(here.threads) < everyone
+        yield here
         return
     guard, rest = guards[0], guards[1:]
     if isinstance(guard.node, Loop):
         loop = values.loops[guard.node.point]
         if loop.once:
-            yield from _splits(rest, here, everyone, values, levels, budget)
+            yield from _through(rest, here, values, levels, budget)
             return
         for inside in _turns(loop, here, levels):
             if inside is not None:
-                yield from _splits(rest, inside, everyone, values, levels, budget)
+                yield from _through(rest, inside, values, levels, budget)
         return
     condition = values.conditions[guard.node.point]
     mask = here.values(condition)
     if mask is None:
         if levels.uniform(condition):  # taken: the code is there to be run
-            yield from _splits(rest, here, everyone, values, levels, budget)
+            yield from _through(rest, here, values, levels, budget)
         return
     if not guard.arm:
         mask = [not each for each in mask]
     if any(mask):
-        yield from _splits(rest, here if all(mask) else here.only(mask), everyone, values, levels, budget)
+        yield from _through(rest, here if all(mask) else here.only(mask), values, levels, budget)
 
 
 def _turns(loop: LoopFacts, here: Evaluator, levels: Levels) -> Iterator[Evaluator | None]:
@@ -204,14 +215,14 @@ def _turns(loop: LoopFacts, here: Evaluator, levels: Levels) -> Iterator[Evaluat
 
 
 def _pairing(
-    guards: tuple[_Guard, ...], values: Values, levels: Levels, samples: Sequence[Dims]
+    guards: tuple[Guard, ...], values: Values, levels: Levels, samples: Sequence[Dims]
 ) -> bool | None:
     """Is the innermost branch one whose arms run equally many barriers? True when it splits the block between warps,
     False when it splits a warp, None when it is no such branch or that is not known."""
     if not guards or not isinstance(guards[-1].node, Branch):
         return None
     node = guards[-1].node
-    if any(not _agreed(guard, values, levels) for guard in guards[:-1]):
+    if any(not agreed(guard, values, levels) for guard in guards[:-1]):
         return None
     counts = [_straight_barriers(arm) for arm in (node.then, node.otherwise)]
     if counts[0] != counts[1] or not counts[0]:
@@ -229,7 +240,8 @@ def _pairing(
     return whole_warps
 
 
-def _agreed(guard: _Guard, values: Values, levels: Levels) -> bool:
+def agreed(guard: Guard, values: Values, levels: Levels) -> bool:
+    """Do all threads that come to it take the same way?"""
     loop = values.loops.get(guard.node.point)
     terms = (values.conditions[guard.node.point],) if loop is None else (loop.first, loop.again, *loop.exits)
     return all(map(levels.uniform, terms))

@@ -14,6 +14,7 @@ from smem_lsp.analysis.divergence import judge
 from smem_lsp.analysis.dynamic_need import Need, dynamic_need
 from smem_lsp.analysis.evaluate import Dims
 from smem_lsp.analysis.extents import extents
+from smem_lsp.analysis.mispairing import mispairings
 from smem_lsp.analysis.occupancy import registers_cap
 from smem_lsp.analysis.propagate import propagate
 from smem_lsp.analysis.prove import prove
@@ -60,12 +61,13 @@ def plan_kernel(
             assuming = prove(kernel, control, shape, values)
             of = task(items, kernel.body, assuming, fixed)
             best = _merge(best, _best(of, assumes_shape=True))
+    verdicts = judge(kernel.body, levels, control, None if shape is None else shape.dims)
     return KernelFacts(
         index=index,
         source=source,
         kernel=kernel,
         control=control,
-        verdicts=judge(kernel.body, levels, control, None if shape is None else shape.dims),
+        verdicts=verdicts,
         items=items or (),
         liveness=found.liveness,
         declared=natural,
@@ -77,6 +79,7 @@ def plan_kernel(
         configured=config.arch_configured,
         shape=shape,
         withheld=kernel.irregular,
+        mispaired=mispairings(kernel, levels, control, verdicts, shape),
         needs=_needs(kernel, values),
         extents=extents(kernel, values, fact),
     )

@@ -13,6 +13,7 @@ from smem_lsp.analysis.dynamic_need import Need
 from smem_lsp.analysis.evaluate import Dims
 from smem_lsp.analysis.facts import Facts
 from smem_lsp.analysis.liveness import Liveness
+from smem_lsp.analysis.mispairing import Mispaired
 from smem_lsp.analysis.occupancy import occupancy, shared_for_one_more_block, shared_until_one_less
 from smem_lsp.analysis.uniformity import Control
 from smem_lsp.ir.model import Kernel
@@ -63,6 +64,7 @@ class KernelFacts:
     configured: bool  # somebody said that these targets are meant
     shape: BlockShape | None
     withheld: str | None  # why nothing that rests on control or data flow is said of this kernel
+    mispaired: tuple[Mispaired, ...]
     needs: Mapping[Dims, Need]  # block of a launch -> dynamic bytes that it is sure to touch
     extents: Mapping[int, tuple[int, int]]  # buffer -> (first byte, end byte) of what is touched, where known
 

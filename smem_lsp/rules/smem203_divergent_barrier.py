@@ -1,0 +1,111 @@
+"""Some threads of a block miss this barrier and wait at another one: the two are taken for one.
+
+## Why
+
+`__syncthreads()` waits until every thread of the block that has not exited waits at a barrier, whichever it is. When
+some threads pass one by and come to the next, they meet the others at the wrong place: shared memory is read before it
+is written, or after it was written again, or the block hangs.
+
+## Example
+
+```cuda
+__global__ void k(const float* in, float* out) {
+  __shared__ float s[256];
+  int tid = threadIdx.x;
+  s[tid] = in[tid];
+  if (tid < 32) {
+    s[tid] += s[tid + 1];
+    __syncthreads();
+  }
+  __syncthreads();
+  out[tid] = s[255 - tid];
+}
+```
+
+## Use instead
+
+```cuda
+__global__ void k(const float* in, float* out) {
+  __shared__ float s[256];
+  int tid = threadIdx.x;
+  s[tid] = in[tid];
+  __syncthreads();
+  if (tid < 32) {
+    s[tid] += s[tid + 1];
+  }
+  __syncthreads();
+  out[tid] = s[255 - tid];
+}
+```
+
+## Limits
+
+A block in which it happens has to be found: for the block size that is known or launched in sight, else for every
+multiple of 32. Conditions on data are not evaluated. Threads that have exited count as arrived (sm_70 and newer): a
+barrier behind an early `return`, or one that is the last for all threads that miss it, is no finding. Both arms of a
+branch between whole warps may have one barrier each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from smem_lsp.analysis.mispairing import Mispaired
+from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
+from smem_lsp.rules.subject import KernelFacts
+
+
+@kernel_rule("SMEM203", "divergent-barrier", Severity.ERROR)
+def RULE(facts: KernelFacts) -> Iterator[Finding]:
+    kernel = facts.kernel
+    if not kernel.complete or facts.withheld or kernel.hidden:
+        return
+    for found in facts.mispaired:
+        barrier = found.barrier
+        if barrier.span is None:
+            continue
+        notes = (
+            [Note(found.decision.span, "only some threads take this")]
+            if found.decision.span is not None
+            else []
+        )
+        if found.other.span is not None:
+            notes.append(Note(found.other.span, "the others wait here"))
+        yield Finding(
+            "SMEM203",
+            _message(facts, found),
+            barrier.span,
+            Severity.ERROR if found.proved else Severity.WARNING,
+            kernel=kernel.name,
+            verdict="proved" if found.proved else "likely",
+            related=tuple(notes),
+            data={
+                "threads_inside": len(found.inside),
+                "threads": _threads(found),
+                "line_other": found.other.line,
+            },
+        )
+
+
+def _threads(found: Mispaired) -> int:
+    x, y, z = found.dims
+    return x * y * z
+
+
+def _message(facts: KernelFacts, found: Mispaired) -> str:
+    inside = found.inside
+    if len(inside) == 1:
+        who = f"only thread {inside[0]} of {_threads(found)} reaches"
+    elif inside == tuple(range(inside[0], inside[-1] + 1)):
+        who = f"only threads {inside[0]} to {inside[-1]} of {_threads(found)} reach"
+    else:
+        who = f"only {len(inside)} of {_threads(found)} threads reach"
+    shape = facts.shape
+    where = ""
+    if shape is not None and shape.source == "launch" and facts.kernel.launches:
+        where = f" (launch line {facts.kernel.launches[0].line})"
+    when = "" if found.proved else f", when the block is {' x '.join(map(str, found.dims))}"
+    return (
+        f"{who} this barrier{where}; thread {found.outside} goes on to the one at line {found.other.line} and the two "
+        f"are taken for one{when}: move it out of the branch"
+    )

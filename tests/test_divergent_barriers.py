@@ -1,0 +1,119 @@
+"""SMEM203 speaks where barriers are mispaired, and nowhere else."""
+
+from __future__ import annotations
+
+import pytest
+
+from smem_lsp.engine import Report, check
+from smem_lsp.rules.model import Finding, Severity
+
+
+def report(body: str, *, head: str = "", launch: str = "", parameters: str = "float* p, int n") -> Report:
+    text = (
+        f"__global__ void {head} k({parameters}) {{\n"
+        "  __shared__ float s[1024];\n  const int tid = threadIdx.x;\n  s[tid] = p[tid];\n"
+        f"{body}\n}}\n"
+    )
+    if launch:
+        text += f"void host(float* p) {{ {launch} }}\n"
+    return check(text)
+
+
+def findings(found: Report) -> list[Finding]:
+    return [finding for finding in found.findings if finding.code == "SMEM203"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if (tid < 32) { s[tid] += 1; __syncthreads(); } __syncthreads(); p[tid] = s[tid];",
+        "if (tid < 32) __syncthreads(); else s[tid] = 0; __syncthreads(); p[tid] = s[tid ^ 1];",
+        "if (tid == 0) { s[0] = 1; __syncthreads(); } __syncthreads(); p[tid] = s[0];",
+        "if (tid % 2) __syncthreads(); __syncthreads(); p[tid] = s[tid ^ 1];",
+        "if (n > 3) { if (tid < 16) __syncthreads(); __syncthreads(); } p[tid] = s[tid ^ 1];",
+        # the barrier of the next iteration
+        "for (int i = 0; i < n; ++i) { __syncthreads(); if (tid < 32) { s[tid] = i; __syncthreads(); } }",
+        # threads that run the loop less often come to the barrier behind it
+        "for (int i = tid; i < 500; i += blockDim.x) { s[i % 32] = i; __syncthreads(); } __syncthreads(); p[tid] = s[0];",
+        # both arms, but within a warp
+        "if (tid % 2) { s[tid] = 1; __syncthreads(); } else { s[tid] = 2; __syncthreads(); } __syncthreads();",
+        # nested
+        "if (tid < 512) { if (tid < 16) { s[tid] = 0; __syncthreads(); } } __syncthreads(); p[tid] = s[tid ^ 1];",
+    ],
+)
+def test_mispaired(body: str) -> None:
+    for found in (
+        report(body),
+        report(body, launch="k<<<1, 128>>>(p, 5);"),
+        report(body, head="__launch_bounds__(256)"),
+    ):
+        (finding, *_) = findings(found)
+        assert finding.severity is Severity.ERROR
+        assert finding.verdict == "proved"
+        assert "goes on to the one at line" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("body", "options"),
+    [
+        # those who miss it exit: they count as arrived
+        ("if (tid < 32) { s[tid] += 1; __syncthreads(); p[tid] = s[31 - tid]; }", {}),
+        (
+            "if (tid >= 64) return; __syncthreads(); p[tid] = s[tid ^ 1]; __syncthreads(); p[tid] += s[tid];",
+            {},
+        ),
+        ("if (tid < 32) { __syncthreads(); } else { return; } __syncthreads(); p[tid] = s[tid];", {}),
+        (
+            "for (int h = blockDim.x / 2; h > 0; h /= 2) { if (tid < h) { s[tid] += s[tid + h]; __syncthreads(); } }"
+            " if (tid == 0) p[0] = s[0];",
+            {},
+        ),
+        # uniform
+        ("if (n > 4) { __syncthreads(); } __syncthreads(); p[tid] = s[tid ^ 1];", {}),
+        ("if (blockIdx.x == 7) { __syncthreads(); } __syncthreads(); p[tid] = s[tid ^ 1];", {}),
+        (
+            "for (int i = 0; i < n; ++i) { s[tid] = i; __syncthreads(); } __syncthreads(); p[tid] = s[tid ^ 1];",
+            {},
+        ),
+        # data: not evaluated
+        ("if (p[tid] > 0) { __syncthreads(); } __syncthreads(); p[tid] = s[tid ^ 1];", {}),
+        ("if (p[0] > 0) { __syncthreads(); } __syncthreads(); p[tid] = s[tid ^ 1];", {}),
+        # warps of one kind each: as many barriers on both sides
+        (
+            "if (tid / 32 < 2) { s[tid] = 1; __syncthreads(); } else { s[tid] = 2; __syncthreads(); } __syncthreads();"
+            " p[tid] = s[tid ^ 1];",
+            {},
+        ),
+        # the block is one of those that take it
+        (
+            "if (tid < 64) { __syncthreads(); } __syncthreads(); p[tid] = s[tid ^ 1];",
+            {"launch": "k<<<1, 64>>>(p, 1);"},
+        ),
+        (
+            "if (tid < 64) { __syncthreads(); } __syncthreads(); p[tid] = s[tid ^ 1];",
+            {"head": "__launch_bounds__(64)"},
+        ),
+        ("if (tid < 128) { __syncthreads(); } __syncthreads(); p[tid] = s[tid ^ 1];", {}),
+        ("if (tid < n) { __syncthreads(); } __syncthreads(); p[tid] = s[tid ^ 1];", {}),
+        # no barrier of the block
+        ("if (tid < 32) { __syncwarp(); } __syncthreads(); p[tid] = s[tid ^ 1];", {}),
+        # what the condition means is not known
+        ("if (elected()) { __syncthreads(); } __syncthreads(); p[tid] = s[tid ^ 1];", {}),
+        ("if (tid < LIMIT) { __syncthreads(); } __syncthreads(); p[tid] = s[tid ^ 1];", {}),
+        # nobody comes to the second one
+        ("if (tid < 32) { __syncthreads(); } if (n == 0) { __syncthreads(); } p[tid] = s[tid ^ 1];", {}),
+    ],
+)
+def test_silent(body: str, options: dict[str, str]) -> None:
+    assert findings(report(body, **options)) == []
+
+
+def test_the_example_names_threads_lines_and_the_launch() -> None:
+    body = "  if (tid < 32) {\n    __syncthreads();\n  }\n  __syncthreads();\n  p[tid] = s[tid ^ 1];"
+    (finding,) = findings(report(body, launch="k<<<1, 96>>>(p, 1);"))
+    assert finding.message.startswith("only threads 0 to 31 of 96 reach this barrier (launch line 11)")
+    assert "thread 32 goes on to the one at line 8" in finding.message
+    assert [note.message for note in finding.related] == [
+        "only some threads take this",
+        "the others wait here",
+    ]
