@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import islice
 
-from smem_lsp.allocation.bound import lower_bound
+from smem_lsp.allocation.bound import MANY, lower_bound
 from smem_lsp.allocation.declared import declared
-from smem_lsp.allocation.plan import Item, Plan, align_up
+from smem_lsp.allocation.first_fit import climb, first_fit, orders, peak
+from smem_lsp.allocation.pile import pile
+from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.allocation.problem import Problem, components, problem
 from smem_lsp.allocation.search import search
 from smem_lsp.analysis.conflicts import Conflicts
 from smem_lsp.analysis.liveness import Life, bits
 
 EXACT = 30  # buffers; more than that are laid out by the first-fit orders alone
-STEPS = 4000  # of the search, about 6 ms: a count, so that equal input gives equal output
+TRIES = 60  # orders tried after the first ones
+WORK = 40_000  # for many buffers fewer: placing n takes about n * n / 2 comparisons
+STEPS = 4000  # of the search, about 4 ms: a count, so that equal input gives equal output
+FEW = 12  # buffers; with more of them a step takes longer, and fewer are made
 
 
 def best(items: Sequence[Item], conflicts: Conflicts, lives: Mapping[int, Life] | None = None) -> Plan:
@@ -29,80 +35,48 @@ def best(items: Sequence[Item], conflicts: Conflicts, lives: Mapping[int, Life] 
     parts.sort(key=lambda part: -part[1])
     bound, clique = (parts[0][1], parts[0][2]) if parts else (0, 0)
     offsets: dict[int, int] = {}
-    steps = STEPS
-    peak = reached = 0
-    for part, part_bound, _ in parts:
+    steps = STEPS * FEW // max(FEW, len(items))
+    highest = reached = 0
+    spans = _spans(items, lives or {})
+    for part, part_bound, forced in parts:
         goal = max(part_bound, reached)  # smaller than the other parts is of no use
-        placed = _first_fits(of, part, items, lives or {}, goal)
+        placed = _first_fits(of, part, spans, list(bits(forced)), goal)
         proved = part_bound
-        if _peak(of, placed) > goal:
+        if peak(of, placed) > goal:
             if len(items) <= EXACT:
                 found, steps = search(of, part, placed, goal, steps)
                 placed = found.offsets
-                proved = _peak(of, placed) if found.complete else part_bound
+                proved = peak(of, placed) if found.complete else part_bound
         else:
-            proved = _peak(of, placed)
-        peak = max(peak, _peak(of, placed))
+            proved = peak(of, placed)
+        highest = max(highest, peak(of, placed))
         reached = max(reached, proved)
         offsets.update(placed)
     members = tuple(items[place].index for place in bits(clique))
-    if peak >= as_declared.bytes:
-        peak, by_index = as_declared.bytes, as_declared.offsets
+    if highest >= as_declared.bytes:
+        highest, by_index = as_declared.bytes, as_declared.offsets
     else:
         by_index = {item.index: offsets[place] for place, item in enumerate(items)}
-    return Plan("best", peak, by_index, bound, peak <= reached, members)
+    return Plan("best", highest, by_index, bound, highest <= reached, members)
 
 
-def _peak(of: Problem, offsets: Mapping[int, int]) -> int:
-    return max((offset + of.size[place] for place, offset in offsets.items()), default=0)
+def _spans(items: Sequence[Item], lives: Mapping[int, Life]) -> list[tuple[int, int]]:
+    found = (lives.get(item.index) for item in items)
+    return [(0, 0) if life is None else (life.first, life.last) for life in found]
 
 
 def _first_fits(
-    of: Problem, part: int, items: Sequence[Item], lives: Mapping[int, Life], goal: int
+    of: Problem, part: int, spans: Sequence[tuple[int, int]], clique: list[int], goal: int
 ) -> dict[int, int]:
-    """The best of the declared order and the six first-fit orders; ties go to the earlier one."""
-    first: dict[int, int] | None = None
-    for order in _orders(of, part, items, lives):
-        placed = _first_fit(of, order)
-        if first is None or _peak(of, placed) < _peak(of, first):
-            first = placed
-        if _peak(of, first) <= goal:
-            break
-    return first or {}
-
-
-def _orders(of: Problem, part: int, items: Sequence[Item], lives: Mapping[int, Life]) -> Iterable[list[int]]:
-    members = list(bits(part))
-    spans = {
-        place: (life.first, life.last) if (life := lives.get(items[place].index)) else (0, 0)
-        for place in members
-    }
-    length = {place: span[1] - span[0] + 1 for place, span in spans.items()}
-    yield members
-    yield sorted(members, key=lambda place: -of.size[place])
-    yield sorted(members, key=lambda place: -of.size[place] * length[place])
-    yield sorted(members, key=lambda place: -length[place])
-    yield sorted(members, key=lambda place: -spans[place][0])
-    yield sorted(members, key=lambda place: -spans[place][1])
-    yield sorted(members, key=lambda place: (-of.align[place], -of.size[place]))
-
-
-def _first_fit(of: Problem, order: Iterable[int]) -> dict[int, int]:
-    """Each item at the lowest offset that the ones before it leave, holes included."""
+    """The best first fit of some orders and of those around the best of them; ties go to the earlier one."""
+    lowest = pile(of, clique)
+    best_order: list[int] = []
     placed: dict[int, int] = {}
-    for place in order:
-        near = [other for other in placed if (of.apart[place] | of.equal[place]) >> other & 1]
-        starts = {0} | {align_up(placed[other] + of.size[other], of.align[place]) for other in near}
-        starts |= {placed[other] for other in near if placed[other] % of.align[place] == 0}
-        placed[place] = next(start for start in sorted(starts) if _fits(of, place, start, near, placed))
-    return placed
-
-
-def _fits(of: Problem, place: int, start: int, near: Iterable[int], placed: Mapping[int, int]) -> bool:
-    end = start + of.size[place]
-    for other in near:
-        low = placed[other]
-        overlap = start < low + of.size[other] and low < end
-        if overlap and (of.apart[place] >> other & 1 or start != low):
-            return False
-    return True
+    made = orders(of, part, spans, clique if lowest is None else lowest[1])
+    for order in made if len(spans) <= MANY else islice(made, 2):
+        found = first_fit(of, order)
+        if not placed or peak(of, found) < peak(of, placed):
+            placed, best_order = found, order
+        if peak(of, placed) <= goal:
+            return placed
+    return climb(of, best_order, goal, min(TRIES, WORK // len(best_order) ** 2))

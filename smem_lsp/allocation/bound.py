@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from smem_lsp.allocation.pile import pile, stacked
 from smem_lsp.allocation.plan import align_up
-from smem_lsp.allocation.problem import Problem
+from smem_lsp.allocation.problem import Problem, cliques
 from smem_lsp.analysis.liveness import bits
 
+MANY = 200  # buffers; of more than that only a clique around each is looked at
 STEPS = 4000  # search nodes; the best clique found is a valid bound at any time
 
 
@@ -13,10 +15,13 @@ def lower_bound(of: Problem, among: int) -> tuple[int, int]:
     """Bytes that the items of the mask ``among`` need at least, and the mask of the clique that forces them.
 
     In a pile of buffers aligned to multiples of G, all but the topmost take their size rounded up to G. Every
-    alignment G is tried with the buffers that have at least it (reference: allocators, section 8).
+    alignment G is tried with the buffers that have at least it; then the lowest piles of whole cliques, where
+    alignments differ (reference: allocators, section 8).
     """
     best, clique = 0, 0
-    for step in sorted({of.align[place] for place in bits(among)}):
+    heavy: set[tuple[int, ...]] = set()
+    aligns = sorted({of.align[place] for place in bits(among)})
+    for step in aligns if among.bit_count() <= MANY else ():
         aligned = 0
         for place in bits(among):
             if of.align[place] % step == 0:
@@ -24,6 +29,22 @@ def lower_bound(of: Problem, among: int) -> tuple[int, int]:
         found, members = _heaviest(of, aligned, step, best)
         if found > best:
             best, clique = found, members
+            heavy.add(tuple(bits(members)))
+    if heavy and len(aligns) == 1:
+        return best, clique
+    heavy.update(cliques(of, sorted(bits(among), key=lambda place: (-of.size[place], place))))
+    # No lowest pile is higher than the one of rising alignment from the top.
+    heights = [
+        (stacked(of, sorted(members, key=lambda place: (-of.align[place], -of.size[place]))), members)
+        for members in heavy
+    ]
+    for height, group in sorted(heights, key=lambda each: (-each[0], each[1])):
+        if height <= best:
+            break
+        lowest = pile(of, group)
+        least = sum(of.size[place] for place in group) if lowest is None else lowest[0]
+        if least > best:
+            best, clique = least, sum(1 << place for place in group)
     return best, clique
 
 

@@ -50,14 +50,14 @@ class _Index:
 def _visit(seq: Seq, above: Path, cost: int, index: _Index) -> None:
     same: list[int] = []
     for at, node in enumerate(seq.items):
-        if isinstance(node, Place):
-            index.costs[node.point] = cost
-            if node.point in index.facts.places:
-                same.append(node.point)
-                index.latest.update(dict.fromkeys(same, node.point))
-            continue
         if isinstance(node, Assign):
             continue
+        if isinstance(node, Place):
+            if node.point in index.facts.places:
+                index.costs[node.point] = cost
+                same.append(node.point)
+            continue
+        index.latest.update(dict.fromkeys(same, same[-1] if same else 0))
         same.clear()
         path = (*above, (seq, at))
         if isinstance(node, Access):
@@ -68,6 +68,7 @@ def _visit(seq: Seq, above: Path, cost: int, index: _Index) -> None:
         elif isinstance(node, Loop):
             turns = UNKNOWN_TRIPS if node.trips is None else node.trips
             _visit(node.body, path, cost * turns, index)
+    index.latest.update(dict.fromkeys(same, same[-1] if same else 0))
 
 
 def _cures(o: Path, m: Path) -> Iterable[int]:

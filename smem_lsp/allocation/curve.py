@@ -21,18 +21,29 @@ EVENTS = 300_000  # and events walked for that: about half a second
 
 
 def curve(
-    items: Sequence[Item], body: Seq, facts: Facts, fixed: frozenset[int], limit: int = BARRIERS
+    items: Sequence[Item],
+    body: Seq,
+    facts: Facts,
+    fixed: frozenset[int],
+    limit: int = BARRIERS,
+    found: Survey | None = None,
 ) -> list[Plan]:
     """The best plan without added barriers, then each that more barriers (up to ``limit``) make smaller.
+    ``found``: the survey of ``body``, where it is there already.
 
     ``Plan.barriers`` are Place points, ``Plan.cost`` the executions of the added barriers per block. Among
     sets of the same bytes the cheapest is taken, then the one with the later points. Where there are too
     many sets to try them all the points come from a greedy search and may need fewer barriers: ``optimal``
     is False there (reference: reuse of shared memory, 3.2).
     """
-    work = _Work(items, survey(body, facts, fixed))
+    if len(items) < 2:
+        return [best(items, Conflicts())]
+    work = _Work(items, found or survey(body, facts, fixed))
     now = relate(work.found)
     plans = [best(items, now, work.found.liveness.lives)]
+    present = {item.index for item in items}
+    if not any(key <= present for key in now.soft):
+        return plans  # nothing that a barrier could cure
     places = candidates(body, facts, now)
     # Every candidate at once frees the most: nothing under it can be reached.
     reach = work.plan(places).bytes

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from smem_lsp.analysis.facts import Facts
-from smem_lsp.ir.model import Access, Barrier, Branch, Jump, Loop, Place, Seq
+from smem_lsp.ir.model import Access, Assign, Barrier, Branch, Jump, Loop, Place, Seq
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,8 @@ def _lay(
 ) -> int:
     """Adds the nodes of ``seq`` after ``here`` and returns the node at its end."""
     for node in seq.items:
+        if isinstance(node, Assign):
+            continue
         if node.point in facts.covering:
             here = _node(out, here)
             out.covers[here] = facts.covering[node.point]

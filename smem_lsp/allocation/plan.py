@@ -25,7 +25,7 @@ class Item:
 class Plan:
     """A layout: byte offset of every buffer by its index. ``barriers``: Place points where one is added."""
 
-    allocator: str  # declared | stack | best
+    allocator: str  # declared | stack | alias | best_fit | best
     bytes: int
     offsets: Mapping[int, int]
     lower_bound: int = 0

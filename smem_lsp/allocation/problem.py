@@ -53,3 +53,17 @@ def components(of: Problem) -> list[int]:
         out.append(found)
         left &= ~found
     return out
+
+
+def cliques(of: Problem, places: Sequence[int]) -> list[tuple[int, ...]]:
+    """A clique around each of ``places``, grown in their order."""
+    out: dict[tuple[int, ...], None] = {}
+    for seed in places:
+        members = [seed]
+        friends = of.apart[seed]
+        for place in places:
+            if friends >> place & 1:
+                members.append(place)
+                friends &= of.apart[place]
+        out[tuple(sorted(members))] = None
+    return list(out)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from smem_lsp.allocation.plan import align_up
-from smem_lsp.allocation.problem import Problem
+from smem_lsp.allocation.problem import Problem, cliques
 from smem_lsp.analysis.liveness import bits
 
 
@@ -30,14 +30,14 @@ def search(of: Problem, part: int, known: Mapping[int, int], goal: int, steps: i
     left = sorted(bits(part), key=lambda place: (-of.size[place], place))
     ground = [0] * len(of.size)
     # Most often the goal can be reached, and nothing prunes like asking for exactly that.
-    cliques = _cliques(of, left)
-    exact = _State(of, grain, cliques, goal, goal + 1, dict(known), steps * 3 // 4)
+    known_cliques = cliques(of, left)
+    exact = _State(of, grain, known_cliques, goal, goal + 1, dict(known), steps * 3 // 4)
     _place(exact, left, ground, ground, {}, (0, -1), 0)
     rest = steps - steps * 3 // 4 + max(exact.steps, 0)
     if exact.peak <= goal:
         return Found(exact.offsets, True), rest
     peak = max(known[place] + of.size[place] for place in left)
-    free = _State(of, grain, cliques, goal, peak, dict(known), rest)
+    free = _State(of, grain, known_cliques, goal, peak, dict(known), rest)
     _place(free, left, ground, ground, {}, (0, -1), 0)
     return Found(free.offsets, free.steps >= 0 or free.peak <= goal), max(free.steps, 0)
 
@@ -140,20 +140,6 @@ def _piled(state: _State, lows: list[int], placed: Mapping[int, int], floor: int
         if total and total + max(base, floor) > most:
             most = total + max(base, floor)
     return most
-
-
-def _cliques(of: Problem, places: list[int]) -> list[tuple[int, ...]]:
-    """A clique around each item, grown by size."""
-    out: dict[tuple[int, ...], None] = {}
-    for seed in places:
-        members = [seed]
-        friends = of.apart[seed]
-        for place in places:
-            if friends >> place & 1:
-                members.append(place)
-                friends &= of.apart[place]
-        out[tuple(sorted(members))] = None
-    return list(out)
 
 
 def _raised(ends: list[int], foes: int, end: int) -> list[int]:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.plan import Item, Plan, align_up
-from smem_lsp.analysis.conflicts import Conflicts, pair
+from smem_lsp.allocation.settle import settle
+from smem_lsp.analysis.conflicts import Conflicts
 from smem_lsp.analysis.facts import Facts
-from smem_lsp.ir.model import Access, Barrier, Branch, Loop, Place, Seq
-
-ROUNDS = 60  # after that a life is extended to the end of the kernel at once
+from smem_lsp.analysis.outline import Stretch
+from smem_lsp.ir.model import Access, Assign, Barrier, Branch, Loop, Place, Seq
 
 
 def stack(
@@ -22,31 +22,22 @@ def stack(
     added: frozenset[int] = frozenset(),
 ) -> Plan:
     """The stack layout in bytes, with ``added`` (Place points) as barriers; it may be larger than declared.
+    ``body``: of the kernel, or its outline.
 
     Lives are closed intervals from the first write to the last read, lifted to the outermost loop around
     the access; a barrier counts outside branches and where every loop around it runs. nvFuser checks
     neither back edges nor branches, so where two buffers share bytes against ``conflicts`` the earlier life
-    is extended and the allocator runs again (nvFuser csrc/device_lower/pass/alias_memory.cpp; reference:
-    reuse of shared memory, 3.1).
+    is extended and the allocator runs again (``settle``; nvFuser csrc/device_lower/pass/alias_memory.cpp;
+    reference: reuse of shared memory, 3.1).
     """
     walk = _Walk(facts, added)
     end = _events(body, None, True, walk) + 1
     lives = {item.index: walk.interval(item.index) for item in items}
-    by_name = sorted(items, key=lambda item: (item.name, item.index))
-    rounds = ROUNDS + len(items)
-    while rounds:
-        offsets = _run(items, lives, walk.barriers)
-        clash = _clash(by_name, offsets, conflicts)
-        if clash is None:
-            peak = max((offsets[item.index] + item.size for item in items), default=0)
-            return Plan("stack", peak, offsets)
-        rounds -= 1
-        earlier, later = sorted(clash, key=lambda item: (lives[item.index][1], item.name, item.index))
-        first, last = lives[earlier.index]
-        extended = max(last + 1, lives[later.index][1]) if rounds > len(items) else end
-        lives[earlier.index] = (first, extended)
-    plan = declared(items)
-    return Plan("stack", plan.bytes, plan.offsets)
+    offsets = settle(items, lives, conflicts, end, lambda found: _run(items, found, walk.barriers))
+    if offsets is None:
+        plan = declared(items)
+        return Plan("stack", plan.bytes, plan.offsets)
+    return Plan("stack", max((offsets[item.index] + item.size for item in items), default=0), offsets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +62,8 @@ def _events(seq: Seq, lifted: tuple[int, int] | None, counts: bool, walk: _Walk)
     """Collects accesses and barriers; ``lifted``: the outermost loop around. Returns the last point."""
     last = 0
     for node in seq.items:
+        if isinstance(node, Assign):
+            continue
         last = max(last, node.point)
         if isinstance(node, Access):
             span = lifted or (node.point, node.point)
@@ -83,7 +76,8 @@ def _events(seq: Seq, lifted: tuple[int, int] | None, counts: bool, walk: _Walk)
             if counts and node.point in walk.facts.barriers:
                 walk.barriers.append(node.point)
         elif isinstance(node, Place):
-            if counts and node.point in walk.added:
+            places = node.places if isinstance(node, Stretch) else (node.point,)
+            if counts and not walk.added.isdisjoint(places):
                 walk.barriers.append(node.point)
         elif isinstance(node, Branch):
             last = max(last, _events(node.then, lifted, False, walk))
@@ -128,19 +122,3 @@ def _run(
     waiting.extend(arriving[arrived:])
     push()
     return offsets
-
-
-def _clash(
-    items: Sequence[Item], offsets: Mapping[int, int], conflicts: Conflicts
-) -> tuple[Item, Item] | None:
-    """The first two items, by name, that share bytes although they may not."""
-    for at, a in enumerate(items):
-        low = offsets[a.index]
-        for b in items[at + 1 :]:
-            start = offsets[b.index]
-            if low < start + b.size and start < low + a.size:
-                if conflicts.apart(a.index, b.index):
-                    return a, b
-                if low != start and pair(a.index, b.index) in conflicts.equal:
-                    return a, b
-    return None

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from smem_lsp.allocation.flow import Flow, flow, reach
 from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.analysis.facts import Facts, Slot
 from smem_lsp.ir.model import Kind, Seq
+
+PAIRS = 5000  # that share bytes: more of them are not checked, and the plan is not used
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,22 +31,51 @@ def validate(
     overlapping pair is judged by what can be reached in it (reference: reuse of shared memory, fact 1 and
     section 2).
     """
-    out = list(_places(items, plan))
-    if any(item.index not in plan.offsets for item in items):
-        return out
-    kernel = _Kernel(flow(body, facts, frozenset(plan.barriers)), facts)
-    # Bytes that nobody touches may lie anywhere.
-    used = fixed | {access.buffer for access in kernel.flow.accesses.values()}
-    judged = [item for item in items if item.index in used]
-    for at, a in enumerate(judged):
-        for b in judged[at + 1 :]:
-            low, other = plan.offsets[a.index], plan.offsets[b.index]
-            if low < other + b.size and other < low + a.size:
-                reasons = [f"{item.name} never shares" for item in (a, b) if item.index in fixed]
+    return Validator(body, facts, fixed).violations(items, plan)
+
+
+@dataclass(frozen=True, slots=True)
+class Validator:
+    """``validate`` for several plans of one kernel."""
+
+    body: Seq
+    facts: Facts
+    fixed: frozenset[int]
+    kernels: dict[tuple[int, ...], _Kernel] = field(default_factory=dict)  # by the barriers that are added
+
+    def violations(self, items: Sequence[Item], plan: Plan) -> list[Violation]:
+        out = list(_places(items, plan))
+        if any(item.index not in plan.offsets for item in items):
+            return out
+        shared = list(islice(_overlapping(items, plan), PAIRS + 1))
+        if not shared:
+            return out
+        if len(shared) > PAIRS:
+            return [*out, Violation((), f"more than {PAIRS:,} pairs of buffers share bytes: not checked")]
+        kernel = self.kernels.get(plan.barriers)
+        if kernel is None:
+            graph = flow(self.body, self.facts, frozenset(plan.barriers))
+            kernel = self.kernels[plan.barriers] = _kernel(graph, self.facts)
+        # Bytes that nobody touches may lie anywhere.
+        used = self.fixed | {access.buffer for access in kernel.flow.accesses.values()}
+        for a, b in shared:
+            if a.index in used and b.index in used:
+                reasons = [f"{item.name} never shares" for item in (a, b) if item.index in self.fixed]
                 reasons += _lost_values(kernel, a, b) + _lost_values(kernel, b, a)
-                reasons += _no_barrier(kernel, a, b, low == other)
+                reasons += _no_barrier(kernel, a, b, plan.offsets[a.index] == plan.offsets[b.index])
                 out += [Violation((a.index, b.index), why) for why in reasons]
-    return out
+        return out
+
+
+def _overlapping(items: Sequence[Item], plan: Plan) -> Iterable[tuple[Item, Item]]:
+    """Pairs that have a byte in common, in the order of ``items``."""
+    for at, a in enumerate(items):
+        low = plan.offsets[a.index]
+        end = low + a.size
+        for b in items[at + 1 :]:
+            other = plan.offsets[b.index]
+            if low < other + b.size and other < end:
+                yield a, b
 
 
 def _places(items: Sequence[Item], plan: Plan) -> Iterable[Violation]:
@@ -60,21 +92,41 @@ def _places(items: Sequence[Item], plan: Plan) -> Iterable[Violation]:
         yield Violation((), f"the plan says {plan.bytes} bytes, its buffers end at {end}")
 
 
+def _kernel(graph: Flow, facts: Facts) -> _Kernel:
+    back: list[list[int]] = [[] for _ in graph.onward]
+    for node, onward in enumerate(graph.onward):
+        for target in onward:
+            back[target].append(node)
+    edges = graph.onward
+    if graph.past:
+        edges = [[*onward, *graph.past.get(at, ())] for at, onward in enumerate(edges)]
+    accesses: dict[int, list[int]] = {}
+    for node, access in graph.accesses.items():
+        accesses.setdefault(access.buffer, []).append(node)
+    return _Kernel(graph, facts, back, edges, accesses, reach(graph.onward, [0], set()))
+
+
 @dataclass(frozen=True, slots=True)
 class _Kernel:
-    """The graph, and per buffer or access the reachable nodes found so far."""
+    """The graph, and per buffer or access the reachable nodes found so far. ``back``: its edges the other way round;
+    ``fenced``: with those that only matter to barriers; ``running``: nodes that control may reach."""
 
     flow: Flow
     facts: Facts
+    back: list[list[int]]
+    fenced: list[list[int]]
+    accesses: dict[int, list[int]]  # buffer -> its nodes
+    running: set[int]
     written: dict[int, set[int]] = field(default_factory=dict)
     needed: dict[int, set[int]] = field(default_factory=dict)
     opened: dict[int, set[int]] = field(default_factory=dict)
 
     def nodes(self, buffer: int, reads: bool = False, writes: bool = False) -> list[int]:
+        kinds = self.flow.accesses
         return [
             node
-            for node, access in self.flow.accesses.items()
-            if access.buffer == buffer and ((reads and access.kind.reads) or (writes and access.kind.writes))
+            for node in self.accesses.get(buffer, ())
+            if (reads and kinds[node].kind.reads) or (writes and kinds[node].kind.writes)
         ]
 
     def after_writes(self, buffer: int) -> set[int]:
@@ -88,10 +140,6 @@ class _Kernel:
     def before_reads(self, buffer: int) -> set[int]:
         """From where some read of ``buffer`` may follow with no full write before it."""
         if buffer not in self.needed:
-            back: list[list[int]] = [[] for _ in self.flow.onward]
-            for node, onward in enumerate(self.flow.onward):
-                for target in onward:
-                    back[target].append(node)
             accesses = self.flow.accesses
             kills = {
                 node
@@ -101,16 +149,13 @@ class _Kernel:
             kills |= {node for node, buffers in self.flow.covers.items() if buffer in buffers}
             starts = self.nodes(buffer, reads=True)
             starts += [node for node, buffers in self.flow.read.items() if buffer in buffers]
-            self.needed[buffer] = reach(back, starts, kills)
+            self.needed[buffer] = reach(self.back, starts, kills)
         return self.needed[buffer]
 
     def open_after(self, node: int) -> set[int]:
         """What can be reached from ``node`` without a proved barrier."""
         if node not in self.opened:
-            edges = self.flow.onward
-            if self.flow.past:
-                edges = [[*onward, *self.flow.past.get(at, ())] for at, onward in enumerate(edges)]
-            self.opened[node] = reach(edges, [node], self.flow.walls)
+            self.opened[node] = reach(self.fenced, [node], self.flow.walls)
         return self.opened[node]
 
 
@@ -123,11 +168,10 @@ def _lost_values(kernel: _Kernel, holder: Item, writer: Item) -> list[str]:
         for node in kernel.nodes(writer.index, writes=True)
         if node in written and node in needed
     ]
-    running = reach(kernel.flow.onward, [0], set())
     out += [
         f"{holder.name} is read at line {accesses[node].line} before anything is written to it"
         for node in kernel.nodes(holder.index, reads=True)
-        if accesses[node].kind is Kind.READ and node not in written and node in running
+        if accesses[node].kind is Kind.READ and node not in written and node in kernel.running
     ]
     return out
 

@@ -9,12 +9,12 @@ Sets of buffers are bit masks (bit i is the buffer with index i).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from smem_lsp.analysis.conflicts import pair
 from smem_lsp.analysis.facts import Facts
-from smem_lsp.ir.model import Access, Assign, Branch, Jump, Kind, Loop, Node, Seq, walk
+from smem_lsp.ir.model import Access, Assign, Branch, Jump, Kind, Loop, Node, Place, Seq, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,43 +91,54 @@ class _Record:
     live: dict[int, int] = field(default_factory=dict)
     defined: dict[int, int] = field(default_factory=dict)
     touched: dict[int, tuple[int, int]] = field(default_factory=dict)  # id(Seq) -> buffers read, written
+    # Loop and what is live after it -> live before it; loop and what is defined before it -> defined after it.
+    heads: dict[tuple[int, int], int] = field(default_factory=dict)
+    ends: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    def covered(self, point: int) -> int:
+        """The buffers that this branch or loop overwrites as a whole."""
+        mask = 0
+        if point in self.facts.covering:
+            for buffer in self.facts.covering[point]:
+                mask |= 1 << buffer
+        return mask
 
 
 def _touched(seq: Seq, record: _Record) -> tuple[int, int]:
     found = record.touched.get(id(seq))
     if found is None:
         read = written = 0
-        for node in walk(seq):
+        for node in seq.items:
             if isinstance(node, Access):
                 read |= node.kind.reads << node.buffer
                 written |= node.kind.writes << node.buffer
+            elif isinstance(node, Branch | Loop):
+                for inner in (node.then, node.otherwise) if isinstance(node, Branch) else (node.body,):
+                    reads, writes = _touched(inner, record)
+                    read |= reads
+                    written |= writes
         found = record.touched[id(seq)] = (read, written)
     return found
-
-
-def _covered(point: int, record: _Record) -> int:
-    mask = 0
-    for buffer in record.facts.covering.get(point, ()):
-        mask |= 1 << buffer
-    return mask
 
 
 def _backward(seq: Seq, live: int, at_break: int, at_continue: int, record: _Record) -> int:
     seen = record.live
     for node in reversed(seq.items):
-        seen[node.point] = seen.get(node.point, 0) | live
+        point = node.point
+        seen[point] = seen.get(point, 0) | live
+        if isinstance(node, Place):
+            continue
         if isinstance(node, Access):
-            if node.kind.reads:
+            if node.kind is not Kind.WRITE:
                 live |= 1 << node.buffer
-            elif node.point in record.facts.full:
+            elif point in record.facts.full:
                 live &= ~(1 << node.buffer)
         elif isinstance(node, Branch):
-            live = _backward_branch(node, live, at_break, at_continue, record)
-            live &= ~_covered(node.point, record)
-            seen[node.point] |= live
+            live = _backward_branch(node, live, at_break, at_continue, record) & ~record.covered(point)
+            seen[point] |= live
         elif isinstance(node, Loop):
-            live = _backward_loop(node, live, record) & ~_covered(node.point, record)
-            seen[node.point] |= live
+            live = _backward_loop(node, live, record) & ~record.covered(point)
+            seen[point] |= live
         elif isinstance(node, Jump):
             target = {"break": at_break, "continue": at_continue}.get(node.kind, 0)
             # A jump that only some threads take: the others go on.
@@ -146,6 +157,8 @@ def _backward_branch(node: Branch, live: int, at_break: int, at_continue: int, r
 
 
 def _backward_loop(node: Loop, live: int, record: _Record) -> int:
+    if (node.point, live) in record.heads:
+        return record.heads[node.point, live]
     head = 0
     while True:
         start = head | _backward(node.body, live | head, live, live | head, record)
@@ -153,7 +166,8 @@ def _backward_loop(node: Loop, live: int, record: _Record) -> int:
             break
         head = start
     record.live[node.end_point] = record.live.get(node.end_point, 0) | live | head
-    return head if node.min_trip >= 1 else head | live
+    before = record.heads[node.point, live] = head if node.min_trip >= 1 else head | live
+    return before
 
 
 def _forward(seq: Seq, defined: int, record: _Record) -> tuple[int, int, int]:
@@ -162,14 +176,17 @@ def _forward(seq: Seq, defined: int, record: _Record) -> tuple[int, int, int]:
     uniform = record.facts.uniform
     breaks = continues = 0
     for node in seq.items:
-        seen[node.point] = seen.get(node.point, 0) | defined
+        point = node.point
+        seen[point] = seen.get(point, 0) | defined
+        if isinstance(node, Place):
+            continue
         if isinstance(node, Access):
-            if node.kind.writes and defined:
+            if defined and node.kind is not Kind.READ:
                 defined |= 1 << node.buffer
         elif isinstance(node, Branch):
             into_then = into_other = defined
             skipped = 0
-            if node.point not in uniform:
+            if point not in uniform:
                 into_then |= _touched(node.otherwise, record)[1]
                 into_other |= _touched(node.then, record)[1]
                 skipped = defined
@@ -185,12 +202,15 @@ def _forward(seq: Seq, defined: int, record: _Record) -> tuple[int, int, int]:
                 breaks |= defined
             elif node.kind == "continue":
                 continues |= defined
-            if node.point in uniform:
+            if point in uniform:
                 defined = 0
     return defined, breaks, continues
 
 
 def _forward_loop(node: Loop, defined: int, record: _Record) -> int:
+    given = defined
+    if (node.point, given) in record.ends:
+        return record.ends[node.point, given]
     leaves = 0 if node.min_trip >= 1 and node.point in record.facts.uniform else defined
     while True:
         end, breaks, continues = _forward(node.body, defined, record)
@@ -199,7 +219,8 @@ def _forward_loop(node: Loop, defined: int, record: _Record) -> int:
             break
         defined = around
     record.defined[node.end_point] = record.defined.get(node.end_point, 0) | end | continues
-    return leaves | end | continues | breaks
+    after = record.ends[node.point, given] = leaves | end | continues | breaks
+    return after
 
 
 def _first_reads(
@@ -240,31 +261,40 @@ def _first_reads(
 
 
 def _lives(nodes: tuple[Node, ...], record: _Record) -> dict[int, Life]:
-    held: list[tuple[int, int, int]] = []  # point, line, buffers
+    held: list[tuple[int, int, int]] = []  # point, line or 0, buffers
+    every = 0
     for node in nodes:
-        line = 0 if isinstance(node, Assign) else node.line
-        mask = record.live[node.point] & record.defined[node.point]
+        point = node.point
+        mask = record.live[point] & record.defined[point]
         if isinstance(node, Access):
             mask |= 1 << node.buffer
-        held.append((node.point, line, mask))
+            every |= mask
+        held.append((point, 0 if isinstance(node, Assign) else node.line, mask))
         if isinstance(node, Loop):
             held.append((node.end_point, 0, record.live[node.end_point] & record.defined[node.end_point]))
     held.sort()
-    first: dict[int, tuple[int, int]] = {}
-    line = 1
-    seen = 0
-    for at, (point, own_line, mask) in enumerate(held):
-        # Loop ends and assignments have no line of their own: the one before them is near enough.
-        line = own_line or line
-        held[at] = (point, line, mask)
-        for buffer in bits(mask & ~seen):
-            first[buffer] = (point, line)
-        seen |= mask
-    last: dict[int, tuple[int, int]] = {}
-    for point, line, mask in reversed(held):
-        for buffer in bits(mask & seen):
-            last[buffer] = (point, line)
-        seen &= ~mask
+    first = _first_held(held, range(len(held)), every)
+    last = _first_held(held, reversed(range(len(held))), every)
     return {
-        buffer: Life(start[0], last[buffer][0], start[1], last[buffer][1]) for buffer, start in first.items()
+        buffer: Life(start, last[buffer][0], line, last[buffer][1]) for buffer, (start, line) in first.items()
     }
+
+
+def _first_held(
+    held: list[tuple[int, int, int]], order: Iterable[int], wanted: int
+) -> dict[int, tuple[int, int]]:
+    """Per buffer of the mask ``wanted``, point and line of the first entry that holds it."""
+    found: dict[int, tuple[int, int]] = {}
+    for at in order:
+        if not wanted:
+            break
+        point, line, mask = held[at]
+        if mask & wanted:
+            while (
+                not line and at
+            ):  # loop ends and assignments have no line: the one before them is near enough
+                at -= 1
+                line = held[at][1]
+            found.update(dict.fromkeys(bits(mask & wanted), (point, line or 1)))
+            wanted &= ~mask
+    return found

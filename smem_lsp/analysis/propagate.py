@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from smem_lsp.analysis.addresses import Untouched, untouched
+from smem_lsp.analysis.assignments import assigned_in, escapes
 from smem_lsp.analysis.terms import BLOCK, THREAD, Const, LoopVar, Table, Term
 from smem_lsp.analysis.values import LoopFacts, Recurrence, Values, recurrence, varies_in
 from smem_lsp.ir import values as ir
@@ -32,6 +33,9 @@ class _Later:
     depth: int
     term: Term | None = None
 
+
+# A variable whose address is known to something that is not followed: it may change at any time from there on.
+_ESCAPED = _Later(lambda: Term(0), 0)
 
 _Entry = Term | _Later
 Environment = dict[int, _Entry]
@@ -53,16 +57,14 @@ def propagate(
     the author declared to be the same for all threads.
     """
     assigned: dict[int, list[ir.Value]] = {}
-    escaped: set[int] = set()
     for node in walk_tree(body):
         if type(node) is Assign:
             assigned.setdefault(node.variable, []).append(node.value)
-            if type(node.value) is ir.Unknown and node.value.escaped:
-                escaped.add(node.variable)
-    walk = _Walk(Table(rows), asserted, untouched(memory or GlobalMemory(), assigned), escaped)
+    walk = _Walk(Table(rows), asserted, untouched(memory or GlobalMemory(), assigned))
     walk.seq(body.items)
     loops = {point: facts.finished() for point, facts in walk.loops.items()}
-    return Values(walk.table, walk.indices, walk.offsets, walk.conditions, loops, tuple(walk.loads.values()))
+    loads = tuple(walk.loads.values())
+    return Values(walk.table, walk.indices, walk.offsets, walk.bases, walk.conditions, loops, loads)
 
 
 @dataclass(slots=True)
@@ -113,10 +115,10 @@ class _Walk:
     table: Table
     asserted: Callable[[ir.Value], bool] | None
     untouched: Untouched
-    escaped: set[int]  # variables that may change at any time
     env: Environment = field(default_factory=dict)
     indices: dict[int, tuple[Term, ...]] = field(default_factory=dict)
     offsets: dict[int, Term] = field(default_factory=dict)
+    bases: dict[int, Term] = field(default_factory=dict)
     conditions: dict[int, Term] = field(default_factory=dict)
     loops: dict[int, _Open] = field(default_factory=dict)
     loads: dict[int, Term] = field(default_factory=dict)
@@ -124,6 +126,7 @@ class _Walk:
     targets: list[_Target] = field(default_factory=list)
     changes: list[int] = field(default_factory=list)  # variables in order of assignment
     changed_in: dict[int, frozenset[int]] = field(default_factory=dict)  # loop -> variables
+    escaping_in: dict[int, frozenset[int]] = field(default_factory=dict)  # loop -> variables
 
     # ---- statements ------------------------------------------------------------------------------------------------
 
@@ -132,13 +135,14 @@ class _Walk:
         alive = True
         for node in items:
             if type(node) is Assign:
-                self.env[node.variable] = self.term(node.value)
-                self.changes.append(node.variable)
+                self.assign(node)
             elif type(node) is Access:
                 if node.index is not None:
                     self.indices[node.point] = tuple([self.term(value) for value in node.index])
                 elif node.offset is not None:
                     self.offsets[node.point] = self.term(node.offset)
+                if node.part is not None:
+                    self.bases[node.point] = self.term(node.part.base)
             elif type(node) is Branch:
                 alive = self.branch(node) and alive
             elif type(node) is Loop:
@@ -147,6 +151,14 @@ class _Walk:
                 self.jump(node)
                 alive = False
         return alive
+
+    def assign(self, node: Assign) -> None:
+        term = self.term(node.value)
+        if escapes(node):
+            self.env[node.variable] = _ESCAPED
+        elif self.env.get(node.variable) is not _ESCAPED:
+            self.env[node.variable] = term
+        self.changes.append(node.variable)
 
     def branch(self, node: Branch) -> bool:
         condition = self.conditions[node.point] = self.term(node.condition)
@@ -175,7 +187,9 @@ class _Walk:
     def merge(self, variable: int, condition: Term, then: _Entry | None, into: Environment) -> None:
         """``variable`` becomes ``condition ? then : what it is in into``."""
         otherwise = into.get(variable)
-        if then is not otherwise:
+        if then is _ESCAPED or otherwise is _ESCAPED:
+            into[variable] = _ESCAPED
+        elif then is not otherwise:
 
             def make() -> Term:
                 yes, no = self.resolved(then, variable), self.resolved(otherwise, variable)
@@ -196,12 +210,15 @@ class _Walk:
         if node.trips == 1:
             return self.once(node)
         if node.point not in self.changed_in:
-            _collect(node, self.changed_in)
+            assigned_in(node, lambda assign: True, self.changed_in)
+            assigned_in(node, escapes, self.escaping_in)
         changed = sorted(self.changed_in[node.point])
+        lost = {v for v in changed if self.env.get(v) is _ESCAPED} | self.escaping_in[node.point]
         first = self.term(node.condition)
         here = self.loops[node.point] = _Open(node, self.env.copy(), first, first, first)
         for variable in changed:
-            self.env[variable] = _Later(partial(self.started, here, variable), 1)
+            entry = _ESCAPED if variable in lost else _Later(partial(self.started, here, variable), 1)
+            self.env[variable] = entry
         here.head = self.conditions[node.point] = self.term(node.condition)
         target = _Target(len(self.guards))
         self.targets.append(target)
@@ -223,7 +240,8 @@ class _Walk:
             self.advance(here, atom)
         for variable in changed:
             entries = (here.end.get(variable), here.init.get(variable))
-            self.env[variable] = self.later(partial(self.after, here, variable), *entries)
+            make = partial(self.after, here, variable)
+            self.env[variable] = _ESCAPED if variable in lost else self.later(make, *entries)
         self.changes.extend(changed)
         endless = isinstance(again, Const) and again.n != 0 and node.min_trip > 0
         return bool(breaks) or not endless
@@ -320,6 +338,8 @@ class _Walk:
         if entry is None:
             # nobody may read it, so any value will do: it never keeps threads from agreeing
             return self.table.opaque("unset", key=-1 - variable)
+        if entry is _ESCAPED:
+            return self.table.opaque("lost", level=THREAD)
         if isinstance(entry, _Later):
             if entry.term is None:
                 entry.term = entry.make()
@@ -328,11 +348,11 @@ class _Walk:
 
     def variable(self, index: int) -> Term:
         """Its value here."""
-        if index in self.escaped:
-            return self.table.opaque("lost", level=THREAD)
         found = self.env.get(index)
         if found is not None and type(found) is not _Later:
             return found  # type: ignore[return-value]  # every other entry is a term
+        if found is _ESCAPED:
+            return self.resolved(found, index)
         resolved = self.env[index] = self.resolved(found, index)
         return resolved
 
@@ -379,21 +399,3 @@ class _Walk:
         if access is not None:
             self.loads[access] = made
         return made
-
-
-def _collect(node: Node, into: dict[int, frozenset[int]]) -> set[int]:
-    """Variables assigned below ``node``; every loop on the way is entered into ``into``."""
-    if isinstance(node, Assign):
-        return {node.variable}
-    found: set[int] = set()
-    if isinstance(node, Branch):
-        inside: tuple[Node, ...] = (*node.then.items, *node.otherwise.items)
-    elif isinstance(node, Loop):
-        inside = node.body.items
-    else:
-        return found
-    for each in inside:
-        found |= _collect(each, into)
-    if isinstance(node, Loop):
-        into[node.point] = frozenset(found)
-    return found

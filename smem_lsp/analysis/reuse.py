@@ -19,6 +19,7 @@ from typing import NamedTuple
 from smem_lsp.analysis.conflicts import Conflicts, pair
 from smem_lsp.analysis.facts import Facts, Slot
 from smem_lsp.analysis.liveness import Liveness, bits, liveness
+from smem_lsp.analysis.outline import Stretch, outline
 from smem_lsp.ir.model import Access, Barrier, Branch, Jump, Loop, Place, Seq, walk
 
 Graph = tuple[frozenset[frozenset[int]], frozenset[frozenset[int]]]
@@ -56,12 +57,14 @@ def own_slots(a: Slot, b: Slot) -> bool:
 class Survey:
     """What no added barrier changes: hard pairs, and the tree ready for the walk of open accesses."""
 
+    outline: Seq
     liveness: Liveness
     hard: frozenset[frozenset[int]]
     accesses: tuple[Access, ...]
     foes: tuple[int, ...]  # per access: accesses of other buffers, one of the two being a write
     owned: list[int | None]  # per access: accesses in own slots with it; None: not asked yet
-    slots: tuple[Slot | None, ...]
+    slots: tuple[Slot | None, ...]  # equal ones are one object
+    apart: dict[tuple[int, int], bool] = field(default_factory=dict)  # two slots (id) -> are they own slots?
     of_buffer: dict[int, int] = field(default_factory=dict)  # buffer -> its accesses
     steps: tuple[_Step, ...] = ()
 
@@ -73,6 +76,7 @@ class Survey:
 
 def survey(body: Seq, facts: Facts, fixed: frozenset[int]) -> Survey:
     """Everything about ``body`` that holds for any set of added barriers."""
+    body = outline(body, facts)
     lives = liveness(body, facts)
     accesses = tuple(node for node in walk(body) if isinstance(node, Access))
     of_buffer: dict[int, int] = {}
@@ -88,15 +92,21 @@ def survey(body: Seq, facts: Facts, fixed: frozenset[int]) -> Survey:
     alone = fixed | lives.reads_before_write
     hard = frozenset(lives.overwrites) | {pair(a, b) for a in alone for b in known if a != b}
     index_of = {access.point: index for index, access in enumerate(accesses)}
+    slots: dict[Slot, Slot] = {}
+    for access in accesses:
+        if access.point in facts.slots:
+            slots.setdefault(facts.slots[access.point], facts.slots[access.point])
+    found = (facts.slots.get(access.point) for access in accesses)
     return Survey(
+        outline=body,
         liveness=lives,
         hard=hard,
         accesses=accesses,
         foes=foes,
         owned=[None] * len(accesses),
-        slots=tuple(facts.slots.get(access.point) for access in accesses),
+        slots=tuple(None if slot is None else slots[slot] for slot in found),
         of_buffer=of_buffer,
-        steps=_steps(body, facts, index_of),
+        steps=_steps(body, facts, index_of)[0] if len(known) > 1 else (),
     )
 
 
@@ -142,7 +152,7 @@ def open_foes(body: Seq, facts: Facts, accesses: Sequence[Access], foes: Sequenc
     other arm of a divergent branch, with no proved barrier between."""
     index_of = {access.point: index for index, access in enumerate(accesses)}
     hits = [0] * len(accesses)
-    _walk(_steps(body, facts, index_of), 0, 0, _Walk(tuple(foes), frozenset(), hits))
+    _walk(_steps(body, facts, index_of)[0], 0, 0, _Walk(tuple(foes), frozenset(), hits))
     return hits
 
 
@@ -150,53 +160,55 @@ class _Step(NamedTuple):
     """One event. ``kind`` says which fields count."""
 
     kind: int
-    number: int = 0  # access: its index; place: its point; jump: 0 return, 1 break, 2 continue
+    number: int = 0  # access: its index; jump: 0 return, 1 break, 2 continue
     first: tuple[_Step, ...] = ()  # then arm, loop body
     second: tuple[_Step, ...] = ()  # other arm
     uniform: bool = False
     skipped: bool = False  # loop: some thread may leave before the first turn
     in_first: int = 0  # divergent branch: accesses of each arm
     in_second: int = 0
+    places: tuple[int, ...] = ()
 
 
 _ACCESS, _PLACE, _BARRIER, _BRANCH, _LOOP, _JUMP = range(6)
 _JUMPS = {"return": 0, "break": 1, "continue": 2}
 
 
-def _steps(seq: Seq, facts: Facts, index_of: dict[int, int]) -> tuple[_Step, ...]:
+def _steps(seq: Seq, facts: Facts, index_of: dict[int, int]) -> tuple[tuple[_Step, ...], int]:
+    """The events of ``seq``, and the accesses among them."""
     out: list[_Step] = []
+    met = 0
     for node in seq.items:
-        uniform = node.point in facts.uniform
-        if isinstance(node, Access):
+        if isinstance(node, Place):
+            places = node.places if isinstance(node, Stretch) else (node.point,)
+            if places:
+                out.append(_Step(_PLACE, places=places))
+        elif isinstance(node, Access):
             if node.point in index_of:
+                met |= 1 << index_of[node.point]
                 out.append(_Step(_ACCESS, index_of[node.point]))
-        elif isinstance(node, Place):
-            out.append(_Step(_PLACE, node.point))
         elif isinstance(node, Barrier):
             if node.point in facts.barriers:
                 out.append(_Step(_BARRIER))
         elif isinstance(node, Branch):
-            then, other = _steps(node.then, facts, index_of), _steps(node.otherwise, facts, index_of)
-            masks = (0, 0) if uniform else (_mask(node.then, index_of), _mask(node.otherwise, index_of))
+            then, in_then = _steps(node.then, facts, index_of)
+            other, in_other = _steps(node.otherwise, facts, index_of)
+            met |= in_then | in_other
+            uniform = node.point in facts.uniform
+            masks = (0, 0) if uniform else (in_then, in_other)
             out.append(_Step(_BRANCH, 0, then, other, uniform, False, *masks))
         elif isinstance(node, Loop):
-            skipped = node.min_trip == 0 or not uniform
-            out.append(_Step(_LOOP, 0, _steps(node.body, facts, index_of), skipped=skipped))
+            skipped = node.min_trip == 0 or node.point not in facts.uniform
+            body, inside = _steps(node.body, facts, index_of)
+            met |= inside
+            out.append(_Step(_LOOP, 0, body, skipped=skipped))
         elif isinstance(node, Jump):
-            out.append(_Step(_JUMP, _JUMPS.get(node.kind, 0), uniform=uniform))
-    return tuple(out)
+            out.append(_Step(_JUMP, _JUMPS.get(node.kind, 0), uniform=node.point in facts.uniform))
+    return tuple(out), met
 
 
 def _length(steps: tuple[_Step, ...]) -> int:
     return sum(1 + _length(step.first) + _length(step.second) for step in steps)
-
-
-def _mask(seq: Seq, index_of: dict[int, int]) -> int:
-    mask = 0
-    for node in walk(seq):
-        if isinstance(node, Access) and node.point in index_of:
-            mask |= 1 << index_of[node.point]
-    return mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +228,7 @@ def _walk(steps: tuple[_Step, ...], state: int, beside: int, run: _Walk) -> tupl
             run.hits[number] |= (state | beside) & run.foes[number]
             state |= 1 << number
         elif kind == _PLACE:
-            if step.number in run.added:
+            if not run.added.isdisjoint(step.places):
                 state = 0
         elif kind == _BARRIER:
             state = 0
@@ -265,13 +277,13 @@ def _owned(found: Survey, index: int) -> int:
     mine = found.slots[index]
     mask = 0
     if mine is not None:
-        answers: dict[int, bool] = {}  # many accesses share one slot object
         for other in bits(found.foes[index]):
             slot = found.slots[other]
             if slot is None:
                 continue
-            if id(slot) not in answers:
-                answers[id(slot)] = own_slots(slot, mine)
-            mask |= answers[id(slot)] << other
+            key = (id(slot), id(mine))
+            if key not in found.apart:
+                found.apart[key] = own_slots(slot, mine)
+            mask |= found.apart[key] << other
     found.owned[index] = mask
     return mask

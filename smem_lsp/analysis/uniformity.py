@@ -19,7 +19,7 @@ from smem_lsp.analysis.intervals import MAX_DIMS, Bounds
 from smem_lsp.analysis.reuse import open_foes
 from smem_lsp.analysis.terms import BLOCK, CONST, THREAD, Carrier, LoopVar, Opaque, Term
 from smem_lsp.analysis.values import Values
-from smem_lsp.ir.model import Access, Assign, Barrier, Branch, Buffer, Jump, Loop, Place, Seq, walk
+from smem_lsp.ir.model import Access, Assign, Barrier, Branch, Buffer, Jump, Loop, Place, Seq, Space, walk
 
 _MAX_ROUNDS = 6
 
@@ -85,7 +85,7 @@ class Levels:
         for recurrence in rest:
             self.of[recurrence.atom] = CONST
         at_index = [
-            (load, self.values.indices[load.access])
+            (load, self.values.address(load.access) or ())
             for load in self.values.loads
             if isinstance(load, Opaque) and load.access is not None and load.access in self.shared
         ]
@@ -124,33 +124,48 @@ def prove_levels(
     dims = upper if shape is None else shape.dims
     levels = Levels(values, Bounds(values.loops, dims, shape is not None), shape)
     control = _control(body, levels)
-    followed = {buffer.index for buffer in buffers if buffer.fixed is None}
+    followed = _followed(buffers)
     shared = frozenset(_deciding_loads(levels)) if followed else frozenset()
     for _ in range(_MAX_ROUNDS):
         if not shared:
             break
         raised = replace(levels, shared=shared, of={}, _decided={})
         found = _control(body, raised)
-        agreed = _agreed_loads(body, followed, shared, found)
+        agreed = _agreed_loads(body, values, followed, shared, found)
         if agreed == shared:
             return found, raised
         shared = agreed
     return control, levels
 
 
-def _agreed_loads(body: Seq, followed: set[int], wanted: frozenset[int], control: Control) -> frozenset[int]:
-    """Those of the loads ``wanted`` with no write to their buffer between the barriers around them."""
+def _followed(buffers: Sequence[Buffer]) -> dict[int, int]:
+    """The buffers all of whose accesses are known -> the storage that they are; all dynamic ones begin at one byte."""
+    dynamic = [buffer for buffer in buffers if buffer.space is Space.DYNAMIC]
+    followed = {buffer.index: buffer.index for buffer in buffers if buffer.seen}
+    for buffer in dynamic:
+        followed.pop(buffer.index, None)
+    if all(buffer.seen for buffer in dynamic):
+        followed |= {buffer.index: dynamic[0].index for buffer in dynamic}
+    return followed
+
+
+def _agreed_loads(
+    body: Seq, values: Values, followed: Mapping[int, int], wanted: frozenset[int], control: Control
+) -> frozenset[int]:
+    """Those of the loads ``wanted`` with no write to their bytes between the barriers around them."""
     accesses = [node for node in walk(body) if isinstance(node, Access) and node.buffer in followed]
-    reading: dict[int, int] = {}
-    writing: dict[int, int] = {}
+    by_storage: dict[int, list[int]] = {}
     for index, node in enumerate(accesses):
-        reading[node.buffer] = reading.get(node.buffer, 0) | (node.point in wanted) << index
-        writing[node.buffer] = writing.get(node.buffer, 0) | node.kind.writes << index
-    foes = [
-        (writing[node.buffer] if node.point in wanted else 0)
-        | (reading[node.buffer] if node.kind.writes else 0)
-        for node in accesses
-    ]
+        by_storage.setdefault(followed[node.buffer], []).append(index)
+    foes = [0] * len(accesses)
+    for members in by_storage.values():
+        loads = [index for index in members if accesses[index].point in wanted]
+        writes = [index for index in members if accesses[index].kind.writes] if loads else []
+        for load in loads:
+            for write in writes:
+                if not _apart(accesses[load], accesses[write], values):
+                    foes[load] |= 1 << write
+                    foes[write] |= 1 << load
     disturbed = 0
     facts = Facts(uniform=control.uniform, barriers=control.barriers)
     for index, met in enumerate(open_foes(body, facts, accesses, foes)):
@@ -161,6 +176,15 @@ def _agreed_loads(body: Seq, followed: set[int], wanted: frozenset[int], control
         for index, node in enumerate(accesses)
         if node.point in wanted and not disturbed >> index & 1
     )
+
+
+def _apart(one: Access, other: Access, values: Values) -> bool:
+    """Are they surely different members of one object?"""
+    if one.part is None or other.part is None or one.buffer != other.buffer:
+        return False
+    base = values.bases[one.point]
+    steady = base.known and not base.carried and base.level <= BLOCK
+    return steady and base is values.bases[other.point] and one.part.apart(other.part)
 
 
 def _deciding_loads(levels: Levels) -> set[int]:
@@ -182,10 +206,10 @@ def _deciding_loads(levels: Levels) -> set[int]:
             for term in (recurrence.init, recurrence.next, loop.first, loop.again, *loop.exits):
                 open_carriers += term.carried
         elif isinstance(carrier, Opaque) and carrier.access is not None:
-            for term in values.indices.get(carrier.access, ()):
+            for term in values.address(carrier.access) or ():
                 open_carriers += term.carried
     loads = {carrier.access for carrier in seen if isinstance(carrier, Opaque)}
-    return {access for access in loads if access is not None and access in values.indices}
+    return {access for access in loads if access is not None and values.address(access) is not None}
 
 
 # ---- control ---------------------------------------------------------------------------------------------------------

@@ -46,14 +46,21 @@ class LoopFacts:
 @dataclass(frozen=True, slots=True)
 class Values:
     """Terms by point. ``indices``: one per dimension; ``offsets``: bytes from the start of the buffer, where an access
-    has no index."""
+    has no index; ``bases``: where the object begins that a member is accessed of."""
 
     table: Table
     indices: Mapping[int, tuple[Term, ...]]
     offsets: Mapping[int, Term]
+    bases: Mapping[int, Term]
     conditions: Mapping[int, Term]  # of branches and loops
     loops: Mapping[int, LoopFacts]
     loads: tuple[Term, ...]  # values read from shared memory
+
+    def address(self, access: int) -> tuple[Term, ...] | None:
+        """What decides which bytes the access at this point touches; None: not known."""
+        if access in self.indices:
+            return self.indices[access]
+        return (self.offsets[access],) if access in self.offsets else None
 
     def element(self, access: Access, buffer: Buffer) -> Term | None:
         """Row-major number of the element that is accessed."""

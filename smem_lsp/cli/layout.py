@@ -6,21 +6,20 @@ import argparse
 import difflib
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FAILED, UsageError, complain, not_built
+from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FAILED, UsageError, complain
 from smem_lsp.cli.settings import Settings
 from smem_lsp.cli.terminal import terminal_style, use_utf8
 from smem_lsp.config import ConfigError
-from smem_lsp.engine.report import KernelReport, Report
+from smem_lsp.engine.report import Report
 from smem_lsp.environment import DiskReader, SourceError, read_source
-from smem_lsp.output import layout_json, layout_text
+from smem_lsp.output import layout_html, layout_json, layout_svg, layout_text
 
 
 def run(flags: argparse.Namespace) -> int:
     """Print the maps and return the exit code. Raises UsageError."""
-    if flags.format in ("html", "svg"):
-        raise not_built(f"layout --format {flags.format}")
     file, kernel = split_kernel(flags.file)
     try:
         report = check_file(file, Settings(flags))
@@ -30,11 +29,16 @@ def run(flags: argparse.Namespace) -> int:
         complain(f"{file}: {report.error}")
         return EXIT_FAILED
     chosen = choose(report, file, kernel)
-    if flags.format == "json":
-        use_utf8(sys.stdout)
-        sys.stdout.write(layout_json.render(report.source, _single(chosen, file)))
-    else:
+    if flags.format == "text":
         sys.stdout.write(layout_text.render(report, chosen, terminal_style(), _width()))
+        return EXIT_CLEAN
+    use_utf8(sys.stdout)
+    if flags.format == "html":
+        sys.stdout.write(layout_html.render(report, chosen))
+    else:
+        single = _single(report, chosen, file)
+        render = layout_json.render if flags.format == "json" else layout_svg.render
+        sys.stdout.write(render(report, single))
     return EXIT_CLEAN
 
 
@@ -57,29 +61,30 @@ def check_file(file: str, settings: Settings) -> Report:
     return check(source.text, path=file, config=settings.for_file(file), reader=DiskReader())
 
 
-def choose(report: Report, file: str, kernel: str | None) -> list[KernelReport]:
-    """The kernel of that name, in all its instances; without a name those with shared memory, else all."""
-    kernels = list(report.kernels)
+def choose(report: Report, file: str, kernel: str | None) -> list[int]:
+    """Indices of the kernel of that name, in all its instances; without a name those with shared memory, else all."""
+    kernels = [report.kernels[index].kernel for index in range(len(report.kernels))]
     if not kernels:
         raise UsageError(f"{file}: no kernel in this file")
+    every = range(len(kernels))
     if kernel is None:
-        return [k for k in kernels if k.kernel.buffers] or kernels
+        return [index for index in every if kernels[index].buffers] or list(every)
     last = kernel.rpartition("::")[2]
-    chosen = [k for k in kernels if k.kernel.name in (kernel, last)]
+    chosen = [index for index in every if kernels[index].name in (kernel, last)]
     if not chosen:
-        names = list(dict.fromkeys(k.kernel.name for k in kernels))
+        names = list(dict.fromkeys(k.name for k in kernels))
         near = difflib.get_close_matches(kernel, names, n=1)
         hint = f"did you mean `{near[0]}`?" if near else f"it has {', '.join(names[:8])}"
         raise UsageError(f"{file}: no kernel is called `{kernel}`, {hint}")
     return chosen
 
 
-def _single(kernels: list[KernelReport], file: str) -> KernelReport:
-    """The one kernel of the JSON object; instances of one template count as one."""
-    names = list(dict.fromkeys(k.kernel.name for k in kernels))
+def _single(report: Report, chosen: Sequence[int], file: str) -> int:
+    """The one kernel of the JSON object or the picture; instances of one template count as one."""
+    names = list(dict.fromkeys(report.kernels[index].kernel.name for index in chosen))
     if len(names) > 1:
         raise UsageError(f"{file}: name one of its kernels: {', '.join(f'{file}:{name}' for name in names)}")
-    return kernels[0]
+    return chosen[0]
 
 
 def _width() -> int:

@@ -24,8 +24,7 @@ def run(flags: argparse.Namespace) -> int:
     if report.unit is None:
         complain(f"{file}: {report.error}")
         return EXIT_FAILED
-    chosen = choose(report, file, name)
-    indices = [index for index, kernel in enumerate(report.kernels) if kernel in chosen]
+    indices = choose(report, file, name)
     use_utf8(sys.stdout)
     render = trace.render_json if flags.format == "json" else trace.render
     sys.stdout.write(render(report, report.unit, indices))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from smem_lsp.config import Config
+from smem_lsp.engine.measured import Measured, Measurement, measure
 from smem_lsp.engine.plan_kernel import plan_kernel
 from smem_lsp.ir.bindings import Binding
 from smem_lsp.ir.build import Surroundings, build_kernel, kernel_key, parts_of
@@ -58,6 +59,9 @@ class Cache:
     check that nobody waits for any more."""
 
     kernels: Recent[tuple[object, ...], Known] = field(default_factory=lambda: Recent(MOST_KERNELS))
+    measured: Recent[tuple[object, ...], tuple[Measurement, ...]] = field(
+        default_factory=lambda: Recent(MOST_KERNELS)
+    )
     checkpoint: Callable[[], None] = lambda: None
 
 
@@ -126,6 +130,7 @@ class Setting:
     around: Surroundings
     config: Config
     cache: Cache
+    measured: Measured
 
     @cached_property
     def key(self) -> tuple[object, ...]:
@@ -145,4 +150,24 @@ class Setting:
             kernel = build_kernel(unit, around, function, binding)
             known = Known(plan_kernel(index, kernel, unit.source, self.config, assumed))
             self.cache.kernels.keep(key, known)
+        known = self._measured(known, key, function, binding)
         return PlacedKernel(known, unit.source, index, parts, around.launches_of(function, binding))
+
+    def _measured(
+        self, known: Known, key: tuple[object, ...], function: Function, binding: Binding | None
+    ) -> Known:
+        """``known`` with what a compiler said of this text, or of an earlier one with the same kernel in it."""
+        under = self.measured.under
+        if under is None:
+            return known
+        found = self.measured.of(self.unit, function, binding)
+        if found:
+            self.cache.measured.keep((key, under), found)
+        else:
+            found = self.cache.measured.find((key, under)) or ()
+        if not found:
+            return known
+        whole = (key, found)
+        return self.cache.kernels.find(whole) or self.cache.kernels.keep(
+            whole, Known(measure(known.facts, found))
+        )

@@ -9,6 +9,7 @@ from smem_lsp.config import Config
 from smem_lsp.engine.cache import Cache, PlacedKernel, Setting
 from smem_lsp.engine.instances import join_instances
 from smem_lsp.engine.lazy import LazySequence
+from smem_lsp.engine.measured import NOT_MEASURED, Measured
 from smem_lsp.engine.report import BarrierRow, FileStatistics, KernelReport, OccupancyRow, Report
 from smem_lsp.engine.statistics import count_statements
 from smem_lsp.fixes import fixes_for
@@ -33,10 +34,12 @@ def check(
     config: Config | None = None,
     reader: FileReader | None = None,
     cache: Cache | None = None,
+    measured: Measured = NOT_MEASURED,
 ) -> Report:
     """Check one text. ``path`` decides where quoted includes are looked up; ``reader`` None: no includes are read.
 
-    ``cache``: of earlier checks; what they found out about untouched functions is not worked out again.
+    ``cache``: of earlier checks; what they found out about untouched functions is not worked out again. ``measured``:
+    what a compiler reported for this text.
     """
     config = config or Config()
     cache = cache or Cache()
@@ -47,19 +50,17 @@ def check(
         include_dirs=config.include_dirs,
         defines=config.defines,
         flags=config.compile_flags,
-        arch=_newest(config),
+        arch=newest_target(config),
     )
-    suppressions = (
-        parse_suppressions(source, comments(text), ALL_NAMES) if "smem:" in text else Suppressions((), (), ())
-    )
+    suppressions = suppressions_of(source)
     around = survey_file(unit)
-    setting = Setting(unit, around, config, cache)
+    setting = Setting(unit, around, config, cache, measured)
     kernels: list[PlacedKernel] = []
     templates: list[list[PlacedKernel]] = []  # the instances of each kernel
     for function in unit.functions:
         if not function.is_kernel:
             continue
-        assumed = _assumed(function, suppressions, source)
+        assumed = assumed_dims(function, suppressions, source)
         templates.append([])
         for binding in bindings_of(around, function):
             placed = setting.place(function, binding, len(kernels), assumed)
@@ -79,7 +80,7 @@ def check(
     )
 
 
-def _newest(config: Config) -> str | None:
+def newest_target(config: Config) -> str | None:
     """The target whose code is read: the newest that is configured or that the file is compiled for."""
     if not config.arch_configured:
         return config.compile_flags.arch
@@ -98,7 +99,14 @@ def _fixes(finding: Finding, kernels: Sequence[KernelFacts], unit: TranslationUn
     return fixes_for(finding, kernels, unit.source, names)
 
 
-def _assumed(function: Function, suppressions: Suppressions, source: SourceText) -> dict[str, int]:
+def suppressions_of(source: SourceText) -> Suppressions:
+    """What the comments of a file silence and state."""
+    if "smem:" not in source.text:
+        return Suppressions((), (), ())
+    return parse_suppressions(source, comments(source.text), ALL_NAMES)
+
+
+def assumed_dims(function: Function, suppressions: Suppressions, source: SourceText) -> dict[str, int]:
     """Block dimensions from ``// smem: assume(blockDim.x == 256)`` inside the kernel or right before it."""
     found: dict[str, int] = {}
     if not suppressions.facts:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.layouts import Task, best_layouts, layouts, task
 from smem_lsp.allocation.plan import Item, Plan
+from smem_lsp.analysis.banks import bank_conflicts
 from smem_lsp.analysis.block_shape import BlockShape, block_shape, most_threads, threads_per_block
 from smem_lsp.analysis.divergence import judge
 from smem_lsp.analysis.dynamic_need import Need, dynamic_need
@@ -18,6 +19,7 @@ from smem_lsp.analysis.mispairing import mispairings
 from smem_lsp.analysis.occupancy import registers_cap
 from smem_lsp.analysis.propagate import propagate
 from smem_lsp.analysis.prove import prove
+from smem_lsp.analysis.races import find_races
 from smem_lsp.analysis.reuse import relate, survey
 from smem_lsp.analysis.uniformity import prove_levels
 from smem_lsp.analysis.values import Values
@@ -79,7 +81,9 @@ def plan_kernel(
         configured=config.arch_configured,
         shape=shape,
         withheld=kernel.irregular,
+        races=find_races(kernel, values, control, verdicts, shape),
         mispaired=mispairings(kernel, levels, control, verdicts, shape),
+        banks=bank_conflicts(kernel, values, levels, shape, source.text),
         needs=_needs(kernel, values),
         extents=extents(kernel, values, fact),
     )

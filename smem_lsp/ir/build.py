@@ -226,6 +226,7 @@ def build_kernel(
         unknown=tuple(dict.fromkeys(ctx.unknown)),
         unknown_accesses=ctx.unknown_accesses,
         unknown_barriers=ctx.unknown_barriers,
+        opaque=tuple(ctx.opaque),
         helper_bytes=helper_bytes,
         unreferable=dict(ctx.unreferable),
         redeclared=frozenset(ctx.redeclared),

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from smem_lsp.ir import expressions, inlining
-from smem_lsp.ir.context import Context, template_parameters
+from smem_lsp.ir import callees, collectives, expressions, inlining, unknown_calls
+from smem_lsp.ir.collectives import library_class
+from smem_lsp.ir.context import Context
 from smem_lsp.ir.intrinsics import (
+    ACCESSOR_QUESTIONS,
+    ACCESSORS,
     ADDRESS_NUMBERS,
     ADDRESS_QUESTIONS,
     ASYNC_COPIES,
@@ -18,6 +20,8 @@ from smem_lsp.ir.intrinsics import (
     EFFECTS,
     LOADS,
     SAME_ADDRESS,
+    STATE_MAKERS,
+    STATE_READERS,
     WARP_BARRIERS,
     is_pure,
     takes_values,
@@ -25,9 +29,9 @@ from smem_lsp.ir.intrinsics import (
 from smem_lsp.ir.model import Barrier, Kind
 from smem_lsp.ir.refs import Ref
 from smem_lsp.ir.scopes import BufferName, Closure, Group, Scope, Variable
-from smem_lsp.ir.sizes import is_plain_type
 from smem_lsp.ir.values import Const, Op, Sym, Thread, Value, Var, operation
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.parse import Function
 
 MACRO_NAME = re.compile(r"[A-Z][A-Z0-9_]{2,}\Z")
 _GROUP_FACTORIES = {
@@ -59,8 +63,7 @@ def call(ctx: Context, expr: tree.Call, scope: Scope) -> Value | Ref:
         return _method(ctx, expr, callee, scope)
     if not isinstance(callee, tree.Name):
         expressions.value(ctx, callee, scope)
-        unknown_arguments(ctx, expr, scope, "a call")
-        return ctx.fresh()
+        return unknown_calls.unknown_call(ctx, expr, scope, "a call")
     meaning = scope.lookup(callee.text)
     if isinstance(meaning, Closure):
         return inlining.inline_lambda(ctx, meaning, expr, scope)
@@ -92,7 +95,7 @@ def call(ctx: Context, expr: tree.Call, scope: Scope) -> Value | Ref:
     if name in ASYNC_COPIES:
         return _asynchronous_copy(ctx, expr, scope)
     if name not in ctx.helpers and name not in ctx.unit.header_functions:
-        known = _address_function(ctx, expr, name, scope)
+        known = _random(ctx, expr, name, scope) or _address_function(ctx, expr, name, scope)
         if known is not None:
             return known
     if takes_values(callee.text) and name not in ctx.helpers and name not in ctx.unit.header_functions:
@@ -102,8 +105,9 @@ def call(ctx: Context, expr: tree.Call, scope: Scope) -> Value | Ref:
         return inlined
     if MACRO_NAME.match(callee.text) and callee.text not in ctx.helpers:
         ctx.hidden.append(f"macro {callee.text} (line {ctx.line(expr.lo)}) is not in sight")
-    unknown_arguments(ctx, expr, scope, callee.text)
-    return ctx.fresh()
+    if isinstance(meaning, Variable):
+        ctx.note_lost(Var(meaning.index), expr.lo, f"{name}()")
+    return unknown_calls.unknown_call(ctx, expr, scope, callee.text)
 
 
 def _result_of(ctx: Context, name: str, arguments: list[Value]) -> Value:
@@ -191,7 +195,7 @@ def _address_function(ctx: Context, expr: tree.Call, name: str, scope: Scope) ->
         result = expressions.operand(ctx, expr.arguments[0], scope)
         for argument in expr.arguments[1:]:
             expressions.value(ctx, argument, scope)
-        lend(ctx, expr.arguments[0], scope)
+        unknown_calls.lend(ctx, expr.arguments[0], scope)
         if name in ("addressof", "__addressof") and isinstance(result, Ref):
             return result.address()
         expressions.forget_bound(ctx, expr.arguments[0], scope)
@@ -207,6 +211,27 @@ def _address_function(ctx: Context, expr: tree.Call, name: str, scope: Scope) ->
     return None
 
 
+def _random(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> Value | None:
+    """Functions that work on a random state, where that is a variable of the thread: ``curand_uniform(&state)``."""
+    made = name in STATE_MAKERS
+    if not (made or STATE_READERS.fullmatch(name)) or not expr.arguments:
+        return None
+    place = expr.arguments[-1]
+    if not (isinstance(place, tree.Unary) and place.operator == "&" and isinstance(place.operand, tree.Name)):
+        return None
+    meaning = scope.lookup(place.operand.text)
+    if not isinstance(meaning, Variable) or meaning.array or meaning.constant:
+        return None
+    values = [expressions.value(ctx, argument, scope) for argument in expr.arguments[:-1]]
+    if made:
+        ctx.assign(meaning.index, Op(f"{name}()", tuple(values)))
+        return ctx.fresh()
+    result = ctx.new_variable(name)
+    ctx.assign(result, Op(f"{name}()", (Var(meaning.index), *values)))
+    ctx.assign(meaning.index, Op("next()", (Var(result),)))
+    return Var(result)
+
+
 def _asynchronous_copy(ctx: Context, expr: tree.Call, scope: Scope) -> Value:
     """In flight until a wait that is not followed yet: the buffers keep their place."""
     for argument in expr.arguments:
@@ -216,84 +241,6 @@ def _asynchronous_copy(ctx: Context, expr: tree.Call, scope: Scope) -> Value:
             ctx.fix(result.bases, f"a copy into {{}} may still be in flight (line {ctx.line(argument.lo)})")
             ctx.access(result.lost().place(), Kind.UPDATE, argument.lo, argument.hi)
     return ctx.fresh()
-
-
-def unknown_arguments(ctx: Context, expr: tree.Call, scope: Scope, name: str) -> None:
-    """A function that is not understood: it may write what it gets by reference and keep what it gets as a pointer."""
-    references = _reference_parameters(ctx, name, len(expr.arguments))
-    if isinstance(expr.callee, tree.Name) and expr.callee.templated:
-        references = None  # f<float&>(x)
-    pass_by_reference(ctx, expr.arguments, scope, name, references)
-
-
-def lend(ctx: Context, expr: tree.Expr, scope: Scope) -> None:
-    """Something is bound to what ``expr`` is: a lambda that is called there may hand out a reference."""
-    while isinstance(expr, (tree.Index, tree.Member)):
-        expr = expr.base
-    if isinstance(expr, tree.Unary):
-        lend(ctx, expr.operand, scope)
-    if isinstance(expr, tree.Call) and isinstance(expr.callee, tree.Name):
-        meaning = scope.lookup(expr.callee.text)
-        if isinstance(meaning, Closure):
-            expressions.escape_closure(ctx, meaning, "its result is bound")
-
-
-def pass_by_reference(
-    ctx: Context,
-    arguments: Sequence[tree.Expr],
-    scope: Scope,
-    name: str,
-    references: Sequence[bool] | None = None,
-) -> None:
-    """Hand arguments to something that is not understood. ``references``: which it takes by reference; None: all."""
-    for number, argument in enumerate(arguments):
-        if isinstance(argument, tree.Braces):
-            pass_by_reference(ctx, argument.items, scope, name)
-            continue
-        result = expressions.operand(ctx, argument, scope)
-        by_reference = references is None or references[number]
-        if by_reference:
-            lend(ctx, argument, scope)
-        if isinstance(result, Ref):
-            loaded = result if by_reference and not result.shape else expressions.load(ctx, result, argument)
-            if not isinstance(loaded, Ref):
-                continue
-            if loaded.pointer:
-                ctx.access(loaded.lost().place(), Kind.UPDATE, argument.lo, argument.hi)
-                ctx.escape(loaded, argument.lo, f"argument of {name}")
-            else:
-                ctx.access(loaded, Kind.UPDATE, argument.lo, argument.hi)
-                ctx.fix(
-                    loaded.bases, f"{{}} is passed to {name} by reference at line {ctx.line(argument.lo)}"
-                )
-            continue
-        ctx.write(result)
-        ctx.hand_out(result)
-        if by_reference:
-            expressions.forget_bound(ctx, argument, scope)
-
-
-def _reference_parameters(ctx: Context, name: str, count: int) -> list[bool] | None:
-    """Which arguments a function of this file takes by reference; None when its definition is not in sight."""
-    definitions = ctx.helpers.get(name.split("::")[-1], [])
-    if not definitions:
-        return None
-    references = [False] * count
-    for definition in definitions:
-        if definition.parameters is None:
-            return None
-        for number in range(count):
-            if number >= len(definition.parameters):
-                references[number] = True
-                continue
-            parameter = definition.parameters[number]
-            pointers = parameter.declarators[0].pointers if parameter.declarators else []
-            own = template_parameters(definition)
-            value = "*" in pointers or bool(own & set(parameter.words)) or "auto" in parameter.words
-            value = value or is_plain_type(parameter.words, parameter.names, ctx.constants)
-            by_reference = bool({"&", "&&", "..."} & set(pointers))
-            references[number] = references[number] or by_reference or not value
-    return references
 
 
 def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: Scope) -> Value | Ref:
@@ -306,17 +253,57 @@ def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: Scope) ->
         if kind == "block" and callee.name == "thread_rank":
             return linear_thread_id()
         return ctx.fresh()
+    result = collectives.collective(ctx, expr, callee, scope)
+    if result is not None:
+        return result
     base = expressions.operand(ctx, callee.base, scope)
     if isinstance(base, Ref):
         ctx.access(base.part(), Kind.UPDATE, callee.base.lo, callee.base.hi)
         ctx.fix(base.bases, f"{{}} is an object whose {callee.name}() is called at line {ctx.line(expr.lo)}")
-    else:
-        ctx.write(base)
-        ctx.hand_out(base)
-        if isinstance(base, Var):
-            expressions.forget(ctx, base)
-    unknown_arguments(ctx, expr, scope, callee.name)
-    return ctx.fresh()
+        ctx.note_unknown(
+            f"line {ctx.line(expr.lo)}: {callee.name}() of an object in shared memory", accesses=1
+        )
+        unknown_calls.hand_over(ctx, expr, scope, callee.name, ())
+        ctx.may_synchronise()
+        return ctx.lost_address()
+    known = _accessor(ctx, expr, callee, base, scope)
+    if known is not None:
+        return known
+    held = ctx.may_be_shared(base)
+    ctx.note_lost(base, expr.lo, f"{callee.name}()")
+    ctx.write(base)
+    ctx.hand_out(base)
+    if isinstance(base, Var):
+        expressions.forget(ctx, base)
+    reached = unknown_calls.hand_over(ctx, expr, scope, callee.name, _methods(ctx, callee, scope))
+    ctx.may_synchronise()
+    if reached and isinstance(base, Var):
+        ctx.hold(base.index)
+    return ctx.lost_address() if held or reached else ctx.fresh()
+
+
+def _accessor(
+    ctx: Context, expr: tree.Call, callee: tree.Member, base: Value | Ref, scope: Scope
+) -> Value | None:
+    """A question to an accessor of PyTorch about its shape: a function of the accessor, which it leaves as it is."""
+    meaning = scope.lookup(callee.base.text) if isinstance(callee.base, tree.Name) else None
+    if callee.name not in ACCESSOR_QUESTIONS or isinstance(base, Ref) or not isinstance(meaning, Variable):
+        return None
+    name = tree.Name(callee.lo, callee.lo, meaning.of_class)
+    if not meaning.of_class or not library_class(name, scope.constant_scope(), ACCESSORS, ("at", "torch")):
+        return None
+    return Op(f"{callee.name}()", (base, *_by_value(ctx, expr, scope)))
+
+
+def _methods(ctx: Context, callee: tree.Member, scope: Scope) -> list[Function]:
+    """The methods of this name of the class that a variable is declared with, whichever specialisation it is."""
+    meaning = scope.lookup(callee.base.text) if isinstance(callee.base, tree.Name) else None
+    if not isinstance(meaning, Variable) or not meaning.of_class or callee.operator != ".":
+        return []
+    where = tree.Name(callee.lo, callee.hi, callee.name)
+    name = meaning.of_class.rpartition("::")[2]
+    found = callees.functions_named(ctx, callee.name, where)
+    return [function for function in found if function.island.enclosing[-1:] == (name,)]
 
 
 def linear_thread_id() -> Value:

@@ -21,6 +21,8 @@ from smem_lsp.source import Span
 from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.parse import Body, Function, TranslationUnit
 
+_NO_ADDRESS = frozenset("< <= > >= == != && || ! / % & | ^ << >>".split())
+
 
 @dataclass
 class Outcome:
@@ -34,7 +36,8 @@ class Outcome:
 
 @dataclass
 class Context:
-    """Everything that lowering writes to. ``aliases``: pointer variable -> all that is ever assigned to it, joined."""
+    """Everything that lowering writes to. ``aliases``: pointer variable, or -1 - buffer of pointers -> all that is ever
+    assigned to it, joined."""
 
     unit: TranslationUnit
     function: Function  # whose body is being lowered
@@ -58,6 +61,7 @@ class Context:
     unknown: list[str] = field(default_factory=list)
     unknown_accesses: int = 0
     unknown_barriers: int = 0
+    opaque: list[int] = field(default_factory=list)  # points of calls that may synchronise
     hidden: list[str] = field(default_factory=list)
     irregular: str | None = None
     complete: bool = True
@@ -78,6 +82,16 @@ class Context:
     statics: dict[tuple[Definition, int, int, tuple[object, ...]], int] = field(default_factory=dict)
     instance: tuple[object, ...] = ()
     unexact: str | None = None  # why the bytes may be others than those declared
+    unseen: set[int] = field(default_factory=set)  # buffers with accesses that are not in the tree
+    # variables, and values by key, that may hold an address of shared memory that is not followed
+    holders: set[int] = field(default_factory=set)
+    numbers_only: set[int] = field(
+        default_factory=set
+    )  # variables that are declared as numbers or vectors of them
+    lost_addresses: set[int] = field(default_factory=set)
+    address_buffers: set[int] = field(
+        default_factory=set
+    )  # buffers that addresses of shared memory are stored in
 
     def __post_init__(self) -> None:
         self.template_parameters = template_parameters(self.function)
@@ -200,7 +214,9 @@ class Context:
         return tuple(name for _, _, text, _ in self.numbers for name in (text, f"{text} in bytes"))
 
     def assign(self, variable: int, value: Value) -> None:
-        """An assignment of something that is no address of shared memory."""
+        """An assignment of something that is no address of shared memory, or of one that is not followed."""
+        if self.may_be_shared(value):
+            self.hold(variable)
         self.emit(Assign(self.next_point(), variable, value))
         if variable in self.aliases:
             self.emit(Assign(self.next_point(), variable + 1, self.fresh()))
@@ -222,19 +238,60 @@ class Context:
                     self.line(lo),
                     offset=ref.offset if single else None,
                     width=ref.bytes if single else None,
+                    part=ref.part_of if single else None,
                 )
             )
 
     def barrier(self, kind: str, lo: int, hi: int, spelling: str) -> None:
         self.emit(Barrier(self.next_point(), kind, self.span(lo, hi), self.line(lo), spelling))
 
-    def fix(self, buffers: frozenset[int], reason: str) -> None:
-        """These buffers never share bytes with others; the first reason stays."""
+    def may_synchronise(self) -> None:
+        """Something is called that is not understood: it may wait for other threads."""
+        self.opaque.append(self.next_point())
+
+    def fix(self, buffers: frozenset[int], reason: str, *, seen: bool = False) -> None:
+        """These buffers never share bytes with others; the first reason stays. ``seen``: all accesses to them are
+        known nevertheless."""
         for buffer in buffers:
             self.fixed.setdefault(buffer, reason.replace("{}", self.buffers[buffer].name))
+        if not seen:
+            self.unseen |= buffers
 
     def escape(self, ref: Ref, lo: int, how: str) -> None:
+        """An address gets to where it is not followed."""
         self.fix(ref.bases, f"the address of {{}} escapes at line {self.line(lo)} ({how})")
+        for buffer in sorted(ref.bases):
+            name = self.buffers[buffer].name
+            self.note_unknown(f"line {self.line(lo)}: the address of {name} escapes ({how})", accesses=1)
+
+    def lost_address(self) -> Unknown:
+        """A value that may be or hold an address of shared memory, not known which."""
+        value = self.fresh()
+        self.lost_addresses.add(value.key)
+        return value
+
+    def hold(self, variable: int) -> None:
+        """The variable may have an address of shared memory that is not followed; a number is none."""
+        if variable not in self.numbers_only:
+            self.holders.add(variable)
+
+    def may_be_shared(self, value: Value | Ref) -> bool:
+        """May a value be an address of shared memory that is not followed, or an object that has one?"""
+        match value:
+            case Unknown():
+                return value.key in self.lost_addresses
+            case Var():
+                return value.index in self.holders
+            case Op():
+                return value.operator not in _NO_ADDRESS and any(map(self.may_be_shared, value.args))
+        return False
+
+    def note_lost(self, address: Value | Ref, lo: int, what: str) -> None:
+        """Something is done with what ``address`` is or has; note it where that may be shared memory."""
+        if self.may_be_shared(address):
+            self.note_unknown(
+                f"line {self.line(lo)}: {what} through an address that is not followed", accesses=1
+            )
 
     def note_unknown(self, reason: str, *, accesses: int = 0, barriers: int = 0) -> None:
         self.unknown.append(reason)
@@ -243,12 +300,36 @@ class Context:
 
     def alias(self, variable: int, ref: Ref) -> None:
         """An assignment of an address of shared memory, or of an element of the array ``variable`` is."""
+        part = ref.part_of
+        if part is not None:
+            part = replace(part, base=self._snapshot(part.base))
         plain = Ref(
-            ref.bases, None, None, ref.element, ref.shape, pointer=True, number=ref.number, kind=ref.kind
+            ref.bases,
+            None,
+            None,
+            ref.element,
+            ref.shape,
+            pointer=True,
+            number=ref.number,
+            kind=ref.kind,
+            part_of=part,
         )
         known = self.aliases.get(variable)
         self.aliases[variable] = plain if known is None else join([known, plain])
         self.emit(Assign(self.next_point(), variable + 1, ref.offset or self.fresh()))
+
+    def store_address(self, place: Ref, ref: Ref) -> None:
+        """An address goes into pointers that are shared themselves: whoever reads one of them gets one of those that
+        are ever stored."""
+        plain = Ref(ref.bases, None, None, ref.element, ref.shape, pointer=True, kind=ref.kind)
+        for buffer in place.bases:
+            known = self.aliases.get(-1 - buffer)
+            self.aliases[-1 - buffer] = plain if known is None else join([known, plain])
+
+    def stored_address(self, place: Ref) -> Ref | None:
+        """What pointers that are shared themselves point to; None when it is no address of shared memory."""
+        found = [self.aliases[-1 - buffer] for buffer in place.bases if -1 - buffer in self.aliases]
+        return join(found) if found and place.bases <= self.pointer_elements else None
 
     def frozen(self, ref: Ref) -> Ref:
         """A place whose index keeps the values of now, whatever its variables become."""
@@ -281,6 +362,7 @@ class Context:
             held=variable.array,
             number=known.number,
             kind=kind,
+            part_of=known.part_of,
         )
 
     def seq(self, items: list[Node]) -> Seq:
@@ -288,7 +370,12 @@ class Context:
 
     def finished_buffers(self) -> tuple[Buffer, ...]:
         return tuple(
-            replace(b, fixed=self.fixed.get(i), required_align=self.required_align.get(i, 1))
+            replace(
+                b,
+                fixed=self.fixed.get(i),
+                seen=i not in self.unseen,
+                required_align=self.required_align.get(i, 1),
+            )
             for i, b in enumerate(self.buffers)
         )
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from smem_lsp.ir import attributes as attribute_rules
-from smem_lsp.ir import calls, expressions, records, typing_rules
+from smem_lsp.ir import calls, expressions, records, typing_rules, unknown_calls
 from smem_lsp.ir import constants as constant_rules
 from smem_lsp.ir.constants import declare_constants, evaluate
 from smem_lsp.ir.context import Context
@@ -18,7 +18,7 @@ from smem_lsp.ir.refs import Ref
 from smem_lsp.ir.scopes import BufferName, Group, Scope, Variable, View
 from smem_lsp.ir.sizes import is_plain_type, size_of_type
 from smem_lsp.ir.types import Array, Enum, Pointer, Scalar, Type, is_struct
-from smem_lsp.ir.values import Op, Value
+from smem_lsp.ir.values import Const, Op, Value
 from smem_lsp.source import Span
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Body
@@ -81,6 +81,9 @@ def _declare_local(
     if group is not None:
         scope.names[declarator.name] = Group(group if _stays(ctx, declarator.name) else "other")
         return
+    if "constexpr" in declaration.words and not declarator.pointers and not declarator.dims:
+        _declare_constant(ctx, declaration, declarator, scope)
+        return
     if not is_plain(ctx, declaration, declarator.pointers, scope):
         _declare_object(ctx, declaration, declarator, scope)
         return
@@ -103,7 +106,7 @@ def _declare_local(
             ctx.write(result)
             ctx.hand_out(result)
         if reference:
-            calls.lend(ctx, initializer, scope)
+            unknown_calls.lend(ctx, initializer, scope)
             expressions.forget_bound(ctx, initializer, scope)
         else:
             result = expressions.load(ctx, result, initializer)
@@ -119,6 +122,7 @@ def _declare_local(
     if isinstance(result, Ref):
         if array or declarator.pointers.count("*") > 1 or reference:
             ctx.escape(result, declarator.lo, f"kept in {declarator.name}")
+            ctx.hold(variable)
         else:
             ctx.alias(variable, result)
         return
@@ -128,6 +132,18 @@ def _declare_local(
         elif not keeps_integers(declaration.words):
             result = Op("cast", (result,))
         ctx.assign(variable, result)
+
+
+def _declare_constant(
+    ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: Scope
+) -> None:
+    """A ``constexpr`` variable: its initializer does nothing, and all threads have the same."""
+    variable = ctx.new_variable(declarator.name)
+    known = scope.constant_scope().lookup(declarator.name)
+    plain = is_plain(ctx, declaration, [], scope)
+    of_class = "" if plain else class_name(declaration.words)
+    scope.names[declarator.name] = Variable(variable, plain=plain, constant=True, of_class=of_class)
+    ctx.assign(variable, ctx.fresh(uniform=True) if known is None else Const(known))
 
 
 def _declare_pointers(
@@ -156,6 +172,10 @@ def _new_local(
     variable = ctx.new_variable(declarator.name)
     kind, element, shape = pointee(declaration.words, declaration.names, declarator, scope.constant_scope())
     exact = keeps_integers(declaration.words)
+    if not declarator.pointers and is_plain_type(
+        declaration.words, declaration.names, scope.constant_scope()
+    ):
+        ctx.numbers_only.add(variable)
     constant = is_constant(declaration.words, declarator.pointers)
     scope.names[declarator.name] = Variable(
         variable, array, exact, element=element, shape=shape, constant=constant, kind=kind
@@ -247,14 +267,24 @@ def _declare_object(
 ) -> None:
     """A variable of class type: its constructor gets the initializer, and any later use may reach it."""
     initializer = declarator.initializer
+    value: Value = ctx.fresh()
     if initializer is not None:
         arguments = initializer.items if isinstance(initializer, tree.Braces) else [initializer]
-        calls.pass_by_reference(ctx, arguments, scope, declaration.words[-1].removesuffix("<>"))
+        if unknown_calls.pass_by_reference(ctx, arguments, scope, declaration.words[-1].removesuffix("<>")):
+            value = ctx.lost_address()
     if not declarator.name:
         return
     variable = ctx.new_variable(declarator.name)
-    scope.names[declarator.name] = Variable(variable, len(declarator.dims), exact=False, plain=False)
-    ctx.assign(variable, ctx.fresh())
+    scope.names[declarator.name] = Variable(
+        variable, len(declarator.dims), exact=False, plain=False, of_class=class_name(declaration.words)
+    )
+    ctx.assign(variable, value)
+
+
+def class_name(words: list[str]) -> str:
+    """The last word of a type as it is spelled, without template arguments; "" where there is none."""
+    named = [word for word in words if word not in _NOT_TYPE]
+    return named[-1].removesuffix("<>") if named else ""
 
 
 def keeps_integers(words: list[str]) -> bool:
@@ -344,11 +374,12 @@ def _declare_shared(
         if declarator.pointers or declarator.nested:
             ctx.pointer_elements.add(index)
         if buffer.space is Space.DYNAMIC:
-            ctx.fix(frozenset((index,)), "{} is dynamic shared memory")
+            ctx.fix(frozenset((index,)), "{} is dynamic shared memory", seen=True)
         elif "const" in buffer.qualifiers and declarator.initializer is not None:
-            ctx.fix(frozenset((index,)), "{} has an initializer")
+            ctx.fix(frozenset((index,)), "{} has an initializer", seen=True)
         elif ctx.function is not ctx.kernel:
-            ctx.fix(frozenset((index,)), f"{{}} belongs to {ctx.function.name}(), which others may call")
+            why = f"{{}} belongs to {ctx.function.name}(), which others may call"
+            ctx.fix(frozenset((index,)), why, seen=True)
 
 
 def _statement_span(ctx: Context) -> Span | None:

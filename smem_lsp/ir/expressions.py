@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from smem_lsp.ir import calls, declarations, records, typing_rules
+from functools import lru_cache
+
+from smem_lsp.ir import calls, declarations, members, typing_rules, unknown_calls
 from smem_lsp.ir.constants import evaluate
 from smem_lsp.ir.context import Context
 from smem_lsp.ir.declared import VariableDecl
@@ -10,9 +12,10 @@ from smem_lsp.ir.model import Branch, Kind
 from smem_lsp.ir.refs import Ref, join
 from smem_lsp.ir.scopes import BufferName, Closure, Scope, Variable, View
 from smem_lsp.ir.sizes import size_of, size_of_type
-from smem_lsp.ir.types import Array, Record, Scalar, Sequence, plain_type, vector_element
+from smem_lsp.ir.types import Array, Sequence, plain_type
 from smem_lsp.ir.values import Const, Op, Sym, Thread, Unknown, Value, Var, operation
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.blocks import Definition
 
 _MAX_NESTED = 8  # lambdas that name lambdas
 _PAGE = 4096  # bytes: fewer low bits than that are no address
@@ -24,7 +27,7 @@ def value(ctx: Context, expr: tree.Expr, scope: Scope) -> Value:
     loaded = load(ctx, operand(ctx, expr, scope), expr)
     if isinstance(loaded, Ref):
         ctx.escape(loaded, expr.lo, "used as a value")
-        return ctx.fresh()
+        return ctx.lost_address()
     return loaded
 
 
@@ -35,7 +38,16 @@ def load(ctx: Context, result: Value | Ref, expr: tree.Expr) -> Value | Ref:
     if result.shape:
         return result.decayed()
     ctx.access(result, Kind.READ, expr.lo, expr.hi)
-    return ctx.fresh(access=ctx.items[-1].point if len(result.bases) == 1 else None)
+    stored = ctx.stored_address(result)
+    if stored is not None:
+        return stored
+    if result.unclear:
+        ctx.escape(result, expr.lo, "it may be an array, the type is not known")
+        return ctx.lost_address()
+    loaded = ctx.fresh(access=ctx.items[-1].point if len(result.bases) == 1 else None)
+    if result.bases & ctx.address_buffers:
+        ctx.lost_addresses.add(loaded.key)
+    return loaded
 
 
 def operand(ctx: Context, expr: tree.Expr, scope: Scope) -> Value | Ref:
@@ -43,6 +55,8 @@ def operand(ctx: Context, expr: tree.Expr, scope: Scope) -> Value | Ref:
     match expr:
         case tree.Name():
             return _name(ctx, expr, scope)
+        case tree.Number() if expr.text == "nullptr":
+            return Const(0)
         case tree.Number():
             number = evaluate(expr, scope.constant_scope())
             return ctx.fresh(uniform=True) if number is None else Const(number)
@@ -110,7 +124,7 @@ def _name(ctx: Context, expr: tree.Name, scope: Scope) -> Value | Ref:
         case Closure():
             escape_closure(ctx, meaning, f"{expr.text} is passed on")
             return ctx.fresh()
-    number = scope.constant_scope().lookup(expr.text)
+    number = evaluate(expr, scope.constant_scope())
     if number is not None:
         return Const(number)
     if expr.text == "NULL":
@@ -134,8 +148,23 @@ def _constant_name(ctx: Context, name: str, scope: Scope) -> Value:
             pointer = any("*" in found.source.texts[slice(*found.range)] for found in variables)
             return Sym(f"::{name}*" if pointer else f"::{name}")
         if declared:
-            break
+            return ctx.fresh()
+    if calls.MACRO_NAME.match(name) and any(name in _in_bounds(f.definition) for f in ctx.stack):
+        return Sym(f"::{name}")  # nothing in sight defines it, but the bound of an array is a constant
     return ctx.fresh()
+
+
+@lru_cache(maxsize=512)
+def _in_bounds(definition: Definition) -> frozenset[str]:
+    """Names in the bounds of the shared arrays that a function declares."""
+    found: set[str] = set()
+    inside, depth = False, 0
+    for kind, text in zip(definition.body.kinds, definition.body.texts):
+        inside = (inside or text == "__shared__") and kind != "SEMI"
+        depth = depth + {"LB": 1, "RB": -1}.get(kind, 0) if inside else 0
+        if depth and kind == "NAME":
+            found.add(text)
+    return frozenset(found)
 
 
 def _never_changes(found: VariableDecl) -> bool:
@@ -165,7 +194,7 @@ def _binary(ctx: Context, expr: tree.Binary, scope: Scope) -> Value | Ref:
     if operator in ("<<", ">>") and _may_be_object(left_side):
         meaning = scope.lookup(expr.left.text) if isinstance(expr.left, tree.Name) else None
         if not (isinstance(meaning, Variable) and meaning.plain):  # perhaps a stream's operator
-            calls.pass_by_reference(ctx, [expr.right], scope, f"operator{operator}")
+            unknown_calls.pass_by_reference(ctx, [expr.right], scope, f"operator{operator}")
             return ctx.fresh()
     right_side = load(ctx, operand(ctx, expr.right, scope), expr.right)
     if isinstance(left_side, Ref) and isinstance(right_side, Ref):
@@ -197,6 +226,7 @@ def _index(ctx: Context, expr: tree.Index, scope: Scope) -> Value | Ref:
     base = operand(ctx, expr.base, scope)
     index = value(ctx, expr.index, scope)
     if not isinstance(base, Ref):
+        ctx.note_lost(base, expr.lo, "an access")
         return Op("load", (base, index))
     if base.held:
         return base.place()
@@ -208,7 +238,14 @@ def _index(ctx: Context, expr: tree.Index, scope: Scope) -> Value | Ref:
         ctx.access(
             base, Kind.READ, expr.base.lo, expr.base.hi
         )  # the pointer itself; what it points to is elsewhere
-        return ctx.fresh()
+        stored = ctx.stored_address(base)
+        if stored is not None:
+            return stored.moved(index).place()
+        if not base.bases & ctx.address_buffers:
+            return ctx.fresh()
+        pointer = ctx.lost_address()
+        ctx.note_lost(pointer, expr.lo, "an access")
+        return pointer
     kind = plain_type(base.kind)
     if isinstance(kind, Array | Sequence):  # a typedef of an array, std::array
         return base.member(0, Array(kind.element, kind.count)).at(index)
@@ -221,7 +258,7 @@ def _unary(ctx: Context, expr: tree.Unary, scope: Scope) -> Value | Ref:
         return _step(ctx, expr, expr.operand, operator[0], scope)
     if operator == "&":
         target = operand(ctx, expr.operand, scope)
-        calls.lend(ctx, expr.operand, scope)
+        unknown_calls.lend(ctx, expr.operand, scope)
         if isinstance(target, Ref) and not target.pointer:
             return target.address()
         if isinstance(
@@ -236,6 +273,7 @@ def _unary(ctx: Context, expr: tree.Unary, scope: Scope) -> Value | Ref:
         target = load_address(ctx, operand(ctx, expr.operand, scope), expr.operand)
         if isinstance(target, Ref):
             return target.place()
+        ctx.note_lost(target, expr.lo, "an access")
         return Op("load", (target, Const(0)))
     inner = value(ctx, expr.operand, scope)
     if operator == "+":
@@ -251,6 +289,15 @@ def load_address(ctx: Context, result: Value | Ref, expr: tree.Expr) -> Value | 
 def forget(ctx: Context, variable: Var) -> None:
     """The variable may change behind our back."""
     ctx.assign(variable.index, ctx.fresh(escaped=True))
+
+
+def hold(ctx: Context, expr: tree.Expr, scope: Scope) -> None:
+    """The variable that ``expr`` is or belongs to may have an address of shared memory from now on."""
+    while isinstance(expr, tree.Member | tree.Index | tree.Cast | tree.Unary):
+        expr = expr.operand if isinstance(expr, tree.Cast | tree.Unary) else expr.base
+    meaning = scope.lookup(expr.text) if isinstance(expr, tree.Name) else None
+    if isinstance(meaning, Variable) and not meaning.constant:
+        ctx.hold(meaning.index)
 
 
 def forget_bound(ctx: Context, expr: tree.Expr, scope: Scope) -> None:
@@ -304,15 +351,18 @@ def _assign(ctx: Context, expr: tree.Assign, scope: Scope) -> Value | Ref:
     place = operand(ctx, expr.target, scope)
     compound = expr.operator != "="
     if isinstance(place, Ref) and not place.pointer:
-        if isinstance(right, Ref):
+        if isinstance(right, Ref) and place.bases <= ctx.pointer_elements and right.pointer:
+            ctx.store_address(place, right)
+        elif isinstance(right, Ref):
             ctx.escape(right, expr.value.lo, "stored")
+            ctx.address_buffers |= place.bases
         ctx.access(place, Kind.UPDATE if compound else Kind.WRITE, expr.target.lo, expr.target.hi)
         return place
-    calls.lend(ctx, expr.target, scope)
+    unknown_calls.lend(ctx, expr.target, scope)
     variable = _assigned_variable(expr.target, scope)
     if isinstance(right, Ref) and not (variable and variable.plain and _keeps(variable, expr.target)):
         ctx.escape(right, expr.value.lo, "stored")
-        right = ctx.fresh()
+        right = ctx.lost_address()
     if variable is None:
         ctx.write(place)
         if not isinstance(expr.target, tree.Index):
@@ -390,25 +440,11 @@ def _member(ctx: Context, expr: tree.Member, scope: Scope) -> Value | Ref:
             if not isinstance(place_loaded, Ref):
                 return ctx.fresh()
             place = place_loaded
-        return member_of(place, expr.name)
+        return members.member_of(ctx, place, expr.name)
     if expr.operator == "->":
+        ctx.note_lost(place, expr.lo, "an access")
         return Op("load", (place, Const(0)))
     return Op(f".{expr.name}", (place,))
-
-
-def member_of(place: Ref, name: str) -> Ref:
-    """``place.name`` of a class or a vector; some bytes of it when the layout is not known."""
-    kind = plain_type(place.kind)
-    if place.shape:
-        return place.part()
-    if isinstance(kind, Record):
-        found = [(at, member) for each, at, member in records.data_members(kind) or () if each == name]
-        return place.member(*found[0]) if len(found) == 1 else place.part()
-    if isinstance(kind, Scalar) and name in ("x", "y", "z", "w"):
-        element = vector_element(kind.name)
-        if element is not None:
-            return place.member("xyzw".index(name) * element.size, element)
-    return place.part()
 
 
 def _ternary(ctx: Context, expr: tree.Ternary, scope: Scope) -> Value | Ref:
@@ -450,7 +486,9 @@ def _cast(ctx: Context, expr: tree.Cast, scope: Scope) -> Value | Ref:
         and type_id.words != ["void"]
     ):
         arguments = expr.operand.items if isinstance(expr.operand, tree.Braces) else [expr.operand]
-        calls.pass_by_reference(ctx, arguments, scope, type_id.words[-1] if type_id.words else "a cast")
+        unknown_calls.pass_by_reference(
+            ctx, arguments, scope, type_id.words[-1] if type_id.words else "a cast"
+        )
         return ctx.fresh()
     inner = operand(ctx, expr.operand, scope)
     if isinstance(inner, Ref):
@@ -489,7 +527,9 @@ def _cast_address(ctx: Context, expr: tree.Cast, ref: Ref, scope: Scope) -> Valu
         if size is None:
             if type_id.words != ["void"]:
                 ctx.fix(
-                    frozenset((buffer,)), f"{{}} is read through an unknown type at line {ctx.line(expr.lo)}"
+                    frozenset((buffer,)),
+                    f"{{}} is read through an unknown type at line {ctx.line(expr.lo)}",
+                    seen=True,
                 )
             same = False
             continue

@@ -7,25 +7,26 @@ loop that runs once; out of an inner loop it sets a flag that leaves the outer o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from smem_lsp.ir import calls, declarations, expressions, statements
-from smem_lsp.ir.constants import declare_constants, evaluate, evaluate_value
-from smem_lsp.ir.context import Context, Outcome, template_parameters
+from smem_lsp.ir import callees, calls, declarations, expressions, statements, unknown_calls
+from smem_lsp.ir.callees import Callee, Parameter
+from smem_lsp.ir.constants import declare_constants, evaluate
+from smem_lsp.ir.context import Context, Outcome
 from smem_lsp.ir.deduction import bind_call
-from smem_lsp.ir.function_scopes import function_scope, parameters_of
+from smem_lsp.ir.function_scopes import parameters_of
 from smem_lsp.ir.meanings import Argument
 from smem_lsp.ir.model import Assign, Branch, Jump, Loop, Node, Seq, walk
 from smem_lsp.ir.refs import Ref, join
 from smem_lsp.ir.scopes import BufferName, Closure, Group, Scope, Variable, View
-from smem_lsp.ir.types import Reference, Type
+from smem_lsp.ir.sizes import is_plain_type
+from smem_lsp.ir.types import Type
 from smem_lsp.ir.values import Const, Op, Value, Var, operation
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 
 MAX_DEPTH = 8
 MAX_POINTS = 20_000  # of a kernel: beyond it calls are not followed any more
-MAX_TOKENS = 8_000  # of a body
 _SMALL = 60  # tokens of a body that is followed for its value alone
 
 # What makes a function matter although it is handed nothing shared.
@@ -35,51 +36,15 @@ _TELLING = frozenset(
 )
 
 
-@dataclass
-class Parameter:
-    """One parameter of a body; None: an argument that no parameter takes."""
-
-    declaration: tree.Declaration | None = None
-
-    @property
-    def declarator(self) -> tree.Declarator | None:
-        found = self.declaration.declarators if self.declaration is not None else []
-        return found[0] if found else None
-
-    @property
-    def name(self) -> str:
-        return "" if self.declarator is None else self.declarator.name
-
-    @property
-    def words(self) -> list[str]:
-        return [] if self.declaration is None else self.declaration.words
-
-    @property
-    def names(self) -> list[tree.Name]:
-        return [] if self.declaration is None else self.declaration.names
-
-    @property
-    def pointers(self) -> list[str]:
-        return [] if self.declarator is None else self.declarator.pointers
-
-    @property
-    def reference(self) -> bool:
-        return bool({"&", "&&"} & set(self.pointers))
-
-    @property
-    def pack(self) -> bool:
-        return "..." in self.words or "..." in self.pointers
-
-
 def inline_lambda(ctx: Context, closure: Closure, expr: tree.Call, scope: Scope) -> Value | Ref:
     """The body of a lambda where it is called."""
     with ctx.within(closure.function):
         parameters = _lambda_parameters(ctx, closure)
     if ctx.inline_depth >= MAX_DEPTH or ctx.point > MAX_POINTS or parameters is None:
-        calls.unknown_arguments(ctx, expr, scope, "a lambda")
+        result = unknown_calls.unknown_call(ctx, expr, scope, "a lambda")
         expressions.escape_closure(ctx, closure, "not inlined")
         ctx.complete = False
-        return ctx.fresh()
+        return result
     inner = Scope(closure.scope)
     _bind(ctx, parameters, expr, scope, inner)
     lo, hi = closure.base + closure.node.body[0], closure.base + closure.node.body[1]
@@ -87,25 +52,61 @@ def inline_lambda(ctx: Context, closure: Closure, expr: tree.Call, scope: Scope)
 
 
 def inline_function(ctx: Context, expr: tree.Call, callee: tree.Name, scope: Scope) -> Value | Ref | None:
-    """The body of the function that is called; None when it is not in sight, not clear which, or of no matter."""
-    function = _definition(ctx, callee, len(expr.arguments))
-    if function is None or not _matters(ctx, function, expr, scope):
+    """The body of the function that is called, or those of all that it may be; None when they are not in sight or of
+    no matter."""
+    found = callees.candidates(ctx, callee, expr, scope)
+    if not any(_matters(ctx, each.function, expr, scope) for each in found):
         return None
-    if callee.templated and not _keeps_values(ctx, function, callee):
+    if callee.templated and not all(callees.keeps_values(ctx, each.function, callee) for each in found):
         return None
     if (
         ctx.inline_depth >= MAX_DEPTH
         or ctx.point > MAX_POINTS
-        or any(f.definition is function.definition for f in ctx.stack)
+        or any(f.definition is each.function.definition for f in ctx.stack for each in found)
     ):
-        ctx.note_unknown(f"line {ctx.line(expr.lo)}: {function.name} is not followed", accesses=1)
+        ctx.note_unknown(f"line {ctx.line(expr.lo)}: {found[0].function.name} is not followed", accesses=1)
         return None
-    bound = _template_arguments(ctx, function, callee, expr, scope)
-    if bound is None:
+    return _one_of(ctx, found, callee, expr, scope)
+
+
+def _one_of(
+    ctx: Context, found: Sequence[Callee], callee: tree.Name, expr: tree.Call, scope: Scope
+) -> Value | Ref | None:
+    """The compiler chooses one of ``found`` for all threads: branches on what is not known, but uniform."""
+    first, rest = found[0], found[1:]
+    if not rest:
+        return _inline(ctx, first, callee, expr, scope)
+    if any("__shared__" in each.function.definition.words for each in found):
+        ctx.unexact = ctx.unexact or f"which {first.function.name}() is called is not known"
+    condition = ctx.fresh(uniform=True)
+    point = ctx.next_point()
+    with ctx.collect() as then:
+        yes = _inline(ctx, first, callee, expr, scope)
+        if yes is None:
+            yes = unknown_calls.unknown_call(ctx, expr, scope, callee.text)
+    with ctx.collect() as otherwise:
+        no = _one_of(ctx, rest, callee, expr, scope)
+        if no is None:
+            no = unknown_calls.unknown_call(ctx, expr, scope, callee.text)
+    span, line = ctx.span(expr.lo, expr.hi), ctx.line(expr.lo)
+    ctx.emit(Branch(point, condition, ctx.seq(then), ctx.seq(otherwise), span, line))
+    if isinstance(yes, Ref) and isinstance(no, Ref):
+        return join([yes, no])
+    if isinstance(yes, Ref) or isinstance(no, Ref):
+        return (yes if isinstance(yes, Ref) else no).moved(None)  # type: ignore[union-attr]
+    return operation("?:", condition, yes, no)
+
+
+def _inline(
+    ctx: Context, callee: Callee, name: tree.Name, expr: tree.Call, scope: Scope
+) -> Value | Ref | None:
+    """The body of one function; None when the call does not fit it."""
+    function = callee.function
+    bound = _template_arguments(ctx, function, name, expr, scope)
+    parameters = callees.parameters_of(function)
+    if bound is None or parameters is None:
         return None
-    inner = Scope(constants=function_scope(ctx.file_constants, function, bound).child())
-    parameters = _parameters(function)
-    assert parameters is not None
+    inner = Scope(constants=callee.scope(ctx, bound).child())
     _bind(ctx, parameters, expr, scope, inner, function)
     ctx.inlined[function.island.head] = function
     with ctx.instance_of(function, bound):
@@ -125,41 +126,7 @@ def returned(ctx: Context, expr: tree.Expr, scope: Scope) -> None:
         ctx.assign(outcome.variable, result)
 
 
-# ---- which function --------------------------------------------------------------------------------------------------
-
-
-def _definition(ctx: Context, callee: tree.Name, count: int) -> Function | None:
-    """The one function that a call can mean."""
-    *qualifiers, name = callee.text.removeprefix("::").split("::")
-    found = functions_named(ctx, name, callee)
-    if name in ctx.unit.header_functions and not any(f.number < 0 for f in found):
-        return None  # a header declares it, and what it is stands elsewhere
-    found = [function for function in found if _takes(function, count)]
-    if qualifiers:
-        found = [f for f in found if f.island.enclosing[-len(qualifiers) :] == tuple(qualifiers)] or found
-    if len(found) != 1:
-        return None
-    function = found[0]
-    inside = ctx.function.island.enclosing
-    if not qualifiers and function.island.enclosing != inside[: len(function.island.enclosing)]:
-        classes = ctx.unit.symbols.types
-        if any(name in classes for name in function.island.enclosing):
-            return None  # a method of another class
-    return None if len(function.body.tokens) > MAX_TOKENS else function
-
-
-def functions_named(ctx: Context, name: str, where: tree.Name) -> list[Function]:
-    """The functions of this name in the file and its headers; those of headers stand where they are called."""
-    offset = ctx.body.site(ctx.base + where.lo, ctx.base + where.hi).start
-    return [*ctx.helpers.get(name, ()), *ctx.unit.header_definitions(name, offset)]
-
-
-def _takes(function: Function, count: int) -> bool:
-    parameters = _parameters(function)
-    if parameters is None or any(parameter.pack for parameter in parameters):
-        return False
-    needed = sum(p.declarator is None or p.declarator.initializer is None for p in parameters)
-    return needed <= count <= len(parameters)
+# ---- which calls -----------------------------------------------------------------------------------------------------
 
 
 def _matters(ctx: Context, function: Function, expr: tree.Call, scope: Scope) -> bool:
@@ -205,35 +172,7 @@ def _is_shared(ctx: Context, argument: tree.Expr, scope: Scope) -> bool:
     return False
 
 
-def _keeps_values(ctx: Context, function: Function, callee: tree.Name) -> bool:
-    """Is what looks like a parameter by value one? ``f<float&>(x)`` has none."""
-    names = template_parameters(function)
-    dependent = any(
-        names & set(parameter.words) and not parameter.reference and "*" not in parameter.pointers
-        for parameter in _parameters(function) or ()
-    )
-    tokens = ctx.body.tokens
-    lo, hi = ctx.base + callee.lo, ctx.base + callee.hi
-    given = [
-        text
-        for kind, text in zip(tokens.kinds[lo:hi], tokens.texts[lo:hi])
-        if kind in ("NAME", "AMP", "AND_AND")
-    ]
-    aliased = any(isinstance(ctx.constants.meaning((text,), (None,)), Reference) for text in given[1:])
-    return not dependent or not (aliased or {"&", "&&"} & set(given))
-
-
 # ---- parameters ------------------------------------------------------------------------------------------------------
-
-
-def _parameters(function: Function) -> list[Parameter] | None:
-    if function.parameters is None:
-        return None
-    return [
-        Parameter(declaration)
-        for declaration in function.parameters
-        if declaration.words != ["void"] or declaration.declarators[0].pointers
-    ]
 
 
 def _lambda_parameters(ctx: Context, closure: Closure) -> list[Parameter] | None:
@@ -258,7 +197,7 @@ def _template_arguments(
     if spelled and any(isinstance(each, tree.Opaque) for each in spelled):  # an expanded pack
         return dict.fromkeys(parameter.name for parameter in parameters)
     explicit = [constants.argument(each) for each in spelled or ()]
-    given = [evaluate_value(argument, constants).type for argument in expr.arguments]
+    given = [callees.argument_type(ctx, argument, scope) for argument in expr.arguments]
     bound = bind_call(function, explicit, given, ctx.file_constants)
     return None if bound is None else {p.name: a for p, a in zip(parameters, bound) if p.name}
 
@@ -280,7 +219,7 @@ def _bind(
         if _bind_handle(ctx, parameter, argument, scope, inner):
             continue
         if not parameter.reference and not _is_plain(ctx, parameter, function):
-            calls.pass_by_reference(ctx, [argument], scope, "a constructor")
+            unknown_calls.pass_by_reference(ctx, [argument], scope, "a constructor")
             if parameter.name:
                 _new_parameter(ctx, parameter, inner, ctx.fresh(), function)
             continue
@@ -353,9 +292,19 @@ def _new_parameter(
     variable = ctx.new_variable(parameter.name)
     exact = bool(declarator.pointers) or declarations.keeps_integers(parameter.words)
     plain = not isinstance(result, Ref) or result.pointer
+    if not declarator.pointers and is_plain_type(parameter.words, parameter.names, inner.constant_scope()):
+        ctx.numbers_only.add(variable)
+    of_class = "" if "*" in declarator.pointers else declarations.class_name(parameter.words)
     constant = declarations.is_constant(parameter.words, declarator.pointers)
     inner.names[parameter.name] = Variable(
-        variable, exact=exact, plain=plain, element=element, shape=shape, constant=constant, kind=kind
+        variable,
+        exact=exact,
+        plain=plain,
+        element=element,
+        shape=shape,
+        constant=constant,
+        kind=kind,
+        of_class=of_class,
     )
     if isinstance(result, Ref):
         ctx.alias(variable, result)

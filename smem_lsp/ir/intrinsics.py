@@ -112,3 +112,35 @@ ADDRESS_NUMBERS = frozenset(
 ADDRESS_QUESTIONS = frozenset(
     ("__isShared", "__isGlobal", "__isLocal", "__isConstant", "__builtin_assume", "__builtin_expect")
 )
+
+# Views of tensors that kernels get as parameters (ATen/core/TensorAccessor.h), and what they answer from their members.
+ACCESSORS = frozenset(
+    (
+        "PackedTensorAccessor PackedTensorAccessor32 PackedTensorAccessor64 GenericPackedTensorAccessor TensorAccessor"
+    ).split()
+)
+ACCESSOR_QUESTIONS = frozenset(("size", "stride"))
+
+# Random numbers (cuRAND device API): what they return, and the state that they leave, follows from the state that their
+# last argument points to; the first ones make a state of the other arguments.
+STATE_MAKERS = frozenset(("curand_init",))
+STATE_READERS = re.compile(
+    r"curand[1-9]?|curand_(?:uniform|normal|log_normal|poisson|discrete)[24]?(?:_double)?|skipahead(?:_s\w+)?"
+)
+
+# Class templates of CUB whose objects are made with a TempStorage for one call (CUB documentation, "Block-wide" and
+# "Warp-wide" collectives).
+COLLECTIVES = frozenset(
+    (
+        "BlockAdjacentDifference BlockDiscontinuity BlockExchange BlockHistogram BlockLoad BlockMergeSort"
+        " BlockRadixRank BlockRadixSort BlockReduce BlockRunLengthDecode BlockScan BlockShuffle BlockStore"
+        " WarpExchange WarpLoad WarpMergeSort WarpReduce WarpScan WarpStore"
+    ).split()
+)
+# (class, method, arguments) -> number of the argument that gets the total of the whole block: the same in all threads
+TOTALS = {
+    ("BlockScan", "InclusiveSum", 3): 2,
+    ("BlockScan", "ExclusiveSum", 3): 2,
+    ("BlockScan", "InclusiveScan", 4): 3,
+    ("BlockScan", "ExclusiveScan", 5): 4,
+}

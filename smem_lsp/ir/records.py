@@ -76,6 +76,48 @@ def data_members(record: Record) -> tuple[tuple[str, int, Type | None], ...] | N
     return None if found is None else found.members
 
 
+@dataclass(frozen=True, slots=True)
+class NamedMember:
+    """A data member of a class without a known layout. ``component``: what tells it apart from the members that have
+    bytes of their own; ``overlaps``: it is a union."""
+
+    component: str
+    type: Type | None
+    overlaps: bool
+
+
+def named_member(record: Record, name: str, depth: int = 0) -> NamedMember | None:
+    """The data member of that name, those of anonymous structs and unions included; None: not understood. Members of
+    base classes are left out."""
+    inside = collecting.inside(record.decl)
+    if inside.odd or depth > _MAX_NESTING:
+        return None
+    source, scope = record.decl.source, record.lexical
+    for number, member in enumerate(inside.members):
+        lo, hi = member.range
+        kind = typing_rules.record_type(member.record, scope)
+        start = lo if member.record is None else source.partner[record_start(member.record) - 1] + 1
+        if isinstance(member.record, ClassDecl) and not member.record.name and start >= hi:
+            inner = kind.lexical if isinstance(kind, Record) else None
+            if inner is None or not inner.own(name):
+                continue
+            assert isinstance(kind, Record)
+            found = named_member(kind, name, depth + 1)
+            if found is None or member.record.tag != "union":
+                return found
+            return NamedMember(f"#{number}", found.type, overlaps=True)
+        parsed = declaration_tree(source, (lo, hi))
+        if parsed is None:
+            continue
+        for declarator in parsed.declarators:
+            if declarator.name == name and "static" not in parsed.words:
+                base = typing_rules.specified(parsed.words, parsed.names, scope, kind, source, lo)
+                shape = typing_rules.declarator_type(base, declarator, scope)
+                union = isinstance(shape, Record) and shape.decl.tag == "union"
+                return NamedMember(name, shape, union or not isinstance(shape, Record))
+    return None
+
+
 def holds_pointers(kind: Type | None, depth: int = 0) -> bool:
     """Is or has an object of this type a pointer? Also true where that is not known."""
     element = _element(kind)

@@ -10,6 +10,22 @@ from smem_lsp.ir.values import Const, Value, operation
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """Which member of a class a place is or is inside of, where the layout of the class is not known. ``base``: where
+    the object begins; ``path``: names of members in each other; ``overlaps``: what follows is inside a union, so no
+    two names tell bytes apart."""
+
+    record: object
+    base: Value
+    path: tuple[str, ...]
+    overlaps: bool = False
+
+    def apart(self, other: Part) -> bool:
+        """Different members of one object? The bases are compared by who knows them."""
+        return self.record is other.record and any(a != b for a, b in zip(self.path, other.path))
+
+
+@dataclass(frozen=True, slots=True)
 class Ref:
     """A place in shared memory, or with ``pointer`` the address of one.
 
@@ -28,6 +44,8 @@ class Ref:
     held: int = 0
     number: bool = False
     kind: Type | None = None
+    part_of: Part | None = None
+    unclear: bool = False  # a member of a type that is not known: perhaps an array
 
     @property
     def whole(self) -> bool:
@@ -87,6 +105,7 @@ class Ref:
         size = size_of_type(element)
         return replace(
             self,
+            unclear=False,
             index=None,
             offset=at,
             element=None if size is None else size[0],
@@ -94,6 +113,12 @@ class Ref:
             pointer=False,
             kind=element,
         )
+
+    def somewhere(self, by: Value, kind: Type | None, part: Part | None) -> Ref:
+        """A member of this type, ``by`` bytes into the element that is here: a constant that is not known."""
+        found = self.member(0, kind)
+        offset = None if self.offset is None else operation("+", self.offset, by)
+        return replace(found, offset=offset, part_of=part)
 
     def viewed(
         self,
@@ -107,7 +132,15 @@ class Ref:
         """The same bytes through another type; ``same``: its elements are the buffer's."""
         index = self.index if same and not shape and self.pointer else None
         return replace(
-            self, index=index, element=element, shape=shape, pointer=pointer, number=False, kind=kind
+            self,
+            index=index,
+            element=element,
+            shape=shape,
+            pointer=pointer,
+            number=False,
+            kind=kind,
+            part_of=None if self.part_of is None else replace(self.part_of, overlaps=True),
+            unclear=False,
         )
 
 
@@ -119,6 +152,7 @@ def join(refs: list[Ref]) -> Ref:
     bases = frozenset[int]().union(*(ref.bases for ref in refs))
     alike = all((ref.element, ref.shape) == (first.element, first.shape) for ref in refs)
     kind = first.kind if all(ref.kind == first.kind for ref in refs) else None
+    part = first.part_of if all(ref.part_of == first.part_of for ref in refs) else None
     number = all(ref.number for ref in refs)
     return Ref(
         bases,
@@ -129,6 +163,7 @@ def join(refs: list[Ref]) -> Ref:
         first.pointer,
         number=number,
         kind=kind,
+        part_of=part,
     )
 
 

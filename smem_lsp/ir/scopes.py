@@ -32,6 +32,7 @@ class Variable:
     shape: tuple[int | None, ...] = ()  # the dimensions of what it points to
     kind: Type | None = None  # type of an element of what it points to
     constant: bool = False  # declared const: whoever gets a reference to it does not change it
+    of_class: str = ""  # the class as it is named, template arguments left out, where it is an object of one
 
 
 @dataclass(frozen=True, slots=True)

@@ -369,6 +369,7 @@ def lower_parameters(ctx: Context, scope: Scope) -> None:
                 continue
             variable = ctx.new_variable(declarator.name)
             constant = declarations.is_constant(declaration.words, declarator.pointers)
-            scope.names[declarator.name] = Variable(variable, constant=constant)
+            of_class = "" if "*" in declarator.pointers else declarations.class_name(declaration.words)
+            scope.names[declarator.name] = Variable(variable, constant=constant, of_class=of_class)
             ctx.local_names[declarator.name] = -1
             ctx.emit(Assign(ctx.next_point(), variable, Sym(declarator.name)))

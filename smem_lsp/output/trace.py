@@ -11,6 +11,8 @@ from smem_lsp.allocation.plan import Plan
 from smem_lsp.engine.report import Report
 from smem_lsp.ir.model import Access, Assign, Barrier, Branch, Buffer, Jump, Kernel, Loop, Place, Seq
 from smem_lsp.ir.values import Const, Op, Sym, Thread, Unknown, Value, Var
+from smem_lsp.output.style import plural
+from smem_lsp.output.trace_memory import live_set_lines, open_access_lines, stack_lines
 from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import SourceText
 from smem_lsp.syntax import tree
@@ -69,7 +71,10 @@ def sections(report: Report, unit: TranslationUnit, index: int) -> Iterator[Sect
     yield Section("region tree", tuple(_region(facts.kernel, facts.kernel.body, 0)))
     yield Section("uniformity", tuple(_uniformity(facts)))
     yield Section("live ranges", tuple(_lives(facts)))
+    yield Section("live sets", tuple(live_set_lines(facts)))
+    yield Section("open accesses", tuple(open_access_lines(facts)))
     yield Section("pairs that stay apart", tuple(_apart(facts)))
+    yield Section("stack allocator", tuple(stack_lines(facts)))
     yield Section("layouts", tuple(_layouts(facts)))
     yield Section("not known", tuple(_unknown(facts)))
     yield Section("findings", tuple(_findings(report, facts.kernel)))
@@ -258,7 +263,8 @@ def _layouts(facts: KernelFacts) -> Iterator[str]:
 def _plan(kernel: Kernel, plan: Plan) -> str:
     offsets = sorted((offset, kernel.buffers[index].name) for index, offset in plan.offsets.items())
     placed = ", ".join(f"{name} at {offset}" for offset, name in offsets)
-    added = f", {len(plan.barriers)} barriers added at {list(plan.barriers)}" if plan.barriers else ""
+    barriers = plural(len(plan.barriers), "barrier")
+    added = f", {barriers} added at {list(plan.barriers)}" if plan.barriers else ""
     optimal = ", no layout is smaller" if plan.optimal else ""
     return f"{plan.allocator}: {plan.bytes} B{added}{optimal}: {placed}"
 

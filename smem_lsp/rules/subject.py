@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from smem_lsp.allocation.plan import Item, Plan, align_up
+from smem_lsp.analysis.banks import BankConflict
 from smem_lsp.analysis.block_shape import BlockShape
 from smem_lsp.analysis.conflicts import Conflicts
 from smem_lsp.analysis.divergence import Verdicts
@@ -15,6 +16,7 @@ from smem_lsp.analysis.facts import Facts
 from smem_lsp.analysis.liveness import Liveness
 from smem_lsp.analysis.mispairing import Mispaired
 from smem_lsp.analysis.occupancy import occupancy, shared_for_one_more_block, shared_until_one_less
+from smem_lsp.analysis.races import Race
 from smem_lsp.analysis.uniformity import Control
 from smem_lsp.ir.model import Kernel
 from smem_lsp.rules.suppressions import Suppressions
@@ -65,6 +67,8 @@ class KernelFacts:
     shape: BlockShape | None
     withheld: str | None  # why nothing that rests on control or data flow is said of this kernel
     mispaired: tuple[Mispaired, ...]
+    races: tuple[Race, ...]
+    banks: tuple[BankConflict, ...]
     needs: Mapping[Dims, Need]  # block of a launch -> dynamic bytes that it is sure to touch
     extents: Mapping[int, tuple[int, int]]  # buffer -> (first byte, end byte) of what is touched, where known
 
@@ -74,10 +78,17 @@ class KernelFacts:
         found = list(kernel.hidden)
         if kernel.instance is not None and (kernel.siblings or kernel.more_instances):
             found.insert(0, f"checked for {kernel.instance}")
-        if candidate.assumes_shape and self.shape is not None:
-            where = f"launch line {kernel.launches[0].line}" if self.shape.source == "launch" else "setting"
-            found.insert(0, f"assumes {self.shape.threads} threads ({where})")
+        if candidate.assumes_shape:
+            found[:0] = self.shape_assumption
         return tuple(found)
+
+    @property
+    def shape_assumption(self) -> tuple[str, ...]:
+        """In words, when the shape of the block is no fact."""
+        if self.shape is None or self.shape.fact:
+            return ()
+        line = f"launch line {self.kernel.launches[0].line}" if self.shape.source == "launch" else "setting"
+        return (f"assumes {self.shape.threads} threads ({line})",)
 
     @property
     def static_bytes(self) -> int | None:

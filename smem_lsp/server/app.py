@@ -12,7 +12,7 @@ from typing import Any
 from lsprotocol import types
 
 from smem_lsp.engine import Report
-from smem_lsp.output import layout_text
+from smem_lsp.output import layout_html, layout_svg, layout_text
 from smem_lsp.output.layout_json import layout_object
 from smem_lsp.server.analysis import Analysis, Superseded, shown_path, warm_up
 from smem_lsp.server.code_actions import FIX_ALL, Action, Asked, actions, edits_of
@@ -62,7 +62,7 @@ class App:
 
     def stop(self) -> None:
         """No more analyses; whoever waits for one gets an empty answer."""
-        self.workspace.scheduler.stop()
+        self.workspace.stop()
 
 
 def _log_failure(done: asyncio.Future[None]) -> None:
@@ -291,14 +291,20 @@ async def _layout(workspace: Workspace, params: LayoutParams) -> dict[str, objec
     index = kernel_at(report, Span(offset, offset))
     if index is None:
         return None
-    if params.format == "text":
-        named = replace(report, source=SourceText(report.source.text, shown_path(analysis.job)))
-        width = min(max(params.width, 40), 400)
-        text = await workspace.worker.submit(
-            lambda: layout_text.render(named, [named.kernels[index]], width=width)
-        )
-        return {"text": text}
-    return await workspace.worker.submit(lambda: layout_object(report.source, report.kernels[index]))
+    if params.format == "json":
+        return await workspace.worker.submit(lambda: layout_object(report, index))
+    named = replace(report, source=SourceText(report.source.text, shown_path(analysis.job)))
+    return {params.format: await workspace.worker.submit(lambda: _map(named, index, params))}
+
+
+def _map(report: Report, index: int, params: LayoutParams) -> str:
+    match params.format:
+        case "svg":
+            return layout_svg.render(report, index)
+        case "html":
+            return layout_html.render(report, [index])
+        case _:
+            return layout_text.render(report, [index], width=min(max(params.width, 40), 400))
 
 
 def _explain(workspace: Workspace, params: ExplainParams) -> dict[str, object]:

@@ -35,14 +35,14 @@ class LayoutParams:
 
     textDocument: types.TextDocumentIdentifier
     position: types.Position
-    format: Literal["json", "text"] = "json"
+    format: Literal["json", "text", "svg", "html"] = "json"
     width: int = DEFAULT_WIDTH  # columns of the text, where names allow
 
 
 @dataclass
 class LayoutRequest:
     """``smem/layout``: the memory map of the kernel at a position, as ``smem-lsp layout`` prints it in this format;
-    the text comes as ``{"text": …}``."""
+    what is no JSON comes as ``{"text": …}``, ``{"svg": …}`` or ``{"html": …}``."""
 
     id: int | str
     params: LayoutParams

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 
 import pytest
@@ -9,11 +10,17 @@ import pytest
 from smem_lsp.analysis.conflicts import Conflicts, pair
 from smem_lsp.analysis.facts import Slot
 from smem_lsp.analysis.liveness import liveness
-from smem_lsp.analysis.reuse import conflicts, own_slots, survey
+from smem_lsp.analysis.outline import outline
+from smem_lsp.analysis.reuse import conflicts, open_foes, own_slots, survey
+from smem_lsp.ir.model import Access, walk
 
 from .execution import clashes
 from .generate import text
 from .trees import Tree, parse
+
+# ``SMEM_FULL=1`` runs 20,000 trees.
+TREES = 5000 if os.environ.get("SMEM_FULL") == "1" else 500
+SEED = int(os.environ.get("SMEM_SEED") or random.SystemRandom().randrange(1_000_000))
 
 
 def found(tree: Tree, added: frozenset[int] = frozenset()) -> Conflicts:
@@ -211,16 +218,15 @@ def test_own_slots_against_enumeration() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seed", "buffers", "depth", "slots", "runs"),
-    [(1, "ab", 2, 0.2, 40), (2, "abcd", 2, 0.2, 40), (3, "abcdef", 2, 0.5, 40), (4, "abcdef", 3, 0.2, 60)],
+    ("buffers", "depth", "slots", "runs"),
+    [("ab", 2, 0.2, 40), ("abcd", 2, 0.2, 40), ("abcdef", 2, 0.5, 40), ("abcdef", 3, 0.2, 60)],
 )
-def test_against_two_threads_that_run_the_tree(
-    seed: int, buffers: str, depth: int, slots: float, runs: int
-) -> None:
+def test_against_two_threads_that_run_the_tree(buffers: str, depth: int, slots: float, runs: int) -> None:
     """Whatever two threads can do to a pair, the walks must have seen; and hardly anything they cannot do."""
-    rng = random.Random(seed)
+    print(f"SMEM_SEED={SEED} repeats this")
+    rng = random.Random(f"{SEED} {buffers} {depth}")
     pairs = unseen = 0
-    for _ in range(700):
+    for _ in range(TREES):
         source = text(rng, buffers, depth, slots)
         tree = parse(source, tuple(buffers))
         places = sorted(tree.facts.places)
@@ -233,9 +239,40 @@ def test_against_two_threads_that_run_the_tree(
             broken |= clashes(tree, rng, added, result.equal)
             if run > 8 and len(broken) == len(apart):
                 break
-        assert broken <= apart, (source, added, broken - apart)
+        assert broken <= apart, (SEED, source, added, broken - apart)
         early = work.liveness.reads_before_write
         judged = [key for key in apart if not key & early]
         pairs += len(judged)
         unseen += sum(key not in broken for key in judged)
-    assert unseen <= pairs * 0.01
+    assert unseen <= pairs * 0.02, (SEED, unseen, pairs)
+
+
+def test_the_outline_changes_no_answer() -> None:
+    """Assignments, empty loops and places without use change nothing: liveness and conflicts of both are the same."""
+    rng = random.Random(8)
+    for _ in range(600):
+        tree = parse(text(rng, "abcd", 3, 0.3), tuple("abcd"))
+        small = outline(tree.body, tree.facts)
+        assert liveness(small, tree.facts) == liveness(tree.body, tree.facts)
+        accesses = [node for node in walk(tree.body) if isinstance(node, Access)]
+        assert [node for node in walk(small) if isinstance(node, Access)] == accesses
+        every = [(1 << len(accesses)) - 1] * len(accesses)
+        met = open_foes(tree.body, tree.facts, accesses, every)
+        assert open_foes(small, tree.facts, accesses, every) == met
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("Wa u{N} N S ra", "Place Stretch Access Stretch Barrier Stretch Access Stretch"),
+        ("L1{N} Wa N ra", "Place Stretch Access Stretch Access Stretch"),
+        (
+            "L1{Wa u{N|ra}}",
+            "Place Stretch Loop Place Stretch Access Stretch Branch Place Stretch Place Stretch Access",
+        ),
+    ],
+)
+def test_what_an_outline_keeps(source: str, expected: str) -> None:
+    tree = parse(source)
+    kinds = [type(node).__name__ for node in walk(outline(tree.body, tree.facts))]
+    assert " ".join(kinds[: len(expected.split())]) == expected

@@ -116,8 +116,6 @@ def test_config_errors(smem: Command) -> None:
         (("none.cu:k",), "smem-lsp: none.cu:k: no such file or folder\n"),
         (("a.cu",), "smem-lsp: a.cu: no kernel in this file\n"),
         ((".",), "smem-lsp: .: a folder; layout takes one file\n"),
-        (("a.cu", "--format", "svg"), "smem-lsp: layout --format svg is not built yet\n"),
-        (("a.cu", "--format", "html"), "smem-lsp: layout --format html is not built yet\n"),
         (
             ("a.cu", "--arch", "sm_1"),
             "smem-lsp: --arch: unknown GPU target 'sm_1', the nearest known is sm_50\n",

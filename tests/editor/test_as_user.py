@@ -60,9 +60,18 @@ def test_the_hover_says_what_the_buffer_is(seen: dict[str, Any]) -> None:
 
 
 def test_the_lens_opens_the_map(seen: dict[str, Any]) -> None:
-    assert seen["map"][0] == "smooth  smooth.cu:8"
-    assert "24,576 → 16,384 B shared" in seen["map"][1]
-    assert any(row.split()[:3] == ["buffer", "type", "bytes"] for row in seen["map"])
+    assert seen["map"]["title"] == "smooth"
+    assert seen["map"]["headline"].startswith("24,576 → 16,384 B shared")
+    assert seen["map"]["bars"] == ["declared signal", "declared peaks", "best signal", "best peaks"]
+
+
+def test_the_map_has_the_colours_of_the_editor(seen: dict[str, Any]) -> None:
+    assert seen["map"]["background"] == seen["editorBackground"]
+
+
+def test_a_click_in_the_map_goes_to_the_line(seen: dict[str, Any]) -> None:
+    """To the first line of a rectangle, to the line of a barrier."""
+    assert seen["places"] == ["Ln 23, Col 1", "Ln 14, Col 1"]
 
 
 def test_the_light_bulb_offers_the_merge_first(seen: dict[str, Any]) -> None:

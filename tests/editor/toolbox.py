@@ -173,29 +173,36 @@ class Editor:
 
     def drive(self, script: str, results: Path, *arguments: str | Path, seconds: float) -> None:
         """Run a script of ``browser/`` against it; it writes what it saw to ``results``."""
-        environment = {
-            **with_node(),
-            "SMEM_PLAYWRIGHT": str(playwright()),
-            "SMEM_CHROMIUM": str(chromium()),
-            "SMEM_EDITOR_PORT": str(self.port),
-            "SMEM_RESULTS": str(results),
-            "SMEM_ARTIFACTS": str(ARTIFACTS),
-        }
-        ARTIFACTS.mkdir(parents=True, exist_ok=True)
-        log = ARTIFACTS / f"{Path(script).stem}.log"
-        with log.open("w", encoding="utf-8") as output:
-            done = subprocess.run(
-                [node(), HERE / "browser" / script, *arguments],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                env=environment,
-                timeout=seconds,
-                check=False,
-            )
-        assert done.returncode == 0, (
-            f"{script} ended with {done.returncode}\n{log.read_text(encoding='utf-8')[-4000:]}"
+        drive(script, results, *arguments, seconds=seconds, port=self.port)
+
+
+def drive(
+    script: str, results: Path, *arguments: str | Path, seconds: float, port: int | None = None
+) -> None:
+    """Run a script of ``browser/`` in Chromium; ``port``: of the editor that it opens, if it opens one."""
+    environment = {
+        **with_node(),
+        "SMEM_PLAYWRIGHT": str(playwright()),
+        "SMEM_CHROMIUM": str(chromium()),
+        "SMEM_EDITOR_PORT": "" if port is None else str(port),
+        "SMEM_RESULTS": str(results),
+        "SMEM_ARTIFACTS": str(ARTIFACTS),
+    }
+    ARTIFACTS.mkdir(parents=True, exist_ok=True)
+    log = ARTIFACTS / f"{Path(script).stem}.log"
+    with log.open("w", encoding="utf-8") as output:
+        done = subprocess.run(
+            [node(), HERE / "browser" / script, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            timeout=seconds,
+            check=False,
         )
+    assert done.returncode == 0, (
+        f"{script} ended with {done.returncode}\n{log.read_text(encoding='utf-8')[-4000:]}"
+    )
 
 
 @contextmanager

@@ -84,8 +84,10 @@ def test_a_call_is_followed(above: str, statements: str, expected: list[str]) ->
             "the address of a escapes at line 1 (argument of f)",
         ),
         (
-            "__device__ void f(float* p) { } __device__ void f(int* p) { }",
-            "f(a);",
+            "template <class T> __device__ void f(T p, int) { } template <class T> __device__ void f(T p, unsigned) { }"
+            "template <class T> __device__ void f(T p, long) { } template <class T> __device__ void f(T p, short) { }"
+            "template <class T> __device__ void f(T p, char) { }",
+            "f(a, unseen);",
             "the address of a escapes at line 2 (argument of f)",
         ),
         (

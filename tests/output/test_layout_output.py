@@ -2,149 +2,144 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import Any
 
-from sample_report import gemm_kernel_report, gemm_report, with_plans
+from checked import CALLS, EMPTY, EPILOGUE, HOLE, JUMPS, STAGES, UNSIZED, checked, many
 
-from smem_lsp.allocation.plan import Plan
-from smem_lsp.engine.report import KernelReport
 from smem_lsp.output import layout_json, layout_text
 from smem_lsp.output.style import PLAIN, Style
 
-NO_BARRIER = Plan("best", 8192, {0: 0, 1: 2048, 2: 4096}, 8192, True, (0, 1, 2))
-ONE_BARRIER = Plan("best", 4096, {0: 0, 1: 2048, 2: 0}, 4096, True, (2,), (8,), 1)
 
-
-def draw(kernel: KernelReport, style: Style = PLAIN, width: int = 100) -> str:
-    return layout_text.render(gemm_report(), [kernel], style, width)
+def draw(text: str, style: Style = PLAIN, width: int = 100) -> str:
+    return layout_text.render(checked(text), [0], style, width)
 
 
 def test_the_whole_map() -> None:
     assert (
-        draw(gemm_kernel_report())
+        draw(EPILOGUE)
         == """\
-gemm  kernels/gemm.cu:2
+gemm  kernels/k.cu:2
   8,192 → 4,096 B shared, 4,096 B saved without another barrier
-  7 → 8 blocks/SM (sm_90, 256 threads, 34 registers nvcc), limited by threads
+  6 blocks/SM (sm_90, 256 threads, 34 registers setting), limited by registers
 
   declared  8,192 B
-  8,192 ┤································▒▒▒▒▒▒▒▒▒▒▒▒
-        ┤································▒▒▒▒▒▒▒▒▒▒▒▒
-        ┤································▒▒▒▒ Cs ▒▒▒▒
-        ┤································▒▒▒▒▒▒▒▒▒▒▒▒
-        ┤································▒▒▒▒▒▒▒▒▒▒▒▒
-        ┤································▒▒▒▒▒▒▒▒▒▒▒▒
-  4,096 ┤▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓················
-        ┤▓▓▓▓▓▓▓▓▓▓▓▓ Bs ▓▓▓▓▓▓▓▓▓▓▓▓················
-        ┤▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓················
-  2,048 ┤████████████████████████████················
-        ┤████████████ As ████████████················
-        ┤████████████████████████████················
-      0 └────────────────────────────────────────────
-   line  5                               13      15
-                     ▲       ▲               ▲         barriers
+  8,192 ┤····························▒▒▒▒▒▒▒▒▒▒▒▒
+        ┤····························▒▒▒▒▒▒▒▒▒▒▒▒
+        ┤····························▒▒▒▒ Cs ▒▒▒▒
+        ┤····························▒▒▒▒▒▒▒▒▒▒▒▒
+        ┤····························▒▒▒▒▒▒▒▒▒▒▒▒
+        ┤····························▒▒▒▒▒▒▒▒▒▒▒▒
+  4,096 ┤▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓················
+        ┤▓▓▓▓▓▓▓▓▓▓ Bs ▓▓▓▓▓▓▓▓▓▓················
+        ┤▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓················
+  2,048 ┤████████████████████████················
+        ┤██████████ As ██████████················
+        ┤████████████████████████················
+      0 └────────────────────────────────────────
+   line  7                           14      16
+                 ▲       ▲               ▲         barriers
 
   best  4,096 B
-  4,096 ┤▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓····▒▒▒▒▒▒▒▒▒▒▒▒
-        ┤▓▓▓▓▓▓▓▓▓▓▓▓ Bs ▓▓▓▓▓▓▓▓▓▓▓▓····▒▒▒▒▒▒▒▒▒▒▒▒
-        ┤▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓····▒▒▒▒▒▒▒▒▒▒▒▒
-  2,048 ┤████████████████████████████····▒▒▒▒▒▒▒▒▒▒▒▒
-        ┤████████████ As ████████████····▒▒▒▒ Cs ▒▒▒▒
-        ┤████████████████████████████····▒▒▒▒▒▒▒▒▒▒▒▒
-      0 └────────────────────────────────────────────
-   line  5                               13      15
-                     ▲       ▲               ▲         barriers
+  4,096 ┤▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓····▒▒▒▒▒▒▒▒▒▒▒▒
+        ┤▓▓▓▓▓▓▓▓▓▓ Bs ▓▓▓▓▓▓▓▓▓▓····▒▒▒▒▒▒▒▒▒▒▒▒
+        ┤▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓····▒▒▒▒▒▒▒▒▒▒▒▒
+  2,048 ┤████████████████████████····▒▒▒▒▒▒▒▒▒▒▒▒
+        ┤██████████ As ██████████····▒▒▒▒ Cs ▒▒▒▒
+        ┤████████████████████████····▒▒▒▒▒▒▒▒▒▒▒▒
+      0 └────────────────────────────────────────
+   line  7                           14      16
+                 ▲       ▲               ▲         barriers
 
   buffer  type           bytes  align  live lines  declared at  best at
-  As      float[32][16]  2,048      4        5–11            0        0
-  Bs      float[16][32]  2,048      4        5–11        2,048    2,048
-  Cs      float[32][32]  4,096      4       13–15        4,096        0
+  As      float[BM][16]  2,048      4        7–12            0        0
+  Bs      float[16][BM]  2,048      4        7–12        2,048    2,048
+  Cs      float[BM][BM]  4,096      4       14–16        4,096        0
 
-  `Cs` needs 4,096 B at line 13.
+  `As` and `Bs` need 4,096 B at line 7.
 """
     )
 
 
 def test_the_curve_says_what_a_barrier_buys() -> None:
-    declared, stack, _ = gemm_kernel_report().plans
-    kernel = replace(
-        with_plans(gemm_kernel_report(), declared, stack, NO_BARRIER, ONE_BARRIER), point_lines={8: 13}
-    )
-    text = draw(kernel)
-    assert "already the smallest layout without another barrier" in text
-    assert "  +1 before line 13  " in text
-    assert "`As`, `Bs` and `Cs` need 8,192 B side by side: no proved barrier separates them." in text
-    assert "`Cs` needs 4,096 B at line 13 even with 1 more barrier." in text
-    assert "\n  best  " not in text
+    text = draw(STAGES)
+    assert "4,096 → 3,072 B shared" in text
+    assert "  +1 before line 10  " in text
+    assert "`b` and `c` need 3,072 B side by side: no proved barrier separates them." in text
+    assert "`a` and `b` need 2,048 B side by side even with 1 more barrier: no proved" in text
+
+
+def test_a_buffer_is_drawn_where_it_holds_a_value_only() -> None:
+    """The bytes between its two lives are those of another buffer, and the map says on what that rests."""
+    text = draw(HOLE)
+    best = text[text.index("  best  ") : text.index("  buffer  type")]
+    (row,) = [line for line in best.splitlines() if " b " in line]
+    assert row.count(" a ") == 2 and row.index(" a ") < row.index(" b ") < row.rindex(" a ")
+    assert "best, 2,048 B: assumes 256 threads (launch line 17)." in text
 
 
 def test_ascii_where_the_terminal_has_no_more() -> None:
-    assert draw(gemm_kernel_report(), Style(unicode=False)).isascii()
+    assert draw(EPILOGUE, Style(unicode=False)).isascii()
 
 
 def test_narrow_terminal() -> None:
-    assert max(map(len, draw(gemm_kernel_report(), width=60).splitlines()[4:30])) <= 60
+    assert max(map(len, draw(EPILOGUE, width=60).splitlines()[4:30])) <= 60
 
 
 def test_unknown_sizes_draw_nothing_and_say_why() -> None:
-    kernel = gemm_kernel_report()
-    buffers = (replace(kernel.kernel.buffers[0], bytes=None), *kernel.kernel.buffers[1:])
-    inner = replace(
-        kernel.kernel,
-        buffers=buffers,
-        unknown=("line 7: call of `load`",),
-        unknown_accesses=1,
-        unknown_barriers=2,
-    )
-    text = draw(replace(kernel, kernel=inner, plans=(), static_bytes=None, exact=False))
+    text = draw(UNSIZED)
     assert "bytes not known" in text
-    assert "Size not known: `As`." in text
-    assert "Not resolved: 1 access and 2 barriers." in text
-    assert "line 7: call of `load`" in text
+    assert "Size not known: `tile`." in text
     assert "┤" not in text
 
 
+def test_what_is_not_followed_keeps_its_bytes_to_the_end() -> None:
+    assert "`lost` keeps its bytes: the address of lost escapes at line 18" in draw(CALLS)
+    text = draw(JUMPS)
+    assert "Control flow is not followed: label again at line 4. No buffer shares bytes." in text
+    assert "  best  " not in text
+
+
 def test_kernel_without_shared_memory() -> None:
-    kernel = gemm_kernel_report()
-    empty = replace(kernel.kernel, buffers=())
-    text = draw(replace(kernel, kernel=empty, plans=(), live={}))
+    text = draw(EMPTY)
     assert "no shared memory of its own" in text
     assert "buffer  type" not in text
 
 
 def test_a_long_kernel_is_compressed_to_the_width() -> None:
-    kernel = gemm_kernel_report()
-    text = draw(replace(kernel, live={0: (1, 4000), 1: (2000, 2000), 2: (3999, 4000)}), width=80)
-    assert max(map(len, text.splitlines())) <= 80
+    text = draw(many(30, 256), width=80)
+    picture = text[text.index("  declared  ") : text.index("  buffer ")]
+    assert max(map(len, picture.splitlines())) <= 80
+
+
+def rects(text: str, **wanted: Any) -> list[dict[str, Any]]:
+    found = layout_json.layout_object(checked(text), 0)["rects"]
+    assert isinstance(found, list)
+    return [rect for rect in found if wanted.items() <= rect.items()]
 
 
 def test_points_and_rectangles() -> None:
-    found = layout_json.layout_object(gemm_report().source, gemm_kernel_report())
+    found: dict[str, Any] = layout_json.layout_object(checked(EPILOGUE), 0)
     assert list(found) == ["version", "kernel", "points", "rects"]
-    points, rects = found["points"], found["rects"]
-    assert isinstance(points, list) and isinstance(rects, list)
-    assert [p["index"] for p in points] == list(range(11))
-    assert points[0] == {"index": 0, "line": 5, "kind": "loop"}
-    assert points[7] == {"index": 7, "line": 11, "kind": "loop_end"}
-    assert {r["allocator"] for r in rects} == {"declared", "stack", "best"}
-    assert rects[-1] == {
-        "buffer": "Cs",
-        "allocator": "best",
-        "first": 8,
-        "last": 10,
-        "offset": 0,
-        "bytes": 4096,
-    }
-    assert rects[0] == {
-        "buffer": "As",
-        "allocator": "declared",
-        "first": 0,
-        "last": 7,
-        "offset": 0,
-        "bytes": 2048,
-    }
+    points = {point["index"]: point for point in found["points"]}
+    assert list(points) == sorted(points)
+    (loop,) = [point for point in found["points"] if point["kind"] == "loop"]
+    (end,) = [point for point in found["points"] if point["kind"] == "loop_end"]
+    assert (loop["line"], end["line"]) == (6, 12)
+    assert {"declared", "stack", "best"} <= {rect["allocator"] for rect in found["rects"]}
+    (declared,) = rects(EPILOGUE, buffer="As", allocator="declared")
+    assert (declared["offset"], declared["bytes"], declared["last"]) == (0, 2048, end["index"])
+    (best,) = rects(EPILOGUE, buffer="Cs", allocator="best")
+    assert (best["offset"], best["bytes"]) == (0, 4096)
+    assert [points[best[edge]]["kind"] for edge in ("first", "last")] == ["write", "read"]
 
 
-def test_plans_with_added_barriers_have_no_rectangles() -> None:
-    found = layout_json.layout_object(gemm_report().source, with_plans(gemm_kernel_report(), ONE_BARRIER))
-    assert found["rects"] == []
+def test_a_rectangle_for_each_life() -> None:
+    lives = rects(HOLE, buffer="a", allocator="best", barriers_added=0)
+    (between,) = rects(HOLE, buffer="b", allocator="best", barriers_added=0)
+    assert len(lives) == 2
+    assert lives[0]["last"] < between["first"] <= between["last"] < lives[1]["first"]
+
+
+def test_plans_with_added_barriers_are_told_apart() -> None:
+    assert {rect["barriers_added"] for rect in rects(STAGES, allocator="best")} == {0, 1}
+    assert {rect["barriers_added"] for rect in rects(STAGES, allocator="declared")} == {0}

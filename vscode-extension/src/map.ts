@@ -1,11 +1,11 @@
 import * as path from 'node:path';
 import * as vscode from 'vscode';
+import { LSPErrorCodes, ResponseError } from 'vscode-languageclient/node';
 import type { Server } from './server';
 
-const SCHEME = 'smem-map';
-
-/** Columns: what half a window shows. */
-const WIDTH = 64;
+const VIEW = 'smem.map';
+const TRIES = 5;
+const NOTHING = 'No kernel with shared memory here.';
 
 /** A place in a file, as the protocol writes it: the code lens sends one, and so do other extensions. */
 export interface Place {
@@ -13,17 +13,26 @@ export interface Place {
   position: { line: number; character: number };
 }
 
-/** The memory map of a kernel, as a read-only text beside the source. */
-export class MemoryMaps implements vscode.TextDocumentContentProvider, vscode.Disposable {
-  private readonly changed = new vscode.EventEmitter<vscode.Uri>();
-  private readonly subscriptions: vscode.Disposable[];
+/** What the page says when a rectangle, a barrier or a line is clicked: 1-based lines. */
+interface Chosen {
+  line: number;
+  last: number;
+}
 
-  readonly onDidChange = this.changed.event;
+interface Shown {
+  readonly panel: vscode.WebviewPanel;
+  readonly source: vscode.Uri;
+  position: vscode.Position; // of the kernel; it moves with the text above it
+}
+
+/** The memory maps of kernels, each a page beside its source. */
+export class MemoryMaps implements vscode.Disposable {
+  private readonly shown = new Set<Shown>();
+  private readonly subscriptions: vscode.Disposable[];
 
   constructor(private readonly server: Server) {
     this.subscriptions = [
-      this.changed,
-      vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
+      vscode.workspace.onDidChangeTextDocument((event) => this.move(event)),
       vscode.workspace.onDidSaveTextDocument((saved) => this.refresh(saved.uri)),
     ];
   }
@@ -33,50 +42,94 @@ export class MemoryMaps implements vscode.TextDocumentContentProvider, vscode.Di
       void vscode.window.showWarningMessage('The smem-lsp server is not running.');
       return;
     }
-    const uri = mapUri(place);
-    if ((await this.request(place)) === undefined) {
-      void vscode.window.showInformationMessage('No kernel with shared memory here.');
+    const source = vscode.Uri.parse(place.uri);
+    const position = new vscode.Position(place.position.line, place.position.character);
+    const html = await this.request(source, position);
+    if (html === undefined) {
+      void vscode.window.showInformationMessage(NOTHING);
       return;
     }
-    this.changed.fire(uri); // it may be open already, with an older text
-    const document = await vscode.workspace.openTextDocument(uri);
-    const beside = { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true, preview: true };
-    await vscode.window.showTextDocument(document, beside);
-  }
-
-  async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
-    return (await this.request(placeOf(uri))) ?? 'No kernel with shared memory here.\n';
+    const known = [...this.shown].find((one) => isSame(one.source, source) && one.position.line === position.line);
+    const { panel } = known ?? this.show(source, position);
+    panel.webview.html = html;
+    panel.reveal(undefined, true);
   }
 
   dispose(): void {
     this.subscriptions.forEach((subscription) => subscription.dispose());
+    for (const { panel } of [...this.shown]) panel.dispose();
   }
 
-  private async request({ uri, position }: Place): Promise<string | undefined> {
-    const answer = await this.server.running?.sendRequest<{ text?: string } | null>('smem/layout', {
-      textDocument: { uri },
-      position,
-      format: 'text',
-      width: WIDTH,
+  private show(source: vscode.Uri, position: vscode.Position): Shown {
+    const title = `${path.posix.basename(source.path)}:${position.line + 1} memory map`;
+    const beside = { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true };
+    // The page runs one script of its own, named by its policy, and loads nothing.
+    const options = { enableScripts: true, localResourceRoots: [], enableFindWidget: true };
+    const panel = vscode.window.createWebviewPanel(VIEW, title, beside, options);
+    const shown = { panel, source, position };
+    this.shown.add(shown);
+    panel.onDidDispose(() => this.shown.delete(shown));
+    panel.webview.onDidReceiveMessage((message: unknown) => {
+      if (isChosen(message)) void goTo(source, message);
     });
-    if (!answer) return undefined;
-    return answer.text ?? `${JSON.stringify(answer, null, 2)}\n`;
+    return shown;
   }
 
-  private refresh(source: vscode.Uri): void {
-    for (const document of vscode.workspace.textDocuments) {
-      if (document.uri.scheme !== SCHEME) continue;
-      if (vscode.Uri.parse(placeOf(document.uri).uri).toString() === source.toString()) this.changed.fire(document.uri);
+  /** The page for the text of now: asked again where the text changed while the server was at it. */
+  private async request(source: vscode.Uri, position: vscode.Position): Promise<string | undefined> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        const answer = await this.server.running?.sendRequest<{ html?: string } | null>('smem/layout', {
+          textDocument: { uri: source.toString() },
+          position: { line: position.line, character: position.character },
+          format: 'html',
+        });
+        return answer?.html;
+      } catch (error) {
+        const changed = error instanceof ResponseError && error.code === LSPErrorCodes.ContentModified;
+        if (!changed || tries === TRIES) throw error;
+      }
+    }
+  }
+
+  private move(event: vscode.TextDocumentChangeEvent): void {
+    for (const shown of this.shown) {
+      if (!isSame(shown.source, event.document.uri)) continue;
+      for (const { range, text } of event.contentChanges) {
+        if (range.end.isAfter(shown.position)) continue;
+        const lines = text.split('\n').length - 1 - (range.end.line - range.start.line);
+        shown.position = shown.position.translate(Math.max(lines, -shown.position.line));
+      }
+    }
+  }
+
+  private async refresh(saved: vscode.Uri): Promise<void> {
+    for (const shown of this.shown) {
+      if (!isSame(shown.source, saved)) continue;
+      const html = await this.request(shown.source, shown.position);
+      if (this.shown.has(shown)) shown.panel.webview.html = html ?? `<p>${NOTHING}</p>`;
     }
   }
 }
 
-function mapUri(place: Place): vscode.Uri {
-  const name = path.posix.basename(vscode.Uri.parse(place.uri).path);
-  const title = `${name}:${place.position.line + 1} memory map`;
-  return vscode.Uri.from({ scheme: SCHEME, path: `/${title}`, query: JSON.stringify(place) });
+function isSame(one: vscode.Uri, other: vscode.Uri): boolean {
+  return one.toString() === other.toString();
 }
 
-function placeOf(uri: vscode.Uri): Place {
-  return JSON.parse(uri.query) as Place;
+function isChosen(message: unknown): message is Chosen {
+  const { line, last } = (message ?? {}) as Partial<Chosen>;
+  return Number.isInteger(line) && Number.isInteger(last);
+}
+
+/** Put the cursor on the first of these lines, in the editor that shows the file, or beside the map. */
+async function goTo(source: vscode.Uri, { line, last }: Chosen): Promise<void> {
+  const document = await vscode.workspace.openTextDocument(source);
+  const start = new vscode.Position(Math.min(Math.max(line - 1, 0), document.lineCount - 1), 0);
+  const visible = vscode.window.visibleTextEditors.find((editor) => isSame(editor.document.uri, source));
+  const editor = await vscode.window.showTextDocument(document, {
+    viewColumn: visible?.viewColumn ?? vscode.ViewColumn.One,
+    selection: new vscode.Range(start, start),
+  });
+  const end = new vscode.Position(Math.max(Math.min(last - 1, document.lineCount - 1), start.line), 0);
+  editor.revealRange(new vscode.Range(start, end), vscode.TextEditorRevealType.InCenterIfOutsideViewport);
 }

@@ -19,6 +19,10 @@ const close = async (title) => {
   await tab(title).waitFor({ state: 'detached' });
 };
 
+const cursor = page.locator('[id="status.editor.selection"]');
+/** What a webview shows: a frame within a frame. */
+const frame = () => page.frameLocator('iframe.webview.ready').frameLocator('#active-frame');
+
 await page.goto(folderUrl(workspace));
 await page.locator('.explorer-folders-view .monaco-list-row', { hasText: 'smooth.cu' }).dblclick();
 await editor.locator('.view-line').first().waitFor();
@@ -32,9 +36,22 @@ await shoot(page, '2-squiggle-and-lens');
 
 await editor.locator('.codelens-decoration a').first().click();
 await tab('memory map').waitFor();
-await page.locator('.editor-instance').nth(1).locator('.view-line', { hasText: 'smooth' }).first().waitFor();
-seen.map = await read(page.locator('.editor-instance').nth(1).locator('.view-line'));
+const map = frame();
+await map.locator('.bar').first().waitFor();
+seen.map = {
+  title: (await read(map.locator('h1')))[0],
+  headline: (await read(map.locator('.headline')))[0],
+  bars: await map.locator('.bar:visible').evaluateAll((bars) => bars.map((bar) => `${bar.dataset.allocator} ${bar.dataset.buffer}`)),
+  background: await map.locator('body').evaluate((body) => getComputedStyle(body).backgroundColor),
+};
+seen.editorBackground = await editor.locator('.monaco-editor-background').first().evaluate((one) => getComputedStyle(one).backgroundColor);
 await shoot(page, '3-memory-map');
+await map.locator('.bar[data-buffer=peaks]').last().click({ position: { x: 4, y: 4 } });
+await cursor.filter({ hasText: 'Ln 23,' }).waitFor();
+seen.places = [await cursor.innerText()];
+await map.locator('.barrier').first().click({ position: { x: 1, y: 4 } });
+await cursor.filter({ hasText: 'Ln 14,' }).waitFor();
+seen.places.push(await cursor.innerText());
 await close('memory map');
 
 await page.keyboard.press('Control+Shift+M');
@@ -46,8 +63,7 @@ seen.links = await read(links);
 await shoot(page, '4-problems');
 await links.first().click({ modifiers: ['Control'] });
 await tab('SMEM301').waitFor();
-// A page is drawn in a frame within a frame.
-const rule = page.frameLocator('iframe.webview.ready').frameLocator('#active-frame').locator('.markdown-body');
+const rule = frame().locator('.markdown-body');
 await rule.locator('h1').waitFor();
 seen.page = await rule.innerText();
 await shoot(page, '5-page-of-the-rule');

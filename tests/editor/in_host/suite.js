@@ -105,9 +105,13 @@ test('the lens over the kernel opens the memory map', async () => {
   assert.match(document.lineAt(lens.range.start.line).text, /__global__.*smooth/);
   assert.match(lens.command.title, /24\.0 → 16\.0 KiB shared · 4 → 5 blocks\/SM/);
   await vscode.commands.executeCommand(lens.command.command, ...lens.command.arguments);
-  const map = await until('the map', () => vscode.workspace.textDocuments.find((one) => one.uri.scheme === 'smem-map'));
-  assert.match(map.getText(), /^smooth  smooth\.cu:8\n  24,576 → 16,384 B shared, 8,192 B saved[^]*\n  buffer +type +bytes/);
-  await vscode.commands.executeCommand('workbench.action.closeEditorsInOtherGroups');
+  const maps = () => vscode.window.tabGroups.all.flatMap((group) => group.tabs).filter((tab) => /memory map$/.test(tab.label));
+  const map = await until('the map', () => maps()[0]);
+  assert.equal(map.label, 'smooth.cu:8 memory map');
+  assert.match(map.input.viewType, /smem\.map$/);
+  await vscode.commands.executeCommand(lens.command.command, ...lens.command.arguments);
+  assert.equal(maps().length, 1, 'the same map again is the same tab');
+  await vscode.window.tabGroups.close(map);
 });
 
 test('a severity setting is in force at once', async () => {

@@ -1,0 +1,39 @@
+"""nvFuser's in-place reuse: buffers of one size whose elements stay with their thread take the same bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from smem_lsp.allocation.declared import declared
+from smem_lsp.allocation.plan import Item, Plan, align_up
+from smem_lsp.analysis.conflicts import Conflicts, pair
+
+
+def alias(items: Sequence[Item], conflicts: Conflicts) -> Plan:
+    """The layout in bytes where a buffer takes the place of an earlier one in own slots with it, else its own.
+
+    Only pairs of equal size that need no barrier because no thread touches an element of another thread; barriers
+    that are there already are not used. An alias is never more than one step from the buffer whose bytes it takes
+    (nvFuser csrc/device_lower/pass/alias_memory.cpp; reference: allocators, section 1).
+    """
+    piles: list[list[Item]] = []
+    for item in items:
+        for pile in piles:
+            host = pile[0]
+            if (
+                host.size == item.size
+                and pair(host.index, item.index) in conflicts.equal
+                and not any(conflicts.apart(other.index, item.index) for other in pile)
+            ):
+                pile.append(item)
+                break
+        else:
+            piles.append([item])
+    offsets: dict[int, int] = {}
+    end = 0
+    for pile in piles:
+        start = align_up(end, max(item.align for item in pile))
+        offsets.update((item.index, start) for item in pile)
+        end = start + pile[0].size
+    plan = declared(items)
+    return Plan("alias", *min((plan.bytes, plan.offsets), (end, offsets), key=lambda layout: layout[0]))

@@ -1,0 +1,149 @@
+"""TVM's MergeSharedMemoryAllocations: free regions are taken again whole, the best fitting one first."""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from smem_lsp.allocation.declared import declared
+from smem_lsp.allocation.plan import Item, Plan, align_up
+from smem_lsp.allocation.settle import Lives, settle
+from smem_lsp.analysis.conflicts import Conflicts
+from smem_lsp.ir.model import Access, Assign, Branch, Loop, Node, Place, Seq, walk
+
+LARGER = 16  # a region is not taken by a buffer that fills less than this part of it
+SMALL = 4  # bytes: buffers up to this size keep a region of their own
+
+
+def best_fit(items: Sequence[Item], body: Seq, conflicts: Conflicts, outline: Seq | None = None) -> Plan:
+    """The layout in bytes; it may be larger than declared. ``outline``: of ``body``, where it is there already.
+
+    A buffer lives from the first to the last statement of the kernel's body that touches it; a loop or branch is
+    one statement. TVM inserts the barriers that this needs; here none is added, so where two buffers share bytes
+    against ``conflicts`` a life is extended (``settle``). Without conflicts the layout is TVM's (TVM
+    src/tir/transforms/merge_shared_memory_allocations.cc; reference: allocators, section 2), but for two things: a
+    region starts at the alignment of all its buffers, and a buffer that TVM gives no place gets one of its own.
+    """
+    statements = _statements(body)
+    lives: Lives = {}
+    touched: list[list[int]] = []
+    kept = {node.point: node for node in outline or body}
+    for number, nodes in enumerate(statements):
+        inside = walk(Seq(tuple(kept[node.point] for node in nodes if node.point in kept)))
+        seen = dict.fromkeys(node.buffer for node in inside if isinstance(node, Access))
+        touched.append(list(seen))
+        for buffer in seen:
+            lives[buffer] = (lives.get(buffer, (number, number))[0], number)
+    composite = [any(isinstance(node, Loop | Branch) for node in nodes) for nodes in statements]
+    lives = {item.index: lives.get(item.index, (len(statements), len(statements))) for item in items}
+    offsets = settle(
+        items, lives, conflicts, len(statements), lambda found: _place(items, found, touched, composite)
+    )
+    if offsets is None:
+        plan = declared(items)
+        return Plan("best_fit", plan.bytes, plan.offsets)
+    return Plan("best_fit", max((offsets[item.index] + item.size for item in items), default=0), offsets)
+
+
+def _statements(body: Seq) -> list[list[Node]]:
+    """What stands in ``body`` between two places where a barrier could, assignments left out."""
+    out: list[list[Node]] = [[]]
+    for node in body:
+        if isinstance(node, Place):
+            if out[-1]:
+                out.append([])
+        elif not isinstance(node, Assign):
+            out[-1].append(node)
+    return out if out[-1] else out[:-1]
+
+
+@dataclass(slots=True)
+class _Region:
+    """``layers``: buffers that lie beside each other, one layer on top of the other in time."""
+
+    bytes: int
+    layers: list[list[Item]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Memory:
+    """``free``: by rising bytes, of equal ones the first freed first. ``kept``: regions never given back."""
+
+    free: list[_Region] = field(default_factory=list)
+    kept: list[_Region] = field(default_factory=list)
+    held: dict[int, _Region] = field(default_factory=dict)  # buffer -> the region it lives in
+
+    def allocate(self, item: Item) -> None:
+        if item.size <= SMALL:
+            self.kept.append(_Region(item.size, [[item]]))
+            return
+        larger = next((region for region in self.free if region.bytes >= item.size), None)
+        if larger is not None and larger.bytes <= LARGER * item.size:
+            self.free.remove(larger)
+            larger.layers.append([item])
+            self.held[item.index] = larger
+            return
+        merged = _Region(0)
+        for region in [region for region in reversed(self.free) if region.bytes < item.size]:
+            self.free.remove(region)
+            merged.bytes += region.bytes
+            merged.layers += [[] for _ in range(len(region.layers) - len(merged.layers))]
+            for layer, members in zip(merged.layers, region.layers, strict=False):
+                layer += members
+            if merged.bytes >= item.size:
+                break
+        merged.bytes = max(merged.bytes, item.size)
+        merged.layers.append([item])
+        self.held[item.index] = merged
+
+    def release(self, item: Item) -> None:
+        region = self.held.get(item.index)
+        if region is not None:
+            insort(self.free, region, key=lambda each: each.bytes)
+
+
+def _place(
+    items: Sequence[Item], lives: Lives, touched: Sequence[Sequence[int]], composite: Sequence[bool]
+) -> dict[int, int]:
+    arriving: list[list[Item]] = [[] for _ in range(len(touched) + 1)]
+    leaving: list[list[Item]] = [[] for _ in range(len(touched) + 1)]
+    for item in items:
+        arriving[lives[item.index][0]].append(item)
+        leaving[lives[item.index][1]].append(item)
+    memory = _Memory()
+    for number, buffers in enumerate((*touched, ())):
+        order = {buffer: place for place, buffer in enumerate(buffers)}
+        for group in (arriving[number], leaving[number]):
+            group.sort(key=lambda item: order.get(item.index, len(order)))
+        # What a plain statement is the last to use is free for what it is the first to use.
+        plain = number < len(composite) and not composite[number]
+        early = [item for item in leaving[number] if plain and lives[item.index][0] < number]
+        for item in early:
+            memory.release(item)
+        for item in arriving[number]:
+            memory.allocate(item)
+        for item in leaving[number]:
+            if item not in early:
+                memory.release(item)
+    return _offsets([*memory.free, *memory.kept])
+
+
+def _offsets(regions: Sequence[_Region]) -> dict[int, int]:
+    """Regions one after the other; the buffers of the same layer number are all aligned alike."""
+    align: list[int] = []
+    for region in regions:
+        align += [1] * (len(region.layers) - len(align))
+        for number, layer in enumerate(region.layers):
+            align[number] = max([align[number], *(item.align for item in layer)])
+    offsets: dict[int, int] = {}
+    end = 0
+    for region in regions:
+        start = align_up(end, max(align[: len(region.layers)]))
+        for number, layer in enumerate(region.layers):
+            inside = start
+            for item in layer:
+                offsets[item.index] = align_up(inside, align[number])
+                inside = offsets[item.index] + item.size
+            end = max(end, inside)
+    return offsets

@@ -1,0 +1,64 @@
+"""Runs an allocator that knows nothing of conflicts until its layout breaks none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from smem_lsp.allocation.plan import Item
+from smem_lsp.analysis.conflicts import Conflicts
+
+ROUNDS = 60  # after that lives are extended to the end of the kernel at once
+CHECKS = 1_000_000  # pairs compared, about a quarter of a second; then no layout is given
+
+Lives = dict[int, tuple[int, int]]  # buffer -> first and last position, both inclusive
+
+
+def settle(
+    items: Sequence[Item],
+    lives: Lives,
+    conflicts: Conflicts,
+    end: int,
+    place: Callable[[Lives], dict[int, int]],
+) -> dict[int, int] | None:
+    """Offsets in bytes that ``place`` finds for ``lives``, or for longer ones; None: there are too many buffers.
+
+    An allocator that works on intervals sees neither back edges nor missing barriers. Where two buffers share
+    bytes against ``conflicts``, the life that ends first is extended to the end of the other, in ``lives`` itself,
+    and ``place`` runs again; ``end`` is a position after everything (reference: reuse of shared memory, 3.1).
+    """
+    pairs = _pairs(items, conflicts)
+    rounds = min(ROUNDS + len(items), CHECKS // (1 + len(pairs)))
+    while rounds:
+        offsets = place(lives)
+        clashes = (pair for pair in pairs if _clash(*pair, offsets))
+        clash = next(clashes, None)
+        if clash is None:
+            return offsets
+        rounds -= 1
+        hurry = rounds <= len(items)
+        for a, b, _ in (clash, *clashes) if hurry else (clash,):
+            earlier, later = sorted((a, b), key=lambda item: (lives[item.index][1], item.name, item.index))
+            first, last = lives[earlier.index]
+            lives[earlier.index] = (first, end if hurry else min(max(last + 1, lives[later.index][1]), end))
+    return None
+
+
+def _pairs(items: Sequence[Item], conflicts: Conflicts) -> list[tuple[Item, Item, bool]]:
+    """Items that may not overlap, by name; True: they may if they start at the same offset."""
+    by_index = {item.index: item for item in items}
+    only_equal = conflicts.equal - conflicts.hard - conflicts.soft.keys()
+    out: list[tuple[Item, Item, bool]] = []
+    for keys, equal in ((conflicts.hard, False), (conflicts.soft, False), (only_equal, True)):
+        for key in keys:
+            named = sorted(
+                (by_index[i] for i in key if i in by_index), key=lambda item: (item.name, item.index)
+            )
+            if len(named) == 2:
+                out.append((named[0], named[1], equal))
+    out.sort(key=lambda pair: (pair[0].name, pair[0].index, pair[1].name, pair[1].index))
+    return out
+
+
+def _clash(a: Item, b: Item, equal: bool, offsets: Mapping[int, int]) -> bool:
+    low, start = offsets[a.index], offsets[b.index]
+    return low < start + b.size and start < low + a.size and not (equal and low == start)

@@ -1,0 +1,259 @@
+"""Bank conflicts: shared accesses that take more wavefronts than their lanes would need.
+
+An access counts as it is written, and as the vector that nvcc may make of it and its neighbours at constant distances
+(unrolled iterations, statements beside it): the smaller excess of the two is the one that is reported.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from smem_lsp.analysis.bank_layouts import Remedy, Use, remedy
+from smem_lsp.analysis.block_shape import BlockShape, most_threads
+from smem_lsp.analysis.evaluate import Dims
+from smem_lsp.analysis.lane_paths import Located, located
+from smem_lsp.analysis.lanes import Asked, Pattern, Warps
+from smem_lsp.analysis.terms import Term
+from smem_lsp.analysis.uniformity import Levels
+from smem_lsp.analysis.values import Values
+from smem_lsp.analysis.wavefronts import LANES, WIDTHS, WORD, Cost, most_in_one_bank, stride, wavefronts
+from smem_lsp.ir.model import Kernel
+
+WORTH_SAYING = 4  # times the wavefronts that the lanes need
+_MAX_ACCESSES = 2_000  # of a kernel; beyond it nothing is said
+_WIDEST = 16  # bytes: the longest vector
+_MATRIX = re.compile(r"\b(?:ld|st)matrix\b[\w.:]*\.x([124])\b")
+
+
+@dataclass(frozen=True, slots=True)
+class BankConflict:
+    """One access, by its ``point``. ``wavefronts`` and ``least``: of its worst instruction; ``total_wavefronts`` and
+    ``total_least``: of the ``instructions`` of one block that were counted, all warps and iterations; ``alike``: they
+    all take the same. ``stride``: bytes from lane to lane, None: not the same everywhere; ``in_bank``: most words that
+    one bank has to deliver in a pass."""
+
+    point: int
+    buffer: int
+    wavefronts: int
+    least: int
+    instructions: int
+    total_wavefronts: int
+    total_least: int
+    alike: bool
+    stride: int | None
+    in_bank: int
+    looped: bool
+    remedy: Remedy | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Totals:
+    wavefronts: int
+    least: int
+
+    @property
+    def excess(self) -> float:
+        return self.wavefronts / self.least if self.least else 0.0
+
+
+_QUIET = _Totals(0, 1)  # what hardware does with it is not documented, or nothing runs
+
+
+def bank_conflicts(
+    kernel: Kernel,
+    values: Values,
+    levels: Levels,
+    shape: BlockShape | None,
+    text: str,
+    *,
+    excess: float = WORTH_SAYING,
+) -> tuple[BankConflict, ...]:
+    """The accesses with at least ``excess`` times the wavefronts that they need, in order. ``text``: of the file.
+
+    Without a block shape only kernels that use ``threadIdx.x`` alone are looked at: 32 lanes in a row.
+    """
+    axes = values.table.axes()
+    if kernel.irregular is not None or not axes:
+        return ()
+    if shape is None and (axes != "x" or not _in_rows(kernel)):
+        return ()
+    if shape is not None and shape.source != "launch" and not _covers(shape.dims, axes):
+        return ()  # nobody said how far the block reaches in y
+    dims = None if shape is None else shape.dims
+    places = list(located(kernel.body, values))
+    if len(places) > _MAX_ACCESSES:
+        return ()
+    return tuple(_Search(kernel, values, Warps(values, levels, dims), text, places, excess).run())
+
+
+def _in_rows(kernel: Kernel) -> bool:
+    """May a warp of a block of unknown shape be taken for 32 threads in a row?"""
+    blocks = [site.block for site in kernel.launches if site.block is not None]
+    return most_threads(kernel)[0] >= LANES and all(block[0] % LANES == 0 for block in blocks)
+
+
+def _covers(dims: Dims, axes: str) -> bool:
+    return all(dims["xyz".index(axis)] > 1 or axis == "x" for axis in axes)
+
+
+class _Search:
+    def __init__(
+        self,
+        kernel: Kernel,
+        values: Values,
+        warps: Warps,
+        text: str,
+        places: Sequence[Located],
+        excess: float,
+    ) -> None:
+        self.kernel = kernel
+        self.excess = excess
+        self.warps = warps
+        self.text = text
+        self.uses = [self._use(place, values) for place in places]
+        self.beside = self._neighbours()
+
+    def _use(self, place: Located, values: Values) -> Use:
+        access = place.access
+        buffer = self.kernel.buffers[access.buffer]
+        width = access.width if access.width is not None else buffer.element_bytes
+        usable = not access.guess and access.part is None and width in WIDTHS
+        if access.index is not None and (buffer.align or 1) < (width or 0):
+            usable = False  # a class that is moved in pieces
+        offset = values.offset(access, buffer) if usable else None
+        return Use(place, offset, width or 0, values.indices.get(access.point))
+
+    def run(self) -> Iterator[BankConflict]:
+        for use in self.uses:
+            if use.offset is None:
+                continue
+            asked = self.warps.asked(use.offset, use.place.path)
+            if asked is None or not asked.patterns:
+                continue
+            found = self._judged(use, use.offset, asked)
+            if found is not None:
+                yield found
+
+    def _judged(self, use: Use, offset: Term, asked: Asked) -> BankConflict | None:
+        rows = self._rows(use)
+        written = _cost(asked.patterns, asked.shared_step, use.width, rows)
+        if written.excess < self.excess:
+            return None
+        if rows is None and any(
+            _cost(patterns, asked.shared_step, width, None).excess < self.excess
+            for width, patterns in self._vectors(use, offset, asked)
+        ):
+            return None
+        costs = {pattern: _one(pattern, use.width, rows) for pattern in asked.patterns}
+        worst = max(costs, key=lambda pattern: (costs[pattern].wavefronts, -costs[pattern].least))
+        strides = {stride(pattern) for pattern in asked.patterns}
+        return BankConflict(
+            point=use.place.access.point,
+            buffer=use.place.access.buffer,
+            wavefronts=costs[worst].wavefronts,
+            least=costs[worst].least,
+            instructions=sum(asked.patterns.values()),
+            total_wavefronts=written.wavefronts,
+            total_least=written.least,
+            alike=len({(cost.wavefronts, cost.least) for cost in costs.values()}) == 1,
+            stride=strides.pop() if len(strides) == 1 else None,
+            in_bank=most_in_one_bank(worst, use.width),
+            looped=use.place.looped,
+            remedy=remedy(self.kernel, use, self.uses, self.warps, _total),
+        )
+
+    def _rows(self, use: Use) -> int | None:
+        """How many lanes of an ``ldmatrix`` or ``stmatrix`` give an address; None: another instruction."""
+        span = use.place.access.span
+        if span is None or use.width != _WIDEST:
+            return None
+        found = _MATRIX.search(self.text, span.start, span.end)
+        return None if found is None else 8 * int(found[1])
+
+    # ---- vectors that the compiler may make ----------------------------------------------------------------------
+
+    def _neighbours(self) -> Mapping[tuple[object, ...], frozenset[int]]:
+        """Accesses that differ by constants -> these constants, bytes."""
+        found: defaultdict[tuple[object, ...], set[int]] = defaultdict(set)
+        for use in self.uses:
+            if use.offset is not None:
+                found[self._key(use, use.offset)].add(self.warps.forms.linear(use.offset).constant)
+        return {key: frozenset(constants) for key, constants in found.items()}
+
+    def _key(self, use: Use, offset: Term) -> tuple[object, ...]:
+        form = self.warps.forms.linear(offset)
+        rest = frozenset((m, n) for m, n in form.coefficients.items() if m[0] or m[1] is not None)
+        access = use.place.access
+        return access.buffer, use.width, access.kind.reads, access.kind.writes, rest
+
+    def _vectors(self, use: Use, offset: Term, asked: Asked) -> Iterator[tuple[int, Mapping[Pattern, int]]]:
+        """(width, what the lanes ask for) of the vectors that the access may be a part of."""
+        beside = self._beside(use, offset, asked)
+        for width in WIDTHS:
+            if width <= use.width:
+                continue
+            for before in range(0, width, use.width):
+                if all(at - before in beside for at in range(0, width, use.width)):
+                    patterns = {
+                        tuple([None if o is None else o - before for o in pattern]): n
+                        for pattern, n in asked.patterns.items()
+                    }
+                    known = asked.shared_step % width == 0 and not asked.steps
+                    if all(_aligned(pattern, width, exact=known) for pattern in patterns):
+                        yield width, patterns
+
+    def _beside(self, use: Use, offset: Term, asked: Asked) -> set[int]:
+        """Bytes to the neighbours that are accessed too, in the same statements or in other iterations."""
+        if asked.folds:
+            return set(range(-_WIDEST, _WIDEST))
+        own = self.warps.forms.linear(offset).constant
+        found = {each - own for each in self.beside[self._key(use, offset)] if abs(each - own) < 4 * _WIDEST}
+        for step in asked.steps:
+            if 0 < abs(step) < _WIDEST:
+                found |= {at + step * n for at in found for n in range(-_WIDEST, _WIDEST + 1)}
+                found = {at for at in found if abs(at) < 4 * _WIDEST}
+        return found
+
+
+def _aligned(pattern: Pattern, width: int, *, exact: bool) -> bool:
+    """Can every lane load ``width`` bytes at once? ``exact``: the offsets are counted from an aligned byte."""
+    active = [offset for offset in pattern if offset is not None]
+    return not any((offset - (0 if exact else active[0])) % width for offset in active)
+
+
+def _total(asked: Asked, width: int) -> tuple[int, int]:
+    found = _cost(asked.patterns, asked.shared_step, width, None)
+    return found.wavefronts, found.least
+
+
+def _cost(patterns: Mapping[Pattern, int], shared_step: int, width: int, rows: int | None) -> _Totals:
+    """Wavefronts of all instructions, for the start within a word that needs fewest."""
+    starts: Iterable[int] = (0,)
+    if width < WORD and shared_step % WORD:
+        starts = range(0, WORD, shared_step & -shared_step)
+    elif not all(_aligned(pattern, width, exact=False) for pattern in patterns):
+        return _QUIET  # a class whose alignment is smaller: it is moved in pieces
+    found: list[_Totals] = []
+    for start in starts:
+        total = least = 0
+        for pattern, count in patterns.items():
+            cost = _one(_shifted(pattern, start), width, rows)
+            if cost.merged:
+                return _QUIET
+            total += count * cost.wavefronts
+            least += count * cost.least
+        found.append(_Totals(total, least))
+    return min(found, key=lambda totals: totals.excess)
+
+
+def _shifted(pattern: Pattern, by: int) -> Pattern:
+    return tuple([None if offset is None else offset + by for offset in pattern]) if by else pattern
+
+
+@lru_cache(maxsize=4096)
+def _one(pattern: Pattern, width: int, rows: int | None) -> Cost:
+    return wavefronts(pattern, width, rows=rows)

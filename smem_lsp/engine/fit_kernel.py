@@ -1,0 +1,172 @@
+"""One kernel of one version of a text, with the template arguments that somebody asks for."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from smem_lsp.config import Config
+from smem_lsp.engine.check import assumed_dims, newest_target, suppressions_of
+from smem_lsp.engine.plan_kernel import plan_kernel
+from smem_lsp.ir import templates
+from smem_lsp.ir.bindings import Binding
+from smem_lsp.ir.build import Surroundings, bindings_of, build_kernel, survey_file
+from smem_lsp.ir.declared import Parameter
+from smem_lsp.ir.function_scopes import function_scope, parameters_of
+from smem_lsp.ir.lexical import Lexical
+from smem_lsp.ir.meanings import Argument, Value
+from smem_lsp.ir.model import LaunchSite
+from smem_lsp.ir.spelling import spell_argument
+from smem_lsp.ir.types import INT
+from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.source import FileReader, SourceText
+from smem_lsp.syntax.parse import Function, TranslationUnit, parse
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A version of the text. ``base``: the instance whose arguments are taken where nothing else is said."""
+
+    unit: TranslationUnit
+    around: Surroundings
+    function: Function
+    base: Binding | None
+    assumed: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the text stands."""
+
+    path: str
+    reader: FileReader | None
+
+    def read(self, text: str, config: Config, number: int, ordinal: int) -> Reading | None:
+        """A version of the text, and in it kernel ``number`` with its instance ``ordinal``, in source order; None where
+        there is no such kernel."""
+        source = SourceText(text, self.path)
+        unit = parse(
+            source,
+            reader=self.reader,
+            include_dirs=config.include_dirs,
+            defines=config.defines,
+            flags=config.compile_flags,
+            arch=newest_target(config),
+        )
+        kernels = [function for function in unit.functions if function.is_kernel]
+        if number >= len(kernels):
+            return None
+        around = survey_file(unit)
+        function = kernels[number]
+        bindings = bindings_of(around, function)
+        base = bindings[min(ordinal, len(bindings) - 1)]
+        assumed = assumed_dims(function, suppressions_of(source), source)
+        return Reading(unit, around, function, base, assumed)
+
+
+def choose_kernel(reading: Reading | None, wanted: str) -> tuple[int, int] | None:
+    """(number among the kernels, number among its instances) of the kernel that is called ``wanted``."""
+    if reading is None:
+        return None
+    squeezed = "".join(wanted.split())
+    name = squeezed.partition("<")[0].rpartition("::")[2]
+    for number, function in enumerate(f for f in reading.unit.functions if f.is_kernel):
+        if function.name != name:
+            continue
+        if "<" not in squeezed:
+            return number, 0
+        for ordinal, binding in enumerate(bindings_of(reading.around, function)):
+            spelled = "" if binding is None else f"{name}<{binding.text}>"
+            if "".join(spelled.split()) == squeezed[squeezed.index(name) :]:
+                return number, ordinal
+    return None
+
+
+def no_kernel(reading: Reading | None, wanted: str) -> str:
+    if reading is None:
+        return "no kernel in this file"
+    names: dict[str, None] = {}
+    for function in reading.unit.functions:
+        if function.is_kernel:
+            for binding in bindings_of(reading.around, function):
+                names[function.name if binding is None else f"{function.name}<{binding.text}>"] = None
+    near = difflib.get_close_matches(wanted, [*names, *(name.partition("<")[0] for name in names)], n=1)
+    hint = f"did you mean `{near[0]}`?" if near else f"it has {', '.join(list(names)[:8])}"
+    return f"no kernel is called `{wanted}`, {hint}"
+
+
+def plan(reading: Reading, given: Mapping[str, int], config: Config) -> KernelFacts:
+    """The kernel with the template arguments ``given``; the others are those of the instance in sight, or defaults."""
+    unit, around, function = reading.unit, reading.around, reading.function
+    binding = reading.base
+    launches: tuple[LaunchSite, ...] | None = None
+    if function.island.template and (given or binding is None):
+        binding = _rebound(reading, given)
+        seen = next((b for b in bindings_of(around, function) if b is not None and _alike(b, binding)), None)
+        if seen is None:
+            launches = _launches_like(reading)
+        binding = seen or binding
+    kernel = build_kernel(unit, around, function, binding)
+    if launches is not None:
+        kernel = replace(kernel, launches=launches)
+    kernel = replace(kernel, siblings=0, more_instances=None)  # nobody asks about the others
+    return plan_kernel(0, kernel, unit.source, config, reading.assumed)
+
+
+def _alike(a: Binding, b: Binding) -> bool:
+    return a.text == b.text and "?" not in a.text
+
+
+def _rebound(reading: Reading, given: Mapping[str, int]) -> Binding:
+    """An argument that is equal to its default follows the others."""
+    function, top = reading.function, reading.around.constants
+    parameters = parameters_of(function)
+    home = function_scope(top, function).parent or top
+    base = {} if reading.base is None else reading.base.names
+    bound: list[Argument] = []
+    usual: list[Argument] = []  # what the instance in sight has, or would have by its defaults
+    for number, parameter in enumerate(parameters):
+        default: Argument = None
+        if parameter.default is not None:
+            filled = templates.fit(parameters[: number + 1], bound, home)
+            default = None if filled is None else filled[-1]
+        there = base.get(parameter.name)
+        if parameter.name in given:
+            argument: Argument = Value(INT, given[parameter.name])
+        elif there is None or (default is not None and _is_default(parameters, number, usual, home, there)):
+            argument = default
+        else:
+            argument = there
+        bound.append(argument)
+        usual.append(there if there is not None else argument)
+    fitted = templates.fit(parameters, bound, home) or tuple(bound)
+    return Binding(
+        tuple((p.name, argument) for p, argument in zip(parameters, fitted) if p.name),
+        ", ".join(spell_argument(argument) for argument in fitted),
+    )
+
+
+def _is_default(
+    parameters: Sequence[Parameter],
+    number: int,
+    usual: Sequence[Argument],
+    home: Lexical,
+    argument: Argument,
+) -> bool:
+    filled = templates.fit(parameters[: number + 1], usual, home)
+    return filled is not None and templates.same(filled[-1], argument) is True
+
+
+def _launches_like(reading: Reading) -> tuple[LaunchSite, ...]:
+    """The launches of the instance in sight, for one that is not: their configuration is the same where no template
+    parameter of the launching function can be in it. Else there is a launch of which nothing is known."""
+    function, around = reading.function, reading.around
+    sites = around.launches_of(function, reading.base)
+    plain = [f.span for f in reading.unit.functions if not f.island.template]
+    return tuple(
+        site
+        if any(span.covers(site.span) for span in plain)
+        else replace(site, block=None, dynamic_bytes=None)
+        for site in sites
+    )

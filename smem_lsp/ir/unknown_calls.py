@@ -1,0 +1,148 @@
+"""What a function that is not understood may do with what it gets: write through it, change it, and keep it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from smem_lsp.ir import callees, expressions
+from smem_lsp.ir.context import Context, template_parameters
+from smem_lsp.ir.model import Kind
+from smem_lsp.ir.refs import Ref
+from smem_lsp.ir.scopes import Closure, Scope, Variable
+from smem_lsp.ir.sizes import is_plain_type
+from smem_lsp.ir.values import Value
+from smem_lsp.syntax import tree
+from smem_lsp.syntax.parse import Function
+
+
+def unknown_call(ctx: Context, expr: tree.Call, scope: Scope, name: str) -> Value:
+    """A function that is not understood: it may write what it gets by reference and keep what it gets as a pointer."""
+    reached = hand_over(ctx, expr, scope, name)
+    ctx.may_synchronise()
+    return ctx.lost_address() if reached else ctx.fresh()
+
+
+def hand_over(
+    ctx: Context,
+    expr: tree.Call,
+    scope: Scope,
+    name: str,
+    definitions: Sequence[Function] | None = None,
+) -> bool:
+    """Pass the arguments of a call to something unknown. Does it get hold of shared memory? ``definitions``: all that
+    it may be; None: whatever has its name."""
+    if definitions is None:
+        definitions = ctx.helpers.get(name.split("::")[-1], ())
+        if isinstance(expr.callee, tree.Name) and name == expr.callee.text:
+            definitions = callees.functions_named(ctx, name.split("::")[-1], expr.callee)
+    taken = _taken(ctx, definitions, len(expr.arguments))
+    if isinstance(expr.callee, tree.Name) and expr.callee.templated:
+        taken = None  # f<float&>(x)
+    return pass_by_reference(ctx, expr.arguments, scope, name, taken)
+
+
+def lend(ctx: Context, expr: tree.Expr, scope: Scope) -> None:
+    """Something is bound to what ``expr`` is: a lambda that is called there may hand out a reference."""
+    while isinstance(expr, (tree.Index, tree.Member)):
+        expr = expr.base
+    if isinstance(expr, tree.Unary):
+        lend(ctx, expr.operand, scope)
+    if isinstance(expr, tree.Call) and isinstance(expr.callee, tree.Name):
+        meaning = scope.lookup(expr.callee.text)
+        if isinstance(meaning, Closure):
+            expressions.escape_closure(ctx, meaning, "its result is bound")
+
+
+def pass_by_reference(
+    ctx: Context,
+    arguments: Sequence[tree.Expr],
+    scope: Scope,
+    name: str,
+    taken: Sequence[Taken] | None = None,
+) -> bool:
+    """Hand arguments to something that is not understood. ``taken``: how it takes them; None: by reference, to write.
+    Returns whether it may know an address of shared memory from now on."""
+    reached = False
+    bound: list[tree.Expr] = []
+    for number, argument in enumerate(arguments):
+        if isinstance(argument, tree.Braces):
+            reached = pass_by_reference(ctx, argument.items, scope, name) or reached
+            continue
+        result = expressions.operand(ctx, argument, scope)
+        by_reference = taken is None or taken[number].reference
+        if by_reference:
+            lend(ctx, argument, scope)
+        if isinstance(result, Ref):
+            loaded = result if by_reference and not result.shape else expressions.load(ctx, result, argument)
+            if not isinstance(loaded, Ref):
+                continue
+            if loaded.pointer:
+                ctx.access(loaded.lost().place(), Kind.UPDATE, argument.lo, argument.hi)
+                ctx.escape(loaded, argument.lo, f"argument of {name}")
+            else:
+                ctx.access(loaded, Kind.UPDATE, argument.lo, argument.hi)
+                ctx.fix(
+                    loaded.bases, f"{{}} is passed to {name} by reference at line {ctx.line(argument.lo)}"
+                )
+                for buffer in sorted(loaded.bases):
+                    reason = f"{ctx.buffers[buffer].name} is passed to {name} by reference"
+                    ctx.note_unknown(f"line {ctx.line(argument.lo)}: {reason}", accesses=1)
+            reached = True
+            continue
+        if ctx.may_be_shared(result):
+            ctx.note_lost(result, argument.lo, f"what {name} does")
+            reached = True
+        if (taken is not None and taken[number].reads) or _is_constant(argument, scope):
+            continue
+        ctx.write(result)
+        ctx.hand_out(result)
+        if by_reference:
+            expressions.forget_bound(ctx, argument, scope)
+            bound.append(argument)
+    if reached:
+        for argument in bound:
+            expressions.hold(ctx, argument, scope)
+    return reached
+
+
+def _is_constant(argument: tree.Expr, scope: Scope) -> bool:
+    """Is it an object that is declared const? What its members point to is left to races, as addresses.py says."""
+    meaning = scope.lookup(argument.text) if isinstance(argument, tree.Name) else None
+    return isinstance(meaning, Variable) and meaning.constant and bool(meaning.of_class)
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """How a parameter takes its argument. ``reference``: it is bound to it; ``reads``: nothing is written through it
+    and what it is bound to is not changed."""
+
+    reference: bool
+    reads: bool
+
+
+def _taken(ctx: Context, definitions: Sequence[Function], count: int) -> list[Taken] | None:
+    """How the arguments of a call are taken by any of ``definitions``; None when there is none in sight."""
+    if not definitions:
+        return None
+    found = [Taken(reference=False, reads=True)] * count
+    for definition in definitions:
+        if definition.parameters is None:
+            return None
+        for number in range(count):
+            if number >= len(definition.parameters):
+                found[number] = Taken(reference=True, reads=False)
+                continue
+            parameter = definition.parameters[number]
+            pointers = parameter.declarators[0].pointers if parameter.declarators else []
+            own = template_parameters(definition)
+            open_type = bool(own & set(parameter.words)) or "auto" in parameter.words
+            plain = is_plain_type(parameter.words, parameter.names, ctx.constants)
+            by_reference = bool({"&", "&&", "..."} & set(pointers))
+            by_reference = by_reference or not ("*" in pointers or open_type or plain)
+            marks = [pointer for pointer in pointers if pointer in ("*", "&", "&&", "...")]
+            reads = "const" in parameter.words and "volatile" not in parameter.words and (plain or open_type)
+            reads = reads and marks in (["*"], ["&"])
+            reads = reads or (plain and not marks and not parameter.declarators[0].dims)
+            found[number] = Taken(found[number].reference or by_reference, found[number].reads and reads)
+    return found

@@ -1,0 +1,206 @@
+"""What the maps say in words, whatever they are drawn with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from smem_lsp.engine.report import KernelReport, OccupancyRow
+from smem_lsp.ir.model import Buffer, Kernel, Space
+from smem_lsp.output.memory_map import BlockBarrier, Drawing, MemoryMap, Rectangle
+from smem_lsp.output.style import plural
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """One buffer. ``live``: its lines, such as ``24–34``."""
+
+    buffer: int
+    cells: tuple[str, ...]
+
+
+TABLE_HEAD = ("buffer", "type", "bytes", "align", "live lines", "declared at", "best at")
+TEXT_COLUMNS = 2  # of the table; the others are numbers
+
+
+def headline(drawn: MemoryMap, arrow: str = "→") -> str:
+    """Bytes before and after: the one sentence of a map."""
+    declared, best = drawn.declared, drawn.best
+    if not drawn.kernel.buffers:
+        return "no shared memory of its own"
+    plan = next((d.plan for d in drawn.drawings if d.plan.allocator == "declared"), None)
+    if plan is None:
+        return "bytes not known"
+    if declared is None or not best or best[0].added or best[0].plan.bytes >= plan.bytes:
+        return f"{plan.bytes:,} B shared, already the smallest layout without another barrier"
+    saved = plan.bytes - best[0].plan.bytes
+    return (
+        f"{plan.bytes:,} {arrow} {best[0].plan.bytes:,} B shared, {saved:,} B saved without another barrier"
+    )
+
+
+def occupancy(row: OccupancyRow, arrow: str = "→") -> str:
+    """Resident blocks on one target, and what was counted with."""
+    same = row.blocks_before == row.blocks_after
+    blocks = f"{row.blocks_before}" if same else f"{row.blocks_before} {arrow} {row.blocks_after}"
+    source = row.registers_from.replace("_", " ")
+    registers = "registers unknown" if row.registers is None else f"{row.registers} registers {source}"
+    limits = f", limited by {' and '.join(row.limited_by)}" if row.limited_by else ""
+    return f"{blocks} blocks/SM ({row.arch}, {row.threads} threads, {registers}){limits}"
+
+
+def drawing_title(drawing: Drawing) -> str:
+    """``declared``, ``best``, ``best with 1 added barrier``."""
+    if drawing.plan.allocator == "declared":
+        return "declared"
+    return f"best with {plural(drawing.added, 'added barrier')}" if drawing.added else "best"
+
+
+def added_lines(report: KernelReport, drawing: Drawing) -> list[int]:
+    """Lines in front of which a layout adds barriers."""
+    lines = (report.point_lines.get(point) for point in drawing.plan.barriers)
+    return sorted({line for line in lines if line is not None})
+
+
+def barriers_before(report: KernelReport, drawing: Drawing) -> str:
+    """``+1 before line 26``; ``none``."""
+    if not drawing.added:
+        return "none"
+    lines = added_lines(report, drawing)
+    where = f" before {'line' if len(lines) == 1 else 'lines'} {listed(map(str, lines))}" if lines else ""
+    return f"+{drawing.added}{where}"
+
+
+def clique(drawn: MemoryMap, drawing: Drawing) -> str:
+    """```As` and `Bs` need 8,192 B at line 31.``: why no layout is smaller; empty where nothing proves it."""
+    plan = drawing.plan
+    members = [buffer for buffer in drawn.kernel.buffers if buffer.index in plan.clique]
+    if not members or any(buffer.bytes is None for buffer in members):
+        return ""
+    need = f"{plan.lower_bound or plan.bytes:,} B"
+    names = listed(f"`{buffer.name}`" for buffer in members)
+    if len(members) > 8:
+        names = f"{len(members)} buffers"
+    with_barriers = f" even with {plural(len(plan.barriers), 'more barrier')}" if plan.barriers else ""
+    verb = "needs" if len(members) == 1 else "need"
+    point = drawing.tightest
+    if point is not None:
+        line = next(r.first_line for r in drawing.rectangles if r.first == point)
+        return f"{names} {verb} {need} at line {line}{with_barriers}."
+    return f"{names} {verb} {need} side by side{with_barriers}: no proved barrier separates them."
+
+
+def drawing_note(drawn: MemoryMap, drawing: Drawing) -> str:
+    """What a layout costs and rests on, under its title."""
+    declared = drawn.declared
+    if drawing.plan.allocator == "declared" or declared is None:
+        return "every buffer in bytes of its own"
+    saved = f"{declared.plan.bytes - drawing.plan.bytes:,} B less"
+    lines = added_lines(drawn.report, drawing)
+    where = f" before {'line' if len(lines) == 1 else 'lines'} {listed(map(str, lines))}" if lines else ""
+    barriers = f"{plural(drawing.added, 'barrier')} added{where}" if drawing.added else "no barrier added"
+    return ", ".join((saved, barriers, *drawing.assumes))
+
+
+def rectangle_words(drawn: MemoryMap, drawing: Drawing, rectangle: Rectangle) -> tuple[str, ...]:
+    """What a rectangle is, a line each: name and type, bytes, lines, who else has these bytes."""
+    buffer = drawn.kernel.buffers[rectangle.buffer]
+    others = [drawn.names[other] for other in drawing.sharing(rectangle.buffer)]
+    lines = lines_text(rectangle.first_line, rectangle.last_line)
+    word = "line" if rectangle.first_line == rectangle.last_line else "lines"
+    words = [
+        f"{drawn.names[rectangle.buffer]}  {type_text(buffer)}",
+        f"{rectangle.size:,} B, bytes {rectangle.offset:,} to {rectangle.end:,}",
+        f"in use on {word} {lines}" if not buffer.fixed else f"keeps its bytes: {buffer.fixed}",
+        f"shares bytes with {listed(others)}" if others else "shares bytes with no other buffer",
+    ]
+    return tuple(words)
+
+
+def barrier_words(barrier: BlockBarrier) -> str:
+    if barrier.proved:
+        return f"barrier at line {barrier.line}"
+    return f"barrier at line {barrier.line}, not proved to be run by every thread: no layout counts on it"
+
+
+def type_text(buffer: Buffer) -> str:
+    """``float[32][33]``, dimensions as the author wrote them."""
+    dims = buffer.dims_text or tuple("?" if dim is None else str(dim) for dim in buffer.dims)
+    dynamic = " (dynamic)" if buffer.space is Space.DYNAMIC else ""
+    return buffer.type + "".join(f"[{dim}]" for dim in dims) + dynamic
+
+
+def number(value: int | None) -> str:
+    return "?" if value is None else f"{value:,}"
+
+
+def lines_text(first: int, last: int, dash: str = "–") -> str:
+    """``24–34``, or one number."""
+    return f"{first}" if first == last else f"{first}{dash}{last}"
+
+
+def table(drawn: MemoryMap, dash: str = "–") -> list[TableRow]:
+    """A row of ``TABLE_HEAD`` for each buffer."""
+    declared = next((d.plan for d in drawn.drawings if d.plan.allocator == "declared"), None)
+    best = drawn.report.best
+    rows: list[TableRow] = []
+    for buffer in drawn.kernel.buffers:
+        live = drawn.report.live.get(buffer.index)
+        cells = (
+            drawn.names[buffer.index],
+            type_text(buffer),
+            number(buffer.bytes),
+            number(buffer.align),
+            "never" if live is None else lines_text(*live, dash),
+            number(None if declared is None else declared.offsets.get(buffer.index)),
+            number(None if best is None else best.offsets.get(buffer.index)),
+        )
+        rows.append(TableRow(buffer.index, cells))
+    return rows
+
+
+def remarks(drawn: MemoryMap) -> list[str]:
+    """What the picture cannot show: helpers' arrays, unknown sizes, buffers that stay, what is not resolved."""
+    report, kernel = drawn.report, drawn.kernel
+    found: list[str] = []
+    if kernel.helper_bytes:
+        helpers = listed(_helper(buffer) for buffer in kernel.helper_bytes)
+        found.append(f"Shared arrays of device functions count as well: {helpers}.")
+    if report.static_bytes is not None and kernel.helper_bytes:
+        found.append(f"ptxas reports {report.static_bytes:,} B static in all.")
+    unsized = [buffer.name for buffer in kernel.buffers if buffer.bytes is None]
+    if unsized:
+        found.append(f"Size not known: {listed(f'`{name}`' for name in unsized)}.")
+    if kernel.irregular is not None:
+        found.append(f"Control flow is not followed: {kernel.irregular}. No buffer shares bytes.")
+    found += [
+        f"`{buffer.name}` keeps its bytes: {buffer.fixed}." for buffer in kernel.buffers if buffer.fixed
+    ]
+    for drawing in drawn.best:
+        if drawing.assumes:
+            found.append(f"{drawing_title(drawing)}, {drawing.plan.bytes:,} B: {listed(drawing.assumes)}.")
+    for a, b in dict.fromkeys(pair for drawing in drawn.worth_drawing for pair in drawing.exclusive):
+        names = f"`{drawn.names[a]}` and `{drawn.names[b]}`"
+        found.append(
+            f"{names} overlap in the drawing: each holds a value only on paths where the other does not."
+        )
+    found += _unknown(kernel)
+    return found
+
+
+def _helper(buffer: Buffer) -> str:
+    size = "size not known" if buffer.bytes is None else f"{buffer.bytes:,} B"
+    return f"`{buffer.name}` of {buffer.function} ({size})"
+
+
+def _unknown(kernel: Kernel) -> Iterator[str]:
+    if kernel.unknown_accesses or kernel.unknown_barriers:
+        accesses = f"{kernel.unknown_accesses:,} access{'' if kernel.unknown_accesses == 1 else 'es'}"
+        yield f"Not resolved: {accesses} and {plural(kernel.unknown_barriers, 'barrier')}."
+    yield from (f"  {reason}" for reason in kernel.unknown)
+
+
+def listed(words: Iterable[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    items = list(words)
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}" if items else ""

@@ -1,0 +1,61 @@
+"""Two threads of different warps touch the same shared bytes, one of them writes, and no barrier stands between.
+
+## Why
+
+Warps of a block run in any order. Without `__syncthreads()` between a write and another thread's access to the same
+element the result depends on which comes first; it may look right on one GPU, at one size, with one compiler.
+
+## Example
+
+```cuda
+__global__ void __launch_bounds__(256) k(const float* in, float* out) {
+  __shared__ float s[256];
+  int tid = threadIdx.x;
+  s[tid] = in[tid];
+  out[tid] = s[255 - tid];
+  __syncthreads();
+  s[tid] = 0.0f;
+}
+void host(const float* in, float* out) {
+  k<<<1, 256>>>(in, out);
+}
+```
+
+## Use instead
+
+```cuda
+__global__ void __launch_bounds__(256) k(const float* in, float* out) {
+  __shared__ float s[256];
+  int tid = threadIdx.x;
+  s[tid] = in[tid];
+  __syncthreads();
+  out[tid] = s[255 - tid];
+  __syncthreads();
+  s[tid] = 0.0f;
+}
+void host(const float* in, float* out) {
+  k<<<1, 256>>>(in, out);
+}
+```
+
+## Limits
+
+Each finding is one run of one block, shown with its threads: with the block that is launched in sight or stated, else
+with sample blocks of more than one warp, and then only `likely`. Addresses and conditions that depend on data are left
+out, two writes are not compared (they may write the same), neither are two updates (they may be atomic). Nothing is
+said of `volatile` buffers, of kernels without any barrier when the block is not known, of loops that wait for a flag or
+a lock, of named and asynchronous barriers, and where a function that is not in sight is called in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from smem_lsp.rules import racing
+from smem_lsp.rules.model import Finding, Severity, kernel_rule
+from smem_lsp.rules.subject import KernelFacts
+
+
+@kernel_rule("SMEM201", "missing-barrier", Severity.WARNING)
+def RULE(facts: KernelFacts) -> Iterator[Finding]:
+    yield from racing.findings(facts, "SMEM201", Severity.WARNING)

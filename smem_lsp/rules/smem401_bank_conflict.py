@@ -1,0 +1,151 @@
+"""Lanes of a warp ask for different words of one bank: the access takes several times the wavefronts that it needs.
+
+## Why
+
+Shared memory has 32 banks of 4 bytes, and a bank delivers one word in a wavefront. A column of a tile whose rows are a
+multiple of 32 words long lies in one bank: 32 lanes that read it wait for 32 wavefronts where one would do. Another
+length of the rows, one column of padding, spreads the column over all banks.
+
+## Example
+
+```cuda
+__global__ void __launch_bounds__(32) k(const float* in, float* out, int n) {
+  __shared__ float tile[32][32];
+  int t = threadIdx.x;
+  for (int i = 0; i < 32; i++) tile[i][t] = in[i * 32 + t];
+  __syncthreads();
+  for (int i = 0; i < n; i++) out[i * 32 + t] = tile[t][i * 7 % 32];
+}
+```
+
+## Use instead
+
+```cuda
+__global__ void __launch_bounds__(32) k(const float* in, float* out, int n) {
+  __shared__ float tile[32][33];
+  int t = threadIdx.x;
+  for (int i = 0; i < 32; i++) tile[i][t] = in[i * 32 + t];
+  __syncthreads();
+  for (int i = 0; i < n; i++) out[i * 32 + t] = tile[t][i * 7 % 32];
+}
+```
+
+## Limits
+
+From four times the wavefronts on that the lanes of the access need: a warning in a loop, else a hint. The count is of
+the access as written; accesses that `nvcc` may fuse to a vector with their neighbours have to have the excess in that
+form too. Silent where the index, the pitch or a guard depends on what is not known, where lanes of 8- and 16-byte
+accesses coincide in pairs, and for `wmma`, whose layout is not documented. Without a block size only kernels that use
+`threadIdx.x` alone are looked at. Padding is proposed only when no other access to the buffer gets worse by it; it
+moves every row, so code outside the kernel that knows the pitch has to follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import gcd
+
+from smem_lsp.analysis.banks import BankConflict
+from smem_lsp.analysis.wavefronts import BANKS, WORD
+from smem_lsp.ir.model import Access, Buffer, walk
+from smem_lsp.rules.model import Finding, Severity, kernel_rule
+from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.source import Span
+
+_LONGEST = 60  # characters of an expression that a message repeats
+
+
+@kernel_rule("SMEM401", "bank-conflict", Severity.WARNING)
+def RULE(facts: KernelFacts) -> Iterator[Finding]:
+    if not facts.banks:
+        return
+    accesses = {node.point: node for node in walk(facts.kernel.body) if isinstance(node, Access)}
+    worst: dict[Span, BankConflict] = {}  # of an expression in a helper that is called more than once
+    for found in facts.banks:
+        span = accesses[found.point].span
+        if span is not None and (span not in worst or _weight(found) > _weight(worst[span])):
+            worst[span] = found
+    for span, found in worst.items():
+        yield _finding(facts, span, found)
+
+
+def _weight(found: BankConflict) -> tuple[bool, float]:
+    return found.looped, found.total_wavefronts / found.total_least
+
+
+def _finding(facts: KernelFacts, span: Span, found: BankConflict) -> Finding:
+    kernel = facts.kernel
+    buffer = kernel.buffers[found.buffer]
+    message = f"{_name(facts, span, buffer)}: {_count(found)} ({_why(found)})"
+    cure = _cure(buffer, found)
+    if cure:
+        message += f"; {cure}"
+    assumed = facts.shape_assumption
+    if assumed:
+        message += f", {', '.join(assumed)}"
+    return Finding(
+        "SMEM401",
+        message,
+        span,
+        Severity.WARNING if found.looped else Severity.HINT,
+        kernel=kernel.name,
+        buffers=(buffer.name,),
+        verdict="likely" if assumed else "proved",
+        data={
+            "wavefronts": found.wavefronts,
+            "minimum": found.least,
+            "stride_words": _words(found),
+            "in_loop": found.looped,
+            "instructions": found.instructions,
+            "total_wavefronts": found.total_wavefronts,
+            "total_minimum": found.total_least,
+        },
+    )
+
+
+def _name(facts: KernelFacts, span: Span, buffer: Buffer) -> str:
+    text = facts.source.text[span.start : span.end]
+    if len(text) > _LONGEST or "\n" in text or text.startswith(("asm", "__asm")):
+        return f"access to `{buffer.name}`"
+    return f"`{text}`" if buffer.name in text else f"`{text}` in `{buffer.name}`"
+
+
+def _count(found: BankConflict) -> str:
+    if found.alike:
+        return f"{found.wavefronts} wavefronts instead of {found.least}"
+    return (
+        f"up to {found.wavefronts} wavefronts instead of {found.least}, {found.total_wavefronts:,} instead of "
+        f"{found.total_least:,} in all {found.instructions:,} instructions of a block"
+    )
+
+
+def _words(found: BankConflict) -> int | None:
+    return found.stride // WORD if found.stride is not None and found.stride % WORD == 0 else None
+
+
+def _why(found: BankConflict) -> str:
+    words = _words(found)
+    if not words:
+        return f"{found.in_bank} different words in one bank"
+    banks = BANKS // gcd(words, BANKS)
+    where = "all in one bank" if banks == 1 else f"in {banks} of the {BANKS} banks"
+    return f"lanes are {abs(words)} words apart, {where}"
+
+
+def _cure(buffer: Buffer, found: BankConflict) -> str:
+    remedy = found.remedy
+    if remedy is None:
+        return ""
+    effect = (
+        "removes it"
+        if remedy.wavefronts == remedy.least
+        else f"leaves {remedy.wavefronts} of {remedy.before} wavefronts"
+    )
+    if remedy.pad:
+        inner = buffer.dims_text[-1]
+        width = str(int(inner) + remedy.pad) if inner.isdigit() else f"{inner} + {remedy.pad}"
+        dims = "".join(f"[{text}]" for text in buffer.dims_text[:-1])
+        columns = "one column" if remedy.pad == 1 else f"{remedy.pad} columns"
+        return f"{columns} of padding (`{buffer.name}{dims}[{width}]`) {effect}"
+    row = f"row % {remedy.rows}" if remedy.unit == 1 else f"row % {remedy.rows} * {remedy.unit}"
+    return f"a swizzled column (`column ^ {row}` in every index of `{buffer.name}`) {effect}"

@@ -1,0 +1,21 @@
+// K7: A 32768 B, B 32768 B, C 65536 B. ptxas refuses it as it stands: it is over 48 KiB of static shared memory.
+static __global__ void k07(const float* in, float* out, int n) {
+  __shared__ __align__(16) float A[8192];
+  __shared__ __align__(16) float B[8192];
+  __shared__ __align__(16) float C[16384];
+  const int t = threadIdx.x;
+  float sum = 0.0f;
+  for (int k = 0; k < n; ++k) {
+    for (int i = t; i < 8192; i += 128) A[i] = in[k * 8192 + i];
+    for (int i = t; i < 8192; i += 128) B[i] = in[k * 8192 + i];
+    __syncthreads();
+    for (int i = 0; i < 64; ++i) sum += A[(t + i) % 8192] * B[(t * 7 + i) % 8192];
+  }
+  for (int i = t; i < 16384; i += 128) C[i] = sum + i;
+  __syncthreads();
+  for (int i = t; i < 16384; i += 128) out[i] = C[16384 - 1 - i];
+}
+
+void run(const float* in, float* out, int n) {
+  k07<<<1, 128>>>(in, out, n);
+}

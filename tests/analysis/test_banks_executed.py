@@ -1,0 +1,88 @@
+"""Wavefronts of random accesses against the executor, which counts what 32 lanes ask for when they run."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+from executor import Programs, build, missing
+from executor.cases import source
+from harness import kernel_facts
+from toolchain import require
+
+from analysis.test_banks import bank_conflicts_of
+from smem_lsp.analysis.block_shape import BlockShape
+from smem_lsp.ir.model import Access, walk
+
+ROWS, COLUMNS = 40, 48
+
+
+def random_index(rng: random.Random) -> str:
+    """An index below ROWS * COLUMNS from the number of the lane."""
+    a, b, c = rng.choice((1, 2, 3, 4, 5, 8, 16, 31, 32, 33)), rng.randrange(40), rng.choice((2, 4, 8, 16, 32))
+    return rng.choice(
+        (
+            f"t * {a} + {b}",
+            f"(t ^ {b}) * {min(a, 8)}",
+            f"t % {c} * {a} + t / {c}",
+            f"t / {c} * {a} + t % {c} * {min(a, 5)}",
+            f"(t * {a} + {b}) % {c * 8}",
+            f"(31 - t) * {a} + {b}",
+            f"(t & {b}) * {min(a, 16)}",
+            f"(t < {b} ? t * {a} : t * {c})",
+            f"(t << {rng.randrange(5)}) + {b}",
+        )
+    )
+
+
+def random_program(rng: random.Random, reads: int) -> str:
+    types = ("unsigned char", "short", "float", "int", "double")
+    lines = [f"  __shared__ {each} a{number}[{ROWS * COLUMNS}];" for number, each in enumerate(types)]
+    lines += [f"  __shared__ float tile[{ROWS}][{COLUMNS}];", "  if (t == 0) { memset(tile, 0, sizeof tile);"]
+    lines += [f"    memset(a{number}, 0, sizeof a{number});" for number in range(len(types))]
+    lines += ["  }", "  __syncthreads();"]
+    for _ in range(reads):
+        guard = rng.choice(
+            ("", "", "", f"if (t < {rng.randrange(1, 32)}) ", f"if (t % {rng.randrange(2, 5)} == 1) ")
+        )
+        if rng.random() < 0.2:
+            row, column = rng.choice((("t", "5"), ("t / 8", "t % 8 * 4"), ("t % 8", "t / 8"), ("7", "t")))
+            lines.append(f"  {guard}out[t] += tile[{row}][{column}];  // here")
+        else:
+            lines.append(f"  {guard}out[t] += a{rng.randrange(len(types))}[{random_index(rng)}];  // here")
+    body = "\n".join(lines)
+    head = "static __global__ void k(const float* in, float* out, int n) {\n  const int t = threadIdx.x;\n"
+    return f"// smem: assume(blockDim.x == 32)\n{head}{body}\n}}\n"
+
+
+def test_three_hundred_random_patterns_as_the_executor_counts_them() -> None:
+    """Every access that is known takes as many wavefronts as its 32 lanes take when they run."""
+    why = missing()
+    require(None if why else Path("g++"), why)
+    rng = random.Random()
+    seed = rng.randrange(1 << 30)
+    rng.seed(seed)
+    programs = [source(f"random_{number}", random_program(rng, 30), threads=32) for number in range(12)]
+    compared = 0
+    with build(programs) as built:
+        for each in programs:
+            compared += agree(each.name, each.text, built, seed)
+    assert compared >= 300, (compared, seed)
+
+
+def agree(name: str, text: str, programs: Programs, seed: int) -> int:
+    """How many accesses of the program were compared."""
+    facts = replace(kernel_facts(text), shape=BlockShape((32, 1, 1), "assume", fact=True))
+    lines = {node.point: node.line for node in walk(facts.kernel.body) if isinstance(node, Access)}
+    # what is silent because lanes coincide in pairs has no wavefronts
+    known = {lines[each.point]: each.wavefronts for each in bank_conflicts_of(facts, 0.5)}
+    run = {each.line: each.wavefronts for each in programs.run(name, banks=True).banks}
+    compared = [line for line in marked_lines(text) if line in known]
+    wrong = {line: (known[line], run.get(line, 0)) for line in compared if known[line] != run.get(line, 0)}
+    assert not wrong, (seed, {text.splitlines()[line - 1]: counts for line, counts in wrong.items()})
+    return len(compared)
+
+
+def marked_lines(text: str) -> list[int]:
+    return [number for number, line in enumerate(text.splitlines(), 1) if line.endswith("// here")]

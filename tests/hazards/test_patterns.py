@@ -1,0 +1,44 @@
+"""Every pattern is judged as listed, with the block that is launched and without a launch in sight."""
+
+from __future__ import annotations
+
+import pytest
+
+from hazards.patterns import PATTERNS, Pattern
+from smem_lsp.engine import check
+from smem_lsp.rules.model import Severity
+
+JUDGED = ("SMEM201", "SMEM202", "SMEM203")
+CASES = [
+    pytest.param(pattern, number, instead, codes, id=f"{pattern.name}, {number}")
+    for pattern in PATTERNS
+    for number, instead, codes in ((0, "", pattern.right), *pattern.variants)
+]
+
+
+def codes(text: str) -> set[str]:
+    return {finding.code for finding in check(text).findings if finding.code in JUDGED}
+
+
+@pytest.mark.parametrize(("pattern", "number", "instead", "wanted"), CASES)
+def test_with_the_block_in_sight(
+    pattern: Pattern, number: int, instead: str, wanted: tuple[str, ...]
+) -> None:
+    assert codes(pattern.text(number, instead)) == set(wanted)
+
+
+@pytest.mark.parametrize(("pattern", "number", "instead", "wanted"), CASES)
+def test_without_a_launch_nothing_else_is_said(
+    pattern: Pattern, number: int, instead: str, wanted: tuple[str, ...]
+) -> None:
+    text = pattern.text(number, instead).partition("void host")[0]
+    report = check(text)
+    found = [finding for finding in report.findings if finding.code in JUDGED]
+    assert {finding.code for finding in found} <= set(wanted)
+    for finding in found:
+        if finding.code != "SMEM203":
+            assert finding.verdict == "likely" and finding.severity >= Severity.WARNING
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(CASES) >= 80

@@ -1,0 +1,205 @@
+"""Which functions a call may mean, and what is counted where that is not known."""
+
+from __future__ import annotations
+
+import pytest
+from harness import kernel_facts
+from ir.interpret import Run
+
+from smem_lsp.engine import check
+from smem_lsp.ir.model import Access, Branch, Kernel, walk
+
+
+def kernel_of(above: str, statements: str) -> Kernel:
+    text = f"{above}\n__global__ void k(float* out, int n) {{ __shared__ float a[64]; {statements} }}\n"
+    return kernel_facts(text).kernel
+
+
+def touched(above: str, statements: str) -> list[str]:
+    """Bytes that the thread with threadIdx.x == 5 touches when n == 3."""
+    return Run(kernel_of(above, statements), {"n": 3, "blockDim.x": 256}, {"x": 5}).run()
+
+
+def spots(kernel: Kernel) -> list[str]:
+    """All accesses, whatever the flow."""
+    return [
+        f"{node.kind.value} {kernel.buffers[node.buffer].name}"
+        for node in walk(kernel.body)
+        if isinstance(node, Access)
+    ]
+
+
+SIZES = (
+    "template <int N> __device__ void put(float* p, int i);"
+    "template <> __device__ void put<1>(float* p, int i) { p[i] = 1; }"
+    "template <> __device__ void put<2>(float* p, int i) { p[2 * i] = 1; }"
+)
+KINDS = (
+    "__device__ void put(float* p, int i) { p[i] = 1; } __device__ void put(int* p, int i) { p[0] = 1; }"
+    "__device__ void put(float* p, float* q) { q[1] = p[2]; }"
+)
+CLASSES = (
+    "template <class T> struct Op { static __device__ void put(T* p) { p[1] = 1; } };"
+    "template <> struct Op<float> { static __device__ void put(float* p) { p[2] = 1; } };"
+)
+
+
+@pytest.mark.parametrize(
+    ("above", "statements", "expected"),
+    [
+        (SIZES, "put<1>(a, n);", ["W a 12+4"]),
+        (SIZES, "put<2>(a, n);", ["W a 24+4"]),
+        (SIZES, "constexpr int N = 1; put<N + 1>(a, n);", ["W a 24+4"]),
+        (KINDS, "put(a, n);", ["W a 12+4"]),
+        (KINDS, "put(a, a);", ["R a 8+4", "W a 4+4"]),
+        (KINDS, "put((int*)a, n);", ["W a 0+4"]),
+        (
+            "__device__ void put(float* p, int i) { p[i] = 1; }"
+            "template <class T> __device__ void put(T* p, int i) { }",
+            "put(a, n);",
+            ["W a 12+4"],
+        ),
+        (
+            "__device__ void put(float* p, int i) { p[i] = 1; }"
+            "template <class T> __device__ void put(T* p, int i) { p[0] = 1; }",
+            "put<float>(a, n);",
+            ["W a 0+4"],
+        ),
+    ],
+)
+def test_overloads_are_told_apart(above: str, statements: str, expected: list[str]) -> None:
+    assert touched(above, statements) == expected
+
+
+@pytest.mark.parametrize(
+    ("above", "statements", "expected"),
+    [
+        (SIZES, "put<W>(a, n);", ["W a", "W a"]),
+        (KINDS, "put(a, unseen);", ["W a", "R a"]),  # the int* overload takes no float*
+        (CLASSES, "Op<T>::put(a);", ["W a", "W a"]),
+        (
+            "namespace x { template <class T> __device__ void put(T* p) { p[0] = 1; } }"
+            "namespace y { __device__ void put(float* p) { p[1] = 1; } } using namespace x;",
+            "put(a);",
+            ["W a", "W a"],
+        ),
+    ],
+)
+def test_one_of_several_functions_runs(above: str, statements: str, expected: list[str]) -> None:
+    kernel = kernel_of(above, statements)
+    assert all(each in spots(kernel) for each in expected)
+    assert any(isinstance(node, Branch) for node in walk(kernel.body))
+    assert kernel.unknown_accesses == 0
+
+
+def test_arrays_of_functions_that_may_not_be_called_make_the_bytes_inexact() -> None:
+    above = (
+        "template <int N> __device__ void f(float x);"
+        "template <> __device__ void f<1>(float x) { __shared__ float s[8]; s[0] = x; }"
+        "template <> __device__ void f<2>(float x) { }"
+    )
+    assert kernel_of(above, "f<W>(out[0]);").unexact == "which f() is called is not known"
+
+
+class Headers:
+    """A reader with one header in memory."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def read(self, path: str) -> str | None:
+        return self.text if path.endswith("tools.cuh") else None
+
+    def search(self, name: str, including: str) -> str | None:
+        return None
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        ("constexpr int half_of(int x) { return x / 2; }", ["W a 4+4"]),
+        ("namespace m { constexpr int half_of(int x) { return x / 2; } } using namespace m;", ["W a 4+4"]),
+        ("template <class T> constexpr T half_of(T x) { return x / 2; }", ["W a 4+4"]),
+        ("int half_of(int x) { return x / 2; }", ["W a ?"]),
+        ("constexpr int half_of(int x);", ["W a ?"]),
+    ],
+)
+def test_constant_functions_of_headers_are_followed(header: str, expected: list[str]) -> None:
+    text = '#include "tools.cuh"\n__global__ void k(int n) {\n__shared__ float a[64]; a[half_of(n)] = 1;\n}\n'
+    kernel = check(text, path="k.cu", reader=Headers(header)).kernels[0].kernel
+    assert Run(kernel, {"n": 3}, {"x": 5}).run() == expected
+
+
+CUB = "typedef cub::BlockReduce<float, 128> Reduce; "
+
+
+@pytest.mark.parametrize(
+    ("above", "statements", "accesses", "reasons"),
+    [
+        ("", "a[n] = 1;", 0, []),
+        ("", "keep(a);", 1, ["line 2: the address of a escapes (argument of keep)"]),
+        ("", "keep(a[n]);", 1, ["line 2: a is passed to keep by reference"]),
+        (
+            "",
+            "auto v = view(a); v[n] = 1;",
+            2,
+            [
+                "line 2: the address of a escapes (argument of view)",
+                "line 2: an access through an address that is not followed",
+            ],
+        ),
+        (
+            "",
+            "View v(a); v.set(n);",
+            2,
+            [
+                "line 2: the address of a escapes (argument of View)",
+                "line 2: set() through an address that is not followed",
+            ],
+        ),
+        ("", "View v(out); v.set(n);", 0, []),
+        (
+            "",
+            "float x = value(a); float y = keep(x);",
+            1,
+            ["line 2: the address of a escapes (argument of value)"],
+        ),
+        (
+            "",
+            "__shared__ float* p[2]; p[0] = a; p[1] = a + 4; p[n][1] = 2;",
+            0,
+            [],
+        ),
+        (CUB, "__shared__ Reduce::TempStorage t; out[0] = Reduce(t).Sum(n);", 0, []),
+        (CUB, "__shared__ Reduce::TempStorage t; Reduce r(t); out[0] = r.Sum(n);", 2, None),
+    ],
+)
+def test_what_is_not_resolved_is_counted(
+    above: str, statements: str, accesses: int, reasons: list[str] | None
+) -> None:
+    kernel = kernel_of(above, statements)
+    assert kernel.unknown_accesses == accesses
+    if reasons is not None:
+        assert list(kernel.unknown) == reasons
+
+
+def test_pointers_in_shared_memory_lead_to_what_is_stored_in_them() -> None:
+    kernel = kernel_of("", "__shared__ float* p; p = a; p[n] = 2;")
+    assert spots(kernel) == ["W p", "R p", "W a"]
+    assert [buffer.fixed for buffer in kernel.buffers] == [None, None]
+    assert all(buffer.seen for buffer in kernel.buffers)
+
+
+@pytest.mark.parametrize(
+    ("statements", "seen"),
+    [
+        ("a[n] = 1;", True),
+        ("keep(a);", False),
+        ("extern __shared__ float d[]; d[n] = 1;", True),
+        ("extern __shared__ float d[]; keep(d);", False),
+        ("__shared__ T t; t.x = 1;", True),
+        ("__shared__ T t; auto p = t.x; p[n] = 1;", False),
+    ],
+)
+def test_whether_all_accesses_to_a_buffer_are_seen(statements: str, seen: bool) -> None:
+    assert kernel_of("", statements).buffers[-1].seen == seen
