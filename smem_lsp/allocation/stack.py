@@ -30,10 +30,10 @@ def stack(
     is extended and the allocator runs again (``settle``; nvFuser csrc/device_lower/pass/alias_memory.cpp;
     reference: reuse of shared memory, 3.1).
     """
-    walk = _Walk(facts, added)
-    end = _events(body, None, True, walk) + 1
+    walk = Walk(facts, added)
+    end = collect(body, None, True, walk) + 1
     lives = {item.index: walk.interval(item.index) for item in items}
-    offsets = settle(items, lives, conflicts, end, lambda found: _run(items, found, walk.barriers))
+    offsets = settle(items, lives, conflicts, end, lambda found: run(items, found, walk.barriers))
     if offsets is None:
         plan = declared(items)
         return Plan("stack", plan.bytes, plan.offsets)
@@ -41,7 +41,7 @@ def stack(
 
 
 @dataclass(frozen=True, slots=True)
-class _Walk:
+class Walk:
     facts: Facts
     added: frozenset[int]
     barriers: list[int] = field(default_factory=list)
@@ -58,7 +58,7 @@ class _Walk:
         return first, max(first, last)
 
 
-def _events(seq: Seq, lifted: tuple[int, int] | None, counts: bool, walk: _Walk) -> int:
+def collect(seq: Seq, lifted: tuple[int, int] | None, counts: bool, walk: Walk) -> int:
     """Collects accesses and barriers; ``lifted``: the outermost loop around. Returns the last point."""
     last = 0
     for node in seq.items:
@@ -80,18 +80,18 @@ def _events(seq: Seq, lifted: tuple[int, int] | None, counts: bool, walk: _Walk)
             if counts and not walk.added.isdisjoint(places):
                 walk.barriers.append(node.point)
         elif isinstance(node, Branch):
-            last = max(last, _events(node.then, lifted, False, walk))
-            last = max(last, _events(node.otherwise, lifted, False, walk))
+            last = max(last, collect(node.then, lifted, False, walk))
+            last = max(last, collect(node.otherwise, lifted, False, walk))
         elif isinstance(node, Loop):
             span = lifted or (node.point, node.end_point)
             # A loop of exactly one turn has no back edge to be careful about.
             inner = lifted if node.trips == 1 else span
-            _events(node.body, inner, counts and node.min_trip >= 1, walk)
+            collect(node.body, inner, counts and node.min_trip >= 1, walk)
             last = max(last, node.end_point)
     return last
 
 
-def _run(
+def run(
     items: Sequence[Item], lives: Mapping[int, tuple[int, int]], barriers: Iterable[int]
 ) -> dict[int, int]:
     offsets: dict[int, int] = {}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from smem_lsp.allocation.plan import Item
 from smem_lsp.allocation.settle import settle
-from smem_lsp.allocation.stack import _events, _run, _Walk
+from smem_lsp.allocation.stack import Walk, collect, run
 from smem_lsp.analysis.conflicts import Conflicts
 from smem_lsp.analysis.facts import Facts
 from smem_lsp.ir.model import Seq
@@ -43,11 +43,11 @@ class StackRun:
 
 def stack_run(items: Sequence[Item], body: Seq, facts: Facts, conflicts: Conflicts) -> StackRun | None:
     """The run of ``stack`` whose plan counts; None where there are too many buffers and the declared layout stays."""
-    walk = _Walk(facts, frozenset())
-    end = _events(body, None, True, walk) + 1
+    walk = Walk(facts, frozenset())
+    end = collect(body, None, True, walk) + 1
     natural = {item.index: walk.interval(item.index) for item in items}
     lives = dict(natural)
-    offsets = settle(items, lives, conflicts, end, lambda found: _run(items, found, walk.barriers))
+    offsets = settle(items, lives, conflicts, end, lambda found: run(items, found, walk.barriers))
     if offsets is None:
         return None
     extended = {index: life[1] for index, life in natural.items() if life != lives[index]}

@@ -117,7 +117,7 @@ def open_barriers(
     """Barriers without proof, what stands around them, and whether some threads may have returned or jumped before."""
     for node in seq.items:
         if isinstance(node, Barrier):
-            if node.kind == "block" and node.point not in control.barriers:
+            if node.kind == "block" and not node.guess and node.point not in control.barriers:
                 yield node, guards, returned[0]
         elif isinstance(node, Branch):
             yield from open_barriers(node.then, control, (*guards, Guard(node.point, True, node)), returned)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from smem_lsp.analysis.facts import Facts
-from smem_lsp.analysis.liveness import _backward, _forward, _Record, bits
+from smem_lsp.analysis.liveness import Record, backward, bits, forward
 from smem_lsp.analysis.reuse import open_foes
 from smem_lsp.ir.model import Access, Loop, Seq, walk
 
@@ -17,11 +17,11 @@ def live_sets(body: Seq, facts: Facts) -> dict[int, int]:
     """Per point, in order: the buffers (bit i: the one with index i) that are accessed there, or that some path has
     written and some path will read before a full write. The first and last point of a buffer are its ``Life``."""
     nodes = tuple(walk(body))
-    record = _Record(facts)
-    _backward(body, 0, 0, 0, record)
+    record = Record(facts)
+    backward(body, 0, 0, 0, record)
     # A bit of no buffer: set wherever control may come from the start.
     reached = 1 << 1 + max((node.buffer for node in nodes if isinstance(node, Access)), default=0)
-    _forward(body, reached, record)
+    forward(body, reached, record)
     held: dict[int, int] = {}
     for node in nodes:
         own = 1 << node.buffer if isinstance(node, Access) else 0

@@ -55,10 +55,10 @@ class Liveness:
 def liveness(body: Seq, facts: Facts) -> Liveness:
     """Lives of all buffers of ``body`` (reference: reuse of shared memory, 1.3)."""
     nodes = tuple(walk(body))
-    record = _Record(facts)
-    _backward(body, 0, 0, 0, record)
+    record = Record(facts)
+    backward(body, 0, 0, 0, record)
     reached = 1 << 1 + max((node.buffer for node in nodes if isinstance(node, Access)), default=0)
-    _forward(body, reached, record)
+    forward(body, reached, record)
     overwrites: dict[frozenset[int], Overwrite] = {}
     unwritten = _first_reads(body, 0, False, True, record)[1]
     for node in nodes:
@@ -84,7 +84,7 @@ def bits(mask: int) -> Iterator[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Record:
+class Record:
     """What the walks found at each point. ``live`` is taken after the node, ``defined`` before it."""
 
     facts: Facts
@@ -104,7 +104,7 @@ class _Record:
         return mask
 
 
-def _touched(seq: Seq, record: _Record) -> tuple[int, int]:
+def _touched(seq: Seq, record: Record) -> tuple[int, int]:
     found = record.touched.get(id(seq))
     if found is None:
         read = written = 0
@@ -121,7 +121,7 @@ def _touched(seq: Seq, record: _Record) -> tuple[int, int]:
     return found
 
 
-def _backward(seq: Seq, live: int, at_break: int, at_continue: int, record: _Record) -> int:
+def backward(seq: Seq, live: int, at_break: int, at_continue: int, record: Record) -> int:
     seen = record.live
     for node in reversed(seq.items):
         point = node.point
@@ -134,10 +134,10 @@ def _backward(seq: Seq, live: int, at_break: int, at_continue: int, record: _Rec
             elif point in record.facts.full:
                 live &= ~(1 << node.buffer)
         elif isinstance(node, Branch):
-            live = _backward_branch(node, live, at_break, at_continue, record) & ~record.covered(point)
+            live = backward_branch(node, live, at_break, at_continue, record) & ~record.covered(point)
             seen[point] |= live
         elif isinstance(node, Loop):
-            live = _backward_loop(node, live, record) & ~record.covered(point)
+            live = backward_loop(node, live, record) & ~record.covered(point)
             seen[point] |= live
         elif isinstance(node, Jump):
             target = {"break": at_break, "continue": at_continue}.get(node.kind, 0)
@@ -146,22 +146,22 @@ def _backward(seq: Seq, live: int, at_break: int, at_continue: int, record: _Rec
     return live
 
 
-def _backward_branch(node: Branch, live: int, at_break: int, at_continue: int, record: _Record) -> int:
+def backward_branch(node: Branch, live: int, at_break: int, at_continue: int, record: Record) -> int:
     if node.point in record.facts.uniform:
-        then = _backward(node.then, live, at_break, at_continue, record)
-        return then | _backward(node.otherwise, live, at_break, at_continue, record)
+        then = backward(node.then, live, at_break, at_continue, record)
+        return then | backward(node.otherwise, live, at_break, at_continue, record)
     # Both arms run at once, and a thread may skip either: what one arm reads is live throughout the other.
-    then = _backward(node.then, live | _touched(node.otherwise, record)[0], at_break, at_continue, record)
-    other = _backward(node.otherwise, live | _touched(node.then, record)[0], at_break, at_continue, record)
+    then = backward(node.then, live | _touched(node.otherwise, record)[0], at_break, at_continue, record)
+    other = backward(node.otherwise, live | _touched(node.then, record)[0], at_break, at_continue, record)
     return live | then | other
 
 
-def _backward_loop(node: Loop, live: int, record: _Record) -> int:
+def backward_loop(node: Loop, live: int, record: Record) -> int:
     if (node.point, live) in record.heads:
         return record.heads[node.point, live]
     head = 0
     while True:
-        start = head | _backward(node.body, live | head, live, live | head, record)
+        start = head | backward(node.body, live | head, live, live | head, record)
         if start == head:
             break
         head = start
@@ -170,7 +170,7 @@ def _backward_loop(node: Loop, live: int, record: _Record) -> int:
     return before
 
 
-def _forward(seq: Seq, defined: int, record: _Record) -> tuple[int, int, int]:
+def forward(seq: Seq, defined: int, record: Record) -> tuple[int, int, int]:
     """Defined buffers at the end, at the breaks and at the continues; 0: not reached at all."""
     seen = record.defined
     uniform = record.facts.uniform
@@ -190,13 +190,13 @@ def _forward(seq: Seq, defined: int, record: _Record) -> tuple[int, int, int]:
                 into_then |= _touched(node.otherwise, record)[1]
                 into_other |= _touched(node.then, record)[1]
                 skipped = defined
-            then = _forward(node.then, into_then, record)
-            other = _forward(node.otherwise, into_other, record)
+            then = forward(node.then, into_then, record)
+            other = forward(node.otherwise, into_other, record)
             defined = skipped | then[0] | other[0]
             breaks |= then[1] | other[1]
             continues |= then[2] | other[2]
         elif isinstance(node, Loop):
-            defined = _forward_loop(node, defined, record)
+            defined = forward_loop(node, defined, record)
         elif isinstance(node, Jump):
             if node.kind == "break":
                 breaks |= defined
@@ -207,13 +207,13 @@ def _forward(seq: Seq, defined: int, record: _Record) -> tuple[int, int, int]:
     return defined, breaks, continues
 
 
-def _forward_loop(node: Loop, defined: int, record: _Record) -> int:
+def forward_loop(node: Loop, defined: int, record: Record) -> int:
     given = defined
     if (node.point, given) in record.ends:
         return record.ends[node.point, given]
     leaves = 0 if node.min_trip >= 1 and node.point in record.facts.uniform else defined
     while True:
-        end, breaks, continues = _forward(node.body, defined, record)
+        end, breaks, continues = forward(node.body, defined, record)
         around = defined | end | continues
         if around == defined:
             break
@@ -224,7 +224,7 @@ def _forward_loop(node: Loop, defined: int, record: _Record) -> int:
 
 
 def _first_reads(
-    seq: Seq, written: int, looped: bool, certain: bool, record: _Record
+    seq: Seq, written: int, looped: bool, certain: bool, record: Record
 ) -> tuple[int, int, bool]:
     """Reads in the first turn of a loop that only an earlier turn could have defined.
 
@@ -260,7 +260,7 @@ def _first_reads(
     return written, early, jumped
 
 
-def _lives(nodes: tuple[Node, ...], record: _Record) -> dict[int, Life]:
+def _lives(nodes: tuple[Node, ...], record: Record) -> dict[int, Life]:
     held: list[tuple[int, int, int]] = []  # point, line or 0, buffers
     every = 0
     for node in nodes:

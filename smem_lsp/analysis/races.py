@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from smem_lsp.analysis.block_shape import BlockShape, evidence
 from smem_lsp.analysis.divergence import Verdicts, assignments, samples_for
 from smem_lsp.analysis.evaluate import Dims, Evaluator, iterations
+from smem_lsp.analysis.intervals import MAX_DIMS
 from smem_lsp.analysis.terms import LoopVar, Op, Opaque, Term
 from smem_lsp.analysis.uniformity import Control
 from smem_lsp.analysis.values import LoopFacts, Values
@@ -34,7 +35,8 @@ Pair = tuple[int, int]  # points of two accesses, in the order of the run
 @dataclass(frozen=True, slots=True)
 class Race:
     """Threads ``threads`` of a block ``dims`` touch ``byte`` of one buffer in ``first`` and ``second``, with no barrier
-    of the block between. ``proved``: the block is known; else it happens in every sample of more than one warp."""
+    of the block between. ``proved``: the block is known; else it happens in every sample of more than one warp, or in
+    the largest block that the kernel is written for."""
 
     first: Access
     second: Access
@@ -42,6 +44,7 @@ class Race:
     threads: tuple[int, int]
     dims: Dims
     proved: bool
+    several: bool  # blocks were tried
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +64,7 @@ def find_races(
     barriers = {node.kind for node in walk(kernel.body) if isinstance(node, Barrier)}
     if kernel.irregular is not None or not barriers <= {"block", "warp"}:
         return ()  # other orders between threads than those of block and warp barriers are not followed
-    if shape is None and "block" not in barriers:
+    if shape is None and kernel.launch_bounds is None and "block" not in barriers:
         return ()  # written for one warp, perhaps
     samples = _samples(kernel, values, control, shape)
     terms = [
@@ -79,7 +82,9 @@ def find_races(
                 return ()
     nodes = {node.point: node for node in walk(kernel.body) if isinstance(node, Access)}
     return tuple(
-        Race(nodes[a], nodes[b], witness.byte, witness.threads, samples[0], shape is not None)
+        Race(
+            nodes[a], nodes[b], witness.byte, witness.threads, samples[0], shape is not None, len(samples) > 1
+        )
         for (a, b), witness in (found or {}).items()
     )
 
@@ -92,12 +97,11 @@ def _samples(kernel: Kernel, values: Values, control: Control, shape: BlockShape
     told = evidence(kernel, values, control)
     if told.equal:
         return []  # an extent that is not known says how large the block is
-    samples = [dims for dims in (told.sample, *samples_for(values)) if _within(dims, told.upper)]
+    if told.upper != MAX_DIMS:
+        samples = [told.sample]  # the largest block that the kernel is written for
+    else:
+        samples = samples_for(values)
     return [dims for dims in dict.fromkeys(samples) if _WARP < math.prod(dims) <= _MOST]
-
-
-def _within(dims: Dims, upper: Dims) -> bool:
-    return all(n <= limit for n, limit in zip(dims, upper))
 
 
 @dataclass(slots=True)

@@ -196,7 +196,7 @@ def _kernel_report(facts: KernelFacts) -> KernelReport:
     kernel = facts.kernel
     best = facts.best[0].plan if facts.best else None
     declared = facts.declared
-    plans = tuple(plan for plan in (declared, facts.stack) if plan is not None)
+    plans = tuple(plan for plan in (declared, facts.stack, *facts.compared) if plan is not None)
     plans += tuple(candidate.plan for candidate in facts.best)
     rows: list[OccupancyRow] = []
     if declared is not None and best is not None:

@@ -35,9 +35,16 @@ STATIC_LIMIT = 48 * 1024  # bytes: ptxas refuses more static shared memory on ev
 
 
 def plan_kernel(
-    index: int, kernel: Kernel, source: SourceText, config: Config, assumed: dict[str, int]
+    index: int,
+    kernel: Kernel,
+    source: SourceText,
+    config: Config,
+    assumed: dict[str, int],
+    *,
+    layouts_only: bool = False,
 ) -> KernelFacts:
-    """Analyse one kernel. ``assumed``: block dimensions that the author stated, by axis."""
+    """Analyse one kernel. ``assumed``: block dimensions that the author stated, by axis. ``layouts_only``: nobody asks
+    for races, bank conflicts, touched bytes and the layouts that are only compared; there are none."""
     kernel = _bounded(kernel)
     shape = block_shape(kernel, assumed=assumed, setting=config.threads)
     fact = shape if shape is not None and shape.fact else None
@@ -57,7 +64,7 @@ def plan_kernel(
     if items is not None:
         natural = declared([Item(i.index, i.name, i.size, kernel.buffers[i.index].align or 1) for i in items])
         of = task(items, kernel.body, facts, fixed, found)
-        compared = layouts(of)
+        compared = {} if layouts_only else layouts(of)
         best = _best(of)
         if shape is not None and not shape.fact and len(items) > 1:
             assuming = prove(kernel, control, shape, values)
@@ -74,6 +81,7 @@ def plan_kernel(
         liveness=found.liveness,
         declared=natural,
         stack=compared.get("stack"),
+        compared=tuple(compared[name] for name in ("alias", "best_fit") if name in compared),
         best=best,
         occupied=_occupied(kernel, shape, config),
         static_limit=STATIC_LIMIT,
@@ -81,11 +89,11 @@ def plan_kernel(
         configured=config.arch_configured,
         shape=shape,
         withheld=kernel.irregular,
-        races=find_races(kernel, values, control, verdicts, shape),
-        mispaired=mispairings(kernel, levels, control, verdicts, shape),
-        banks=bank_conflicts(kernel, values, levels, shape, source.text),
-        needs=_needs(kernel, values),
-        extents=extents(kernel, values, fact),
+        races=() if layouts_only else find_races(kernel, values, control, verdicts, shape),
+        mispaired=() if layouts_only else mispairings(kernel, levels, control, verdicts, shape),
+        banks=() if layouts_only else bank_conflicts(kernel, values, levels, shape, source.text),
+        needs={} if layouts_only else _needs(kernel, values),
+        extents={} if layouts_only else extents(kernel, values, fact),
     )
 
 

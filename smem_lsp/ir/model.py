@@ -8,8 +8,8 @@ the file; ``None`` where the text came out of a macro body and must not be edite
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from smem_lsp.ir.memory import GlobalMemory
 from smem_lsp.ir.refs import Part as MemberPart
@@ -108,6 +108,7 @@ class Barrier:
     span: Span | None
     line: int
     spelling: str  # "__syncthreads();"
+    guess: bool = False  # perhaps in a function that is not called at all
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +197,20 @@ class Seq:
 
 
 Node = Access | Barrier | Assign | Branch | Loop | Jump | Place
+
+
+def doubtful(items: Sequence[Node]) -> Seq:
+    """The nodes of a function that may not be the one that is called: nothing is claimed of it alone."""
+    found: list[Node] = []
+    for item in items:
+        if isinstance(item, Access | Barrier):
+            item = replace(item, guess=True)
+        elif isinstance(item, Branch):
+            item = replace(item, then=doubtful(item.then.items), otherwise=doubtful(item.otherwise.items))
+        elif isinstance(item, Loop):
+            item = replace(item, body=doubtful(item.body.items))
+        found.append(item)
+    return Seq(tuple(found))
 
 
 def walk(seq: Seq) -> Iterator[Node]:

@@ -325,8 +325,8 @@ def _reaches_inside(ctx: Context, name: str, depth: int = 0) -> bool:
     kinds, texts = ctx.kernel.body.tokens.kinds, ctx.kernel.body.tokens.texts
     partner = ctx.kernel.body.ahead.partner
     bound: set[str] = set()
-    for i, text in enumerate(texts):
-        if text != name or kinds[i] != "NAME" or kinds[i - 1 : i] == ["DOT"]:
+    for i in _places(ctx, name):
+        if kinds[i - 1 : i] == ["DOT"]:
             continue
         at = i + 1
         while at < len(kinds):
@@ -344,6 +344,22 @@ def _reaches_inside(ctx: Context, name: str, depth: int = 0) -> bool:
     return depth < 3 and any(_reaches_inside(ctx, each, depth + 1) for each in bound)
 
 
+def _places(ctx: Context, name: str) -> Sequence[int]:
+    """Where a name stands in the kernel's body: indices of tokens."""
+    body = ctx.kernel.body
+    known = body.notes.get("places of names")
+    if not isinstance(known, _Places):
+        known = body.notes["places of names"] = _Places()
+        for i, (kind, text) in enumerate(zip(body.tokens.kinds, body.tokens.texts)):
+            if kind == "NAME":
+                known.setdefault(text, []).append(i)
+    return known.get(name, ())
+
+
+class _Places(dict[str, list[int]]):
+    """Name -> indices of tokens in a body."""
+
+
 def _varies(ctx: Context, lo: int, hi: int) -> Iterator[bool]:
     tokens = ctx.kernel.body.tokens
     for kind, text in zip(tokens.kinds[lo:hi], tokens.texts[lo:hi]):
@@ -354,8 +370,8 @@ def _one_constant(ctx: Context, buffer: Buffer) -> bool:
     """May all assignments to a single variable store one and the same constant?"""
     kinds, texts = ctx.kernel.body.tokens.kinds, ctx.kernel.body.tokens.texts
     stored: set[tuple[str, ...]] = set()
-    for i, text in enumerate(texts):
-        if text != buffer.name or kinds[i] != "NAME" or kinds[i - 1 : i] == ["DOT"]:
+    for i in _places(ctx, buffer.name):
+        if kinds[i - 1 : i] == ["DOT"]:
             continue
         at = i + 1
         while kinds[at : at + 1] in (["DOT"], ["LB"]):
@@ -381,9 +397,7 @@ def _unused_result(ctx: Context, buffer: Buffer) -> bool:
     """Is a local variable initialised from the buffer and never named again?"""
     mentions: dict[str, int] = {}
     kinds, texts = ctx.kernel.body.tokens.kinds, ctx.kernel.body.tokens.texts
-    for i, text in enumerate(texts):
-        if text != buffer.name or kinds[i] != "NAME":
-            continue
+    for i in _places(ctx, buffer.name):
         at = i
         while at > 0 and kinds[at] not in ("EQ", "SEMI", "LC", "RC", "COMMA"):
             at -= 1
@@ -391,7 +405,7 @@ def _unused_result(ctx: Context, buffer: Buffer) -> bool:
             continue
         name = texts[at - 1]
         if name not in mentions:
-            places = [x for x, t in enumerate(texts) if t == name and kinds[x - 1 : x] != ["DOT"]]
+            places = [x for x in _places(ctx, name) if kinds[x - 1 : x] != ["DOT"]]
             mentions[name] = len(places) - sum(texts[x - 3 : x] == ["(", "void", ")"] for x in places)
         if mentions[name] <= 1:
             return True

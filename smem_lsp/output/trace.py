@@ -254,7 +254,7 @@ def _apart(facts: KernelFacts) -> Iterator[str]:
 
 
 def _layouts(facts: KernelFacts) -> Iterator[str]:
-    plans = [facts.declared, facts.stack, *(candidate.plan for candidate in facts.best)]
+    plans = [facts.declared, facts.stack, *facts.compared, *(candidate.plan for candidate in facts.best)]
     for plan in plans:
         if plan is not None:
             yield _plan(facts.kernel, plan)

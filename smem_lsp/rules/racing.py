@@ -54,7 +54,8 @@ def _finding(facts: KernelFacts, gap: Sequence[Race], code: str, severity: Sever
     )
     shape = facts.shape
     if not race.proved:
-        message += ", when blockDim.x > 32"
+        block = " x ".join(str(n) for n in race.dims if n > 1)
+        message += ", when blockDim.x > 32" if race.several else f", when the block is {block}"
     elif shape is not None and not shape.fact:
         where = f"launch line {facts.kernel.launches[0].line}" if shape.source == "launch" else "setting"
         message += f" ({shape.threads} threads, {where})"

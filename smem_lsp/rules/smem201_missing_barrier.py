@@ -41,10 +41,11 @@ void host(const float* in, float* out) {
 ## Limits
 
 Each finding is one run of one block, shown with its threads: with the block that is launched in sight or stated, else
-with sample blocks of more than one warp, and then only `likely`. Addresses and conditions that depend on data are left
-out, two writes are not compared (they may write the same), neither are two updates (they may be atomic). Nothing is
-said of `volatile` buffers, of kernels without any barrier when the block is not known, of loops that wait for a flag or
-a lock, of named and asynchronous barriers, and where a function that is not in sight is called in between.
+with the largest one that the kernel is written for or with several, and then only `likely`. Addresses and conditions
+that depend on data are left out, two writes are not compared (they may write the same), neither are two updates (they
+may be atomic), nor elements that several threads write at once. Nothing is said of `volatile` buffers, of kernels
+without any barrier or launch bounds when the block is not known, of loops that wait for a flag or a lock, of named and
+asynchronous barriers, and where a function that is not in sight is called in between.
 """
 
 from __future__ import annotations

@@ -42,6 +42,7 @@ moves every row, so code outside the kernel that knows the pitch has to follow.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from math import gcd
 
@@ -52,6 +53,7 @@ from smem_lsp.rules.model import Finding, Severity, kernel_rule
 from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import Span
 
+_SUMMAND = re.compile(r"(?:\A|\+\s*)(\d+)\s*\Z")
 _LONGEST = 60  # characters of an expression that a message repeats
 
 
@@ -142,10 +144,17 @@ def _cure(buffer: Buffer, found: BankConflict) -> str:
         else f"leaves {remedy.wavefronts} of {remedy.before} wavefronts"
     )
     if remedy.pad:
-        inner = buffer.dims_text[-1]
-        width = str(int(inner) + remedy.pad) if inner.isdigit() else f"{inner} + {remedy.pad}"
+        width = _wider(buffer.dims_text[-1], remedy.pad)
         dims = "".join(f"[{text}]" for text in buffer.dims_text[:-1])
         columns = "one column" if remedy.pad == 1 else f"{remedy.pad} columns"
         return f"{columns} of padding (`{buffer.name}{dims}[{width}]`) {effect}"
     row = f"row % {remedy.rows}" if remedy.unit == 1 else f"row % {remedy.rows} * {remedy.unit}"
     return f"a swizzled column (`column ^ {row}` in every index of `{buffer.name}`) {effect}"
+
+
+def _wider(extent: str, pad: int) -> str:
+    """``N + 1`` and 2 -> ``N + 3``"""
+    number = _SUMMAND.search(extent)
+    if number is None:
+        return f"{extent} + {pad}"
+    return f"{extent[: number.start(1)]}{int(number[1]) + pad}"

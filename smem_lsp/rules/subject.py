@@ -59,6 +59,7 @@ class KernelFacts:
     liveness: Liveness
     declared: Plan | None  # None: some size is not known
     stack: Plan | None
+    compared: tuple[Plan, ...]  # of the other allocators: alias, best_fit
     best: tuple[Candidate, ...]
     occupied: tuple[Occupied, ...]  # per target in force; empty when the threads are not known
     static_limit: int

@@ -16,11 +16,13 @@ import random
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 
-TESTS = Path(__file__).parents[1]
-sys.path[:0] = [str(TESTS), str(TESTS / "corpora"), str(TESTS.parent)]
+sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1] / "corpora"))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from allocation.execution import clashes
 from allocation.generate import text
@@ -105,7 +107,7 @@ def search(seed: int) -> None:
         for _ in range(instances):
             items, found, lives = instance(rng, count, ALIGNS)
             plan = best(items, found, lives)
-            times.append(milliseconds(lambda: best(items, found, lives)))
+            times.append(milliseconds(partial(best, items, found, lives)))
             assert plan.lower_bound <= plan.bytes
             proved += plan.optimal and times[-1] <= LIMIT
             if not plan.optimal:

@@ -118,7 +118,7 @@ def test_hover_on_a_rule_in_a_comment(client: Client) -> None:
         "A shared buffer is declared and never accessed.",
     ]
     assert hover(client, "never-read")[0].startswith("**SMEM102** `never-read`")
-    assert hover(client, "SMEM201")[0] == "**SMEM201** `missing-barrier`"
+    assert hover(client, "SMEM201")[0].startswith("**SMEM201** `missing-barrier`")
     assert hover(client, "ignore[") == []
 
 

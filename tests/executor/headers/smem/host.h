@@ -1,0 +1,78 @@
+// The part of the runtime API that test programs call, and their launches.
+#pragma once
+
+#include <cstdlib>
+#include <cstring>
+
+#include "device.h"
+#include "types.h"
+
+enum cudaError_t { cudaSuccess = 0 };
+enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
+enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8, cudaFuncAttributePreferredSharedMemoryCarveout = 9 };
+using cudaStream_t = void*;
+
+template <class T>
+cudaError_t cudaMalloc(T** pointer, size_t bytes) {
+  *pointer = static_cast<T*>(smem::allocate(bytes));
+  return cudaSuccess;
+}
+template <class T>
+cudaError_t cudaMallocManaged(T** pointer, size_t bytes, unsigned = 1) {
+  return cudaMalloc(pointer, bytes);
+}
+inline cudaError_t cudaFree(void*) { return cudaSuccess; }  // the bytes are still to be reported
+inline cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind) {
+  memmove(to, from, bytes);
+  return cudaSuccess;
+}
+inline cudaError_t cudaMemset(void* to, int value, size_t bytes) {
+  memset(to, value, bytes);
+  return cudaSuccess;
+}
+inline cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
+inline cudaError_t cudaGetLastError() { return cudaSuccess; }
+inline const char* cudaGetErrorString(cudaError_t) { return "no error"; }
+template <class F>
+cudaError_t cudaFuncSetAttribute(F*, cudaFuncAttribute, int) {
+  return cudaSuccess;
+}
+
+namespace smem {
+
+struct Launch {
+  Launch(dim3 grid, dim3 block, size_t dynamic_bytes = 0, cudaStream_t = nullptr)
+      : grid{grid.x, grid.y, grid.z}, block{block.x, block.y, block.z}, dynamic_bytes(dynamic_bytes) {}
+
+  template <class F>
+  void operator()(F kernel) const {
+    launch(grid, block, dynamic_bytes, [](void* call) { (*static_cast<F*>(call))(); }, &kernel);
+  }
+
+  Shape grid, block;
+  size_t dynamic_bytes;
+};
+
+inline void call_main(int (*main)()) { main(); }
+inline void call_main(int (*main)(int, char**)) {
+  char name[] = "program";
+  char* arguments[] = {name, nullptr};
+  main(1, arguments);
+}
+
+// Buffers of a launch that is described in Python. The values of an input are small and repeat late.
+template <class T>
+T* input(size_t count) {
+  T* values = static_cast<T*>(allocate(count * sizeof(T)));
+  for (size_t i = 0; i < count; ++i)
+    values[i] = static_cast<T>(static_cast<int>((static_cast<uint32_t>(i) * 2654435761u >> 16) % 1024)) / static_cast<T>(8);
+  return values;
+}
+template <class T>
+T* output(size_t count) {
+  T* values = static_cast<T*>(allocate(count * sizeof(T)));
+  memset(values, 0, count * sizeof(T));
+  return values;
+}
+
+}  // namespace smem
