@@ -183,3 +183,11 @@ def test_a_block_size_that_a_launch_only_suggests_is_named(name: str) -> None:
     (fix,) = merges_offered(text_of(name))
     assert fix.safety is Safety.UNSAFE
     assert "assumes 256 threads (launch line" in fix.title
+
+
+def test_a_merge_of_a_template_suits_all_its_instances() -> None:
+    """In kt<4, char> the other buffer is the larger one: no buffer is the host of the other."""
+    report = report_of("27_template.cu")
+    (finding,) = (finding for finding in report.findings if finding.code == "SMEM301")
+    (fix,) = report.fixes_for(finding)
+    assert "union Smem" in apply(text_of("27_template.cu"), fix)

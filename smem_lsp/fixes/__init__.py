@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from smem_lsp.fixes.declarations import Refused, replace_declarators, require_editable, statement_of
 from smem_lsp.fixes.merge import merge_fix
 from smem_lsp.fixes.model import Fix, Safety
+from smem_lsp.ir.model import Kernel
 from smem_lsp.rules.model import Finding, MergeBuffers, RemoveDeclarator
 from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import SourceText
@@ -21,10 +22,22 @@ def fixes_for(
     """
     match finding.remedy:
         case MergeBuffers():
-            return (merge_fix(kernels[finding.remedy.kernel], source, finding.remedy, names),)
+            facts = kernels[finding.remedy.kernel]
+            return (merge_fix(facts, source, finding.remedy, names, _siblings(facts, kernels)),)
         case RemoveDeclarator():
             return (_remove_declarator(kernels[finding.remedy.kernel], source, finding.remedy),)
     return ()
+
+
+def _siblings(facts: KernelFacts, kernels: Sequence[KernelFacts]) -> list[Kernel]:
+    """The other instances of the same template."""
+    if not facts.kernel.siblings:
+        return []
+    return [
+        other.kernel
+        for other in kernels
+        if other.index != facts.index and other.kernel.name_span == facts.kernel.name_span
+    ]
 
 
 def _remove_declarator(facts: KernelFacts, source: SourceText, remedy: RemoveDeclarator) -> Fix:

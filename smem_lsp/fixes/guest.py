@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from smem_lsp.fixes.declarations import (
     Refused,
@@ -22,9 +23,20 @@ from smem_lsp.ir.model import Access, Buffer, Kernel, walk
 from smem_lsp.source import SourceText, Span, TextEdit
 
 
-def merge_into_host(kernel: Kernel, source: SourceText, group: Group) -> GroupRewrite:
-    """Rewrite a group as guests of its largest buffer. Raises Refused when no buffer can be the host."""
+def merge_into_host(
+    kernel: Kernel, source: SourceText, group: Group, siblings: Sequence[Kernel] = ()
+) -> GroupRewrite:
+    """Rewrite a group as guests of its largest buffer. Raises Refused when no buffer can be the host.
+
+    ``siblings``: other instances of the same template, which the rewritten text has to fit as well.
+    """
     host = _host(kernel, group)
+    for sibling in siblings:
+        sizes = {buffer.declared: buffer.bytes for buffer in sibling.buffers}
+        here = [sizes.get(buffer.declared) for buffer in group.buffers]
+        most = sizes.get(host.declared)
+        if most is None or any(size is None or size > most for size in here):
+            raise Refused(f"{host.name} does not cover the others in {sibling.instance}")
     guests = [buffer for buffer in group.buffers if buffer is not host]
     align = max(group.item(buffer).align for buffer in group.buffers)
     edits: list[TextEdit] = []

@@ -18,7 +18,7 @@ from smem_lsp.fixes.guest import merge_into_host
 from smem_lsp.fixes.layout import Group, GroupRewrite, layout_after
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.fixes.phases import merge_as_union
-from smem_lsp.ir.model import Buffer
+from smem_lsp.ir.model import Buffer, Kernel
 from smem_lsp.rules.merging import overlap
 from smem_lsp.rules.model import MergeBuffers
 from smem_lsp.rules.subject import KernelFacts
@@ -28,11 +28,16 @@ WIDEST_ACCESS = 16  # bytes: 128-bit loads, stores, ldmatrix rows and asynchrono
 
 
 def merge_fix(
-    facts: KernelFacts, source: SourceText, remedy: MergeBuffers, names: frozenset[str] = frozenset()
+    facts: KernelFacts,
+    source: SourceText,
+    remedy: MergeBuffers,
+    names: frozenset[str] = frozenset(),
+    siblings: Sequence[Kernel] = (),
 ) -> Fix:
     """The fix for a plan; a display fix without edits whose title is the reason when it is refused.
 
-    ``names``: macros and functions of the file, which new names must not hit.
+    ``names``: macros and functions of the file, which new names must not hit; ``siblings``: other instances of the
+    same template.
     """
     candidate = remedy.candidate
     assert facts.declared is not None
@@ -42,7 +47,7 @@ def merge_fix(
         for group in groups:
             for buffer in group.buffers:
                 require_editable(facts.kernel, source, buffer)
-        rewrites, after, aligned = _rewrite(facts, source, remedy, groups, names)
+        rewrites, after, aligned = _rewrite(facts, source, remedy, groups, names, siblings)
         edits = [*aligned, *(edit for rewrite in rewrites for edit in rewrite.edits)]
         edits += insert_barriers(
             facts.kernel, source, candidate.plan.barriers, [group.buffers for group in groups]
@@ -110,12 +115,13 @@ def _rewrite(
     remedy: MergeBuffers,
     groups: Sequence[Group],
     names: frozenset[str],
+    siblings: Sequence[Kernel],
 ) -> tuple[list[GroupRewrite], Plan, list[TextEdit]]:
     """Each group in the first style that keeps the promise of the plan, the layout after it, and the edits that keep
     the other buffers aligned."""
     kernel = facts.kernel
     styles: tuple[_Style, ...] = (
-        lambda group, taken: merge_into_host(kernel, source, group),
+        lambda group, taken: merge_into_host(kernel, source, group, siblings),
         lambda group, taken: merge_as_union(kernel, source, group, taken),
         lambda group, taken: merge_as_bytes(kernel, source, group, taken),
     )
