@@ -14,7 +14,7 @@ from smem_lsp.engine import Report, apply
 from smem_lsp.engine import check as check_text
 from smem_lsp.engine.cache import Cache
 from smem_lsp.fixes.model import Safety
-from smem_lsp.rules.model import Rule, Severity
+from smem_lsp.rules.model import Finding, Rule, Severity
 from smem_lsp.rules.registry import ALL_NAMES, RESERVED, RULES, find_rule
 
 PACKAGE = Path(next(iter(smem_lsp.rules.__path__)))
@@ -581,3 +581,84 @@ def test_threads_that_no_launch_may_have() -> None:
     text = LAUNCHED.format(body="s[t] = in[t];", launch="k<<<1, 2048, 8192>>>(in, out, 1);")
     (finding,) = (f for f in check_text(text).findings if f.code == "SMEM505")
     assert "2,048 threads" in finding.message
+
+
+# ---- SMEM401 -----------------------------------------------------------------------------------------------
+
+ONLY_BANKS = Config(select=("SMEM401",))
+
+
+def test_a_column_in_one_bank() -> None:
+    check(
+        """
+        __global__ void k(const float* in, float* out, int n) {
+          __shared__ float tile[32][32];
+          int t = threadIdx.x;
+          for (int i = 0; i < 32; i++) tile[i][t] = in[i * 32 + t];
+          __syncthreads();
+          float sum = tile[t][5];
+                    //^^^^^^^^^^ SMEM401: `tile[t][5]`: 32 wavefronts instead of 1 (lanes are 32 words apart, all in
+          for (int i = 0; i < n; i++) sum += tile[t][i * 7 % 32];
+                                           //^^^^^^^^^^^^^^^^^^^ SMEM401: one column of padding (`tile[32][33]`)
+          out[t] = sum;
+        }
+        """,
+        config=ONLY_BANKS,
+    )
+
+
+def banked(body: str, *, declared: str = "float s[2048]", head: str = "", tail: str = "") -> list[Finding]:
+    text = f"{head}__global__ void k(const float* in, float* out, int n) {{\n  __shared__ {declared};\n"
+    text += f"  int t = threadIdx.x;\n  float acc = 0;\n  {body}\n  out[t] = acc;\n}}\n{tail}"
+    return [finding for finding in check_text(text, config=ONLY_BANKS).findings if finding.code == "SMEM401"]
+
+
+def test_a_conflict_is_a_warning_in_a_loop_only() -> None:
+    (outside,) = banked("acc = s[t * 32];")
+    assert outside.severity is Severity.HINT
+    assert outside.data["in_loop"] is False
+    (inside,) = banked("for (int i = 0; i < n; i++) acc += s[t * 32];")
+    assert inside.severity is Severity.WARNING
+    assert (inside.data["wavefronts"], inside.data["minimum"], inside.data["stride_words"]) == (32, 1, 32)
+    assert banked("for (int i = 0; i < n; i++) acc += s[t * 2];") == []
+
+
+def test_a_block_that_is_no_fact_is_named() -> None:
+    launch = "void host(float* p) { k<<<1, dim3(16, 16)>>>(p, p, 4); }"
+    body = "for (int i = 0; i < n; i++) acc += s[t * 32 + threadIdx.y];"
+    assert banked(body) == []
+    (assumed,) = banked(body, tail=launch)
+    assert "assumes 256 threads (launch line 8)" in assumed.message
+    assert assumed.verdict == "likely"
+    (known,) = banked(body, head="static ", tail=launch)
+    assert "assumes" not in known.message
+    assert known.verdict == "proved"
+
+
+def test_an_expression_in_a_helper_is_said_once() -> None:
+    helper = "__device__ float column(const float* p, int i) {\n  return p[i * 32];\n}\n"
+    found = banked("acc = column(s, t); for (int i = 0; i < n; i++) acc += column(s, t);", head=helper)
+    assert [(finding.severity, finding.message[:17]) for finding in found] == [
+        (Severity.WARNING, "`p[i * 32]` in `s")
+    ]
+
+
+def test_instances_that_differ_are_named() -> None:
+    text = """template <int N> __global__ void k(const float* in, float* out) {
+  __shared__ float s[32][N];
+  s[threadIdx.x][5] = in[threadIdx.x];
+  out[threadIdx.x] = s[5][threadIdx.x];
+}
+template __global__ void k<32>(const float*, float*);
+template __global__ void k<33>(const float*, float*);
+"""
+    (finding,) = check_text(text, config=ONLY_BANKS).findings
+    assert finding.message.endswith("(`s[32][N + 1]`) removes it (in k<32>)")
+
+
+def test_a_conflict_moves_with_its_kernel() -> None:
+    text = example(RULES["SMEM401"])
+    cache = Cache()
+    check_text(text, cache=cache)
+    edited = f"// one\n// two\n{text}"
+    assert check_text(edited, cache=cache).findings == check_text(edited).findings

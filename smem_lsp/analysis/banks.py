@@ -7,7 +7,7 @@ An access counts as it is written, and as the vector that nvcc may make of it an
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -115,6 +115,7 @@ class _Search:
         self.warps = warps
         self.text = text
         self.uses = [self._use(place, values) for place in places]
+        self.asked: Mapping[int, Asked | None] = {}
         self.beside = self._neighbours()
 
     def _use(self, place: Located, values: Values) -> Use:
@@ -128,11 +129,14 @@ class _Search:
         return Use(place, offset, width or 0, values.indices.get(access.point))
 
     def run(self) -> Iterator[BankConflict]:
+        self.asked = {
+            use.place.access.point: self.warps.asked(use.offset, use.place.path)
+            for use in self.uses
+            if use.offset is not None
+        }
         for use in self.uses:
-            if use.offset is None:
-                continue
-            asked = self.warps.asked(use.offset, use.place.path)
-            if asked is None or not asked.patterns:
+            asked = self.asked.get(use.place.access.point)
+            if asked is None or not asked.patterns or use.offset is None:
                 continue
             found = self._judged(use, use.offset, asked)
             if found is not None:
@@ -143,10 +147,7 @@ class _Search:
         written = _cost(asked.patterns, asked.shared_step, use.width, rows)
         if written.excess < self.excess:
             return None
-        if rows is None and any(
-            _cost(patterns, asked.shared_step, width, None).excess < self.excess
-            for width, patterns in self._vectors(use, offset, asked)
-        ):
+        if rows is None and any(each.excess < self.excess for each in self._vectors(use, offset, asked)):
             return None
         costs = {pattern: _one(pattern, use.width, rows) for pattern in asked.patterns}
         worst = max(costs, key=lambda pattern: (costs[pattern].wavefronts, -costs[pattern].least))
@@ -176,47 +177,70 @@ class _Search:
 
     # ---- vectors that the compiler may make ----------------------------------------------------------------------
 
-    def _neighbours(self) -> Mapping[tuple[object, ...], frozenset[int]]:
-        """Accesses that differ by constants -> these constants, bytes."""
-        found: defaultdict[tuple[object, ...], set[int]] = defaultdict(set)
+    def _neighbours(self) -> Mapping[tuple[object, ...], list[Use]]:
+        """Accesses of one width that do the same to one buffer."""
+        found: defaultdict[tuple[object, ...], list[Use]] = defaultdict(list)
         for use in self.uses:
             if use.offset is not None:
-                found[self._key(use, use.offset)].add(self.warps.forms.linear(use.offset).constant)
-        return {key: frozenset(constants) for key, constants in found.items()}
-
-    def _key(self, use: Use, offset: Term) -> tuple[object, ...]:
-        form = self.warps.forms.linear(offset)
-        rest = frozenset((m, n) for m, n in form.coefficients.items() if m[0] or m[1] is not None)
-        access = use.place.access
-        return access.buffer, use.width, access.kind.reads, access.kind.writes, rest
-
-    def _vectors(self, use: Use, offset: Term, asked: Asked) -> Iterator[tuple[int, Mapping[Pattern, int]]]:
-        """(width, what the lanes ask for) of the vectors that the access may be a part of."""
-        beside = self._beside(use, offset, asked)
-        for width in WIDTHS:
-            if width <= use.width:
-                continue
-            for before in range(0, width, use.width):
-                if all(at - before in beside for at in range(0, width, use.width)):
-                    patterns = {
-                        tuple([None if o is None else o - before for o in pattern]): n
-                        for pattern, n in asked.patterns.items()
-                    }
-                    known = asked.shared_step % width == 0 and not asked.steps
-                    if all(_aligned(pattern, width, exact=known) for pattern in patterns):
-                        yield width, patterns
-
-    def _beside(self, use: Use, offset: Term, asked: Asked) -> set[int]:
-        """Bytes to the neighbours that are accessed too, in the same statements or in other iterations."""
-        if asked.folds:
-            return set(range(-_WIDEST, _WIDEST))
-        own = self.warps.forms.linear(offset).constant
-        found = {each - own for each in self.beside[self._key(use, offset)] if abs(each - own) < 4 * _WIDEST}
-        for step in asked.steps:
-            if 0 < abs(step) < _WIDEST:
-                found |= {at + step * n for at in found for n in range(-_WIDEST, _WIDEST + 1)}
-                found = {at for at in found if abs(at) < 4 * _WIDEST}
+                found[_kin(use)].append(use)
         return found
+
+    def _vectors(self, use: Use, offset: Term, asked: Asked) -> Iterator[_Totals]:
+        """The cost with each of the vectors that the access may be a part of, where it may be."""
+        beside = self._beside(use, offset, asked)
+        anywhere = set[int]().union(*beside.values())
+        exact = not asked.steps and len(asked.patterns) == 1
+        for width in WIDTHS:
+            for before in range(0, width, use.width) if width > use.width else ():
+                fused: Counter[Pattern] = Counter()
+                plain: Counter[Pattern] = Counter()
+                for pattern, count in asked.patterns.items():
+                    near = beside.get(_distances(pattern), anywhere)
+                    vector = _shifted(pattern, -before)
+                    whole = all(at - before in near for at in range(0, width, use.width))
+                    if whole and _aligned(vector, width, exact=exact and asked.shared_step % width == 0):
+                        fused[vector] += count
+                    else:
+                        plain[pattern] += count
+                if fused:
+                    together = _cost(fused, asked.shared_step, width, None)
+                    rest = _cost(plain, asked.shared_step, use.width, None)
+                    yield _Totals(together.wavefronts + rest.wavefronts, together.least + rest.least)
+
+    def _beside(self, use: Use, offset: Term, asked: Asked) -> Mapping[Pattern, set[int]]:
+        """Bytes to the neighbours that are accessed too, in the same statements or in other iterations, by the
+        distances of the lanes from each other: neighbours in one iteration need not be that in the next."""
+        near: dict[Pattern, set[int]] = {distances: set() for _, distances in asked.starts}
+        for other in self.beside[_kin(use)]:
+            assert other.offset is not None
+            constant = self.warps.forms.difference(other.offset, offset)
+            known = self.asked[other.place.access.point]
+            for start, own in asked.starts.items():
+                found = near[start[1]]
+                if constant is not None:
+                    found |= _reach({constant}, asked.steps)
+                if known is None or start not in known.starts:
+                    continue
+                if known.folds:
+                    found |= set(range(-_WIDEST, _WIDEST))
+                steps = known.steps + asked.steps
+                found |= _reach({b - a for a in own for b in known.starts[start]}, steps)
+        return near
+
+
+def _kin(use: Use) -> tuple[int, int, bool, bool]:
+    access = use.place.access
+    return access.buffer, use.width, access.kind.reads, access.kind.writes
+
+
+def _reach(distances: set[int], steps: Iterable[int]) -> set[int]:
+    """Distances below a vector that whole numbers of ``steps`` lead to."""
+    found = {at for at in distances if abs(at) < 4 * _WIDEST}
+    for step in steps:
+        if 0 < abs(step) < _WIDEST:
+            found |= {at + step * n for at in found for n in range(-_WIDEST, _WIDEST + 1)}
+            found = {at for at in found if abs(at) < 4 * _WIDEST}
+    return {at for at in found if abs(at) < _WIDEST}
 
 
 def _aligned(pattern: Pattern, width: int, *, exact: bool) -> bool:
@@ -237,6 +261,8 @@ def _cost(patterns: Mapping[Pattern, int], shared_step: int, width: int, rows: i
         starts = range(0, WORD, shared_step & -shared_step)
     elif not all(_aligned(pattern, width, exact=False) for pattern in patterns):
         return _QUIET  # a class whose alignment is smaller: it is moved in pieces
+    if not patterns:
+        return _Totals(0, 0)
     found: list[_Totals] = []
     for start in starts:
         total = least = 0
@@ -248,6 +274,12 @@ def _cost(patterns: Mapping[Pattern, int], shared_step: int, width: int, rows: i
             least += count * cost.least
         found.append(_Totals(total, least))
     return min(found, key=lambda totals: totals.excess)
+
+
+def _distances(pattern: Pattern) -> Pattern:
+    """From the first active lane."""
+    first = next((offset for offset in pattern if offset is not None), 0)
+    return _shifted(pattern, -first)
 
 
 def _shifted(pattern: Pattern, by: int) -> Pattern:

@@ -17,10 +17,11 @@ from smem_lsp.ir.model import Access, Branch, Jump, Kernel, Loop, Seq, Space, wa
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """``bytes``: at least so many, from the start of dynamic shared memory; ``line``: of the access that needs them."""
+    """``bytes``: at least so many, from the start of dynamic shared memory; ``access``: the point of the one that needs
+    them."""
 
     bytes: int
-    line: int
+    access: int
 
 
 def dynamic_need(kernel: Kernel, values: Values, dims: Dims) -> Need | None:
@@ -37,7 +38,7 @@ def dynamic_need(kernel: Kernel, values: Values, dims: Dims) -> Need | None:
         offset = values.offset(access, buffer)
         reached = None if offset is None else threads.values(offset)
         if reached and (best is None or max(reached) + width > best.bytes):
-            best = Need(max(reached) + width, access.line)
+            best = Need(max(reached) + width, access.point)
     return best
 
 

@@ -41,24 +41,7 @@ class Located:
 
 def located(body: Seq, values: Values) -> Iterator[Located]:
     """The accesses of a kernel, in order."""
-    yield from _walk(body, values, (), looped=False)
-
-
-def _walk(seq: Seq, values: Values, path: Path, *, looped: bool) -> Iterator[Located]:
-    for node in seq:
-        if isinstance(node, Access):
-            yield Located(node, path, looped)
-        elif isinstance(node, Branch):
-            condition = values.conditions[node.point]
-            for arm, taken in ((node.then, True), (node.otherwise, False)):
-                inside = (*path, *guards(condition, taken=taken))
-                yield from _walk(arm, values, inside, looped=looped)
-        elif isinstance(node, Loop):
-            facts = values.loops.get(node.point)
-            once = facts is None or facts.once
-            inside = path if facts is None or once else (*path, facts)
-            yield from _walk(node.body, values, inside, looped=looped or not (once or node.trips == 1))
-        path = (*path, *(left for _, left in _leaving(node, values)))
+    yield from _Paths(values).walk(body, (), looped=False)
 
 
 def guards(condition: Term, *, taken: bool) -> tuple[Guard, ...]:
@@ -71,27 +54,58 @@ def guards(condition: Term, *, taken: bool) -> tuple[Guard, ...]:
     return (Guard(condition, taken),)
 
 
-def _leaving(node: Node, values: Values) -> list[tuple[str, Left]]:
-    """The jumps below ``node`` that skip what follows it, with who takes them."""
-    if isinstance(node, Jump):
-        return [(node.kind, Left(()))]
-    if isinstance(node, Branch):
-        condition = values.conditions[node.point]
+class _Paths:
+    def __init__(self, values: Values) -> None:
+        self.values = values
+        self.known: dict[int, list[tuple[str, Left]]] = {}  # branch or loop -> jumps below it
+
+    def walk(self, seq: Seq, path: Path, *, looped: bool) -> Iterator[Located]:
+        for node in seq:
+            if isinstance(node, Access):
+                yield Located(node, path, looped)
+            elif isinstance(node, Branch):
+                condition = self.values.conditions[node.point]
+                for arm, taken in ((node.then, True), (node.otherwise, False)):
+                    inside = (*path, *guards(condition, taken=taken))
+                    yield from self.walk(arm, inside, looped=looped)
+            elif isinstance(node, Loop):
+                facts = self.values.loops.get(node.point)
+                once = facts is None or facts.once
+                inside = path if facts is None or once else (*path, facts)
+                yield from self.walk(node.body, inside, looped=looped or not (once or node.trips == 1))
+            leaving = self.leaving(node)
+            if leaving:
+                path = (*path, *(left for _, left in leaving))
+
+    def leaving(self, node: Node) -> list[tuple[str, Left]]:
+        """The jumps below ``node`` that skip what follows it, with who takes them."""
+        if isinstance(node, Jump):
+            return [(node.kind, Left(()))]
+        if not isinstance(node, Branch | Loop):
+            return []
+        found = self.known.get(node.point)
+        if found is None:
+            found = self._of_branch(node) if isinstance(node, Branch) else self._of_loop(node)
+            self.known[node.point] = found
+        return found
+
+    def _of_branch(self, node: Branch) -> list[tuple[str, Left]]:
+        condition = self.values.conditions[node.point]
         return [
             (kind, Left((*guards(condition, taken=taken), *left.guards), left.again))
             for arm, taken in ((node.then, True), (node.otherwise, False))
             for each in arm
-            for kind, left in _leaving(each, values)
+            for kind, left in self.leaving(each)
         ]
-    if isinstance(node, Loop):
-        facts = values.loops.get(node.point)
+
+    def _of_loop(self, node: Loop) -> list[tuple[str, Left]]:
+        facts = self.values.loops.get(node.point)
         again = facts is not None and not facts.once
-        inside = (pair for each in node.body for pair in _leaving(each, values))
         # a `continue` in a switch belongs to the loop around it, one in `do {} while (0)` does not
         kept = ("return",) if again else ("return", "continue")
         return [
             (kind, Left(left.guards, left.again or again or kind == "continue"))
-            for kind, left in inside
+            for each in node.body
+            for kind, left in self.leaving(each)
             if kind in kept
         ]
-    return []

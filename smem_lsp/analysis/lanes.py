@@ -8,7 +8,7 @@ guard or a loop depends on what is not known there is no answer.
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -23,9 +23,11 @@ from smem_lsp.analysis.wavefronts import LANES
 
 _MAX_ITERATIONS = 64  # of all loops around an access together
 _MAX_EVALUATED = 1 << 15  # threads times iterations, for one access
+_VECTOR = 16  # bytes: alignment of the longest vector
 _MAX_KERNEL = 1 << 18  # the same, for all accesses of a kernel
 
 Pattern = tuple[int | None, ...]  # byte offset of each of 32 lanes
+Start = tuple[int, Pattern]  # number of the warp, distances from its first active lane
 
 
 class _Unknown(Exception):
@@ -35,11 +37,13 @@ class _Unknown(Exception):
 @dataclass(frozen=True, slots=True)
 class Asked:
     """``patterns``: what the lanes ask for -> how often, over the warps of the block and the iterations that were
-    followed; the first active lane is within the first word. ``shared_step``: what the warp shares is a multiple of
-    so many bytes, 0: it is nothing; ``steps``: bytes by which the loops around it advance it, in whole iterations;
-    ``folds``: what the warp shares may move by single elements from one iteration to the next."""
+    followed; the first active lane is within the first 16 bytes. ``starts``: a warp and the distances of its lanes from
+    the first active one -> offsets of that lane in the iterations, for one warp of each. ``shared_step``: what the warp
+    shares is a multiple of so many bytes, 0: it is nothing; ``steps``: bytes by which the loops around it advance it,
+    in whole iterations; ``folds``: what the warp shares may move by single elements between iterations."""
 
     patterns: Mapping[Pattern, int]
+    starts: Mapping[Start, frozenset[int]]
     shared_step: int
     steps: tuple[int, ...]
     folds: bool
@@ -72,6 +76,7 @@ class Warps:
         }
         self.left = _MAX_KERNEL
         self._sized: dict[Term, bool] = {}
+        self._last: tuple[object, list[Evaluator] | None] | None = None
 
     def asked(self, offset: Term, path: Path, *, unguarded: bool = False) -> Asked | None:
         """What the lanes ask for in an access at ``offset`` bytes; None: not known. ``unguarded``: as if all lanes
@@ -99,7 +104,7 @@ class Warps:
             known = self._product(symbols)
             if known is not None:
                 n, symbols = n * known, ()
-            if atom is None or self._shared(atom):
+            if atom is None or (self._shared(atom) and not (self._jumps(atom, followed) and not symbols)):
                 self._drop(out, n, symbols, atom)
             elif symbols:
                 raise _Unknown  # a pitch that is not known
@@ -125,6 +130,11 @@ class Warps:
     def _shared(self, term: Term) -> bool:
         """Is it the same in all lanes of a warp?"""
         return self.levels.level(term) <= WARP
+
+    def _jumps(self, atom: Term, followed: frozenset[int]) -> bool:
+        """Is it a variable of a loop that is followed, which goes on in other than equal steps?"""
+        moves = self.moves.get(atom) if isinstance(atom, LoopVar) and atom.loop in followed else None
+        return moves is not None and moves.kind != "affine"
 
     def _drop(self, out: _Sum, n: int, symbols: tuple[str, ...], atom: Term | None) -> None:
         if atom is None and not symbols:
@@ -175,20 +185,42 @@ class Warps:
 
     def _asked(self, found: _Sum, path: Path, followed: frozenset[int], unguarded: bool) -> Asked:
         counts: Counter[Pattern] = Counter()
-        most = min(_MAX_ITERATIONS, _MAX_EVALUATED // len(self.threads.threads))
-        self._spend(self.threads)
-        for number, active in enumerate(self._active(path, 0, self.threads, followed, unguarded)):
-            if number >= most:
-                raise _Unknown
-            counts.update(self._patterns(found, active))
-        return Asked(dict(counts), found.shared_step, tuple(found.steps), found.folds)
+        starts: defaultdict[Start, set[int]] = defaultdict(set)
+        for active in self._turns(path, followed, unguarded):
+            self._spend(active)
+            warps = self._offsets(found, active)
+            for warp, lanes in warps.items():
+                first = next(offset for offset in lanes if offset is not None)
+                counts[_from(lanes, first // _VECTOR * _VECTOR)] += 1
+                if warp == min(warps):
+                    starts[warp, _from(lanes, first)].add(first)
+        known = {start: frozenset(offsets) for start, offsets in starts.items()}
+        return Asked(dict(counts), known, found.shared_step, tuple(found.steps), found.folds)
+
+    def _turns(self, path: Path, followed: frozenset[int], unguarded: bool) -> Sequence[Evaluator]:
+        """The threads that get to the end of ``path``, in each iteration; kept for the next access there."""
+        asked = path, followed, unguarded
+        if self._last is None or self._last[0] != asked:
+            most = min(_MAX_ITERATIONS, _MAX_EVALUATED // len(self.threads.threads))
+            found: list[Evaluator] = []
+            self._last = asked, None
+            self._spend(self.threads)
+            for active in self._active(path, 0, self.threads, followed, unguarded):
+                found.append(active)
+                if len(found) > most:
+                    raise _Unknown
+            self._last = asked, found
+        if self._last[1] is None:
+            raise _Unknown
+        return self._last[1]
 
     def _spend(self, threads: Evaluator) -> None:
         self.left -= len(threads.threads)
         if self.left < 0:
             raise _Unknown
 
-    def _patterns(self, found: _Sum, active: Evaluator) -> Iterator[Pattern]:
+    def _offsets(self, found: _Sum, active: Evaluator) -> dict[int, list[int | None]]:
+        """The offsets of the 32 lanes of each warp."""
         offsets = [found.constant] * len(active.threads)
         for n, atom in found.own:
             values = self._values(atom, active)
@@ -196,10 +228,7 @@ class Warps:
         warps: dict[int, list[int | None]] = {}
         for thread, offset in zip(active.threads, offsets):
             warps.setdefault(thread // LANES, [None] * LANES)[thread % LANES] = offset
-        for lanes in warps.values():
-            first = next(offset for offset in lanes if offset is not None)
-            base = first // 16 * 16
-            yield tuple([None if offset is None else offset - base for offset in lanes])
+        return warps
 
     def _values(self, term: Term, active: Evaluator) -> list[int]:
         values = active.values(term) if self._sizes_known(term) else None
@@ -294,3 +323,7 @@ class Warps:
                 made_of += [moves.init, moves.next]
             wanted += [each for term in made_of for each in term.carried]
         return frozenset(needed)
+
+
+def _from(lanes: Sequence[int | None], base: int) -> Pattern:
+    return tuple([None if offset is None else offset - base for offset in lanes])

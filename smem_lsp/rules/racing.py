@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from smem_lsp.analysis.races import Race
-from smem_lsp.ir.model import Access, Buffer, Kind, Space
+from smem_lsp.ir.model import Access, Buffer, Kind, Space, walk
 from smem_lsp.rules.model import Finding, Note, Severity
 from smem_lsp.rules.subject import KernelFacts
 
@@ -19,7 +20,9 @@ def findings(facts: KernelFacts, code: str, severity: Severity) -> Iterator[Find
     kernel = facts.kernel
     if not kernel.complete or facts.withheld or kernel.hidden or kernel.unknown_barriers:
         return
-    races = [race for race in facts.races if _code(facts, race) == code and race.second.span is not None]
+    nodes = {node.point: node for node in walk(kernel.body) if isinstance(node, Access)}
+    here = [replace(r, first=nodes[r.first.point], second=nodes[r.second.point]) for r in facts.races]
+    races = [race for race in here if _code(facts, race) == code and race.second.span is not None]
     for gap in _gaps(races):
         yield _finding(facts, gap, code, severity)
 
@@ -77,8 +80,6 @@ def _finding(facts: KernelFacts, gap: Sequence[Race], code: str, severity: Sever
             "thread_first": race.threads[0],
             "thread_second": race.threads[1],
             "byte": race.byte,
-            "line_first": race.first.line,
-            "line_second": race.second.line,
         },
     )
 

@@ -49,8 +49,10 @@ branch between whole warps may have one barrier each.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from smem_lsp.analysis.mispairing import Mispaired
+from smem_lsp.ir.model import Barrier, Branch, Loop, walk
 from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
 from smem_lsp.rules.subject import KernelFacts
 
@@ -60,8 +62,17 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
     kernel = facts.kernel
     if not kernel.complete or facts.withheld or kernel.hidden:
         return
-    for found in facts.mispaired:
-        barrier = found.barrier
+    nodes = {node.point: node for node in walk(kernel.body)}
+    for shown in facts.mispaired:
+        barrier, decision, other = (
+            nodes[node.point] for node in (shown.barrier, shown.decision, shown.other)
+        )
+        assert (
+            isinstance(barrier, Barrier)
+            and isinstance(decision, Branch | Loop)
+            and isinstance(other, Barrier)
+        )
+        found = replace(shown, barrier=barrier, decision=decision, other=other)
         if barrier.span is None:
             continue
         notes = (
@@ -79,11 +90,7 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
             kernel=kernel.name,
             verdict="proved" if found.proved else "likely",
             related=tuple(notes),
-            data={
-                "threads_inside": len(found.inside),
-                "threads": _threads(found),
-                "line_other": found.other.line,
-            },
+            data={"threads_inside": len(found.inside), "threads": _threads(found)},
         )
 
 

@@ -47,6 +47,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from smem_lsp.ir.model import Access, walk
 from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
 from smem_lsp.rules.subject import KernelFacts
 
@@ -57,6 +58,7 @@ _LIMIT = 48 * 1024  # bytes, static and dynamic together, that a block gets with
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
     kernel = facts.kernel
     static = facts.static_bytes
+    lines = {node.point: node.line for node in walk(kernel.body) if isinstance(node, Access)}
     for site in kernel.launches:
         passed = site.dynamic_bytes
         if passed is None:
@@ -65,8 +67,8 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         if need is not None and need.bytes > passed and kernel.complete:
             yield Finding(
                 "SMEM504",
-                f"{passed:,} B of dynamic shared memory at the launch, but line {need.line} of the kernel uses "
-                f"{need.bytes:,} B with {site.threads} threads",
+                f"{passed:,} B of dynamic shared memory at the launch, but line {lines[need.access]} of the kernel "
+                f"uses {need.bytes:,} B with {site.threads} threads",
                 site.span,
                 Severity.ERROR,
                 kernel=kernel.name,

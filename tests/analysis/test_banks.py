@@ -162,6 +162,15 @@ SILENT = {
     "unrolled by hand": ("float a[1024]", "for (int j = 0; j < 4; j += 2) acc += a[4 * t + j] + a[4 * t + j + 1];"),
     "runtime trips": ("float a[1024]", "for (int j = 0; j < m; ++j) acc += a[4 * t + j];"),
     "folded unrolling": ("float a[1024]", "for (int j = 0; j < 8; ++j) acc += a[j / 4 * 128 + t * 4 + j % 4];"),
+    "unrolled under a mask": ("float a[256]", "for (int j = 0; j < 8; ++j) acc += a[(t * 8 + j) & 255];"),
+    "by hand under a mask": (
+        "float a[128]",
+        "int j = t * 4; acc += a[j & 127] + a[(j & 127) + 1] + a[j + 2 & 127] + a[j + 3 & 127];",
+    ),
+    "members of several types": (
+        "struct { int key; float w[3]; } a[64]",
+        "a[t].key = 1; for (int j = 0; j < 3; ++j) a[t].w[j] = acc;",
+    ),
     "unrolled chars": ("char a[2048]", "for (int j = 0; j < 16; ++j) acc += a[16 * t + j];"),
     "unknown pitch": ("float a[1024]", "acc += a[t * m];"),
     "unknown pitch of a tile": ("float a[1024]", "acc += a[t * m + i];"),
@@ -270,7 +279,21 @@ def test_a_reduction_with_strides_that_grow() -> None:
             least += bool(by_words(lanes, 4))
     found = bank_conflicts_of(facts, 1.0)
     assert {(each.total_wavefronts, each.total_least) for each in found} == {(total, least)}
-    assert facts.banks == () if total < 4 * least else len(facts.banks) == 2
+    assert bool(facts.banks) == (total >= 4 * least)
+
+
+def test_a_reduction_with_many_threads() -> None:
+    """4 warps of 8 wavefronts, 2 of 16, 1 of 32; then 16, 8, 4, 2 lanes and one in one bank. From s = 1 on two words
+    go at once in the first turn, which takes half of the wavefronts of the block."""
+    body = "for (int s = {first}; s < 1024; s *= 2) {{ int j = 2 * s * x; if (j < 1024) a[j] = a[j] + a[j + s]; }}"
+    every = body.format(first=1)
+    shaped = SHAPED.format(block="1024, 1", declared="float a[1024]", statement=every)
+    assert "a[j + s]" not in said(kernel_facts(shaped))
+    body = body.format(first=4)
+    facts = kernel_facts(SHAPED.format(block="1024, 1", declared="float a[1024]", statement=body))
+    found = said(facts)["a[j + s]"]
+    assert (found.total_wavefronts, found.total_least) == (127, 12)
+    assert (found.wavefronts, found.least, found.alike) == (32, 1, False)
 
 
 def bank_conflicts_of(facts: KernelFacts, excess: float) -> tuple[BankConflict, ...]:
