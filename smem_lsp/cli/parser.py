@@ -10,8 +10,8 @@ from typing import NoReturn
 
 from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FAILED, UsageError, not_built
 
-COMMANDS = ("check", "layout", "trace", "explain", "rules", "config", "server")
-LATER = ("fit", "verify")
+COMMANDS = ("check", "layout", "fit", "trace", "explain", "rules", "config", "server")
+LATER = ("verify",)
 
 _DESCRIPTION = "CUDA shared memory: wasted bytes, missing barriers, occupancy."
 _SEVERITIES = ("error", "warning", "info", "hint")
@@ -88,6 +88,20 @@ def _build() -> _Parser:
     layout.add_argument("file", metavar="FILE[:KERNEL]")
     layout.add_argument("--format", default="text", choices=("text", "json", "html", "svg"))
     _target_flags(layout)
+
+    fit = command("fit", "print what other constants or template arguments would cost")
+    fit.add_argument("file", metavar="FILE:KERNEL")
+    fit.add_argument(
+        "--vary",
+        action="append",
+        required=True,
+        metavar="NAME=RANGE",
+        help="values of a constant, macro or template parameter: 2..8, 32,64,128 or 2..8:2",
+    )
+    fit.add_argument("--format", default="text", choices=("text", "json"))
+    fit.add_argument("--threads", type=_positive, metavar="N", help="threads per block")
+    fit.add_argument("--registers", type=_positive, metavar="N", help="registers per thread")
+    _target_flags(fit)
 
     trace = command("trace", "print every intermediate result for the kernels of a file")
     trace.add_argument("file", metavar="FILE[:KERNEL]")

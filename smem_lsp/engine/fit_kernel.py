@@ -111,7 +111,7 @@ def plan(reading: Reading, given: Mapping[str, int], config: Config) -> KernelFa
     if launches is not None:
         kernel = replace(kernel, launches=launches)
     kernel = replace(kernel, siblings=0, more_instances=None)  # nobody asks about the others
-    return plan_kernel(0, kernel, unit.source, config, reading.assumed)
+    return plan_kernel(0, kernel, unit.source, config, reading.assumed, layouts_only=True)
 
 
 def _alike(a: Binding, b: Binding) -> bool:

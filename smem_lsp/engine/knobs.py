@@ -19,7 +19,7 @@ from smem_lsp.source import Span, TextEdit
 from smem_lsp.syntax.parse import Function, TranslationUnit
 
 _MOST_TOKENS = 2_000  # of an initializer
-_DEFINE = re.compile(r"#[ \t]*define[ \t]+(\w+)(?![\w(])[ \t]*")
+_DEFINE = re.compile(r"#[ \t]*define[ \t]+(\w+)(?![\w(])[ \t]*(?:/\*.*?\*/[ \t]*)*")
 
 
 class FitError(ValueError):

@@ -1,7 +1,8 @@
-"""Run nvcc on a text and read what ptxas says about each kernel.
+"""Find nvcc, run it on a text and read what ptxas says about each kernel.
 
 The compiler only ever sees a private copy of the text, so a quoted include needs an ``-I`` flag. Flags come
-from a short list, there is no shell, and after 60 seconds it is stopped with everything it started.
+from a short list (``compiler_flags``), no shell reads them, and after 60 seconds it is stopped with everything it
+started.
 """
 
 from __future__ import annotations
@@ -9,26 +10,40 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 
-TIMEOUT = 60.0  # seconds
+from smem_lsp.environment.compiler_flags import allowed_flags, prepare
+from smem_lsp.environment.compiler_names import read_name
+from smem_lsp.environment.compiler_process import CompileError, Stop, Stopped, run
 
-# Flags of a compile command that reach nvcc. Everything else could run a program or write a file.
-_WITH_VALUE = ("-D", "-U", "-I", "-isystem", "-include", "-std", "-arch", "-gencode", "-maxrregcount", "-rdc")
-_LONG = {"--define-macro": "-D", "--include-path": "-I", "--std": "-std", "--gpu-architecture": "-arch"}
-_ALONE = re.compile(r"--?use_fast_math|--expt-[a-z-]+|-expt-[a-z-]+")
+__all__ = [
+    "TIMEOUT",
+    "CompileError",
+    "KernelStatistics",
+    "Stop",
+    "Stopped",
+    "allowed_flags",
+    "compile_statistics",
+    "demangled_name",
+    "find_nvcc",
+    "parse_statistics",
+    "supported_targets",
+]
+
+TIMEOUT = 60.0  # seconds
+_LIST_TIMEOUT = 10.0  # seconds for the list of targets
 
 _ENTRY = re.compile(r"Compiling entry function '([^']+)' for '([^']+)'")
 _SPILL = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 _USED = re.compile(r"Used (\d+) registers")
 _BARRIERS = re.compile(r"used (\d+) barriers")
 _SHARED = re.compile(r"(\d+)(?:\+\d+)? bytes smem")
+_TARGET = re.compile(r"(?m)^\s*(?:sm|compute)_(\d+)[af]?\s*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +57,19 @@ class KernelStatistics:
     registers: int  # per thread
     spill_bytes: int  # stores and loads
     barriers: int
-
-
-class CompileError(Exception):
-    """nvcc refused the text or did not finish; the message is the first line that says why."""
+    arguments: tuple[str, ...] | None = ()  # of the template, as C++ spells them; None: not understood
+    scoped: bool = True  # False: ``extern "C"``, the name says nothing of namespaces
 
 
 def find_nvcc(setting: str | None = None) -> str | None:
-    """Path of nvcc: the setting, ``CUDA_HOME``, ``CUDA_PATH``, ``PATH``, then the nvcc wheel.
+    """Absolute path of nvcc: the setting, ``CUDA_HOME``, ``CUDA_PATH``, ``PATH``, then the nvcc wheel.
 
-    A setting that leads nowhere finds nothing: another compiler would give other numbers than asked for.
+    A setting that leads nowhere finds nothing: another compiler would give other numbers than asked for. What is found
+    only relative to the current folder, which may be a workspace, is not taken.
     """
-    if setting:
-        return shutil.which(setting)
-    return next((path for place in _places() if (path := shutil.which(place)) is not None), None)
+    places = (setting,) if setting else _places()
+    found = (shutil.which(place) for place in places)
+    return next((path for path in found if path is not None and Path(path).is_absolute()), None)
 
 
 def _places() -> Iterator[str]:
@@ -68,6 +82,19 @@ def _places() -> Iterator[str]:
             yield str(Path(folder, "nvidia", "cu13", "bin", "nvcc"))
 
 
+def supported_targets(nvcc: str) -> frozenset[int]:
+    """The compute capabilities that this nvcc compiles for, 90 for ``sm_90``; empty when it does not say.
+
+    Runs ``nvcc --list-gpu-code``.
+    """
+    with tempfile.TemporaryDirectory(prefix="smem-lsp-", ignore_cleanup_errors=True) as folder:
+        try:
+            code, output = run([nvcc, "--list-gpu-code"], folder, _LIST_TIMEOUT)
+        except CompileError:
+            return frozenset()
+    return frozenset(int(number) for number in _TARGET.findall(output)) if code == 0 else frozenset()
+
+
 def compile_statistics(
     nvcc: str,
     text: str,
@@ -75,45 +102,33 @@ def compile_statistics(
     flags: Sequence[str] = (),
     *,
     timeout: float = TIMEOUT,
+    stop: Stop | None = None,
 ) -> Mapping[str, KernelStatistics]:
     """Compile ``text`` to a cubin for ``arch`` (``sm_90``) and return what ptxas reports, by mangled name.
 
-    ``flags`` go through ``allowed_flags``. Raises CompileError.
+    Of ``flags`` those that are allowed are used, but for the targets among them. Raises CompileError; Stopped, which is
+    one, when ``stop`` is set.
     """
-    with tempfile.TemporaryDirectory(prefix="smem-lsp-") as folder:
-        Path(folder, "kernel.cu").write_text(text, encoding="utf-8", newline="")
-        command = [nvcc, "-cubin", f"-arch={arch}", "-Xptxas", "-v", *allowed_flags(flags)]
-        output = _run([*command, "-o", "kernel.cubin", "kernel.cu"], folder, timeout)
+    prepared = prepare(flags)
+    with tempfile.TemporaryDirectory(prefix="smem-lsp-", ignore_cleanup_errors=True) as folder:
+        try:
+            prepared.write(folder)
+            # A lone surrogate, half a character of an editor's, is no UTF-8.
+            Path(folder, "kernel.cu").write_text(text, encoding="utf-8", errors="replace", newline="")
+        except OSError as error:
+            raise CompileError(f"no private copy: {error.strerror or error}") from None
+        command = [nvcc, "-cubin", f"-arch={arch}", "-Xptxas", "-v", *prepared.words]
+        code, output = run([*command, "-o", "kernel.cubin", "kernel.cu"], folder, timeout, stop)
+    if code != 0:
+        raise CompileError(_first_error(output))
     return parse_statistics(output)
-
-
-def allowed_flags(flags: Sequence[str]) -> tuple[str, ...]:
-    """The flags that may reach nvcc: macros, include folders, language, target and code generation."""
-    kept: list[str] = []
-    rest = iter(flags)
-    for flag in rest:
-        if flag in _LONG or flag in _WITH_VALUE:
-            value = next(rest, None)
-            if value is not None:
-                kept += [_LONG.get(flag, flag), value]
-        elif _ALONE.fullmatch(flag) or _joined(flag):
-            kept.append(flag)
-    return tuple(kept)
-
-
-def _joined(flag: str) -> bool:
-    """``-DNAME``, ``-Idir``, ``-std=c++17``."""
-    if flag[:2] in ("-D", "-U", "-I") and len(flag) > 2:
-        return True
-    name, equals, value = flag.partition("=")
-    return bool(equals and value) and (name in _LONG or name in _WITH_VALUE)
 
 
 def parse_statistics(output: str) -> dict[str, KernelStatistics]:
     """Read the lines that ``ptxas -v`` printed; of several targets the last one stays."""
     found: dict[str, KernelStatistics] = {}
     entries = list(_ENTRY.finditer(output))
-    for entry, following in zip(entries, [*entries[1:], None], strict=True):
+    for entry, following in zip_longest(entries, entries[1:]):
         part = output[entry.end() : following.start() if following else len(output)]
         used = _USED.search(part)
         if used is None:
@@ -121,14 +136,17 @@ def parse_statistics(output: str) -> dict[str, KernelStatistics]:
         # The properties of functions that were not inlined come first; the entry's own stand last.
         spills = _SPILL.findall(part[: used.start()])
         mangled = entry[1]
+        name = read_name(mangled)
         found[mangled] = KernelStatistics(
-            name=demangled_name(mangled),
+            name=name.qualified,
             mangled=mangled,
             arch=entry[2],
             shared_bytes=_number(_SHARED, part, used.start()),
             registers=int(used[1]),
             spill_bytes=int(spills[-1][1]) + int(spills[-1][2]) if spills else 0,
             barriers=_number(_BARRIERS, part, used.start()),
+            arguments=name.arguments,
+            scoped=name.mangled,
         )
     return found
 
@@ -143,66 +161,10 @@ def demangled_name(mangled: str) -> str:
 
     Anonymous namespaces are left out. A name that is not mangled (``extern "C"``) is returned as it is.
     """
-    start = re.match(r"_Z(N?)K?L?", mangled)
-    if start is None:
-        return mangled
-    parts: list[str] = []
-    position = start.end()
-    while (length := re.compile(r"L?(\d+)").match(mangled, position)) is not None:
-        position = length.end() + int(length[1])
-        part = mangled[length.end() : position]
-        if not part.startswith(("_GLOBAL__N_", "_INTERNAL_")):
-            parts.append(part)
-        if not start[1]:
-            break
-    return "::".join(parts) or mangled
-
-
-def _run(command: Sequence[str], folder: str, timeout: float) -> str:
-    """Output of the compiler, both streams. Raises CompileError."""
-    try:
-        process = subprocess.Popen(
-            command,
-            cwd=folder,
-            env=_environment(folder),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            encoding="utf-8",
-            errors="replace",
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise CompileError(f"{command[0]}: {error.strerror or error}") from None
-    with process:
-        try:
-            output, _ = process.communicate(timeout=timeout)
-        except subprocess.TimeoutExpired:
-            _kill(process)
-            raise CompileError(f"nvcc did not finish within {timeout:g} s") from None
-    if process.returncode != 0:
-        raise CompileError(_first_error(output))
-    return output
-
-
-def _kill(process: subprocess.Popen[str]) -> None:
-    """Stop the compiler and what it started: it is the leader of its own session."""
-    if sys.platform == "win32":
-        process.kill()
-    else:
-        os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
-
-
-def _environment(folder: str) -> dict[str, str]:
-    """Only what a host compiler needs; nvcc would take more flags from NVCC_PREPEND_FLAGS and its like."""
-    names = ("PATH", "SYSTEMROOT", "INCLUDE", "LIB", "LD_LIBRARY_PATH", "HOME")
-    kept = {name: os.environ[name] for name in names if name in os.environ}
-    return {**kept, "TMPDIR": folder, "TMP": folder, "TEMP": folder, "LC_ALL": "C"}
+    return read_name(mangled).qualified
 
 
 def _first_error(output: str) -> str:
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     blamed = (line for line in lines if re.search(r"\b(?:error|fatal)\b", line, re.I))
-    return next(blamed, lines[0] if lines else "nvcc failed without a word")
+    return next(blamed, lines[0] if lines else "nvcc failed without a word")[:300]

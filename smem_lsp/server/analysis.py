@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
 from smem_lsp.config import Config
 from smem_lsp.engine import Report, check
 from smem_lsp.engine.cache import Cache
+from smem_lsp.engine.measured import NOT_MEASURED, Measured
+from smem_lsp.environment.compiler import Compiler, Request, header_versions
 from smem_lsp.fixes.model import Fix
 from smem_lsp.rules.model import Finding
 from smem_lsp.server.config_files import ConfigFiles
@@ -44,6 +46,8 @@ class Job:
     settings: ClientSettings
     reader: FileReader
     config_files: ConfigFiles
+    compiler: Compiler | None = None
+    opened: frozenset[str] = frozenset()  # keys of the other files that the editor holds
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,7 @@ class Analysis:
     included: frozenset[str]  # keys of the files that were read
     problems: tuple[str, ...]  # of the settings, one line each
     seconds: float
+    request: Request | None = None  # what is to be compiled for its registers
     _fixes: dict[str, tuple[Fix, ...]] = field(default_factory=dict, repr=False)
 
     def fixes(self, key: str, finding: Finding) -> tuple[Fix, ...]:
@@ -83,31 +88,72 @@ class Analyst:
         if resolved.excluded or not holds_cuda(job.uri, job.language, job.text):
             return Analysis(job, None, resolved.config, frozenset(), resolved.problems, 0.0)
         reader = _NotingReader(job.reader)
-        report = self.check(job, job.text, resolved.config, reader, stale)
+        request = _request(job, job.text, resolved.config)
+        report = self._check(job, job.text, resolved.config, reader, _known(job, request), stale)
         included = frozenset(reader.read_files)
-        return Analysis(
-            job, report, resolved.config, included, resolved.problems, time.perf_counter() - started
-        )
+        seconds = time.perf_counter() - started
+        request = None if request is None else _worth_compiling(request, job, report, included)
+        return Analysis(job, report, resolved.config, included, resolved.problems, seconds, request)
 
-    def check(
+    def check(self, job: Job, text: str, config: Config, reader: FileReader) -> Report:
+        """The engine's report on ``text`` in the place of the document of ``job``."""
+        return self._check(job, text, config, reader, _known(job, _request(job, text, config)), bool)
+
+    def _check(
         self,
         job: Job,
         text: str,
         config: Config,
         reader: FileReader,
-        stale: Callable[[], bool] = bool,
+        measured: Measured,
+        stale: Callable[[], bool],
     ) -> Report:
-        """The engine's report on ``text`` in the place of the document of ``job``."""
-
         def stop_a_stale_run() -> None:
             if stale():
                 raise Superseded
 
         self._cache.checkpoint = stop_a_stale_run
         try:
-            return check(text, path=_checked_path(job), config=config, reader=reader, cache=self._cache)
+            return check(
+                text,
+                path=_checked_path(job),
+                config=config,
+                reader=reader,
+                cache=self._cache,
+                measured=measured,
+            )
         finally:
             self._cache.checkpoint = _go_on  # what a report works out later is nobody's stale run
+
+
+def _request(job: Job, text: str, config: Config) -> Request | None:
+    if job.compiler is None:
+        return None
+    return job.compiler.request(
+        text,
+        job.path,
+        config.arch,
+        setting=config.nvcc,
+        compile_commands=config.compile_commands,
+        include_dirs=config.include_dirs,
+        defines=config.defines,
+    )
+
+
+def _known(job: Job, request: Request | None) -> Measured:
+    """What the compiler has said of a text."""
+    if job.compiler is None or request is None:
+        return NOT_MEASURED
+    return Measured(job.compiler.known(request), request.under)
+
+
+def _worth_compiling(request: Request, job: Job, report: Report, included: frozenset[str]) -> Request | None:
+    """``request`` with its headers, if registers would say something about one of the kernels and the compiler would
+    read the same headers as the analysis."""
+    if not any(facts.kernel.buffers or facts.kernel.helper_bytes for facts in report.facts):
+        return None
+    headers = header_versions(included, job.reader, job.opened & included)
+    return None if headers is None else replace(request, headers=headers)
 
 
 def _go_on() -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from smem_lsp.config import Config, ConfigError, Loaded, defaults, discover
 from smem_lsp.environment import CompileCommands
+from smem_lsp.environment.compiler import OFF
 from smem_lsp.server.settings import ClientSettings, apply_client_settings, known_names
+
+logger = logging.getLogger(__name__)
 
 UNWATCHED_LIFE = 2.0  # seconds that a file is trusted when the client does not say that it changed
 
@@ -25,12 +29,13 @@ class Resolved:
 class ConfigFiles:
     """What was found for each folder. Only the worker's thread asks; any thread may say ``forget``."""
 
-    __slots__ = ("_commands", "_found", "watched")
+    __slots__ = ("_commands", "_found", "trusted", "watched")
 
     def __init__(self) -> None:
         self._commands = CompileCommands()
         self._found: dict[Path, tuple[float, Loaded | ConfigError]] = {}
         self.watched = False  # the client tells about changes
+        self.trusted = False  # the workspace may name programs to run
 
     def forget(self) -> None:
         self._found = {}
@@ -47,6 +52,10 @@ class ConfigFiles:
         base = found.config if path is None else found.for_file(path)
         config, wrong = apply_client_settings(base, client.table, root or found.root)
         config, unknown = known_names(config)
+        if not self.trusted and config.nvcc not in (None, OFF):
+            # Settings of a client may come out of a file of the workspace, too.
+            logger.debug("nvcc %s is not used: the workspace is not said to be trusted", config.nvcc)
+            config = replace(config, nvcc=None)
         if path is not None:
             command = self._commands.command(path, config.compile_commands)
             config = replace(config, compile_flags=command.flags)

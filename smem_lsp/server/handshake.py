@@ -34,6 +34,7 @@ class Features:
     refresh_diagnostics: bool = False
     refresh_code_lens: bool = False
     refresh_inlay_hints: bool = False
+    work_done_progress: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,7 @@ def read_features(capabilities: object) -> Features:
         refresh_diagnostics=has("workspace.diagnostics.refreshSupport"),
         refresh_code_lens=has("workspace.codeLens.refreshSupport"),
         refresh_inlay_hints=has("workspace.inlayHint.refreshSupport"),
+        work_done_progress=has("window.workDoneProgress"),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
+from smem_lsp.engine.measured import MeasuredFacts
 from smem_lsp.engine.report import KernelReport
 from smem_lsp.rules.subject import KernelFacts, Occupied
 from smem_lsp.server.words import best_bytes, blocks, counted, launch, listed, shown_row
@@ -48,6 +49,8 @@ def kernel_lines(report: KernelReport, facts: KernelFacts) -> Iterator[str]:
         limited = f", limited by {listed(limits)}" if limits else ""
         dynamic = f", {row.dynamic_bytes:,} B dynamic" if row.dynamic_bytes else ""
         yield f"{blocks(row, now, facts.blocks(row, after))} ({launch(row)}{dynamic}){limited}"
+    if isinstance(facts, MeasuredFacts):
+        yield from compiler_lines(facts)
     if not facts.occupied:
         yield "Blocks/SM not known: the number of threads is not in sight"
     shown = shown_row(facts, before, after)
@@ -56,6 +59,17 @@ def kernel_lines(report: KernelReport, facts: KernelFacts) -> Iterator[str]:
     if kernel.unknown_accesses or kernel.unknown_barriers:
         accesses = f"{kernel.unknown_accesses:,} access{'' if kernel.unknown_accesses == 1 else 'es'}"
         yield f"Not resolved: {accesses}, {counted(kernel.unknown_barriers, 'barrier')}"
+
+
+def compiler_lines(facts: MeasuredFacts) -> Iterator[str]:
+    """Spills, and bytes that are not what was worked out."""
+    theirs, ours = facts.measured_bytes, facts.predicted_bytes
+    if theirs is not None and ours is not None and theirs != ours:
+        yield f"ptxas reports {theirs:,} B of static shared memory; {ours:,} B were worked out"
+    spills = [each for each in facts.measured if each.spill_bytes]
+    if spills:
+        words = (f"{each.spill_bytes:,} B with {each.registers} registers on {each.arch}" for each in spills)
+        yield f"Spilled: {listed(words)}"
 
 
 def carve_out(row: Occupied, static_bytes: int, resident: int) -> str:

@@ -9,6 +9,7 @@ from lsprotocol import types
 
 from smem_lsp.server.handshake import Features
 from smem_lsp.server.protocol import RequestFailed, Server
+from smem_lsp.server.status import Status
 
 logger = logging.getLogger(__name__)
 
@@ -18,11 +19,12 @@ WATCHED = ("**/{smem,pyproject}.toml", "**/compile_commands.json", "**/*.{cuh,h,
 class Outgoing:
     """Notifications and requests to one client."""
 
-    __slots__ = ("_features", "_server")
+    __slots__ = ("_features", "_server", "status")
 
     def __init__(self, server: Server, features: Features) -> None:
         self._server = server
         self._features = features
+        self.status = Status(server, enabled=features.work_done_progress)
 
     def publish(self, uri: str, version: int | None, diagnostics: Sequence[types.Diagnostic]) -> None:
         params = types.PublishDiagnosticsParams(uri=uri, version=version, diagnostics=diagnostics)

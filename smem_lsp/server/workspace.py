@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from smem_lsp.environment import DiskReader
+from smem_lsp.environment.compiler import Compiler
 from smem_lsp.server.analysis import Analysis, Analyst, Job
+from smem_lsp.server.background import Background
 from smem_lsp.server.config_files import ConfigFiles
 from smem_lsp.server.diagnostics import diagnostics_of
 from smem_lsp.server.documents import Change, Document, Documents
@@ -38,12 +40,20 @@ class Workspace:
         self._reader = DiskReader(fresh_for=HEADERS_FRESH)
         self._config_files = ConfigFiles()
         self._config_files.watched = client.features.register_watched_files
+        self._config_files.trusted = client.trusted
+        self._compiler = Compiler()
+        self._background = Background(self._compiler, self._measured, outgoing.status)
         self._folders = list(client.folders)
         self._initial = read_client_settings(client.settings)
         self._settings = self._initial
         self._folder_settings: dict[str, ClientSettings] = {}
         self._told: set[str] = set()  # problems of settings, until the settings change
         _log_as_much_as(self._settings)
+
+    def stop(self) -> None:
+        """No more analyses, no more compilers; whoever waits for one gets an empty answer."""
+        self.scheduler.stop()
+        self._background.stop()
 
     # Documents
 
@@ -59,6 +69,7 @@ class Workspace:
     def closed(self, uri: str) -> None:
         document = self.documents.close(uri)
         self.scheduler.dropped(uri)
+        self._background.changed(uri)
         path = path_of(uri)
         if document is None:
             return
@@ -73,6 +84,7 @@ class Workspace:
         if path is not None:
             self._reader.show(path, document.text)
             self._includers_changed({same_file_key(path)}, but=document.uri)
+        self._background.changed(document.uri)
         self.scheduler.changed(document.uri, at_once=at_once)
 
     def _includers_changed(self, files: set[str], *, but: str | None = None, at_once: bool = False) -> bool:
@@ -165,8 +177,20 @@ class Workspace:
             settings=self.settings_of(uri),
             reader=self._reader,
             config_files=self._config_files,
+            compiler=self._compiler,
+            opened=self._opened(but=uri),
         )
         return self.worker.submit(lambda: self.analyst.analyse(job, stale))
+
+    def _opened(self, but: str) -> frozenset[str]:
+        paths = (path_of(document.uri) for document in self.documents if document.uri != but)
+        return frozenset(same_file_key(path) for path in paths if path is not None)
+
+    def _measured(self, uri: str) -> None:
+        """The compiler has said something about a document: its findings and numbers may be other ones now."""
+        if self.documents.get(uri) is not None:
+            self.scheduler.changed(uri, at_once=True, same_text=True)
+            self.outgoing.refresh()
 
     def _analysed(self, analysis: Analysis) -> None:
         found = 0 if analysis.report is None else len(analysis.report.findings)
@@ -181,6 +205,7 @@ class Workspace:
         if not self.features.pull_diagnostics:
             diagnostics = diagnostics_of(analysis, self.features)
             self.outgoing.publish(analysis.job.uri, analysis.job.version, diagnostics)
+        self._background.wanted(job.uri, analysis.request)
 
     def _not_analysed(self, uri: str) -> None:
         """A defect of ours: findings of an older text would be wrong now, so there are none."""

@@ -41,7 +41,7 @@ def test_no_command_prints_help_and_fails(smem: Command) -> None:
     assert "check" in err
 
 
-@pytest.mark.parametrize("command", ["fit", "verify"])
+@pytest.mark.parametrize("command", ["verify"])
 def test_later_commands_say_so(smem: Command, command: str) -> None:
     assert smem(command, "x.cu", "--any") == (2, "", f"smem-lsp {command} is not built yet\n")
 

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import os
+import re
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from toolchain import nvcc, require
 
+from smem_lsp.environment.compiler_commands import CompilerCommands
+from smem_lsp.environment.compiler_flags import command_flags, prepare
 from smem_lsp.environment.nvcc import (
     CompileError,
+    Stop,
+    Stopped,
     allowed_flags,
     compile_statistics,
     demangled_name,
     find_nvcc,
     parse_statistics,
+    supported_targets,
 )
-
-NVCC = find_nvcc()
-needs_nvcc = pytest.mark.skipif(NVCC is None, reason="no nvcc here")
 
 OUTPUT = """\
 ptxas info    : 0 bytes gmem
@@ -94,16 +100,15 @@ template __global__ void k<SIZE>(float*);
 """
 
 
-@needs_nvcc
 def test_compiles() -> None:
-    found = compile_statistics(str(NVCC), SIZED, "sm_80", ["-DSIZE=64"])
+    found = compile_statistics(str(require(nvcc(), "no nvcc here")), SIZED, "sm_80", ["-DSIZE=64"])
     assert [(s.name, s.shared_bytes, s.arch) for s in found.values()] == [("k", 256, "sm_80")]
 
 
-@needs_nvcc
 def test_an_error_is_one_line() -> None:
+    compiler = str(require(nvcc(), "no nvcc here"))
     with pytest.raises(CompileError, match=r'^kernel\.cu\(1\): error: identifier "x" is undefined$'):
-        compile_statistics(str(NVCC), "__global__ void k() { x; }\n", "sm_80")
+        compile_statistics(compiler, "__global__ void k() { x; }\n", "sm_80")
 
 
 def test_a_compiler_that_never_ends_is_stopped(tmp_path: Path) -> None:
@@ -120,3 +125,168 @@ def test_a_compiler_that_never_ends_is_stopped(tmp_path: Path) -> None:
 def test_a_compiler_that_is_none(tmp_path: Path) -> None:
     with pytest.raises(CompileError, match="No such file"):
         compile_statistics(str(tmp_path / "none"), "", "sm_80")
+
+
+def script(place: Path, text: str) -> str:
+    """A program that is called nvcc."""
+    place.write_text(f"#!/bin/sh\n{text}\n")
+    place.chmod(0o755)
+    return str(place)
+
+
+def alive(process: int) -> bool:
+    state = Path(f"/proc/{process}/stat")
+    return state.exists() and state.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def gone(process: int) -> bool:
+    """Does it end soon?"""
+    limit = time.monotonic() + 10
+    while alive(process) and time.monotonic() < limit:
+        time.sleep(0.02)
+    return not alive(process)
+
+
+def test_what_a_compiler_leaves_behind_is_ended_too(tmp_path: Path) -> None:
+    fake = script(tmp_path / "nvcc", f"sleep 600 & echo $! > {tmp_path}/pid; exit 0")
+    started = time.monotonic()
+    assert compile_statistics(fake, "", "sm_80") == {}
+    assert time.monotonic() - started < 60  # its child holds the output open
+    assert gone(int((tmp_path / "pid").read_text()))
+
+
+def test_stopped_from_another_thread_with_its_children(tmp_path: Path) -> None:
+    fake = script(
+        tmp_path / "nvcc", f"sleep 600 & echo $! > {tmp_path}/new; mv {tmp_path}/new {tmp_path}/pid; wait"
+    )
+    stop = Stop()
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(compile_statistics, fake, "", "sm_80", stop=stop)
+        while not (tmp_path / "pid").exists():
+            time.sleep(0.01)
+        stop.set()
+        with pytest.raises(Stopped):
+            running.result(30)
+    assert gone(int((tmp_path / "pid").read_text()))
+
+
+def test_stopped_before_it_began(tmp_path: Path) -> None:
+    stop = Stop()
+    stop.set()
+    with pytest.raises(Stopped):
+        compile_statistics(script(tmp_path / "nvcc", f"touch {tmp_path}/ran"), "", "sm_80", stop=stop)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_output_without_end(tmp_path: Path) -> None:
+    with pytest.raises(CompileError, match="printed more than 16 MB"):
+        compile_statistics(script(tmp_path / "nvcc", "exec yes"), "", "sm_80")
+
+
+@pytest.mark.parametrize("output", ["printf '\\377\\376\\000'", "echo 'ptxas info : Used x registers'", ""])
+def test_garbage_is_no_kernel(tmp_path: Path, output: str) -> None:
+    assert compile_statistics(script(tmp_path / "nvcc", output), "", "sm_80") == {}
+
+
+def test_a_failure_without_a_word(tmp_path: Path) -> None:
+    with pytest.raises(CompileError, match="nvcc failed without a word"):
+        compile_statistics(script(tmp_path / "nvcc", "exit 3"), "", "sm_80")
+
+
+def test_targets_of_a_compiler_that_does_not_say(tmp_path: Path) -> None:
+    assert supported_targets(script(tmp_path / "nvcc", "echo garbage; echo sm_x")) == frozenset()
+    assert supported_targets(script(tmp_path / "nvcc", "exit 1")) == frozenset()
+    assert supported_targets(script(tmp_path / "nvcc", "echo sm_75; echo sm_90a; echo 75")) == {75, 90}
+
+
+def test_targets_of_the_real_one() -> None:
+    found = supported_targets(str(require(nvcc(), "no nvcc here")))
+    assert {80, 90} <= found and 50 not in found
+
+
+def test_nothing_out_of_the_current_folder_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script(tmp_path / "nvcc", "exit 0")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f".{os.pathsep}{os.pathsep}")
+    monkeypatch.setenv("CUDA_HOME", ".")
+    monkeypatch.setattr("sys.path", ["", "."])
+    assert find_nvcc() is None
+    assert find_nvcc("./nvcc") is None
+    assert find_nvcc(str(tmp_path / "nvcc")) == str(tmp_path / "nvcc")
+
+
+# ---- flags -----------------------------------------------------------------------------------------------------------
+
+HOSTILE = [
+    "-D",
+    "A=`touch ran1`",
+    "-DB=$(touch ran2)",
+    '-DC=1";touch ran3;"',
+    "-DD=1;touch ran4",
+    "-DE=1|touch ran5",
+    "-U",
+    "X`touch ran6`",
+    "-std=c++17;touch ran7",
+    "-maxrregcount=32$(touch ran8)",
+    "-D",
+    "-ccbin=/tmp/evil",
+    "-ccbin",
+    "evil",
+    "--options-file",
+    "evil",
+    "-Xcompiler",
+    "-fplugin=evil.so",
+    "-rdc=true`touch ran9`",
+]
+
+
+def test_no_word_for_nvcc_means_anything_to_a_shell() -> None:
+    prepared = prepare(["-I", "/x/$(touch a)", "-include", "/x/`b`.h", *HOSTILE, "-DOK=1", "-std=c++20"])
+    for word in prepared.words:
+        assert re.fullmatch(r"[\w./+=:@-]+", word, re.A), word
+    assert "evil" not in " ".join(prepared.words)
+    assert {"-DOK=1", "-std=c++20"} <= set(prepared.words)
+    assert "#define A `touch ran1`\n" in prepared.prelude
+
+
+def test_hostile_flags_run_nothing_in_a_real_nvcc(tmp_path: Path) -> None:
+    """nvcc 13 hands macros to a shell: ``-DX='`touch ran`'`` makes the file."""
+    compiler = str(require(nvcc(), "no nvcc here"))
+    folder = tmp_path / "inc $(touch ran0) `touch ran00`"
+    folder.mkdir()
+    (folder / "size.h").write_text("#define SIZE 48\n")
+    (folder / "forced.h").write_text("#define FORCED 1\n")
+    text = (
+        '#include "size.h"\n#ifndef FORCED\n#error no\n#endif\n'
+        + SIZED
+        + "template <> void k<NUMBER>(float*);\n"
+    )
+    flags = ["-I", str(folder), "-include", str(folder / "forced.h"), "-DNUMBER=(1 ? 16 : 2)", *HOSTILE]
+    before = set(Path.cwd().iterdir())
+    found = compile_statistics(compiler, text, "sm_80", flags)
+    assert [s.shared_bytes for s in found.values()] == [192]
+    assert not list(tmp_path.rglob("ran*"))
+    assert set(Path.cwd().iterdir()) == before
+
+
+def test_flags_of_a_compile_command(tmp_path: Path) -> None:
+    command = (
+        "nvcc -ccbin g++ -DN=4 -I inc -isystem ../sys -include pre.h -arch=sm_80 -gencode arch=compute_90,code=sm_90"
+        " --expt-relaxed-constexpr -maxrregcount 64 -rdc=true -use_fast_math -Xptxas -O0 -o k.o -c k.cu"
+    )
+    found = command_flags(command, str(tmp_path))
+    assert found == (
+        *("-DN=4", "-I", str(tmp_path / "inc"), "-isystem", str(tmp_path.parent / "sys")),
+        *("-include", str(tmp_path / "pre.h"), "--expt-relaxed-constexpr", "-maxrregcount", "64"),
+        "-use_fast_math",
+    )
+    assert command_flags("nvcc 'never closed", str(tmp_path)) == ()
+
+
+def test_the_command_of_a_file_reaches_the_compiler(tmp_path: Path) -> None:
+    (tmp_path / "compile_commands.json").write_text(
+        '[{"file": "k.cu", "directory": ".", "command": "nvcc -DSIZE=40 -ccbin evil -c k.cu"}]'
+    )
+    assert CompilerCommands().nvcc_flags(str(tmp_path / "k.cu")) == ("-DSIZE=40",)
+    (tmp_path / "compile_commands.json").write_text("[")
+    assert CompilerCommands().nvcc_flags(str(tmp_path / "k.cu")) == ()

@@ -294,6 +294,7 @@ def serving(
 
     ``hold_settings``: it gets no answer about the configuration before ``release``.
     """
+    params.setdefault("initializationOptions", {"settings": {"nvcc": "off"}})  # unless a test is about it
     client = Client(command, settings=settings)
     client.held = [] if hold_settings else None
     try:

@@ -9,9 +9,9 @@ __global__ void __launch_bounds__(256) sum(const float* in, float* out) {
   __shared__ float red[256];
   __shared__ int spare[8];
   int tid = threadIdx.x;
-  tile[tid / 32][tid % 32] = in[tid];
+  for (int r = tid / 32; r < 32; r += 8) tile[r][tid % 32] = in[tid];
   __syncthreads();
-  float s = tile[tid % 8][tid / 8];
+  float s = tile[31 - tid / 32][tid % 32];
   __syncthreads();
   red[tid] = s;
   __syncthreads();

@@ -1,0 +1,81 @@
+"""``smem-lsp fit``: what other constants or template arguments of a kernel would cost."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from pathlib import Path
+
+from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FINDINGS, UsageError
+from smem_lsp.cli.layout import split_kernel
+from smem_lsp.cli.settings import Settings
+from smem_lsp.cli.terminal import terminal_style, use_utf8
+from smem_lsp.config import ConfigError
+from smem_lsp.environment import DiskReader, SourceError, read_source
+
+MOST_VALUES = 10_000  # of one name
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_RANGE = re.compile(r"(-?\d{1,9})\.\.(-?\d{1,9})(?::(\d{1,9}))?")
+_VALUE = re.compile(r"-?\d{1,9}")
+
+
+def run(flags: argparse.Namespace) -> int:
+    """Print the table; the exit code says whether anything fits. Raises UsageError."""
+    vary = [_variation(written) for written in flags.vary]
+    names = [name for name, _ in vary]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"--vary: `{name}` is varied twice")
+    file, kernel = split_kernel(flags.file)
+    if Path(file).is_dir():
+        raise UsageError(f"{file}: a folder; fit takes one file")
+    from smem_lsp.engine.fit import fit, only_kernel
+    from smem_lsp.engine.knobs import FitError
+    from smem_lsp.output import fit_json, fit_text
+
+    try:
+        config = Settings(flags).for_file(file)
+        source = read_source(file)
+        reader = DiskReader()
+        named = kernel or only_kernel(source.text, path=file, config=config, reader=reader)
+        result = fit(source.text, named, vary, path=file, config=config, reader=reader)
+    except (SourceError, ConfigError) as error:
+        raise UsageError(str(error)) from None
+    except FitError as error:
+        raise UsageError(f"{file}: {error}") from None
+    if flags.format == "json":
+        use_utf8(sys.stdout)
+        sys.stdout.write(fit_json.render(result, file))
+    else:
+        sys.stdout.write(fit_text.render(result, file, terminal_style()))
+    return EXIT_CLEAN if result.fits else EXIT_FINDINGS
+
+
+def _variation(written: str) -> tuple[str, tuple[int, ...]]:
+    """``STAGES=2..8:2`` -> ("STAGES", (2, 4, 6, 8)). Raises UsageError."""
+    name, equals, ranges = written.partition("=")
+    name = name.strip()
+    if not equals or not _NAME.fullmatch(name):
+        raise UsageError(f"--vary: `{written}` is no NAME=RANGE, such as STAGES=2..8 or TILE=32,64,128")
+    values: dict[int, None] = {}
+    for part in ranges.split(","):
+        found = _RANGE.fullmatch(part.strip())
+        if found is not None:
+            low, high, step = int(found[1]), int(found[2]), int(found[3] or 1)
+            if low > high or step < 1:
+                raise UsageError(
+                    f"--vary {name}: `{part.strip()}` is empty; a range is LOW..HIGH or LOW..HIGH:STEP"
+                )
+            whole = range(low, high + 1, step)
+            if len(whole) > MOST_VALUES:
+                raise UsageError(f"--vary {name}: {len(whole):,} values; {MOST_VALUES:,} at most")
+            values.update(dict.fromkeys(whole))
+        elif _VALUE.fullmatch(part.strip()):
+            values[int(part)] = None
+        else:
+            raise UsageError(
+                f"--vary {name}: `{part.strip()}` is no value and no range: use 2..8, 32,64,128 or 2..8:2"
+            )
+    return name, tuple(values)

@@ -1,0 +1,136 @@
+"""When the compiler runs: after a quiet second, one process at a time, never for a text that is gone."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from smem_lsp.environment.compiler import Compiler, Outcome, Request
+from smem_lsp.environment.nvcc import Stop, Stopped
+from smem_lsp.server.status import Status
+from smem_lsp.server.uris import name_of
+
+QUIET = 1.0  # seconds without a change before a text is compiled
+_LEAVE = 2.0  # seconds that the end of the server waits for the end of a compiler
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Run:
+    uri: str
+    request: Request
+    stop: Stop
+    thread: threading.Thread | None = None
+
+
+class Background:
+    """Everything here runs on the event loop but ``Compiler.compile``, which has a thread of its own for each text.
+
+    ``measured`` is told the document for which there is something new.
+    """
+
+    __slots__ = ("_compiler", "_loop", "_measured", "_ready", "_run", "_status", "_timers", "_unsupported")
+
+    def __init__(self, compiler: Compiler, measured: Callable[[str], None], status: Status) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._compiler = compiler
+        self._measured = measured
+        self._status = status
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._ready: dict[str, Request] = {}  # the last one is the next
+        self._run: _Run | None = None
+        self._unsupported: set[str] = set()  # told already
+
+    def wanted(self, uri: str, request: Request | None) -> None:
+        """A document has been analysed; ``request``: its text as it would be compiled, None where nothing would come of
+        it."""
+        if self._run is not None and self._run.uri == uri and self._run.request == request:
+            return
+        self.changed(uri)
+        if request is not None and not self._compiler.settled(request):
+            self._timers[uri] = self._loop.call_later(QUIET, self._is_quiet, uri, request)
+
+    def changed(self, uri: str) -> None:
+        """A document has another text, or is closed: what is compiled for it is not wanted any more."""
+        timer = self._timers.pop(uri, None)
+        if timer is not None:
+            timer.cancel()
+        self._ready.pop(uri, None)
+        if self._run is not None and self._run.uri == uri:
+            self._run.stop.set()
+
+    def stop(self) -> None:
+        """The client leaves. Waits until the compiler is gone, which takes no longer than killing it."""
+        for uri in (*self._timers, *self._ready):
+            self.changed(uri)
+        run = self._run
+        if run is not None:
+            run.stop.set()
+            if run.thread is not None:
+                run.thread.join(_LEAVE)
+
+    def _is_quiet(self, uri: str, request: Request) -> None:
+        self._timers.pop(uri, None)
+        self._ready[uri] = request
+        self._next()
+
+    def _next(self) -> None:
+        if self._run is not None or not self._ready:
+            return
+        uri, request = self._ready.popitem()
+        run = self._run = _Run(uri, request, Stop())
+        self._status.begin("nvcc", name_of(uri))
+        run.thread = threading.Thread(target=self._compile, args=(run,), daemon=True, name="nvcc")
+        run.thread.start()
+
+    def _compile(self, run: _Run) -> None:
+        """On the thread."""
+        done: list[tuple[str, Outcome]] | None = None
+        try:
+            done = self._compiler.compile(
+                run.request, run.stop, lambda arch: self._post(self._began, run, arch)
+            )
+        except Stopped:
+            logger.debug("%s: nvcc was stopped, the text has changed", run.uri)
+        finally:
+            self._post(self._ended, run, done)
+
+    def _post(self, call: Callable[..., None], *arguments: object) -> None:
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            self._loop.call_soon_threadsafe(call, *arguments)
+
+    def _began(self, run: _Run, arch: str) -> None:
+        logger.debug("%s: compiling for %s", run.uri, arch)
+        self._status.report(f"{name_of(run.uri)} for {arch}")
+
+    def _ended(self, run: _Run, done: list[tuple[str, Outcome]] | None) -> None:
+        self._run = None
+        failed = self._problem(run, done or [])
+        self._status.end(failed)
+        # A run that was stopped too late is as good as any: its text may come back.
+        if any(outcome.kernels for _, outcome in done or ()):
+            self._measured(run.uri)
+        self._next()
+
+    def _problem(self, run: _Run, done: list[tuple[str, Outcome]]) -> str | None:
+        """What went wrong, in one line, which is logged too; a target that this nvcc does not know is told once."""
+        errors: dict[str, list[str]] = {}
+        for arch, outcome in done:
+            if outcome.error is None:
+                continue
+            if not outcome.built:
+                if arch in self._unsupported:
+                    continue
+                self._unsupported.add(arch)
+            errors.setdefault(outcome.error, []).append(arch)
+        if not errors:
+            return None
+        words = "; ".join(f"{error} ({', '.join(targets)})" for error, targets in errors.items())
+        line = f"no registers from nvcc for {name_of(run.uri)}: {words}"
+        logger.warning("%s", line)
+        return line
