@@ -34,7 +34,7 @@ def findings(found: Report) -> list[Finding]:
         # the barrier of the next iteration
         "for (int i = 0; i < n; ++i) { __syncthreads(); if (tid < 32) { s[tid] = i; __syncthreads(); } }",
         # threads that run the loop less often come to the barrier behind it
-        "for (int i = tid; i < 500; i += blockDim.x) { s[i % 32] = i; __syncthreads(); } __syncthreads(); p[tid] = s[0];",
+        "for (int i = tid; i < 500; i += blockDim.x) { s[i % 32] = i; __syncthreads(); } __syncthreads();",
         # both arms, but within a warp
         "if (tid % 2) { s[tid] = 1; __syncthreads(); } else { s[tid] = 2; __syncthreads(); } __syncthreads();",
         # nested

@@ -41,7 +41,9 @@ class KernelReport:
     kernel: Kernel
     static_bytes: int | None  # what ptxas will report; None when a size is unknown
     exact: bool
-    plans: tuple[Plan, ...]  # declared, stack, alias, best_fit, best with rising barriers; empty when sizes are unknown
+    plans: tuple[
+        Plan, ...
+    ]  # declared, stack, alias, best_fit, best with rising barriers; empty when sizes are unknown
     live: Mapping[int, tuple[int, int]]  # buffer -> first and last line at which it is live, 1-based
     occupancy: tuple[OccupancyRow, ...]
     barriers: tuple[BarrierRow, ...]

@@ -35,7 +35,8 @@ HEADER = f"{'corpus':<33} barriers proved paired divergent unknown decided"
 @dataclass(slots=True)
 class Count:
     """Sums over one corpus. Each barrier of a kernel counts once, with the worst of its verdicts over the bindings of
-    the kernel's template parameters and the calls of the function that it stands in."""
+    the kernel's template parameters and the calls of the function that it stands in. Files of equal content count
+    once."""
 
     corpus: Corpus
     verdicts: Counter[str] = field(default_factory=Counter)
@@ -59,8 +60,8 @@ def decided(verdicts: Counter[str]) -> float:
     return 1.0 if not total else 1 - verdicts["unknown"] / total
 
 
-def count(corpus: Corpus, folder: Path) -> Count:
-    """Look at all ``.cu`` and ``.cuh`` files below ``folder``."""
+def count(corpus: Corpus, folder: Path, seen: set[str]) -> Count:
+    """Look at all ``.cu`` and ``.cuh`` files below ``folder`` but those whose text is in ``seen``."""
     result = Count(corpus)
     reader = DiskReader()
     worst: dict[tuple[str, int, str, int], tuple[str, str, int]] = {}
@@ -69,6 +70,9 @@ def count(corpus: Corpus, folder: Path) -> Count:
             text = read_source(str(path)).text
         except SourceError:
             continue
+        if text in seen:
+            continue
+        seen.add(text)
         unit = parse(SourceText(text, str(path)), reader=reader, defines=corpus.defines)
         for kernel in build_kernels(unit):
             for place, found in _kernel_barriers(kernel):
@@ -167,9 +171,10 @@ def _main() -> int:
     print(HEADER)
     verdicts: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
+    seen: set[str] = set()
     for corpus in corpora():
         try:
-            result = count(corpus, fetch(corpus))
+            result = count(corpus, fetch(corpus), seen)
         except Unavailable as reason:
             print(f"{corpus.requirement:<33} {reason}")
             continue

@@ -13,6 +13,7 @@ import random
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 if __name__ == "__main__":
@@ -21,12 +22,12 @@ if __name__ == "__main__":
 from fetch import Corpus, Unavailable, corpora, fetch
 
 from smem_lsp.environment import DiskReader, SourceError, read_source
-from smem_lsp.ir.build import build_kernels
+from smem_lsp.ir.build import bindings_of, build_kernel, survey_file
 from smem_lsp.ir.model import Access, Barrier, Kernel, walk
 from smem_lsp.ir.values import Value
 from smem_lsp.output.trace import value_text
 from smem_lsp.source import SourceText
-from smem_lsp.syntax.parse import parse
+from smem_lsp.syntax.parse import Function, TranslationUnit, parse
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,8 @@ class Drawn:
     line: int
 
 
-def with_shared_memory() -> Iterator[Drawn]:
-    """All kernels whose text, or whose helpers' text, declares shared memory."""
+def candidates() -> Iterator[Drawn]:
+    """All kernels of the files that declare shared memory, those without any among them."""
     for corpus in corpora():
         try:
             folder = fetch(corpus)
@@ -48,29 +49,39 @@ def with_shared_memory() -> Iterator[Drawn]:
             print(f"{corpus.requirement}: {reason}", file=sys.stderr)
             continue
         for path in sorted(path for path in folder.rglob("*") if path.suffix in (".cu", ".cuh")):
-            for kernel in _kernels(corpus, path, only_names=True):
-                yield Drawn(corpus, path, kernel.name, kernel.line)
+            unit = _unit(corpus, path, only_shared=True)
+            for function in () if unit is None else unit.functions:
+                if function.is_kernel:
+                    yield Drawn(corpus, path, function.name, _line(unit, function))
 
 
-def _kernels(corpus: Corpus, path: Path, *, only_names: bool = False) -> list[Kernel]:
+def _unit(corpus: Corpus, path: Path, *, only_shared: bool = False) -> TranslationUnit | None:
     try:
         text = read_source(str(path)).text
     except SourceError:
-        return []
-    if only_names and "__shared__" not in text:
-        return []
-    unit = parse(SourceText(text, str(path)), reader=DiskReader(), defines=corpus.defines)
-    found: dict[tuple[str, int], Kernel] = {}
-    for kernel in build_kernels(unit):
-        if kernel.buffers:
-            found.setdefault((kernel.name, kernel.line), kernel)
-    return list(found.values())
+        return None
+    if only_shared and "__shared__" not in text:
+        return None
+    return parse(SourceText(text, str(path)), reader=DiskReader(), defines=corpus.defines)
+
+
+def _line(unit: TranslationUnit, function: Function) -> int:
+    return unit.source.line_number(function.name_span.start)
+
+
+def build(drawn: Drawn) -> Kernel:
+    """The IR of a drawn kernel."""
+    unit = _unit(drawn.corpus, drawn.path)
+    assert unit is not None, f"{drawn.path} cannot be read any more"
+    around = survey_file(unit)
+    function = next(
+        f for f in unit.functions if f.is_kernel and (f.name, _line(unit, f)) == (drawn.name, drawn.line)
+    )
+    return build_kernel(unit, around, function, bindings_of(around, function)[0])
 
 
 def show(drawn: Drawn) -> None:
-    kernel = next(
-        k for k in _kernels(drawn.corpus, drawn.path) if (k.name, k.line) == (drawn.name, drawn.line)
-    )
+    kernel = build(drawn)
     source = SourceText(read_source(str(drawn.path)).text, str(drawn.path))
     first, last = source.line_number(kernel.span.start), source.line_number(kernel.span.end)
     print(f"{drawn.path}:{drawn.line} {kernel.instance or kernel.name} (complete: {kernel.complete})")
@@ -105,10 +116,11 @@ def _text(value: Value, kernel: Kernel) -> str:
 
 
 def draw(seed: int, count: int) -> list[Drawn]:
-    """``count`` kernels of all corpora, the same ones for the same ``seed``."""
-    everything = list(with_shared_memory())
-    print(f"{len(everything)} kernels with shared memory", file=sys.stderr)
-    return random.Random(seed).sample(everything, min(count, len(everything)))
+    """``count`` kernels with shared memory of all corpora, the same ones for the same ``seed``."""
+    shuffled = list(candidates())
+    random.Random(seed).shuffle(shuffled)
+    print(f"{len(shuffled)} kernels in files that declare shared memory", file=sys.stderr)
+    return list(islice((drawn for drawn in shuffled if build(drawn).buffers), count))
 
 
 def save_sample(sample: list[Drawn], file: Path) -> None:

@@ -71,7 +71,7 @@ def _verdict(kernel: Kernel, buffer: Buffer) -> str:
         return "dynamic"
     if buffer.bytes is not None:
         return "known"
-    if kernel.template or kernel.instance is not None and "?" in kernel.instance:
+    if kernel.template or (kernel.instance is not None and "?" in kernel.instance):
         return "unbound"
     return "library" if "::" in buffer.type or "Storage" in buffer.type else "other"
 
