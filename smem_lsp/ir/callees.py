@@ -321,7 +321,7 @@ def _constant_functions(ctx: Context, callee: tree.Name, expr: tree.Call, scope:
             return []
         if takes(function, len(expr.arguments)):
             found.append(Callee(function, where))
-    return found if len(found) <= MOST_CANDIDATES else []
+    return found if len(found) == 1 else []
 
 
 def _of_header(ctx: Context, decl: FunctionDecl, where: tree.Name) -> Function | None:

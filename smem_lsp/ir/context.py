@@ -70,6 +70,7 @@ class Context:
     base: int = 0  # token index of the chunk being lowered
     keys: int = 0
     inline_depth: int = 0
+    choices: int = 0  # calls of one of several functions that are being followed
     template_parameters: frozenset[str] = frozenset()
     memory: GlobalMemory = field(default_factory=GlobalMemory)
     written: list[Value] = field(

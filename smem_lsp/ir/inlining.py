@@ -16,7 +16,7 @@ from smem_lsp.ir.context import Context, Outcome
 from smem_lsp.ir.deduction import bind_call
 from smem_lsp.ir.function_scopes import parameters_of
 from smem_lsp.ir.meanings import Argument
-from smem_lsp.ir.model import Assign, Branch, Jump, Loop, Node, Seq, walk
+from smem_lsp.ir.model import Assign, Branch, Jump, Loop, Node, Seq, doubtful, walk
 from smem_lsp.ir.refs import Ref, join
 from smem_lsp.ir.scopes import BufferName, Closure, Group, Scope, Variable, View
 from smem_lsp.ir.sizes import is_plain_type
@@ -27,6 +27,7 @@ from smem_lsp.syntax.parse import Function
 
 MAX_DEPTH = 8
 MAX_POINTS = 20_000  # of a kernel: beyond it calls are not followed any more
+_MOST_CHOICES = 2  # calls of one of several functions, in each other
 _SMALL = 60  # tokens of a body that is followed for its value alone
 
 # What makes a function matter although it is handed nothing shared.
@@ -55,7 +56,10 @@ def inline_function(ctx: Context, expr: tree.Call, callee: tree.Name, scope: Sco
     """The body of the function that is called, or those of all that it may be; None when they are not in sight or of
     no matter."""
     found = callees.candidates(ctx, callee, expr, scope)
-    if not any(_matters(ctx, each.function, expr, scope) for each in found):
+    matters = any(_matters(ctx, each.function, expr, scope) for each in found)
+    if not matters and not (len(found) == 1 and len(found[0].function.body.tokens) <= _SMALL):
+        return None
+    if len(found) > 1 and ctx.choices >= _MOST_CHOICES:
         return None
     if callee.templated and not all(callees.keeps_values(ctx, each.function, callee) for each in found):
         return None
@@ -64,7 +68,9 @@ def inline_function(ctx: Context, expr: tree.Call, callee: tree.Name, scope: Sco
         or ctx.point > MAX_POINTS
         or any(f.definition is each.function.definition for f in ctx.stack for each in found)
     ):
-        ctx.note_unknown(f"line {ctx.line(expr.lo)}: {found[0].function.name} is not followed", accesses=1)
+        if matters:
+            name = found[0].function.name
+            ctx.note_unknown(f"line {ctx.line(expr.lo)}: {name} is not followed", accesses=1)
         return None
     return _one_of(ctx, found, callee, expr, scope)
 
@@ -80,6 +86,7 @@ def _one_of(
         ctx.unexact = ctx.unexact or f"which {first.function.name}() is called is not known"
     condition = ctx.fresh(uniform=True)
     point = ctx.next_point()
+    ctx.choices += 1
     with ctx.collect() as then:
         yes = _inline(ctx, first, callee, expr, scope)
         if yes is None:
@@ -88,8 +95,9 @@ def _one_of(
         no = _one_of(ctx, rest, callee, expr, scope)
         if no is None:
             no = unknown_calls.unknown_call(ctx, expr, scope, callee.text)
+    ctx.choices -= 1
     span, line = ctx.span(expr.lo, expr.hi), ctx.line(expr.lo)
-    ctx.emit(Branch(point, condition, ctx.seq(then), ctx.seq(otherwise), span, line))
+    ctx.emit(Branch(point, condition, doubtful(then), doubtful(otherwise), span, line))
     if isinstance(yes, Ref) and isinstance(no, Ref):
         return join([yes, no])
     if isinstance(yes, Ref) or isinstance(no, Ref):
@@ -130,28 +138,42 @@ def returned(ctx: Context, expr: tree.Expr, scope: Scope) -> None:
 
 
 def _matters(ctx: Context, function: Function, expr: tree.Call, scope: Scope) -> bool:
-    """Does the call touch shared memory, synchronise, or have a value that is cheap to know?"""
-    if len(function.body.tokens) <= _SMALL or _tells(ctx, function):
-        return True
-    return any(_is_shared(ctx, argument, scope) for argument in expr.arguments)
+    """May the call touch shared memory or synchronise? Otherwise it is followed for its value alone, where that is
+    cheap to know."""
+    return _tells(ctx, function) or any(_is_shared(ctx, argument, scope) for argument in expr.arguments)
 
 
 def _tells(ctx: Context, function: Function) -> bool:
-    seen: set[int] = set()
-    stack = [function]
-    while stack:
-        current = stack.pop()
-        if current.island.head in seen:
-            continue
-        seen.add(current.island.head)
-        texts = set(current.body.tokens.texts)
-        if texts & _TELLING:
-            return True
-        for name in ctx.helpers.keys() & texts:
-            stack += ctx.helpers[name]
-        for name in ctx.unit.header_functions & texts:
-            stack += ctx.unit.header_definitions(name, 0)
-    return False
+    """Does a function, or one that it calls, have shared arrays, barriers or assembler?"""
+    words = function.definition.body_words
+    return not (_TELLING.isdisjoint(words) and _telling_names(ctx).isdisjoint(words))
+
+
+def _telling_names(ctx: Context) -> frozenset[str]:
+    """The names of all functions in sight of which that holds; found once for a file."""
+    memo = ctx.file_constants.state.memo
+    known = memo.get(("telling names",))
+    if isinstance(known, frozenset):
+        return known
+    names = ctx.unit.header_functions | ctx.helpers.keys()
+    callers: dict[str, list[str]] = {}
+    telling: set[str] = set()
+    for name in names:
+        for function in (*ctx.helpers.get(name, ()), *ctx.unit.header_definitions(name, 0)):
+            words = function.definition.body_words
+            if not _TELLING.isdisjoint(words):
+                telling.add(name)
+            for called in names & words:
+                callers.setdefault(called, []).append(name)
+    waiting = list(telling)
+    while waiting:
+        for caller in callers.get(waiting.pop(), ()):
+            if caller not in telling:
+                telling.add(caller)
+                waiting.append(caller)
+    found = frozenset(telling)
+    memo["telling names",] = found
+    return found
 
 
 def _is_shared(ctx: Context, argument: tree.Expr, scope: Scope) -> bool:

@@ -286,7 +286,7 @@ class Kernel:
     unknown: tuple[str, ...] = ()  # reasons for accesses and barriers that are not resolved
     unknown_accesses: int = 0
     unknown_barriers: int = 0
-    opaque: tuple[int, ...] = ()  # points, rising, of calls that are not understood: they may wait for other threads
+    opaque: tuple[int, ...] = ()  # points, rising, of calls that may wait for other threads
     helper_bytes: tuple[Buffer, ...] = field(default=())  # arrays of the __device__ functions it reaches
     # buffer -> why no reference can stand for it: a lambda that would copy it or not see it
     unreferable: Mapping[int, str] = field(default_factory=dict)

@@ -21,7 +21,7 @@ from smem_lsp.syntax.recent import Recent
 from smem_lsp.syntax.stretches import Stretch
 from smem_lsp.syntax.symbols import Names, collect
 
-MOST_DEFINITIONS = 3_000_000  # tokens of the functions that are remembered
+MOST_DEFINITIONS = 500_000  # tokens of the functions that are remembered; with their trees 800 B each
 MOST_OUTLINES = 2_000_000  # tokens of declarations that are remembered
 MOST_JOINED = 2_000_000  # tokens of blocks of several stretches
 _BRACES = frozenset(("LC", "RC"))
