@@ -12,7 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from smem_lsp.ir.constants import declare, declare_constants, evaluate_value, parse_tokens
+from smem_lsp.ir.constants import (
+    declare,
+    declare_constants,
+    declare_parameters,
+    evaluate_value,
+    parse_tokens,
+)
 from smem_lsp.ir.deduction import bind_call
 from smem_lsp.ir.dispatch import dispatched
 from smem_lsp.ir.function_scopes import function_scope, parameters_of
@@ -260,8 +266,7 @@ class _Walk:
         self.base = 0
 
     def run(self) -> None:
-        for declaration in self.function.parameters or ():
-            declare_constants(declaration, self.scope)
+        declare_parameters(self.function.parameters or (), self.scope)
         self._block(self.body.statements)
 
     def _block(self, node: tree.Block) -> None:
@@ -443,8 +448,7 @@ class _Walk:
         self.scope = outer.child()
         if node.parameters is not None:
             parsed = self.body.chunk("parameters", (base + node.parameters[0], base + node.parameters[1]))
-            for declaration in parsed or ():
-                declare_constants(declaration, self.scope)
+            declare_parameters(parsed or (), self.scope)
         self._block(self.body.block(base + node.body[0], base + node.body[1]))
         self.scope, self.base = outer, base
 

@@ -29,6 +29,12 @@ from smem_lsp.syntax.parse import Function
 
 MAX_TOKENS = 8_000  # of a body
 MOST_CANDIDATES = 4  # functions that one call may mean
+
+# What makes a function matter although it is handed nothing shared.
+TELLING = frozenset(
+    "__shared__ __syncthreads __syncthreads_count __syncthreads_and __syncthreads_or __syncwarp __barrier_sync"
+    " this_thread_block this_grid asm __asm__ __cvta_generic_to_shared".split()
+)
 _BEHIND = 1 << 41  # token indices of constant functions of headers, apart from all others
 
 
@@ -359,4 +365,35 @@ def source_memo(ctx: Context) -> dict[int, Definition]:
     memo = ctx.file_constants.state.memo
     found = memo.setdefault(("constant functions",), {})
     assert isinstance(found, dict)
+    return found
+
+
+# ---- functions that matter -------------------------------------------------------------------------------------------
+
+
+def telling_names(ctx: Context) -> frozenset[str]:
+    """The names of the functions in sight that have shared arrays, barriers or assembler, or call what has; found once
+    for a file."""
+    memo = ctx.file_constants.state.memo
+    known = memo.get(("telling names",))
+    if isinstance(known, frozenset):
+        return known
+    names = ctx.unit.header_functions | ctx.helpers.keys()
+    callers: dict[str, list[str]] = {}
+    telling: set[str] = set()
+    for name in names:
+        for function in (*ctx.helpers.get(name, ()), *ctx.unit.header_definitions(name, 0)):
+            words = function.definition.body_words
+            if not TELLING.isdisjoint(words):
+                telling.add(name)
+            for called in names & words:
+                callers.setdefault(called, []).append(name)
+    waiting = list(telling)
+    while waiting:
+        for caller in callers.get(waiting.pop(), ()):
+            if caller not in telling:
+                telling.add(caller)
+                waiting.append(caller)
+    found = frozenset(telling)
+    memo["telling names",] = found
     return found

@@ -6,7 +6,7 @@ overflow, division by zero and wild shifts have no value. Floating constants hav
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from smem_lsp.ir import arithmetic, constexpr, lexical, records, sizes, standard, typing_rules
@@ -89,6 +89,16 @@ def declare_constants(declaration: tree.Declaration, constants: lexical.Lexical)
             value = typing_rules.variable_value(declaration, declarator, constants)
             constants.values.pop(declarator.name, None)
             constants.bound[declarator.name] = value
+
+
+def declare_parameters(parameters: Iterable[tree.Declaration], constants: lexical.Lexical) -> None:
+    """Add parameters of a function to a scope, with their types alone: a default argument is what a call passes that
+    leaves it out, not the value of a constant."""
+    for declaration in parameters:
+        for declarator in declaration.declarators:
+            if declarator.name:
+                value = typing_rules.variable_value(declaration, declarator, constants)
+                constants.bound[declarator.name] = Value(value.type, None)
 
 
 def evaluate(expr: tree.Expr | None, constants: lexical.Lexical) -> int | None:

@@ -509,11 +509,10 @@ def _attributes(
     written: list[str] = []
     align: int | None = None
     ranges = (
-        (base + declaration.lo, base + declaration.declarators_at),
-        (base + declarator.lo, base + declarator.hi),
+        (_before_first_specifier(kinds, base + declaration.lo), base + declaration.declarators_at),
+        (base + declarator.lo, _after_last_attribute(body, base + declarator.hi)),
     )
     for lo, hi in ranges:
-        lo = _before_first_specifier(kinds, lo)
         for i in range(lo, hi):
             if kinds[i] != "ATTRIBUTE" or i + 1 >= len(kinds) or kinds[i + 1] != "LP":
                 continue
@@ -535,6 +534,14 @@ def _attributes(
             asked = attribute_rules.alignment(source, *inner, constants) or 0
             align = asked if align is None or asked == 0 else max(align, asked) if align else 0
     return tuple(written), align
+
+
+def _after_last_attribute(body: Body, hi: int) -> int:
+    """Attributes behind the dimensions belong to the declarator in front of them."""
+    kinds = body.tokens.kinds
+    while hi + 1 < len(kinds) and kinds[hi] == "ATTRIBUTE" and kinds[hi + 1] == "LP":
+        hi = max(hi + 1, body.ahead.partner[hi + 1]) + 1
+    return hi
 
 
 def _before_first_specifier(kinds: list[str], lo: int) -> int:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from smem_lsp.ir import callees, calls, declarations, expressions, statements, unknown_calls
 from smem_lsp.ir.callees import Callee, Parameter
-from smem_lsp.ir.constants import declare_constants, evaluate
+from smem_lsp.ir.constants import declare_parameters, evaluate
 from smem_lsp.ir.context import Context, Outcome
 from smem_lsp.ir.deduction import bind_call
 from smem_lsp.ir.function_scopes import parameters_of
@@ -27,14 +27,8 @@ from smem_lsp.syntax.parse import Function
 
 MAX_DEPTH = 8
 MAX_POINTS = 20_000  # of a kernel: beyond it calls are not followed any more
-_MOST_CHOICES = 2  # calls of one of several functions, in each other
+_MOST_CHOICES = 1  # calls of one of several functions, in each other
 _SMALL = 60  # tokens of a body that is followed for its value alone
-
-# What makes a function matter although it is handed nothing shared.
-_TELLING = frozenset(
-    "__shared__ __syncthreads __syncthreads_count __syncthreads_and __syncthreads_or __syncwarp __barrier_sync"
-    " this_thread_block this_grid asm __asm__ __cvta_generic_to_shared".split()
-)
 
 
 def inline_lambda(ctx: Context, closure: Closure, expr: tree.Call, scope: Scope) -> Value | Ref:
@@ -146,34 +140,7 @@ def _matters(ctx: Context, function: Function, expr: tree.Call, scope: Scope) ->
 def _tells(ctx: Context, function: Function) -> bool:
     """Does a function, or one that it calls, have shared arrays, barriers or assembler?"""
     words = function.definition.body_words
-    return not (_TELLING.isdisjoint(words) and _telling_names(ctx).isdisjoint(words))
-
-
-def _telling_names(ctx: Context) -> frozenset[str]:
-    """The names of all functions in sight of which that holds; found once for a file."""
-    memo = ctx.file_constants.state.memo
-    known = memo.get(("telling names",))
-    if isinstance(known, frozenset):
-        return known
-    names = ctx.unit.header_functions | ctx.helpers.keys()
-    callers: dict[str, list[str]] = {}
-    telling: set[str] = set()
-    for name in names:
-        for function in (*ctx.helpers.get(name, ()), *ctx.unit.header_definitions(name, 0)):
-            words = function.definition.body_words
-            if not _TELLING.isdisjoint(words):
-                telling.add(name)
-            for called in names & words:
-                callers.setdefault(called, []).append(name)
-    waiting = list(telling)
-    while waiting:
-        for caller in callers.get(waiting.pop(), ()):
-            if caller not in telling:
-                telling.add(caller)
-                waiting.append(caller)
-    found = frozenset(telling)
-    memo["telling names",] = found
-    return found
+    return not (callees.TELLING.isdisjoint(words) and callees.telling_names(ctx).isdisjoint(words))
 
 
 def _is_shared(ctx: Context, argument: tree.Expr, scope: Scope) -> bool:
@@ -233,9 +200,8 @@ def _bind(
     function: Function | None = None,
 ) -> None:
     """Bind the parameters of a body in ``inner`` to the arguments of a call."""
-    for parameter in parameters:
-        if parameter.declaration is not None:
-            declare_constants(parameter.declaration, inner.declare_constants())
+    declarations_of = [p.declaration for p in parameters if p.declaration is not None]
+    declare_parameters(declarations_of, inner.declare_constants())
     for number, argument in enumerate(expr.arguments):
         parameter = parameters[number] if number < len(parameters) else Parameter()
         if _bind_handle(ctx, parameter, argument, scope, inner):

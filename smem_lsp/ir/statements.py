@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from smem_lsp.ir import assembler, declarations, expressions, inlining, switches
-from smem_lsp.ir.constants import declare_constants
+from smem_lsp.ir.constants import declare_parameters
 from smem_lsp.ir.context import Context
 from smem_lsp.ir.memory import parameter_pointers
 from smem_lsp.ir.model import Assign, Branch, Induction, Jump, Loop, Node, Place, Seq, walk
@@ -362,8 +362,8 @@ def _jump(ctx: Context, node: tree.JumpStatement, scope: Scope) -> None:
 def lower_parameters(ctx: Context, scope: Scope) -> None:
     """Parameters of a kernel are the same for every thread until they are assigned."""
     ctx.memory = parameter_pointers(ctx.function.parameters or ())
+    declare_parameters(ctx.function.parameters or (), scope.declare_constants())
     for declaration in ctx.function.parameters or []:
-        declare_constants(declaration, scope.declare_constants())
         for declarator in declaration.declarators:
             if not declarator.name:
                 continue

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from smem_lsp.ir import constants as constant_rules
-from smem_lsp.ir.constants import declare_constants
+from smem_lsp.ir.constants import declare_constants, declare_parameters
 from smem_lsp.ir.context import Context
 from smem_lsp.ir.declarations import shared_buffer
 from smem_lsp.ir.declared import ClassDecl, Declared, FunctionDecl
@@ -54,8 +54,7 @@ def helper_buffers(unit: TranslationUnit, helper: Function, top: Lexical) -> lis
 def _shared_declarations(function: Function, top: Lexical) -> Iterator[tuple[tree.Declaration, int, Lexical]]:
     """(declaration, its first token, the scope it stands in) of every ``__shared__`` declaration statement."""
     scope = function_scope(top, function).child()
-    for parameter in function.parameters or ():
-        declare_constants(parameter, scope)
+    declare_parameters(function.parameters or (), scope)
     yield from _walk(function, function.body.statements, scope)
 
 

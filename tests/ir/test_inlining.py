@@ -175,3 +175,49 @@ __global__ void k(float* out) {
     ]
     assert {node.line for node in walk(kernel.body) if isinstance(node, Access)} == {4}
     assert all(node.span is None for node in walk(kernel.body) if isinstance(node, Access))
+
+
+@pytest.mark.parametrize(
+    ("above", "statements", "expected"),
+    [
+        (
+            "__device__ void put(float* p, const int i = 4) { p[i] = 1; }",
+            "put(a, 2); put(a);",
+            ["W a 8+4", "W a 16+4"],
+        ),
+        (
+            "__device__ void put(float* p, const bool flip = false) { if (flip) p[7] = 1; else p[1] = 1; }",
+            "put(a, true); put(a);",
+            ["W a 28+4", "W a 4+4"],
+        ),
+        (
+            "__device__ void put(float* p, const bool wait = true) { p[1] = 1; if (wait) __syncthreads(); }",
+            "put(a, false); put(a);",
+            ["W a 4+4", "W a 4+4", "block barrier"],
+        ),
+        ("", "auto put = [&](int i, const int step = 2) { a[i * step] = 1; }; put(n, 4);", ["W a 48+4"]),
+    ],
+)
+def test_a_default_argument_is_no_constant(above: str, statements: str, expected: list[str]) -> None:
+    assert touched(above, statements) == expected
+
+
+def test_a_default_argument_of_a_kernel_is_no_constant() -> None:
+    text = (
+        "__global__ void k(int* o, const int n = 4) { __shared__ int a[64]; a[n] = 1; if (n > 8) a[0] = 1; }"
+    )
+    assert Run(kernel_facts(text).kernel, {"n": 9}, {"x": 0}).run() == ["W a 36+4", "W a 0+4"]
+
+
+@pytest.mark.parametrize(
+    ("declaration", "expected"),
+    [
+        ("__shared__ __align__(16) float a[3], b[3];", [(("__align__(16)",), 16), (("__align__(16)",), 16)]),
+        ("__shared__ float a[3] __align__(16), b[3];", [(("__align__(16)",), 16), ((), 4)]),
+        ("__shared__ float a[3], b[3] __align__(16);", [((), 4), (("__align__(16)",), 16)]),
+        ("alignas(16) __shared__ float a[3];", [(("alignas(16)",), 16)]),
+    ],
+)
+def test_attributes_belong_to_their_declarator(declaration: str, expected: list[tuple[object, int]]) -> None:
+    kernel = kernel_facts(f"__global__ void k() {{ {declaration} }}").kernel
+    assert [(buffer.attributes, buffer.align) for buffer in kernel.buffers] == expected
