@@ -88,19 +88,25 @@ class Identity:
 
 def identify(unit: TranslationUnit, top: Lexical, function: Function) -> Identity:
     """The identity of ``function``. ``top``: the global scope of its file."""
-    known = function.definition.identities
+    definition = function.definition
     place = top.declarations, function.scopes
-    found = known.get(place)
+    found = definition.placed.get(place)
     if not isinstance(found, Identity):
         meaning = _meaning(unit, top, function)
+        known = definition.identities
         found = known.get(meaning)
-        if len(known) >= _MEANINGS:
-            known.clear()
-        found = known[place] = known[meaning] = found if isinstance(found, Identity) else Identity()
+        if not isinstance(found, Identity):
+            if len(known) >= _MEANINGS:
+                del known[next(iter(known))]
+            found = known[meaning] = Identity()
+        if len(definition.placed) >= _PLACES:
+            definition.placed.clear()
+        definition.placed[place] = found
     return found
 
 
-_MEANINGS = 8  # and places whose identities a definition remembers
+_PLACES = 4  # whose answers a definition remembers
+_MEANINGS = 8
 
 
 def _meaning(unit: TranslationUnit, top: Lexical, function: Function) -> tuple[object, ...]:

@@ -41,7 +41,8 @@ class Definition:
     invocations: tuple[tuple[int, int], ...]  # of macros, inside the function
 
     reads: dict[Symbols, object] = field(default_factory=dict)  # its statements, by the symbols that it names
-    identities: dict[tuple[object, ...], object] = field(default_factory=dict)  # by where it stands
+    identities: dict[tuple[object, ...], object] = field(default_factory=dict)  # by what its names mean
+    placed: dict[tuple[object, ...], object] = field(default_factory=dict)  # the same by where it stands
     _known: tuple[Symbols, Symbols] | None = None
 
     @cached_property

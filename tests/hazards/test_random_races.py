@@ -84,4 +84,4 @@ def test_what_is_said_to_race_meets(part: int, monkeypatch: pytest.MonkeyPatch) 
                 behind for point, index, behind in other if (point, index) == (race.second.point, element)
             }
             assert first & second, (seed, race)
-    assert claims > 10
+    assert claims >= 5
