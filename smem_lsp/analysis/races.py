@@ -25,7 +25,7 @@ from smem_lsp.ir.model import Access, Barrier, Branch, Jump, Kernel, Kind, Loop,
 
 _TURNS = 12  # iterations of one loop that are run
 _FIRST = 3  # of a longer one, and two at its end
-_MAX_NOTED = 400  # accesses of one run, iterations counted
+_MAX_NOTED = 200  # accesses of one run, iterations counted
 _WARP = 32
 _MOST = 1024  # threads of a block
 
@@ -106,10 +106,11 @@ def _samples(kernel: Kernel, values: Values, control: Control, shape: BlockShape
 
 @dataclass(slots=True)
 class _Event:
-    """One access of one iteration: unit -> lowest and highest thread that touches it."""
+    """One access of one iteration: unit -> lowest, and highest, thread that touches it."""
 
     access: Access
-    touched: Mapping[int, tuple[int, int]]
+    low: Mapping[int, int]
+    high: Mapping[int, int]
 
 
 @dataclass(slots=True)
@@ -273,40 +274,47 @@ class _Run:
         self.left -= 1
         unit = self.units[storage]
         end = buffer.bytes if buffer.space is Space.STATIC and buffer.bytes is not None else 1 << 40
-        touched: dict[int, tuple[int, int]] = {}
         inside = self._inside(access, here)
-        for thread, start, within in zip(here.threads, starts, inside):
-            if not within or start < 0 or start + width > end:
-                continue
-            for cell in range(start // unit, (start + width - 1) // unit + 1):
-                low, high = touched.get(cell, (thread, thread))
-                touched[cell] = min(low, thread), max(high, thread)
-        event = _Event(access, touched)
+        low: dict[int, int] = {}
+        high: dict[int, int] = {}
+        if inside is None and width == unit and min(starts) >= 0 and max(starts) + width <= end:
+            cells = [start // unit for start in starts]  # threads come in rising order
+            high = dict(zip(cells, here.threads))
+            low = dict(zip(reversed(cells), reversed(here.threads)))
+        else:
+            for number, (thread, start) in enumerate(zip(here.threads, starts)):
+                if start < 0 or start + width > end or (inside is not None and not inside[number]):
+                    continue
+                for cell in range(start // unit, (start + width - 1) // unit + 1):
+                    low.setdefault(cell, thread)
+                    high[cell] = thread
+        event = _Event(access, low, high)
         for earlier in self.open.setdefault(storage, []):
             self._meet(earlier, event, unit)
         self.open[storage].append(event)
 
-    def _inside(self, access: Access, here: Evaluator) -> list[bool]:
+    def _inside(self, access: Access, here: Evaluator) -> list[bool] | None:
         """For each thread: does every index stay in its dimension? One that leaves its row says that the block is not
-        meant to be so."""
-        found = [True] * len(here.threads)
+        meant to be so. None: all do."""
         dims = self.kernel.buffers[access.buffer].dims
+        found: list[bool] | None = None
         for index, dim in list(zip(self.values.indices.get(access.point, ()), dims))[1:]:
             numbers = here.values(index)
             if numbers is None or dim is None:
                 return [False] * len(here.threads)
-            found = [ok and 0 <= number < dim for ok, number in zip(found, numbers)]
+            if min(numbers) < 0 or max(numbers) >= dim:
+                found = found or [True] * len(here.threads)
+                found = [ok and 0 <= number < dim for ok, number in zip(found, numbers)]
         return found
 
     def _meet(self, one: _Event, other: _Event, unit: int) -> None:
         pair = one.access.point, other.access.point
         if pair in self.found or not _conflict(one.access.kind, other.access.kind):
             return
-        for cell in sorted(one.touched.keys() & other.touched.keys()):
-            (low, high), (least, most) = one.touched[cell], other.touched[cell]
-            if any(
-                event.access.kind is Kind.WRITE and event.touched[cell][0] != event.touched[cell][1]
-                for event in (one, other)
+        for cell in sorted(one.low.keys() & other.low.keys()):
+            low, high, least, most = one.low[cell], one.high[cell], other.low[cell], other.high[cell]
+            if (one.access.kind is Kind.WRITE and low != high) or (
+                other.access.kind is Kind.WRITE and least != most
             ):
                 continue  # written by several threads at once: all the same value, one would think
             for a, b in ((low, most), (high, least)):
