@@ -23,7 +23,8 @@ from smem_lsp.analysis.uniformity import Control
 from smem_lsp.analysis.values import LoopFacts, Values
 from smem_lsp.ir.model import Access, Barrier, Branch, Jump, Kernel, Kind, Loop, Node, Seq, Space, walk
 
-_TURNS = 12  # iterations of one loop that are run
+_TURNS = 12  # iterations of one loop with barriers that are run
+_PLAIN = 8  # of one without
 _FIRST = 3  # of a longer one, and two at its end
 _MAX_NOTED = 200  # accesses of one run, iterations counted
 _WARP = 32
@@ -229,7 +230,7 @@ class _Run:
             raise _Lost  # for a flag or a lock
         barriers = _has_barrier(node)
         longer = barriers and facts.trips is not None and facts.trips > _TURNS
-        for number, inside in enumerate(iterations(facts, here, _TURNS)):
+        for number, inside in enumerate(iterations(facts, here, _TURNS if barriers else _PLAIN)):
             if longer and number == _FIRST:
                 self._pass_over(node)
                 for last in _last_turns(facts, here):
