@@ -26,7 +26,7 @@ from smem_lsp.ir.model import Access, Barrier, Branch, Jump, Kernel, Kind, Loop,
 _TURNS = 12  # iterations of one loop with barriers that are run
 _PLAIN = 8  # of one without
 _FIRST = 3  # of a longer one, and two at its end
-_MAX_NOTED = 200  # accesses of one run, iterations counted
+_MAX_NOTED = 20_000  # accesses of one run, iterations and threads counted
 _WARP = 32
 _MOST = 1024  # threads of a block
 
@@ -272,7 +272,7 @@ class _Run:
         starts = None if width is None or offset is None else here.values(offset)
         if starts is None or width is None:
             return
-        self.left -= 1
+        self.left -= len(here.threads)
         unit = self.units[storage]
         end = buffer.bytes if buffer.space is Space.STATIC and buffer.bytes is not None else 1 << 40
         inside = self._inside(access, here)
