@@ -247,8 +247,7 @@ def _why_unknown(facts: KernelFacts) -> str:
 
 def _threads_from(facts: KernelFacts) -> str | None:
     if facts.shape is not None:
-        site = next((site for site in facts.kernel.launches if site.block is not None), None)
-        return f"launch line {site.line}" if facts.shape.source == "launch" and site else facts.shape.source
+        return facts.shape_source
     return "launch_bounds" if facts.occupied else None
 
 

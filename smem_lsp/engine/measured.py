@@ -8,7 +8,6 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Protocol
 
-from smem_lsp.analysis.occupancy import occupancy, shared_for_one_more_block, shared_until_one_less
 from smem_lsp.ir.bindings import Binding
 from smem_lsp.rules.subject import KernelFacts, Occupied
 from smem_lsp.syntax.parse import Function, TranslationUnit
@@ -132,39 +131,6 @@ class MeasuredFacts(KernelFacts):
             return super().total(own)
         return super().total(own) + theirs - super().total(self.declared.bytes)
 
-    def next_steps(self, row: Occupied, static_bytes: int) -> tuple[int | None, int | None]:
-        fewer, more = (
-            ask(
-                row.arch,
-                threads=row.threads,
-                registers=row.registers,
-                static_shared=static_bytes,
-                dynamic_shared=row.dynamic_bytes,
-                max_dynamic_shared=row.dynamic_bytes,
-                opt_in=True,
-                barriers=self._barriers(row),
-            )
-            for ask in (shared_for_one_more_block, shared_until_one_less)
-        )
-        return fewer, more
-
-    def resident(self, row: Occupied, static_bytes: int) -> tuple[int, tuple[str, ...]]:
-        found = occupancy(
-            row.arch,
-            threads=row.threads,
-            registers=row.registers,
-            static_shared=static_bytes,
-            dynamic_shared=row.dynamic_bytes,
-            max_dynamic_shared=row.dynamic_bytes,
-            opt_in=True,
-            barriers=self._barriers(row),
-        )
-        return found.blocks, found.limited_by
-
-    def _barriers(self, row: Occupied) -> int:
-        found = self.on(row.arch)
-        return 1 if found is None else max(1, found.barriers)
-
 
 def measure(facts: KernelFacts, measured: Iterable[Measurement]) -> KernelFacts:
     """``facts`` with what was measured of the kernel. Where bytes that were certain differ from ptxas's, one of our
@@ -176,7 +142,10 @@ def measure(facts: KernelFacts, measured: Iterable[Measurement]) -> KernelFacts:
     rows: list[Occupied] = []
     for row in facts.occupied:
         there = found.on(row.arch)
-        rows.append(row if there is None else replace(row, registers=there.registers, registers_from="nvcc"))
+        if there is not None:
+            barriers = max(1, there.barriers)
+            row = replace(row, registers=there.registers, registers_from="nvcc", barriers=barriers)
+        rows.append(row)
     found = replace(found, occupied=tuple(rows))
     theirs = found.measured_bytes
     if theirs is None or not facts.exact or theirs == facts.static_bytes:

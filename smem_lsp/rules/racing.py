@@ -60,8 +60,7 @@ def _finding(facts: KernelFacts, gap: Sequence[Race], code: str, severity: Sever
         block = " x ".join(str(n) for n in race.dims if n > 1)
         message += ", when blockDim.x > 32" if race.several else f", when the block is {block}"
     elif shape is not None and not shape.fact:
-        where = f"launch line {facts.kernel.launches[0].line}" if shape.source == "launch" else "setting"
-        message += f" ({shape.threads} threads, {where})"
+        message += f" ({shape.threads} threads, {facts.shape_source})"
     assert race.second.span is not None
     notes = [_note(race.first, buffer)]
     for other in gap[1:]:

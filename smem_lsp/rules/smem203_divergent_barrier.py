@@ -107,10 +107,8 @@ def _message(facts: KernelFacts, found: Mispaired) -> str:
         who = f"only threads {inside[0]} to {inside[-1]} of {_threads(found)} reach"
     else:
         who = f"only {len(inside)} of {_threads(found)} threads reach"
-    shape = facts.shape
-    where = ""
-    if shape is not None and shape.source == "launch" and facts.kernel.launches:
-        where = f" (launch line {facts.kernel.launches[0].line})"
+    launched = facts.shape is not None and facts.shape.source == "launch"
+    where = f" ({facts.shape_source})" if launched else ""
     when = "" if found.proved else f", when the block is {' x '.join(map(str, found.dims))}"
     return (
         f"{who} this barrier{where}; thread {found.outside} goes on to the one at line {found.other.line} and the two "

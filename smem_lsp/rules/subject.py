@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from smem_lsp.allocation.plan import Item, Plan, align_up
 from smem_lsp.analysis.banks import BankConflict
@@ -23,6 +24,8 @@ from smem_lsp.rules.suppressions import Suppressions
 from smem_lsp.source import SourceText, Span
 from smem_lsp.syntax.parse import TranslationUnit
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
@@ -37,13 +40,15 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Occupied:
-    """What occupancy on one target is computed with. ``registers`` per thread; None when they are not known."""
+    """What occupancy on one target is computed with. ``registers`` per thread; None when they are not known.
+    ``barriers``: of the hardware, per block."""
 
     arch: str
     threads: int
     registers: int | None
     registers_from: str
     dynamic_bytes: int
+    barriers: int = 1
 
 
 @dataclass(frozen=True)
@@ -88,8 +93,16 @@ class KernelFacts:
         """In words, when the shape of the block is no fact."""
         if self.shape is None or self.shape.fact:
             return ()
-        line = f"launch line {self.kernel.launches[0].line}" if self.shape.source == "launch" else "setting"
-        return (f"assumes {self.shape.threads} threads ({line})",)
+        return (f"assumes {self.shape.threads} threads ({self.shape_source})",)
+
+    @property
+    def shape_source(self) -> str:
+        """Where the shape of the block is from, in words: ``launch line 40``, ``setting``, ``assume``; empty when it is
+        not known."""
+        if self.shape is None:
+            return ""
+        site = self.kernel.launches[0] if self.kernel.launches else None
+        return f"launch line {site.line}" if self.shape.source == "launch" and site else self.shape.source
 
     @property
     def static_bytes(self) -> int | None:
@@ -117,32 +130,29 @@ class KernelFacts:
 
     def next_steps(self, row: Occupied, static_bytes: int) -> tuple[int | None, int | None]:
         """(bytes less for one more resident block/SM, bytes more before one is lost) from this many static bytes."""
-        fewer, more = (
-            ask(
-                row.arch,
-                threads=row.threads,
-                registers=row.registers,
-                static_shared=static_bytes,
-                dynamic_shared=row.dynamic_bytes,
-                max_dynamic_shared=row.dynamic_bytes,
-                opt_in=True,
-            )
-            for ask in (shared_for_one_more_block, shared_until_one_less)
+        return (
+            _asked(shared_for_one_more_block, row, static_bytes),
+            _asked(shared_until_one_less, row, static_bytes),
         )
-        return fewer, more
 
     def resident(self, row: Occupied, static_bytes: int) -> tuple[int, tuple[str, ...]]:
         """(resident blocks/SM, what limits them) with this many static bytes."""
-        found = occupancy(
-            row.arch,
-            threads=row.threads,
-            registers=row.registers,
-            static_shared=static_bytes,
-            dynamic_shared=row.dynamic_bytes,
-            max_dynamic_shared=row.dynamic_bytes,
-            opt_in=True,
-        )
+        found = _asked(occupancy, row, static_bytes)
         return found.blocks, found.limited_by
+
+
+def _asked(question: Callable[..., T], row: Occupied, static_bytes: int) -> T:
+    """The answer of a function of analysis/occupancy.py for a launch that has opted in to its dynamic bytes."""
+    return question(
+        row.arch,
+        threads=row.threads,
+        registers=row.registers,
+        static_shared=static_bytes,
+        dynamic_shared=row.dynamic_bytes,
+        max_dynamic_shared=row.dynamic_bytes,
+        opt_in=True,
+        barriers=row.barriers,
+    )
 
 
 @dataclass(frozen=True)

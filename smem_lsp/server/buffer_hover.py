@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator
 from math import gcd
 
 from smem_lsp.allocation.plan import Plan
-from smem_lsp.analysis.occupancy import shared_for_one_more_block
 from smem_lsp.engine.report import KernelReport
 from smem_lsp.fixes.model import Safety
 from smem_lsp.ir.model import Buffer, Space
 from smem_lsp.rules.merging import partners
-from smem_lsp.rules.subject import KernelFacts, Occupied
+from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.server.analysis import Analysis
 from smem_lsp.server.words import best_bytes, counted, launch, listed, shown_row
-from smem_lsp.targets import target
 
 _BANKS = 32  # of 4 bytes each, on every target
 _WORD = 4  # bytes
@@ -132,27 +129,10 @@ def _next_step(facts: KernelFacts) -> str:
     if row is None:
         return ""
     now = facts.blocks(row, size)
-    less = shared_for_one_more_block(
-        row.arch,
-        threads=row.threads,
-        registers=row.registers,
-        static_shared=size,
-        dynamic_shared=row.dynamic_bytes,
-        max_dynamic_shared=row.dynamic_bytes,
-        opt_in=True,
-    )
+    less, free = facts.next_steps(row, size)
     parts: list[str] = []
     if less:
         parts.append(f"−{less:,} B → {counted(facts.blocks(row, size - less), 'block')}/SM")
-    free = _free_bytes(facts, row, size, now)
     if free is not None:
         parts.append(f"{free:,} B free before {'one is lost' if now > 1 else 'no block fits'}")
     return f"{'; '.join(parts)} ({launch(row)})" if parts else ""
-
-
-def _free_bytes(facts: KernelFacts, row: Occupied, size: int, now: int) -> int | None:
-    """The most bytes that can be added without losing a resident block; None when none is resident."""
-    if now < 1:
-        return None
-    most = target(row.arch).shared_per_sm
-    return bisect_left(range(most + 1), True, key=lambda more: facts.blocks(row, size + more + 1) < now)
