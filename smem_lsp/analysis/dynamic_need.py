@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from smem_lsp.analysis.evaluate import Dims, Evaluator, Vector
+from smem_lsp.analysis.evaluate import Dims, Evaluator, Vector, advance
 from smem_lsp.analysis.terms import LoopVar, Op
 from smem_lsp.analysis.values import LoopFacts, Values
 from smem_lsp.ir.model import Access, Branch, Jump, Kernel, Loop, Seq, Space, walk
@@ -69,10 +69,9 @@ def _iterations(facts: LoopFacts, threads: Evaluator) -> Iterator[Evaluator]:
     """The first and the last iteration, each with the threads that run it, where their number is known."""
     advancing: dict[LoopVar, tuple[list[int], int]] = {}
     for recurrence in facts.recurrences:
-        step = None if recurrence.by is None else threads.constant(recurrence.by)
-        first = threads.values(recurrence.init)
-        if recurrence.kind == "affine" and step is not None and first is not None:
-            advancing[recurrence.atom] = first, step
+        found = advance(recurrence, threads)
+        if found is not None:
+            advancing[recurrence.atom] = found
     counts = (
         [facts.trips] * len(threads.threads)
         if facts.trips is not None

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from smem_lsp.analysis.terms import Const, LoopVar, Op, Sym, Term, Thread
-from smem_lsp.analysis.values import LoopFacts
+from smem_lsp.analysis.values import LoopFacts, Recurrence
 
 Vector = int | list[int]
 Dims = tuple[int, int, int]
@@ -192,6 +192,16 @@ class Evaluator:
 
 def _truth(value: Vector) -> Vector:
     return int(bool(value)) if isinstance(value, int) else [int(bool(v)) for v in value]
+
+
+def advance(recurrence: Recurrence, before: Evaluator) -> tuple[list[int], int] | None:
+    """(value in the first iteration for each thread, constant step) of a variable that a loop adds to; None: it does
+    something else, or that is not known. ``before``: evaluates in front of the loop."""
+    if recurrence.kind != "affine" or recurrence.by is None:
+        return None
+    step = before.constant(recurrence.by)
+    first = before.values(recurrence.init)
+    return None if step is None or first is None else (first, step)
 
 
 def iterations(loop: LoopFacts, outside: Evaluator, most: int = 70) -> Iterator[Evaluator | None]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from smem_lsp.analysis.block_shape import BlockShape, evidence
 from smem_lsp.analysis.divergence import Verdicts, assignments, samples_for
-from smem_lsp.analysis.evaluate import Dims, Evaluator, iterations
+from smem_lsp.analysis.evaluate import Dims, Evaluator, advance, iterations
 from smem_lsp.analysis.intervals import MAX_DIMS
 from smem_lsp.analysis.terms import LoopVar, Op, Opaque, Term
 from smem_lsp.analysis.uniformity import Control
@@ -129,7 +129,6 @@ class _Run:
     storages: dict[int, int] = field(default_factory=dict)  # buffer -> storage
     away: set[int] = field(default_factory=set)  # threads that have returned
     broken: set[int] = field(default_factory=set)  # threads that have left the innermost loop
-    continued: set[int] = field(default_factory=set)
 
     def races(self) -> dict[Pair, _Witness]:
         """Pairs that meet in one interval."""
@@ -173,8 +172,10 @@ class _Run:
             elif isinstance(node, Loop):
                 going = self._loop(node, going)
             elif isinstance(node, Jump):
-                gone = {"return": self.away, "break": self.broken}.get(node.kind, self.continued)
-                gone.update(going.threads)
+                if node.kind == "return":
+                    self.away.update(going.threads)
+                elif node.kind == "break":
+                    self.broken.update(going.threads)
                 return None
         return going
 
@@ -210,15 +211,14 @@ class _Run:
 
     def _loop(self, node: Loop, here: Evaluator) -> Evaluator | None:
         facts = self.values.loops[node.point]
-        outer = self.broken, self.continued
-        self.broken, self.continued = set(), set()
+        outer, self.broken = self.broken, set()
         try:
             if facts.once:
                 self._seq(node.body.items, here)
             else:
                 self._turns(node, facts, here)
         finally:
-            self.broken, self.continued = outer
+            self.broken = outer
         if self._calls(node.point, node.end_point):
             self.open.clear()
         return _only(here, set(here.threads) - self.away)
@@ -385,8 +385,8 @@ def _last_turns(facts: LoopFacts, here: Evaluator) -> Iterator[Evaluator]:
     for turn in (facts.trips - 2, facts.trips - 1):
         bound: dict[LoopVar, list[int] | int] = {}
         for recurrence in facts.recurrences:
-            step = None if recurrence.by is None else here.constant(recurrence.by)
-            first = here.values(recurrence.init)
-            if recurrence.kind == "affine" and step is not None and first is not None:
+            found = advance(recurrence, here)
+            if found is not None:
+                first, step = found
                 bound[recurrence.atom] = [each + turn * step for each in first]
         yield here.within(bound)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import gcd
 
 from smem_lsp.analysis.block_shape import BlockShape
-from smem_lsp.analysis.evaluate import Evaluator
+from smem_lsp.analysis.evaluate import Evaluator, advance
 from smem_lsp.analysis.facts import Slot
 from smem_lsp.analysis.intervals import Bounds
 from smem_lsp.analysis.linear import Forms
@@ -48,11 +48,7 @@ class _Block:
     def advances(self, atom: LoopVar) -> tuple[list[int], int] | None:
         """(value in the first iteration for each thread, constant step)."""
         moves = self.moves.get(atom)
-        if moves is None or moves.kind != "affine" or moves.by is None:
-            return None
-        step = self.threads.constant(moves.by)
-        first = self.threads.values(moves.init)
-        return None if step is None or first is None else (first, step)
+        return None if moves is None else advance(moves, self.threads)
 
 
 def find_slots(kernel: Kernel, control: Control, shape: BlockShape | None, values: Values) -> Slots:
