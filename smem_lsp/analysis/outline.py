@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from smem_lsp.analysis.facts import Facts
-from smem_lsp.ir.model import Access, Assign, Barrier, Branch, Jump, Loop, Node, Place, Seq
+from smem_lsp.ir.model import Access, Assign, Barrier, Branch, Exchange, Jump, Loop, Node, Place, Seq
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class _Outline:
             before, before_line = point, line
             start = point = node.point
             start_line = line
-            if not isinstance(node, Assign):
+            if not isinstance(node, Assign | Exchange):
                 start_line = line = node.line or line
                 if isinstance(node, Place):
                     if point in allowed:

@@ -18,7 +18,7 @@ from smem_lsp.analysis.terms import BLOCK, THREAD, Const, LoopVar, Table, Term
 from smem_lsp.analysis.values import LoopFacts, Recurrence, Values, recurrence, varies_in
 from smem_lsp.ir import values as ir
 from smem_lsp.ir.memory import GlobalMemory
-from smem_lsp.ir.model import Access, Assign, Branch, Jump, Loop, Node, Seq
+from smem_lsp.ir.model import Access, Assign, Barrier, Branch, Exchange, Jump, Loop, Node, Seq
 from smem_lsp.ir.model import walk as walk_tree
 
 _MAX_PENDING = 40  # entries that are worked out one inside the other
@@ -64,7 +64,17 @@ def propagate(
     walk.seq(body.items)
     loops = {point: facts.finished() for point, facts in walk.loops.items()}
     loads = tuple(walk.loads.values())
-    return Values(walk.table, walk.indices, walk.offsets, walk.bases, walk.conditions, loops, loads)
+    return Values(
+        walk.table,
+        walk.indices,
+        walk.offsets,
+        walk.bases,
+        walk.conditions,
+        loops,
+        loads,
+        walk.stored,
+        walk.masks,
+    )
 
 
 @dataclass(slots=True)
@@ -122,6 +132,8 @@ class _Walk:
     conditions: dict[int, Term] = field(default_factory=dict)
     loops: dict[int, _Open] = field(default_factory=dict)
     loads: dict[int, Term] = field(default_factory=dict)
+    stored: dict[int, Term] = field(default_factory=dict)
+    masks: dict[int, Term] = field(default_factory=dict)
     guards: list[Term] = field(default_factory=list)
     targets: list[_Target] = field(default_factory=list)
     changes: list[int] = field(default_factory=list)  # variables in order of assignment
@@ -143,6 +155,11 @@ class _Walk:
                     self.offsets[node.point] = self.term(node.offset)
                 if node.part is not None:
                     self.bases[node.point] = self.term(node.part.base)
+                if node.stored is not None:
+                    self.stored[node.point] = self.term(node.stored)
+            elif type(node) is Exchange or type(node) is Barrier:
+                if node.mask is not None:
+                    self.masks[node.point] = self.term(node.mask)
             elif type(node) is Branch:
                 alive = self.branch(node) and alive
             elif type(node) is Loop:

@@ -55,6 +55,8 @@ class Values:
     conditions: Mapping[int, Term]  # of branches and loops
     loops: Mapping[int, LoopFacts]
     loads: tuple[Term, ...]  # values read from shared memory
+    stored: Mapping[int, Term]  # what writes put into shared memory
+    masks: Mapping[int, Term]  # of barriers and exchanges inside a warp: lanes that take part
 
     def address(self, access: int) -> tuple[Term, ...] | None:
         """What decides which bytes the access at this point touches; None: not known."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.layouts import Task, best_layouts, layouts, task
@@ -19,7 +20,8 @@ from smem_lsp.analysis.mispairing import mispairings
 from smem_lsp.analysis.occupancy import registers_cap
 from smem_lsp.analysis.propagate import propagate
 from smem_lsp.analysis.prove import prove
-from smem_lsp.analysis.races import find_races
+from smem_lsp.analysis.races import Hazards, find_hazards
+from smem_lsp.analysis.repairs import Gaps, find_gaps, warp_places
 from smem_lsp.analysis.reuse import relate, survey
 from smem_lsp.analysis.uniformity import prove_levels
 from smem_lsp.analysis.values import Values
@@ -71,6 +73,14 @@ def plan_kernel(
             of = task(items, kernel.body, assuming, fixed)
             best = _merge(best, _best(of, assumes_shape=True))
     verdicts = judge(kernel.body, levels, control, None if shape is None else shape.dims)
+    hazards = Hazards()
+    gaps = Gaps()
+    if not layouts_only:
+        judged = partial(find_hazards, kernel, values, control, verdicts, shape)
+        hazards = judged()
+        if hazards.races:
+            in_warps = warp_places(kernel, values, levels, control.places)
+            gaps = find_gaps(kernel, hazards, control.places, in_warps, judged)
     return KernelFacts(
         index=index,
         source=source,
@@ -89,7 +99,8 @@ def plan_kernel(
         configured=config.arch_configured,
         shape=shape,
         withheld=kernel.irregular,
-        races=() if layouts_only else find_races(kernel, values, control, verdicts, shape),
+        hazards=hazards,
+        gaps=gaps,
         mispaired=() if layouts_only else mispairings(kernel, levels, control, verdicts, shape),
         banks=() if layouts_only else bank_conflicts(kernel, values, levels, shape, source.text),
         needs={} if layouts_only else _needs(kernel, values),

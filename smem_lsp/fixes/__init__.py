@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from smem_lsp.fixes.barriers import insert_barrier
 from smem_lsp.fixes.declarations import Refused, replace_declarators, require_editable, statement_of
 from smem_lsp.fixes.merge import merge_fix
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.ir.model import Kernel
-from smem_lsp.rules.model import Finding, MergeBuffers, RemoveDeclarator
+from smem_lsp.rules.model import Finding, InsertBarrier, MergeBuffers, RemoveDeclarator
 from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import SourceText
 
@@ -24,9 +25,20 @@ def fixes_for(
         case MergeBuffers():
             facts = kernels[finding.remedy.kernel]
             return (merge_fix(facts, source, finding.remedy, names, _siblings(facts, kernels)),)
+        case InsertBarrier():
+            return (_insert_barrier(kernels[finding.remedy.kernel], source, finding.remedy),)
         case RemoveDeclarator():
             return (_remove_declarator(kernels[finding.remedy.kernel], source, finding.remedy),)
     return ()
+
+
+def _insert_barrier(facts: KernelFacts, source: SourceText, remedy: InsertBarrier) -> Fix:
+    try:
+        edit, words = insert_barrier(facts.kernel, source, remedy.place, remedy.reason, warp=remedy.warp)
+    except Refused as refusal:
+        return Fix(f"Cannot insert a barrier: {refusal}", Safety.DISPLAY, ())
+    title = f"Insert {words}" + (f" ({', '.join(remedy.assumes)})" if remedy.assumes else "")
+    return Fix(title, Safety.UNSAFE if remedy.assumes else Safety.SAFE, (edit,))
 
 
 def _siblings(facts: KernelFacts, kernels: Sequence[KernelFacts]) -> list[Kernel]:

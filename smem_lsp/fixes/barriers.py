@@ -27,15 +27,32 @@ def insert_barriers(
 
     Raises Refused when there is no text to stand on.
     """
-    places = {node.point: node for node in walk(kernel.body) if isinstance(node, Place)}
     edits: list[TextEdit] = []
     for point in points:
-        place = places.get(point)
-        if place is None or place.statement is None:
-            raise Refused("no barrier can be added there: the statement comes from a macro")
+        place = _place(kernel, point)
         words = _reason(kernel, point, sharing) if comment else ""
         edits.append(_insert(source, place, _spelling(kernel, source, place), words))
     return edits
+
+
+def insert_barrier(
+    kernel: Kernel, source: SourceText, point: int, reason: str, *, warp: bool = False
+) -> tuple[TextEdit, str]:
+    """An edit that puts one barrier at a Place, and in words what it does; ``reason`` becomes its comment.
+
+    Raises Refused when there is no text to stand on.
+    """
+    place = _place(kernel, point)
+    spelling = "__syncwarp();" if warp else _spelling(kernel, source, place)
+    where = "at the end of the block that ends in" if place.at_end else "before"
+    return _insert(source, place, spelling, reason), f"`{spelling.rstrip(';')}` {where} line {place.line}"
+
+
+def _place(kernel: Kernel, point: int) -> Place:
+    found = next((n for n in walk(kernel.body) if isinstance(n, Place) and n.point == point), None)
+    if found is None or found.statement is None:
+        raise Refused("no barrier can be added there: the statement comes from a macro")
+    return found
 
 
 def _insert(source: SourceText, place: Place, spelling: str, comment: str) -> TextEdit:

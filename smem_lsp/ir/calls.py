@@ -18,6 +18,8 @@ from smem_lsp.ir.intrinsics import (
     ATOMICS,
     BLOCK_BARRIERS,
     EFFECTS,
+    EXCHANGES,
+    GROUP_EXCHANGES,
     LOADS,
     SAME_ADDRESS,
     STATE_MAKERS,
@@ -34,6 +36,7 @@ from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 
 MACRO_NAME = re.compile(r"[A-Z][A-Z0-9_]{2,}\Z")
+_ALL_LANES = Const(0xFFFFFFFF)
 _GROUP_FACTORIES = {
     "this_thread_block": "block",
     "this_grid": "grid",
@@ -71,8 +74,8 @@ def call(ctx: Context, expr: tree.Call, scope: Scope) -> Value | Ref:
     if name in BLOCK_BARRIERS:
         return _block_barrier(ctx, expr, name, scope)
     if name in WARP_BARRIERS:
-        _by_value(ctx, expr, scope)
-        ctx.barrier("warp", expr.lo, expr.hi, f"{name}();")
+        lanes = _by_value(ctx, expr, scope)
+        ctx.barrier("warp", expr.lo, expr.hi, f"{name}();", lanes[0] if lanes else _ALL_LANES)
         return ctx.fresh()
     if name == "sync" and len(expr.arguments) == 1 and name not in ctx.helpers:
         kind = group_of(ctx, expr.arguments[0], scope)
@@ -99,7 +102,10 @@ def call(ctx: Context, expr: tree.Call, scope: Scope) -> Value | Ref:
         if known is not None:
             return known
     if takes_values(callee.text) and name not in ctx.helpers and name not in ctx.unit.header_functions:
-        return _result_of(ctx, name, _by_value(ctx, expr, scope))
+        values = _by_value(ctx, expr, scope)
+        if EXCHANGES.fullmatch(name):
+            ctx.exchange(expr.lo, expr.hi, name, values[0] if values and name.endswith("_sync") else None)
+        return _result_of(ctx, name, values)
     inlined = inlining.inline_function(ctx, expr, callee, scope)
     if inlined is not None:
         return inlined
@@ -250,6 +256,8 @@ def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: Scope) ->
             expressions.value(ctx, argument, scope)
         if callee.name in ("sync", "barrier_wait"):
             _group_sync(ctx, expr, kind)
+        if kind == "warp" and callee.name in GROUP_EXCHANGES:
+            ctx.exchange(expr.lo, expr.hi, callee.name, None)
         if kind == "block" and callee.name == "thread_rank":
             return linear_thread_id()
         return ctx.fresh()

@@ -12,7 +12,7 @@ from smem_lsp.ir.lexical import Lexical, is_open
 from smem_lsp.ir.meanings import Argument
 from smem_lsp.ir.meanings import Value as Meant
 from smem_lsp.ir.memory import GlobalMemory
-from smem_lsp.ir.model import Access, Assign, Barrier, Buffer, Kind, Node, Seq
+from smem_lsp.ir.model import Access, Assign, Barrier, Buffer, Exchange, Kind, Node, Seq
 from smem_lsp.ir.refs import Ref, join
 from smem_lsp.ir.scopes import Variable
 from smem_lsp.ir.types import Type
@@ -224,7 +224,9 @@ class Context:
 
     # ---- effects -------------------------------------------------------------------------------------------------
 
-    def access(self, ref: Ref, kind: Kind, lo: int, hi: int) -> None:
+    def access(
+        self, ref: Ref, kind: Kind, lo: int, hi: int, *, stored: Value | None = None, plain: bool = False
+    ) -> None:
         """Access what is at a place. Several possible bases: a partial access of each."""
         single = len(ref.bases) == 1 and not ref.pointer
         for buffer in sorted(ref.bases):
@@ -240,11 +242,16 @@ class Context:
                     offset=ref.offset if single else None,
                     width=ref.bytes if single else None,
                     part=ref.part_of if single else None,
+                    stored=stored,
+                    plain=plain,
                 )
             )
 
-    def barrier(self, kind: str, lo: int, hi: int, spelling: str) -> None:
-        self.emit(Barrier(self.next_point(), kind, self.span(lo, hi), self.line(lo), spelling))
+    def barrier(self, kind: str, lo: int, hi: int, spelling: str, mask: Value | None = None) -> None:
+        self.emit(Barrier(self.next_point(), kind, self.span(lo, hi), self.line(lo), spelling, mask=mask))
+
+    def exchange(self, lo: int, hi: int, spelling: str, mask: Value | None) -> None:
+        self.emit(Exchange(self.next_point(), self.span(lo, hi), self.line(lo), spelling, mask))
 
     def may_synchronise(self) -> None:
         """Something is called that is not understood: it may wait for other threads."""

@@ -324,7 +324,7 @@ def forget_bound(ctx: Context, expr: tree.Expr, scope: Scope) -> None:
 def _step(ctx: Context, expr: tree.Expr, target: tree.Expr, operator: str, scope: Scope) -> Value | Ref:
     place = operand(ctx, target, scope)
     if isinstance(place, Ref) and not place.pointer and not place.shape:
-        ctx.access(place, Kind.UPDATE, expr.lo, expr.hi)
+        ctx.access(place, Kind.UPDATE, expr.lo, expr.hi, plain=True)
         return ctx.fresh()
     if isinstance(place, Ref):
         bumped = place.moved(Const(1 if operator == "+" else -1))
@@ -356,7 +356,9 @@ def _assign(ctx: Context, expr: tree.Assign, scope: Scope) -> Value | Ref:
         elif isinstance(right, Ref):
             ctx.escape(right, expr.value.lo, "stored")
             ctx.address_buffers |= place.bases
-        ctx.access(place, Kind.UPDATE if compound else Kind.WRITE, expr.target.lo, expr.target.hi)
+        kind = Kind.UPDATE if compound else Kind.WRITE
+        stored = None if compound or isinstance(right, Ref) else right
+        ctx.access(place, kind, expr.target.lo, expr.target.hi, stored=stored, plain=compound)
         return place
     unknown_calls.lend(ctx, expr.target, scope)
     variable = _assigned_variable(expr.target, scope)

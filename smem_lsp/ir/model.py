@@ -85,6 +85,7 @@ class Access:
     """One access to a buffer, by every thread that reaches it.
 
     ``offset`` and ``width``: the bytes it touches, counted from the start of the buffer; None: some of them.
+    ``stored``: what a write puts there; ``plain``: an update that is a read and a write, ``+=``.
     """
 
     point: int
@@ -97,6 +98,8 @@ class Access:
     offset: Value | None = None
     width: int | None = None
     part: MemberPart | None = None  # of a class whose layout is not known
+    stored: Value | None = None
+    plain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +112,19 @@ class Barrier:
     line: int
     spelling: str  # "__syncthreads();"
     guess: bool = False  # perhaps in a function that is not called at all
+    mask: Value | None = None  # of a warp barrier: lanes that take part; None: all that are here
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """Lanes of a warp exchange values through registers: a shuffle or a vote. It orders no memory. ``mask``: lanes
+    that take part; None: all that are here."""
+
+    point: int
+    span: Span | None
+    line: int
+    spelling: str  # "__shfl_down_sync"
+    mask: Value | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +212,7 @@ class Seq:
         return len(self.items)
 
 
-Node = Access | Barrier | Assign | Branch | Loop | Jump | Place
+Node = Access | Barrier | Exchange | Assign | Branch | Loop | Jump | Place
 
 
 def doubtful(items: Sequence[Node]) -> Seq:
@@ -205,6 +221,8 @@ def doubtful(items: Sequence[Node]) -> Seq:
     for item in items:
         if isinstance(item, Access | Barrier):
             item = replace(item, guess=True)
+        elif isinstance(item, Exchange):
+            item = replace(item, mask=None)
         elif isinstance(item, Branch):
             item = replace(item, then=doubtful(item.then.items), otherwise=doubtful(item.otherwise.items))
         elif isinstance(item, Loop):

@@ -12,6 +12,7 @@ from smem_lsp.ir.model import (
     Branch,
     Buffer,
     DeclarationSite,
+    Exchange,
     Jump,
     Kernel,
     Loop,
@@ -104,7 +105,7 @@ def shift_kernel(kernel: Kernel, to: Moves) -> Kernel:
 
     def node(old: Node) -> Node:
         match old:
-            case Access() | Barrier():
+            case Access() | Barrier() | Exchange():
                 return replace(old, span=maybe(old.span), line=to.line(old.line))
             case Place():
                 return replace(old, statement=maybe(old.statement), line=to.line(old.line))

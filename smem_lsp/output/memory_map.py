@@ -10,7 +10,20 @@ from smem_lsp.allocation.plan import Plan
 from smem_lsp.analysis.facts import Facts
 from smem_lsp.analysis.live_sets import live_ranges, live_sets
 from smem_lsp.engine.report import KernelReport, Report
-from smem_lsp.ir.model import Access, Assign, Barrier, Branch, Jump, Kernel, Kind, Loop, Node, Place, walk
+from smem_lsp.ir.model import (
+    Access,
+    Assign,
+    Barrier,
+    Branch,
+    Exchange,
+    Jump,
+    Kernel,
+    Kind,
+    Loop,
+    Node,
+    Place,
+    walk,
+)
 from smem_lsp.output.json_ import buffer_names
 from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import SourceText
@@ -241,6 +254,8 @@ def _kind(node: Node) -> str:
             return "branch"
         case Jump():
             return node.kind
+        case Exchange():
+            return "exchange"
         case Place():
             return "place"
         case Assign():

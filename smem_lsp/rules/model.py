@@ -66,7 +66,19 @@ class RemoveDeclarator:
     buffer: int
 
 
-Remedy = MergeBuffers | RemoveDeclarator
+@dataclass(frozen=True, slots=True)
+class InsertBarrier:
+    """Put a barrier at a Place (its point). ``reason``: what it protects, for a comment; ``assumes``: in words for the
+    title, what the proof rests on."""
+
+    kernel: int
+    place: int
+    reason: str
+    assumes: tuple[str, ...] = ()
+    warp: bool = False  # `__syncwarp()`
+
+
+Remedy = MergeBuffers | RemoveDeclarator | InsertBarrier
 DataValue = int | str | bool | None
 
 

@@ -7,80 +7,144 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from smem_lsp.analysis.races import Race
-from smem_lsp.ir.model import Access, Buffer, Kind, Space, walk
-from smem_lsp.rules.model import Finding, Note, Severity
+from smem_lsp.analysis.repairs import Gap
+from smem_lsp.ir.model import Access, Buffer, Kind, Place, Space, walk
+from smem_lsp.rules.model import Finding, InsertBarrier, Note, Severity
 from smem_lsp.rules.subject import KernelFacts
 
 _PLACE = re.compile(r"[\w.:>-]+")
-_DOES = {Kind.READ: "reads", Kind.WRITE: "writes", Kind.UPDATE: "updates"}
+DOES = {Kind.READ: "reads", Kind.WRITE: "writes", Kind.UPDATE: "updates"}
 
 
 def findings(facts: KernelFacts, code: str, severity: Severity) -> Iterator[Finding]:
     """Those races of a kernel that the rule ``code`` tells, one for each gap where a barrier is missing."""
-    kernel = facts.kernel
-    if not kernel.complete or facts.withheld or kernel.hidden or kernel.unknown_barriers:
+    if not followed(facts):
         return
-    nodes = {node.point: node for node in walk(kernel.body) if isinstance(node, Access)}
-    here = [replace(r, first=nodes[r.first.point], second=nodes[r.second.point]) for r in facts.races]
-    races = [race for race in here if _code(facts, race) == code and race.second.span is not None]
-    for gap in _gaps(races):
-        yield _finding(facts, gap, code, severity)
+    for gap in facts.gaps.across:
+        races = [race for race in present(facts, gap.races) if _code(facts, race) == code]
+        if races:
+            yield _finding(facts, gap, races, code, severity)
 
 
-def _gaps(races: Sequence[Race]) -> list[list[Race]]:
-    """Races that one barrier would end, those over a back edge apart."""
-    forward = sorted(
-        (race for race in races if race.first.point < race.second.point), key=lambda race: race.second.point
-    )
-    gaps: list[list[Race]] = []
-    slot = -1
-    for race in forward:
-        if gaps and race.first.point < slot <= race.second.point:
-            gaps[-1].append(race)
-        else:
-            gaps.append([race])
-            slot = race.second.point
-    back = [race for race in races if race.first.point >= race.second.point]
-    return gaps + ([back] if back else [])
+def followed(facts: KernelFacts) -> bool:
+    """Is so much of the kernel understood that an order between threads would have been seen?"""
+    kernel = facts.kernel
+    return kernel.complete and not (facts.withheld or kernel.hidden or kernel.unknown_barriers)
 
 
-def _finding(facts: KernelFacts, gap: Sequence[Race], code: str, severity: Severity) -> Finding:
-    race = gap[0]
+def present(facts: KernelFacts, races: Sequence[Race]) -> list[Race]:
+    """``races`` where their kernel stands now; without those whose second access has no text of its own."""
+    nodes = {node.point: node for node in walk(facts.kernel.body) if isinstance(node, Access)}
+    here = [replace(r, first=nodes[r.first.point], second=nodes[r.second.point]) for r in races]
+    return [race for race in here if race.second.span is not None]
+
+
+def _finding(facts: KernelFacts, gap: Gap, races: Sequence[Race], code: str, severity: Severity) -> Finding:
+    race = races[0]
     buffer = facts.kernel.buffers[race.first.buffer]
-    place = _element(buffer, race.byte)
-    back = race.first.point >= race.second.point
-    again = " in the next iteration" if back else ""
-    message = (
-        f"thread {race.threads[0]} {_DOES[race.first.kind]} {place} (line {race.first.line}), "
-        f"thread {race.threads[1]} {_DOES[race.second.kind]} it{again} (line {race.second.line}), with no barrier "
-        f"between them; put one {'at the end of the loop' if back else f'before line {race.second.line}'}"
-    )
-    shape = facts.shape
-    if not race.proved:
-        block = " x ".join(str(n) for n in race.dims if n > 1)
-        message += ", when blockDim.x > 32" if race.several else f", when the block is {block}"
-    elif shape is not None and not shape.fact:
-        message += f" ({shape.threads} threads, {facts.shape_source})"
+    message = sentence(facts, race, back=gap.back)
+    if not alone(gap, race):
+        message += f", with no barrier between them; {_advice(facts, gap, race)}"
     assert race.second.span is not None
-    notes = [_note(race.first, buffer)]
-    for other in gap[1:]:
-        notes += [_note(each, facts.kernel.buffers[each.buffer]) for each in (other.first, other.second)]
     return Finding(
         code,
-        message,
+        message + condition(facts, race),
         race.second.span,
         severity if race.proved else max(severity, Severity.WARNING),
         kernel=facts.kernel.name,
-        buffers=tuple(dict.fromkeys(facts.kernel.buffers[each.first.buffer].name for each in gap)),
+        buffers=tuple(dict.fromkeys(facts.kernel.buffers[each.first.buffer].name for each in races)),
         verdict="proved" if race.proved else "likely",
-        related=tuple(dict.fromkeys(note for note in notes if note is not None)),
-        data={
-            "threads": " x ".join(map(str, race.dims)),
-            "thread_first": race.threads[0],
-            "thread_second": race.threads[1],
-            "byte": race.byte,
-        },
+        related=notes(facts, races),
+        data=numbers(race),
+        remedy=_remedy(facts, gap, race, buffer),
     )
+
+
+def sentence(facts: KernelFacts, race: Race, *, back: bool) -> str:
+    """Who does what: ``thread 0 writes `s[31]` (line 3), thread 32 reads it (line 4)``."""
+    place = element(facts.kernel.buffers[race.first.buffer], race.byte)
+    if race.first.point == race.second.point and race.first.kind is Kind.WRITE:
+        one, other = sorted(race.threads)
+        return f"threads {one} and {other} both write {place} (line {race.first.line}), not the same value"
+    if race.first.point == race.second.point:
+        one, other = sorted(race.threads)
+        return f"threads {one} and {other} both update {place} (line {race.first.line}) and no atomic is used"
+    again = " in the next iteration" if back and race.first.point != race.second.point else ""
+    return (
+        f"thread {race.threads[0]} {DOES[race.first.kind]} {place} (line {race.first.line}), "
+        f"thread {race.threads[1]} {DOES[race.second.kind]} it{again} (line {race.second.line})"
+    )
+
+
+def alone(gap: Gap, race: Race) -> bool:
+    """Does one statement meet itself, so that no barrier helps?"""
+    return gap.place is None and race.first.point == race.second.point
+
+
+def condition(facts: KernelFacts, race: Race) -> str:
+    """What the verdict rests on, for the end of the message."""
+    shape = facts.shape
+    if not race.proved and race.lanes:
+        return ", when the block has a whole warp"
+    if not race.proved:
+        block = " x ".join(str(n) for n in race.dims if n > 1)
+        return ", when blockDim.x > 32" if race.several else f", when the block is {block}"
+    if shape is not None and not shape.fact:
+        return f" ({shape.threads} threads, {facts.shape_source})"
+    return ""
+
+
+def numbers(race: Race) -> dict[str, int | str | bool | None]:
+    """The witness, for tools."""
+    return {
+        "threads": " x ".join(map(str, race.dims)),
+        "thread_first": race.threads[0],
+        "thread_second": race.threads[1],
+        "byte": race.byte,
+    }
+
+
+def notes(facts: KernelFacts, races: Sequence[Race]) -> tuple[Note, ...]:
+    """The places of the accesses, but the one that the finding stands at."""
+    accesses = [races[0].first, *(each for race in races[1:] for each in (race.first, race.second))]
+    found = [_note(each, facts.kernel.buffers[each.buffer]) for each in accesses]
+    return tuple(dict.fromkeys(note for note in found if note is not None))
+
+
+def _advice(facts: KernelFacts, gap: Gap, race: Race) -> str:
+    place = place_of(facts, gap.place)
+    if gap.back and (place is None or place.at_end):
+        return "put one at the end of the loop"
+    return f"put one before line {race.second.line if place is None else place.line}"
+
+
+def place_of(facts: KernelFacts, point: int | None) -> Place | None:
+    """The place with that point."""
+    nodes = (node for node in walk(facts.kernel.body) if isinstance(node, Place) and node.point == point)
+    return next(nodes, None)
+
+
+def _remedy(facts: KernelFacts, gap: Gap, race: Race, buffer: Buffer) -> InsertBarrier | None:
+    if gap.place is None:
+        return None
+    if race.first.kind is Kind.READ:
+        reason = f"every warp must be done reading {buffer.name}"
+    elif race.second.kind is Kind.READ:
+        reason = f"every warp must have written {buffer.name}"
+    else:
+        reason = f"every warp must be done writing {buffer.name}"
+    return InsertBarrier(facts.index, gap.place, reason, assumes(facts, race))
+
+
+def assumes(facts: KernelFacts, race: Race) -> tuple[str, ...]:
+    """What a fix of the race rests on, in words for its title."""
+    kernel = facts.kernel
+    found = [*facts.shape_assumption]
+    if not race.proved:
+        found.append("the block is not known")
+    if kernel.instance is not None and (kernel.siblings or kernel.more_instances):
+        found.append(f"checked for {kernel.instance}")
+    return tuple(found)
 
 
 def _note(access: Access, buffer: Buffer) -> Note | None:
@@ -90,7 +154,7 @@ def _note(access: Access, buffer: Buffer) -> Note | None:
     return Note(access.span, f"`{buffer.name}` is {verb} here")
 
 
-def _element(buffer: Buffer, byte: int) -> str:
+def element(buffer: Buffer, byte: int) -> str:
     """``tile[3][5]``, or the byte where the buffer is no array of numbers."""
     size = buffer.element_bytes
     if buffer.record or buffer.space is Space.DYNAMIC or not size or None in buffer.dims[1:]:

@@ -8,7 +8,7 @@ element the result depends on which comes first; it may look right on one GPU, a
 ## Example
 
 ```cuda
-__global__ void __launch_bounds__(256) k(const float* in, float* out) {
+static __global__ void __launch_bounds__(256) k(const float* in, float* out) {
   __shared__ float s[256];
   int tid = threadIdx.x;
   s[tid] = in[tid];
@@ -24,11 +24,11 @@ void host(const float* in, float* out) {
 ## Use instead
 
 ```cuda
-__global__ void __launch_bounds__(256) k(const float* in, float* out) {
+static __global__ void __launch_bounds__(256) k(const float* in, float* out) {
   __shared__ float s[256];
   int tid = threadIdx.x;
   s[tid] = in[tid];
-  __syncthreads();
+  __syncthreads();  // every warp must have written s
   out[tid] = s[255 - tid];
   __syncthreads();
   s[tid] = 0.0f;
@@ -42,10 +42,11 @@ void host(const float* in, float* out) {
 
 Each finding is one run of one block, shown with its threads: with the block that is launched in sight or stated, else
 with the largest one that the kernel is written for or with several, and then only `likely`. Addresses and conditions
-that depend on data are left out, two writes are not compared (they may write the same), neither are two updates (they
-may be atomic), nor elements that several threads write at once. Nothing is said of `volatile` buffers, of kernels
-without any barrier or launch bounds when the block is not known, of loops that wait for a flag or a lock, of named and
-asynchronous barriers, and where a function that is not in sight is called in between.
+that depend on data are left out, two writes are compared only where they surely store different things, two updates
+only when neither is a function call that may be atomic, and elements that several threads write at once only with each
+other. Nothing is said of `volatile` buffers, of kernels without any barrier or launch bounds when the block is not
+known, of loops that wait for a flag or a lock, of named and asynchronous barriers, and where a function that is not in
+sight is called in between.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ thread has to be done with the first: without a barrier a fast warp overwrites w
 ## Example
 
 ```cuda
-__global__ void __launch_bounds__(256) k(const float* in, float* out) {
+static __global__ void __launch_bounds__(256) k(const float* in, float* out) {
   __shared__ union { float a[256]; int b[256]; } u;
   int tid = threadIdx.x;
   u.a[tid] = in[tid];
@@ -26,13 +26,13 @@ void host(const float* in, float* out) {
 ## Use instead
 
 ```cuda
-__global__ void __launch_bounds__(256) k(const float* in, float* out) {
+static __global__ void __launch_bounds__(256) k(const float* in, float* out) {
   __shared__ union { float a[256]; int b[256]; } u;
   int tid = threadIdx.x;
   u.a[tid] = in[tid];
   __syncthreads();
   float v = u.a[255 - tid];
-  __syncthreads();
+  __syncthreads();  // every warp must be done reading u
   u.b[tid] = int(v);
   __syncthreads();
   out[tid] = u.b[255 - tid];

@@ -17,7 +17,8 @@ from smem_lsp.analysis.facts import Facts
 from smem_lsp.analysis.liveness import Liveness
 from smem_lsp.analysis.mispairing import Mispaired
 from smem_lsp.analysis.occupancy import occupancy, shared_for_one_more_block, shared_until_one_less
-from smem_lsp.analysis.races import Race
+from smem_lsp.analysis.races import Hazards
+from smem_lsp.analysis.repairs import Gaps
 from smem_lsp.analysis.uniformity import Control
 from smem_lsp.ir.model import Kernel
 from smem_lsp.rules.suppressions import Suppressions
@@ -73,7 +74,8 @@ class KernelFacts:
     shape: BlockShape | None
     withheld: str | None  # why nothing that rests on control or data flow is said of this kernel
     mispaired: tuple[Mispaired, ...]
-    races: tuple[Race, ...]
+    hazards: Hazards
+    gaps: Gaps
     banks: tuple[BankConflict, ...]
     needs: Mapping[Dims, Need]  # block of a launch -> dynamic bytes that it is sure to touch
     extents: Mapping[int, tuple[int, int]]  # buffer -> (first byte, end byte) of what is touched, where known

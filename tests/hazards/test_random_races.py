@@ -56,12 +56,12 @@ def found_in(kernel: Kernel) -> tuple[races.Race, ...]:
     values = propagate(kernel.body, memory=MEMORY)
     shape = BlockShape(DIMS, "assume", fact=True)
     control, levels = prove_levels(kernel.body, values, buffers=kernel.buffers, shape=shape)
-    return races.find_races(kernel, values, control, judge(kernel.body, levels, control, DIMS), shape)
+    return races.find_hazards(kernel, values, control, judge(kernel.body, levels, control, DIMS), shape).races
 
 
 @pytest.mark.parametrize("part", range(4))
 def test_what_is_said_to_race_meets(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(races, "_WARP", 4)
+    monkeypatch.setattr(races, "WARP", 4)
     monkeypatch.setattr(races, "assignments", lambda terms, dims: [dict(SYMBOLS)])
     claims = 0
     for seed in range(part * SEEDS, (part + 1) * SEEDS):

@@ -1,0 +1,288 @@
+"""One run of one block: all threads at once, a barrier interval at a time.
+
+Nothing is concluded from what is not known: an access that cannot be evaluated is left out, and where an order may come
+from something else than a barrier (named barriers, locks, flags, unknown calls) the run ends or starts anew.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from smem_lsp.analysis.evaluate import Evaluator, advance, iterations
+from smem_lsp.analysis.meetings import Event, Meetings
+from smem_lsp.analysis.script import Script, Step, is_free
+from smem_lsp.analysis.terms import LoopVar
+from smem_lsp.analysis.values import LoopFacts, Values
+from smem_lsp.ir.model import Access, Barrier, Branch, Exchange, Jump, Kernel, Loop, Place, Space
+
+_TURNS = 12  # iterations of one loop with barriers that are run
+_PLAIN = 8  # of one without
+_FIRST = 3  # of a longer one, and two at its end
+_MAX_NOTED = 20_000  # accesses of one run, iterations and threads counted
+_ALL_LANES = 0xFFFFFFFF
+
+
+class _Lost(Exception):
+    """From here on it is not known who runs what."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """``thread`` accesses bytes from ``byte`` on, which its buffer does not have."""
+
+    byte: int
+    thread: int
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """``thread`` comes to an operation of its warp whose mask names the lane of ``other``, which goes another way."""
+
+    thread: int
+    other: int
+
+
+@dataclass(slots=True)
+class Run:
+    """``met``: accesses that meet; ``outside``: access -> who leaves its buffer, whatever values the kernel gets;
+    ``missed``: barrier or exchange of a warp -> who comes to it without a lane that its mask names."""
+
+    kernel: Kernel
+    values: Values
+    script: Script
+    block: Evaluator
+    met: Meetings = field(default_factory=Meetings)
+    outside: dict[int, Outside] = field(default_factory=dict)
+    missed: dict[int, Missed] = field(default_factory=dict)
+    left: int = _MAX_NOTED
+    at: int = -1  # the point that the run has come to
+    free: int = 0  # how many decisions rest on more than the block, of those that led here
+    away: set[int] = field(default_factory=set)  # threads that have returned
+    broken: set[int] = field(default_factory=set)  # threads that have left the innermost loop
+
+    def go(self) -> Run:
+        """Run the kernel as far as it can be followed."""
+        try:
+            self._steps(self.script.steps, self.block)
+        except _Lost:
+            self.met.barrier()
+        return self
+
+    # ---- control -----------------------------------------------------------------------------------------------------
+
+    def _steps(self, steps: Sequence[Step], here: Evaluator) -> Evaluator | None:
+        """Run ``steps`` for the threads ``here``; those that come to the end."""
+        going: Evaluator | None = here
+        for step in steps:
+            if going is None:
+                return None
+            node = step.node
+            self._come_to(node.point)
+            if isinstance(node, Access):
+                self._access(node, going)
+            elif isinstance(node, Branch):
+                going = self._branch(step, node, going)
+            elif isinstance(node, Loop):
+                going = self._loop(step, node, going)
+            elif isinstance(node, Exchange):
+                self.met.exchanged += 1
+                self._gather(node.point, going)
+            elif isinstance(node, Barrier | Place):
+                self._barrier(step, going)
+            elif isinstance(node, Jump):
+                if node.kind == "return":
+                    self.away.update(going.threads)
+                elif node.kind == "break":
+                    self.broken.update(going.threads)
+                return None
+        return going
+
+    def _barrier(self, step: Step, going: Evaluator) -> None:
+        if step.syncs:
+            if len(going.threads) + len(self.away) < len(self.block.threads):
+                raise _Lost  # threads that miss it are at other barriers from here on
+            self.met.barrier()
+        elif step.warps:
+            self.met.warp_barrier(going.threads)
+            self._gather(step.node.point, going)
+
+    def _gather(self, point: int, going: Evaluator) -> None:
+        """Are all lanes here that the mask of an operation names, but for those that have returned?"""
+        term = self.values.masks.get(point)
+        mask = (
+            _ALL_LANES
+            if point in self.script.added_in_warps
+            else None
+            if term is None
+            else going.constant(term)
+        )
+        if mask is None or point in self.missed:
+            return
+        here = set(going.threads)
+        first: dict[int, int] = {}
+        for thread in going.threads:
+            first.setdefault(thread // self.met.warp, thread)
+        for thread in self.block.threads:
+            warp, lane = divmod(thread, self.met.warp)
+            if warp in first and mask >> lane & 1 and thread not in here and thread not in self.away:
+                self.missed[point] = Missed(first[warp], thread)
+                return
+
+    def _come_to(self, point: int) -> None:
+        """Go on to a point: what is called on the way may have synchronised."""
+        if point > self.at and self._calls(self.at, point):
+            self.met.barrier()
+        self.at = point
+
+    def _calls(self, after: int, before: int) -> bool:
+        opaque = self.kernel.opaque
+        return bisect_right(opaque, after) < bisect_left(opaque, before)
+
+    def _branch(self, step: Step, node: Branch, here: Evaluator) -> Evaluator | None:
+        if step.paired:
+            self._pass_over(
+                step, here
+            )  # the arms are ordered against each other in a way that is not followed
+            return here
+        mask = here.values(self.values.conditions[node.point])
+        if mask is None:
+            self._pass_over(step, here)
+            return here
+        staying: set[int] = set()
+        ordered = self._calls(node.point, step.end)
+        self.free += step.free
+        for arm, taken in ((step.first, mask), (step.second, [not each for each in mask])):
+            if any(taken):
+                inside = here if all(taken) else here.only([int(each) for each in taken])
+                going = self._steps(arm, inside) if arm else inside
+                staying.update(going.threads if going is not None else ())
+                if ordered:
+                    self.met.barrier()
+        if not step.leaves:
+            self.free -= step.free  # else who comes here rests on it for good
+        return _only(here, staying)
+
+    def _loop(self, step: Step, node: Loop, here: Evaluator) -> Evaluator | None:
+        facts = self.values.loops[node.point]
+        outer, self.broken = self.broken, set()
+        self.free += step.free
+        try:
+            if facts.once:
+                self._steps(step.first, here)
+            else:
+                self._turns(step, node, facts, here)
+        finally:
+            self.broken = outer
+        if not step.returns:
+            self.free -= step.free
+        if self._calls(node.point, node.end_point):
+            self.met.barrier()
+        return _only(here, set(here.threads) - self.away)
+
+    def _turns(self, step: Step, node: Loop, facts: LoopFacts, here: Evaluator) -> None:
+        """The iterations that are known."""
+        if step.waits:
+            raise _Lost  # for a flag or a lock
+        trips = facts.trips
+        longer = step.syncs and trips is not None and trips > _TURNS and not facts.exits and not step.returns
+        for number, inside in enumerate(iterations(facts, here, _TURNS if step.syncs else _PLAIN)):
+            if longer and number == _FIRST:
+                self._pass_over(step, here)
+                for last in _last_turns(facts, here):
+                    self._turn(step, node, last)
+                return
+            if inside is None or self.left <= 0:
+                self._pass_over(step, here)
+                return
+            if not self._turn(step, node, inside):
+                return
+
+    def _turn(self, step: Step, node: Loop, inside: Evaluator) -> bool:
+        """One iteration; False when no thread runs it."""
+        running = _only(inside, set(inside.threads) - self.broken - self.away)
+        if running is None:
+            return False
+        self._steps(step.first, running)
+        self._come_to(node.end_point)
+        return True
+
+    def _pass_over(self, step: Step, here: Evaluator) -> None:
+        """Go behind what is not run here: perhaps through barriers, if all threads come to those."""
+        if step.leaves or step.waits or not step.sure:
+            raise _Lost
+        if step.syncs or self._calls(step.node.point, step.end):
+            self.met.barrier()
+        self.met.warp_barrier(here.threads)
+        self.at = max(self.at, step.end)
+
+    # ---- accesses ----------------------------------------------------------------------------------------------------
+
+    def _access(self, access: Access, here: Evaluator) -> None:
+        buffer = self.kernel.buffers[access.buffer]
+        storage = self.script.storages[access.buffer]
+        width, offset = self.script.widths[access.point], self.values.offset(access, buffer)
+        if access.guess or access.part is not None or self.left <= 0:
+            return
+        starts = None if width is None or offset is None else here.values(offset)
+        if starts is None or width is None or offset is None:
+            return
+        self.left -= len(here.threads)
+        unit = self.script.units[storage]
+        end = buffer.bytes if buffer.space is Space.STATIC and buffer.bytes is not None else 1 << 40
+        inside = self._inside(access, here)
+        low: dict[int, int] = {}
+        high: dict[int, int] = {}
+        if inside is None and width == unit and min(starts) >= 0 and max(starts) + width <= end:
+            cells = [start // unit for start in starts]  # threads come in rising order
+            high = dict(zip(cells, here.threads))
+            low = dict(zip(reversed(cells), reversed(here.threads)))
+        else:
+            for number, (thread, start) in enumerate(zip(here.threads, starts)):
+                if start < 0 or start + width > end:
+                    if not self.free and not is_free(offset):
+                        self.outside.setdefault(access.point, Outside(start, thread))
+                elif inside is None or inside[number]:
+                    for cell in range(start // unit, (start + width - 1) // unit + 1):
+                        low.setdefault(cell, thread)
+                        high[cell] = thread
+        stored = self.values.stored.get(access.point)
+        lanes = "volatile" in buffer.qualifiers
+        event = Event(access, low, high, self.met.synced, self.met.exchanged, stored, here, lanes)
+        self.met.add(storage, unit, event)
+
+    def _inside(self, access: Access, here: Evaluator) -> list[bool] | None:
+        """For each thread: does every index stay in its dimension? One that leaves its row says that the block is not
+        meant to be so. None: all do."""
+        dims = self.kernel.buffers[access.buffer].dims
+        found: list[bool] | None = None
+        for index, dim in list(zip(self.values.indices.get(access.point, ()), dims))[1:]:
+            numbers = here.values(index)
+            if numbers is None or dim is None:
+                return [False] * len(here.threads)
+            if min(numbers) < 0 or max(numbers) >= dim:
+                found = found or [True] * len(here.threads)
+                found = [ok and 0 <= number < dim for ok, number in zip(found, numbers)]
+        return found
+
+
+def _only(here: Evaluator, threads: set[int]) -> Evaluator | None:
+    """``here`` for those of its threads."""
+    mask = [int(thread in threads) for thread in here.threads]
+    if all(mask):
+        return here
+    return here.only(mask) if any(mask) else None
+
+
+def _last_turns(facts: LoopFacts, here: Evaluator) -> Iterator[Evaluator]:
+    """The last two iterations of a loop whose variables all advance by constant steps."""
+    assert facts.trips is not None
+    for turn in (facts.trips - 2, facts.trips - 1):
+        bound: dict[LoopVar, list[int] | int] = {}
+        for recurrence in facts.recurrences:
+            found = advance(recurrence, here)
+            if found is not None:
+                first, step = found
+                bound[recurrence.atom] = [each + turn * step for each in first]
+        yield here.within(bound)

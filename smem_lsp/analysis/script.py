@@ -1,0 +1,205 @@
+"""A kernel's region tree as a run of a block needs it: what matters at each node, worked out once.
+
+Assignments and places are left out (their effect is in the terms), so are branches and loops in which nothing happens
+to shared memory, no barrier stands and nobody jumps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from smem_lsp.analysis.divergence import Verdicts
+from smem_lsp.analysis.terms import Op, Opaque, Sym, Term
+from smem_lsp.analysis.uniformity import Control
+from smem_lsp.analysis.values import LoopFacts, Values
+from smem_lsp.ir.model import (
+    Access,
+    Barrier,
+    Branch,
+    Exchange,
+    Jump,
+    Kernel,
+    Kind,
+    Loop,
+    Node,
+    Place,
+    Seq,
+    Space,
+    walk,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One node. ``end``: the last point in it; ``first``, ``second``: arms of a branch, or the body of a loop.
+
+    ``syncs``: block barriers inside; ``sure``: all of them are run by all threads or by none; ``paired``: some are run
+    by other threads in the other arm; ``warps``: barriers of warps inside; ``leaves``: somebody may jump out of it;
+    ``returns``: or leave the kernel; ``waits``: a loop that may wait for other threads; ``free``: how it goes depends
+    on more than the block and constants.
+    """
+
+    node: Node
+    end: int
+    first: tuple[Step, ...] = ()
+    second: tuple[Step, ...] = ()
+    syncs: bool = False
+    sure: bool = True
+    paired: bool = False
+    warps: bool = False
+    leaves: bool = False
+    returns: bool = False
+    waits: bool = False
+    free: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """``storages``: buffer -> the buffer whose bytes it shares; ``units``: storage -> bytes that are told apart;
+    ``widths``: access -> bytes that a thread touches."""
+
+    steps: tuple[Step, ...]
+    storages: dict[int, int]
+    units: dict[int, int]
+    widths: dict[int, int | None]
+    terms: tuple[Term, ...]  # that decide what happens
+    added_in_warps: frozenset[int]
+
+
+def write_script(
+    kernel: Kernel,
+    values: Values,
+    control: Control,
+    verdicts: Verdicts,
+    added: frozenset[int] = frozenset(),
+    added_in_warps: frozenset[int] = frozenset(),
+) -> Script:
+    """``added``: places (points) where a block barrier is taken to stand; ``added_in_warps``: a warp barrier."""
+    dynamic = [buffer.index for buffer in kernel.buffers if buffer.space is Space.DYNAMIC]
+    storages = {
+        buffer.index: dynamic[0] if buffer.space is Space.DYNAMIC else buffer.index
+        for buffer in kernel.buffers
+    }
+    units: dict[int, int] = {}
+    widths: dict[int, int | None] = {}
+    for node in walk(kernel.body):
+        if isinstance(node, Access):
+            width = node.width if node.width is not None else kernel.buffers[node.buffer].element_bytes
+            widths[node.point] = width
+            storage = storages[node.buffer]
+            units[storage] = math.gcd(units.get(storage, 0), width or 0)
+    terms = [
+        *values.conditions.values(),
+        *(t for loop in values.loops.values() for t in (loop.first, loop.again)),
+        *(term for index in values.indices.values() for term in index),
+        *values.offsets.values(),
+    ]
+    steps = tuple(_steps(kernel.body, _Writer(values, control, verdicts, added, added_in_warps)))
+    return Script(steps, storages, units, widths, tuple(terms), added_in_warps)
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    values: Values
+    control: Control
+    verdicts: Verdicts
+    added: frozenset[int]
+    added_in_warps: frozenset[int]
+
+
+def _steps(seq: Seq, writer: _Writer) -> Iterator[Step]:
+    for node in seq.items:
+        if isinstance(node, Access | Exchange):
+            yield Step(node, node.point)
+        elif isinstance(node, Barrier):
+            if node.kind == "block":
+                point = node.point
+                paired = point in writer.verdicts.paired
+                yield Step(
+                    node, point, syncs=True, sure=paired or point in writer.control.barriers, paired=paired
+                )
+            else:
+                yield Step(node, node.point, warps=node.kind == "warp")
+        elif isinstance(node, Place):
+            if node.point in writer.added:
+                yield Step(node, node.point, syncs=True)
+            elif node.point in writer.added_in_warps:
+                yield Step(node, node.point, warps=True)
+        elif isinstance(node, Jump):
+            yield Step(node, node.point, leaves=True, returns=node.kind == "return")
+        elif isinstance(node, Branch):
+            then, otherwise = tuple(_steps(node.then, writer)), tuple(_steps(node.otherwise, writer))
+            if then or otherwise:
+                yield _around(node, then, otherwise, writer)
+        elif isinstance(node, Loop):
+            body = tuple(_steps(node.body, writer))
+            if body or _waits(node, writer.values.loops[node.point]):
+                yield _around(node, body, (), writer)
+
+
+def _around(node: Branch | Loop, first: tuple[Step, ...], second: tuple[Step, ...], writer: _Writer) -> Step:
+    inside = (*first, *second)
+    returns = any(step.returns for step in inside)
+    if isinstance(node, Loop):
+        facts = writer.values.loops[node.point]
+        deciding = [facts.first, facts.again, *facts.exits]
+        deciding += [term for each in facts.recurrences for term in (each.init, each.next)]
+        leaves, waits, end = returns, _waits(node, facts), node.end_point
+    else:
+        deciding = [writer.values.conditions[node.point]]
+        leaves, waits = any(step.leaves for step in inside), any(step.waits for step in inside)
+        end = max(step.end for step in inside)
+    return Step(
+        node,
+        end,
+        first,
+        second,
+        syncs=any(step.syncs for step in inside),
+        sure=all(step.sure for step in inside),
+        paired=any(step.paired for step in inside),
+        warps=any(step.warps for step in inside),
+        leaves=leaves,
+        returns=returns,
+        waits=waits,
+        free=any(map(is_free, deciding)),
+    )
+
+
+def is_free(term: Term) -> bool:
+    """Does the value depend on more than constants, the block's shape and the thread?"""
+    stack, seen = [term], set[Term]()
+    while stack:
+        each = stack.pop()
+        if each in seen:
+            continue
+        seen.add(each)
+        if isinstance(each, Opaque) or (isinstance(each, Sym) and not each.name.startswith("blockDim.")):
+            return True
+        if isinstance(each, Op):
+            stack.extend(each.args)
+    return False
+
+
+def _waits(node: Loop, facts: LoopFacts) -> bool:
+    """Does the loop wait for what another thread does to shared memory?"""
+    deciding = (facts.first, facts.head, facts.again, *facts.exits)
+    if any(_from_shared(deciding)):
+        return True
+    unknown = any(not term.known for term in deciding)
+    return unknown and any(isinstance(each, Access) and each.kind is Kind.UPDATE for each in walk(node.body))
+
+
+def _from_shared(terms: Sequence[Term]) -> Iterator[bool]:
+    stack, seen = list(terms), set[Term]()
+    while stack:
+        each = stack.pop()
+        if each in seen:
+            continue
+        seen.add(each)
+        if isinstance(each, Opaque):
+            yield each.access is not None
+            stack.extend(each.sources)
+        elif isinstance(each, Op):
+            stack.extend(each.args)

@@ -1,0 +1,76 @@
+"""Shared memory is read before anybody can have written it.
+
+## Why
+
+Shared memory starts with whatever the last block left there; it is not zero. A read that no write precedes, on any
+path, gives garbage that differs from run to run.
+
+## Example
+
+```cuda
+__global__ void k(const float* in, float* out) {
+  __shared__ float sum[8];
+  if (threadIdx.x < 8) sum[threadIdx.x] += in[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = sum[threadIdx.x & 7];
+}
+```
+
+## Use instead
+
+```cuda
+__global__ void k(const float* in, float* out) {
+  __shared__ float sum[8];
+  if (threadIdx.x < 8) sum[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = sum[threadIdx.x & 7];
+}
+```
+
+## Limits
+
+One finding for each buffer, and only when nothing at all writes any of it before: not on another path, not in an
+earlier iteration of a loop around it, not in the other arm of a branch. A buffer that is written in part counts as
+written.
+Nothing is said of buffers that are handed to functions that are not in sight, of structs, and of atomic updates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from smem_lsp.analysis.unwritten import unwritten_reads
+from smem_lsp.ir.model import Access, walk
+from smem_lsp.rules import racing
+from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
+from smem_lsp.rules.subject import KernelFacts
+
+
+@kernel_rule("SMEM103", "uninitialized-read", Severity.ERROR)
+def RULE(facts: KernelFacts) -> Iterator[Finding]:
+    if not racing.followed(facts):
+        return
+    accesses = [node for node in walk(facts.kernel.body) if isinstance(node, Access)]
+    for access in unwritten_reads(facts.kernel):
+        if access.span is None:
+            continue
+        buffer = facts.kernel.buffers[access.buffer]
+        later = next((a for a in accesses if a.buffer == access.buffer and a.kind.writes and a.span), None)
+        if later is None or later.point == access.point:
+            message = f"`{buffer.name}` is read, and nothing in the kernel has written it"
+        else:
+            message = (
+                f"`{buffer.name}` is read before anything writes it; the first write is at line {later.line}"
+            )
+        related = [Note(buffer.declared, "declared here: shared memory is not zero at first")]
+        if later is not None and later.span is not None and later.point != access.point:
+            related.append(Note(later.span, "first written here"))
+        yield Finding(
+            "SMEM103",
+            message,
+            access.span,
+            Severity.ERROR,
+            kernel=facts.kernel.name,
+            buffers=(buffer.name,),
+            related=tuple(related),
+        )

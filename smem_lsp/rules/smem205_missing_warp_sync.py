@@ -1,0 +1,99 @@
+"""Lanes of one warp exchange data through shared memory without `__syncwarp()`.
+
+## Why
+
+Since Volta every lane has a program counter of its own: lanes of a warp need not run in step, and the compiler may move
+their accesses past each other. What one lane writes and another one reads needs `__syncwarp()` between the two; a
+`volatile` does not order lanes, and a shuffle or vote makes them meet but orders no memory.
+
+## Example
+
+```cuda
+static __global__ void __launch_bounds__(32) k(const float* in, float* out) {
+  __shared__ float s[32];
+  int lane = threadIdx.x;
+  s[lane] = in[lane];
+  out[lane] = s[31 - lane];
+}
+void host(const float* in, float* out) {
+  k<<<1, 32>>>(in, out);
+}
+```
+
+## Use instead
+
+```cuda
+static __global__ void __launch_bounds__(32) k(const float* in, float* out) {
+  __shared__ float s[32];
+  int lane = threadIdx.x;
+  s[lane] = in[lane];
+  __syncwarp();  // lanes exchange data through s
+  out[lane] = s[31 - lane];
+}
+void host(const float* in, float* out) {
+  k<<<1, 32>>>(in, out);
+}
+```
+
+## Limits
+
+One finding for each kernel, at the first such pair; the others are related places. Each is one run of one block, as for
+SMEM201, and any `__syncwarp()` between two accesses counts, whatever its mask. What a missing barrier of the block
+(SMEM201) would order too is not told twice. Info when a shuffle or vote lies between. Nothing is said when two lanes
+may store the same value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from smem_lsp.analysis.races import Race
+from smem_lsp.analysis.repairs import Gap
+from smem_lsp.rules import racing
+from smem_lsp.rules.model import Finding, InsertBarrier, Severity, kernel_rule
+from smem_lsp.rules.subject import KernelFacts
+
+
+@kernel_rule("SMEM205", "missing-warp-sync", Severity.WARNING)
+def RULE(facts: KernelFacts) -> Iterator[Finding]:
+    if not racing.followed(facts):
+        return
+    gaps = facts.gaps.within
+    for severity, group in (
+        (Severity.WARNING, [gap for gap in gaps if not gap.races[0].exchanged]),
+        (Severity.INFO, [gap for gap in gaps if gap.races[0].exchanged]),
+    ):
+        races = racing.present(facts, [race for gap in group for race in gap.races])
+        if races:
+            yield _finding(facts, group[0], races, severity)
+
+
+def _finding(facts: KernelFacts, gap: Gap, races: Sequence[Race], severity: Severity) -> Finding:
+    race = races[0]
+    message = racing.sentence(facts, race, back=gap.back)
+    if not racing.alone(gap, race):
+        message += ": lanes of one warp need not run in step"
+    if race.exchanged:
+        message += ", and the shuffle or vote between them orders no memory"
+    place = racing.place_of(facts, gap.place)
+    if place is not None:
+        message += f"; put `__syncwarp()` before line {place.line}"
+    elif race.first.line == race.second.line and race.first.point != race.second.point:
+        message += "; read into a local variable, then `__syncwarp()`, then write"
+    remedy = None
+    if gap.place is not None:
+        reason = f"lanes exchange data through {facts.kernel.buffers[race.first.buffer].name}"
+        remedy = InsertBarrier(facts.index, gap.place, reason, racing.assumes(facts, race), warp=True)
+    assert race.second.span is not None
+    return Finding(
+        "SMEM205",
+        message + racing.condition(facts, race),
+        race.second.span,
+        severity,
+        kernel=facts.kernel.name,
+        buffers=tuple(dict.fromkeys(facts.kernel.buffers[r.first.buffer].name for r in races)),
+        verdict="proved" if race.proved else "likely",
+        related=racing.notes(facts, races),
+        data=racing.numbers(race),
+        remedy=remedy,
+    )

@@ -1,0 +1,81 @@
+"""A shuffle, vote or `__syncwarp` whose mask names lanes that do not come to it.
+
+## Why
+
+All lanes that the mask of a `_sync` operation names have to execute it, those that have returned excepted. A lane that
+went another way leaves the result undefined, and on GPUs since Volta the others may wait for it for ever.
+
+## Example
+
+```cuda
+__global__ void __launch_bounds__(256) k(const float* in, float* out) {
+  float v = in[threadIdx.x];
+  if (threadIdx.x < 16) v += __shfl_down_sync(0xffffffff, v, 8);
+  out[threadIdx.x] = v;
+}
+void host(const float* in, float* out) {
+  k<<<1, 256>>>(in, out);
+}
+```
+
+## Use instead
+
+```cuda
+__global__ void __launch_bounds__(256) k(const float* in, float* out) {
+  float v = in[threadIdx.x];
+  float w = __shfl_down_sync(0xffffffff, v, 8);
+  if (threadIdx.x < 16) v += w;
+  out[threadIdx.x] = v;
+}
+void host(const float* in, float* out) {
+  k<<<1, 256>>>(in, out);
+}
+```
+
+## Limits
+
+Only masks that are constants are compared; what `__activemask()` or a ballot gave is taken to be right. Found by
+running the conditions around the operation for all threads of a block: the one in sight, else several. A condition
+such as `i < n` on a size that the kernel is given parts a warp only when that size is no multiple of it: `likely`, a
+warning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from smem_lsp.ir.model import Barrier, Exchange, walk
+from smem_lsp.rules import racing
+from smem_lsp.rules.model import Finding, Severity, kernel_rule
+from smem_lsp.rules.subject import KernelFacts
+
+
+@kernel_rule("SMEM208", "warp-mask-mismatch", Severity.ERROR)
+def RULE(facts: KernelFacts) -> Iterator[Finding]:
+    if not racing.followed(facts):
+        return
+    nodes = {node.point: node for node in walk(facts.kernel.body) if isinstance(node, Barrier | Exchange)}
+    for straggler in facts.hazards.stragglers:
+        node = nodes[straggler.node.point]
+        if node.span is None:
+            continue
+        name = node.spelling.rstrip("();")
+        message = (
+            f"thread {straggler.thread} comes to this `{name}`, but thread {straggler.other}, which its mask names, "
+            "goes another way"
+        )
+        if straggler.tail:
+            message += "; when the size is no multiple of the warp"
+        elif not straggler.proved:
+            message += ", when the block has a whole warp"
+        elif facts.shape is not None and not facts.shape.fact:
+            message += f" ({facts.shape.threads} threads, {facts.shape_source})"
+        yield Finding(
+            "SMEM208",
+            message,
+            node.span,
+            Severity.ERROR if straggler.proved else Severity.WARNING,
+            kernel=facts.kernel.name,
+            verdict="proved" if straggler.proved else "likely",
+            data={"thread": straggler.thread, "missing": straggler.other},
+        )
