@@ -24,7 +24,6 @@ WRONG = sorted(path.name for path in FOLDER.glob("*.wrong.cu"))
 NAMES = {"43_blocks_same_name.cu": ["stage", "stage"]}
 UNKNOWN = {
     "24_cub_tempstorage.cu": "the size of CUB's TempStorage",
-    "25_barrier_object.cu": "the size of cuda::barrier",
     "29_dynamic_carve.cu": "ranges of dynamic shared memory are no buffers of their own yet",
 }
 STACKS = {
@@ -35,7 +34,6 @@ STACKS = {
 }
 # Expected rewrites that are no merges of the whole best plan within the kernel.
 OTHER_REWRITES = {
-    "25_barrier_object.cu": "a size is not known",
     "26_device_helper.cu": "changes a helper's interface",
     "27_template.cu": "the merge is offered for the largest instance",
     "28_macro_dims_crlf.cu": "a declaration out of a macro stays where it is",

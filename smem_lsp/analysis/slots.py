@@ -67,7 +67,8 @@ def find_slots(kernel: Kernel, control: Control, shape: BlockShape | None, value
             slot = _slot(node, buffer, block)
             if slot is None:
                 continue
-            slots[node.point] = slot
+            if not node.asynchronous:  # a copy is not ordered with what its thread does meanwhile
+                slots[node.point] = slot
             if (
                 node.kind is Kind.WRITE
                 and node.point in control.steady

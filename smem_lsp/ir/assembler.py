@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from smem_lsp.ir import expressions
+from smem_lsp.ir import copies, expressions
 from smem_lsp.ir.context import Context
 from smem_lsp.ir.model import Kind
 from smem_lsp.ir.refs import Ref
@@ -182,9 +182,9 @@ def _instruction(ctx: Context, instruction: str, operands: list[_Operand], size:
         _copy(ctx, arguments, operands, size)
     elif words[0] in ("ld", "ldu", "ldmatrix", "st", "stmatrix", "atom", "red") and "global" not in words:
         _memory(ctx, opcode, words, arguments, operands, size)
-    elif words[0] in _REGISTERS or (
-        words[:2] == ["cp", "async"] and words[2:3] in (["commit_group"], ["wait_group"], ["wait_all"])
-    ):
+    elif words[:2] == ["cp", "async"] and words[2:3] in (["commit_group"], ["wait_group"], ["wait_all"]):
+        _complete(ctx, instruction, words[2], arguments, operands)
+    elif words[0] in _REGISTERS:
         return
     else:
         for ref in refs:
@@ -241,23 +241,43 @@ def _memory(
         width *= 4 if "v4" in words else 2 if "v2" in words else 8 if "v8" in words else 1
     if words[0] in ("ldmatrix", "stmatrix"):
         width = 16  # each lane gives the address of a row of eight 16-bit elements
+    if width is not None:
+        for buffer in ref.bases:
+            ctx.required_align[buffer] = max(ctx.required_align.get(buffer, 1), width)
     ctx.access(ref.viewed(width, (), same=False, pointer=False), kind, 0, size)
 
 
 def _copy(ctx: Context, arguments: str, operands: list[_Operand], size: int) -> None:
-    """``cp.async [shared], [global], bytes``: in flight until a wait that is not followed yet."""
+    """``cp.async [shared], [global], bytes``"""
     ref = _address(ctx, arguments, operands)
     if ref is None:
         ctx.note_unknown(f"line {ctx.line(0)}: cp.async to an address that is not followed", accesses=1)
         return
-    last = arguments.split("]")[-1].strip(", ").split(",")[0].strip()
-    width: int | None = int(last) if last.isdigit() else None
-    if last.startswith("%"):
-        operand = _find(operands, last[1:])
-        known = None if operand is None else operand.result
-        width = known.n if isinstance(known, Const) else None
-    ctx.access(ref.viewed(width, (), same=False, pointer=False), Kind.WRITE, 0, size)
-    ctx.fix(ref.bases, f"a copy into {{}} may still be in flight (line {ctx.line(0)})")
+    last = arguments.split("]")[-1].strip(", ").split(",")[0]
+    width = _number(last, operands)
+    copies.issue(ctx, ref, width, 0, size)
+
+
+def _complete(ctx: Context, instruction: str, what: str, arguments: str, operands: list[_Operand]) -> None:
+    """``cp.async.commit_group``, ``cp.async.wait_group N`` and ``cp.async.wait_all``, if they surely run."""
+    if instruction.endswith(_MAYBE):
+        return
+    if what == "commit_group":
+        copies.mark(ctx, copies.COMMIT, 0)
+    elif what == "wait_all":
+        copies.mark(ctx, copies.ALL, 0)
+    elif _number(arguments, operands) == 0:
+        copies.mark(ctx, copies.COMMITTED, 0)
+
+
+def _number(argument: str, operands: list[_Operand]) -> int | None:
+    """An immediate operand, or one that is passed in."""
+    argument = argument.strip()
+    if argument.isdigit():
+        return int(argument)
+    operand = _find(operands, argument[1:]) if argument.startswith("%") else None
+    known = None if operand is None else operand.result
+    return known.n if isinstance(known, Const) else None
 
 
 def _outputs(ctx: Context, instructions: list[str], operands: list[_Operand], scope: Scope) -> None:

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from smem_lsp.ir import statements, static_layout
+from smem_lsp.ir import copies, statements, static_layout
 from smem_lsp.ir.bindings import Binding, Instances, find_instances
 from smem_lsp.ir.constants import evaluate, file_constants
 from smem_lsp.ir.context import Context
@@ -22,7 +22,7 @@ from smem_lsp.syntax import tree
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.parse import Body, Function, TranslationUnit, parse_chunk
 
-_ALIAS_ROUNDS = 4
+_ALIAS_ROUNDS = 5
 
 
 @dataclass(frozen=True)
@@ -153,10 +153,12 @@ def build_kernel(
     constants, helpers = around.constants, around.helpers
     aliases: dict[int, Ref] = {}
     numbers: dict[tuple[tuple[int, ...], int, str, int], int] = {}
+    copied = frozenset[int]()
     conditional = _conditional_regions(unit, function.span)
     own_constants = function_scope(constants, function, None if binding is None else binding.names)
     for _ in range(_ALIAS_ROUNDS):
-        # a pointer may be used above the assignment that the next iteration makes: repeat until nothing is new
+        # a pointer may be used above the assignment that the next iteration makes, and a wait stand above the copy:
+        # repeat until nothing is new
         ctx = Context(
             unit,
             function,
@@ -166,11 +168,12 @@ def build_kernel(
             dict(aliases),
             numbers=numbers,
             conditional=conditional,
+            landing=copied,
         )
         _lower(ctx)
-        if ctx.aliases == aliases:
+        if ctx.aliases == aliases and ctx.copied == copied:
             break
-        aliases = ctx.aliases
+        aliases, copied = ctx.aliases, ctx.copied
     else:
         ctx.irregular = ctx.irregular or "pointers into shared memory are reassigned in a circle"
     body = function.body
@@ -184,6 +187,7 @@ def build_kernel(
     for inlined in (function, *ctx.inlined.values()):
         if inlined.body.repaired:
             ctx.irregular = ctx.irregular or "brackets do not match"
+    copies.settle(ctx)
     parts = parts_of(function, around)
     helper_bytes = tuple(
         buffer

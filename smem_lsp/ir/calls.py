@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from itertools import pairwise
 
-from smem_lsp.ir import callees, collectives, expressions, inlining, unknown_calls
+from smem_lsp.ir import callees, collectives, copies, expressions, inlining, unknown_calls
 from smem_lsp.ir.collectives import library_class
 from smem_lsp.ir.context import Context
 from smem_lsp.ir.intrinsics import (
@@ -14,7 +14,6 @@ from smem_lsp.ir.intrinsics import (
     ACCESSORS,
     ADDRESS_NUMBERS,
     ADDRESS_QUESTIONS,
-    ASYNC_COPIES,
     ATOMICS,
     BLOCK_BARRIERS,
     EFFECTS,
@@ -95,8 +94,9 @@ def call(ctx: Context, expr: tree.Call, scope: Scope) -> Value | Ref:
         return ctx.fresh()
     if ATOMICS.match(name):
         return _atomic(ctx, expr, scope)
-    if name in ASYNC_COPIES:
-        return _asynchronous_copy(ctx, expr, scope)
+    copied = copies.copying_call(ctx, expr, name, scope)
+    if copied is not None:
+        return copied
     if name not in ctx.helpers and name not in ctx.unit.header_functions:
         known = _random(ctx, expr, name, scope) or _address_function(ctx, expr, name, scope)
         if known is not None:
@@ -148,6 +148,11 @@ def group_of(ctx: Context, expr: tree.Expr, scope: Scope) -> str | None:
 
 def _group_sync(ctx: Context, expr: tree.Call, kind: str) -> None:
     spelling = "".join(ctx.body.tokens.texts[ctx.base + expr.lo : ctx.base + expr.hi]) + ";"
+    group_barrier(ctx, expr, kind, spelling)
+
+
+def group_barrier(ctx: Context, expr: tree.Call, kind: str, spelling: str) -> None:
+    """All threads of a group of this kind wait for each other."""
     # a grid barrier also orders the threads of each block
     ctx.barrier("block" if kind in ("block", "grid") else kind, expr.lo, expr.hi, spelling)
 
@@ -238,17 +243,6 @@ def _random(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> Value | N
     return Var(result)
 
 
-def _asynchronous_copy(ctx: Context, expr: tree.Call, scope: Scope) -> Value:
-    """In flight until a wait that is not followed yet: the buffers keep their place."""
-    for argument in expr.arguments:
-        result = expressions.operand(ctx, argument, scope)
-        result = result if isinstance(result, Ref) else expressions.load(ctx, result, argument)
-        if isinstance(result, Ref):
-            ctx.fix(result.bases, f"a copy into {{}} may still be in flight (line {ctx.line(argument.lo)})")
-            ctx.access(result.lost().place(), Kind.UPDATE, argument.lo, argument.hi)
-    return ctx.fresh()
-
-
 def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: Scope) -> Value | Ref:
     kind = group_of(ctx, callee.base, scope)
     if kind is not None:
@@ -273,6 +267,7 @@ def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: Scope) ->
         )
         unknown_calls.hand_over(ctx, expr, scope, callee.name, ())
         ctx.may_synchronise()
+        copies.waits_for(ctx, expr, callee, base)
         return ctx.lost_address()
     known = _accessor(ctx, expr, callee, base, scope)
     if known is not None:

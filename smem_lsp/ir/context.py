@@ -83,6 +83,9 @@ class Context:
     statics: dict[tuple[Definition, int, int, tuple[object, ...]], int] = field(default_factory=dict)
     instance: tuple[object, ...] = ()
     unexact: str | None = None  # why the bytes may be others than those declared
+    copied: frozenset[int] = frozenset()  # buffers that asynchronous copies are issued into
+    landing: frozenset[int] = frozenset()  # those that the lowering before found
+    bound_copies: dict[int, int] = field(default_factory=dict)  # point of an issue -> what it waits for
     unseen: set[int] = field(default_factory=set)  # buffers with accesses that are not in the tree
     # variables, and values by key, that may hold an address of shared memory that is not followed
     holders: set[int] = field(default_factory=set)

@@ -100,6 +100,7 @@ class Access:
     part: MemberPart | None = None  # of a class whose layout is not known
     stored: Value | None = None
     plain: bool = False
+    asynchronous: bool = False  # a copy is issued here, or has landed: an update of any of its bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +126,14 @@ class Exchange:
     line: int
     spelling: str  # "__shfl_down_sync"
     mask: Value | None
+
+
+@dataclass(frozen=True, slots=True)
+class Wait(Barrier):
+    """A thread commits its asynchronous copies or waits for them; only while a tree is built (``ir.copies``)."""
+
+    bound: int = -1  # the buffer of the object that they are bound to
+    landings: tuple[Access, ...] = ()  # of the copies that may be in flight
 
 
 @dataclass(frozen=True, slots=True)

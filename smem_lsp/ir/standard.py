@@ -38,6 +38,7 @@ _VALUE_TRAITS = frozenset(
 _OTHERS = frozenset(
     ("array", "numeric_limits", "true_type", "false_type", "aligned_storage", "aligned_storage_t")
 )
+_BLOCK_SCOPE = 2  # cuda::thread_scope_block
 _COMPLEX = {"float": (8, 4), "double": (16, 8)}
 
 
@@ -76,17 +77,29 @@ def meaning(
         kind = builtin("::".join(path))
         if kind is not None:
             return kind
+        if path == ("cuda", "thread_scope_block"):
+            return Value(INT, _BLOCK_SCOPE)
     return Missing(path) if all(each is None for each in arguments[:-1]) else None
 
 
 def _vendor(path: tuple[str, ...], arguments: tuple[Argument, ...]) -> Meaning:
     """Templates of the CUDA libraries with a size that is documented or was measured."""
-    if path == ("cuda", "barrier") and len(arguments) == 1:
-        return None  # its scope decides
+    if path in (("cuda", "barrier"), ("cuda", "pipeline_shared_state")):
+        return _synchronisation(path[-1], arguments)
     if path == ("thrust", "complex") and len(arguments) == 1 and isinstance(arguments[0], Scalar):
         size = _COMPLEX.get(arguments[0].name)
         return None if size is None else Scalar(f"thrust::complex<{arguments[0].name}>", size[0], size[0])
     return Missing(path) if len(path) == 1 or path[0] in ("std", "cuda") else None
+
+
+def _synchronisation(name: str, arguments: tuple[Argument, ...]) -> Meaning:
+    """Barriers of one block are a word of 64 bits; a pipeline's state has two for each stage and a count (libcu++)."""
+    counts = [argument.n for argument in arguments if isinstance(argument, Value)]
+    if name == "barrier" and counts == [_BLOCK_SCOPE]:
+        return Scalar("cuda::barrier<block>", 8, 8)
+    if name == "pipeline_shared_state" and len(counts) == 2 and counts[0] == _BLOCK_SCOPE and counts[1]:
+        return Scalar("cuda::pipeline_shared_state<block>", 16 * counts[1] + 8, 8)
+    return None  # the scope decides
 
 
 def _template(name: str, arguments: tuple[Argument, ...], prefix: tuple[str, ...]) -> Meaning:

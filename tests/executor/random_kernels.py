@@ -133,6 +133,8 @@ class Generator:
                 body = self.items(self.random.randint(2, 4), depth - 1, [*visible, *own])
                 items.append(Block("", body, declared=own))
                 self.filled -= {each.name for each in own}
+            elif kind < 0.36:
+                items += self.flight(visible)
             else:
                 items.append(self.action(visible))
         return items
@@ -203,6 +205,22 @@ class Generator:
             f"for (int i = tid; i < {buffer.count}; i += {t}) {buffer.at('i')} = {self.value(buffer, 'i')};"
         )
         return Action([line], [own], [])
+
+    def flight(self, visible: list[Shared]) -> list[Action | Block]:
+        """An asynchronous copy that other things are done in front of the wait of."""
+        t = self.threads
+        buffer = self.random.choice(visible)
+        others = [each for each in visible if each is not buffer]
+        if (buffer.type, buffer.count, buffer.columns) != ("float", t, 0) or not others:
+            return [self.action(visible)]
+        self.asynchronous = True
+        copy = f"__pipeline_memcpy_async(&{buffer.at('tid')}, &in[blockIdx.x * {t} + tid], 4);"
+        own = Use(buffer.name, "write", True)
+        meanwhile = self.items(self.random.randint(1, 2), self.random.randint(0, 1), others)
+        wait = self.random.choice(("__pipeline_wait_prior(0);", 'asm volatile("cp.async.wait_all;");'))
+        self.filled.add(buffer.name)
+        issue = Action([copy, "__pipeline_commit();"], [own], [])
+        return [issue, *meanwhile, Action([wait], [own], [])]
 
     def elsewhere(self, buffer: Shared) -> str:
         return f"(tid * {self.random.choice((1, 3, 7))} + {self.random.randint(0, 40)}) % {buffer.count}"

@@ -15,8 +15,8 @@ from executor import Run, build
 from executor.merging import check_kernels
 from executor.random_kernels import Generator, host_program
 
-# These and their rewrites take about 40 s of one core.
-KERNELS = int(os.environ.get("SMEM_RANDOM_KERNELS", "240"))
+# These and their rewrites take about 95 s of one core.
+KERNELS = int(os.environ.get("SMEM_RANDOM_KERNELS", "600"))
 _BARRIER = re.compile(r"^\s*__syncthreads\(\);\n", re.M)
 
 

@@ -1,0 +1,301 @@
+"""Asynchronous copies into shared memory: in flight from their issue to the wait that covers them.
+
+A copy writes its destination at any time between the two. So the issue is a write, and the wait an update of every
+buffer that may be in flight there: the buffer is live from the one to the other, whatever barriers stand between. A
+thread waits for its own copies only; for those of other threads a barrier has to follow, as after any write. Where a
+copy may still be in flight at the end of the kernel, its buffer keeps its bytes.
+
+``cp.async`` is waited for in groups (PTX ISA, "cp.async.wait_group"): a copy belongs to none before the next commit,
+and only a wait that leaves no group open is followed. Copies bound to a ``cuda::barrier`` land before its phase ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from smem_lsp.ir import calls, expressions
+from smem_lsp.ir.constants import evaluate
+from smem_lsp.ir.context import Context
+from smem_lsp.ir.intrinsics import ASYNC_COPIES
+from smem_lsp.ir.model import Access, Branch, Jump, Kind, Loop, Node, Seq, Wait
+from smem_lsp.ir.refs import Ref
+from smem_lsp.ir.scopes import Scope, Variable
+from smem_lsp.ir.values import Const, Value
+from smem_lsp.syntax import tree
+
+WIDEST = 16  # bytes that one thread copies at a time, and what they are aligned to
+
+COMMIT, COMMITTED, ALL = "commit", "committed", "all"
+_OPEN, _IN_GROUP = -1, -2  # what a copy waits for, where that is no barrier object
+
+Flight = tuple[int, int]  # buffer; barrier object that the copy is bound to, _OPEN or _IN_GROUP
+
+
+def copying_call(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> Value | None:
+    """A call of CUDA that issues, commits or waits for asynchronous copies; None: another function."""
+    if name in ctx.helpers or name in ctx.unit.header_functions:
+        return None
+    if name in ASYNC_COPIES:
+        _issue(ctx, expr, name, scope)
+    elif name == "__pipeline_commit" and not expr.arguments:
+        mark(ctx, COMMIT, expr.lo)
+    elif name == "__pipeline_wait_prior" and len(expr.arguments) == 1:
+        if expressions.value(ctx, expr.arguments[0], scope) == Const(0):
+            mark(ctx, COMMITTED, expr.lo)
+    elif name in ("wait", "wait_prior") and len(expr.arguments) == 1:
+        kind = calls.group_of(ctx, expr.arguments[0], scope)
+        if kind is None:
+            return None
+        if name == "wait" or _first_argument(expr, scope) == 0:
+            mark(ctx, COMMITTED, expr.lo)
+        calls.group_barrier(ctx, expr, kind, "__syncthreads();")  # both end in group.sync()
+    else:
+        return None
+    return ctx.fresh()
+
+
+def _first_argument(expr: tree.Call, scope: Scope) -> int | None:
+    """N of ``wait_prior<N>(group)``."""
+    assert isinstance(expr.callee, tree.Name)
+    given = expr.callee.arguments[-1] if expr.callee.arguments else None
+    return evaluate(given[0], scope.constant_scope()) if given else None
+
+
+def mark(ctx: Context, kind: str, lo: int, barrier: int = _OPEN) -> None:
+    """Copies are committed or waited for. ``barrier``: the buffer of the object that they are bound to."""
+    if not ctx.landing:
+        return  # nothing is copied, as far as one knows by now
+    landings: list[Access] = []
+    point = ctx.next_point()
+    if kind != COMMIT:
+        for buffer in sorted(ctx.landing):
+            landings.append(
+                Access(ctx.next_point(), buffer, Kind.UPDATE, None, None, ctx.line(lo), asynchronous=True)
+            )
+    ctx.emit(Wait(point, kind, None, ctx.line(lo), "", bound=barrier, landings=tuple(landings)))
+
+
+def waits_for(ctx: Context, expr: tree.Call, callee: tree.Member, base: Ref) -> None:
+    """``object.arrive_and_wait()`` and ``object.wait(object.arrive())``: the copies bound to the object have landed."""
+    if not base.whole or len(base.bases) != 1:
+        return
+    if callee.name == "wait" and len(expr.arguments) == 1:
+        arrival = expr.arguments[0]
+        if not (
+            isinstance(arrival, tree.Call)
+            and not arrival.arguments
+            and isinstance(arrival.callee, tree.Member)
+            and arrival.callee.name == "arrive"
+            and isinstance(arrival.callee.base, tree.Name)
+            and isinstance(callee.base, tree.Name)
+            and arrival.callee.base.text == callee.base.text
+        ):
+            return
+    elif callee.name != "arrive_and_wait" or expr.arguments:
+        return
+    (barrier,) = base.bases
+    mark(ctx, "barrier", expr.lo, barrier)
+
+
+def issue(ctx: Context, to: Ref, width: int | None, lo: int, hi: int, bound: int = _OPEN) -> None:
+    """One copy of ``width`` bytes; None: not known how many, and perhaps by several threads."""
+    place = to.lost().place()
+    if width is not None:
+        place = to.viewed(width, (), same=width == to.bytes, pointer=False)
+        _require(ctx, to, min(width, WIDEST))
+    first = len(ctx.items)
+    ctx.access(place, Kind.WRITE, lo, hi)
+    for number in range(first, len(ctx.items)):
+        access = ctx.items[number]
+        assert isinstance(access, Access)
+        ctx.items[number] = replace(access, asynchronous=True)
+        ctx.bound_copies[access.point] = bound
+    ctx.copied |= to.bases
+    ctx.unseen |= to.bases
+
+
+def _issue(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> None:
+    group = bool(expr.arguments) and calls.group_of(ctx, expr.arguments[0], scope) is not None
+    given = expr.arguments[group:]
+    results: list[Value | Ref] = []
+    for argument in given:
+        result = expressions.operand(ctx, argument, scope)
+        barrier = isinstance(result, Ref) and result.whole and not result.shape
+        results.append(result if barrier else expressions.load(ctx, result, argument))
+    bound = _bound_to(ctx, name, group, given, results, scope)
+    to = results[0] if results else None
+    shared = sum(isinstance(each, Ref) for each in results)
+    if bound is None or shared != 1 + (bound != _OPEN) or not isinstance(to, Ref) or not to.pointer:
+        for argument, each in zip(given, results):
+            if isinstance(each, Ref):
+                in_flight(ctx, each.bases, ctx.line(argument.lo))
+                ctx.access(each.lost().place(), Kind.UPDATE, argument.lo, argument.hi)
+        return
+    width = None
+    if name == "__pipeline_memcpy_async":
+        width = results[2].n if isinstance(results[2], Const) else None
+    elif not _is_number(ctx, given[-1 - (bound != _OPEN)], scope):  # aligned_size_t<16>, say
+        _require(ctx, to, WIDEST)
+    if bound != _OPEN:
+        ctx.fix(frozenset((bound,)), f"{{}} is what a copy at line {ctx.line(expr.lo)} is bound to")
+        ctx.access(results[-1].part(), Kind.UPDATE, given[-1].lo, given[-1].hi)  # type: ignore[union-attr]
+    issue(ctx, to, width, given[0].lo, given[0].hi, bound)
+    if group and bound == _OPEN:
+        mark(ctx, COMMIT, expr.lo)  # the last thing that cooperative_groups::memcpy_async does
+
+
+def _bound_to(
+    ctx: Context,
+    name: str,
+    group: bool,
+    given: Sequence[tree.Expr],
+    results: Sequence[Value | Ref],
+    scope: Scope,
+) -> int | None:
+    """What the copies of a call wait for; None: not known."""
+    if name == "__pipeline_memcpy_async":
+        return _OPEN if len(results) in (3, 4) else None
+    if name != "memcpy_async":
+        return None
+    last = results[-1] if results else None
+    if not isinstance(last, Ref):
+        return _OPEN if group and len(results) == 3 else None
+    # 16 bytes at a time may be a bulk copy of the asynchronous proxy on sm_90: those are not followed
+    to = results[0]
+    narrow = isinstance(to, Ref) and to.element is not None and to.element < WIDEST
+    if (
+        len(results) == 4
+        and last.whole
+        and len(last.bases) == 1
+        and narrow
+        and _is_number(ctx, given[2], scope)
+    ):
+        return min(last.bases)
+    return None
+
+
+def _is_number(ctx: Context, size: tree.Expr, scope: Scope) -> bool:
+    """Is a size a plain number of bytes? Other classes of sizes promise an alignment."""
+    if isinstance(size, tree.Binary):
+        return _is_number(ctx, size.left, scope) and _is_number(ctx, size.right, scope)
+    if isinstance(size, tree.Name):
+        meaning = scope.lookup(size.text)
+        if isinstance(meaning, Variable):
+            return meaning.index in ctx.numbers_only
+        return evaluate(size, scope.constant_scope()) is not None
+    return isinstance(size, tree.Number | tree.SizeOf)
+
+
+def _require(ctx: Context, to: Ref, align: int) -> None:
+    for buffer in to.bases:
+        ctx.required_align[buffer] = max(ctx.required_align.get(buffer, 1), align)
+
+
+def in_flight(ctx: Context, buffers: frozenset[int], line: int) -> None:
+    """Copies into these buffers may land at any time."""
+    ctx.fix(buffers, f"a copy into {{}} may still be in flight (line {line})")
+
+
+# ---- which copies a wait covers --------------------------------------------------------------------------------------
+
+
+def settle(ctx: Context) -> None:
+    """Turn every wait into updates of the buffers that may be in flight there; fix those that are never waited for."""
+    if not ctx.copied:
+        return
+    flow = _Flow(ctx.bound_copies)
+    end, breaks, continues = flow.seq(ctx.items, frozenset())
+    lines: dict[int, int] = {}
+    for node in _accesses(ctx.items):
+        lines.setdefault(node.buffer, node.line)
+    for buffer, _ in sorted(end | breaks | continues | flow.returned):
+        in_flight(ctx, frozenset((buffer,)), lines[buffer])
+    ctx.items[:] = _settled(ctx.items, flow.covered)
+
+
+def _accesses(nodes: Iterable[Node]) -> Iterable[Access]:
+    """The issues among ``nodes``, in program order."""
+    for node in nodes:
+        if isinstance(node, Access) and node.asynchronous:
+            yield node
+        elif isinstance(node, Branch):
+            yield from _accesses(node.then)
+            yield from _accesses(node.otherwise)
+        elif isinstance(node, Loop):
+            yield from _accesses(node.body)
+
+
+@dataclass(slots=True)
+class _Flow:
+    """What may be in flight, path by path of one thread."""
+
+    bound: dict[int, int]  # issue -> what it waits for
+    covered: dict[int, frozenset[int]] = field(default_factory=dict)  # wait -> buffers
+    returned: frozenset[Flight] = frozenset()
+
+    def seq(
+        self, nodes: Iterable[Node], state: frozenset[Flight]
+    ) -> tuple[frozenset[Flight], frozenset[Flight], frozenset[Flight]]:
+        """In flight at the end, at the breaks and at the continues."""
+        breaks = continues = frozenset[Flight]()
+        for node in nodes:
+            if isinstance(node, Access):
+                if node.asynchronous:
+                    state |= {(node.buffer, self.bound[node.point])}
+            elif isinstance(node, Wait):
+                state = self.wait(node, state)
+            elif isinstance(node, Branch):
+                then, other = self.seq(node.then, state), self.seq(node.otherwise, state)
+                state = then[0] | other[0]
+                breaks |= then[1] | other[1]
+                continues |= then[2] | other[2]
+            elif isinstance(node, Loop):
+                state = self.loop(node, state)
+            elif isinstance(node, Jump):
+                if node.kind == "break":
+                    breaks |= state
+                elif node.kind == "continue":
+                    continues |= state
+                else:
+                    self.returned |= state
+                state = frozenset()
+        return state, breaks, continues
+
+    def loop(self, node: Loop, state: frozenset[Flight]) -> frozenset[Flight]:
+        before = state
+        while True:
+            end, breaks, continues = self.seq(node.body, state)
+            around = state | end | continues
+            if around == state:
+                break
+            state = around
+        return end | breaks | continues | (before if node.min_trip == 0 else frozenset())
+
+    def wait(self, node: Wait, state: frozenset[Flight]) -> frozenset[Flight]:
+        if node.kind == COMMIT:
+            return frozenset((buffer, _IN_GROUP if by == _OPEN else by) for buffer, by in state)
+        of = {COMMITTED: (_IN_GROUP,), ALL: (_OPEN, _IN_GROUP)}.get(node.kind, (node.bound,))
+        done = {(buffer, by) for buffer, by in state if by in of}
+        known = self.covered.get(node.point, frozenset())
+        self.covered[node.point] = known | {buffer for buffer, _ in done}
+        return state - done
+
+
+def _settled(nodes: Iterable[Node], covered: dict[int, frozenset[int]]) -> list[Node]:
+    found: list[Node] = []
+    for node in nodes:
+        if isinstance(node, Wait):
+            lands = covered.get(node.point, frozenset())
+            found.extend(each for each in node.landings if each.buffer in lands)
+            continue
+        if isinstance(node, Branch):
+            then, otherwise = _settled(node.then, covered), _settled(node.otherwise, covered)
+            node = replace(node, then=Seq(tuple(then)), otherwise=Seq(tuple(otherwise)))
+        elif isinstance(node, Loop):
+            tail = len(node.body) - node.tail
+            body = _settled(node.body.items[:tail], covered)
+            step = _settled(node.body.items[tail:], covered)
+            node = replace(node, body=Seq((*body, *step)), tail=len(step))
+        found.append(node)
+    return found

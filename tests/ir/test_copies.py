@@ -1,0 +1,136 @@
+"""Asynchronous copies: which wait covers which copy, and what keeps its bytes because none does."""
+
+# ruff: noqa: E501  (a body is read best in one line)
+
+from __future__ import annotations
+
+import pytest
+from harness import curve_of, kernel_facts
+
+from smem_lsp.engine import check
+from smem_lsp.ir.model import Access, Kernel, walk
+
+HEAD = """\
+#include <cuda/barrier>
+#include <cooperative_groups.h>
+namespace cg = cooperative_groups;
+__device__ void commit() { asm volatile("cp.async.commit_group;"); }
+template <int N> __device__ void wait_group() { asm volatile("cp.async.wait_group %0;" :: "n"(N)); }
+__device__ void wait_all() { asm volatile("cp.async.wait_all;"); }
+__device__ void copy(float* to, const float* from, bool wanted) {
+  unsigned at = (unsigned)__cvta_generic_to_shared(to);
+  asm volatile("{ .reg .pred p; setp.ne.b32 p, %2, 0; @p cp.async.cg.shared.global [%0], [%1], 16; }" :: "r"(at), "l"(from), "r"((int)wanted));
+}
+"""
+PIPELINE = "__pipeline_memcpy_async(&a[t], in + t, 4);"
+
+
+def kernel_of(body: str) -> Kernel:
+    text = f"{HEAD}__global__ void k(const float* in, float* out, int n) {{ __shared__ float a[256], b[256]; __shared__ cuda::barrier<cuda::thread_scope_block> bar; auto block = cg::this_thread_block(); int t = threadIdx.x; {body} }}\n"
+    return kernel_facts(text).kernel
+
+
+def landings(kernel: Kernel) -> list[str]:
+    """Issues and waits in program order: ``W a`` and ``X a``."""
+    return [
+        f"{node.kind.value} {kernel.buffers[node.buffer].name}"
+        for node in walk(kernel.body)
+        if isinstance(node, Access) and node.asynchronous
+    ]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"{PIPELINE} __pipeline_commit(); __pipeline_wait_prior(0);",
+        f"{PIPELINE} wait_all();",
+        f"{PIPELINE} commit(); wait_group<0>();",
+        "copy(a + 4 * t, in, t < n); commit(); wait_group<0>();",
+        "copy(a + 4 * t, in, t < n); wait_all();",
+        "cg::memcpy_async(block, a, in, sizeof(a)); cg::wait(block);",
+        "cg::memcpy_async(block, a, in, cuda::aligned_size_t<16>(1024)); cg::wait_prior<0>(block);",
+        "cuda::memcpy_async(a + t, in + t, sizeof(float), bar); bar.arrive_and_wait();",
+        "cuda::memcpy_async(block, a, in, 4 * 256, bar); bar.wait(bar.arrive());",
+        f"if (t < 32) {{ {PIPELINE} }} __pipeline_commit(); if (n > 3) {{ __pipeline_wait_prior(0); }} else {{ wait_all(); }}",
+    ],
+)
+def test_a_wait_ends_a_copy(body: str) -> None:
+    kernel = kernel_of(body)
+    assert kernel.buffers[0].fixed is None
+    found = landings(kernel)
+    assert found[0] == "W a"
+    assert set(found[1:]) == {"X a"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        PIPELINE,
+        f"{PIPELINE} __pipeline_wait_prior(0);",  # a copy that is not committed belongs to no group
+        f"{PIPELINE} __pipeline_commit(); __pipeline_wait_prior(1);",
+        f"{PIPELINE} __pipeline_commit(); __pipeline_wait_prior(n);",
+        f"{PIPELINE} __pipeline_commit(); if (n > 3) __pipeline_wait_prior(0);",
+        f"{PIPELINE} __pipeline_commit(); for (int i = 0; i < n; ++i) __pipeline_wait_prior(0);",
+        f"{PIPELINE} __pipeline_commit(); if (n > 3) return; __pipeline_wait_prior(0);",
+        f"for (int i = 0; i < 4; ++i) {{ __pipeline_wait_prior(0); {PIPELINE} __pipeline_commit(); }}",
+        f'{PIPELINE} asm volatile("@p cp.async.wait_all;");',
+        f'{PIPELINE} asm volatile("@p cp.async.commit_group;"); __pipeline_wait_prior(0);',
+        f"{PIPELINE} __pipeline_commit(); bar.arrive_and_wait();",
+        "cuda::memcpy_async(a + t, in + t, sizeof(float), bar); __pipeline_wait_prior(0);",
+        "auto token = bar.arrive(); cuda::memcpy_async(a + t, in + t, 4, bar); bar.wait(std::move(token));",
+        # 16 bytes at a time are a bulk copy of the asynchronous proxy where the hardware has it
+        "cuda::memcpy_async(block, a, in, cuda::aligned_size_t<16>(1024), bar); bar.arrive_and_wait();",
+        "cg::memcpy_async(block, a, in, sizeof(a)); cg::wait_prior<1>(block);",
+    ],
+)
+def test_a_copy_that_may_never_be_waited_for_keeps_its_bytes(body: str) -> None:
+    fixed = kernel_of(body).buffers[0].fixed
+    assert fixed is not None
+    assert fixed.startswith("a copy into a may still be in flight")
+
+
+def test_a_wait_covers_what_may_be_in_flight_there_and_nothing_else() -> None:
+    second = PIPELINE.replace("a[t]", "b[t]")
+    body = f"{PIPELINE} wait_all(); __syncthreads(); {second} wait_all();"
+    assert landings(kernel_of(body)) == ["W a", "X a", "W b", "X b"]
+
+
+def test_a_wait_in_a_loop_covers_the_copy_of_the_iteration_before() -> None:
+    body = f"{PIPELINE} __pipeline_commit(); for (int i = 0; i < 4; ++i) {{ __pipeline_wait_prior(0); {PIPELINE} __pipeline_commit(); }} wait_all();"
+    assert landings(kernel_of(body)) == ["W a", "X a", "W a", "X a"]
+
+
+def test_a_copy_needs_the_alignment_of_its_width() -> None:
+    body = "__pipeline_memcpy_async(&a[4 * t], in + 4 * t, 16); wait_all();"
+    assert kernel_of(body).buffers[0].required_align == 16
+
+
+def test_assembler_needs_the_alignment_of_its_width() -> None:
+    text = 'unsigned s = (unsigned)__cvta_generic_to_shared(a); asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];" : "=r"(t), "=r"(t), "=r"(t), "=r"(t) : "r"(s));'
+    assert kernel_of(text).buffers[0].required_align == 16
+
+
+def test_a_function_of_the_file_with_the_name_of_a_copy_is_followed() -> None:
+    text = "__device__ void cp_async_cg(float* to, float v) { *to = v; } __global__ void k(float* out) { __shared__ float a[64]; cp_async_cg(a + threadIdx.x, 1); out[0] = a[3]; }\n"
+    assert kernel_facts(text).kernel.buffers[0].fixed is None
+
+
+def test_a_copy_is_not_ordered_with_what_its_thread_does() -> None:
+    """Each thread uses its own element of both, which is enough for accesses that are not asynchronous."""
+    text = """\
+// smem: assume(blockDim.x == 256)
+__global__ void k(const float* in, float* out) {
+  __shared__ float a[256], b[256];
+  int t = threadIdx.x;
+  b[t] = in[t];
+  float v = b[t];
+  FILL
+  out[t] = v + a[t];
+}
+"""
+    plain = check(text.replace("FILL", "a[t] = v;")).kernels[0]
+    copied = check(
+        text.replace("FILL", f"{PIPELINE} __pipeline_commit(); __pipeline_wait_prior(0);")
+    ).kernels[0]
+    assert curve_of(plain)[0] == (0, 1024)
+    assert curve_of(copied)[0] == (0, 2048)
