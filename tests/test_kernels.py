@@ -189,3 +189,8 @@ def test_a_merge_of_a_template_suits_all_its_instances() -> None:
     (finding,) = (finding for finding in report.findings if finding.code == "SMEM301")
     (fix,) = report.fixes_for(finding)
     assert "union Smem" in apply(text_of("27_template.cu"), fix)
+
+
+def test_a_plan_that_only_reorders_is_called_so() -> None:
+    title = merge_of("36_padding_order.cu", 0).title
+    assert title == "Reorder tag, d, flag, q: 544 → 532 B, no barrier added"

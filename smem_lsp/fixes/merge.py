@@ -43,6 +43,9 @@ def merge_fix(
     assert facts.declared is not None
     groups = _groups(facts, remedy)
     merged = [buffer.name for group in groups for buffer in group.buffers]
+    what = f"merge {', '.join(merged)}"
+    if not merged:  # the plan saves padding only
+        what = f"reorder {', '.join(item.name for item in facts.items)}"
     try:
         for group in groups:
             for buffer in group.buffers:
@@ -54,7 +57,7 @@ def merge_fix(
         )
         _require_disjoint(edits)
     except Refused as refusal:
-        return Fix(f"Cannot merge {', '.join(merged)}: {refusal}", Safety.DISPLAY, ())
+        return Fix(f"Cannot {what}: {refusal}", Safety.DISPLAY, ())
     assumptions = [*facts.assumptions(candidate), *_conditional_words(facts, source)]
     count = len(candidate.plan.barriers)
     if candidate.plan.cost > count:
@@ -63,7 +66,7 @@ def merge_fix(
         "no barrier added" if count == 0 else "1 barrier added" if count == 1 else f"{count} barriers added"
     )
     before = facts.total(facts.declared.bytes)
-    title = f"Merge {', '.join(merged)}: {before:,} → {facts.total(after.bytes):,} B, {barriers}"
+    title = f"{what[0].upper()}{what[1:]}: {before:,} → {facts.total(after.bytes):,} B, {barriers}"
     if remedy.benefit:
         title += f", {remedy.benefit}"
     title += "".join(f"; {words}" for words in assumptions)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
 from itertools import combinations
 
 import pytest
@@ -98,6 +100,32 @@ def test_a_thousand_buffers(reach: int) -> None:
         for b in range(a + 1, min(MANY, a + 1 + reach)):
             low, other = plan.offsets[a], plan.offsets[b]
             assert low + BUFFERS[a].size <= other or other + BUFFERS[b].size <= low
+
+
+def _in_turn(numbers: Sequence[int]) -> str:
+    """A kernel that uses these buffers one after the other."""
+    uses = (
+        f"b{i}[threadIdx.x] = in[{i}]; __syncthreads(); out[{i}] = b{i}[63 - threadIdx.x]; __syncthreads();"
+        for i in numbers
+    )
+    arrays = " ".join(f"__shared__ float b{i}[{64 + i % 7}];" for i in numbers)
+    return (
+        f"__global__ void k{min(numbers)}(const float* in, float* out) {{ {arrays}\n"
+        + "\n".join(uses)
+        + "\n}\n"
+    )
+
+
+def test_a_file_with_a_thousand_buffers_is_answered() -> None:
+    """In one kernel, more than are laid out, and a few in each kernel."""
+    started = time.process_time()
+    one = check(_in_turn(range(MANY)))
+    many = check("".join(_in_turn(range(at, at + 20)) for at in range(0, MANY, 20)))
+    assert time.process_time() - started < 60  # 6 s on a quiet machine
+    assert [finding.code for finding in one.findings] == ["SMEM502"]
+    assert [plan.allocator for plan in one.kernels[0].plans] == ["declared", "alias"]
+    assert [finding.code for finding in many.findings] == ["SMEM301"] * 50
+    assert {kernel.best.bytes for kernel in many.kernels if kernel.best} == {280}
 
 
 @pytest.mark.parametrize("count", [60, 150])
