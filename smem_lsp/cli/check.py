@@ -135,6 +135,10 @@ def _print_all(
             totals.failed = True
             sys.stdout.flush()
             complain(error)
+        for note in outcome.notes:
+            progress.clear()
+            sys.stdout.flush()
+            complain(note)
         if outcome.fixed_text is not None:
             sys.stdout.write(outcome.fixed_text)
             sys.stderr.write(outcome.text)

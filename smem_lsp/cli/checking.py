@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
+from smem_lsp.cli import compiling
 from smem_lsp.cli.fixing import Fixed, FixPolicy, fix_text, fixable
 from smem_lsp.cli.settings import rule_names
 from smem_lsp.config import Config
@@ -59,6 +60,7 @@ class Outcome:
     unparsed: int = 0  # statements
     unknown: int = 0  # accesses and barriers that were not resolved
     errors: list[str] = field(default_factory=list)  # one line each, naming the file
+    notes: list[str] = field(default_factory=list)  # the same, of what does not keep the tool from its job
 
 
 def failed(path: str, error: str) -> Outcome:
@@ -85,7 +87,14 @@ def check_file(job: Job, options: Options) -> Outcome:
 
 
 def _checked(source: SourceFile, job: Job, options: Options) -> Outcome:
-    check = _checker(job)
+    notes: dict[str, None] = {}
+    check = _checker(job, notes)
+    outcome = _applied(source, job, options, check)
+    outcome.notes.extend(notes)
+    return outcome
+
+
+def _applied(source: SourceFile, job: Job, options: Options, check: Callable[[str], Report]) -> Outcome:
     if not (options.fix or options.diff):
         return _outcome(Fixed(source.text, check(source.text)), job, options)
     fixed = fix_text(source.text, check, options.policy)
@@ -106,9 +115,13 @@ def _checked(source: SourceFile, job: Job, options: Options) -> Outcome:
     return outcome
 
 
-def _checker(job: Job) -> Callable[[str], Report]:
+def _checker(job: Job, notes: dict[str, None]) -> Callable[[str], Report]:
+    """``notes`` gets what a compiler did not do, each line once."""
     from smem_lsp.engine import check
 
+    if compiling.wanted(job.config):
+        tell = notes.setdefault
+        return lambda text: compiling.check_compiled(text, job.path, job.config, _reader(), tell)
     return lambda text: check(text, path=job.path, config=job.config, reader=_reader())
 
 

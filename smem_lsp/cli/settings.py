@@ -21,12 +21,15 @@ from smem_lsp.config import (
     load_config,
 )
 from smem_lsp.environment import CompileCommands
+from smem_lsp.environment.compiler import OFF
+
+NVCC = "nvcc"  # the value of the setting that means the one of this machine
 
 
 class Settings:
     """Finds the settings of a path; a config file is read and checked once."""
 
-    __slots__ = ("_commands", "_fixed", "_flags", "_folders", "_isolated", "_noted", "_overrides")
+    __slots__ = ("_commands", "_fixed", "_flags", "_folders", "_isolated", "_named", "_noted", "_overrides")
 
     def __init__(self, flags: argparse.Namespace) -> None:
         """Raises UsageError for a wrong flag and for a config file named by a flag that is wrong."""
@@ -35,6 +38,7 @@ class Settings:
         self._overrides, self._flags = _flag_values(flags)
         self._commands = CompileCommands()
         self._isolated: bool = flags.isolated
+        self._named: bool = flags.config is not None
         self._folders: dict[str, Loaded | ConfigError] = {}
         self._fixed: Loaded | None = None
         self._noted: set[str] = set()
@@ -67,7 +71,7 @@ class Settings:
         """Everything that holds for one file, its compile command too. Raises ConfigError, also for a database that the
         settings name and that cannot be used; one that was only found is complained about once and left out."""
         loaded = self.of(path)
-        config = loaded.for_file(path)
+        config = self._without_foreign_programs(loaded.for_file(path), loaded)
         setting = config.compile_commands
         if setting is None and self._isolated:
             return config
@@ -80,6 +84,16 @@ class Settings:
                 self._noted.add(problem)
                 complain(problem)
         return replace(config, compile_flags=command.flags)
+
+    def _without_foreign_programs(self, config: Config, loaded: Loaded) -> Config:
+        """A config file that nobody has named may ask for the nvcc of this machine, but choose no program to run."""
+        if self._named or config.nvcc in (None, OFF, NVCC):
+            return config
+        problem = f'{loaded.file}: nvcc = "{config.nvcc}" is not run; name the file with --config to allow it'
+        if problem not in self._noted:
+            self._noted.add(problem)
+            complain(problem)
+        return replace(config, nvcc=None)
 
     def excludes(self, path: str) -> bool:
         """False as well where the config file is broken: the file then gets the blame when it is checked."""

@@ -9,14 +9,14 @@ from smem_lsp.config import Config
 from smem_lsp.engine.cache import Cache, PlacedKernel, Setting
 from smem_lsp.engine.instances import join_instances
 from smem_lsp.engine.lazy import LazySequence
-from smem_lsp.engine.measured import NOT_MEASURED, Measured
+from smem_lsp.engine.measured import NOT_MEASURED, Measured, lost
 from smem_lsp.engine.report import BarrierRow, FileStatistics, KernelReport, OccupancyRow, Report
 from smem_lsp.engine.statistics import count_statements
 from smem_lsp.fixes import fixes_for
-from smem_lsp.fixes.model import Fix
+from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.ir.build import bindings_of, survey_file
 from smem_lsp.ir.model import Barrier, walk
-from smem_lsp.rules.model import Finding, Rule, Severity
+from smem_lsp.rules.model import Finding, MergeBuffers, Rule, Severity
 from smem_lsp.rules.registry import ALL_NAMES, RULES
 from smem_lsp.rules.subject import FileFacts, KernelFacts
 from smem_lsp.rules.suppressions import Suppression, Suppressions, parse_suppressions
@@ -74,7 +74,7 @@ def check(
         findings=findings,
         kernels=LazySequence(len(kernels), lambda index: _kernel_report(kernels[index].facts)),
         statistics=FileStatistics(source.line_count(), len(unit.functions), statements, len(unread)),
-        fixes_for=lambda finding: _fixes(finding, facts, unit),
+        fixes_for=lambda finding: _fixes(finding, facts, unit, measured),
         facts=facts,
         unit=unit,
     )
@@ -94,9 +94,26 @@ def apply(text: str, fix: Fix) -> str:
     return apply_edits(text, fix.edits)
 
 
-def _fixes(finding: Finding, kernels: Sequence[KernelFacts], unit: TranslationUnit) -> tuple[Fix, ...]:
+def _fixes(
+    finding: Finding, kernels: Sequence[KernelFacts], unit: TranslationUnit, measured: Measured
+) -> tuple[Fix, ...]:
     names = frozenset(unit.preprocessed.macros) | {function.name for function in unit.functions}
-    return fixes_for(finding, kernels, unit.source, names)
+    found = fixes_for(finding, kernels, unit.source, names)
+    if not isinstance(finding.remedy, MergeBuffers) or not measured.kernels:
+        return found
+    place = kernels[finding.remedy.kernel].kernel.name_span
+    instances = [facts for facts in kernels if facts.kernel.name_span == place]
+    return tuple(_unless_it_costs(fix, instances, unit.source.text, measured) for fix in found)
+
+
+def _unless_it_costs(fix: Fix, instances: Sequence[KernelFacts], text: str, measured: Measured) -> Fix:
+    """A merge that a compiler has shown to cost a resident block, or spills, is withdrawn."""
+    after = measured.rewritten(apply(text, fix)) if fix.edits else ()
+    why = next((words for facts in instances if after and (words := lost(facts, after))), None)
+    if why is None:
+        return fix
+    what, _, _ = fix.title.partition(":")
+    return Fix(f"Cannot {what[0].lower()}{what[1:]}: {why}", Safety.DISPLAY, ())
 
 
 def suppressions_of(source: SourceText) -> Suppressions:
@@ -211,6 +228,7 @@ def _kernel_report(facts: KernelFacts) -> KernelReport:
                     before,
                     facts.blocks(row, facts.total(best.bytes)),
                     limited,
+                    row.spill_bytes,
                 )
             )
     barriers = tuple(

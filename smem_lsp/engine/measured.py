@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -48,10 +48,12 @@ class Measurement(Protocol):
 @dataclass(frozen=True)
 class Measured:
     """``kernels``: of the very text that is checked; empty when it was not compiled. ``under``: the compiler and its
-    flags, as one value. What was measured under the same one before holds for kernels that have not changed since."""
+    flags, as one value. What was measured under the same one before holds for kernels that have not changed since.
+    ``rewritten``: what was measured of another text in the place of this one; nothing where it was not compiled."""
 
     kernels: Sequence[Measurement] = ()
     under: object = None
+    rewritten: Callable[[str], Sequence[Measurement]] = field(default=lambda text: (), compare=False)
 
     @cached_property
     def _by_name(self) -> dict[str, list[Measurement]]:
@@ -132,6 +134,41 @@ class MeasuredFacts(KernelFacts):
         return super().total(own) + theirs - super().total(self.declared.bytes)
 
 
+def _as_measured(row: Occupied, there: Measurement) -> Occupied:
+    return replace(
+        row,
+        registers=there.registers,
+        registers_from="nvcc",
+        barriers=max(1, there.barriers),
+        spill_bytes=there.spill_bytes,
+    )
+
+
+def lost(facts: KernelFacts, after: Sequence[Measurement]) -> str | None:
+    """What a rewrite of the kernel costs on some target, in words. ``after``: what was measured of the rewritten text.
+    None: nothing, or it was not compiled."""
+    if not isinstance(facts, MeasuredFacts) or facts.static_bytes is None:
+        return None
+    for row in facts.occupied:
+        before = facts.on(row.arch)
+        alike = [each for each in after if before is not None and _same_kernel(each, before)]
+        if before is None or len(alike) != 1:
+            continue
+        now = alike[0]
+        blocks = facts.blocks(row, facts.static_bytes), facts.blocks(_as_measured(row, now), now.shared_bytes)
+        if blocks[1] < blocks[0]:
+            more = now.registers - before.registers
+            words = f"it costs {more} register{'' if more == 1 else 's'}: " if more > 0 else ""
+            return f"{words}{blocks[0]} → {blocks[1]} blocks/SM on {row.arch}"
+        if now.spill_bytes > before.spill_bytes:
+            return f"it spills {now.spill_bytes - before.spill_bytes:,} B of registers more on {row.arch}"
+    return None
+
+
+def _same_kernel(one: Measurement, other: Measurement) -> bool:
+    return (one.name, one.arguments, one.arch) == (other.name, other.arguments, other.arch)
+
+
 def measure(facts: KernelFacts, measured: Iterable[Measurement]) -> KernelFacts:
     """``facts`` with what was measured of the kernel. Where bytes that were certain differ from ptxas's, one of our
     proofs is wrong: nothing is offered then, and the kernel is not exact."""
@@ -143,8 +180,7 @@ def measure(facts: KernelFacts, measured: Iterable[Measurement]) -> KernelFacts:
     for row in facts.occupied:
         there = found.on(row.arch)
         if there is not None:
-            barriers = max(1, there.barriers)
-            row = replace(row, registers=there.registers, registers_from="nvcc", barriers=barriers)
+            row = _as_measured(row, there)
         rows.append(row)
     found = replace(found, occupied=tuple(rows))
     theirs = found.measured_bytes

@@ -25,6 +25,7 @@ class OccupancyRow:
     blocks_before: int
     blocks_after: int
     limited_by: tuple[str, ...]
+    spill_bytes: int | None = None  # of registers, stores and loads; None: no compiler was asked
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import stat
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -52,13 +52,19 @@ class Under:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A text to compile for each of ``targets``. ``headers``: the version of each file that it includes."""
+    """A text to compile for each of ``targets``. ``headers``: the version of each file that it includes; ``rewrites``:
+    texts that are offered in its place, compiled after it."""
 
     under: Under
     text: str = field(repr=False)
     digest: str
     targets: tuple[str, ...]
     headers: tuple[tuple[str, int, int], ...] = ()
+    rewrites: tuple[str, ...] = field(default=(), repr=False)
+
+    def of(self, text: str) -> Request:
+        """The same of another text."""
+        return replace(self, text=text, digest=_digest(text), rewrites=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +115,7 @@ class Compiler:
             flags += self._commands.nvcc_flags(path, compile_commands)
         for define in defines:
             flags += ("-D", define)
-        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-        return Request(Under(program, _last_macros(flags)), text, digest, tuple(targets))
+        return Request(Under(program, _last_macros(flags)), text, _digest(text), tuple(targets))
 
     def known(self, request: Request) -> list[KernelStatistics]:
         """What is remembered of the text, all targets together, whatever version its headers had."""
@@ -118,15 +123,25 @@ class Compiler:
         return [kernel for each in found if each is not None for kernel in each[1].kernels]
 
     def settled(self, request: Request) -> bool:
-        """Is there an answer for each target, be it that it does not compile?"""
-        found = (self._find(request, arch) for arch in request.targets)
+        """Is there an answer for each target and each rewrite, be it that it does not compile?"""
+        texts = (request, *map(request.of, request.rewrites))
+        found = (self._find(text, arch) for text in texts for arch in request.targets)
         return all(each is not None and each[0] == request.headers for each in found)
 
     def compile(
         self, request: Request, stop: Stop, began: Callable[[str], None]
     ) -> list[tuple[str, Outcome]]:
-        """Compile for each target without an answer, one after the other, and remember what comes. ``began`` is told
-        the target. Raises Stopped."""
+        """Compile for each target without an answer, one after the other, and remember what comes; then the rewrites,
+        whose errors are nobody's business. ``began`` is told the target. Raises Stopped."""
+        done = self._compile(request, stop, began)
+        for text in request.rewrites:
+            found = self._compile(request.of(text), stop, began)
+            done += [(arch, outcome) for arch, outcome in found if outcome.error is None]
+        return done
+
+    def _compile(
+        self, request: Request, stop: Stop, began: Callable[[str], None]
+    ) -> list[tuple[str, Outcome]]:
         supported = _supported(request.under.program)
         done: list[tuple[str, Outcome]] = []
         for arch in request.targets:
@@ -155,6 +170,10 @@ class Compiler:
             self._outcomes[request.under, arch, request.digest] = request.headers, outcome
             while len(self._outcomes) > MOST_OUTCOMES:
                 self._outcomes.popitem(last=False)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def find_program(setting: str | None) -> Program | None:

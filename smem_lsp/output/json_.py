@@ -205,4 +205,5 @@ def _occupancy(row: OccupancyRow) -> JsonObject:
         "blocks_before": row.blocks_before,
         "blocks_after": row.blocks_after,
         "limited_by": list(row.limited_by),
+        "spill_bytes": row.spill_bytes,
     }

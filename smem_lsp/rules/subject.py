@@ -42,7 +42,7 @@ class Candidate:
 @dataclass(frozen=True, slots=True)
 class Occupied:
     """What occupancy on one target is computed with. ``registers`` per thread; None when they are not known.
-    ``barriers``: of the hardware, per block."""
+    ``barriers``: of the hardware, per block. ``spill_bytes``: stores and loads, as a compiler counted them."""
 
     arch: str
     threads: int
@@ -50,6 +50,7 @@ class Occupied:
     registers_from: str
     dynamic_bytes: int
     barriers: int = 1
+    spill_bytes: int | None = None
 
 
 @dataclass(frozen=True)

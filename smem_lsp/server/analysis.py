@@ -9,12 +9,12 @@ from functools import cache
 from pathlib import Path
 
 from smem_lsp.config import Config
-from smem_lsp.engine import Report, check
+from smem_lsp.engine import Report, apply, check
 from smem_lsp.engine.cache import Cache
 from smem_lsp.engine.measured import NOT_MEASURED, Measured
 from smem_lsp.environment.compiler import Compiler, Request, header_versions
 from smem_lsp.fixes.model import Fix
-from smem_lsp.rules.model import Finding
+from smem_lsp.rules.model import Finding, MergeBuffers
 from smem_lsp.server.config_files import ConfigFiles
 from smem_lsp.server.languages import holds_cuda
 from smem_lsp.server.settings import ClientSettings
@@ -25,6 +25,7 @@ from smem_lsp.syntax.recent import Recent
 
 # What one client keeps: the functions of some thousand lines. Every key typed makes another one of about 50 KB.
 MOST_KERNELS = 500
+_MOST_REWRITES = 8  # texts that are compiled beside one document
 
 
 class Superseded(Exception):
@@ -89,10 +90,13 @@ class Analyst:
             return Analysis(job, None, resolved.config, frozenset(), resolved.problems, 0.0)
         reader = _NotingReader(job.reader)
         request = _request(job, job.text, resolved.config)
-        report = self._check(job, job.text, resolved.config, reader, _known(job, request), stale)
+        measured = _known(job, request)
+        report = self._check(job, job.text, resolved.config, reader, measured, stale)
         included = frozenset(reader.read_files)
         seconds = time.perf_counter() - started
         request = None if request is None else _worth_compiling(request, job, report, included)
+        if request is not None and measured.kernels:
+            request = replace(request, rewrites=_merged(report))
         return Analysis(job, report, resolved.config, included, resolved.problems, seconds, request)
 
     def check(self, job: Job, text: str, config: Config, reader: FileReader) -> Report:
@@ -144,7 +148,10 @@ def _known(job: Job, request: Request | None) -> Measured:
     """What the compiler has said of a text."""
     if job.compiler is None or request is None:
         return NOT_MEASURED
-    return Measured(job.compiler.known(request), request.under)
+    compiler, of = job.compiler, request
+    return Measured(
+        compiler.known(request), request.under, rewritten=lambda text: compiler.known(of.of(text))
+    )
 
 
 def _worth_compiling(request: Request, job: Job, report: Report, included: frozenset[str]) -> Request | None:
@@ -154,6 +161,13 @@ def _worth_compiling(request: Request, job: Job, report: Report, included: froze
         return None
     headers = header_versions(included, job.reader, job.opened & included)
     return None if headers is None else replace(request, headers=headers)
+
+
+def _merged(report: Report) -> tuple[str, ...]:
+    """The text after each merge that is offered: what they cost in registers only a compiler knows."""
+    merges = [f for f in report.findings if isinstance(f.remedy, MergeBuffers)][:_MOST_REWRITES]
+    fixes = (fix for finding in merges for fix in report.fixes_for(finding) if fix.edits)
+    return tuple(dict.fromkeys(apply(report.source.text, fix) for fix in fixes))
 
 
 def _go_on() -> None:

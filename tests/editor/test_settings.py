@@ -43,7 +43,7 @@ def test_every_rule_has_a_setting() -> None:
 def test_the_program_that_runs_is_not_for_an_untrusted_workspace_to_choose() -> None:
     package = json.loads((EXTENSION / "package.json").read_text(encoding="utf-8"))
     restricted = package["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"]
-    assert set(restricted) == {"smem.interpreter", "smem.path", "smem.importStrategy"}
+    assert set(restricted) == {"smem.interpreter", "smem.path", "smem.importStrategy", "smem.nvcc"}
 
 
 def test_settings_of_the_analysis_are_keys_of_the_config_file() -> None:

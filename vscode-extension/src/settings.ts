@@ -43,6 +43,8 @@ export function serverSettings(scope?: vscode.Uri): Record<string, unknown> {
     const value = settings.get<number | null>(name);
     if (typeof value === 'number') result[name] = value;
   }
+  const compiler = expand(settings.get('nvcc', ''), scope && vscode.workspace.getWorkspaceFolder(scope));
+  if (compiler) result['nvcc'] = compiler;
   const ignore = [...list(settings, 'ignore')];
   const severity: Record<string, string> = {};
   for (const [code, word] of Object.entries(settings.get<Record<string, string>>('severity', {}))) {

@@ -1,0 +1,72 @@
+"""`check` with a compiler: what nvcc reports wins over what is worked out, where the settings ask for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+
+from smem_lsp.cli.settings import NVCC
+from smem_lsp.config import Config
+from smem_lsp.engine import check
+from smem_lsp.engine.cache import Cache
+from smem_lsp.engine.measured import NOT_MEASURED, Measured
+from smem_lsp.engine.report import Report
+from smem_lsp.environment.compiler import OFF, Compiler, Request
+from smem_lsp.environment.nvcc import KernelStatistics, Stop
+from smem_lsp.source import FileReader
+
+
+def wanted(config: Config) -> bool:
+    """Do the settings ask for a compiler?"""
+    return config.nvcc not in (None, OFF)
+
+
+def check_compiled(
+    text: str, path: str, config: Config, reader: FileReader, tell: Callable[[str], None]
+) -> Report:
+    """The report on a text whose kernels are compiled for every target in force. ``tell`` gets one line about what was
+    not compiled."""
+    engine = Cache()
+
+    def report(measured: Measured) -> Report:
+        return check(text, path=path, config=config, reader=reader, cache=engine, measured=measured)
+
+    plain = report(NOT_MEASURED)
+    if not any(facts.kernel.buffers or facts.kernel.helper_bytes for facts in plain.facts):
+        return plain
+    request = _compiler().request(
+        text,
+        path,
+        config.arch,
+        setting=None if config.nvcc == NVCC else config.nvcc,
+        compile_commands=config.compile_commands,
+        include_dirs=config.include_dirs,
+        defines=config.defines,
+    )
+    if request is None:
+        tell(f"{path}: no registers from nvcc: there is none")
+        return plain
+    found, problem = _compiled(request)
+    if problem is not None:
+        tell(f"{path}: no registers from nvcc: {problem}")
+
+    def rewritten(after: str) -> Sequence[KernelStatistics]:
+        return _compiled(request.of(after))[0]
+
+    return report(Measured(found, request.under, rewritten)) if found else plain
+
+
+def _compiled(request: Request) -> tuple[list[KernelStatistics], str | None]:
+    """What is reported of a text, and what went wrong on some targets."""
+    errors: dict[str, list[str]] = {}
+    for arch, outcome in _compiler().compile(request, Stop(), lambda arch: None):
+        if outcome.error is not None:
+            errors.setdefault(outcome.error, []).append(arch)
+    words = "; ".join(f"{error} ({', '.join(targets)})" for error, targets in errors.items())
+    return _compiler().known(request), words or None
+
+
+@cache
+def _compiler() -> Compiler:
+    """One for all files of this process."""
+    return Compiler()
