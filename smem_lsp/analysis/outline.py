@@ -9,7 +9,19 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from smem_lsp.analysis.facts import Facts
-from smem_lsp.ir.model import Access, Assign, Barrier, Branch, Exchange, Jump, Loop, Node, Place, Seq
+from smem_lsp.ir.model import (
+    Access,
+    Assign,
+    Barrier,
+    Branch,
+    Exchange,
+    GlobalAccess,
+    Jump,
+    Loop,
+    Node,
+    Place,
+    Seq,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +81,7 @@ class _Outline:
             before, before_line = point, line
             start = point = node.point
             start_line = line
-            if not isinstance(node, Assign | Exchange):
+            if not isinstance(node, Assign | Exchange | GlobalAccess):
                 start_line = line = node.line or line
                 if isinstance(node, Place):
                     if point in allowed:

@@ -18,7 +18,7 @@ from smem_lsp.analysis.terms import BLOCK, THREAD, Const, LoopVar, Table, Term
 from smem_lsp.analysis.values import LoopFacts, Recurrence, Values, recurrence, varies_in
 from smem_lsp.ir import values as ir
 from smem_lsp.ir.memory import GlobalMemory
-from smem_lsp.ir.model import Access, Assign, Barrier, Branch, Exchange, Jump, Loop, Node, Seq
+from smem_lsp.ir.model import Access, Assign, Barrier, Branch, Exchange, GlobalAccess, Jump, Loop, Node, Seq
 from smem_lsp.ir.model import walk as walk_tree
 
 _MAX_PENDING = 40  # entries that are worked out one inside the other
@@ -73,6 +73,7 @@ def propagate(
         loops,
         loads,
         walk.stored,
+        walk.outside,
         walk.masks,
     )
 
@@ -133,6 +134,7 @@ class _Walk:
     loops: dict[int, _Open] = field(default_factory=dict)
     loads: dict[int, Term] = field(default_factory=dict)
     stored: dict[int, Term] = field(default_factory=dict)
+    outside: dict[int, tuple[Term, Term]] = field(default_factory=dict)
     masks: dict[int, Term] = field(default_factory=dict)
     guards: list[Term] = field(default_factory=list)
     targets: list[_Target] = field(default_factory=list)
@@ -157,6 +159,9 @@ class _Walk:
                     self.bases[node.point] = self.term(node.part.base)
                 if node.stored is not None:
                     self.stored[node.point] = self.term(node.stored)
+            elif type(node) is GlobalAccess:
+                if node.base is not None and node.index is not None:
+                    self.outside[node.point] = self.term(node.base), self.term(node.index)
             elif type(node) is Exchange or type(node) is Barrier:
                 if node.mask is not None:
                     self.masks[node.point] = self.term(node.mask)

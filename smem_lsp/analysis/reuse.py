@@ -156,11 +156,25 @@ def open_foes(body: Seq, facts: Facts, accesses: Sequence[Access], foes: Sequenc
     return hits
 
 
+def ordered_foes(
+    body: Seq, facts: Facts, accesses: Sequence[Access], foes: Sequence[int], barrier: int
+) -> list[int]:
+    """Per access, those of its ``foes`` from which some path leads to it through the barrier at that point and through
+    no other proved one."""
+    index_of = {access.point: index for index, access in enumerate(accesses)}
+    count = len(accesses)
+    hits = [0] * count
+    beyond = tuple(mask << count for mask in foes)
+    run = _Walk(beyond, frozenset(), hits, barrier, count)
+    _walk(_steps(body, facts, index_of)[0], 0, 0, run)
+    return [mask >> count for mask in hits]
+
+
 class _Step(NamedTuple):
     """One event. ``kind`` says which fields count."""
 
     kind: int
-    number: int = 0  # access: its index; jump: 0 return, 1 break, 2 continue
+    number: int = 0  # access: its index; barrier: its point; jump: 0 return, 1 break, 2 continue
     first: tuple[_Step, ...] = ()  # then arm, loop body
     second: tuple[_Step, ...] = ()  # other arm
     uniform: bool = False
@@ -189,7 +203,7 @@ def _steps(seq: Seq, facts: Facts, index_of: dict[int, int]) -> tuple[tuple[_Ste
                 out.append(_Step(_ACCESS, index_of[node.point]))
         elif isinstance(node, Barrier):
             if node.point in facts.barriers:
-                out.append(_Step(_BARRIER))
+                out.append(_Step(_BARRIER, node.point))
         elif isinstance(node, Branch):
             then, in_then = _steps(node.then, facts, index_of)
             other, in_other = _steps(node.otherwise, facts, index_of)
@@ -216,6 +230,8 @@ class _Walk:
     foes: tuple[int, ...]
     added: frozenset[int]
     hits: list[int]  # per access: the foes open when it runs
+    through: int = -1  # barrier that lets accesses pass, as bits that many places further up
+    count: int = 0
 
 
 def _walk(steps: tuple[_Step, ...], state: int, beside: int, run: _Walk) -> tuple[int, int, int]:
@@ -231,7 +247,11 @@ def _walk(steps: tuple[_Step, ...], state: int, beside: int, run: _Walk) -> tupl
             if not run.added.isdisjoint(step.places):
                 state = 0
         elif kind == _BARRIER:
-            state = 0
+            if step.number == run.through:  # what came through it before still has
+                near = state & (1 << run.count) - 1
+                state = (near | state >> run.count) << run.count
+            else:
+                state = 0
         elif kind == _BRANCH:
             # Arms of a divergent branch run at once, so each meets all of the other; a thread may skip
             # either.

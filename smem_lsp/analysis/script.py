@@ -146,7 +146,10 @@ def _around(node: Branch | Loop, first: tuple[Step, ...], second: tuple[Step, ..
         facts = writer.values.loops[node.point]
         deciding = [facts.first, facts.again, *facts.exits]
         deciding += [term for each in facts.recurrences for term in (each.init, each.next)]
-        leaves, waits, end = returns, _waits(node, facts), node.end_point
+        in_step = any(step.syncs for step in first) and all(step.sure for step in inside)
+        waits = not in_step and _waits(node, facts)  # threads that meet in each iteration do not spin
+        waits = waits or any(step.waits for step in first)
+        leaves, end = returns, node.end_point
     else:
         deciding = [writer.values.conditions[node.point]]
         leaves, waits = any(step.leaves for step in inside), any(step.waits for step in inside)

@@ -56,6 +56,7 @@ class Values:
     loops: Mapping[int, LoopFacts]
     loads: tuple[Term, ...]  # values read from shared memory
     stored: Mapping[int, Term]  # what writes put into shared memory
+    outside: Mapping[int, tuple[Term, Term]]  # base and index of accesses to memory that is not shared
     masks: Mapping[int, Term]  # of barriers and exchanges inside a warp: lanes that take part
 
     def address(self, access: int) -> tuple[Term, ...] | None:

@@ -21,6 +21,7 @@ from smem_lsp.analysis.occupancy import registers_cap
 from smem_lsp.analysis.propagate import propagate
 from smem_lsp.analysis.prove import prove
 from smem_lsp.analysis.races import Hazards, find_hazards
+from smem_lsp.analysis.redundancy import Redundant, redundant_barriers
 from smem_lsp.analysis.repairs import Gaps, find_gaps, warp_places
 from smem_lsp.analysis.reuse import relate, survey
 from smem_lsp.analysis.uniformity import prove_levels
@@ -56,6 +57,7 @@ def plan_kernel(
         kernel.body, values, buffers=kernel.buffers, shape=fact, upper=most_threads(kernel)
     )
     facts = prove(kernel, control, fact, values)
+    assuming = facts if shape is None or shape.fact else prove(kernel, control, shape, values)
     kept = _kept_buffers(kernel)
     items = _items(kept)
     fixed = _fixed(kernel, kept)
@@ -68,19 +70,23 @@ def plan_kernel(
         of = task(items, kernel.body, facts, fixed, found)
         compared = {} if layouts_only else layouts(of)
         best = _best(of)
-        if shape is not None and not shape.fact and len(items) > 1:
-            assuming = prove(kernel, control, shape, values)
+        if assuming is not facts and len(items) > 1:
             of = task(items, kernel.body, assuming, fixed)
             best = _merge(best, _best(of, assumes_shape=True))
     verdicts = judge(kernel.body, levels, control, None if shape is None else shape.dims)
     hazards = Hazards()
     gaps = Gaps()
+    redundant: tuple[Redundant, ...] = ()
     if not layouts_only:
         judged = partial(find_hazards, kernel, values, control, verdicts, shape)
         hazards = judged()
         if hazards.races:
             in_warps = warp_places(kernel, values, levels, control.places)
             gaps = find_gaps(kernel, hazards, control.places, in_warps, judged)
+        else:
+            redundant = redundant_barriers(
+                kernel, values, levels, assuming, shape, _sharing(items or (), best)
+            )
     return KernelFacts(
         index=index,
         source=source,
@@ -101,11 +107,26 @@ def plan_kernel(
         withheld=kernel.irregular,
         hazards=hazards,
         gaps=gaps,
+        redundant=redundant,
         mispaired=() if layouts_only else mispairings(kernel, levels, control, verdicts, shape),
         banks=() if layouts_only else bank_conflicts(kernel, values, levels, shape, source.text),
         needs={} if layouts_only else _needs(kernel, values),
         extents={} if layouts_only else extents(kernel, values, fact),
     )
+
+
+def _sharing(items: Sequence[Item], best: Sequence[Candidate]) -> list[list[int]]:
+    """Buffers that have bytes in common in the best layout that needs no further barrier."""
+    groups: list[list[int]] = []
+    if best and not best[0].plan.barriers:
+        offsets, end = best[0].plan.offsets, 0
+        for item in sorted(items, key=lambda each: offsets[each.index]):
+            if groups and offsets[item.index] < end:
+                groups[-1].append(item.index)
+            else:
+                groups.append([item.index])
+            end = max(end, offsets[item.index] + item.size)
+    return groups
 
 
 def _needs(kernel: Kernel, values: Values) -> Mapping[Dims, Need]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from smem_lsp.fixes.barriers import insert_barrier
+from smem_lsp.fixes.barriers import insert_barrier, remove_barrier
 from smem_lsp.fixes.declarations import Refused, replace_declarators, require_editable, statement_of
 from smem_lsp.fixes.merge import merge_fix
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.ir.model import Kernel
-from smem_lsp.rules.model import Finding, InsertBarrier, MergeBuffers, RemoveDeclarator
+from smem_lsp.rules.model import Finding, InsertBarrier, MergeBuffers, RemoveBarrier, RemoveDeclarator
 from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import SourceText
 
@@ -27,6 +27,8 @@ def fixes_for(
             return (merge_fix(facts, source, finding.remedy, names, _siblings(facts, kernels)),)
         case InsertBarrier():
             return (_insert_barrier(kernels[finding.remedy.kernel], source, finding.remedy),)
+        case RemoveBarrier():
+            return (_remove_barrier(kernels[finding.remedy.kernel], source, finding.remedy),)
         case RemoveDeclarator():
             return (_remove_declarator(kernels[finding.remedy.kernel], source, finding.remedy),)
     return ()
@@ -39,6 +41,14 @@ def _insert_barrier(facts: KernelFacts, source: SourceText, remedy: InsertBarrie
         return Fix(f"Cannot insert a barrier: {refusal}", Safety.DISPLAY, ())
     title = f"Insert {words}" + (f" ({', '.join(remedy.assumes)})" if remedy.assumes else "")
     return Fix(title, Safety.UNSAFE if remedy.assumes else Safety.SAFE, (edit,))
+
+
+def _remove_barrier(facts: KernelFacts, source: SourceText, remedy: RemoveBarrier) -> Fix:
+    try:
+        edit = remove_barrier(facts.kernel, source, remedy.barrier)
+    except Refused as refusal:
+        return Fix(f"Cannot remove the barrier: {refusal}", Safety.DISPLAY, ())
+    return Fix("Remove the barrier", Safety.SAFE, (edit,))
 
 
 def _siblings(facts: KernelFacts, kernels: Sequence[KernelFacts]) -> list[Kernel]:

@@ -48,6 +48,33 @@ def insert_barrier(
     return _insert(source, place, spelling, reason), f"`{spelling.rstrip(';')}` {where} line {place.line}"
 
 
+def remove_barrier(kernel: Kernel, source: SourceText, point: int) -> TextEdit:
+    """An edit that takes a barrier away, with its line where nothing else stands on it.
+
+    Raises Refused where it is not a statement of its own among others.
+    """
+    barrier = next((n for n in walk(kernel.body) if isinstance(n, Barrier) and n.point == point), None)
+    if barrier is None or barrier.span is None:
+        raise Refused("it comes from a macro")
+    text, start, end = source.text, barrier.span.start, barrier.span.end
+    end += len(text[end:]) - len(text[end:].lstrip())
+    hidden = comments(text)
+    before = start
+    while before and (text[before - 1].isspace() or any(c.start < before <= c.end for c in hidden)):
+        before -= 1
+    if text[end : end + 1] != ";" or text[before - 1 : before] not in ("{", "}", ";"):
+        raise Refused("it is part of another statement")
+    end += 1
+    line, rest = source.line_start(start), text[end : source.line_end(end)]
+    alone = not text[line:start].strip() and (not rest.strip() or rest.lstrip().startswith("//"))
+    if alone:
+        start = line
+        end = min(len(text), source.line_end(end) + len(source.newline))
+    elif text[end : end + 1] == " ":
+        end += 1
+    return TextEdit(Span(start, end), "")
+
+
 def _place(kernel: Kernel, point: int) -> Place:
     found = next((n for n in walk(kernel.body) if isinstance(n, Place) and n.point == point), None)
     if found is None or found.statement is None:

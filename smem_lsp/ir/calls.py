@@ -119,6 +119,7 @@ def call(ctx: Context, expr: tree.Call, scope: Scope) -> Value | Ref:
 def _result_of(ctx: Context, name: str, arguments: list[Value]) -> Value:
     """What a function returns that only looks at its arguments."""
     if name in LOADS and len(arguments) == 1:
+        ctx.touch(Kind.READ, arguments[0], Const(0))
         return Op("readonly" if name == "__ldg" else "load", tuple(arguments))
     if not arguments or not is_pure(name):
         return ctx.fresh()

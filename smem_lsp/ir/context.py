@@ -12,7 +12,7 @@ from smem_lsp.ir.lexical import Lexical, is_open
 from smem_lsp.ir.meanings import Argument
 from smem_lsp.ir.meanings import Value as Meant
 from smem_lsp.ir.memory import GlobalMemory
-from smem_lsp.ir.model import Access, Assign, Barrier, Buffer, Exchange, Kind, Node, Seq
+from smem_lsp.ir.model import Access, Assign, Barrier, Buffer, Exchange, GlobalAccess, Kind, Node, Seq
 from smem_lsp.ir.refs import Ref, join
 from smem_lsp.ir.scopes import Variable
 from smem_lsp.ir.types import Type
@@ -200,11 +200,15 @@ class Context:
             place = place.args[0]
         if isinstance(place, Op) and place.operator in ("load", "readonly"):
             self.written.append(place.args[0])
+            self.touch(Kind.WRITE, *place.args[:2])
+        elif not isinstance(place, Var):
+            self.touch(Kind.WRITE)
 
     def hand_out(self, address: Value | Ref | None) -> None:
         """What an address outside shared memory leads to may be written from now on."""
         if address is not None and not isinstance(address, Ref | Const | Thread):
             self.written.append(address)
+            self.touch(Kind.UPDATE)
 
     def new_variable(self, name: str) -> int:
         """A local variable that is declared here. The number after it counts how many bytes into a buffer it points,
@@ -255,6 +259,10 @@ class Context:
 
     def exchange(self, lo: int, hi: int, spelling: str, mask: Value | None) -> None:
         self.emit(Exchange(self.next_point(), self.span(lo, hi), self.line(lo), spelling, mask))
+
+    def touch(self, kind: Kind, base: Value | None = None, index: Value | None = None) -> None:
+        """Memory outside shared memory is read or written."""
+        self.emit(GlobalAccess(self.next_point(), kind, base, index, self.line(0)))
 
     def may_synchronise(self) -> None:
         """Something is called that is not understood: it may wait for other threads."""

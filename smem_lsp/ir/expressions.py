@@ -227,6 +227,8 @@ def _index(ctx: Context, expr: tree.Index, scope: Scope) -> Value | Ref:
     index = value(ctx, expr.index, scope)
     if not isinstance(base, Ref):
         ctx.note_lost(base, expr.lo, "an access")
+        if not _is_local_array(expr.base, scope):
+            ctx.touch(Kind.READ, base, index)
         return Op("load", (base, index))
     if base.held:
         return base.place()
@@ -252,6 +254,13 @@ def _index(ctx: Context, expr: tree.Index, scope: Scope) -> Value | Ref:
     return base.part()  # an operator [] of what is there
 
 
+def _is_local_array(expr: tree.Expr, scope: Scope) -> bool:
+    while isinstance(expr, tree.Index) or (isinstance(expr, tree.Member) and expr.operator == "."):
+        expr = expr.base
+    meaning = scope.lookup(expr.text) if isinstance(expr, tree.Name) else None
+    return isinstance(meaning, Variable) and meaning.array > 0
+
+
 def _unary(ctx: Context, expr: tree.Unary, scope: Scope) -> Value | Ref:
     operator = expr.operator
     if operator in ("++", "--"):
@@ -274,6 +283,7 @@ def _unary(ctx: Context, expr: tree.Unary, scope: Scope) -> Value | Ref:
         if isinstance(target, Ref):
             return target.place()
         ctx.note_lost(target, expr.lo, "an access")
+        ctx.touch(Kind.READ, target, Const(0))
         return Op("load", (target, Const(0)))
     inner = value(ctx, expr.operand, scope)
     if operator == "+":
@@ -445,6 +455,7 @@ def _member(ctx: Context, expr: tree.Member, scope: Scope) -> Value | Ref:
         return members.member_of(ctx, place, expr.name)
     if expr.operator == "->":
         ctx.note_lost(place, expr.lo, "an access")
+        ctx.touch(Kind.READ)
         return Op("load", (place, Const(0)))
     return Op(f".{expr.name}", (place,))
 

@@ -8,15 +8,19 @@ from dataclasses import dataclass
 from smem_lsp.ir.values import Value
 from smem_lsp.syntax import tree
 
+_RESTRICT = frozenset(("__restrict__", "__restrict", "restrict"))
+
 
 @dataclass(frozen=True, slots=True)
 class GlobalMemory:
-    """``pointers``: parameters that are pointers; ``constant``: those to what is const and not volatile; ``written``:
-    addresses that the kernel may write to, accesses atomically, or hands to someone who might."""
+    """``pointers``: parameters that are pointers; ``constant``: to what is const and not volatile; ``restricted``: to
+    what nothing else leads to; ``written``: addresses that the kernel may write to, accesses atomically, or hands to
+    someone who might."""
 
     pointers: frozenset[str] = frozenset()
     constant: frozenset[str] = frozenset()
     volatile: frozenset[str] = frozenset()
+    restricted: frozenset[str] = frozenset()
     written: tuple[Value, ...] = ()
 
 
@@ -25,14 +29,17 @@ def parameter_pointers(parameters: Sequence[tree.Declaration]) -> GlobalMemory:
     pointers: set[str] = set()
     constant: set[str] = set()
     volatile: set[str] = set()
+    restricted: set[str] = set()
     for declaration in parameters:
         for declarator in declaration.declarators:
             stars = [pointer for pointer in declarator.pointers if pointer in ("*", "&", "&&")]
             if not stars and not declarator.dims:
                 continue
             pointers.add(declarator.name)
+            if _RESTRICT & set(declarator.pointers):
+                restricted.add(declarator.name)
             if "volatile" in declaration.words:
                 volatile.add(declarator.name)
             elif "const" in declaration.words and stars == ["*"]:
                 constant.add(declarator.name)
-    return GlobalMemory(frozenset(pointers), frozenset(constant), frozenset(volatile))
+    return GlobalMemory(frozenset(pointers), frozenset(constant), frozenset(volatile), frozenset(restricted))

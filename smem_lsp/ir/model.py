@@ -129,6 +129,18 @@ class Exchange:
 
 
 @dataclass(frozen=True, slots=True)
+class GlobalAccess:
+    """A thread reads or writes memory that is not shared, at ``base[index]``; None: somewhere. ``line``: of the
+    statement, 1-based."""
+
+    point: int
+    kind: Kind
+    base: Value | None
+    index: Value | None
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
 class Wait(Barrier):
     """A thread commits its asynchronous copies or waits for them; only while a tree is built (``ir.copies``)."""
 
@@ -221,7 +233,7 @@ class Seq:
         return len(self.items)
 
 
-Node = Access | Barrier | Exchange | Assign | Branch | Loop | Jump | Place
+Node = Access | Barrier | Exchange | GlobalAccess | Assign | Branch | Loop | Jump | Place
 
 
 def doubtful(items: Sequence[Node]) -> Seq:

@@ -13,6 +13,7 @@ from smem_lsp.ir.model import (
     Buffer,
     DeclarationSite,
     Exchange,
+    GlobalAccess,
     Jump,
     Kernel,
     Loop,
@@ -109,7 +110,7 @@ def shift_kernel(kernel: Kernel, to: Moves) -> Kernel:
                 return replace(old, span=maybe(old.span), line=to.line(old.line))
             case Place():
                 return replace(old, statement=maybe(old.statement), line=to.line(old.line))
-            case Jump():
+            case Jump() | GlobalAccess():
                 return replace(old, line=to.line(old.line))
             case Branch():
                 return replace(

@@ -16,6 +16,7 @@ from smem_lsp.ir.model import (
     Barrier,
     Branch,
     Exchange,
+    GlobalAccess,
     Jump,
     Kernel,
     Kind,
@@ -256,6 +257,8 @@ def _kind(node: Node) -> str:
             return node.kind
         case Exchange():
             return "exchange"
+        case GlobalAccess():
+            return "global"
         case Place():
             return "place"
         case Assign():

@@ -78,7 +78,15 @@ class InsertBarrier:
     warp: bool = False  # `__syncwarp()`
 
 
-Remedy = MergeBuffers | RemoveDeclarator | InsertBarrier
+@dataclass(frozen=True, slots=True)
+class RemoveBarrier:
+    """Delete the statement of a barrier (its point)."""
+
+    kernel: int
+    barrier: int
+
+
+Remedy = MergeBuffers | RemoveDeclarator | InsertBarrier | RemoveBarrier
 DataValue = int | str | bool | None
 
 

@@ -11,6 +11,7 @@ from smem_lsp.analysis.repairs import Gap
 from smem_lsp.ir.model import Access, Buffer, Kind, Place, Space, walk
 from smem_lsp.rules.model import Finding, InsertBarrier, Note, Severity
 from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.source import Span
 
 _PLACE = re.compile(r"[\w.:>-]+")
 DOES = {Kind.READ: "reads", Kind.WRITE: "writes", Kind.UPDATE: "updates"}
@@ -33,10 +34,18 @@ def followed(facts: KernelFacts) -> bool:
 
 
 def present(facts: KernelFacts, races: Sequence[Race]) -> list[Race]:
-    """``races`` where their kernel stands now; without those whose second access has no text of its own."""
+    """``races`` where their kernel stands now."""
     nodes = {node.point: node for node in walk(facts.kernel.body) if isinstance(node, Access)}
-    here = [replace(r, first=nodes[r.first.point], second=nodes[r.second.point]) for r in races]
-    return [race for race in here if race.second.span is not None]
+    return [replace(r, first=nodes[r.first.point], second=nodes[r.second.point]) for r in races]
+
+
+def where(facts: KernelFacts, access: Access) -> Span:
+    """Its text; the line, where a part of that comes out of a macro."""
+    if access.span is not None:
+        return access.span
+    start = facts.source.lines.starts[access.line - 1]
+    text = facts.source.text[start : facts.source.line_end(start)]
+    return Span(start + len(text) - len(text.lstrip()), start + len(text.rstrip()))
 
 
 def _finding(facts: KernelFacts, gap: Gap, races: Sequence[Race], code: str, severity: Severity) -> Finding:
@@ -45,11 +54,10 @@ def _finding(facts: KernelFacts, gap: Gap, races: Sequence[Race], code: str, sev
     message = sentence(facts, race, back=gap.back)
     if not alone(gap, race):
         message += f", with no barrier between them; {_advice(facts, gap, race)}"
-    assert race.second.span is not None
     return Finding(
         code,
         message + condition(facts, race),
-        race.second.span,
+        where(facts, race.second),
         severity if race.proved else max(severity, Severity.WARNING),
         kernel=facts.kernel.name,
         buffers=tuple(dict.fromkeys(facts.kernel.buffers[each.first.buffer].name for each in races)),
@@ -107,8 +115,7 @@ def numbers(race: Race) -> dict[str, int | str | bool | None]:
 def notes(facts: KernelFacts, races: Sequence[Race]) -> tuple[Note, ...]:
     """The places of the accesses, but the one that the finding stands at."""
     accesses = [races[0].first, *(each for race in races[1:] for each in (race.first, race.second))]
-    found = [_note(each, facts.kernel.buffers[each.buffer]) for each in accesses]
-    return tuple(dict.fromkeys(note for note in found if note is not None))
+    return tuple(dict.fromkeys(_note(facts, each) for each in accesses))
 
 
 def _advice(facts: KernelFacts, gap: Gap, race: Race) -> str:
@@ -147,11 +154,10 @@ def assumes(facts: KernelFacts, race: Race) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _note(access: Access, buffer: Buffer) -> Note | None:
-    if access.span is None:
-        return None
+def _note(facts: KernelFacts, access: Access) -> Note:
     verb = {Kind.READ: "read", Kind.WRITE: "written", Kind.UPDATE: "updated"}[access.kind]
-    return Note(access.span, f"`{buffer.name}` is {verb} here")
+    name = facts.kernel.buffers[access.buffer].name
+    return Note(where(facts, access), f"`{name}` is {verb} here")
 
 
 def element(buffer: Buffer, byte: int) -> str:

@@ -16,6 +16,7 @@ from smem_lsp.rules import (
     smem201_missing_barrier,
     smem202_reuse_without_barrier,
     smem203_divergent_barrier,
+    smem204_redundant_barrier,
     smem205_missing_warp_sync,
     smem208_warp_mask_mismatch,
     smem301_mergeable_buffers,
@@ -43,6 +44,7 @@ _ALL = (
     smem201_missing_barrier.RULE,
     smem202_reuse_without_barrier.RULE,
     smem203_divergent_barrier.RULE,
+    smem204_redundant_barrier.RULE,
     smem205_missing_warp_sync.RULE,
     smem208_warp_mask_mismatch.RULE,
     smem301_mergeable_buffers.RULE,
@@ -63,7 +65,6 @@ RULES: Mapping[str, Rule] = MappingProxyType({rule.code: rule for rule in _ALL})
 # Codes that are promised and not built yet: `explain` and `--select` say so.
 RESERVED: Mapping[str, str] = MappingProxyType(
     {
-        "SMEM204": "redundant-barrier",
         "SMEM206": "async-copy-not-waited",
         "SMEM207": "named-barrier-count",
         "SMEM209": "missing-proxy-fence",

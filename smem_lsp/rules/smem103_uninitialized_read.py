@@ -52,10 +52,8 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         return
     accesses = [node for node in walk(facts.kernel.body) if isinstance(node, Access)]
     for access in unwritten_reads(facts.kernel):
-        if access.span is None:
-            continue
         buffer = facts.kernel.buffers[access.buffer]
-        later = next((a for a in accesses if a.buffer == access.buffer and a.kind.writes and a.span), None)
+        later = next((a for a in accesses if a.buffer == access.buffer and a.kind.writes), None)
         if later is None or later.point == access.point:
             message = f"`{buffer.name}` is read, and nothing in the kernel has written it"
         else:
@@ -63,12 +61,12 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
                 f"`{buffer.name}` is read before anything writes it; the first write is at line {later.line}"
             )
         related = [Note(buffer.declared, "declared here: shared memory is not zero at first")]
-        if later is not None and later.span is not None and later.point != access.point:
-            related.append(Note(later.span, "first written here"))
+        if later is not None and later.point != access.point:
+            related.append(Note(racing.where(facts, later), "first written here"))
         yield Finding(
             "SMEM103",
             message,
-            access.span,
+            racing.where(facts, access),
             Severity.ERROR,
             kernel=facts.kernel.name,
             buffers=(buffer.name,),

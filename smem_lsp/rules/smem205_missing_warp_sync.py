@@ -84,11 +84,10 @@ def _finding(facts: KernelFacts, gap: Gap, races: Sequence[Race], severity: Seve
     if gap.place is not None:
         reason = f"lanes exchange data through {facts.kernel.buffers[race.first.buffer].name}"
         remedy = InsertBarrier(facts.index, gap.place, reason, racing.assumes(facts, race), warp=True)
-    assert race.second.span is not None
     return Finding(
         "SMEM205",
         message + racing.condition(facts, race),
-        race.second.span,
+        racing.where(facts, race.second),
         severity,
         kernel=facts.kernel.name,
         buffers=tuple(dict.fromkeys(facts.kernel.buffers[r.first.buffer].name for r in races)),

@@ -62,15 +62,15 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
     told: set[tuple[int, int]] = set()
     for overrun in facts.hazards.overruns:
         access = nodes[overrun.access.point]
-        if access.span is None or (access.buffer, access.span.start) in told:
+        where = racing.where(facts, access)
+        if (access.buffer, where.start) in told:
             continue
-        told.add((access.buffer, access.span.start))
+        told.add((access.buffer, where.start))
         yield _finding(facts, overrun, access)
 
 
 def _finding(facts: KernelFacts, overrun: Overrun, access: Access) -> Finding:
     buffer = facts.kernel.buffers[access.buffer]
-    assert access.span is not None
     size = buffer.element_bytes
     if size and not buffer.record and len(buffer.dims) == 1 and overrun.byte % size == 0:
         where = f"`{buffer.name}[{overrun.byte // size}]`"
@@ -84,7 +84,7 @@ def _finding(facts: KernelFacts, overrun: Overrun, access: Access) -> Finding:
     return Finding(
         "SMEM402",
         message,
-        access.span,
+        racing.where(facts, access),
         Severity.ERROR,
         kernel=facts.kernel.name,
         buffers=(buffer.name,),

@@ -18,6 +18,7 @@ from smem_lsp.analysis.liveness import Liveness
 from smem_lsp.analysis.mispairing import Mispaired
 from smem_lsp.analysis.occupancy import occupancy, shared_for_one_more_block, shared_until_one_less
 from smem_lsp.analysis.races import Hazards
+from smem_lsp.analysis.redundancy import Redundant
 from smem_lsp.analysis.repairs import Gaps
 from smem_lsp.analysis.uniformity import Control
 from smem_lsp.ir.model import Kernel
@@ -77,6 +78,7 @@ class KernelFacts:
     mispaired: tuple[Mispaired, ...]
     hazards: Hazards
     gaps: Gaps
+    redundant: tuple[Redundant, ...]  # barriers
     banks: tuple[BankConflict, ...]
     needs: Mapping[Dims, Need]  # block of a launch -> dynamic bytes that it is sure to touch
     extents: Mapping[int, tuple[int, int]]  # buffer -> (first byte, end byte) of what is touched, where known

@@ -1,0 +1,207 @@
+"""Block barriers that order nothing that anyone needs: proved, never sampled.
+
+A barrier is redundant when every pair of accesses that only it orders is safe without an order: own slots, or no write
+among them; that holds for shared memory and for all other memory that the kernel touches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from smem_lsp.analysis.block_shape import BlockShape
+from smem_lsp.analysis.evaluate import Evaluator
+from smem_lsp.analysis.facts import Facts, Slot
+from smem_lsp.analysis.intervals import Bounds
+from smem_lsp.analysis.linear import Forms
+from smem_lsp.analysis.liveness import bits
+from smem_lsp.analysis.reuse import ordered_foes, own_slots
+from smem_lsp.analysis.terms import Op, Opaque, Sym, Term
+from smem_lsp.analysis.uniformity import Levels
+from smem_lsp.analysis.values import Values
+from smem_lsp.ir.model import (
+    Access,
+    Barrier,
+    Branch,
+    GlobalAccess,
+    Kernel,
+    Kind,
+    Loop,
+    Node,
+    Seq,
+    Space,
+    walk,
+)
+
+_OUTSIDE = -1  # stands for the buffer of what is not shared
+_MOST = 400  # accesses of a kernel that are compared
+
+
+@dataclass(frozen=True, slots=True)
+class Redundant:
+    """``shaped``: proved for the known shape of the block only."""
+
+    barrier: Barrier
+    shaped: bool
+
+
+def redundant_barriers(
+    kernel: Kernel,
+    values: Values,
+    levels: Levels,
+    facts: Facts,
+    shape: BlockShape | None,
+    sharing: Sequence[Collection[int]] = (),
+) -> tuple[Redundant, ...]:
+    """Barriers that may go, all of them together; of two that do the same the later one. ``facts``: with the slots for
+    ``shape``, the block that is known or assumed; ``sharing``: buffers that are to have bytes in common."""
+    nodes = tuple(walk(kernel.body))
+    barriers = [node for node in nodes if isinstance(node, Barrier)]
+    if not barriers or not _all_is_seen(kernel, barriers):
+        return ()
+    body = _with_outside(kernel.body)
+    accesses = tuple(node for node in walk(body) if isinstance(node, Access))
+    if len(accesses) > _MOST:
+        return ()
+    pairs = _Pairs(kernel, values, levels, facts.slots, shape, accesses, sharing)
+    foes = [pairs.foes(index) for index in range(len(accesses))]
+    found: list[Redundant] = []
+    standing = facts
+    for barrier in reversed(barriers):
+        if barrier.point not in facts.barriers or barrier.guess or barrier.span is None:
+            continue
+        ordered = ordered_foes(body, standing, accesses, foes, barrier.point)
+        pairs.shaped = False
+        if all(pairs.safe(later, earlier) for later, mask in enumerate(ordered) for earlier in bits(mask)):
+            found.append(Redundant(barrier, pairs.shaped))
+            standing = replace(standing, barriers=standing.barriers - {barrier.point})
+    return tuple(reversed(found))
+
+
+def _all_is_seen(kernel: Kernel, barriers: list[Barrier]) -> bool:
+    """Is everything known that a barrier may be there for?"""
+    return (
+        kernel.irregular is None
+        and not kernel.opaque
+        and not kernel.unknown_accesses
+        and all(barrier.kind in ("block", "warp") for barrier in barriers)
+        and all(b.seen and b.fixed is None and "volatile" not in b.qualifiers for b in kernel.buffers)
+        and not kernel.memory.volatile
+    )
+
+
+def _with_outside(seq: Seq) -> Seq:
+    """The same tree with accesses to other memory as accesses of one more buffer."""
+
+    def node(old: Node) -> Node:
+        if isinstance(old, GlobalAccess):
+            return Access(old.point, _OUTSIDE, old.kind, None, None, 0)
+        if isinstance(old, Branch):
+            return replace(old, then=_with_outside(old.then), otherwise=_with_outside(old.otherwise))
+        return replace(old, body=_with_outside(old.body)) if isinstance(old, Loop) else old
+
+    return Seq(tuple(node(each) for each in seq.items))
+
+
+class _Pairs:
+    """Which accesses need an order. ``shaped``: has the shape of the block been asked for?"""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        values: Values,
+        levels: Levels,
+        slots: Mapping[int, Slot],
+        shape: BlockShape | None,
+        accesses: tuple[Access, ...],
+        sharing: Sequence[Collection[int]],
+    ) -> None:
+        self.kernel = kernel
+        self.values = values
+        self.levels = levels
+        self.slots = slots
+        self.accesses = accesses
+        self.threads = None if shape is None else Evaluator(shape.dims, strict=False)
+        bounds = Bounds(values.loops, (1024, 1024, 64) if shape is None else shape.dims, shape is not None)
+        self.forms = Forms(values.table, bounds)
+        self.shaped = False
+        dynamic = next((b.index for b in kernel.buffers if b.space is Space.DYNAMIC), _OUTSIDE)
+        self.storages = {b.index: dynamic if b.space is Space.DYNAMIC else b.index for b in kernel.buffers}
+        for group in sharing:
+            self.storages |= dict.fromkeys(group, min(group))
+        self.storages[_OUTSIDE] = _OUTSIDE
+
+    def foes(self, index: int) -> int:
+        """The accesses, itself included, that may touch the same bytes when one of the two changes them."""
+        mine = self.accesses[index]
+        mask = 0
+        for number, other in enumerate(self.accesses):
+            if self.storages[other.buffer] == self.storages[mine.buffer] and _conflict(mine, other):
+                mask |= 1 << number
+        return mask
+
+    def safe(self, later: int, earlier: int) -> bool:
+        """Does the pair need no order, though one of the two changes what both may touch?"""
+        one, other = self.accesses[earlier], self.accesses[later]
+        if one.buffer == _OUTSIDE:
+            return self._apart(one.point, other.point)
+        mine, theirs = self.slots.get(one.point), self.slots.get(other.point)
+        if one.buffer != other.buffer or mine is None or theirs is None:
+            return False
+        self.shaped = True
+        return own_slots(mine, theirs)
+
+    def _apart(self, one: int, other: int) -> bool:
+        """Do different threads touch different memory outside of shared memory?"""
+        a, b = self.values.outside.get(one), self.values.outside.get(other)
+        if a is None or b is None:
+            return False
+        roots = self._root(a[0]), self._root(b[0])
+        restricted = self.kernel.memory.restricted
+        if None not in roots and roots[0] != roots[1] and set(roots) <= restricted:
+            return True
+        same = a[0] is b[0] and a[0].known and not a[0].carried
+        return same and self.forms.equal(a[1], b[1]) and self._own(a[1])
+
+    def _root(self, base: Term) -> str | None:
+        """The parameter that an address is counted from."""
+        found = {name for name in _names(base) if name in self.kernel.memory.pointers}
+        return next(iter(found)) if len(found) == 1 else None
+
+    def _own(self, index: Term) -> bool:
+        """Is the index another one in every thread, and the same one each time?"""
+        if self.threads is None or not index.known or index.carried:
+            return False
+        total = [0] * len(self.threads.threads)
+        form = self.forms.linear(index)
+        for atom in form.atoms:
+            if self.levels.uniform(atom):
+                continue
+            factors = form.coefficient(atom)
+            values = self.threads.values(atom)
+            if list(factors) != [()] or values is None:
+                return False
+            total = [sum_ + factors[()] * value for sum_, value in zip(total, values)]
+        self.shaped = True
+        return len(set(total)) == len(total)
+
+
+def _conflict(one: Access, other: Access) -> bool:
+    if one.kind is Kind.READ and other.kind is Kind.READ:
+        return False
+    atomic = one.kind is Kind.UPDATE and other.kind is Kind.UPDATE and not (one.plain or other.plain)
+    return not atomic or one.buffer == _OUTSIDE
+
+
+def _names(term: Term) -> set[str]:
+    found: set[str] = set()
+    stack = [term]
+    while stack:
+        each = stack.pop()
+        if isinstance(each, Sym):
+            found.add(each.name)
+        elif isinstance(each, Op):
+            stack.extend(each.args)
+        elif isinstance(each, Opaque):
+            return set()
+    return found

@@ -1,0 +1,131 @@
+"""Every barrier of a kernel taken away, one at a time: what we say of it against what the runs show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from smem_lsp.engine import check
+from smem_lsp.ir.model import Barrier, walk
+
+from .model import Outcome, Source
+from .programs import build_what_compiles
+from .rewriting import outcomes
+
+RACES = ("SMEM201", "SMEM202", "SMEM205")
+_PER_UNIT = 60
+
+
+@dataclass(frozen=True)
+class Deletion:
+    """One barrier of a kernel gone. ``redundant``: SMEM204 is reported for it; ``reported``: a race is, without it;
+    ``misplaced``: SMEM203 is, so that nothing is said of races behind."""
+
+    kernel: str
+    line: int
+    source: Source
+    redundant: bool
+    reported: bool
+    misplaced: bool
+
+
+@dataclass
+class Tally:
+    """``racy``, ``harmless``: deletions that the runs show to be so; of those ``found``, those that we reported racy,
+    and of the harmless ones ``told``, those that are SMEM204. ``false_races``, ``false_redundant``: what we said and no
+    run shows, or a run shows to be wrong."""
+
+    deletions: int = 0
+    racy: int = 0
+    found: int = 0
+    harmless: int = 0
+    told: int = 0
+    missed: list[str] = field(default_factory=list)
+    untold: list[str] = field(default_factory=list)
+    false_races: list[str] = field(default_factory=list)
+    false_redundant: list[str] = field(default_factory=list)
+
+    def add(self, other: Tally) -> None:
+        for name in self.__dataclass_fields__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+def deletions(source: Source) -> Iterator[Deletion]:
+    """All of a kernel that is right as it stands."""
+    report = check(source.text)
+    codes = {finding.code for finding in report.findings}
+    if codes & set(RACES):
+        return
+    redundant = {finding.span.start for finding in report.findings if finding.code == "SMEM204"}
+    seen: set[int] = set()
+    for kernel in report.kernels:
+        for node in walk(kernel.kernel.body):
+            if (
+                not isinstance(node, Barrier)
+                or node.kind != "block"
+                or node.span is None
+                or node.span.start in seen
+            ):
+                continue
+            seen.add(node.span.start)
+            text = source.text[: node.span.start] + source.text[node.span.end :]
+            if source.text[node.span.start : node.span.end].rstrip("; ") != "__syncthreads()":
+                continue
+            after = {finding.code for finding in check(text).findings}
+            name = f"{source.name} without {node.line}"
+            yield Deletion(
+                source.name,
+                node.line,
+                replace(source, name=name, text=text),
+                node.span.start in redundant,
+                bool(after & set(RACES)),
+                "SMEM203" in after,
+            )
+
+
+def judge(sources: Sequence[Source], seeds: Sequence[int]) -> Tally:
+    """Count over all barriers of ``sources``, each deletion under all ``seeds``."""
+    tally = Tally()
+    for start in range(0, len(sources), _PER_UNIT):
+        tally.add(_judge(sources[start : start + _PER_UNIT], seeds))
+    return tally
+
+
+def _judge(sources: Sequence[Source], seeds: Sequence[int]) -> Tally:
+    tally = Tally()
+    every = [each for source in sources for each in deletions(source)]
+    programs, refused = build_what_compiles([*sources, *(each.source for each in every)])
+    with programs:
+        names = [s.name for s in (*sources, *(each.source for each in every)) if s.name not in refused]
+        found = outcomes(programs, names, seeds)
+    for each in every:
+        if each.kernel not in found or each.source.name not in found:
+            continue
+        before, after = found[each.kernel], found[each.source.name]
+        if not all(outcome.clean for outcome in before):
+            continue
+        _count(tally, each, before, after)
+    return tally
+
+
+def _count(tally: Tally, each: Deletion, before: Sequence[Outcome], after: Sequence[Outcome]) -> None:
+    tally.deletions += 1
+    racy = any(outcome.races for outcome in after)
+    same = all(outcome.clean for outcome in after) and {str(o.buffers) for o in after} == {
+        str(o.buffers) for o in before
+    }
+    name = each.source.name
+    if racy and not each.misplaced:
+        tally.racy += 1
+        tally.found += each.reported
+        if not each.reported:
+            tally.missed.append(name)
+    if each.reported and not racy:
+        tally.false_races.append(name)
+    if same:
+        tally.harmless += 1
+        tally.told += each.redundant
+        if not each.redundant:
+            tally.untold.append(name)
+    elif each.redundant:
+        tally.false_redundant.append(name)
