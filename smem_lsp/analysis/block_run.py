@@ -8,19 +8,21 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from smem_lsp.analysis.evaluate import Evaluator, advance, iterations
+from smem_lsp.analysis.evaluate import Evaluator, iterations
 from smem_lsp.analysis.meetings import Event, Meetings
-from smem_lsp.analysis.script import Script, Step, is_free
-from smem_lsp.analysis.terms import LoopVar
+from smem_lsp.analysis.script import Script, Step, is_free, is_loaded, narrows
+from smem_lsp.analysis.turns import turns
 from smem_lsp.analysis.values import LoopFacts, Values
 from smem_lsp.ir.model import Access, Barrier, Branch, Exchange, Jump, Kernel, Loop, Place, Space
 
-_TURNS = 12  # iterations of one loop with barriers that are run
-_PLAIN = 8  # of one without
-_FIRST = 3  # of a longer one, and two at its end
+_TURNS = (12, 5, 4)  # iterations that are run of a loop with barriers, by how many loops are around it
+_PLAIN = (8, 4, 3, 2)  # of one without
+_FEW = 4
 _MAX_NOTED = 20_000  # accesses of one run, iterations and threads counted
+_MAX_SUPPOSED = 4_000  # of a branch or loop that this run does not come to
 _ALL_LANES = 0xFFFFFFFF
 
 
@@ -57,8 +59,14 @@ class Run:
     outside: dict[int, Outside] = field(default_factory=dict)
     missed: dict[int, Missed] = field(default_factory=dict)
     left: int = _MAX_NOTED
+    depth: int = 0  # loops around the point that it has come to
     at: int = -1  # the point that the run has come to
-    free: int = 0  # how many decisions rest on more than the block, of those that led here
+    free: bool = False  # has somebody gone away for a reason that is not known of every launch?
+    decisions: frozenset[int] = (
+        frozenset()
+    )  # branches and loops around it that rest on what the kernel is given
+    decided: frozenset[str] = frozenset()  # the symbols that they rest on, and those of returns
+    supposed: bool = False
     away: set[int] = field(default_factory=set)  # threads that have returned
     broken: set[int] = field(default_factory=set)  # threads that have left the innermost loop
 
@@ -104,6 +112,8 @@ class Run:
             if len(going.threads) + len(self.away) < len(self.block.threads):
                 raise _Lost  # threads that miss it are at other barriers from here on
             self.met.barrier()
+        elif step.orders:
+            self.met.barrier()  # for whom, and with whom, is not followed
         elif step.warps:
             self.met.warp_barrier(going.threads)
             self._gather(step.node.point, going)
@@ -147,57 +157,117 @@ class Run:
             )  # the arms are ordered against each other in a way that is not followed
             return here
         mask = here.values(self.values.conditions[node.point])
+        if step.uniform and step.free and not step.symbols & self.decided:
+            for arm, truth in ((step.first, True), (step.second, False)):
+                elsewhere = mask is None or any(mask) != truth
+                if (
+                    arm
+                    and elsewhere
+                    and not narrows(self.values.conditions[node.point], truth, self.script.sizes)
+                ):
+                    self._suppose(step, arm, here, again=False)
         if mask is None:
             self._pass_over(step, here)
             return here
         staying: set[int] = set()
-        ordered = self._calls(node.point, step.end)
-        self.free += step.free
-        for arm, taken in ((step.first, mask), (step.second, [not each for each in mask])):
-            if any(taken):
-                inside = here if all(taken) else here.only([int(each) for each in taken])
-                going = self._steps(arm, inside) if arm else inside
-                staying.update(going.threads if going is not None else ())
+        ordered = step.orders or self._calls(node.point, step.end)
+        with self._decided_by(step, stays=step.leaves):
+            for arm, taken in ((step.first, mask), (step.second, [not each for each in mask])):
                 if ordered:
                     self.met.barrier()
-        if not step.leaves:
-            self.free -= step.free  # else who comes here rests on it for good
+                if any(taken):
+                    inside = here if all(taken) else here.only([int(each) for each in taken])
+                    going = self._steps(arm, inside) if arm else inside
+                    staying.update(going.threads if going is not None else ())
+                    if ordered:
+                        self.met.barrier()
         return _only(here, staying)
+
+    @contextmanager
+    def _decided_by(self, step: Step, *, stays: bool) -> Iterator[None]:
+        """Inside, what happens rests on how this branch or loop goes; with ``stays`` it does so for good."""
+        decisions, decided = self.decisions, self.decided
+        if step.free:
+            self.decisions |= {step.node.point}
+            if isinstance(step.node, Branch):
+                self.decided |= step.symbols
+        try:
+            yield
+        finally:
+            self.decisions = decisions
+            if not stays:
+                self.decided = decided
+            elif step.free:
+                self.free = True
+
+    def _suppose(self, step: Step, arm: Sequence[Step], here: Evaluator, *, again: bool) -> None:
+        """Run steps that some launch surely runs, though this run does not: with all threads, and the symbols unknown
+        that decide it. Afterwards all is as it was before."""
+        met, kept = (
+            self.met,
+            (self.at, self.away, self.broken, self.depth, self.decisions, self.decided, self.free),
+        )
+        before = met.open, met.synced, met.exchanged
+        supposed, self.supposed = self.supposed, True
+        self.away, self.broken, self.free = set(self.away), set(self.broken), True
+        met.open = {storage: list(events) for storage, events in met.open.items()}
+        self.decisions |= {step.node.point}
+        self.decided |= step.symbols
+        names = {name: value for name, value in here.symbols.items() if name not in step.symbols}
+        unknown = Evaluator(here.dims, names, here.strict, here.bound, here.threads)
+        left, self.left = self.left, min(self.left, _MAX_SUPPOSED)
+        spent = self.left
+        try:
+            for _ in range(2 if again else 1):
+                self._steps(arm, unknown)
+                self._come_to(step.end)
+        except _Lost:
+            met.barrier()
+        met.open, met.synced, met.exchanged = before
+        self.supposed, self.left = supposed, left - (spent - self.left)
+        self.at, self.away, self.broken, self.depth, self.decisions, self.decided, self.free = kept
 
     def _loop(self, step: Step, node: Loop, here: Evaluator) -> Evaluator | None:
         facts = self.values.loops[node.point]
         outer, self.broken = self.broken, set()
-        self.free += step.free
-        try:
+        with self._decided_by(step, stays=step.returns):
             if facts.once:
                 self._steps(step.first, here)
             else:
                 self._turns(step, node, facts, here)
-        finally:
-            self.broken = outer
-        if not step.returns:
-            self.free -= step.free
-        if self._calls(node.point, node.end_point):
+        self.broken = outer
+        if step.orders or self._calls(node.point, node.end_point):
             self.met.barrier()
         return _only(here, set(here.threads) - self.away)
 
     def _turns(self, step: Step, node: Loop, facts: LoopFacts, here: Evaluator) -> None:
-        """The iterations that are known."""
+        """The iterations that are known: the first ones, and the last where it is a long loop that is counted."""
         if step.waits:
             raise _Lost  # for a flag or a lock
-        trips = facts.trips
-        longer = step.syncs and trips is not None and trips > _TURNS and not facts.exits and not step.returns
-        for number, inside in enumerate(iterations(facts, here, _TURNS if step.syncs else _PLAIN)):
-            if longer and number == _FIRST:
+        limits = _TURNS if step.syncs else _PLAIN
+        most = limits[min(self.depth, len(limits) - 1)]
+        counted = turns(facts, here)
+        lasts = 0
+        if counted is not None and max(counted.counts) > most and not facts.exits and not step.returns:
+            if not step.syncs or min(counted.counts) == max(counted.counts):
+                lasts = 2 if most > _FEW else 1
+        self.depth += 1
+        for number, inside in enumerate(iterations(facts, here, most)):
+            if lasts and number == most - lasts:
                 self._pass_over(step, here)
-                for last in _last_turns(facts, here):
-                    self._turn(step, node, last)
-                return
+                for back in reversed(range(lasts)):
+                    last = counted.last(back) if counted is not None else None
+                    if last is not None:
+                        self._turn(step, node, last)
+                break
             if inside is None or self.left <= 0:
+                if number == 0 and step.uniform and step.free and not facts.exits:
+                    self._suppose(step, step.first, here, again=True)
                 self._pass_over(step, here)
-                return
+                break
             if not self._turn(step, node, inside):
-                return
+                break
+        self.depth -= 1
 
     def _turn(self, step: Step, node: Loop, inside: Evaluator) -> bool:
         """One iteration; False when no thread runs it."""
@@ -212,7 +282,7 @@ class Run:
         """Go behind what is not run here: perhaps through barriers, if all threads come to those."""
         if step.leaves or step.waits or not step.sure:
             raise _Lost
-        if step.syncs or self._calls(step.node.point, step.end):
+        if step.syncs or step.orders or self._calls(step.node.point, step.end):
             self.met.barrier()
         self.met.warp_barrier(here.threads)
         self.at = max(self.at, step.end)
@@ -226,10 +296,13 @@ class Run:
         if access.guess or access.part is not None or self.left <= 0:
             return
         starts = None if width is None or offset is None else here.values(offset)
-        if starts is None or width is None or offset is None:
+        unit = self.script.units[storage]
+        if width is None or offset is None or (starts is None and not is_loaded(offset)):
             return
         self.left -= len(here.threads)
-        unit = self.script.units[storage]
+        if starts is None:
+            self._note(access, storage, unit, here, {}, {}, data=True)
+            return
         end = buffer.bytes if buffer.space is Space.STATIC and buffer.bytes is not None else 1 << 40
         inside = self._inside(access, here)
         low: dict[int, int] = {}
@@ -241,15 +314,38 @@ class Run:
         else:
             for number, (thread, start) in enumerate(zip(here.threads, starts)):
                 if start < 0 or start + width > end:
-                    if not self.free and not is_free(offset):
+                    if not (self.free or self.decisions or is_free(offset)):
                         self.outside.setdefault(access.point, Outside(start, thread))
                 elif inside is None or inside[number]:
                     for cell in range(start // unit, (start + width - 1) // unit + 1):
                         low.setdefault(cell, thread)
                         high[cell] = thread
-        stored = self.values.stored.get(access.point)
-        lanes = "volatile" in buffer.qualifiers
-        event = Event(access, low, high, self.met.synced, self.met.exchanged, stored, here, lanes)
+        self._note(access, storage, unit, here, low, high)
+
+    def _note(
+        self,
+        access: Access,
+        storage: int,
+        unit: int,
+        here: Evaluator,
+        low: dict[int, int],
+        high: dict[int, int],
+        *,
+        data: bool = False,
+    ) -> None:
+        event = Event(
+            access,
+            low,
+            high,
+            self.met.synced,
+            self.met.exchanged,
+            self.values.stored.get(access.point),
+            here,
+            lanes="volatile" in self.kernel.buffers[access.buffer].qualifiers,
+            decisions=self.decisions,
+            supposed=self.supposed,
+            data=data,
+        )
         self.met.add(storage, unit, event)
 
     def _inside(self, access: Access, here: Evaluator) -> list[bool] | None:
@@ -273,16 +369,3 @@ def _only(here: Evaluator, threads: set[int]) -> Evaluator | None:
     if all(mask):
         return here
     return here.only(mask) if any(mask) else None
-
-
-def _last_turns(facts: LoopFacts, here: Evaluator) -> Iterator[Evaluator]:
-    """The last two iterations of a loop whose variables all advance by constant steps."""
-    assert facts.trips is not None
-    for turn in (facts.trips - 2, facts.trips - 1):
-        bound: dict[LoopVar, list[int] | int] = {}
-        for recurrence in facts.recurrences:
-            found = advance(recurrence, here)
-            if found is not None:
-                first, step = found
-                bound[recurrence.atom] = [each + turn * step for each in first]
-        yield here.within(bound)

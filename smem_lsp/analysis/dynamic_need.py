@@ -6,12 +6,12 @@ shape and constants, in loops whose number of iterations is known.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from smem_lsp.analysis.evaluate import Dims, Evaluator, Vector, advance
-from smem_lsp.analysis.terms import LoopVar, Op
-from smem_lsp.analysis.values import LoopFacts, Values
+from smem_lsp.analysis.evaluate import Dims, Evaluator
+from smem_lsp.analysis.turns import turns
+from smem_lsp.analysis.values import Values
 from smem_lsp.ir.model import Access, Branch, Jump, Kernel, Loop, Seq, Space, walk
 
 
@@ -61,49 +61,10 @@ def _sure(seq: Seq, values: Values, threads: Evaluator) -> Iterator[tuple[Access
             if _leaves(node.body):
                 return
             facts = values.loops.get(node.point)
-            for inside in () if facts is None else _iterations(facts, threads):
-                yield from _sure(node.body, values, inside)
-
-
-def _iterations(facts: LoopFacts, threads: Evaluator) -> Iterator[Evaluator]:
-    """The first and the last iteration, each with the threads that run it, where their number is known."""
-    advancing: dict[LoopVar, tuple[list[int], int]] = {}
-    for recurrence in facts.recurrences:
-        found = advance(recurrence, threads)
-        if found is not None:
-            advancing[recurrence.atom] = found
-    counts = (
-        [facts.trips] * len(threads.threads)
-        if facts.trips is not None
-        else _counts(facts, threads, advancing)
-    )
-    if counts is None or not any(counts):
-        return
-    running = threads.only(counts)
-    for last in (False, True):
-        bound: dict[LoopVar, Vector] = {}
-        for atom, (first, step) in advancing.items():
-            values = [each + (count - 1) * step if last else each for each, count in zip(first, counts)]
-            bound[atom] = [value for value, count in zip(values, counts) if count]
-        yield running.within(bound)
-
-
-def _counts(
-    facts: LoopFacts, threads: Evaluator, advancing: Mapping[LoopVar, tuple[list[int], int]]
-) -> list[int] | None:
-    """How often each thread runs the body of ``for (i = first; i < bound; i += step)``."""
-    head = facts.head
-    if not facts.tested or facts.exits or not isinstance(head, Op) or head.operator not in ("<", "<="):
-        return None
-    atom, bound = head.args
-    if not isinstance(atom, LoopVar) or atom not in advancing:
-        return None
-    first, step = advancing[atom]
-    end = threads.constant(bound)
-    if end is None or step <= 0:
-        return None
-    end += head.operator == "<="
-    return [max(0, -((each - end) // step)) for each in first]
+            counted = None if facts is None else turns(facts, threads)
+            for inside in () if counted is None else (counted.first(), counted.last()):
+                if inside is not None:
+                    yield from _sure(node.body, values, inside)
 
 
 def _leaves(seq: Seq) -> bool:

@@ -21,18 +21,21 @@ Pair = tuple[int, int]  # points of two accesses, in the order of the run
 @dataclass(frozen=True, slots=True)
 class Meeting:
     """``threads``: the one of the first access, the one of the second; ``exchanged``: an exchange of values between the
-    lanes lies between the two accesses, which orders no memory."""
+    lanes lies between the two accesses, which orders no memory; ``data``: it depends on data whether they meet."""
 
     byte: int
     threads: tuple[int, int]
     exchanged: bool = False
+    data: bool = False
 
 
 @dataclass(slots=True)
 class Event:
     """One access of one iteration: unit -> lowest, and highest, thread that touches it. ``synced``: warp -> how many
     of its barriers lie before it; ``exchanged``: how many exchanges. ``here``: evaluates what is stored. ``lanes``: a
-    ``volatile``, with which warps may wait for each other: only lanes of one warp are compared."""
+    ``volatile``, with which warps may wait for each other: only lanes of one warp are compared. ``decisions``: branches
+    and loops around it whose way rests on what the kernel is given; ``supposed``: it is not known that it runs in this
+    run; ``data``: where it goes rests on data, it may be any unit."""
 
     access: Access
     low: Mapping[int, int]
@@ -42,6 +45,9 @@ class Event:
     stored: Term | None
     here: Evaluator
     lanes: bool = False
+    decisions: frozenset[int] = frozenset()
+    supposed: bool = False
+    data: bool = False
 
 
 @dataclass(slots=True)
@@ -80,6 +86,11 @@ class Meetings:
             return
         if kinds == (Kind.UPDATE, Kind.UPDATE) and not (one.access.plain or other.access.plain):
             return  # both may be atomic
+        if other.supposed and not one.decisions <= other.decisions:
+            return  # perhaps never in one run
+        if one.data or other.data:
+            self._may_meet(one, other, unit)
+            return
         stores = kinds == (Kind.WRITE, Kind.WRITE)
         for cell in sorted(one.low.keys() & other.low.keys()):
             low, high, least, most = one.low[cell], one.high[cell], other.low[cell], other.high[cell]
@@ -99,6 +110,23 @@ class Meetings:
                 if pair not in self.within and one.synced.get(warp, 0) == other.synced.get(warp, 0):
                     between = other.exchanged > one.exchanged
                     self.within[pair] = Meeting(cell * unit, (a, b), between)
+
+    def _may_meet(self, one: Event, other: Event, unit: int) -> None:
+        """One of the two goes where its data say; the other is there with many threads."""
+        pair = one.access.point, other.access.point
+        known = one if other.data else other
+        if (one.data and other.data) or pair in self.across or len(known.low) < self.warp or known.lanes:
+            return
+        if one.access.kind is Kind.WRITE and other.access.kind is Kind.WRITE:
+            return
+        cell = min(known.low)
+        thread = known.low[cell]
+        there = (one if one.data else other).here.threads
+        away = next((t for t in there if t // self.warp != thread // self.warp), None)
+        many = len({t // self.warp for t in known.low.values()}) > 1
+        if away is not None and many:
+            threads = (thread, away) if known is one else (away, thread)
+            self.across[pair] = Meeting(cell * unit, threads, data=True)
 
 
 _MOST_NODES = 60  # of a stored value that is looked at

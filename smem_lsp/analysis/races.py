@@ -34,8 +34,9 @@ class Race:
     """Threads ``threads`` of a block ``dims`` touch ``byte`` of one buffer in ``first`` and ``second``, in no order.
 
     ``lanes``: both are lanes of one warp, which a barrier of the warp would order; else no barrier of the block is
-    between. ``exchanged``: but a shuffle or vote is. ``proved``: the block is known; else it happens in every sample of
-    more than one warp, or in the largest block that the kernel is written for. ``several``: blocks were tried.
+    between. ``exchanged``: but a shuffle or vote is; ``data``: one of the two goes where its data lead. ``proved``: the
+    block is known; else it happens in every sample of more than one warp, or in the largest block that the kernel is
+    written for. ``several``: blocks were tried.
     """
 
     first: Access
@@ -47,6 +48,7 @@ class Race:
     several: bool
     lanes: bool = False
     exchanged: bool = False
+    data: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +111,6 @@ def find_hazards(
     if kernel.irregular is not None or not (kernel.buffers or values.masks):
         return Hazards()
     kinds = {node.kind for node in walk(kernel.body) if isinstance(node, Barrier)}
-    if not kinds <= {"block", "warp"}:
-        return (
-            Hazards()
-        )  # other orders between threads than those of block and warp barriers are not followed
     samples = _samples(kernel, values, control, shape, barriers="block" in kinds or bool(added))
     if not samples:
         return Hazards()
@@ -190,8 +188,9 @@ class _Told:
         first, second = nodes[pair[0]], nodes[pair[1]]
         assert isinstance(first, Access) and isinstance(second, Access)
         several, exchanged = len(self.samples) > 1, lanes and met.exchanged
+        proved = self.known and not met.data
         return Race(
-            first, second, met.byte, met.threads, self.samples[0], self.known, several, lanes, exchanged
+            first, second, met.byte, met.threads, self.samples[0], proved, several, lanes, exchanged, met.data
         )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from smem_lsp.analysis.divergence import Verdicts
-from smem_lsp.analysis.terms import Op, Opaque, Sym, Term
+from smem_lsp.analysis.terms import Const, Op, Opaque, Sym, Term
 from smem_lsp.analysis.uniformity import Control
 from smem_lsp.analysis.values import LoopFacts, Values
 from smem_lsp.ir.model import (
@@ -30,6 +30,8 @@ from smem_lsp.ir.model import (
     walk,
 )
 
+_PLACE = ("blockDim.", "blockIdx.", "gridDim.")  # of a block: no sizes
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -37,8 +39,9 @@ class Step:
 
     ``syncs``: block barriers inside; ``sure``: all of them are run by all threads or by none; ``paired``: some are run
     by other threads in the other arm; ``warps``: barriers of warps inside; ``leaves``: somebody may jump out of it;
-    ``returns``: or leave the kernel; ``waits``: a loop that may wait for other threads; ``free``: how it goes depends
-    on more than the block and constants.
+    ``returns``: or leave the kernel; ``waits``: a loop that may wait for other threads; ``orders``: named barriers and
+    the like inside; ``free``: how it goes depends on more than the block and constants: on ``symbols``; ``uniform``: it
+    is decided alike by all threads.
     """
 
     node: Node
@@ -52,7 +55,10 @@ class Step:
     leaves: bool = False
     returns: bool = False
     waits: bool = False
+    orders: bool = False
     free: bool = False
+    symbols: frozenset[str] = frozenset()
+    uniform: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +71,7 @@ class Script:
     units: dict[int, int]
     widths: dict[int, int | None]
     terms: tuple[Term, ...]  # that decide what happens
+    sizes: frozenset[str]  # symbols that addresses, numbers of iterations or what single threads do rest on
     added_in_warps: frozenset[int]
 
 
@@ -97,7 +104,15 @@ def write_script(
         *values.offsets.values(),
     ]
     steps = tuple(_steps(kernel.body, _Writer(values, control, verdicts, added, added_in_warps)))
-    return Script(steps, storages, units, widths, tuple(terms), added_in_warps)
+    return Script(steps, storages, units, widths, tuple(terms), _sizes(values, control), added_in_warps)
+
+
+def _sizes(values: Values, control: Control) -> frozenset[str]:
+    found = [term for index in values.indices.values() for term in index] + list(values.offsets.values())
+    for loop in values.loops.values():
+        found += [loop.first, loop.again, *(each.init for each in loop.recurrences)]
+    found += [term for point, term in values.conditions.items() if point not in control.uniform]
+    return frozenset(name for term in found for name in _symbols(term))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +136,7 @@ def _steps(seq: Seq, writer: _Writer) -> Iterator[Step]:
                     node, point, syncs=True, sure=paired or point in writer.control.barriers, paired=paired
                 )
             else:
-                yield Step(node, node.point, warps=node.kind == "warp")
+                yield Step(node, node.point, warps=node.kind == "warp", orders=node.kind != "warp")
         elif isinstance(node, Place):
             if node.point in writer.added:
                 yield Step(node, node.point, syncs=True)
@@ -166,23 +181,62 @@ def _around(node: Branch | Loop, first: tuple[Step, ...], second: tuple[Step, ..
         leaves=leaves,
         returns=returns,
         waits=waits,
+        orders=any(step.orders for step in inside),
         free=any(map(is_free, deciding)),
+        symbols=frozenset(name for term in deciding for name in _symbols(term)),
+        uniform=node.point in writer.control.uniform,
     )
 
 
 def is_free(term: Term) -> bool:
     """Does the value depend on more than constants, the block's shape and the thread?"""
+    return any(
+        isinstance(each, Opaque) or (isinstance(each, Sym) and not each.name.startswith("blockDim."))
+        for each in _parts(term)
+    )
+
+
+def is_loaded(term: Term) -> bool:
+    """Does the value rest on data that threads load, and on nothing else: no thread has elements of its own?"""
+    parts = [each for each in _parts(term) if not isinstance(each, Const | Op)]
+    return bool(parts) and all(isinstance(each, Opaque) and each.origin == "load" for each in parts)
+
+
+def narrows(condition: Term, truth: bool, sizes: frozenset[str]) -> bool:
+    """May the condition be so only for small sizes, such as those of a single warp? Then the block is small too,
+    perhaps, where the kernel's text does not say so: ``n <= 32``, ``warps == 1``."""
+    if not isinstance(condition, Op):
+        return False
+    name, args = condition.operator, condition.args
+    if name == "!":
+        return narrows(args[0], not truth, sizes)
+    if name in ("&&", "||"):
+        return any(narrows(arg, truth, sizes) for arg in args)
+    if not _symbols(condition) & sizes and not any(isinstance(each, Opaque) for each in _parts(condition)):
+        return False  # a choice, not a size
+    if name in ("==", "!="):
+        return (name == "==") == truth
+    if name in ("<", "<=", ">", ">="):
+        below = (name in ("<", "<=")) == truth  # the left side is held down
+        return is_free(args[0 if below else 1])
+    return False
+
+
+def _symbols(term: Term) -> set[str]:
+    """What the kernel is given, by name."""
+    return {each.name for each in _parts(term) if isinstance(each, Sym) and not each.name.startswith(_PLACE)}
+
+
+def _parts(term: Term) -> Iterator[Term]:
     stack, seen = [term], set[Term]()
     while stack:
         each = stack.pop()
         if each in seen:
             continue
         seen.add(each)
-        if isinstance(each, Opaque) or (isinstance(each, Sym) and not each.name.startswith("blockDim.")):
-            return True
+        yield each
         if isinstance(each, Op):
             stack.extend(each.args)
-    return False
 
 
 def _waits(node: Loop, facts: LoopFacts) -> bool:

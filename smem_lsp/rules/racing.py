@@ -78,9 +78,12 @@ def sentence(facts: KernelFacts, race: Race, *, back: bool) -> str:
         one, other = sorted(race.threads)
         return f"threads {one} and {other} both update {place} (line {race.first.line}) and no atomic is used"
     again = " in the next iteration" if back and race.first.point != race.second.point else ""
+    first, second = DOES[race.first.kind], DOES[race.second.kind]
+    if race.data:  # one of the two goes where its data lead
+        first, second = "may " + first.removesuffix("s"), "may " + second.removesuffix("s")
     return (
-        f"thread {race.threads[0]} {DOES[race.first.kind]} {place} (line {race.first.line}), "
-        f"thread {race.threads[1]} {DOES[race.second.kind]} it{again} (line {race.second.line})"
+        f"thread {race.threads[0]} {first} {place} (line {race.first.line}), "
+        f"thread {race.threads[1]} {second} it{again} (line {race.second.line})"
     )
 
 
@@ -92,6 +95,8 @@ def alone(gap: Gap, race: Race) -> bool:
 def condition(facts: KernelFacts, race: Race) -> str:
     """What the verdict rests on, for the end of the message."""
     shape = facts.shape
+    if race.data and shape is not None:
+        return "" if shape.fact else f" ({shape.threads} threads, {facts.shape_source})"
     if not race.proved and race.lanes:
         return ", when the block has a whole warp"
     if not race.proved:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from analysis.random_kernels import DIMS, MEMORY, SYMBOLS, Generator, Interpreter, Turn, Undefined
 
-from smem_lsp.analysis import races
+from smem_lsp.analysis import block_run, races
 from smem_lsp.analysis.block_shape import BlockShape
 from smem_lsp.analysis.divergence import judge
 from smem_lsp.analysis.propagate import propagate
@@ -62,6 +62,7 @@ def found_in(kernel: Kernel) -> tuple[races.Race, ...]:
 @pytest.mark.parametrize("part", range(4))
 def test_what_is_said_to_race_meets(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(races, "WARP", 4)
+    monkeypatch.setattr(block_run, "_MAX_SUPPOSED", 0)  # branches that the interpreter does not come to
     monkeypatch.setattr(races, "assignments", lambda terms, dims: [dict(SYMBOLS)])
     claims = 0
     for seed in range(part * SEEDS, (part + 1) * SEEDS):
@@ -76,6 +77,8 @@ def test_what_is_said_to_race_meets(part: int, monkeypatch: pytest.MonkeyPatch) 
         except Undefined:
             continue
         for race in found_in(kernel):
+            if race.data:
+                continue
             claims += 1
             one, other = (logs[thread].events for thread in race.threads)
             element = race.byte // 4
