@@ -5,6 +5,8 @@ Unsigned arithmetic is modulo 2^n; signed overflow, division by zero and wild sh
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from smem_lsp.ir.meanings import UNKNOWN, Value
 from smem_lsp.ir.types import (
     BOOL,
@@ -34,6 +36,7 @@ def integer_type(n: int) -> Scalar:
     return INT if -(1 << 31) <= n < 1 << 31 else LONG
 
 
+@lru_cache(maxsize=4096)
 def literal(text: str) -> Value:
     """A number, character or boolean literal."""
     if text in ("true", "false"):

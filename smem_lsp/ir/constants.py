@@ -79,7 +79,7 @@ def parse_tokens(start: str, kinds: Sequence[str], texts: Sequence[str], symbols
 def declare(body: Body, lo: int, hi: int, scope: lexical.Lexical) -> None:
     """Add what the declaration statement of the tokens ``[lo, hi)`` of a function body declares to ``scope``."""
     source = Source(body.tokens.kinds, body.tokens.texts, body.ahead.partner, body.symbols)
-    collect(source, lo, hi, scope.declarations)
+    collect(source, lo, hi, scope.own_declarations())
 
 
 def declare_constants(declaration: tree.Declaration, constants: lexical.Lexical) -> None:

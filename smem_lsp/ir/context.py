@@ -12,7 +12,20 @@ from smem_lsp.ir.lexical import Lexical, is_open
 from smem_lsp.ir.meanings import Argument
 from smem_lsp.ir.meanings import Value as Meant
 from smem_lsp.ir.memory import GlobalMemory
-from smem_lsp.ir.model import Access, Assign, Barrier, Buffer, Exchange, GlobalAccess, Kind, Node, Seq
+from smem_lsp.ir.model import (
+    Access,
+    Assign,
+    Barrier,
+    Branch,
+    Buffer,
+    Exchange,
+    GlobalAccess,
+    Kind,
+    Loop,
+    Node,
+    Seq,
+    walk,
+)
 from smem_lsp.ir.refs import Ref, join
 from smem_lsp.ir.scopes import Variable
 from smem_lsp.ir.types import Type
@@ -97,6 +110,9 @@ class Context:
         default_factory=set
     )  # buffers that addresses of shared memory are stored in
 
+    # branch or loop, by its id -> what ``changed_in`` found in it
+    changed: dict[int, tuple[Node, set[int]]] = field(default_factory=dict)
+
     def __post_init__(self) -> None:
         self.template_parameters = template_parameters(self.function)
         self.stack.append(self.function)
@@ -118,25 +134,13 @@ class Context:
     def emit(self, node: Node) -> None:
         self.items.append(node)
 
-    @contextmanager
-    def collect(self) -> Iterator[list[Node]]:
+    def collect(self) -> _Collecting:
         """Nodes emitted inside go to the list that is handed out."""
-        outer = self.items
-        self.items = []
-        try:
-            yield self.items
-        finally:
-            self.items = outer
+        return _Collecting(self)
 
-    @contextmanager
-    def chunk(self, at: int) -> Iterator[None]:
+    def chunk(self, at: int) -> _InChunk:
         """Inside, expression indices are relative to token ``at`` of the body."""
-        outer = self.base
-        self.base = at
-        try:
-            yield
-        finally:
-            self.base = outer
+        return _InChunk(self, at)
 
     @contextmanager
     def within(self, function: Function) -> Iterator[None]:
@@ -384,6 +388,14 @@ class Context:
             part_of=known.part_of,
         )
 
+    def changed_in(self, node: Branch | Loop) -> set[int]:
+        """The variables that are assigned somewhere in it."""
+        known = self.changed.get(id(node))
+        if known is None:
+            found = {item.variable for item in walk(Seq((node,))) if isinstance(item, Assign)}
+            known = self.changed[id(node)] = node, found
+        return known[1]
+
     def seq(self, items: list[Node]) -> Seq:
         return Seq(tuple(items))
 
@@ -397,6 +409,37 @@ class Context:
             )
             for i, b in enumerate(self.buffers)
         )
+
+
+class _Collecting:
+    __slots__ = ("_ctx", "_outer")
+
+    def __init__(self, ctx: Context) -> None:
+        self._ctx = ctx
+
+    def __enter__(self) -> list[Node]:
+        self._outer = self._ctx.items
+        found: list[Node] = []
+        self._ctx.items = found
+        return found
+
+    def __exit__(self, *error: object) -> None:
+        self._ctx.items = self._outer
+
+
+class _InChunk:
+    __slots__ = ("_at", "_ctx", "_outer")
+
+    def __init__(self, ctx: Context, at: int) -> None:
+        self._ctx = ctx
+        self._at = at
+
+    def __enter__(self) -> None:
+        self._outer = self._ctx.base
+        self._ctx.base = self._at
+
+    def __exit__(self, *error: object) -> None:
+        self._ctx.base = self._outer
 
 
 def template_parameters(function: Function) -> frozenset[str]:

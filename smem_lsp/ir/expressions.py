@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from smem_lsp.ir import calls, declarations, members, typing_rules, unknown_calls
+from smem_lsp.ir.arithmetic import literal
 from smem_lsp.ir.constants import evaluate
 from smem_lsp.ir.context import Context
 from smem_lsp.ir.declared import VariableDecl
@@ -58,7 +59,7 @@ def operand(ctx: Context, expr: tree.Expr, scope: Scope) -> Value | Ref:
         case tree.Number() if expr.text == "nullptr":
             return Const(0)
         case tree.Number():
-            number = evaluate(expr, scope.constant_scope())
+            number = literal(expr.text).n
             return ctx.fresh(uniform=True) if number is None else Const(number)
         case tree.Binary():
             return _binary(ctx, expr, scope)

@@ -39,6 +39,7 @@ from smem_lsp.ir.types import Enum, Record, builtin
 from smem_lsp.syntax import tree
 
 _RUNNING = object()
+_NOTHING = Declarations()  # of scopes that only bind names
 
 
 @dataclass(eq=False, repr=False)
@@ -58,11 +59,17 @@ class Lexical:
 
     def child(self) -> Lexical:
         """A block inside this scope."""
-        return Lexical(self, self.state)
+        return Lexical(self, self.state, _NOTHING)
+
+    def own_declarations(self) -> Declarations:
+        """Those of a block that gets some."""
+        if self.declarations is _NOTHING:
+            self.declarations = Declarations()
+        return self.declarations
 
     def bind(self, names: dict[str, Argument]) -> Lexical:
         """A scope inside this one where ``names`` mean these types and values; None: not known."""
-        inner = Lexical(self, self.state, bound=dict(names))
+        inner = Lexical(self, self.state, _NOTHING, bound=dict(names))
         inner.open = any(is_open(argument) for argument in names.values())
         return inner
 
@@ -154,6 +161,9 @@ class Lexical:
             if name in scope.bound:
                 return self._bound(scope.bound[name], arguments)
             decls = scope.declarations
+            if decls is _NOTHING and scope.record is None:
+                scope = scope.parent
+                continue
             found = scope.own(name) if name in decls.names or decls.inline or decls.unnamed else []
             if scope.record is not None:
                 if arguments is None and scope.record.decl.name.rpartition("::")[2] == name:

@@ -71,9 +71,12 @@ class Scope:
     constants: Lexical | None = None
 
     def lookup(self, name: str) -> Meaning | None:
-        for scope in self.outwards():
-            if name in scope.names:
-                return scope.names[name]
+        scope: Scope | None = self
+        while scope is not None:
+            found = scope.names.get(name)
+            if found is not None:
+                return found
+            scope = scope.parent
         return None
 
     def outwards(self) -> Iterator[Scope]:
@@ -83,9 +86,11 @@ class Scope:
             scope = scope.parent
 
     def constant_scope(self) -> Lexical:
-        for scope in self.outwards():
+        scope: Scope | None = self
+        while scope is not None:
             if scope.constants is not None:
                 return scope.constants
+            scope = scope.parent
         raise LookupError("the outermost scope has no constants")
 
     def declare_constants(self) -> Lexical:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from smem_lsp.ir import assembler, declarations, expressions, inlining, switches
 from smem_lsp.ir.constants import declare_parameters
 from smem_lsp.ir.context import Context
@@ -193,7 +191,7 @@ def _for(ctx: Context, node: tree.For, scope: Scope) -> None:
                 _head_part(ctx, head.init, inner)
             else:
                 expressions.discard(ctx, head.init, inner)
-        initial = _last_assignments(ctx.items)
+        initial = _Before(ctx)
     point = ctx.next_point()
     condition: Value = Const(1)
     with ctx.collect() as first_check:
@@ -225,12 +223,12 @@ def _range_for(ctx: Context, node: tree.For, head: tree.RangeFor, scope: Scope) 
     point = ctx.next_point()
     with ctx.collect() as body:
         _body(ctx, node.body, scope)
-    _loop(ctx, node, point, ctx.fresh(), [], body, [], [], {}, min_trip=0)
+    _loop(ctx, node, point, ctx.fresh(), [], body, [], [], None, min_trip=0)
 
 
 def _while(ctx: Context, node: tree.While, scope: Scope) -> None:
     inner = Scope(scope)
-    initial = _last_assignments(ctx.items)
+    initial = _Before(ctx)
     point = ctx.next_point()
     with ctx.collect() as first_check:
         condition = head_value(ctx, node.condition, inner)
@@ -254,20 +252,28 @@ def _do(ctx: Context, node: tree.DoWhile, scope: Scope) -> None:
         _body(ctx, node.body, Scope(scope))
     with ctx.collect() as again:
         condition = head_value(ctx, node.condition, Scope(scope))
-    _loop(ctx, node, point, condition, [], body, [], again, {}, min_trip=1)
+    _loop(ctx, node, point, condition, [], body, [], again, None, min_trip=1)
 
 
-def _last_assignments(items: Sequence[Node]) -> dict[int, Value]:
+class _Before:
     """Values that variables surely have here: assigned last in this very sequence, nothing in between."""
-    known: dict[int, Value] = {}
-    for item in items:
-        if isinstance(item, Assign):
-            known[item.variable] = item.value
-        elif isinstance(item, (Branch, Loop)):
-            for nested in walk(Seq((item,))):
-                if isinstance(nested, Assign):
-                    known.pop(nested.variable, None)
-    return known
+
+    __slots__ = ("_count", "_ctx", "_items")
+
+    def __init__(self, ctx: Context) -> None:
+        self._ctx = ctx
+        self._items = ctx.items
+        self._count = len(ctx.items)
+
+    def get(self, variable: int) -> Value | None:
+        for at in range(self._count - 1, -1, -1):
+            item = self._items[at]
+            if isinstance(item, Assign):
+                if item.variable == variable:
+                    return item.value
+            elif isinstance(item, (Branch, Loop)) and variable in self._ctx.changed_in(item):
+                return None
+        return None
 
 
 def _loop(
@@ -279,7 +285,7 @@ def _loop(
     body: list[Node],
     step: list[Node],
     again: list[Node],
-    initial: dict[int, Value],
+    initial: _Before | None,
     *,
     min_trip: int,
     checked: Value | None = None,
@@ -293,10 +299,10 @@ def _loop(
         ctx.emit(item)
     whole = [*body, *step, *again]
     late = min_trip == 1
-    least, trips = count_trips(condition, step, body, initial) if min_trip == 0 else (min_trip, None)
+    least, trips = (min_trip, None) if initial is None else count_trips(condition, step, body, initial.get)
     endless = isinstance(condition, Const) and condition.n != 0
     min_trip = 1 if endless else least
-    induction = None if endless else _induction(condition, step, body, initial)
+    induction = None if endless or initial is None else _induction(condition, step, body, initial)
     end = ctx.next_point()
     ctx.emit(
         Loop(
@@ -316,9 +322,7 @@ def _loop(
     )
 
 
-def _induction(
-    condition: Value, step: list[Node], body: list[Node], initial: dict[int, Value]
-) -> Induction | None:
+def _induction(condition: Value, step: list[Node], body: list[Node], initial: _Before) -> Induction | None:
     """``i < bound; i += step`` with a step that nothing else disturbs."""
     if not (isinstance(condition, Op) and condition.operator in ("<", "<=") and len(step) == 1):
         return None
@@ -329,13 +333,12 @@ def _induction(
     amount = advance.value
     if not (isinstance(amount, Op) and amount.operator == "+" and amount.args[0] == variable):
         return None
+    init = initial.get(variable.index)
+    if init is None:
+        return None
     if any(isinstance(item, Assign) and item.variable == variable.index for item in walk(Seq(tuple(body)))):
         return None
-    if variable.index not in initial:
-        return None
-    return Induction(
-        variable.index, initial[variable.index], amount.args[1], bound, condition.operator == "<="
-    )
+    return Induction(variable.index, init, amount.args[1], bound, condition.operator == "<=")
 
 
 def _jump(ctx: Context, node: tree.JumpStatement, scope: Scope) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from smem_lsp.ir.model import Assign, Node, Seq, walk
 from smem_lsp.ir.values import Const, Op, Value, Var
@@ -12,18 +12,28 @@ MAX_TRIPS = 4096
 
 
 def count_trips(
-    condition: Value, step: Sequence[Node], body: Sequence[Node], initial: Mapping[int, Value]
+    condition: Value,
+    step: Sequence[Node],
+    body: Sequence[Node],
+    initial: Callable[[int], Value | None],
 ) -> tuple[int, int | None]:
     """(at least, exactly) how often ``for (init; condition; step)`` iterates while nothing leaves it early.
 
     Exactly None: the condition depends on more than variables that start at constants and are changed by the step
     alone. At least is 0 or 1: callers want to know whether the loop runs at all. Counting stops at MAX_TRIPS.
     """
-    changed = {item.variable for item in walk(Seq(tuple(body))) if isinstance(item, Assign)}
-    values = {v: c.n for v, c in initial.items() if isinstance(c, Const) and v not in changed}
     updates = [item for item in step if isinstance(item, Assign)]
     if len(updates) != len(step) or not updates:
         return 0, None
+    asked: set[int] = set()
+    _add_variables(condition, asked)
+    for update in updates:
+        _add_variables(update.value, asked)
+    values = {v: known.n for v in asked if isinstance(known := initial(v), Const)}
+    if values:
+        for item in walk(Seq(tuple(body))):
+            if isinstance(item, Assign):
+                values.pop(item.variable, None)
     trips = 0
     while trips < MAX_TRIPS:
         holds = constant(condition, values)
@@ -39,6 +49,14 @@ def count_trips(
             else:
                 values[update.variable] = following
     return 1, trips
+
+
+def _add_variables(value: Value, to: set[int]) -> None:
+    if isinstance(value, Var):
+        to.add(value.index)
+    elif isinstance(value, Op):
+        for arg in value.args:
+            _add_variables(arg, to)
 
 
 def constant(value: Value, values: Mapping[int, int]) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from smem_lsp.ir import arithmetic, constants, lexical
 from smem_lsp.ir.declared import (
@@ -50,16 +51,23 @@ def specified(
 ) -> Type | None:
     """The type that specifiers spell. ``record``: what a class body among them declares; ``source`` and ``lo``: the
     tokens they stand in, for `decltype`."""
-    plain = [word for word in words if word not in _IGNORED]
+    plain, kind = _spelled(tuple(words))
     if "{}" in plain:
         return record
-    if plain == ["decltype"]:
+    if plain == ("decltype",):
         return None if source is None else _decltype(source, lo, scope)
     if names:
         if len(names) != 1 or len(plain) != 1:
             return None
         return named(names[0], scope)
-    return fundamental(plain) if plain else None
+    return kind
+
+
+@lru_cache(maxsize=4096)
+def _spelled(words: tuple[str, ...]) -> tuple[tuple[str, ...], Type | None]:
+    """Specifiers without those that say nothing of the type, and the fundamental type that they are."""
+    plain = tuple(word for word in words if word not in _IGNORED)
+    return plain, fundamental(list(plain)) if plain else None
 
 
 def named(name: tree.Name, scope: lexical.Lexical) -> Type | None:

@@ -56,16 +56,18 @@ def operation(operator: str, *args: Value) -> Value:
     """``Op`` with constants folded and neutral elements dropped."""
     if len(args) == 2:
         a, b = args
-        if isinstance(a, Const) and isinstance(b, Const):
-            folded = apply_operator(operator, a.n, b.n)
+        left = a.n if isinstance(a, Const) else None
+        right = b.n if isinstance(b, Const) else None
+        if left is not None and right is not None:
+            folded = apply_operator(operator, left, right)
             # with a negative operand the answer depends on whether the type is unsigned
-            if folded is not None and (operator in _SIGN_FREE or min(a.n, b.n) >= 0):
+            if folded is not None and (operator in _SIGN_FREE or min(left, right) >= 0):
                 return Const(folded)
-        if (operator in ("+", "-") and b == Const(0)) or (operator in ("*", "/") and b == Const(1)):
+        if (right == 0 and operator in ("+", "-")) or (right == 1 and operator in ("*", "/")):
             return a
-        if (operator == "+" and a == Const(0)) or (operator == "*" and a == Const(1)):
+        if (left == 0 and operator == "+") or (left == 1 and operator == "*"):
             return b
-        if operator == "*" and Const(0) in args:
+        if operator == "*" and (left == 0 or right == 0):
             return Const(0)
     elif len(args) == 1 and isinstance(args[0], Const):
         folded = {"neg": -args[0].n, "!": int(not args[0].n), "~": ~args[0].n, "cast": None}.get(operator)

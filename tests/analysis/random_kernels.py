@@ -144,7 +144,7 @@ class Generator:
             end = self.next_point()
             loop = Loop(point, end, 1, None, condition, None, whole, None, point, tail=1, late=True)
         else:
-            least, trips = count_trips(condition, [update], body.items, initial)
+            least, trips = count_trips(condition, [update], body.items, initial.get)
             loop = Loop(point, self.next_point(), least, trips, condition, None, whole, None, point, tail=1)
         return [before, loop, self.access(Var(variable))]
 
