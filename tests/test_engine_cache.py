@@ -11,7 +11,7 @@ from smem_lsp.config import Config
 from smem_lsp.engine import Report, check
 from smem_lsp.engine.cache import Cache
 from smem_lsp.rules.registry import RULES
-from smem_lsp.syntax import blocks
+from smem_lsp.syntax import blocks, lexer
 from smem_lsp.syntax.recent import Recent
 
 FULL = os.environ.get("SMEM_FULL") == "1"
@@ -19,6 +19,13 @@ KERNELS = sorted((Path(__file__).parent / "kernels").glob("*.cu"))[:: 1 if FULL 
 EXAMPLES = {code: rule.block("Example") for code, rule in RULES.items()}
 ABOVE = "// a line\n\n__device__ int unrelated(int x) { return x; }\n"
 LAUNCH = "\nvoid elsewhere() { }\n"
+
+
+def forget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if no text had been read."""
+    monkeypatch.setattr(lexer, "_regions", Recent(lexer.MOST_TEXT))
+    monkeypatch.setattr(blocks, "_definitions", Recent(blocks.MOST_DEFINITIONS))
+    monkeypatch.setattr(blocks, "_blocks", Recent(blocks.MOST_JOINED))
 
 
 def told(report: Report) -> list[object]:
@@ -76,7 +83,7 @@ __global__ void k(float* o) {
 
 def test_an_edit_analyses_its_own_kernel_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     # a memory that other tests have not filled: a definition that is forgotten in between is analysed again
-    monkeypatch.setattr(blocks, "_definitions", Recent(blocks.MOST_DEFINITIONS))
+    forget(monkeypatch)
     texts = [path.read_text("utf-8") for path in KERNELS][:6]
     text = "".join(texts)
     cache = Cache()
@@ -89,3 +96,58 @@ def test_an_edit_analyses_its_own_kernel_and_no_other(monkeypatch: pytest.Monkey
     check("#define UNRELATED 3\n" + text, cache=cache)
     check("struct Unrelated { int x; };\n" + text, cache=cache)
     assert len(cache.kernels) == known + 1
+
+
+AROUND = """\
+constexpr int SIZE = 256;
+__device__ float pick(const float* p) {
+  return p[0];
+}
+__global__ void k(float* o) {
+  __shared__ float a[SIZE];
+  __shared__ float b[SIZE];
+  a[threadIdx.x] = o[threadIdx.x];
+  __syncthreads();
+  o[threadIdx.x] = a[255 - threadIdx.x] + pick(a);
+  __syncthreads();
+  b[threadIdx.x] = o[threadIdx.x];
+  __syncthreads();
+  o[threadIdx.x] = b[255 - threadIdx.x];
+}
+void go(float* o) {
+  k<<<1, 256>>>(o);
+}
+"""
+
+EDITS = {
+    "a constant": ("SIZE = 256", "SIZE = 512"),
+    "a function that it calls": ("return p[0];", "__syncthreads();\n  return p[1];"),
+    "shared memory in that function": (
+        "return p[0];",
+        "__shared__ float s[8];\n  s[0] = p[0];\n  return s[0];",
+    ),
+    "a launch": ("<<<1, 256>>>", "<<<1, 128>>>"),
+    "dynamic bytes": ("<<<1, 256>>>", "<<<1, 256, 64>>>"),
+    "another launch": ("(o);\n}\n", "(o);\n}\nvoid more(float* o) {\n  k<<<1, 64>>>(o);\n}\n"),
+    "an overload": ("void go", "__global__ void k(int* o) {\n  o[0] = 1;\n}\nvoid go"),
+    "a namespace around it": ("__device__", "namespace {\n__device__"),
+    "dynamic memory of another kernel": (
+        "void go",
+        "__global__ void other(int* o) {\n  extern __shared__ int d[];\n  o[0] = d[0];\n}\nvoid go",
+    ),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
+def test_what_stands_around_a_kernel_is_asked_again(
+    edit: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changed = AROUND.replace(*edit, 1)
+    assert changed != AROUND
+    texts = (AROUND, changed, AROUND, "\n" + changed)
+    forget(monkeypatch)
+    cache = Cache()
+    remembered = [told(check(text, cache=cache)) for text in texts]
+    for text, before in zip(texts, remembered):
+        forget(monkeypatch)
+        assert before == told(check(text))

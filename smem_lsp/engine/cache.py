@@ -14,9 +14,10 @@ from smem_lsp.config import Config
 from smem_lsp.engine.measured import Measured, Measurement, measure
 from smem_lsp.engine.plan_kernel import plan_kernel
 from smem_lsp.ir.bindings import Binding
-from smem_lsp.ir.build import Surroundings, build_kernel, kernel_key, parts_of
+from smem_lsp.ir.build import build_kernel
 from smem_lsp.ir.model import LaunchSite
 from smem_lsp.ir.shift import Moves, moves, shift_kernel
+from smem_lsp.ir.survey import Key, Surroundings, parts_of
 from smem_lsp.rules.model import Finding, Rule
 from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import SourceText
@@ -67,18 +68,26 @@ class Cache:
 
 @dataclass
 class PlacedKernel:
-    """A known kernel where it stands now: made of the functions ``parts``, launched from ``launches``."""
+    """A known kernel where it stands now."""
 
     known: Known
-    source: SourceText
+    around: Surroundings
+    function: Function
+    binding: Binding | None
     index: int
-    parts: tuple[Function, ...]
-    launches: tuple[LaunchSite, ...]
+
+    @property
+    def source(self) -> SourceText:
+        return self.around.unit.source
+
+    @cached_property
+    def launches(self) -> tuple[LaunchSite, ...]:
+        return self.around.launches_of(self.function, self.binding)
 
     @cached_property
     def moves(self) -> Moves:
         """How far it has moved."""
-        return moves(self.known.facts.kernel, self.parts, self.source)
+        return moves(self.known.facts.kernel, parts_of(self.function, self.around), self.source)
 
     @property
     def instance(self) -> str | None:
@@ -138,12 +147,11 @@ class Setting:
         return self.config.arch, self.config.threads, self.config.registers
 
     def place(
-        self, function: Function, binding: Binding | None, index: int, assumed: dict[str, int]
+        self, function: Function, binding: Binding | None, own: Key, index: int, assumed: dict[str, int]
     ) -> PlacedKernel:
-        """Everything about one kernel, from the cache where nothing that matters has changed."""
+        """Everything about one kernel, from the cache where nothing that matters has changed. ``own``: its key."""
         unit, around = self.unit, self.around
-        parts = parts_of(function, around)
-        key = (kernel_key(unit, around, parts, binding), self.key, tuple(sorted(assumed.items())))
+        key = (own, self.key, tuple(sorted(assumed.items())))
         known = self.cache.kernels.find(key)
         if known is None:
             self.cache.checkpoint()
@@ -151,7 +159,7 @@ class Setting:
             known = Known(plan_kernel(index, kernel, unit.source, self.config, assumed))
             self.cache.kernels.keep(key, known)
         known = self._measured(known, key, function, binding)
-        return PlacedKernel(known, unit.source, index, parts, around.launches_of(function, binding))
+        return PlacedKernel(known, around, function, binding, index)
 
     def _measured(
         self, known: Known, key: tuple[object, ...], function: Function, binding: Binding | None

@@ -14,8 +14,8 @@ from smem_lsp.engine.report import BarrierRow, FileStatistics, KernelReport, Occ
 from smem_lsp.engine.statistics import count_statements
 from smem_lsp.fixes import fixes_for
 from smem_lsp.fixes.model import Fix, Safety
-from smem_lsp.ir.build import bindings_of, survey_file
 from smem_lsp.ir.model import Barrier, walk
+from smem_lsp.ir.survey import kernels_of, survey_file
 from smem_lsp.rules.model import Finding, MergeBuffers, Rule, Severity
 from smem_lsp.rules.registry import ALL_NAMES, RULES
 from smem_lsp.rules.subject import FileFacts, KernelFacts
@@ -57,13 +57,11 @@ def check(
     setting = Setting(unit, around, config, cache, measured)
     kernels: list[PlacedKernel] = []
     templates: list[list[PlacedKernel]] = []  # the instances of each kernel
-    for function in unit.functions:
-        if not function.is_kernel:
-            continue
+    for function, instances in kernels_of(around):
         assumed = assumed_dims(function, suppressions, source)
         templates.append([])
-        for binding in bindings_of(around, function):
-            placed = setting.place(function, binding, len(kernels), assumed)
+        for binding, key in instances:
+            placed = setting.place(function, binding, key, len(kernels), assumed)
             kernels.append(placed)
             templates[-1].append(placed)
     facts = LazySequence(len(kernels), lambda index: kernels[index].facts)

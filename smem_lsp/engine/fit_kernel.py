@@ -11,13 +11,14 @@ from smem_lsp.engine.check import assumed_dims, newest_target, suppressions_of
 from smem_lsp.engine.plan_kernel import plan_kernel
 from smem_lsp.ir import templates
 from smem_lsp.ir.bindings import Binding
-from smem_lsp.ir.build import Surroundings, bindings_of, build_kernel, survey_file
+from smem_lsp.ir.build import build_kernel
 from smem_lsp.ir.declared import Parameter
 from smem_lsp.ir.function_scopes import function_scope, parameters_of
 from smem_lsp.ir.lexical import Lexical
 from smem_lsp.ir.meanings import Argument, Value
 from smem_lsp.ir.model import LaunchSite
 from smem_lsp.ir.spelling import spell_argument
+from smem_lsp.ir.survey import Surroundings, bindings_of, survey_file
 from smem_lsp.ir.types import INT
 from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import FileReader, SourceText

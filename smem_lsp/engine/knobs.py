@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from smem_lsp.config import Config
-from smem_lsp.ir.build import Surroundings
 from smem_lsp.ir.constants import evaluate, parse_tokens
 from smem_lsp.ir.function_scopes import parameters_of
+from smem_lsp.ir.survey import Surroundings
 from smem_lsp.source import Span, TextEdit
 from smem_lsp.syntax.parse import Function, TranslationUnit
 

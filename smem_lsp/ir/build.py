@@ -2,98 +2,24 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from smem_lsp.ir import copies, statements, static_layout
-from smem_lsp.ir.bindings import Binding, Instances, find_instances
-from smem_lsp.ir.constants import evaluate, file_constants
+from smem_lsp.ir.bindings import Binding, Instances
+from smem_lsp.ir.constants import evaluate
 from smem_lsp.ir.context import Context
-from smem_lsp.ir.function_scopes import function_scope, identify
-from smem_lsp.ir.launches import find_launches
+from smem_lsp.ir.function_scopes import function_scope
 from smem_lsp.ir.lexical import Lexical
-from smem_lsp.ir.model import Kernel, LaunchSite, Part, Seq
-from smem_lsp.ir.opt_in import may_opt_in
+from smem_lsp.ir.model import Kernel, Part, Seq
 from smem_lsp.ir.refs import Ref
 from smem_lsp.ir.scopes import Scope
+from smem_lsp.ir.survey import Surroundings, bindings_of, internal, opts_in, parts_of, survey_file
 from smem_lsp.source import SourceText, Span
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.parse import Body, Function, TranslationUnit, parse_chunk
 
 _ALIAS_ROUNDS = 5
-
-
-@dataclass(frozen=True)
-class Surroundings:
-    """What a file tells about its kernels, worked out once. ``unexact``: why no total of the file is exact."""
-
-    constants: Lexical
-    helpers: Mapping[str, list[Function]]  # functions that are no kernels, by name
-    helper_names: frozenset[str]
-    launches: Mapping[str, tuple[LaunchSite, ...]]
-    unexact: str | None
-    rounding: static_layout.Rounding
-    callers: Mapping[str, int]  # function -> how many kernels reach it
-    instances: Mapping[int, Instances]  # of templates, by the number of the function
-    launched: Mapping[tuple[int, Binding], tuple[LaunchSite, ...]]  # launches of one instance
-
-    def launches_of(self, function: Function, binding: Binding | None) -> tuple[LaunchSite, ...]:
-        """The launches in sight of a kernel, or of one instance of it."""
-        if binding is None:
-            return self.launches.get(function.name, ())
-        return self.launched.get((function.number, binding), ())
-
-
-def survey_file(unit: TranslationUnit) -> Surroundings:
-    """Constants, helpers and launches of a file."""
-    constants = file_constants(unit)
-    helpers: dict[str, list[Function]] = defaultdict(list)
-    kernels: Counter[str] = Counter()
-    for function in unit.functions:
-        if function.is_kernel:
-            kernels[function.name] += 1
-        else:
-            helpers[function.name].append(function)
-    launches: dict[str, tuple[LaunchSite, ...]] = defaultdict(tuple)
-    for site in find_launches(unit, constants):
-        if kernels[site.kernel] == 1:  # overloads are not told apart
-            launches[site.kernel] += (site,)
-    instances = find_instances(unit, constants)
-    names = frozenset(helpers)
-    return Surroundings(
-        constants,
-        helpers,
-        names,
-        launches,
-        static_layout.file_unexact(unit),
-        static_layout.rounding(unit, constants),
-        _callers(unit, helpers, names),
-        instances,
-        _launched(unit, instances, launches),
-    )
-
-
-def _launched(
-    unit: TranslationUnit, instances: Mapping[int, Instances], launches: Mapping[str, Sequence[LaunchSite]]
-) -> Mapping[tuple[int, Binding], tuple[LaunchSite, ...]]:
-    """The launches of each instance, with the configuration that its template arguments give."""
-    found: dict[tuple[int, Binding], tuple[LaunchSite, ...]] = {}
-    for number, known in instances.items():
-        sites = {site.span.start: site for site in launches.get(unit.functions[number].name, ())}
-        for mention in known.launches:
-            body = unit.functions[mention.function].body
-            at = body.site(mention.name, mention.name + 1).start
-            opening = body.site(mention.opening, mention.opening + 1).start
-            site = sites.get(at) or sites.get(opening)
-            if site is None:
-                continue
-            key = (number, mention.binding)
-            dynamic = site.dynamic_bytes if site.dynamic_bytes is not None else mention.dynamic_bytes
-            placed = replace(site, block=site.block or mention.block, dynamic_bytes=dynamic)
-            found[key] = (*found.get(key, ()), placed)
-    return found
 
 
 def build_kernels(unit: TranslationUnit) -> list[Kernel]:
@@ -105,40 +31,6 @@ def build_kernels(unit: TranslationUnit) -> list[Kernel]:
         if function.is_kernel
         for binding in bindings_of(around, function)
     ]
-
-
-def bindings_of(around: Surroundings, function: Function) -> Sequence[Binding | None]:
-    """The instances of a kernel that are looked at: those in sight, or the kernel as it stands."""
-    found = around.instances.get(function.number)
-    return found.bindings if found is not None and found.bindings else (None,)
-
-
-def kernel_key(
-    unit: TranslationUnit,
-    around: Surroundings,
-    parts: tuple[Function, ...],
-    binding: Binding | None,
-) -> tuple[object, ...]:
-    """Equal keys give equal kernels, but for where they stand: the memo key of everything about a kernel. ``parts``:
-    what ``parts_of`` gives for it."""
-    function = parts[0]
-    return (
-        tuple([identify(unit, around.constants, part) for part in parts]),
-        around.unexact,
-        around.rounding,
-        tuple(around.callers.get(part.name, 0) for part in parts) if around.callers else (),
-        tuple([s.configuration for s in around.launches_of(function, binding)]),
-        _internal(unit, function),
-        _may_opt_in(unit, around, function, binding),
-        unit.preprocessed.exhausted,
-        binding,
-        around.instances.get(function.number, Instances()).why if around.instances else None,
-    )
-
-
-def parts_of(function: Function, around: Surroundings) -> tuple[Function, ...]:
-    """The functions of the file that the IR of a kernel is made of: itself and those that it may reach."""
-    return (function, *_reached_helpers(function, around.helpers, around.helper_names))
 
 
 def _part(function: Function, source: SourceText) -> Part:
@@ -212,8 +104,8 @@ def build_kernel(
         instance=None if binding is None else f"{function.name}<{binding.text}>",
         siblings=len(bindings_of(around, function)) - 1,
         more_instances=around.instances.get(function.number, Instances()).why,
-        internal=_internal(unit, function),
-        may_opt_in=_may_opt_in(unit, around, function, binding),
+        internal=internal(unit, function),
+        may_opt_in=opts_in(around, function, binding),
         launch_bounds=_launch_bounds(function, constants),
         launches=around.launches_of(function, binding),
         complete=ctx.complete
@@ -249,51 +141,6 @@ def _is_read(function: Function) -> bool:
     return (
         not (body.repaired or body.macros or body.failed or body.guessed) and function.parameters is not None
     )
-
-
-def _internal(unit: TranslationUnit, function: Function) -> bool:
-    """Are all launches of the kernel in sight?"""
-    island = function.definition.island
-    hidden = "static" in island.specifiers or "" in function.scopes or "" in island.enclosing
-    return hidden and not _named_elsewhere(unit, function)
-
-
-def _may_opt_in(
-    unit: TranslationUnit, around: Surroundings, function: Function, binding: Binding | None
-) -> bool:
-    """It matters where launches pass dynamic bytes."""
-    return any(site.dynamic_bytes for site in around.launches_of(function, binding)) and may_opt_in(
-        unit, function
-    )
-
-
-def _named_elsewhere(unit: TranslationUnit, kernel: Function) -> bool:
-    """May the kernel be launched from where we do not see it? Its name stands somewhere else than in its definition,
-    in a prototype and in launches, or part of the file is in another one."""
-    if "<<<" in unit.header_words or unit.preprocessed.missing_quoted:
-        return True
-    if any(kernel.name in unit.source.slice(region) for region in unit.preprocessed.inactive):
-        return True  # another configuration may launch it otherwise
-    tokens = unit.preprocessed.tokens
-    for i, text in enumerate(tokens.texts):
-        if text != kernel.name or tokens.kinds[i] != "NAME" or i == kernel.island.name:
-            continue
-        if tokens.kinds[i - 1 : i] == ["TYPE"] and tokens.kinds[i + 1 : i + 2] == ["LP"]:
-            continue  # a prototype
-        following = i + 1
-        if tokens.kinds[i + 1 : i + 2] == ["LT"]:
-            depth = 0
-            while following < min(len(tokens), i + 200):
-                depth += {"<": 1, ">": -1, ">>": -2}.get(tokens.texts[following], 0)
-                following += 1
-                if depth <= 0:
-                    break
-        if tokens.kinds[following : following + 1] != ["LAUNCH_OPEN"]:
-            return True
-        inside = any(f.island.body[0] <= i < f.island.body[1] for f in unit.functions)
-        if not inside:
-            return True
-    return False
 
 
 def _conditional_regions(unit: TranslationUnit, within: Span) -> tuple[Span, ...]:
@@ -374,34 +221,3 @@ def _launch_bounds(function: Function, constants: Lexical) -> tuple[int, int | N
     if values[0] is None or values[0] <= 0:
         return None
     return values[0], values[1] if len(values) > 1 else None
-
-
-def _callers(
-    unit: TranslationUnit, helpers: Mapping[str, list[Function]], names: frozenset[str]
-) -> dict[str, int]:
-    """How many kernels reach each function that has shared arrays."""
-    counts: Counter[str] = Counter()
-    if any("__shared__" in f.definition.body_words for f in unit.functions if not f.is_kernel):
-        for kernel in unit.functions:
-            if kernel.is_kernel:
-                counts.update({helper.name for helper in _reached_helpers(kernel, helpers, names)})
-    return counts
-
-
-def _reached_helpers(
-    function: Function, helpers: Mapping[str, list[Function]], names: frozenset[str]
-) -> list[Function]:
-    """Functions of this file that the kernel reaches by name, itself left out, in source order. ``names``: those of
-    all ``helpers``."""
-    reached: dict[int, Function] = {}
-    stack = [function]
-    while stack:
-        words = stack.pop().definition.body_words
-        if names.isdisjoint(words):
-            continue
-        for text in names & words:
-            for helper in helpers[text]:
-                if helper.number not in reached:
-                    reached[helper.number] = helper
-                    stack.append(helper)
-    return [reached[key] for key in sorted(reached)]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from smem_lsp.ir.constants import declare_constants, evaluate
 from smem_lsp.ir.function_scopes import function_scope, identify, value_names
@@ -12,6 +12,7 @@ from smem_lsp.ir.lexical import Lexical
 from smem_lsp.ir.model import LaunchSite
 from smem_lsp.source import SourceText, Span
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.blocks import Placed
 from smem_lsp.syntax.lexer import Tokens
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.syntax.recent import Recent
@@ -19,15 +20,45 @@ from smem_lsp.syntax.recent import Recent
 Dims = tuple[int, int, int]
 
 
-def find_launches(unit: TranslationUnit, constants: Lexical) -> list[LaunchSite]:
-    """All launches of the file, in order. A block that is not sure to be a constant is None."""
-    spelled = list(_spelled_launches(unit))
-    if not spelled:
+@dataclass(frozen=True, slots=True, eq=False)
+class Launches:
+    """Those of one block in order, at offsets in the block, without lines. ``said``: what they say, places left out;
+    equal things are one object."""
+
+    sites: tuple[LaunchSite, ...]
+    said: tuple[object, ...]
+
+
+def find_launches(unit: TranslationUnit, constants: Lexical) -> list[tuple[Placed, Launches]]:
+    """All launches of the file, block by block. A block of threads that is not sure to be a constant is None."""
+    if not any(placed.block.launches for placed in unit.blocks):
         return []
-    found: list[LaunchSite] = []
+    found: list[tuple[Placed, Launches]] = []
     hidden = _declared_twice(unit, constants)
-    line_number = unit.source.line_number
-    for function in unit.functions:
+    first = 0
+    for placed in unit.blocks:
+        block = placed.block
+        if block.launches:
+            key = constants.declarations, placed.scopes, hidden
+            known, launches = block.noted_launches or (None, None)
+            if known != key or not isinstance(launches, Launches):
+                functions = unit.functions[first : first + len(block.functions)]
+                launches = _in_block(unit, placed, functions, constants, hidden)
+                block.noted_launches = key, launches
+            found.append((placed, launches))
+        first += len(block.functions)
+    return found
+
+
+def _in_block(
+    unit: TranslationUnit,
+    placed: Placed,
+    functions: Sequence[Function],
+    constants: Lexical,
+    hidden: frozenset[str],
+) -> Launches:
+    found: list[LaunchSite] = []
+    for function in functions:
         words = function.definition.words
         if "<<<" not in words:
             continue
@@ -35,19 +66,21 @@ def find_launches(unit: TranslationUnit, constants: Lexical) -> list[LaunchSite]
         sites = _sites.find(key)
         if sites is None:
             sites = _sites.keep(key, _launches_of(unit.source, function, constants, hidden))
-        for site in sites:
-            span = site.span.moved(function.start)
-            found.append(site.at(span, line_number(span.start)))
+        by = function.start - placed.start
+        found += [site.at(site.span.moved(by), 0) for site in sites]
     read = Counter([site.kernel for site in found])
-    for name, start in spelled:
+    for name, start in placed.block.launches:
         if read[name]:
             read[name] -= 1
         else:  # in an initializer, a lambda, a macro ...: it is there, and nothing is known of it
-            found.append(LaunchSite(name, None, None, None, Span(start, start + 3), line_number(start)))
-    return sorted(found, key=lambda site: site.span.start)
+            found.append(LaunchSite(name, None, None, None, Span(start, start + 3), 0))
+    found.sort(key=lambda site: site.span.start)
+    said = tuple((site.kernel, *site.configuration) for site in found)
+    return Launches(tuple(found), _said.find(said) or _said.keep(said, said))
 
 
 _sites = Recent[tuple[object, ...], tuple[LaunchSite, ...]](10_000)  # spans relative to the function
+_said = Recent[tuple[object, ...], tuple[object, ...]](10_000)
 
 
 def _launches_of(
@@ -60,13 +93,6 @@ def _launches_of(
     found: list[LaunchSite] = []
     _Finder(source, function, local, found).block(function.body.statements)
     return tuple(replace(site, span=site.span.moved(-function.start)) for site in found)
-
-
-def _spelled_launches(unit: TranslationUnit) -> Iterator[tuple[str, int]]:
-    """(kernel, offset) of every ``<<<`` among the tokens of the file."""
-    for placed in unit.blocks:
-        for name, start in placed.block.launches:
-            yield name, placed.start + start
 
 
 def _names(tokens: Tokens) -> set[str]:

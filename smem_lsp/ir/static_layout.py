@@ -95,6 +95,8 @@ def rounding(unit: TranslationUnit, top: Lexical) -> Rounding:
     """How static totals of the file are rounded: to 16 bytes, or to the alignment of the ``extern __shared__`` array
     if that is more, once a function that is compiled uses one."""
     certain = possible = 1
+    if not any(placed.block.extends_shared for placed in unit.blocks):
+        return Rounding()
     for function in unit.functions:
         if not {"extern", "__shared__"} <= function.definition.body_words:
             continue

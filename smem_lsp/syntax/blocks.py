@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.functions import TOP_LEVEL, FunctionIsland, find_functions
@@ -121,6 +122,9 @@ class Block:
     opens: tuple[tuple[str, bool], ...]
     open: bool
     loose: tuple[int, ...]  # braces without partner
+    # what others work out from the block, and what that depends on beside it
+    noted_launches: tuple[object, object] | None = None
+    keys: tuple[object, tuple[tuple[str, bool], ...], tuple[Any, ...]] | None = None  # of its kernels
 
     @property
     def unclosed(self) -> int:
@@ -174,6 +178,28 @@ class Block:
                 end = next((x for x in range(i, len(kinds)) if kinds[x] in ("SEMI", "LC")), len(kinds))
                 found.append((i + 1, end))
         return tuple(found)
+
+    @cached_property
+    def kernels(self) -> tuple[tuple[int, str], ...]:
+        """(number among the functions of the block, name) of each kernel."""
+        found = enumerate(located.definition for located in self.functions)
+        return tuple((number, definition.name) for number, definition in found if definition.is_kernel)
+
+    @cached_property
+    def helpers(self) -> tuple[tuple[Definition, int], ...]:
+        """The functions that are no kernels, and how many scopes are closed before each."""
+        found = ((located.definition, located.left) for located in self.functions)
+        return tuple((definition, left) for definition, left in found if not definition.is_kernel)
+
+    @cached_property
+    def shares_in_helpers(self) -> bool:
+        """Does a function that is no kernel name shared memory?"""
+        return any("__shared__" in definition.body_words for definition, _ in self.helpers)
+
+    @cached_property
+    def extends_shared(self) -> bool:
+        """Does a function declare ``extern __shared__`` memory, perhaps?"""
+        return any({"extern", "__shared__"} <= located.definition.body_words for located in self.functions)
 
     @cached_property
     def shares_outside(self) -> bool:

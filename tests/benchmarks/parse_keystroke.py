@@ -23,8 +23,9 @@ from benchmarks.keystroke import kernels
 
 from smem_lsp.engine import check
 from smem_lsp.engine.cache import Cache
-from smem_lsp.ir.build import bindings_of, build_kernel, kernel_key, parts_of, survey_file
+from smem_lsp.ir.build import build_kernel
 from smem_lsp.ir.model import Kernel
+from smem_lsp.ir.survey import kernels_of, survey_file
 from smem_lsp.source import SourceText
 from smem_lsp.syntax.parse import parse
 
@@ -38,12 +39,10 @@ def to_ir(text: str, known: dict[tuple[object, ...], Kernel]) -> None:
     """The IR of every kernel, of untouched ones as it was built before."""
     unit = parse(SourceText(text))
     around = survey_file(unit)
-    for function in unit.functions:
-        if function.is_kernel:
-            for binding in bindings_of(around, function):
-                key = kernel_key(unit, around, parts_of(function, around), binding)
-                if key not in known:
-                    known[key] = build_kernel(unit, around, function, binding)
+    for function, instances in kernels_of(around):
+        for binding, key in instances:
+            if key not in known:
+                known[key] = build_kernel(unit, around, function, binding)
 
 
 def typed(text: str, keys: int) -> Iterator[str]:
