@@ -113,17 +113,16 @@ class Context:
     # branch or loop, by its id -> what ``changed_in`` found in it
     changed: dict[int, tuple[Node, set[int]]] = field(default_factory=dict)
 
+    body: Body = field(init=False)  # of ``function``
+
     def __post_init__(self) -> None:
+        self.body = self.function.body
         self.template_parameters = template_parameters(self.function)
         self.stack.append(self.function)
 
     @property
     def kernel(self) -> Function:
         return self.stack[0]
-
-    @property
-    def body(self) -> Body:
-        return self.function.body
 
     # ---- emitting ------------------------------------------------------------------------------------------------
 
@@ -148,6 +147,7 @@ class Context:
         outer = self.function, self.base, self.template_parameters, self.path
         self.path = (*self.path, function.island.head, self.base)
         self.function, self.base = function, 0
+        self.body = function.body
         self.template_parameters = template_parameters(function)
         self.stack.append(function)
         try:
@@ -155,6 +155,7 @@ class Context:
         finally:
             self.stack.pop()
             self.function, self.base, self.template_parameters, self.path = outer
+            self.body = self.function.body
 
     @contextmanager
     def instance_of(self, function: Function, bound: Mapping[str, Argument]) -> Iterator[None]:
@@ -182,7 +183,7 @@ class Context:
 
     def editable(self, span: Span | None) -> Span | None:
         """``span`` unless it stands inside the arguments of a macro invocation."""
-        if span is None or any(call.covers(span) for call in self.invocations):
+        if span is None or (self.invocations and any(call.covers(span) for call in self.invocations)):
             return None
         return span
 

@@ -34,7 +34,7 @@ def _place(ctx: Context, lo: int, hi: int, *, at_end: bool = False) -> None:
     if ctx.inline_depth or hi > len(ctx.body.tokens):
         return
     span = ctx.editable(ctx.body.span(lo, hi))
-    if span is not None and not any(span.start in region for region in ctx.conditional):
+    if span is not None and not (ctx.conditional and any(span.start in region for region in ctx.conditional)):
         ctx.emit(Place(ctx.next_point(), span, ctx.unit.source.line_number(span.start), at_end))
 
 

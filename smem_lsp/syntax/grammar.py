@@ -22,6 +22,7 @@ from typing import Any
 import lark
 from lark.exceptions import UnexpectedToken
 from lark.lexer import Lexer
+from lark.parse_tree_builder import ExpandSingleChild
 from lark.parsers.lalr_analysis import Shift
 
 from smem_lsp.syntax.build import TreeBuilder
@@ -128,7 +129,7 @@ def parse(start: str, marks: Sequence[Mark]) -> Any:
     a first parse. tests/syntax/test_grammar.py holds it to what Lark itself says.
     """
     tables = _tables()
-    actions = tables.actions
+    actions, chains = tables.actions, tables.chains
     states = [tables.starts[start]]
     values: list[Any] = []
     for mark in (*marks, None):
@@ -142,11 +143,15 @@ def parse(start: str, marks: Sequence[Mark]) -> Any:
             if action is None:
                 end = marks[-1].hi if marks else 0
                 raise _REFUSED(mark or Mark("$END", end, end, ""), set())
-            following, size, build, origin = action
+            following, size, build, origin, handed_on = action
             if build is None:  # shift
                 states.append(following)
                 values.append(mark)
                 break
+            if handed_on and mark is not None:
+                chain = states[-2], state, kind
+                states[-1] = chains.get(chain) or tables.follow(*chain)
+                continue
             if size:
                 children = values[-size:]
                 del values[-size:], states[-size:]
@@ -162,13 +167,18 @@ def parse(start: str, marks: Sequence[Mark]) -> Any:
     raise AssertionError("the last mark is accepted or refused")
 
 
-_Action = tuple[int, int, Callable[[list[Any]], Any] | None, str]  # next state; or children, builder, symbol
+# next state; or children, builder, symbol, and whether the builder hands its only child on
+_Action = tuple[int, int, Callable[[list[Any]], Any] | None, str, bool]
 
 
 class _Tables:
-    """Lark's tables. The actions of a state are made ready when it is first entered."""
+    """Lark's tables. The actions of a state are made ready when it is first entered.
 
-    __slots__ = ("_callbacks", "_states", "actions", "ends", "starts")
+    ``chains``: (state below, state, kind of the next mark) -> the state behind all rules in a row that only hand their
+    child on. They are most of what there is to do for an expression.
+    """
+
+    __slots__ = ("_callbacks", "_states", "actions", "chains", "ends", "starts")
 
     def __init__(self, built: Any) -> None:
         inner = built.parser.parser
@@ -178,14 +188,28 @@ class _Tables:
         self.starts: dict[str, int] = table.start_states
         self.ends: dict[str, int] = table.end_states
         self.actions: dict[int, dict[str, _Action]] = {}
+        self.chains: dict[tuple[int, int, str], int] = {}
+
+    def follow(self, below: int, state: int, kind: str) -> int:
+        """Work out an entry of ``chains``."""
+        at = state
+        while True:
+            action = (self.actions.get(at) or self.prepare(at)).get(kind)
+            if action is None or not action[4]:
+                break
+            at = (self.actions.get(below) or self.prepare(below))[action[3]][0]
+        self.chains[below, state, kind] = at
+        return at
 
     def prepare(self, state: int) -> dict[str, _Action]:
         ready: dict[str, _Action] = {}
         for kind, (action, argument) in self._states[state].items():
             if action is Shift:
-                ready[kind] = argument, 0, None, ""
+                ready[kind] = argument, 0, None, "", False
             else:
-                ready[kind] = 0, len(argument.expansion), self._callbacks[argument], argument.origin.name
+                size, build = len(argument.expansion), self._callbacks[argument]
+                handed_on = size == 1 and isinstance(build, ExpandSingleChild)
+                ready[kind] = 0, size, build, argument.origin.name, handed_on
         self.actions[state] = ready
         return ready
 

@@ -98,7 +98,7 @@ class Body:
         lo, hi = self.definition.island.body
         return self.definition.line_start[lo:hi]
 
-    @property
+    @cached_property
     def _read(self) -> _Statements:
         """Read once for all places where the function stands, and for all versions of the file."""
         reads = self.definition.reads
