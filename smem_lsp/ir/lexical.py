@@ -119,6 +119,8 @@ class Lexical:
 
     def resolve(self, name: tree.Name) -> Meaning:
         """What a name with its qualifiers and template arguments means here."""
+        if "::" not in name.text and not name.arguments:
+            return self.meaning((name.text,), (None,))
         path = tuple(part for part in name.text.split("::") if part)
         arguments = tuple(name.arguments) if name.arguments else (None,) * len(path)
         if len(arguments) != len(path):
@@ -152,8 +154,25 @@ class Lexical:
             self.state.leave()
 
     def _first(self, name: str, arguments: list[tree.Expr] | None, *, absolute: bool, alone: bool) -> Meaning:
+        start = list(self.outwards())[-1] if absolute else self
+        return start._search(name, arguments, alone)
+
+    def _from_here(self, name: str, alone: bool) -> Meaning:
+        """What a name means in this namespace and those around it: looked for once."""
+        key = ("from here", name, alone, self)
+        known = self.state.memo.get(key)
+        if known is None:
+            known = found = self._search(name, None, alone, remembered=False)
+            # nothing, or no value: perhaps only while it is being worked out
+            if found is not None and not (isinstance(found, Value) and found.n is None):
+                self.state.memo[key] = found
+        return known  # type: ignore[return-value]
+
+    def _search(
+        self, name: str, arguments: list[tree.Expr] | None, alone: bool, *, remembered: bool = True
+    ) -> Meaning:
         pending: list[Lexical] = []  # namespaces of using directives, seen from the namespace that holds both
-        scope: Lexical | None = list(self.outwards())[-1] if absolute else self
+        scope: Lexical | None = self
         while scope is not None:
             if name in scope.values:
                 n = scope.values[name]
@@ -164,6 +183,8 @@ class Lexical:
             if decls is _NOTHING and scope.record is None:
                 scope = scope.parent
                 continue
+            if scope.namespace and remembered and arguments is None and not pending:
+                return scope._from_here(name, alone)
             found = scope.own(name) if name in decls.names or decls.inline or decls.unnamed else []
             if scope.record is not None:
                 if arguments is None and scope.record.decl.name.rpartition("::")[2] == name:

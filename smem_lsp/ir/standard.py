@@ -55,31 +55,27 @@ def meaning(
     path: tuple[str, ...], arguments: tuple[list[tree.Expr] | None, ...], scope: lexical.Lexical
 ) -> Meaning:
     """The meaning of a name that nothing in sight declares."""
+    if arguments.count(None) == len(path):
+        if path[-1] in ("true_type", "false_type") and _standard_name(path, scope) is not None:
+            return Named("integral_constant", (Value(BOOL, int(path[-1] == "true_type")),))
+        kind = builtin("::".join(path))
+        if kind is not None:
+            return kind
+        return Value(INT, _BLOCK_SCOPE) if path == ("cuda", "thread_scope_block") else Missing(path)
     for end in range(1, len(path) + 1):
         given = arguments[end - 1]
-        if given is None and end < len(path):
+        if given is None:
             continue
         name = _standard_name(path[:end], scope)
-        prefix = path[: end - 1]
-        if given is None:
-            if name in ("true_type", "false_type") and end == len(path):
-                return Named("integral_constant", (Value(BOOL, int(name == "true_type")),))
-            break
         evaluated = tuple(scope.argument(each) for each in given)
         if name is None:
             found: Meaning = _vendor(path[:end], evaluated)
         else:
-            found = _template(name, evaluated, prefix)
+            found = _template(name, evaluated, path[: end - 1])
         for member_name in path[end:]:
             found = member(found, member_name)
         return found
-    if all(each is None for each in arguments):
-        kind = builtin("::".join(path))
-        if kind is not None:
-            return kind
-        if path == ("cuda", "thread_scope_block"):
-            return Value(INT, _BLOCK_SCOPE)
-    return Missing(path) if all(each is None for each in arguments[:-1]) else None
+    return None
 
 
 def _vendor(path: tuple[str, ...], arguments: tuple[Argument, ...]) -> Meaning:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 # At column 0 inside an open function body these start a new function: the body above lost a closing brace.
 # (`extern` and `static` do not: unindented bodies hold `extern __shared__ ...`.)
@@ -33,13 +33,16 @@ class FunctionIsland:
     def moved(self, by: int) -> FunctionIsland:
         """The same island ``by`` tokens further on."""
         (first, last), (lo, hi) = self.parameters, self.body
-        return replace(
-            self,
-            head=self.head + by,
-            name=self.name + by,
-            parameters=(first + by, last + by),
-            body=(lo + by, hi + by),
-            end=self.end + by,
+        return FunctionIsland(
+            self.head + by,
+            self.name + by,
+            (first + by, last + by),
+            (lo + by, hi + by),
+            self.end + by,
+            self.specifiers,
+            self.template,
+            self.enclosing,
+            self.repaired,
         )
 
 
