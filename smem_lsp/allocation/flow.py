@@ -8,13 +8,14 @@ methods that agree are worth more than one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.analysis.facts import Facts
 from smem_lsp.ir.model import Access, Assign, Barrier, Branch, Jump, Loop, Place, Seq
+from smem_lsp.source import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Flow:
     """``onward[n]``: where a thread may go from n. ``past[n]``: more edges that only matter to barriers.
 

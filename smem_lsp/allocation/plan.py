@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from smem_lsp.source import record
 
 
 def align_up(offset: int, alignment: int) -> int:
@@ -11,7 +12,7 @@ def align_up(offset: int, alignment: int) -> int:
     return -(-offset // alignment) * alignment
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Item:
     """One buffer to lay out. ``size`` and ``align`` in bytes."""
 
@@ -21,7 +22,7 @@ class Item:
     align: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Plan:
     """A layout: byte offset of every buffer by its index. ``barriers``: Place points where one is added."""
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from smem_lsp.allocation.plan import Item
 from smem_lsp.analysis.conflicts import Conflicts
 from smem_lsp.analysis.liveness import bits
+from smem_lsp.source import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Problem:
     """Sizes and alignments in bytes; ``apart[i]``: may not overlap i; ``equal[i]``: only at one offset."""
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from smem_lsp.allocation.plan import align_up
 from smem_lsp.allocation.problem import Problem, cliques
 from smem_lsp.analysis.liveness import bits
+from smem_lsp.source import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Found:
     """``complete``: everything was tried, or ``goal`` reached."""
 

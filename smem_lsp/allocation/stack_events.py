@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from smem_lsp.allocation.plan import Item
 from smem_lsp.allocation.settle import settle
@@ -11,11 +10,12 @@ from smem_lsp.allocation.stack import Walk, collect, run
 from smem_lsp.analysis.conflicts import Conflicts
 from smem_lsp.analysis.facts import Facts
 from smem_lsp.ir.model import Seq
+from smem_lsp.source import record
 
 Lives = dict[int, tuple[int, int]]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StackEvent:
     """``kind``: "write" and "read", the ends of a life; "sync", a barrier that counts; "push" and "reclaim", of one
     buffer; "wait", a barrier at which nothing is reclaimed, because nothing that has come since the last one is dead.
@@ -30,7 +30,7 @@ class StackEvent:
     address: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StackRun:
     """``lives``: buffer -> first write and last read, lifted to loops; ``extended``: those that were made longer, with
     the last read that they had; ``offsets`` in bytes."""

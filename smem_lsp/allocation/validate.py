@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 
 from smem_lsp.allocation.flow import Flow, flow, reach
 from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.analysis.facts import Facts, Slot
 from smem_lsp.ir.model import Kind, Seq
+from smem_lsp.source import record
 
 PAIRS = 5000  # that share bytes: more of them are not checked, and the plan is not used
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Violation:
     """Why a plan must not be used. ``buffers``: one index for a bad place, two for a wrong pair."""
 
@@ -34,7 +35,7 @@ def validate(
     return Validator(body, facts, fixed).violations(items, plan)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Validator:
     """``validate`` for several plans of one kernel."""
 
@@ -106,7 +107,7 @@ def _kernel(graph: Flow, facts: Facts) -> _Kernel:
     return _Kernel(graph, facts, back, edges, accesses, reach(graph.onward, [0], set()))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Kernel:
     """The graph, and per buffer or access the reachable nodes found so far. ``back``: its edges the other way round;
     ``fenced``: with those that only matter to barriers; ``running``: nodes that control may reach."""

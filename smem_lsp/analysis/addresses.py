@@ -9,17 +9,17 @@ memory consistency model).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from smem_lsp.analysis.terms import Op, Opaque, Sym, Term
 from smem_lsp.ir import values as ir
 from smem_lsp.ir.memory import GlobalMemory
+from smem_lsp.source import record
 
 _KEEP = frozenset(("+", "-", "?:", "cast"))  # of whose operands the result may be an address
 _MAX_MEMBERS = 4  # of members; beyond it the whole object counts
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Untouched:
     """``written``: names of parameters, "p" or "p.member", that lead to memory which may change."""
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from smem_lsp.source import record
 
 
 def pair(a: int, b: int) -> frozenset[int]:
@@ -11,7 +13,7 @@ def pair(a: int, b: int) -> frozenset[int]:
     return frozenset((a, b))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Conflicts:
     """What may not share bytes (reference: reuse of shared memory, sections 1 and 2).
 

@@ -7,10 +7,12 @@ here as sets of points, so that the walks can be tested on trees written by hand
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from smem_lsp.source import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Slot:
     """Elements that a thread touches: for linear thread t, ``starts[t] + k * stride`` for k >= 0.
 
@@ -23,7 +25,7 @@ class Slot:
     element_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Facts:
     """Proved facts about one kernel's region tree. Points not listed are not proved."""
 

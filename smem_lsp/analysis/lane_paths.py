@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from smem_lsp.analysis.terms import Op, Term
 from smem_lsp.analysis.values import LoopFacts, Values
 from smem_lsp.ir.model import Access, Branch, Jump, Loop, Node, Seq
+from smem_lsp.source import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Guard:
     """Lanes for which ``condition`` is ``taken`` go on."""
 
@@ -18,7 +18,7 @@ class Guard:
     taken: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Left:
     """Lanes for which all ``guards`` hold have jumped away before. ``again``: in some iteration of a loop."""
 
@@ -30,7 +30,7 @@ Step = Guard | Left | LoopFacts
 Path = tuple[Step, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Located:
     """``looped``: in a loop that may run more than once."""
 

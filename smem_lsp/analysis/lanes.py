@@ -20,6 +20,7 @@ from smem_lsp.analysis.terms import WARP, LoopVar, Op, Sym, Term
 from smem_lsp.analysis.uniformity import Levels
 from smem_lsp.analysis.values import LoopFacts, Recurrence, Values
 from smem_lsp.analysis.wavefronts import LANES
+from smem_lsp.source import record
 
 _MAX_ITERATIONS = 64  # of all loops around an access together
 _MAX_EVALUATED = 1 << 15  # threads times iterations, for one access
@@ -34,7 +35,7 @@ class _Unknown(Exception):
     """An index or a guard depends on what is not known."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Asked:
     """``patterns``: what the lanes ask for -> how often, over the warps of the block and the iterations that were
     followed; the first active lane is within the first 16 bytes. ``starts``: a warp and the distances of its lanes from

@@ -10,14 +10,15 @@ Sets of buffers are bit masks (bit i is the buffer with index i).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from smem_lsp.analysis.conflicts import pair
 from smem_lsp.analysis.facts import Facts
 from smem_lsp.ir.model import Access, Assign, Branch, Jump, Kind, Loop, Node, Place, Seq, walk
+from smem_lsp.source import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Life:
     """First and last point at which a buffer is accessed or holds a value, with their lines (1-based)."""
 
@@ -27,7 +28,7 @@ class Life:
     last_line: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Overwrite:
     """Why two buffers conflict whatever barriers there are: a write of one while ``holds`` keeps a value."""
 
@@ -37,7 +38,7 @@ class Overwrite:
     holds: int  # the buffer whose value would be lost
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Liveness:
     """``overwrites``: every pair that may never share bytes, with its first witness in program order.
 
@@ -83,7 +84,7 @@ def bits(mask: int) -> Iterator[int]:
         mask ^= low
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Record:
     """What the walks found at each point. ``live`` is taken after the node, ``defined`` before it."""
 

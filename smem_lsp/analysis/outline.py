@@ -5,7 +5,6 @@ Most nodes of a kernel assign local variables, and many loops and branches hold 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from smem_lsp.analysis.facts import Facts
@@ -22,9 +21,10 @@ from smem_lsp.ir.model import (
     Place,
     Seq,
 )
+from smem_lsp.source import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Stretch(Place):
     """Stands at ``point``, the last of neighbouring nodes that are left out. ``places``: where among them a barrier
     may be added."""

@@ -12,7 +12,7 @@ is the i-th access): the walk is run again for every set of barriers that the cu
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import gcd
 from typing import NamedTuple
 
@@ -21,6 +21,7 @@ from smem_lsp.analysis.facts import Facts, Slot
 from smem_lsp.analysis.liveness import Liveness, bits, liveness
 from smem_lsp.analysis.outline import Stretch, outline
 from smem_lsp.ir.model import Access, Barrier, Branch, Jump, Loop, Place, Seq, walk
+from smem_lsp.source import record
 
 Graph = tuple[frozenset[frozenset[int]], frozenset[frozenset[int]]]
 
@@ -53,7 +54,7 @@ def own_slots(a: Slot, b: Slot) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Survey:
     """What no added barrier changes: hard pairs, and the tree ready for the walk of open accesses."""
 
@@ -225,7 +226,7 @@ def _length(steps: tuple[_Step, ...]) -> int:
     return sum(1 + _length(step.first) + _length(step.second) for step in steps)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Walk:
     foes: tuple[int, ...]
     added: frozenset[int]

@@ -7,7 +7,6 @@ thread, constants and variables that loops advance by constant steps has no slot
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import gcd
 
 from smem_lsp.analysis.block_shape import BlockShape
@@ -19,11 +18,12 @@ from smem_lsp.analysis.terms import LoopVar, Op, Term
 from smem_lsp.analysis.uniformity import Control
 from smem_lsp.analysis.values import Recurrence, Values
 from smem_lsp.ir.model import Access, Branch, Buffer, Jump, Kernel, Kind, Loop, walk
+from smem_lsp.source import record
 
 _MAX_ELEMENTS = 65_536
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Slots:
     """``slots``: access -> elements of each thread. ``full``: accesses that write the whole buffer; ``covering``:
     branches and loops that, taken as a whole, write every element of these buffers before anything reads them."""

@@ -20,11 +20,12 @@ from smem_lsp.analysis.reuse import open_foes
 from smem_lsp.analysis.terms import BLOCK, CONST, THREAD, Carrier, LoopVar, Opaque, Term
 from smem_lsp.analysis.values import Values
 from smem_lsp.ir.model import Access, Assign, Barrier, Branch, Buffer, Jump, Loop, Place, Seq, Space, walk
+from smem_lsp.source import record
 
 _MAX_ROUNDS = 6
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Control:
     """Points that are proved; see ``Facts``. ``steady``: points reached by all threads of the block together."""
 

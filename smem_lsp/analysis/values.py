@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from smem_lsp.analysis.terms import LoopVar, Op, Table, Term
 from smem_lsp.ir.model import Access, Buffer
+from smem_lsp.source import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Recurrence:
     """A variable that a loop changes: ``init`` before the first iteration, ``next`` in terms of this one's values.
 
@@ -25,7 +25,7 @@ class Recurrence:
     by: Term | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LoopFacts:
     """``head``: the condition over this iteration's values; ``again``: the same over the next one's, so what decides
     whether the loop goes on; ``first``: over the values before the loop. ``tested``: the condition is checked before
@@ -43,7 +43,7 @@ class LoopFacts:
     once: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Values:
     """Terms by point. ``indices``: one per dimension; ``offsets``: bytes from the start of the buffer, where an access
     has no index; ``bases``: where the object begins that a member is accessed of."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from smem_lsp.ir.declared import Declared, FunctionDecl
 from smem_lsp.ir.types import Type
+from smem_lsp.source import record
 
 if TYPE_CHECKING:
     from smem_lsp.ir.lexical import Lexical
@@ -15,7 +16,7 @@ _MAX_DEPTH = 60  # of lookups, instances and evaluations in each other
 MAX_STEPS = 20_000  # of one question that is asked from outside
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Value:
     """An expression's type and, for a constant integer, its value; None where they are not known."""
 
@@ -26,14 +27,14 @@ class Value:
 UNKNOWN = Value(None)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Space:
     """A namespace."""
 
     lexical: Lexical
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Functions:
     """A name that functions have. ``arguments``: explicit template arguments, evaluated."""
 
@@ -41,14 +42,14 @@ class Functions:
     arguments: tuple[Argument, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Template:
     """A template without arguments."""
 
     found: tuple[tuple[Declared, Lexical], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Missing:
     """Nothing in sight declares the name. ``path``: its segments."""
 

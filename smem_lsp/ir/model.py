@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from smem_lsp.ir.memory import GlobalMemory
 from smem_lsp.ir.refs import Part as MemberPart
 from smem_lsp.ir.values import Value
-from smem_lsp.source import Span
+from smem_lsp.source import Span, record
 
 
 class Space(enum.Enum):
@@ -38,7 +38,7 @@ class Kind(enum.Enum):
         return self is not Kind.READ
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DeclarationSite:
     """Where a buffer is declared, for rewrites. Spans are None when any token of them came from a macro body."""
 
@@ -52,7 +52,7 @@ class DeclarationSite:
     in_switch: bool = False  # directly in a switch body: jumping over a reference there is an error in C++
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Buffer:
     """One declared shared object."""
 
@@ -80,7 +80,7 @@ class Buffer:
     rank: tuple[int, int] = (0, 0)  # the order in which ptxas lays the static buffers out
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Access:
     """One access to a buffer, by every thread that reaches it.
 
@@ -103,7 +103,7 @@ class Access:
     asynchronous: bool = False  # a copy is issued here, or has landed: an update of any of its bytes
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Barrier:
     """A synchronisation statement. Only ``kind == "block"`` can ever separate accesses."""
 
@@ -116,7 +116,7 @@ class Barrier:
     mask: Value | None = None  # of a warp barrier: lanes that take part; None: all that are here
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Exchange:
     """Lanes of a warp exchange values through registers: a shuffle or a vote. It orders no memory. ``mask``: lanes
     that take part; None: all that are here."""
@@ -128,7 +128,7 @@ class Exchange:
     mask: Value | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GlobalAccess:
     """A thread reads or writes memory that is not shared, at ``base[index]``; None: somewhere. ``line``: of the
     statement, 1-based."""
@@ -140,7 +140,7 @@ class GlobalAccess:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Wait(Barrier):
     """A thread commits its asynchronous copies or waits for them; only while a tree is built (``ir.copies``)."""
 
@@ -148,7 +148,7 @@ class Wait(Barrier):
     landings: tuple[Access, ...] = ()  # of the copies that may be in flight
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Assign:
     """A local variable gets a value; ``value`` None: something unknown."""
 
@@ -157,7 +157,7 @@ class Assign:
     value: Value
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Branch:
     """``if``, ``?:``, ``&&``, ``||`` and each arm of a ``switch``: one of two arms runs for a thread."""
 
@@ -169,7 +169,7 @@ class Branch:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Induction:
     """``for (i = init; i < bound; i += step)`` whose variable the body does not change."""
 
@@ -180,7 +180,7 @@ class Induction:
     inclusive: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Loop:
     """A loop. ``min_trip`` 0: it may not run at all; ``trips``: the exact count where it is known."""
 
@@ -198,7 +198,7 @@ class Loop:
     late: bool = False  # `do`: the condition is checked behind the body only
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Jump:
     """``break``, ``continue`` or ``return``."""
 
@@ -207,7 +207,7 @@ class Jump:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Place:
     """A spot between two statements of a block, where a barrier could be inserted.
 
@@ -220,7 +220,7 @@ class Place:
     at_end: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Seq:
     """Nodes in program order."""
 
@@ -265,7 +265,7 @@ def walk(seq: Seq) -> Iterator[Node]:
             stack.extend(reversed(node.body.items))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LaunchSite:
     """``kernel<<<grid, block, dynamic>>>(...)`` in sight; None where the argument is no constant."""
 
@@ -290,7 +290,7 @@ class LaunchSite:
         return LaunchSite(self.kernel, self.block, self.dynamic_bytes, self.dynamic_expression, span, line)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Part:
     """A function that a kernel is made of: itself, or one that it calls. Lines are 1-based."""
 

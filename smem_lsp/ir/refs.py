@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from smem_lsp.ir.sizes import size_of_type
 from smem_lsp.ir.types import Array, Type
 from smem_lsp.ir.values import Const, Value, operation
+from smem_lsp.source import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Part:
     """Which member of a class a place is or is inside of, where the layout of the class is not known. ``base``: where
     the object begins; ``path``: names of members in each other; ``overlaps``: what follows is inside a union, so no
@@ -25,7 +26,7 @@ class Part:
         return self.record is other.record and any(a != b for a, b in zip(self.path, other.path))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ref:
     """A place in shared memory, or with ``pointer`` the address of one.
 

@@ -8,18 +8,19 @@ from dataclasses import dataclass, field
 from smem_lsp.ir.lexical import Lexical
 from smem_lsp.ir.refs import Ref
 from smem_lsp.ir.types import Type
+from smem_lsp.source import record
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BufferName:
     """A declared shared object."""
 
     buffer: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Variable:
     """A local variable or parameter. ``array``: how many dimensions it has; ``exact``: it keeps every integer that is
     assigned to it (not a float, not narrower than 32 bits)."""
@@ -35,21 +36,21 @@ class Variable:
     of_class: str = ""  # the class as it is named, template arguments left out, where it is an object of one
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class View:
     """A reference to a whole buffer: ``float (&v)[N] = a``, ``auto& v = a``."""
 
     target: Ref
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Group:
     """A cooperative group handle. ``kind``: "block", "warp", "grid" or "other"."""
 
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Closure:
     """A named lambda; ``base``: what its token ranges are relative to in the body of ``function``."""
 

@@ -6,8 +6,9 @@ a type stands for one that is not known.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from smem_lsp.source import record
 
 if TYPE_CHECKING:
     from smem_lsp.ir.declared import ClassDecl, EnumDecl
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 Size = tuple[int, int]  # (sizeof, alignof)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scalar:
     """A type without parts of its own: a number, a vector, a handle. ``kind``: "bool", "int", "float" or "other"."""
 
@@ -28,7 +29,7 @@ class Scalar:
     rank: int = 0  # integer conversion rank
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pointer:
     """A pointer. ``size`` is 16 for a pointer to a member function."""
 
@@ -36,30 +37,30 @@ class Pointer:
     size: int = 8
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reference:
     target: Type | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Qualified:
     """``const`` or ``volatile``, where it tells template arguments apart; everything else looks through it."""
 
     target: Type | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Array:
     element: Type | None
     count: int | None  # None: not known, or `[]`
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FunctionType:
     """A function; it has no size."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Enum:
     """An enumeration. ``underlying`` None: not known."""
 
@@ -68,7 +69,7 @@ class Enum:
     underlying: Scalar | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Record:
     """A class, struct or union; for an instance of a template ``lexical`` has its arguments bound.
 
@@ -79,7 +80,7 @@ class Record:
     lexical: Lexical  # the inside of the class
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sequence:
     """``std::array<T, N>``: an array behind a class name. ``count`` 0 has the layout of an empty class."""
 
@@ -87,7 +88,7 @@ class Sequence:
     count: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Named:
     """A class template of the standard library that is known by what it answers: ``std::is_same<A, B>`` and so on."""
 

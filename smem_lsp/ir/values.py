@@ -7,38 +7,37 @@ not followed (a load, a call), and two unknowns are never equal unless they are 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from smem_lsp.source import record
 from smem_lsp.syntax.conditions import apply_operator
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Const:
     n: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Thread:
     axis: str  # "x", "y" or "z"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sym:
     name: str  # "blockIdx.x", "blockDim.y", "n"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Var:
     index: int  # into Kernel.variables
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Op:
     operator: str  # C spelling: + - * / % & | ^ << >> < <= > >= == != && || ! ~ neg ?:
     args: tuple[Value, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Unknown:
     key: int  # unique in the kernel
     uniform: bool = False  # the same for all threads of a block though its value is not known

@@ -2,6 +2,7 @@
 
 from smem_lsp.source.edits import OverlapError, TextEdit, apply_edits
 from smem_lsp.source.reader import NO_FLAGS, CompileFlags, FileReader
+from smem_lsp.source.record import record
 from smem_lsp.source.text import LineIndex, SourceText, Span
 
 __all__ = [
@@ -14,4 +15,5 @@ __all__ = [
     "Span",
     "TextEdit",
     "apply_edits",
+    "record",
 ]

@@ -13,10 +13,12 @@ from functools import cached_property
 from itertools import accumulate, count
 from operator import add
 
+from smem_lsp.source.record import record
+
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@record(order=True)
 class Span:
     """A half-open range of code-point offsets."""
 

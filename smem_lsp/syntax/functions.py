@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from smem_lsp.source import record
+
 # At column 0 inside an open function body these start a new function: the body above lost a closing brace.
 # (`extern` and `static` do not: unindented bodies hold `extern __shared__ ...`.)
 TOP_LEVEL = frozenset(("__global__", "__device__", "__host__", "template", "namespace"))
@@ -16,7 +18,7 @@ _OUTSIDE = frozenset("RC TAG USING TYPEDEF TEMPLATE NAMESPACE ACCESS STORAGE".sp
 _AFTER_PARAMETERS = frozenset("QUALIFIER SIZEOF ATTRIBUTE STORAGE AMP AND_AND NAME LB".split())
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FunctionIsland:
     """Token indices of one function definition, half-open ranges into the file's tokens."""
 
@@ -46,7 +48,7 @@ class FunctionIsland:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Islands:
     """The functions of some tokens. ``islands``: each with the number of scopes closed before it that the tokens did
     not open; ``closes``: how many at the end; ``opens``: (name, is a class) of scopes that they do not close; ``open``:

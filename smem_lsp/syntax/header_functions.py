@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from smem_lsp.source import record
 from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.functions import FunctionIsland, find_functions
@@ -35,7 +36,7 @@ class HeaderFunction:
         return Definition("", tokens, [False] * count, self.island.moved(-lo), ())
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Headers:
     """``names``: types and templates; ``declared``: names with parameters; ``words``: all spellings; ``definitions``:
     device functions by name."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING
 
-from smem_lsp.source import Span
+from smem_lsp.source import Span, record
 from smem_lsp.syntax.kinds import kind_of
 from smem_lsp.syntax.recent import Recent
 
@@ -41,7 +41,7 @@ _REGION_END = re.compile(r"\n\}[ \t;]*\r?(?=\n)")
 _COMMENTS = re.compile(rf'{_COMMENT}|"(?:[^"\\\n]+|\\(?:\r\n|(?s:.)))*"?|\'(?:[^\'\\\n]|\\.)*\'')
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tokens:
     """Parallel lists. ``offsets``: code points into the file; negative for a token that a macro body produced:
     ``-1 - offset`` of the outermost invocation. A token with a negative offset can never be edited."""

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from smem_lsp.source import record
 from smem_lsp.syntax.lexer import lex_macro
 
 VARIABLE = "__VA_ARGS__"
 OPTION = "__VA_OPT__"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Macro:
     """``#define``: ``parameters`` None for an object-like macro.
 

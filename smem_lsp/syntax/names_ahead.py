@@ -7,8 +7,10 @@ otherwise the shape of the tokens does, as it is met in real code.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, auto
+
+from smem_lsp.source import record
 
 _TEMPLATE_LOOKAHEAD = 400
 _STOPS_TEMPLATE = frozenset("SEMI LC RC ASSIGN EQ END STRING IF FOR RETURN RP RB".split())
@@ -25,7 +27,7 @@ _NEVER_AFTER_NAME = frozenset(
 _VALUES = frozenset(("NUMBER", "LITERAL", "SIZEOF"))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Symbols:
     """Names that are known to be types and templates. ``values``: of names in doubt, those known to be variables."""
 
