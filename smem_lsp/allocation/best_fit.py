@@ -35,7 +35,7 @@ def best_fit(items: Sequence[Item], body: Seq, conflicts: Conflicts, outline: Se
         touched.append(list(seen))
         for buffer in seen:
             lives[buffer] = (lives.get(buffer, (number, number))[0], number)
-    composite = [any(isinstance(node, Loop | Branch) for node in nodes) for nodes in statements]
+    composite = [any(isinstance(node, (Loop, Branch)) for node in nodes) for nodes in statements]
     lives = {item.index: lives.get(item.index, (len(statements), len(statements))) for item in items}
     offsets = settle(
         items, lives, conflicts, len(statements), lambda found: _place(items, found, touched, composite)

@@ -76,7 +76,7 @@ def _lay(
         if isinstance(node, Access):
             here = _node(out, here)
             out.accesses[here] = node
-        elif isinstance(node, Barrier | Place):
+        elif isinstance(node, (Barrier, Place)):
             if node.point in (facts.barriers if isinstance(node, Barrier) else added):
                 here = _node(out, here)
                 out.walls.add(here)

@@ -45,18 +45,16 @@ def settle(
 
 def _pairs(items: Sequence[Item], conflicts: Conflicts) -> list[tuple[Item, Item, bool]]:
     """Items that may not overlap, by name; True: they may if they start at the same offset."""
-    by_index = {item.index: item for item in items}
+    by_name = sorted(items, key=lambda item: (item.name, item.index))
+    rank = {item.index: number for number, item in enumerate(by_name)}
     only_equal = conflicts.equal - conflicts.hard - conflicts.soft.keys()
-    out: list[tuple[Item, Item, bool]] = []
-    for keys, equal in ((conflicts.hard, False), (conflicts.soft, False), (only_equal, True)):
+    out: list[tuple[int, int, int, bool]] = []
+    for order, keys in enumerate((conflicts.hard, conflicts.soft, only_equal)):
         for key in keys:
-            named = sorted(
-                (by_index[i] for i in key if i in by_index), key=lambda item: (item.name, item.index)
-            )
-            if len(named) == 2:
-                out.append((named[0], named[1], equal))
-    out.sort(key=lambda pair: (pair[0].name, pair[0].index, pair[1].name, pair[1].index))
-    return out
+            if rank.keys() >= key and len(key) == 2:
+                a, b = sorted([rank[i] for i in key])
+                out.append((a, b, order, keys is only_equal))
+    return [(by_name[a], by_name[b], equal) for a, b, _, equal in sorted(out)]
 
 
 def _clash(a: Item, b: Item, equal: bool, offsets: Mapping[int, int]) -> bool:

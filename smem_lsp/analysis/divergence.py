@@ -255,10 +255,10 @@ def _straight_barriers(seq: Seq) -> int | None:
             if node.kind != "block":
                 return None
             count += 1
-        elif (isinstance(node, Branch | Loop) and _matters(node)) or isinstance(node, Jump):
+        elif (isinstance(node, (Branch, Loop)) and _matters(node)) or isinstance(node, Jump):
             return None
     return count
 
 
 def _matters(node: Node) -> bool:
-    return any(isinstance(each, Barrier | Jump) for each in walk(Seq((node,))))
+    return any(isinstance(each, (Barrier, Jump)) for each in walk(Seq((node,))))

@@ -81,7 +81,7 @@ class _Paths:
         """The jumps below ``node`` that skip what follows it, with who takes them."""
         if isinstance(node, Jump):
             return [(node.kind, Left(()))]
-        if not isinstance(node, Branch | Loop):
+        if not isinstance(node, (Branch, Loop)):
             return []
         found = self.known.get(node.point)
         if found is None:

@@ -113,7 +113,7 @@ def _touched(seq: Seq, record: Record) -> tuple[int, int]:
             if isinstance(node, Access):
                 read |= node.kind.reads << node.buffer
                 written |= node.kind.writes << node.buffer
-            elif isinstance(node, Branch | Loop):
+            elif isinstance(node, (Branch, Loop)):
                 for inner in (node.then, node.otherwise) if isinstance(node, Branch) else (node.body,):
                     reads, writes = _touched(inner, record)
                     read |= reads

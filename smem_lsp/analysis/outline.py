@@ -81,7 +81,7 @@ class _Outline:
             before, before_line = point, line
             start = point = node.point
             start_line = line
-            if not isinstance(node, Assign | Exchange | GlobalAccess):
+            if not isinstance(node, (Assign, Exchange, GlobalAccess)):
                 start_line = line = node.line or line
                 if isinstance(node, Place):
                     if point in allowed:
@@ -112,7 +112,7 @@ class _Outline:
         return Seq(tuple(out))
 
     def kept(self, node: Access | Jump | Barrier | Branch | Loop) -> Node | None:
-        if isinstance(node, Access | Jump):
+        if isinstance(node, (Access, Jump)):
             return node
         if isinstance(node, Barrier):
             return node if node.point in self.facts.barriers else None

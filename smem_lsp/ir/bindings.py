@@ -318,7 +318,7 @@ class _Walk:
         if (
             node.constexpr
             and parsed is not None
-            and not isinstance(parsed, tree.Declaration | tree.ConditionWithInit)
+            and not isinstance(parsed, (tree.Declaration, tree.ConditionWithInit))
         ):
             n = evaluate_value(parsed, self.scope).n
             taken = None if n is None else bool(n)
@@ -458,10 +458,10 @@ class _Walk:
 
 
 def _children(node: Any) -> Iterator[Any]:
-    if isinstance(node, list | tuple):
-        yield from (child for child in node if not isinstance(child, int | str))
+    if isinstance(node, (list, tuple)):
+        yield from (child for child in node if not isinstance(child, (int, str)))
         return
     for slot in getattr(node, "__slots__", ()):
         value = getattr(node, slot)
-        if isinstance(value, list) or (hasattr(value, "__slots__") and not isinstance(value, str | int)):
+        if isinstance(value, list) or (hasattr(value, "__slots__") and not isinstance(value, (str, int))):
             yield value

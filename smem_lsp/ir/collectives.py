@@ -61,7 +61,7 @@ def _touch(ctx: Context, argument: tree.Expr, scope: Scope, *, writes: bool = Fa
 
 def _overwrite(ctx: Context, argument: tree.Expr, scope: Scope, *, uniform: bool) -> None:
     """A variable that is passed may hold a result afterwards. ``uniform``: it gets the total of the block."""
-    while isinstance(argument, tree.Index | tree.Member):
+    while isinstance(argument, (tree.Index, tree.Member)):
         argument = argument.base
         uniform = False
     meaning = scope.lookup(argument.text) if isinstance(argument, tree.Name) else None
@@ -86,10 +86,10 @@ def library_class(
         if path[-1] in classes and _of_library(path, scope, namespaces):
             return path[-1]
         found = list(_declared(path, scope))
-        if len(found) != 1 or not isinstance(found[0][0], AliasDecl | UsingDecl):
+        if len(found) != 1 or not isinstance(found[0][0], (AliasDecl, UsingDecl)):
             return None
         decl, scope = found[0]
-        assert isinstance(decl, AliasDecl | UsingDecl)
+        assert isinstance(decl, (AliasDecl, UsingDecl))
         lo, hi = decl.type if isinstance(decl, AliasDecl) else decl.target
         path = tuple(_first_name(decl.source.kinds[lo:hi], decl.source.texts[lo:hi]))
         if not path:

@@ -211,7 +211,7 @@ class Context:
 
     def hand_out(self, address: Value | Ref | None) -> None:
         """What an address outside shared memory leads to may be written from now on."""
-        if address is not None and not isinstance(address, Ref | Const | Thread):
+        if address is not None and not isinstance(address, (Ref, Const, Thread)):
             self.written.append(address)
             self.touch(Kind.UPDATE)
 
@@ -361,7 +361,7 @@ class Context:
         return replace(ref, index=index, offset=None if ref.offset is None else self._snapshot(ref.offset))
 
     def _snapshot(self, value: Value) -> Value:
-        if isinstance(value, Const | Sym | Thread):
+        if isinstance(value, (Const, Sym, Thread)):
             return value
         variable = self.new_variable("")
         self.emit(Assign(self.next_point(), variable, value))

@@ -229,7 +229,7 @@ def _bind(
         if (
             parameter.reference
             and isinstance(result, Ref)
-            and not isinstance(argument, tree.Call | tree.Cast | tree.Unary | tree.Binary)
+            and not isinstance(argument, (tree.Call, tree.Cast, tree.Unary, tree.Binary))
         ):
             ctx.escape(result, argument.lo, f"bound to {parameter.name}")
         _new_parameter(ctx, parameter, inner, result, function)
@@ -247,7 +247,7 @@ def _bind_handle(ctx: Context, parameter: Parameter, argument: tree.Expr, scope:
         return True
     if isinstance(argument, tree.Name):
         meaning = scope.lookup(argument.text)
-        if isinstance(meaning, Closure | Group):
+        if isinstance(meaning, (Closure, Group)):
             if parameter.name:
                 inner.names[parameter.name] = meaning
             return True
@@ -310,7 +310,7 @@ def _default(ctx: Context, parameter: Parameter, inner: Scope, function: Functio
         if coordinate is not None:
             return coordinate
     number = evaluate(initializer, inner.constant_scope())
-    literal = isinstance(initializer, tree.Number | tree.String)
+    literal = isinstance(initializer, (tree.Number, tree.String))
     return ctx.fresh(uniform=literal) if number is None else Const(number)
 
 

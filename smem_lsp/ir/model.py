@@ -240,7 +240,7 @@ def doubtful(items: Sequence[Node]) -> Seq:
     """The nodes of a function that may not be the one that is called: nothing is claimed of it alone."""
     found: list[Node] = []
     for item in items:
-        if isinstance(item, Access | Barrier):
+        if isinstance(item, (Access, Barrier)):
             item = replace(item, guess=True)
         elif isinstance(item, Exchange):
             item = replace(item, mask=None)
