@@ -7,7 +7,7 @@ All offsets are code points from the start of the text; spans are half-open. A l
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, count
@@ -16,6 +16,8 @@ from operator import add
 from smem_lsp.source.record import record
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
+_PIECE = 4096  # code points that are looked at together
+_MOST_PIECES = 6  # then the whole text is
 
 
 @record(order=True)
@@ -37,22 +39,51 @@ class Span:
 
 
 class LineIndex:
-    """Line starts of one text version."""
+    """Line starts of one text version. They are found when somebody asks, around that place first: who looks at one
+    function of a large file needs no more."""
 
-    __slots__ = ("_length", "starts")
+    __slots__ = ("_length", "_pieces", "_starts", "_text")
 
     def __init__(self, text: str) -> None:
-        if "\r" in text:
-            self.starts: list[int] = [0, *(m.end() for m in _LINE_END.finditer(text))]
-        else:
-            lengths = accumulate(map(len, text.split("\n")), initial=0)
-            self.starts = list(map(add, lengths, count()))  # a line end each
-            self.starts.pop()
+        self._text = text
         self._length = len(text)
+        self._starts: list[int] | None = None
+        # number of a piece of the text -> lines that end before it, offsets of the line ends in it
+        self._pieces: dict[int, tuple[int, list[int]]] = {}
+
+    @property
+    def starts(self) -> list[int]:
+        if self._starts is None:
+            text = self._text
+            if "\r" in text:
+                self._starts = [0, *(m.end() for m in _LINE_END.finditer(text))]
+            else:
+                lengths = accumulate(map(len, text.split("\n")), initial=0)
+                self._starts = list(map(add, lengths, count()))  # a line end each
+                self._starts.pop()
+        return self._starts
 
     def line_of(self, offset: int) -> int:
         """0-based line that holds ``offset``; offsets outside the text are clamped."""
-        return bisect_right(self.starts, min(max(offset, 0), self._length)) - 1
+        offset = min(max(offset, 0), self._length)
+        if self._starts is not None:
+            return bisect_right(self._starts, offset) - 1
+        number = offset // _PIECE
+        piece = self._pieces.get(number)
+        if piece is None:
+            if len(self._pieces) == _MOST_PIECES or "\r" in self._text:
+                return bisect_right(self.starts, offset) - 1
+            piece = self._pieces[number] = self._read(number * _PIECE)
+        return piece[0] + bisect_left(piece[1], offset)
+
+    def _read(self, start: int) -> tuple[int, list[int]]:
+        found = self._text.find
+        ends: list[int] = []
+        at = found("\n", start, start + _PIECE)
+        while at >= 0:
+            ends.append(at)
+            at = found("\n", at + 1, start + _PIECE)
+        return self._text.count("\n", 0, start), ends
 
     def position(self, offset: int) -> tuple[int, int]:
         """0-based (line, column in code points) of ``offset``."""
