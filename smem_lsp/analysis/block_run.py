@@ -297,7 +297,11 @@ class Run:
             return
         starts = None if width is None or offset is None else here.values(offset)
         unit = self.script.units[storage]
-        if width is None or offset is None or (starts is None and not is_loaded(offset)):
+        if (
+            width is None
+            or offset is None
+            or (starts is None and not is_loaded(offset, self.kernel.memory.pointers))
+        ):
             return
         self.left -= len(here.threads)
         if starts is None:

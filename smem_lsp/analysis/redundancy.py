@@ -39,10 +39,11 @@ _MOST = 400  # accesses of a kernel that are compared
 
 @dataclass(frozen=True, slots=True)
 class Redundant:
-    """``shaped``: proved for the known shape of the block only."""
+    """``shaped``: proved for the known shape of the block only; ``merging``: but it lets buffers share bytes."""
 
     barrier: Barrier
     shaped: bool
+    merging: bool
 
 
 def redundant_barriers(
@@ -53,8 +54,9 @@ def redundant_barriers(
     shape: BlockShape | None,
     sharing: Sequence[Collection[int]] = (),
 ) -> tuple[Redundant, ...]:
-    """Barriers that may go, all of them together; of two that do the same the later one. ``facts``: with the slots for
-    ``shape``, the block that is known or assumed; ``sharing``: buffers that are to have bytes in common."""
+    """Barriers that may go, all of them together but those that merging needs; of two that do the same the later one.
+    ``facts``: with the slots for ``shape``, the block that is known or assumed; ``sharing``: buffers that could have
+    bytes in common."""
     nodes = tuple(walk(kernel.body))
     barriers = [node for node in nodes if isinstance(node, Barrier)]
     if not barriers or not _all_is_seen(kernel, barriers):
@@ -63,18 +65,26 @@ def redundant_barriers(
     accesses = tuple(node for node in walk(body) if isinstance(node, Access))
     if len(accesses) > _MOST:
         return ()
-    pairs = _Pairs(kernel, values, levels, facts.slots, shape, accesses, sharing)
-    foes = [pairs.foes(index) for index in range(len(accesses))]
+    ways = [
+        _Pairs(kernel, values, levels, facts.slots, shape, accesses, groups)
+        for groups in ([sharing, ()] if any(len(group) > 1 for group in sharing) else [()])
+    ]
     found: list[Redundant] = []
     standing = facts
     for barrier in reversed(barriers):
         if barrier.point not in facts.barriers or barrier.guess or barrier.span is None:
             continue
-        ordered = ordered_foes(body, standing, accesses, foes, barrier.point)
-        pairs.shaped = False
-        if all(pairs.safe(later, earlier) for later, mask in enumerate(ordered) for earlier in bits(mask)):
-            found.append(Redundant(barrier, pairs.shaped))
-            standing = replace(standing, barriers=standing.barriers - {barrier.point})
+        for pairs in ways:
+            ordered = ordered_foes(body, standing, accesses, pairs.foes, barrier.point)
+            pairs.shaped = False
+            if all(
+                pairs.safe(later, earlier) for later, mask in enumerate(ordered) for earlier in bits(mask)
+            ):
+                merging = pairs is not ways[0]
+                found.append(Redundant(barrier, pairs.shaped, merging))
+                if not merging:
+                    standing = replace(standing, barriers=standing.barriers - {barrier.point})
+                break
     return tuple(reversed(found))
 
 
@@ -130,8 +140,9 @@ class _Pairs:
         for group in sharing:
             self.storages |= dict.fromkeys(group, min(group))
         self.storages[_OUTSIDE] = _OUTSIDE
+        self.foes = [self._foes(index) for index in range(len(accesses))]
 
-    def foes(self, index: int) -> int:
+    def _foes(self, index: int) -> int:
         """The accesses, itself included, that may touch the same bytes when one of the two changes them."""
         mine = self.accesses[index]
         mask = 0

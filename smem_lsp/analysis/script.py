@@ -196,10 +196,17 @@ def is_free(term: Term) -> bool:
     )
 
 
-def is_loaded(term: Term) -> bool:
-    """Does the value rest on data that threads load, and on nothing else: no thread has elements of its own?"""
+def is_loaded(term: Term, pointers: frozenset[str]) -> bool:
+    """Does the value rest on data that threads load from what ``pointers`` lead to, and on nothing else: no thread has
+    elements of its own?"""
     parts = [each for each in _parts(term) if not isinstance(each, Const | Op)]
-    return bool(parts) and all(isinstance(each, Opaque) and each.origin == "load" for each in parts)
+    return bool(parts) and all(
+        isinstance(each, Opaque)
+        and each.origin == "load"
+        and bool(each.sources)
+        and bool(_symbols(each.sources[0]) & pointers)
+        for each in parts
+    )
 
 
 def narrows(condition: Term, truth: bool, sizes: frozenset[str]) -> bool:

@@ -39,8 +39,13 @@ def _insert_barrier(facts: KernelFacts, source: SourceText, remedy: InsertBarrie
         edit, words = insert_barrier(facts.kernel, source, remedy.place, remedy.reason, warp=remedy.warp)
     except Refused as refusal:
         return Fix(f"Cannot insert a barrier: {refusal}", Safety.DISPLAY, ())
-    title = f"Insert {words}" + (f" ({', '.join(remedy.assumes)})" if remedy.assumes else "")
-    return Fix(title, Safety.UNSAFE if remedy.assumes else Safety.SAFE, (edit,))
+    kernel, assumed = facts.kernel, [*facts.shape_assumption]
+    if not remedy.proved:
+        assumed.append("not proved for every block and input")
+    if kernel.instance is not None and (kernel.siblings or kernel.more_instances):
+        assumed.append(f"checked for {kernel.instance}")
+    title = f"Insert {words}" + (f" ({', '.join(assumed)})" if assumed else "")
+    return Fix(title, Safety.UNSAFE if assumed else Safety.SAFE, (edit,))
 
 
 def _remove_barrier(facts: KernelFacts, source: SourceText, remedy: RemoveBarrier) -> Fix:

@@ -68,13 +68,13 @@ class RemoveDeclarator:
 
 @dataclass(frozen=True, slots=True)
 class InsertBarrier:
-    """Put a barrier at a Place (its point). ``reason``: what it protects, for a comment; ``assumes``: in words for the
-    title, what the proof rests on."""
+    """Put a barrier at a Place (its point). ``reason``: what it protects, for a comment; ``proved``: that it is
+    missing, for the block that is known or assumed."""
 
     kernel: int
     place: int
     reason: str
-    assumes: tuple[str, ...] = ()
+    proved: bool
     warp: bool = False  # `__syncwarp()`
 
 

@@ -145,18 +145,7 @@ def _remedy(facts: KernelFacts, gap: Gap, race: Race, buffer: Buffer) -> InsertB
         reason = f"every warp must have written {buffer.name}"
     else:
         reason = f"every warp must be done writing {buffer.name}"
-    return InsertBarrier(facts.index, gap.place, reason, assumes(facts, race))
-
-
-def assumes(facts: KernelFacts, race: Race) -> tuple[str, ...]:
-    """What a fix of the race rests on, in words for its title."""
-    kernel = facts.kernel
-    found = [*facts.shape_assumption]
-    if not race.proved:
-        found.append("the block is not known")
-    if kernel.instance is not None and (kernel.siblings or kernel.more_instances):
-        found.append(f"checked for {kernel.instance}")
-    return tuple(found)
+    return InsertBarrier(facts.index, gap.place, reason, race.proved)
 
 
 def _note(facts: KernelFacts, access: Access) -> Note:

@@ -83,7 +83,7 @@ def _finding(facts: KernelFacts, gap: Gap, races: Sequence[Race], severity: Seve
     remedy = None
     if gap.place is not None:
         reason = f"lanes exchange data through {facts.kernel.buffers[race.first.buffer].name}"
-        remedy = InsertBarrier(facts.index, gap.place, reason, racing.assumes(facts, race), warp=True)
+        remedy = InsertBarrier(facts.index, gap.place, reason, race.proved, warp=True)
     return Finding(
         "SMEM205",
         message + racing.condition(facts, race),

@@ -124,7 +124,8 @@ def test_a_file_with_a_thousand_buffers_is_answered() -> None:
     assert time.process_time() - started < 60  # 6 s on a quiet machine
     assert [finding.code for finding in one.findings] == ["SMEM502"]
     assert [plan.allocator for plan in one.kernels[0].plans] == ["declared", "alias"]
-    assert [finding.code for finding in many.findings] == ["SMEM301"] * 50
+    merges = [finding.code for finding in many.findings if finding.code != "SMEM204"]
+    assert merges == ["SMEM301"] * 50
     assert {kernel.best.bytes for kernel in many.kernels if kernel.best} == {280}
 
 
