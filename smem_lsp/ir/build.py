@@ -6,18 +6,24 @@ from dataclasses import replace
 
 from smem_lsp.ir import copies, statements, static_layout
 from smem_lsp.ir.bindings import Binding, Instances
-from smem_lsp.ir.constants import evaluate
+from smem_lsp.ir.clusters import attribute_values, cluster_of
 from smem_lsp.ir.context import Context
 from smem_lsp.ir.function_scopes import function_scope
 from smem_lsp.ir.lexical import Lexical
 from smem_lsp.ir.model import Kernel, Part, Seq
 from smem_lsp.ir.refs import Ref
 from smem_lsp.ir.scopes import Scope
-from smem_lsp.ir.survey import Surroundings, bindings_of, internal, opts_in, parts_of, survey_file
+from smem_lsp.ir.survey import (
+    Surroundings,
+    bindings_of,
+    internal,
+    non_portable,
+    opts_in,
+    parts_of,
+    survey_file,
+)
 from smem_lsp.source import SourceText, Span
-from smem_lsp.syntax import tree
-from smem_lsp.syntax.brackets import match_brackets
-from smem_lsp.syntax.parse import Body, Function, TranslationUnit, parse_chunk
+from smem_lsp.syntax.parse import Body, Function, TranslationUnit
 
 _ALIAS_ROUNDS = 5
 
@@ -107,6 +113,8 @@ def build_kernel(
         internal=internal(unit, function),
         may_opt_in=opts_in(around, function, binding),
         launch_bounds=_launch_bounds(function, constants),
+        cluster=cluster_of(function, own_constants),
+        non_portable=non_portable(around, function, binding),
         launches=around.launches_of(function, binding),
         complete=ctx.complete
         and all(_is_read(read) for read in (function, *ctx.inlined.values()))
@@ -200,24 +208,7 @@ def _opening(function: Function) -> int | None:
 
 def _launch_bounds(function: Function, constants: Lexical) -> tuple[int, int | None] | None:
     """``__launch_bounds__(threads, blocks)``; None when absent or not constant."""
-    kinds, texts = function.head.kinds, function.head.texts
-    if "__launch_bounds__" not in texts:
-        return None
-    at = texts.index("__launch_bounds__") + 1
-    if at >= len(kinds) or kinds[at] != "LP":
-        return None
-    close = match_brackets(kinds)[at]
-    if close < at:
-        return None
-    parsed = parse_chunk(
-        "initializer",
-        ["LC", *kinds[at + 1 : close], "RC"],
-        ["{", *texts[at + 1 : close], "}"],
-        function.body.symbols,
-    )
-    if not isinstance(parsed, tree.Braces) or not parsed.items:
-        return None
-    values = [evaluate(item, constants) for item in parsed.items]
-    if values[0] is None or values[0] <= 0:
+    values = attribute_values(function, "__launch_bounds__", constants)
+    if not values or values[0] is None or values[0] <= 0:
         return None
     return values[0], values[1] if len(values) > 1 else None

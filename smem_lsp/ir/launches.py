@@ -8,16 +8,15 @@ from dataclasses import dataclass, replace
 
 from smem_lsp.ir.constants import declare_constants, evaluate
 from smem_lsp.ir.function_scopes import function_scope, identify, value_names
+from smem_lsp.ir.launch_configs import LAUNCH, LaunchConfigs, dims_of
 from smem_lsp.ir.lexical import Lexical
-from smem_lsp.ir.model import LaunchSite
+from smem_lsp.ir.model import Dims, LaunchSite
 from smem_lsp.source import SourceText, Span
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.blocks import Placed
 from smem_lsp.syntax.lexer import Tokens
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.syntax.recent import Recent
-
-Dims = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,14 +30,14 @@ class Launches:
 
 def find_launches(unit: TranslationUnit, constants: Lexical) -> list[tuple[Placed, Launches]]:
     """All launches of the file, block by block. A block of threads that is not sure to be a constant is None."""
-    if not any(placed.block.launches for placed in unit.blocks):
+    if not any(placed.block.launches or placed.block.extended_launches for placed in unit.blocks):
         return []
     found: list[tuple[Placed, Launches]] = []
     hidden = _declared_twice(unit, constants)
     first = 0
     for placed in unit.blocks:
         block = placed.block
-        if block.launches:
+        if block.launches or block.extended_launches:
             key = constants.declarations, placed.scopes, hidden
             known, launches = block.noted_launches or (None, None)
             if known != key or not isinstance(launches, Launches):
@@ -60,7 +59,7 @@ def _in_block(
     found: list[LaunchSite] = []
     for function in functions:
         words = function.definition.words
-        if "<<<" not in words:
+        if "<<<" not in words and LAUNCH not in words:
             continue
         key = identify(unit, constants, function), words & hidden if hidden else hidden
         sites = _sites.find(key)
@@ -68,7 +67,7 @@ def _in_block(
             sites = _sites.keep(key, _launches_of(unit.source, function, constants, hidden))
         by = function.start - placed.start
         found += [site.at(site.span.moved(by), 0) for site in sites]
-    read = Counter([site.kernel for site in found])
+    read = Counter([site.kernel for site in found if not site.extended])
     for name, start in placed.block.launches:
         if read[name]:
             read[name] -= 1
@@ -123,6 +122,8 @@ class _Finder:
         self.constants = constants
         self.dims: dict[str, Dims | None] = {}
         self.found = found
+        self.configs = LaunchConfigs() if LAUNCH in function.definition.words else None
+        self.depth = 0  # of branches and loops around
 
     def block(self, node: tree.Block) -> None:
         for statement in node.statements:
@@ -136,20 +137,34 @@ class _Finder:
                 declaration = self.body.chunk("declaration", node.chunk)
                 if declaration is not None:
                     self._declare(declaration)
+                    if self.configs is not None:
+                        self.configs.declare(declaration, self.body)
+                        for declarator in declaration.declarators:  # auto error = cudaLaunchKernelEx(...)
+                            if declarator.initializer is not None:
+                                self._extended(declarator.initializer, node.chunk[0])
             case tree.ExpressionStatement():
-                if "LAUNCH_OPEN" in self.body.tokens.kinds[node.lo : node.hi]:
+                spelled = "LAUNCH_OPEN" in self.body.tokens.kinds[node.lo : node.hi]
+                if spelled or self.configs is not None:
                     expr = self.body.chunk("expression", node.chunk)
-                    if expr is not None:
+                    if expr is not None and self.configs is not None:
+                        self.configs.assign(expr, node.chunk[0], sure=not self.depth)
+                        self._extended(expr, node.chunk[0])
+                    if expr is not None and spelled:
                         self._expression(expr, node.chunk[0])
             case tree.If():
-                self.statement(node.then)
+                self._nested(node.then)
                 if node.otherwise is not None:
-                    self.statement(node.otherwise)
+                    self._nested(node.otherwise)
             case tree.For() | tree.While() | tree.DoWhile() | tree.Switch():
-                self.statement(node.body)
+                self._nested(node.body)
             case tree.Try():
                 for inner in node.blocks:
-                    self.statement(inner)
+                    self._nested(inner)
+
+    def _nested(self, node: tree.Statement) -> None:
+        self.depth += 1
+        self.statement(node)
+        self.depth -= 1
 
     def _declare(self, declaration: tree.Declaration) -> None:
         constant = {"const", "constexpr"} & set(declaration.words)
@@ -288,14 +303,50 @@ class _Finder:
             span = self.body.span(base + dynamic.lo, base + dynamic.hi)
             text = self.source.slice(span) if span else None
         span = self.body.site(base + expr.lo, base + expr.hi)
-        block = self._block(expr.configuration[1])
         self.found.append(
             LaunchSite(
                 kernel=expr.callee.text.split("::")[-1],
-                block=block if block is None or all(d > 0 for d in block) else None,
+                block=self._positive(expr.configuration[1]),
                 dynamic_bytes=0 if dynamic is None else evaluate(dynamic, self.constants),
                 dynamic_expression=text,
                 span=Span(span.start, span.end),
                 line=self.source.line_number(span.start),
+                grid=self._positive(expr.configuration[0]),
+            )
+        )
+
+    def _positive(self, expr: tree.Expr | None) -> Dims | None:
+        """Extents that a launch can have."""
+        dims = None if expr is None else self._block(expr)
+        return dims if dims is None or all(d > 0 for d in dims) else None
+
+    def _extended(self, expr: tree.Expr, base: int) -> None:
+        """``cudaLaunchKernelEx``, be it in a macro that checks its result."""
+        assert self.configs is not None
+        launch = self.configs.launch(expr)
+        if launch is None:
+            if isinstance(expr, tree.Call):
+                for argument in expr.arguments:
+                    self._extended(argument, base)
+            elif isinstance(expr, tree.Assign):
+                self._extended(expr.value, base)
+            return
+        span = self.body.site(base + expr.lo, base + expr.hi)
+        bytes_, at = launch.dynamic, launch.dynamic_at
+        dynamic = None if bytes_ is None else self.body.span(at + bytes_.lo, at + bytes_.hi)
+        passed = None if bytes_ is None else evaluate(bytes_, self.constants)
+        self.found.append(
+            LaunchSite(
+                kernel=launch.kernel.text.split("::")[-1],
+                block=self._positive(launch.block),
+                dynamic_bytes=0 if launch.no_dynamic else passed,
+                dynamic_expression=None if dynamic is None else self.source.slice(dynamic),
+                span=Span(span.start, span.end),
+                line=self.source.line_number(span.start),
+                grid=self._positive(launch.grid),
+                cluster=None
+                if launch.cluster is None
+                else dims_of(launch.cluster, lambda axis: evaluate(axis, self.constants)),
+                extended=True,
             )
         )

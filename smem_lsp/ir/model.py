@@ -265,16 +265,23 @@ def walk(seq: Seq) -> Iterator[Node]:
             stack.extend(reversed(node.body.items))
 
 
+Dims = tuple[int, int, int]
+
+
 @record
 class LaunchSite:
-    """``kernel<<<grid, block, dynamic>>>(...)`` in sight; None where the argument is no constant."""
+    """``kernel<<<grid, block, dynamic>>>(...)`` or ``cudaLaunchKernelEx`` in sight; None where the argument is no
+    constant. ``cluster``: blocks of a cluster, where an attribute of the launch says so."""
 
     kernel: str
-    block: tuple[int, int, int] | None
+    block: Dims | None
     dynamic_bytes: int | None
     dynamic_expression: str | None
     span: Span
     line: int
+    grid: Dims | None = None
+    cluster: Dims | None = None
+    extended: bool = False  # cudaLaunchKernelEx
 
     @property
     def threads(self) -> int | None:
@@ -283,11 +290,11 @@ class LaunchSite:
     @property
     def configuration(self) -> tuple[object, ...]:
         """All but the place."""
-        return self.block, self.dynamic_bytes, self.dynamic_expression
+        return self.block, self.dynamic_bytes, self.dynamic_expression, self.grid, self.cluster
 
     def at(self, span: Span, line: int) -> LaunchSite:
         """The same launch at another place."""
-        return LaunchSite(self.kernel, self.block, self.dynamic_bytes, self.dynamic_expression, span, line)
+        return replace(self, span=span, line=line)
 
 
 @record
@@ -342,3 +349,5 @@ class Kernel:
     opening: int | None = None  # offset after the `{` of the body
     conditional: tuple[Span, ...] = ()  # `#if` to `#endif` inside the body
     memory: GlobalMemory = field(default_factory=GlobalMemory)
+    cluster: Dims | None = None  # blocks, by __cluster_dims__
+    non_portable: bool = False  # something in sight may allow clusters that not every device takes

@@ -12,6 +12,7 @@ from functools import cached_property
 
 from smem_lsp.ir import static_layout
 from smem_lsp.ir.bindings import Binding, Instances, find_instances
+from smem_lsp.ir.clusters import may_be_non_portable
 from smem_lsp.ir.constants import file_constants
 from smem_lsp.ir.function_scopes import identify
 from smem_lsp.ir.launches import Launches, find_launches
@@ -201,6 +202,7 @@ def _lasting(around: Surroundings, function: Function) -> bool:
         function.number in around.instances
         or _hidden(function)
         or any(site.dynamic_bytes for site in around.unplaced(function, None))
+        or _clusters(around, function, None)
     )
 
 
@@ -216,6 +218,7 @@ def kernel_key(around: Surroundings, function: Function, binding: Binding | None
         tuple([site.configuration for site in around.unplaced(function, binding)]),
         internal(unit, function),
         opts_in(around, function, binding),
+        non_portable(around, function, binding),
         unit.preprocessed.exhausted,
         binding,
         around.instances.get(function.number, Instances()).why if around.instances else None,
@@ -255,6 +258,17 @@ def opts_in(around: Surroundings, function: Function, binding: Binding | None) -
     """May some call raise the dynamic shared memory of the kernel? It matters where launches pass dynamic bytes."""
     return any(site.dynamic_bytes for site in around.unplaced(function, binding)) and may_opt_in(
         around.unit, function
+    )
+
+
+def non_portable(around: Surroundings, function: Function, binding: Binding | None) -> bool:
+    """May clusters of the kernel be larger than every device takes? It matters where it has clusters."""
+    return _clusters(around, function, binding) and may_be_non_portable(around.unit)
+
+
+def _clusters(around: Surroundings, function: Function, binding: Binding | None) -> bool:
+    return "__cluster_dims__" in function.head.texts or any(
+        site.cluster is not None for site in around.unplaced(function, binding)
     )
 
 

@@ -30,6 +30,7 @@ from smem_lsp.rules import (
     smem504_launch_size_mismatch,
     smem505_launch_bounds_mismatch,
     smem506_launch_bounds_unreachable,
+    smem507_cluster_launch,
 )
 from smem_lsp.rules.model import Rule
 
@@ -58,6 +59,7 @@ _ALL = (
     smem504_launch_size_mismatch.RULE,
     smem505_launch_bounds_mismatch.RULE,
     smem506_launch_bounds_unreachable.RULE,
+    smem507_cluster_launch.RULE,
 )
 
 RULES: Mapping[str, Rule] = MappingProxyType({rule.code: rule for rule in _ALL})
@@ -68,7 +70,6 @@ RESERVED: Mapping[str, str] = MappingProxyType(
         "SMEM206": "async-copy-not-waited",
         "SMEM207": "named-barrier-count",
         "SMEM209": "missing-proxy-fence",
-        "SMEM507": "cluster-launch",
         "SMEM601": "stream-leak",
         "SMEM602": "managed-access-race",
         "SMEM603": "async-free-order",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import prod
 from types import MappingProxyType
 
 from smem_lsp.engine.measured import MeasuredFacts
@@ -49,6 +50,9 @@ def kernel_lines(report: KernelReport, facts: KernelFacts) -> Iterator[str]:
         limited = f", limited by {listed(limits)}" if limits else ""
         dynamic = f", {row.dynamic_bytes:,} B dynamic" if row.dynamic_bytes else ""
         yield f"{blocks(row, now, facts.blocks(row, after))} ({launch(row)}{dynamic}){limited}"
+    clusters = kernel.cluster or next((site.cluster for site in kernel.launches if site.cluster), None)
+    if clusters is not None:
+        yield f"Clusters of {prod(clusters)} blocks: blocks/SM are a per-SM bound only"
     if isinstance(facts, MeasuredFacts):
         yield from compiler_lines(facts)
     if not facts.occupied:

@@ -159,6 +159,11 @@ class Block:
         return tuple(_launches(self.tokens)) if "LAUNCH_OPEN" in self.tokens.kinds else ()
 
     @cached_property
+    def extended_launches(self) -> bool:
+        """Does some function call ``cudaLaunchKernelEx``?"""
+        return "cudaLaunchKernelEx" in self.tokens.texts
+
+    @cached_property
     def declared(self) -> Counter[str]:
         """How often a name stands where declarations have theirs."""
         kinds, texts = self.tokens.kinds, self.tokens.texts
