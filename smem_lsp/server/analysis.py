@@ -120,7 +120,7 @@ class Analyst:
         try:
             return check(
                 text,
-                path=_checked_path(job),
+                path=checked_path(job),
                 config=config,
                 reader=reader,
                 cache=self._cache,
@@ -174,7 +174,7 @@ def _go_on() -> None:
     """Nobody stops a run."""
 
 
-def _checked_path(job: Job) -> str:
+def checked_path(job: Job) -> str:
     """The path that messages name and quoted includes start from."""
     if job.path is not None:
         return job.path

@@ -15,7 +15,7 @@ from smem_lsp.engine import Report
 from smem_lsp.output import layout_html, layout_svg, layout_text
 from smem_lsp.output.layout_json import layout_object
 from smem_lsp.server.analysis import Analysis, Superseded, shown_path, warm_up
-from smem_lsp.server.code_actions import FIX_ALL, Action, Asked, actions, edits_of
+from smem_lsp.server.code_actions import FIX_ALL, REWRITE, Action, Asked, actions, edits_of
 from smem_lsp.server.code_lens import lenses
 from smem_lsp.server.diagnostics import diagnostics_of, result_id
 from smem_lsp.server.documents import Change, Document
@@ -38,6 +38,7 @@ from smem_lsp.server.protocol import (
 )
 from smem_lsp.server.to_lsp import to_offset, to_range, to_span, workspace_edit
 from smem_lsp.server.uris import path_of
+from smem_lsp.server.what_fits import what_fits
 from smem_lsp.server.worker import Worker
 from smem_lsp.server.workspace import Workspace
 from smem_lsp.source import SourceText, Span, TextEdit
@@ -201,6 +202,11 @@ async def _code_action(workspace: Workspace, params: types.CodeActionParams) -> 
         ]
 
     offers = await workspace.worker.submit(work)
+    if asked.invoked and asked.takes(REWRITE):
+        offers += [
+            _Offer(action, None if lazy else tuple(_edits(workspace, analysis, action.key)))
+            for action in await what_fits(workspace.worker, analysis, asked)
+        ]
     return [
         _to_code_action(workspace, document, analysis, offer, context.diagnostics)
         for offer in offers

@@ -84,6 +84,8 @@ def edits_of(analysis: Analysis, key: str, check: Callable[[str], Report]) -> Se
     """The edits of the action with this key. Raises KeyError when the analysis has no such action."""
     assert analysis.report is not None
     word, _, place = key.partition(" ")
+    if word == "fit":
+        return (_new_value(analysis.report.source, place),)
     if key == "all":
         return fix_all(analysis.report, analysis.config, check)
     if word == "merge":
@@ -104,6 +106,16 @@ def edits_of(analysis: Analysis, key: str, check: Callable[[str], Report]) -> Se
                 if f"{own} {_mark(fix)}" == place:
                     return fix.edits
     raise KeyError(key)
+
+
+def _new_value(source: SourceText, place: str) -> TextEdit:
+    """``start end value``: another number for the one that stands there."""
+    numbers = place.split()
+    if len(numbers) == 3 and all(number.isdecimal() for number in numbers):
+        span = Span(int(numbers[0]), int(numbers[1]))
+        if source.slice(span).isdecimal():
+            return TextEdit(span, numbers[2])
+    raise KeyError(place)
 
 
 def _mark(fix: Fix) -> str:

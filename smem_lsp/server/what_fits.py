@@ -1,0 +1,47 @@
+"""What fits, as entries of the light bulb at a constant: each sets it to another value and says what that costs.
+
+Each value is a job of its own on the worker, so that a key that is typed meanwhile waits for one of them at most.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+
+from smem_lsp.engine.fit import Combination
+from smem_lsp.engine.fit_constant import Constant, constant_at, what_if, words
+from smem_lsp.server.analysis import Analysis, checked_path
+from smem_lsp.server.code_actions import REWRITE, Action, Asked
+from smem_lsp.server.worker import Worker
+
+LONGEST = 1.0  # seconds that a menu waits for the values
+
+
+async def what_fits(worker: Worker, analysis: Analysis, asked: Asked) -> list[Action]:
+    """For the constant whose name is at the cursor; as many values as there is time for."""
+    report = analysis.report
+    if report is None:
+        return []
+    constant = await worker.submit(lambda: constant_at(report, asked.span.start, analysis.config))
+    if constant is None:
+        return []
+    ends = time.monotonic() + LONGEST
+    now = await worker.submit(partial(_with, analysis, constant, constant.value))
+    found: list[Action] = []
+    for value in constant.others:
+        if now is None or time.monotonic() > ends:
+            break
+        then = await worker.submit(partial(_with, analysis, constant, value))
+        costs = None if then is None else words(now, then)
+        if costs is not None:
+            key = f"fit {constant.span.start} {constant.span.end} {value}"
+            found.append(Action(f"Set {constant.name} to {value}: {costs}", REWRITE, key))
+    return found
+
+
+def _with(analysis: Analysis, constant: Constant, value: int) -> Combination | None:
+    """On the worker's thread."""
+    job = analysis.job
+    return what_if(
+        constant, value, job.text, path=checked_path(job), config=analysis.config, reader=job.reader
+    )
