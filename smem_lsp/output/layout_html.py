@@ -31,17 +31,22 @@ from smem_lsp.output.map_rows import TimeAxis, time_axis
 from smem_lsp.output.markup import element, escaped, number
 from smem_lsp.output.memory_map import Drawing, MemoryMap, Rectangle, memory_map
 from smem_lsp.output.page_style import TEXT, WIDTHS, Rules, beside, source_hash, style_sheet
+from smem_lsp.output.staircase import HEIGHT, STAIRS_TITLE, Stairs, chart, staircases
 from smem_lsp.output.style import width as columns
 
 _ROW = 20.0  # pixels, as in the style sheet
 _SMALL = 11.0
+_CHART = 380.0
 
 
 def render(report: Report, indices: Sequence[int]) -> str:
     """The page with the maps of the kernels with these indices."""
     rules = Rules()
     maps = [memory_map(report, index) for index in indices]
-    sections = [_section(drawn, place, rules) for place, drawn in enumerate(maps)]
+    found = [staircases(report.facts[index]) for index in indices]
+    sections = [
+        _section(drawn, place, rules, stairs) for place, (drawn, stairs) in enumerate(zip(maps, found))
+    ]
     names = ", ".join(dict.fromkeys(drawn.kernel.name for drawn in maps))
     style, script = style_sheet(rules), beside("layout_page.js")
     policy = (
@@ -72,7 +77,7 @@ def render(report: Report, indices: Sequence[int]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _section(drawn: MemoryMap, place: int, rules: Rules) -> str:
+def _section(drawn: MemoryMap, place: int, rules: Rules, stairs: Sequence[Stairs]) -> str:
     name = drawn.kernel.instance or drawn.kernel.name
     head = [
         element("h1", {"id": f"k{place}"}, escaped(name)),
@@ -83,6 +88,8 @@ def _section(drawn: MemoryMap, place: int, rules: Rules) -> str:
     parts = [element("header", {}, *head)]
     if drawn.worth_drawing:
         parts += _picture(drawn, place, rules)
+    if stairs:
+        parts.append(_charts(stairs))
     if drawn.kernel.buffers:
         parts.append(_table(drawn))
     if said := remarks(drawn):
@@ -127,6 +134,25 @@ class _Sheet:
 
     def percent(self, byte: int) -> str:
         return f"{number(self.scale.at(byte) * 100)}%"
+
+
+def _charts(found: Sequence[Stairs]) -> str:
+    pictures = [
+        element(
+            "svg",
+            {
+                "viewBox": f"0 0 {_CHART:.0f} {HEIGHT:.0f}",
+                "role": "img",
+                "aria-label": stairs.words,
+                "width": f"{_CHART:.0f}",
+                "height": f"{HEIGHT:.0f}",
+            },
+            *chart(stairs, 0.0, 0.0, _CHART),
+        )
+        for stairs in found
+    ]
+    caption = element("figcaption", {}, STAIRS_TITLE)
+    return element("figure", {"class": "stairs"}, caption, *pictures)
 
 
 def _switch(others: Sequence[Drawing], place: int) -> str:

@@ -15,11 +15,13 @@ from smem_lsp.output.map_frame import LINE, MARGIN, SANS, TEXT, Frame, frame
 from smem_lsp.output.map_labels import Box, shortened, text_width, wrapped
 from smem_lsp.output.markup import element, escaped
 from smem_lsp.output.memory_map import MemoryMap, memory_map
+from smem_lsp.output.staircase import HEIGHT, STAIRS_TITLE, Stairs, chart, staircases
 from smem_lsp.output.svg_panels import clique_lines, picture, unlabelled
 from smem_lsp.output.svg_parts import SANS_SERIF, css, outline, patterns, stroke, text_at
 
 _REMARKS = 12  # lines
 _NARROW = 720.0  # pixels of a picture without layouts
+_LEAST_CHART, _MOST_CHART, _CHART_GAP = 260.0, 420.0, 30.0  # pixels, widths
 
 
 def render(report: Report, index: int) -> str:
@@ -39,6 +41,9 @@ def render(report: Report, index: int) -> str:
         chips, height = _chips(placed, legend + 34, width)
         parts += chips
         foot = legend + 18 + height
+    charts, height = _charts(staircases(report.facts[index]), foot + 14, width)
+    parts += charts
+    foot += height
     said = _remark_lines(drawn, width - 2 * MARGIN)
     for number, line in enumerate(said):
         parts.append(text_at(MARGIN, foot + 14 + LINE * number, line, "muted"))
@@ -76,6 +81,20 @@ def _chips(placed: Frame, top: float, width: float) -> tuple[list[str], float]:
             parts.append(element("rect", {**shape, "fill": f"url(#t{texture(buffer)})"}))
         parts.append(text_at(x + 20, y, word, "muted", mono=True))
     return parts, LINE * -(-len(words) // columns) + 10
+
+
+def _charts(found: Sequence[Stairs], top: float, width: float) -> tuple[list[str], float]:
+    """The occupancy staircases, as many beside each other as there is room for; and the height that they take."""
+    if not found:
+        return [], 0.0
+    room = width - 2 * MARGIN + _CHART_GAP
+    columns = max(1, min(len(found), int(room / (_LEAST_CHART + _CHART_GAP))))
+    wide = min(_MOST_CHART, room / columns - _CHART_GAP)
+    parts = [text_at(MARGIN, top + 14, STAIRS_TITLE, "muted")]
+    for place, stairs in enumerate(found):
+        left = MARGIN + place % columns * (wide + _CHART_GAP)
+        parts += chart(stairs, left, top + 26 + place // columns * (HEIGHT + 12), wide)
+    return parts, 34 + (HEIGHT + 12) * -(-len(found) // columns)
 
 
 def _document(drawn: MemoryMap, parts: Iterable[str], width: float, height: float) -> str:

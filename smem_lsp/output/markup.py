@@ -12,7 +12,7 @@ from smem_lsp.output.style import shown
 # XML 1.0 knows no way to write these, and format characters would reorder what is read.
 _FORBIDDEN = re.compile("[\ufffe\uffff]")
 
-_EMPTY = frozenset(("input", "path", "rect"))  # HTML closes no other element by a slash
+_EMPTY = frozenset(("circle", "input", "path", "rect"))  # HTML closes no other element by a slash
 
 Attributes = Mapping[str, Any]  # str, int, float or None
 

@@ -20,7 +20,7 @@ def css() -> str:
         f".{name}{{fill:var(--{name})}}" for name in ("bg", "ink", "muted", "well", "on", "added")
     )
     lines = "".join(
-        f".s-{name}{{stroke:var(--{name})}}" for name in ("grid", "ink", "muted", "barrier", "added")
+        f".s-{name}{{stroke:var(--{name})}}" for name in ("bg", "grid", "ink", "muted", "barrier", "added")
     )
     dark = f"@media (prefers-color-scheme:dark){{svg{{{variables(DARK)}}}}}"
     return f"svg{{{variables(LIGHT)}}}{dark}{fills}{lines}text{{white-space:pre}}"
