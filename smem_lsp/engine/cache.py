@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from smem_lsp.config import Config
-from smem_lsp.engine.measured import Measured, Measurement, measure
+from smem_lsp.engine.measured import Measured, Measurement, measure, sized
 from smem_lsp.engine.plan_kernel import plan_kernel
 from smem_lsp.ir.bindings import Binding
 from smem_lsp.ir.build import build_kernel
@@ -158,11 +158,16 @@ class Setting:
             kernel = build_kernel(unit, around, function, binding)
             known = Known(plan_kernel(index, kernel, unit.source, self.config, assumed))
             self.cache.kernels.keep(key, known)
-        known = self._measured(known, key, function, binding)
+        known = self._measured(known, key, function, binding, assumed)
         return PlacedKernel(known, around, function, binding, index)
 
     def _measured(
-        self, known: Known, key: tuple[object, ...], function: Function, binding: Binding | None
+        self,
+        known: Known,
+        key: tuple[object, ...],
+        function: Function,
+        binding: Binding | None,
+        assumed: dict[str, int],
     ) -> Known:
         """``known`` with what a compiler said of this text, or of an earlier one with the same kernel in it."""
         under = self.measured.under
@@ -176,6 +181,11 @@ class Setting:
         if not found:
             return known
         whole = (key, found)
-        return self.cache.kernels.find(whole) or self.cache.kernels.keep(
-            whole, Known(measure(known.facts, found))
-        )
+        kept = self.cache.kernels.find(whole)
+        if kept is not None:
+            return kept
+        facts = known.facts
+        kernel = sized(facts.kernel, found)
+        if kernel is not None:
+            facts = plan_kernel(facts.index, kernel, facts.source, self.config, assumed)
+        return self.cache.kernels.keep(whole, Known(measure(facts, found)))

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Protocol
 
 from smem_lsp.ir.bindings import Binding
+from smem_lsp.ir.model import Buffer, Kernel, Space
 from smem_lsp.rules.subject import KernelFacts, Occupied
 from smem_lsp.syntax.parse import Function, TranslationUnit
 
@@ -43,6 +44,10 @@ class Measurement(Protocol):
 
     @property
     def barriers(self) -> int: ...
+
+    @property
+    def sizes(self) -> Sequence[tuple[str, int, int]]:
+        """Name, bytes and alignment of the shared variables that the kernel itself declares."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +98,33 @@ def _path(function: Function) -> str:
     """``ns::k``, anonymous namespaces left out."""
     around = (part for part in function.island.enclosing if part and part != "extern")
     return "::".join((*around, function.name))
+
+
+def sized(kernel: Kernel, measured: Sequence[Measurement]) -> Kernel | None:
+    """``kernel`` with the sizes that only a compiler knows: those of types of a library whose headers are not read.
+    None: nothing is missing, or nothing of it is known on all targets."""
+    names = Counter(buffer.name for buffer in kernel.buffers)
+    found: dict[int, tuple[int, int]] = {}
+    for buffer in kernel.buffers:
+        if buffer.space is not Space.STATIC or (buffer.bytes is not None and buffer.align is not None):
+            continue
+        sizes = {
+            (size, align) for each in measured for name, size, align in each.sizes if name == buffer.name
+        }
+        if names[buffer.name] == 1 and buffer.function == kernel.name and len(sizes) == 1:
+            found[buffer.index] = sizes.pop()
+    if not found:
+        return None
+    buffers = (_sized(b, *found[b.index]) if b.index in found else b for b in kernel.buffers)
+    return replace(kernel, buffers=tuple(buffers))
+
+
+def _sized(buffer: Buffer, size: int, align: int) -> Buffer:
+    count = 1
+    for dim in buffer.dims:
+        count *= dim or 0
+    element = size // count if count and size % count == 0 else None
+    return replace(buffer, bytes=size, align=align, element_bytes=element)
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 
@@ -43,6 +43,9 @@ _SPILL = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) b
 _USED = re.compile(r"Used (\d+) registers")
 _BARRIERS = re.compile(r"used (\d+) barriers")
 _SHARED = re.compile(r"(\d+)(?:\+\d+)? bytes smem")
+_MOST_ASSEMBLY = 64_000_000  # bytes
+_VARIABLE = re.compile(r"(?m)^\s*\.shared \.align (\d+) \.[bfsu](\d+) ([\w$]+)(?:\[(\d+)\])?;")
+_LOCAL = re.compile(r"\d+")
 _TARGET = re.compile(r"(?m)^\s*(?:sm|compute)_(\d+)[af]?\s*$")
 
 
@@ -59,6 +62,7 @@ class KernelStatistics:
     barriers: int
     arguments: tuple[str, ...] | None = ()  # of the template, as C++ spells them; None: not understood
     scoped: bool = True  # False: ``extern "C"``, the name says nothing of namespaces
+    sizes: tuple[tuple[str, int, int], ...] = ()  # name, bytes and alignment of its own shared variables
 
 
 def find_nvcc(setting: str | None = None) -> str | None:
@@ -117,11 +121,39 @@ def compile_statistics(
             Path(folder, "kernel.cu").write_text(text, encoding="utf-8", errors="replace", newline="")
         except OSError as error:
             raise CompileError(f"no private copy: {error.strerror or error}") from None
-        command = [nvcc, "-cubin", f"-arch={arch}", "-Xptxas", "-v", *prepared.words]
+        # The PTX that is kept says how large every variable is, whatever its type.
+        command = [nvcc, "-cubin", "--keep", f"-arch={arch}", "-Xptxas", "-v", *prepared.words]
         code, output = run([*command, "-o", "kernel.cubin", "kernel.cu"], folder, timeout, stop)
+        assembly = _read(Path(folder, "kernel.ptx"))
     if code != 0:
         raise CompileError(_first_error(output))
-    return parse_statistics(output)
+    found = parse_statistics(output)
+    sizes = shared_variables(assembly, found)
+    return {mangled: replace(each, sizes=sizes[mangled]) for mangled, each in found.items()}
+
+
+def shared_variables(assembly: str, kernels: Iterable[str]) -> dict[str, tuple[tuple[str, int, int], ...]]:
+    """Mangled name of a kernel -> (name, bytes, alignment) of the shared variables that are declared in its body."""
+    # A local of a function is mangled behind it: _ZZ1kPfE4tile in _Z1kPf, _ZZ1kE4tile in an ``extern "C"`` one.
+    inside = {f"_ZZ{m[2:] if m.startswith('_Z') else f'{len(m)}{m}'}E": m for m in kernels}
+    found: dict[str, list[tuple[str, int, int]]] = {mangled: [] for mangled in inside.values()}
+    for align, kind, symbol, count in _VARIABLE.findall(assembly):
+        head = next((each for each in inside if symbol.startswith(each)), None)
+        name = None if head is None else _LOCAL.match(symbol, len(head))
+        if head is None or name is None:
+            continue
+        start, length = name.end(), int(name[0])
+        size = int(kind) // 8 * int(count or 1)
+        found[inside[head]].append((symbol[start : start + length], size, int(align)))
+    return {mangled: tuple(variables) for mangled, variables in found.items()}
+
+
+def _read(path: Path) -> str:
+    """Empty where there is no such file, or too much in it."""
+    try:
+        return path.read_text(errors="replace") if path.stat().st_size <= _MOST_ASSEMBLY else ""
+    except OSError:
+        return ""
 
 
 def parse_statistics(output: str) -> dict[str, KernelStatistics]:

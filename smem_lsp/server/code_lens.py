@@ -12,7 +12,7 @@ from smem_lsp.server.analysis import Analysis
 from smem_lsp.server.handshake import Features
 from smem_lsp.server.positions import client_text
 from smem_lsp.server.to_lsp import to_range
-from smem_lsp.server.words import amount, best_bytes, blocks, kib, launch, listed, shown_row
+from smem_lsp.server.words import amount, best_bytes, blocks, kib, launch, least_bytes, listed, shown_row
 
 OPEN_MAP = "smem.openMap"
 """The client's command; its one argument is ``{uri, position}``, as ``smem/layout`` takes them."""
@@ -37,7 +37,8 @@ def lens_title(facts: KernelFacts) -> str:
     ``8.0 KiB shared · 6 blocks/SM (sm_90), limited by registers`` where nothing can be gained."""
     before, after = facts.static_bytes, best_bytes(facts)
     if before is None or after is None:
-        return "shared memory: bytes not known"
+        least = least_bytes(facts)
+        return f"shared memory: {f'at least {least:,} B' if least else 'bytes not known'}"
     row = shown_row(facts, before, after)
     dynamic = row.dynamic_bytes if row is not None else 0
     title = f"{amount(before, after)} shared" if before or not dynamic else "shared"

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from smem_lsp.engine.measured import MeasuredFacts
 from smem_lsp.engine.report import KernelReport
 from smem_lsp.rules.subject import KernelFacts, Occupied
-from smem_lsp.server.words import best_bytes, blocks, counted, launch, listed, shown_row
+from smem_lsp.server.words import best_bytes, blocks, counted, launch, least_bytes, listed, shown_row
 from smem_lsp.targets import target
 
 _KIB = 1024
@@ -40,7 +40,9 @@ def kernel_lines(report: KernelReport, facts: KernelFacts) -> Iterator[str]:
     if facts.static_bytes is None:
         sizes = [buffer.name for buffer in (*kernel.buffers, *kernel.helper_bytes) if buffer.bytes is None]
         reason = f": the size of {listed(f'`{size}`' for size in sizes)} is not known" if sizes else ""
-        yield f"{name} shared memory: bytes not known{reason}"
+        least = least_bytes(facts)
+        known = f"at least {least:,} B as declared" if least else "bytes not known"
+        yield f"{name} shared memory: {known}{reason}"
         return
     before, after = facts.static_bytes, best_bytes(facts) or facts.static_bytes
     saved = f" → {after:,} B without an added barrier" if after < before else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from smem_lsp.ir.model import Access, Space, walk
 from smem_lsp.rules.subject import KernelFacts, Occupied
 
 
@@ -50,6 +51,13 @@ def shown_row(facts: KernelFacts, before: int, after: int) -> Occupied | None:
     """The target that a line about a kernel speaks of: the first that gains blocks, else the first."""
     gains = (row for row in facts.occupied if facts.blocks(row, after) > facts.blocks(row, before))
     return next(gains, facts.occupied[0] if facts.occupied else None)
+
+
+def least_bytes(facts: KernelFacts) -> int:
+    """Bytes of the static buffers of known size that are read, as they are declared."""
+    used = {node.buffer for node in walk(facts.kernel.body) if isinstance(node, Access) and node.kind.reads}
+    buffers = (b for b in facts.kernel.buffers if b.space is Space.STATIC and b.index in used)
+    return sum(buffer.bytes or 0 for buffer in buffers)
 
 
 def best_bytes(facts: KernelFacts) -> int | None:
