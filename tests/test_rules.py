@@ -178,7 +178,7 @@ def test_the_last_of_the_merged_buffers_is_marked() -> None:
 __global__ void k(const float* in, float* out) {
   __shared__ float tile[512];
   __shared__ float red[256];
-                 //^^^ SMEM301: `red` can reuse the bytes of `tile` (dead after the barrier at line 9): 3,072 → 2,048 B
+                 //^^^ SMEM301: `red` can reuse `tile`: 3,072 → 2,048 B, no barrier added (dead after the barrier at
   int tid = threadIdx.x;
   tile[tid] = in[tid];
   tile[tid + 256] = in[tid + 256];

@@ -98,22 +98,26 @@ def names(buffers: Iterable[Buffer]) -> str:
 
 
 def headline(facts: KernelFacts, candidate: Candidate, merged: list[Buffer]) -> str:
-    """ "`Cs` can reuse the bytes of `As`, `Bs` (dead after the barrier at line 24)"."""
+    """ "`Cs` can reuse `As`, `Bs`"."""
     last = merged[-1]
     others = partners(facts, candidate.plan, last, merged)
     rest = [b for b in merged[:-1] if b not in others]
     more = f"; {names(rest)} share{'s' if len(rest) == 1 else ''} too" if rest else ""
-    return f"`{last.name}` can reuse the bytes of {names(others)} ({why_free(facts, candidate, last, others)}){more}"
+    return f"`{last.name}` can reuse {names(others)}{more}"
+
+
+def reason(facts: KernelFacts, candidate: Candidate, merged: list[Buffer]) -> str:
+    """ "dead after the barrier at line 24": it stands behind the numbers, which matter more."""
+    others = partners(facts, candidate.plan, merged[-1], merged)
+    return why_free(facts, candidate, merged[-1], others)
 
 
 def related_notes(candidate: Candidate, merged: list[Buffer], facts: KernelFacts) -> tuple[Note, ...]:
-    """The other merged buffers, with their place in the plan."""
-    sizes = {item.index: item.size for item in facts.items}
+    """The other merged buffers, and with whom each would share."""
     return tuple(
         Note(
             b.declared,
-            f"`{b.name}`: bytes {candidate.plan.offsets[b.index]:,} to "
-            f"{candidate.plan.offsets[b.index] + sizes[b.index]:,} of the plan",
+            f"`{b.name}` would share its bytes with {names(partners(facts, candidate.plan, b, merged))}",
         )
         for b in merged[:-1]
     )

@@ -69,6 +69,7 @@ from smem_lsp.rules.merging import (
     data_of,
     headline,
     merged_buffers,
+    reason,
     related_notes,
 )
 from smem_lsp.rules.model import Finding, MergeBuffers, Severity, kernel_rule
@@ -93,7 +94,7 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
     merged = merged_buffers(facts, plan)
     if not merged:
         return
-    message = f"{headline(facts, candidate, merged)}: {before:,} → {after:,} B, no barrier added"
+    message = f"{headline(facts, candidate, merged)}: {before:,} → {after:,} B"
     if limit:
         message += f", under the {facts.static_limit:,} B that ptxas accepts"
     if step is not None and gains:
@@ -101,7 +102,7 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
     known = step is not None and step.row.registers is not None
     yield Finding(
         "SMEM301",
-        message + assumption_words(facts, candidate),
+        f"{message}, no barrier added ({reason(facts, candidate, merged)}){assumption_words(facts, candidate)}",
         merged[-1].declared,
         Severity.WARNING if limit or (gains and known) else Severity.INFO,
         kernel=facts.kernel.name,

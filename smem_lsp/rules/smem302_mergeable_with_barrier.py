@@ -63,6 +63,7 @@ from smem_lsp.rules.merging import (
     data_of,
     headline,
     merged_buffers,
+    reason,
     related_notes,
 )
 from smem_lsp.rules.model import Finding, MergeBuffers, Severity, kernel_rule
@@ -103,7 +104,7 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
     shown = best_step(facts, before, after)
     yield Finding(
         "SMEM302",
-        message + assumption_words(facts, candidate),
+        f"{message}; {reason(facts, candidate, merged)}{assumption_words(facts, candidate)}",
         merged[-1].declared,
         Severity.WARNING if limit or (gains and known) else Severity.INFO,
         kernel=facts.kernel.name,
