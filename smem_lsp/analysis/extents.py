@@ -25,7 +25,7 @@ def extents(kernel: Kernel, values: Values, fact: BlockShape | None) -> Mapping[
     for node in walk(kernel.body):
         if not isinstance(node, Access) or node.buffer in unknown:
             continue
-        extent = _extent(kernel, values, bounds, node)
+        extent = extent_of(kernel, values, bounds, node)
         if extent is None:
             unknown.add(node.buffer)
             continue
@@ -35,7 +35,8 @@ def extents(kernel: Kernel, values: Values, fact: BlockShape | None) -> Mapping[
     return {index: extent for index, extent in found.items() if index in closed - unknown}
 
 
-def _extent(kernel: Kernel, values: Values, bounds: Bounds, access: Access) -> Extent | None:
+def extent_of(kernel: Kernel, values: Values, bounds: Bounds, access: Access) -> Extent | None:
+    """First and end byte of what one access may touch, from the start of its buffer."""
     buffer = kernel.buffers[access.buffer]
     width = access.width if access.width is not None else buffer.element_bytes
     offset = values.offset(access, buffer)

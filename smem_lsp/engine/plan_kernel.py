@@ -27,6 +27,7 @@ from smem_lsp.analysis.reuse import relate, survey
 from smem_lsp.analysis.uniformity import prove_levels
 from smem_lsp.analysis.values import Values
 from smem_lsp.config import Config
+from smem_lsp.engine.plan_carving import plan_carving
 from smem_lsp.ir.model import Access, Branch, Buffer, Kernel, Loop, Seq, Space, walk
 from smem_lsp.rules.subject import Candidate, KernelFacts, Occupied
 from smem_lsp.source import SourceText
@@ -112,6 +113,7 @@ def plan_kernel(
         banks=() if layouts_only else bank_conflicts(kernel, values, levels, shape, source.text),
         needs={} if layouts_only else _needs(kernel, values),
         extents={} if layouts_only else extents(kernel, values, fact),
+        carved=None if layouts_only else plan_carving(kernel, control, values, shape),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from smem_lsp.allocation.plan import Plan
@@ -169,6 +169,15 @@ def memory_map(report: Report, index: int) -> MemoryMap:
     hold under it.
     """
     facts, kernel_report = report.facts[index], report.kernels[index]
+    ranges = facts.of_ranges
+    if ranges is not None and facts.carved is not None and not facts.items:
+        plans = (ranges.declared, *(candidate.plan for candidate in ranges.best))
+        found = tuple(plan for plan in plans if plan is not None)
+        lines = _lines(tuple(program_points(report.source, kernel_report)))
+        live = {buffer: (lines[first], lines[last]) for buffer, (first, last) in facts.carved.lives.items()}
+        live[facts.carved.carving.base] = min(a for a, _ in live.values()), max(b for _, b in live.values())
+        kernel_report = replace(kernel_report, kernel=ranges.kernel, plans=found, live=live)
+        facts = ranges
     points = tuple(program_points(report.source, kernel_report))
     lines = _lines(points)
     drawings: list[Drawing] = []

@@ -78,6 +78,7 @@ from smem_lsp.rules.subject import KernelFacts
 
 @kernel_rule("SMEM301", "mergeable-buffers", Severity.WARNING)
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
+    yield from _ranges(facts)
     if facts.declared is None or facts.withheld or not facts.best:
         return
     candidate = facts.best[0]
@@ -110,4 +111,32 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         related=related_notes(candidate, merged, facts),
         data=data_of(facts, plan, step),
         remedy=MergeBuffers(facts.index, candidate, step.with_launch() if step is not None else ""),
+    )
+
+
+def _ranges(facts: KernelFacts) -> Iterator[Finding]:
+    """Ranges of dynamic shared memory: to be moved by hand, as the launch has to pass fewer bytes too."""
+    ranges = facts.of_ranges
+    if ranges is None or facts.carved is None or facts.withheld or not ranges.best:
+        return
+    candidate = ranges.best[0]
+    before, after = facts.carved.declared.bytes, candidate.plan.bytes
+    merged = merged_buffers(ranges, candidate.plan)
+    if candidate.plan.barriers or before - after < WORTH_SAYING or not merged:
+        return
+    base = facts.kernel.buffers[facts.carved.carving.base]
+    yield Finding(
+        "SMEM301",
+        f"{headline(ranges, candidate, merged)} in `{base.name}`: {before:,} → {after:,} B of dynamic shared memory, "
+        f"no barrier added ({reason(ranges, candidate, merged)}){assumption_words(ranges, candidate)}",
+        base.declared,
+        Severity.INFO,
+        kernel=facts.kernel.name,
+        buffers=tuple(b.name for b in merged),
+        data={
+            "bytes_before": before,
+            "bytes_after": after,
+            "bytes_saved": before - after,
+            "barriers_added": 0,
+        },
     )

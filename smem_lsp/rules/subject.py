@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from smem_lsp.allocation.plan import Item, Plan, align_up
 from smem_lsp.analysis.banks import BankConflict
 from smem_lsp.analysis.block_shape import BlockShape
+from smem_lsp.analysis.carving import Carving
 from smem_lsp.analysis.conflicts import Conflicts
 from smem_lsp.analysis.divergence import Verdicts
 from smem_lsp.analysis.dynamic_need import Need
@@ -38,6 +39,18 @@ class Candidate:
     conflicts: Conflicts
     facts: Facts
     assumes_shape: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Carved:
+    """Ranges of dynamic shared memory as buffers of their own. ``declared``: where they are; ``lives``: first and last
+    point of each."""
+
+    carving: Carving
+    items: tuple[Item, ...]
+    declared: Plan
+    best: tuple[Candidate, ...]
+    lives: Mapping[int, tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +95,23 @@ class KernelFacts:
     banks: tuple[BankConflict, ...]
     needs: Mapping[Dims, Need]  # block of a launch -> dynamic bytes that it is sure to touch
     extents: Mapping[int, tuple[int, int]]  # buffer -> (first byte, end byte) of what is touched, where known
+    carved: Carved | None = None  # ranges of dynamic shared memory, where they are known
+
+    @property
+    def of_ranges(self) -> KernelFacts | None:
+        """The same kernel with its ranges of dynamic shared memory in the place of its static buffers."""
+        carved = self.carved
+        if carved is None:
+            return None
+        return replace(
+            self,
+            kernel=carved.carving.applied(self.kernel),
+            items=carved.items,
+            declared=carved.declared,
+            stack=None,
+            compared=(),
+            best=carved.best,
+        )
 
     def assumptions(self, candidate: Candidate) -> tuple[str, ...]:
         """What a plan rests on, in words for titles."""

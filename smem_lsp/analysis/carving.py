@@ -1,0 +1,176 @@
+"""Ranges that pointers carve out of dynamic shared memory: ``float* a = smem; float* b = a + N;``.
+
+A range begins where a pointer with a constant offset points, and ends where the next one begins. It counts only when
+every access to dynamic shared memory is known to stay in one of the ranges, for the block that is launched; ranges that
+an access reaches across are one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from smem_lsp.analysis.block_shape import BlockShape
+from smem_lsp.analysis.extents import Extent, extent_of
+from smem_lsp.analysis.intervals import Bounds
+from smem_lsp.analysis.values import Values
+from smem_lsp.ir.model import Access, Assign, Branch, Buffer, Kernel, Loop, Node, Seq, Space, walk
+from smem_lsp.ir.values import Const, Op, Value, Var
+
+_IN_BYTES = " in bytes"  # a variable that counts how far into a buffer another one points
+_WIDEST = 16  # bytes of an access
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Bytes ``offset`` to ``offset + size`` of dynamic shared memory. ``index``: of the buffer that stands for it."""
+
+    index: int
+    name: str
+    offset: int
+    size: int
+    align: int
+
+
+@dataclass(frozen=True, slots=True)
+class Carving:
+    """``base``: the array that the ranges are in; ``of``: access (its point) -> range (its index)."""
+
+    base: int
+    ranges: tuple[Range, ...]
+    of: Mapping[int, int]
+
+    @property
+    def bytes(self) -> int:
+        """What the ranges take as they are."""
+        return max(each.offset + each.size for each in self.ranges)
+
+    def applied(self, kernel: Kernel) -> Kernel:
+        """``kernel`` with the ranges as buffers behind its own, and the accesses to them in the place of those to the
+        array."""
+        base = kernel.buffers[self.base]
+        own = (
+            replace(each, bytes=self.bytes, fixed=None) if each is base else each for each in kernel.buffers
+        )
+        made = (_buffer(base, each) for each in self.ranges)
+        return replace(kernel, buffers=(*own, *made), body=_retargeted(kernel.body, self.of))
+
+
+def carve(kernel: Kernel, values: Values, shape: BlockShape | None) -> Carving | None:
+    """The ranges of a kernel; None where there are fewer than two, or one access is not known to stay in its range."""
+    dynamic = {buffer.index: buffer for buffer in kernel.buffers if buffer.space is Space.DYNAMIC}
+    if not dynamic or shape is None or kernel.irregular is not None:
+        return None
+    if kernel.unknown_accesses or kernel.opaque:  # what is called may declare the same array
+        return None
+    if not all(buffer.seen for buffer in dynamic.values()):
+        return None
+    bounds = Bounds(values.loops, shape.dims, exact=True)
+    reached: dict[int, Extent] = {}
+    accesses = [node for node in walk(kernel.body) if isinstance(node, Access) and node.buffer in dynamic]
+    for access in accesses:
+        extent = extent_of(kernel, values, bounds, access)
+        if extent is None or extent[0] < 0:
+            return None
+        reached[access.point] = extent
+    names = _bases(kernel, accesses)
+    names.setdefault(0, dynamic[min(dynamic)].name)
+    parts = list(_parts(sorted(names), reached.values()))
+    if len(parts) < 2:
+        return None
+    wide = max(buffer.required_align for buffer in dynamic.values())
+    ranges: list[Range] = []
+    of: dict[int, int] = {}
+    for number, (low, high) in enumerate(parts):
+        inside = [access for access in accesses if low <= reached[access.point][0] < high]
+        index = len(kernel.buffers) + number
+        of.update(dict.fromkeys((access.point for access in inside), index))
+        end = max(reached[access.point][1] for access in inside)
+        widths = (access.width or kernel.buffers[access.buffer].element_bytes or 1 for access in inside)
+        align = max(wide, *(min(width & -width, _WIDEST) for width in widths))
+        ranges.append(Range(index, names[low], low, end - low, align))
+    return Carving(min(dynamic), tuple(ranges), of)
+
+
+def _buffer(base: Buffer, each: Range) -> Buffer:
+    element = base.element_bytes
+    count = each.size // element if element and each.size % element == 0 else None
+    return replace(
+        base,
+        index=each.index,
+        name=each.name,
+        dims=(count,),
+        dims_text=(),
+        bytes=each.size,
+        align=each.align,
+        fixed=None,
+        required_align=each.align,
+    )
+
+
+def _parts(bases: list[int], reached: Iterable[Extent]) -> Iterator[Extent]:
+    """The ranges between neighbouring bases that something is accessed in, joined where an access reaches across."""
+    touched = list(reached)
+    if not touched:
+        return
+    edges = [*bases, max(high for _, high in touched)]
+    crossed = {edge for edge in edges[1:-1] if any(low < edge < high for low, high in touched)}
+    kept = [edge for edge in edges if edge not in crossed]
+    for low, high in pairwise(kept):
+        if any(low <= start < high for start, _ in touched):
+            yield low, high
+
+
+def _bases(kernel: Kernel, accesses: Iterable[Access]) -> dict[int, str]:
+    """Offset -> name of a pointer that is only ever assigned this constant offset and that an access goes through."""
+    assigned: dict[int, list[Value]] = {}
+    for node in walk(kernel.body):
+        if isinstance(node, Assign):
+            assigned.setdefault(node.variable, []).append(node.value)
+    used: set[int] = set()
+    pending = [variable for access in accesses for variable in _variables(access.offset)]
+    while pending:
+        variable = pending.pop()
+        if variable not in used:
+            used.add(variable)
+            pending += [each for value in assigned.get(variable, ()) for each in _variables(value)]
+    found: dict[int, str] = {}
+    for variable in sorted(used):
+        name = kernel.variables[variable]
+        offset = _constant(Var(variable), assigned, 0)
+        if name.endswith(_IN_BYTES) and name != _IN_BYTES and offset is not None and offset >= 0:
+            found.setdefault(offset, name.removesuffix(_IN_BYTES))
+    return found
+
+
+def _variables(value: Value | None) -> Iterator[int]:
+    if isinstance(value, Var):
+        yield value.index
+    elif isinstance(value, Op):
+        for each in value.args:
+            yield from _variables(each)
+
+
+def _constant(value: Value, assigned: dict[int, list[Value]], depth: int) -> int | None:
+    if isinstance(value, Const):
+        return value.n
+    if isinstance(value, Var) and depth < 20:
+        given = assigned.get(value.index, ())
+        return _constant(given[0], assigned, depth + 1) if len(given) == 1 else None
+    if isinstance(value, Op) and len(value.args) == 2 and value.operator in ("+", "-", "*"):
+        a, b = (_constant(each, assigned, depth + 1) for each in value.args)
+        if a is not None and b is not None:
+            return a + b if value.operator == "+" else a - b if value.operator == "-" else a * b
+    return None
+
+
+def _retargeted(seq: Seq, of: Mapping[int, int]) -> Seq:
+    def moved(node: Node) -> Node:
+        if isinstance(node, Access) and node.point in of:
+            return replace(node, buffer=of[node.point], index=None, offset=None)
+        if isinstance(node, Branch):
+            return replace(node, then=_retargeted(node.then, of), otherwise=_retargeted(node.otherwise, of))
+        return replace(node, body=_retargeted(node.body, of)) if isinstance(node, Loop) else node
+
+    return Seq(tuple(moved(node) for node in seq))

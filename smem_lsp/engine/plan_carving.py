@@ -1,0 +1,39 @@
+"""Layouts of the ranges that a kernel carves out of dynamic shared memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from smem_lsp.allocation.layouts import best_layouts, task
+from smem_lsp.allocation.plan import Item, Plan
+from smem_lsp.analysis.block_shape import BlockShape
+from smem_lsp.analysis.carving import carve
+from smem_lsp.analysis.prove import prove
+from smem_lsp.analysis.reuse import relate
+from smem_lsp.analysis.uniformity import Control
+from smem_lsp.analysis.values import Values
+from smem_lsp.ir.model import Kernel, Space
+from smem_lsp.rules.subject import Candidate, Carved
+
+
+def plan_carving(kernel: Kernel, control: Control, values: Values, shape: BlockShape | None) -> Carved | None:
+    """The ranges as buffers of their own, with their layouts; None where they are not known."""
+    if any(buffer.space is Space.DYNAMIC for buffer in kernel.helper_bytes):
+        return None
+    found = carve(kernel, values, shape)
+    if found is None or shape is None:
+        return None
+    items = tuple(Item(each.index, each.name, each.size, each.align) for each in found.ranges)
+    proved = prove(kernel, control, shape, values)
+    facts = replace(proved, full=frozenset(), slots={}, covering={})  # these speak of the whole array
+    of = task(items, found.applied(kernel).body, facts, frozenset())
+    return Carved(
+        carving=found,
+        items=items,
+        declared=Plan("declared", found.bytes, {each.index: each.offset for each in found.ranges}),
+        best=tuple(
+            Candidate(plan, relate(of.found, frozenset(plan.barriers)), facts, not shape.fact)
+            for plan in best_layouts(of)
+        ),
+        lives={buffer: (life.first, life.last) for buffer, life in of.found.liveness.lives.items()},
+    )

@@ -1,0 +1,101 @@
+"""Ranges of dynamic shared memory: found where every access is known to stay in one, and planned as buffers are."""
+
+from __future__ import annotations
+
+import pytest
+from harness import kernel_facts
+
+from smem_lsp.engine import check
+from smem_lsp.output.memory_map import memory_map
+
+KERNEL = """\
+__global__ void k(const float* in, float* out, int n) {
+  extern __shared__ float smem[];
+  float* x = smem;
+  float* y = smem + 256;
+  float* z = y + 512;
+  int tid = threadIdx.x;
+  x[tid] = in[tid];
+  __syncthreads();
+  y[tid] = x[255 - tid];
+  y[tid + 256] = x[tid];
+  __syncthreads();
+  z[tid] = y[2 * tid];
+  __syncthreads();
+  out[tid] = z[(tid + 3) & 255];
+}
+void go(const float* in, float* out) { k<<<2, 256, 1024 * sizeof(float)>>>(in, out, 1000); }
+"""
+
+
+def ranges(text: str) -> list[tuple[str, int, int]]:
+    carved = kernel_facts(text).carved
+    return [] if carved is None else [(r.name, r.offset, r.size) for r in carved.carving.ranges]
+
+
+def test_pointers_with_constant_offsets_begin_ranges() -> None:
+    assert ranges(KERNEL) == [("x", 0, 1024), ("y", 1024, 2048), ("z", 3072, 1024)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        # an access that reaches across joins what it reaches
+        ("y[2 * tid]", "y[3 * tid]", [("x", 0, 1024), ("y", 1024, 3072)]),
+        ("x[255 - tid]", "x[2 * tid]", [("x", 0, 3072), ("z", 3072, 1024)]),
+        # the array itself is the first range, where no pointer is
+        ("float* x = smem;", "", None),
+        # views into a range that do not begin one
+        ("float* z = y + 512;", "float* z = y + 512; float* row = y + threadIdx.x; row[0] = 1;", None),
+        ("x[255 - tid]", "x[n]", []),
+        ("x[255 - tid]", "x[(int)in[tid]]", []),
+        ("x[255 - tid]", "x[-tid]", []),
+        ("k<<<2, 256", "k<<<2, n", []),
+        ("__syncthreads();\n  y", "keep(smem); __syncthreads();\n  y", []),
+        ("__syncthreads();\n  y", "somewhere(); __syncthreads();\n  y", []),
+        ("float* y = smem + 256;", "float* y = smem + n;", []),
+        ("float* z = y + 512;", "float* z = y + 512; if (n) z = y;", [("x", 0, 1024), ("y", 1024, 3072)]),
+    ],
+)
+def test_what_is_not_sure_is_no_range(
+    old: str, new: str, expected: list[tuple[str, int, int]] | None
+) -> None:
+    text = KERNEL.replace(old, new)
+    assert text != KERNEL
+    if old.startswith("float* x"):
+        text = text.replace("x[", "smem[")
+        expected = [("smem", 0, 1024), ("y", 1024, 2048), ("z", 3072, 1024)]
+    if "row" in new:
+        expected = [("x", 0, 1024), ("y", 1024, 2048), ("z", 3072, 1024)]
+    assert ranges(text) == expected
+
+
+def test_the_layouts_are_those_of_buffers() -> None:
+    carved = kernel_facts(KERNEL).carved
+    assert carved is not None
+    assert carved.declared.bytes == 4096
+    assert [(len(each.plan.barriers), each.plan.bytes) for each in carved.best] == [(0, 3072)]
+    assert all(each.assumes_shape for each in carved.best)
+
+
+def test_the_finding_names_what_it_assumes_and_offers_no_edit() -> None:
+    report = check(KERNEL)
+    (finding,) = (each for each in report.findings if each.code == "SMEM301")
+    assert finding.message == (
+        "`z` can reuse `x` in `smem`: 4,096 → 3,072 B of dynamic shared memory, no barrier added "
+        "(dead after the barrier at line 11); assumes 256 threads (launch line 16)"
+    )
+    assert report.fixes_for(finding) == ()
+
+
+def test_a_value_that_is_read_later_keeps_its_range() -> None:
+    text = KERNEL.replace("out[tid] = z", "out[tid] = x[tid] + z")
+    assert [each for each in check(text).findings if each.code == "SMEM301"] == []
+
+
+def test_the_map_draws_the_ranges() -> None:
+    drawn = memory_map(check(KERNEL), 0)
+    assert [drawing.plan.bytes for drawing in drawn.worth_drawing] == [4096, 3072]
+    names = {drawn.names[rectangle.buffer] for rectangle in drawn.worth_drawing[0].rectangles}
+    assert names == {"x", "y", "z"}
+    assert drawn.report.live[drawn.kernel.buffers[3].index] == (12, 14)
