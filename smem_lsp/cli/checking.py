@@ -11,12 +11,12 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
-from smem_lsp.cli import compiling
 from smem_lsp.cli.fixing import Fixed, FixPolicy, fix_text, fixable
 from smem_lsp.cli.settings import rule_names
 from smem_lsp.config import Config
 from smem_lsp.engine.report import Report
 from smem_lsp.environment import DiskReader, SourceError, SourceFile, read_source, write_source
+from smem_lsp.environment.compiler import OFF
 from smem_lsp.output import concise, full, json_
 from smem_lsp.output.json_ import JsonObject
 from smem_lsp.output.style import Style
@@ -117,11 +117,13 @@ def _applied(source: SourceFile, job: Job, options: Options, check: Callable[[st
 
 def _checker(job: Job, notes: dict[str, None]) -> Callable[[str], Report]:
     """``notes`` gets what a compiler did not do, each line once."""
+    if job.config.nvcc not in (None, OFF):
+        from smem_lsp.cli.compiling import check_compiled
+
+        tell = notes.setdefault
+        return lambda text: check_compiled(text, job.path, job.config, _reader(), tell)
     from smem_lsp.engine import check
 
-    if compiling.wanted(job.config):
-        tell = notes.setdefault
-        return lambda text: compiling.check_compiled(text, job.path, job.config, _reader(), tell)
     return lambda text: check(text, path=job.path, config=job.config, reader=_reader())
 
 

@@ -11,14 +11,9 @@ from smem_lsp.engine import check
 from smem_lsp.engine.cache import Cache
 from smem_lsp.engine.measured import NOT_MEASURED, Measured
 from smem_lsp.engine.report import Report
-from smem_lsp.environment.compiler import OFF, Compiler, Request
+from smem_lsp.environment.compiler import Compiler, Request
 from smem_lsp.environment.nvcc import KernelStatistics, Stop
 from smem_lsp.source import FileReader
-
-
-def wanted(config: Config) -> bool:
-    """Do the settings ask for a compiler?"""
-    return config.nvcc not in (None, OFF)
 
 
 def check_compiled(
