@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from server.client import Client, replacing, serving
-from server.samples import MERGEABLE
+from server.samples import MERGEABLE, place
 from toolchain import nvcc, require
 
 REFRESH = {
@@ -309,3 +309,23 @@ def test_the_real_one(tmp_path: Path) -> None:
         hover = client.hover(uri, line, column) or ""
         assert len(re.findall(r"\(sm_\d+, 256 threads, \d+ registers nvcc\)", hover)) == 2
         assert "ptxas reports" not in hover  # its bytes are those that were worked out
+
+
+def test_a_merge_that_costs_a_block_is_withdrawn(tmp_path: Path) -> None:
+    """The text after the merge is compiled too, after the text itself."""
+    uri = (tmp_path / "k.cu").as_uri()
+    body = f'if grep -q "(&red)" kernel.cu; then\n{says(56, 4224)}else\n{says(40, 5248)}fi'
+    compiler = fake(tmp_path, body)
+    with serving(REFRESH, initializationOptions=settings(compiler)) as client:
+        client.open(uri, MERGEABLE)
+        at = place(MERGEABLE, "red[256]")
+        client.until(lambda: len(runs(tmp_path)) == 2, "a run for the text after the merge")
+        client.until(
+            lambda: not [a for a in client.actions(uri, at) if a["title"].startswith("Merge tile, red")],
+            "no merge is offered any more",
+        )
+        hover = client.hover(uri, *at)
+        assert hover is not None
+        assert "it costs 16 registers: 6 → 4 blocks/SM on sm_90" in hover
+        quiet()
+        assert runs(tmp_path) == ["sm_90", "sm_90"]
