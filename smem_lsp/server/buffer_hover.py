@@ -10,7 +10,7 @@ from smem_lsp.engine.report import KernelReport
 from smem_lsp.fixes.model import Safety
 from smem_lsp.ir.model import Buffer, Space
 from smem_lsp.rules.merging import partners
-from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.rules.subject import Carved, KernelFacts
 from smem_lsp.server.analysis import Analysis
 from smem_lsp.server.words import best_bytes, counted, launch, listed, shown_row
 
@@ -48,6 +48,8 @@ def _lines(first: int, last: int) -> str:
 
 def _sharing(analysis: Analysis, report: KernelReport, facts: KernelFacts, buffer: Buffer) -> str:
     """With whom the buffer could share bytes and at what price, else why not."""
+    if facts.carved is not None and buffer.index == facts.carved.carving.base:
+        return _ranges(facts, facts.carved)
     if len(facts.items) < 2:
         return ""
     if buffer.fixed is not None:
@@ -71,6 +73,17 @@ def _sharing(analysis: Analysis, report: KernelReport, facts: KernelFacts, buffe
         return "Shares with nobody in the smallest layout"
     names = listed(f"`{other.name}`" for other in held)
     return f"Cannot share: one of it and {names} is written while the other still holds a value"
+
+
+def _ranges(facts: KernelFacts, carved: Carved) -> str:
+    """``Ranges: `x` 0–1,024, `y` 1,024–3,072; 2,048 B would do``"""
+    ranges = (f"`{each.name}` {each.offset:,}–{each.offset + each.size:,}" for each in carved.carving.ranges)
+    words = f"Ranges: {', '.join(ranges)}"
+    free = [each for each in carved.best if not each.plan.barriers]
+    if not free or free[0].plan.bytes >= carved.declared.bytes:
+        return words
+    assumed = "".join(f"; {each}" for each in facts.assumptions(free[0]))
+    return f"{words}; {free[0].plan.bytes:,} B would do{assumed}"
 
 
 def _price(report: KernelReport, plan: Plan) -> str:

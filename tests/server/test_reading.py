@@ -260,3 +260,29 @@ def test_carve_out_in_the_words_of_the_manual() -> None:
         carve_out(row, 17 * 1024, 6)
         == "6 × (17 + 1 KiB reserved) = 108 → 132 KiB carve-out, L1 keeps 60 KiB (sm_80)"
     )
+
+
+def test_the_hover_on_dynamic_shared_memory_names_its_ranges() -> None:
+    text = """\
+__global__ void k(const float* in, float* out) {
+  extern __shared__ float smem[];
+  float* y = smem + 256;
+  int tid = threadIdx.x;
+  smem[tid] = in[tid];
+  __syncthreads();
+  float v = smem[255 - tid];
+  __syncthreads();
+  y[tid] = v;
+  __syncthreads();
+  out[tid] = y[255 - tid];
+}
+void go(const float* in, float* out) { k<<<2, 256, 2048>>>(in, out); }
+"""
+    with serving(PUSH) as client:
+        client.open("file:///k.cu", text)
+        hover = client.hover("file:///k.cu", *place(text, "smem"))
+    assert hover is not None
+    assert (
+        "Ranges: `smem` 0–1,024, `y` 1,024–2,048; 1,024 B would do; assumes 256 threads (launch line 13)"
+        in hover
+    )
