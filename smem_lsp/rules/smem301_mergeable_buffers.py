@@ -53,16 +53,19 @@ only suggests (the title says so). The layout is checked by a second, independen
 ## Limits
 
 A warning when it changes resident blocks on a target in force (registers known) or lifts the kernel under 48 KiB; else
-info. Under 128 bytes without such a step nothing is said. Buffers whose address escapes, dynamic shared memory and
-arrays of helper functions keep their place.
+info. Under 128 bytes without such a step nothing is said. Buffers whose address escapes and arrays of helper functions
+keep their place. Ranges that pointers carve out of dynamic shared memory are told, as info, where every access is known
+to stay in its range for the block that is launched; moving them is up to the author, with the bytes of every launch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from smem_lsp.rules.merging import (
     WORTH_SAYING,
+    Step,
     assumption_words,
     best_step,
     crosses_limit,
@@ -125,10 +128,12 @@ def _ranges(facts: KernelFacts) -> Iterator[Finding]:
     if candidate.plan.barriers or before - after < WORTH_SAYING or not merged:
         return
     base = facts.kernel.buffers[facts.carved.carving.base]
+    step = _step_of_ranges(facts, before - after)
+    gained = f", {step.words()}" if step is not None else ""
     yield Finding(
         "SMEM301",
-        f"{headline(ranges, candidate, merged)} in `{base.name}`: {before:,} → {after:,} B of dynamic shared memory, "
-        f"no barrier added ({reason(ranges, candidate, merged)}){assumption_words(ranges, candidate)}",
+        f"{headline(ranges, candidate, merged)} in `{base.name}`: {before:,} → {after:,} B of dynamic shared memory"
+        f"{gained}, no barrier added ({reason(ranges, candidate, merged)}){assumption_words(ranges, candidate)}",
         base.declared,
         Severity.INFO,
         kernel=facts.kernel.name,
@@ -138,5 +143,21 @@ def _ranges(facts: KernelFacts) -> Iterator[Finding]:
             "bytes_after": after,
             "bytes_saved": before - after,
             "barriers_added": 0,
+            "arch": None if step is None else step.row.arch,
+            "blocks_before": None if step is None else step.before,
+            "blocks_after": None if step is None else step.after,
         },
     )
+
+
+def _step_of_ranges(facts: KernelFacts, saved: int) -> Step | None:
+    """The first target that gains resident blocks when every launch passes so many bytes less."""
+    static = facts.static_bytes
+    for row in facts.occupied:
+        if static is None or row.dynamic_bytes < saved:
+            continue
+        less = replace(row, dynamic_bytes=row.dynamic_bytes - saved)
+        step = Step(row, facts.blocks(row, static), facts.blocks(less, static))
+        if step.after > step.before:
+            return step
+    return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from harness import kernel_facts
 
+from smem_lsp.config import Config
 from smem_lsp.engine import check
 from smem_lsp.output.memory_map import memory_map
 
@@ -99,3 +100,27 @@ def test_the_map_draws_the_ranges() -> None:
     names = {drawn.names[rectangle.buffer] for rectangle in drawn.worth_drawing[0].rectangles}
     assert names == {"x", "y", "z"}
     assert drawn.report.live[drawn.kernel.buffers[3].index] == (12, 14)
+
+
+def test_the_step_that_the_bytes_buy_is_told() -> None:
+    text = """\
+__global__ void k(const float* in, float* out) {
+  extern __shared__ float smem[];
+  float* x = smem;
+  float* y = smem + 2048;
+  for (int i = threadIdx.x; i < 2048; i += 128) x[i] = in[i];
+  __syncthreads();
+  float v = x[2047 - threadIdx.x];
+  __syncthreads();
+  for (int i = threadIdx.x; i < 2048; i += 128) y[i] = v;
+  __syncthreads();
+  out[threadIdx.x] = y[2047 - threadIdx.x];
+}
+void go(const float* in, float* out) { k<<<2, 128, 16384>>>(in, out); }
+"""
+    found = check(text, config=Config(arch=("sm_86",), registers=32)).findings
+    (finding,) = (each for each in found if each.code == "SMEM301")
+    assert (
+        "16,384 → 8,192 B of dynamic shared memory, 5 → 11 blocks/SM on sm_86, no barrier" in finding.message
+    )
+    assert (finding.data["blocks_before"], finding.data["blocks_after"]) == (5, 11)
