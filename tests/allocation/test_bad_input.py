@@ -122,10 +122,9 @@ def test_a_file_with_a_thousand_buffers_is_answered() -> None:
     one = check(_in_turn(range(MANY)))
     many = check("".join(_in_turn(range(at, at + 20)) for at in range(0, MANY, 20)))
     assert time.process_time() - started < 60  # 6 s on a quiet machine
-    assert [finding.code for finding in one.findings] == ["SMEM502"]
+    assert "SMEM502" in [finding.code for finding in one.findings]
     assert [plan.allocator for plan in one.kernels[0].plans] == ["declared", "alias"]
-    merges = [finding.code for finding in many.findings if finding.code != "SMEM204"]
-    assert merges == ["SMEM301"] * 50
+    assert sum(finding.code == "SMEM301" for finding in many.findings) == 50
     assert {kernel.best.bytes for kernel in many.kernels if kernel.best} == {280}
 
 
