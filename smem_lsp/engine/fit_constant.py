@@ -10,8 +10,8 @@ from smem_lsp.config import Config
 from smem_lsp.engine.fit import Combination, TargetFit, fit
 from smem_lsp.engine.knobs import FitError, find_knobs
 from smem_lsp.engine.report import Report
-from smem_lsp.ir.build import survey_file
 from smem_lsp.ir.model import Kernel
+from smem_lsp.ir.survey import survey_file
 from smem_lsp.source import FileReader, Span
 
 MOST_VALUES = 6
