@@ -190,6 +190,13 @@ def _instruction(ctx: Context, instruction: str, operands: list[_Operand], size:
         for ref in refs:
             ctx.access(ref.lost().place(), Kind.UPDATE, 0, size)
             ctx.escape(ref, 0, f"an operand of {words[0]}")
+        _touch(ctx, operands, size)
+
+
+def _touch(ctx: Context, operands: list[_Operand], size: int) -> bool:
+    """What the operands may lead into is read and written; is there any such thing?"""
+    found = [ctx.reach(op.result, 0, size) for op in operands if op.result is not None]
+    return any(found)
 
 
 def _barrier(ctx: Context, instruction: str, words: list[str], refs: list[Ref], size: int) -> None:
@@ -229,7 +236,7 @@ def _memory(
     """Loads, stores and atomics on shared or generic addresses."""
     ref = _address(ctx, arguments, operands)
     if ref is None:
-        if "shared" in opcode or words[0] in ("ldmatrix", "stmatrix"):
+        if not _touch(ctx, operands, size) and ("shared" in opcode or words[0] in ("ldmatrix", "stmatrix")):
             ctx.note_unknown(f"line {ctx.line(0)}: {words[0]} at an address that is not followed", accesses=1)
         return
     kind = (
@@ -251,7 +258,8 @@ def _copy(ctx: Context, arguments: str, operands: list[_Operand], size: int) -> 
     """``cp.async [shared], [global], bytes``"""
     ref = _address(ctx, arguments, operands)
     if ref is None:
-        ctx.note_unknown(f"line {ctx.line(0)}: cp.async to an address that is not followed", accesses=1)
+        if not _touch(ctx, operands, size):
+            ctx.note_unknown(f"line {ctx.line(0)}: cp.async to an address that is not followed", accesses=1)
         return
     last = arguments.split("]")[-1].strip(", ").split(",")[0]
     width = _number(last, operands)

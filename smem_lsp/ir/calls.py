@@ -112,7 +112,9 @@ def call(ctx: Context, expr: tree.Call, scope: Scope) -> Value | Ref:
     if MACRO_NAME.match(callee.text) and callee.text not in ctx.helpers:
         ctx.hidden.append(f"macro {callee.text} (line {ctx.line(expr.lo)}) is not in sight")
     if isinstance(meaning, Variable):
-        ctx.note_lost(Var(meaning.index), expr.lo, f"{name}()")
+        held = ctx.reach(Var(meaning.index), expr.lo, expr.hi)
+        result = unknown_calls.unknown_call(ctx, expr, scope, callee.text)
+        return ctx.lost_address(held | ctx.held(result))
     return unknown_calls.unknown_call(ctx, expr, scope, callee.text)
 
 
@@ -266,24 +268,23 @@ def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: Scope) ->
         ctx.note_unknown(
             f"line {ctx.line(expr.lo)}: {callee.name}() of an object in shared memory", accesses=1
         )
-        unknown_calls.hand_over(ctx, expr, scope, callee.name, ())
+        reached = unknown_calls.hand_over(ctx, expr, scope, callee.name, ())
         ctx.may_synchronise()
         copies.waits_for(ctx, expr, callee, base)
-        return ctx.lost_address()
+        return ctx.lost_address(base.bases | reached)
     known = _accessor(ctx, expr, callee, base, scope)
     if known is not None:
         return known
-    held = ctx.may_be_shared(base)
-    ctx.note_lost(base, expr.lo, f"{callee.name}()")
+    held = ctx.reach(base, expr.lo, expr.hi)
     ctx.write(base)
     ctx.hand_out(base)
     if isinstance(base, Var):
         expressions.forget(ctx, base)
     reached = unknown_calls.hand_over(ctx, expr, scope, callee.name, _methods(ctx, callee, scope))
     ctx.may_synchronise()
-    if reached and isinstance(base, Var):
-        ctx.hold(base.index)
-    return ctx.lost_address() if held or reached else ctx.fresh()
+    if isinstance(base, Var):
+        ctx.hold(base.index, reached)
+    return ctx.lost_address(held | reached)
 
 
 def _accessor(

@@ -35,6 +35,7 @@ from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.parse import Body, Function, TranslationUnit
 
 _NO_ADDRESS = frozenset("< <= > >= == != && || ! / % & | ^ << >>".split())
+_NONE: frozenset[int] = frozenset()
 
 
 @dataclass
@@ -100,15 +101,14 @@ class Context:
     landing: frozenset[int] = frozenset()  # those that the lowering before found
     bound_copies: dict[int, int] = field(default_factory=dict)  # point of an issue -> what it waits for
     unseen: set[int] = field(default_factory=set)  # buffers with accesses that are not in the tree
-    # variables, and values by key, that may hold an address of shared memory that is not followed
-    holders: set[int] = field(default_factory=set)
+    # variables, and values by key, that may hold addresses that are not followed -> the buffers they lead into
+    holders: dict[int, frozenset[int]] = field(default_factory=dict)
     numbers_only: set[int] = field(
         default_factory=set
     )  # variables that are declared as numbers or vectors of them
-    lost_addresses: set[int] = field(default_factory=set)
-    address_buffers: set[int] = field(
-        default_factory=set
-    )  # buffers that addresses of shared memory are stored in
+    lost_addresses: dict[int, frozenset[int]] = field(default_factory=dict)
+    # buffers that addresses of shared memory are stored in -> those that the addresses lead into
+    address_buffers: dict[int, frozenset[int]] = field(default_factory=dict)
 
     # branch or loop, by its id -> what ``changed_in`` found in it
     changed: dict[int, tuple[Node, set[int]]] = field(default_factory=dict)
@@ -228,8 +228,7 @@ class Context:
 
     def assign(self, variable: int, value: Value) -> None:
         """An assignment of something that is no address of shared memory, or of one that is not followed."""
-        if self.may_be_shared(value):
-            self.hold(variable)
+        self.hold(variable, self.held(value))
         self.emit(Assign(self.next_point(), variable, value))
         if variable in self.aliases:
             self.emit(Assign(self.next_point(), variable + 1, self.fresh()))
@@ -288,34 +287,36 @@ class Context:
             name = self.buffers[buffer].name
             self.note_unknown(f"line {self.line(lo)}: the address of {name} escapes ({how})", accesses=1)
 
-    def lost_address(self) -> Unknown:
-        """A value that may be or hold an address of shared memory, not known which."""
+    def lost_address(self, bases: frozenset[int]) -> Unknown:
+        """A value that may be or hold addresses in these buffers, not known which."""
         value = self.fresh()
-        self.lost_addresses.add(value.key)
+        if bases:
+            self.lost_addresses[value.key] = bases
         return value
 
-    def hold(self, variable: int) -> None:
-        """The variable may have an address of shared memory that is not followed; a number is none."""
-        if variable not in self.numbers_only:
-            self.holders.add(variable)
+    def hold(self, variable: int, bases: frozenset[int]) -> None:
+        """The variable may have an address in these buffers that is not followed; a number is none."""
+        if bases and variable not in self.numbers_only:
+            self.holders[variable] = self.holders.get(variable, _NONE) | bases
 
-    def may_be_shared(self, value: Value | Ref) -> bool:
-        """May a value be an address of shared memory that is not followed, or an object that has one?"""
+    def held(self, value: Value | Ref) -> frozenset[int]:
+        """The buffers that a value may lead into as an address that is not followed, or an object that has one."""
         match value:
             case Unknown():
-                return value.key in self.lost_addresses
+                return self.lost_addresses.get(value.key, _NONE)
             case Var():
-                return value.index in self.holders
-            case Op():
-                return value.operator not in _NO_ADDRESS and any(map(self.may_be_shared, value.args))
-        return False
+                return self.holders.get(value.index, _NONE)
+            case Op() if value.operator not in _NO_ADDRESS and (self.holders or self.lost_addresses):
+                return _NONE.union(*map(self.held, value.args))
+        return _NONE
 
-    def note_lost(self, address: Value | Ref, lo: int, what: str) -> None:
-        """Something is done with what ``address`` is or has; note it where that may be shared memory."""
-        if self.may_be_shared(address):
-            self.note_unknown(
-                f"line {self.line(lo)}: {what} through an address that is not followed", accesses=1
-            )
+    def reach(self, address: Value | Ref, lo: int, hi: int) -> frozenset[int]:
+        """Something is done with what ``address`` is or has: any bytes of the buffers that it may lead into are read
+        and written. Returns these."""
+        bases = self.held(address)
+        if bases:
+            self.access(Ref(bases), Kind.UPDATE, lo, hi)
+        return bases
 
     def note_unknown(self, reason: str, *, accesses: int = 0, barriers: int = 0) -> None:
         self.unknown.append(reason)

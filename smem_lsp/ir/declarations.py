@@ -122,7 +122,7 @@ def _declare_local(
     if isinstance(result, Ref):
         if array or declarator.pointers.count("*") > 1 or reference:
             ctx.escape(result, declarator.lo, f"kept in {declarator.name}")
-            ctx.hold(variable)
+            ctx.hold(variable, result.bases)
         else:
             ctx.alias(variable, result)
         return
@@ -270,8 +270,8 @@ def _declare_object(
     value: Value = ctx.fresh()
     if initializer is not None:
         arguments = initializer.items if isinstance(initializer, tree.Braces) else [initializer]
-        if unknown_calls.pass_by_reference(ctx, arguments, scope, declaration.words[-1].removesuffix("<>")):
-            value = ctx.lost_address()
+        made_by = declaration.words[-1].removesuffix("<>")
+        value = ctx.lost_address(unknown_calls.pass_by_reference(ctx, arguments, scope, made_by))
     if not declarator.name:
         return
     variable = ctx.new_variable(declarator.name)

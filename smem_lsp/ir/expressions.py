@@ -28,7 +28,7 @@ def value(ctx: Context, expr: tree.Expr, scope: Scope) -> Value:
     loaded = load(ctx, operand(ctx, expr, scope), expr)
     if isinstance(loaded, Ref):
         ctx.escape(loaded, expr.lo, "used as a value")
-        return ctx.lost_address()
+        return ctx.lost_address(loaded.bases)
     return loaded
 
 
@@ -44,11 +44,19 @@ def load(ctx: Context, result: Value | Ref, expr: tree.Expr) -> Value | Ref:
         return stored
     if result.unclear:
         ctx.escape(result, expr.lo, "it may be an array, the type is not known")
-        return ctx.lost_address()
+        return ctx.lost_address(result.bases)
     loaded = ctx.fresh(access=ctx.items[-1].point if len(result.bases) == 1 else None)
-    if result.bases & ctx.address_buffers:
-        ctx.lost_addresses.add(loaded.key)
+    stored_in = _stored_in(ctx, result)
+    if stored_in:
+        ctx.lost_addresses[loaded.key] = stored_in
     return loaded
+
+
+def _stored_in(ctx: Context, place: Ref) -> frozenset[int]:
+    """The buffers that addresses in the bytes of a place may lead into."""
+    if not ctx.address_buffers:
+        return frozenset()
+    return frozenset[int]().union(*(ctx.address_buffers.get(base, ()) for base in place.bases))
 
 
 def operand(ctx: Context, expr: tree.Expr, scope: Scope) -> Value | Ref:
@@ -227,7 +235,7 @@ def _index(ctx: Context, expr: tree.Index, scope: Scope) -> Value | Ref:
     base = operand(ctx, expr.base, scope)
     index = value(ctx, expr.index, scope)
     if not isinstance(base, Ref):
-        ctx.note_lost(base, expr.lo, "an access")
+        ctx.reach(base, expr.lo, expr.hi)
         if not _is_local_array(expr.base, scope):
             ctx.touch(Kind.READ, base, index)
         return Op("load", (base, index))
@@ -244,10 +252,8 @@ def _index(ctx: Context, expr: tree.Index, scope: Scope) -> Value | Ref:
         stored = ctx.stored_address(base)
         if stored is not None:
             return stored.moved(index).place()
-        if not base.bases & ctx.address_buffers:
-            return ctx.fresh()
-        pointer = ctx.lost_address()
-        ctx.note_lost(pointer, expr.lo, "an access")
+        pointer = ctx.lost_address(_stored_in(ctx, base))
+        ctx.reach(pointer, expr.lo, expr.hi)
         return pointer
     kind = plain_type(base.kind)
     if isinstance(kind, Array | Sequence):  # a typedef of an array, std::array
@@ -283,7 +289,7 @@ def _unary(ctx: Context, expr: tree.Unary, scope: Scope) -> Value | Ref:
         target = load_address(ctx, operand(ctx, expr.operand, scope), expr.operand)
         if isinstance(target, Ref):
             return target.place()
-        ctx.note_lost(target, expr.lo, "an access")
+        ctx.reach(target, expr.lo, expr.hi)
         ctx.touch(Kind.READ, target, Const(0))
         return Op("load", (target, Const(0)))
     inner = value(ctx, expr.operand, scope)
@@ -302,13 +308,13 @@ def forget(ctx: Context, variable: Var) -> None:
     ctx.assign(variable.index, ctx.fresh(escaped=True))
 
 
-def hold(ctx: Context, expr: tree.Expr, scope: Scope) -> None:
-    """The variable that ``expr`` is or belongs to may have an address of shared memory from now on."""
+def hold(ctx: Context, expr: tree.Expr, scope: Scope, bases: frozenset[int]) -> None:
+    """The variable that ``expr`` is or belongs to may have an address in these buffers from now on."""
     while isinstance(expr, tree.Member | tree.Index | tree.Cast | tree.Unary):
         expr = expr.operand if isinstance(expr, tree.Cast | tree.Unary) else expr.base
     meaning = scope.lookup(expr.text) if isinstance(expr, tree.Name) else None
     if isinstance(meaning, Variable) and not meaning.constant:
-        ctx.hold(meaning.index)
+        ctx.hold(meaning.index, bases)
 
 
 def forget_bound(ctx: Context, expr: tree.Expr, scope: Scope) -> None:
@@ -366,7 +372,8 @@ def _assign(ctx: Context, expr: tree.Assign, scope: Scope) -> Value | Ref:
             ctx.store_address(place, right)
         elif isinstance(right, Ref):
             ctx.escape(right, expr.value.lo, "stored")
-            ctx.address_buffers |= place.bases
+            for base in place.bases:
+                ctx.address_buffers[base] = ctx.address_buffers.get(base, frozenset()) | right.bases
         kind = Kind.UPDATE if compound else Kind.WRITE
         stored = None if compound or isinstance(right, Ref) else right
         ctx.access(place, kind, expr.target.lo, expr.target.hi, stored=stored, plain=compound)
@@ -375,7 +382,7 @@ def _assign(ctx: Context, expr: tree.Assign, scope: Scope) -> Value | Ref:
     variable = _assigned_variable(expr.target, scope)
     if isinstance(right, Ref) and not (variable and variable.plain and _keeps(variable, expr.target)):
         ctx.escape(right, expr.value.lo, "stored")
-        right = ctx.lost_address()
+        right = ctx.lost_address(right.bases)
     if variable is None:
         ctx.write(place)
         if not isinstance(expr.target, tree.Index):
@@ -455,7 +462,7 @@ def _member(ctx: Context, expr: tree.Member, scope: Scope) -> Value | Ref:
             place = place_loaded
         return members.member_of(ctx, place, expr.name)
     if expr.operator == "->":
-        ctx.note_lost(place, expr.lo, "an access")
+        ctx.reach(place, expr.lo, expr.hi)
         ctx.touch(Kind.READ)
         return Op("load", (place, Const(0)))
     return Op(f".{expr.name}", (place,))

@@ -20,7 +20,7 @@ def unknown_call(ctx: Context, expr: tree.Call, scope: Scope, name: str) -> Valu
     """A function that is not understood: it may write what it gets by reference and keep what it gets as a pointer."""
     reached = hand_over(ctx, expr, scope, name)
     ctx.may_synchronise()
-    return ctx.lost_address() if reached else ctx.fresh()
+    return ctx.lost_address(reached)
 
 
 def hand_over(
@@ -29,9 +29,9 @@ def hand_over(
     scope: Scope,
     name: str,
     definitions: Sequence[Function] | None = None,
-) -> bool:
-    """Pass the arguments of a call to something unknown. Does it get hold of shared memory? ``definitions``: all that
-    it may be; None: whatever has its name."""
+) -> frozenset[int]:
+    """Pass the arguments of a call to something unknown. Returns the buffers that it gets hold of. ``definitions``: all
+    that it may be; None: whatever has its name."""
     if definitions is None:
         definitions = ctx.helpers.get(name.split("::")[-1], ())
         if isinstance(expr.callee, tree.Name) and name == expr.callee.text:
@@ -60,14 +60,14 @@ def pass_by_reference(
     scope: Scope,
     name: str,
     taken: Sequence[Taken] | None = None,
-) -> bool:
+) -> frozenset[int]:
     """Hand arguments to something that is not understood. ``taken``: how it takes them; None: by reference, to write.
-    Returns whether it may know an address of shared memory from now on."""
-    reached = False
+    Returns the buffers that it may know an address of from now on."""
+    reached: frozenset[int] = frozenset()
     bound: list[tree.Expr] = []
     for number, argument in enumerate(arguments):
         if isinstance(argument, tree.Braces):
-            reached = pass_by_reference(ctx, argument.items, scope, name) or reached
+            reached |= pass_by_reference(ctx, argument.items, scope, name)
             continue
         result = expressions.operand(ctx, argument, scope)
         by_reference = taken is None or taken[number].reference
@@ -88,11 +88,9 @@ def pass_by_reference(
                 for buffer in sorted(loaded.bases):
                     reason = f"{ctx.buffers[buffer].name} is passed to {name} by reference"
                     ctx.note_unknown(f"line {ctx.line(argument.lo)}: {reason}", accesses=1)
-            reached = True
+            reached |= loaded.bases
             continue
-        if ctx.may_be_shared(result):
-            ctx.note_lost(result, argument.lo, f"what {name} does")
-            reached = True
+        reached |= ctx.reach(result, argument.lo, argument.hi)
         if (taken is not None and taken[number].reads) or _is_constant(argument, scope):
             continue
         ctx.write(result)
@@ -102,7 +100,7 @@ def pass_by_reference(
             bound.append(argument)
     if reached:
         for argument in bound:
-            expressions.hold(ctx, argument, scope)
+            expressions.hold(ctx, argument, scope, reached)
     return reached
 
 
