@@ -151,3 +151,37 @@ def test_what_stands_around_a_kernel_is_asked_again(
     for text, before in zip(texts, remembered):
         forget(monkeypatch)
         assert before == told(check(text))
+
+
+@pytest.mark.parametrize(
+    ("above", "before", "after"),
+    [
+        ("struct V { float* p; __device__ V(float* q) : p(q{}) {} };\nusing W = V;", "", " + 8"),
+        ("struct V { float* p; __device__ V(float* q) { p = q{}; } };\nusing W = V;", "", " + 8"),
+        (
+            "struct V { float* p; __device__ V(float* q) : p(q) {}\n"
+            "__device__ float& operator()(int i) { return p[i{}]; } };\nusing W = V;",
+            "",
+            " + 8",
+        ),
+    ],
+)
+def test_an_edit_of_what_a_kernel_calls_without_its_name_is_seen(above: str, before: str, after: str) -> None:
+    kernel = """
+__global__ void k(float* o) {
+  __shared__ float a[256];
+  W w(a);
+  if (threadIdx.x < 64) %s = o[threadIdx.x];
+  __syncthreads();
+  o[threadIdx.x] = a[threadIdx.x];
+}
+"""
+    use = "w(threadIdx.x)" if "operator" in above else "w.p[threadIdx.x]"
+    cache = Cache()
+    trees = []
+    for spelled in (before, after):
+        text = above.replace("{}", spelled, 1) if "q{}" in above else above.replace("i{}", f"i{spelled}")
+        report = check(text + kernel % use, config=Config(threads=256), cache=cache)
+        trees.append(report.kernels[0].kernel.body)
+        assert trees[-1] == check(text + kernel % use, config=Config(threads=256)).kernels[0].kernel.body
+    assert trees[0] != trees[1]

@@ -7,7 +7,7 @@ all threads.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from smem_lsp.ir import typing_rules
@@ -35,6 +35,7 @@ TELLING = frozenset(
     "__shared__ __syncthreads __syncthreads_count __syncthreads_and __syncthreads_or __syncwarp __barrier_sync"
     " this_thread_block this_grid asm __asm__ __cvta_generic_to_shared".split()
 )
+SHARED = frozenset(("__shared__",))
 _BEHIND = 1 << 41  # token indices of constant functions of headers, apart from all others
 
 
@@ -126,7 +127,7 @@ def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: Scope) -
             return []  # defined outside of the class, perhaps not in sight
         found = [f for f in found if f.island.enclosing[-1:] == (around.decl.name.rpartition("::")[2],)]
     found = _specialised(callee, found, scope)
-    found = _by_type(ctx, found, expr, scope)
+    found = by_type(ctx, found, expr, scope)
     if len(found) > MOST_CANDIDATES or any(len(f.body.tokens) > MAX_TOKENS for f in found):
         return []
     if around is not None and len(found) == 1 and _declares(around, found[0]):
@@ -244,7 +245,7 @@ def _argument(function: Function, where: tuple[int, int], constants: Lexical) ->
     return typing_rules.spelled_type(source, *where, constants)
 
 
-def _by_type(ctx: Context, found: list[Function], expr: tree.Call, scope: Scope) -> list[Function]:
+def by_type(ctx: Context, found: list[Function], expr: tree.Call, scope: Scope) -> list[Function]:
     """Without the overloads that the types of the arguments rule out; one that fits exactly takes all."""
     if len(found) < 2:
         return found
@@ -371,11 +372,19 @@ def source_memo(ctx: Context) -> dict[int, Definition]:
 # ---- functions that matter -------------------------------------------------------------------------------------------
 
 
-def telling_names(ctx: Context) -> frozenset[str]:
-    """The names of the functions in sight that have shared arrays, barriers or assembler, or call what has; found once
-    for a file."""
+def reaches(ctx: Context, functions: Sequence[Function], spelled: frozenset[str]) -> bool:
+    """Does one of some functions, or what it calls, name any of these?"""
+    wanted = _naming(ctx, spelled)
+    return any(
+        not (spelled.isdisjoint(words) and wanted.isdisjoint(words))
+        for words in (function.definition.body_words for function in functions)
+    )
+
+
+def _naming(ctx: Context, spelled: frozenset[str]) -> frozenset[str]:
+    """The names of the functions in sight that name any of these, or call what does; found once for a file."""
     memo = ctx.file_constants.state.memo
-    known = memo.get(("telling names",))
+    known = memo.get(("functions naming", spelled))
     if isinstance(known, frozenset):
         return known
     names = ctx.unit.header_functions | ctx.helpers.keys()
@@ -384,7 +393,7 @@ def telling_names(ctx: Context) -> frozenset[str]:
     for name in names:
         for function in (*ctx.helpers.get(name, ()), *ctx.unit.header_definitions(name, 0)):
             words = function.definition.body_words
-            if not TELLING.isdisjoint(words):
+            if not spelled.isdisjoint(words):
                 telling.add(name)
             for called in names & words:
                 callers.setdefault(called, []).append(name)
@@ -395,5 +404,5 @@ def telling_names(ctx: Context) -> frozenset[str]:
                 telling.add(caller)
                 waiting.append(caller)
     found = frozenset(telling)
-    memo["telling names",] = found
+    memo["functions naming", spelled] = found
     return found

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from itertools import pairwise
 
-from smem_lsp.ir import callees, collectives, copies, expressions, inlining, unknown_calls
+from smem_lsp.ir import callees, collectives, copies, expressions, inlining, methods, unknown_calls
 from smem_lsp.ir.collectives import library_class
 from smem_lsp.ir.context import Context
 from smem_lsp.ir.intrinsics import (
@@ -69,6 +69,12 @@ def call(ctx: Context, expr: tree.Call, scope: Scope) -> Value | Ref:
     meaning = scope.lookup(callee.text)
     if isinstance(meaning, Closure):
         return inlining.inline_lambda(ctx, meaning, expr, scope)
+    if isinstance(meaning, Variable):
+        followed = methods.call_object(ctx, meaning, expr, callee, scope)
+    else:
+        followed = methods.call_own(ctx, expr, callee, scope) if meaning is None else None
+    if followed is not None:
+        return followed
     name = callee.text.split("::")[-1]
     if name in BLOCK_BARRIERS:
         return _block_barrier(ctx, expr, name, scope)
@@ -261,8 +267,14 @@ def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: Scope) ->
     result = collectives.collective(ctx, expr, callee, scope)
     if result is not None:
         return result
+    followed = methods.call(ctx, expr, callee, scope)
+    if followed is not None:
+        return followed
     base = expressions.operand(ctx, callee.base, scope)
     if isinstance(base, Ref):
+        followed = methods.call_shared(ctx, base, expr, callee, scope)
+        if followed is not None:
+            return followed
         ctx.access(base.part(), Kind.UPDATE, callee.base.lo, callee.base.hi)
         ctx.fix(base.bases, f"{{}} is an object whose {callee.name}() is called at line {ctx.line(expr.lo)}")
         ctx.note_unknown(
@@ -354,6 +366,9 @@ def closure_of(ctx: Context, node: tree.Lambda, scope: Scope) -> Closure:
 def _copy(ctx: Context, name: str, variable: Variable, scope: Scope) -> None:
     """A variable of the lambda's own, with the value of now."""
     if variable.array or variable.constant:
+        return
+    if variable.index in ctx.objects:
+        scope.names[name] = methods.copied(ctx, variable, name)
         return
     copied = ctx.new_variable(name)
     pointed = ctx.pointed(variable)

@@ -27,7 +27,7 @@ from smem_lsp.ir.model import (
     walk,
 )
 from smem_lsp.ir.refs import Ref, join
-from smem_lsp.ir.scopes import Variable
+from smem_lsp.ir.scopes import Address, LocalObject, Meaning, This, Variable, View
 from smem_lsp.ir.types import Type
 from smem_lsp.ir.values import Const, Op, Sym, Thread, Unknown, Value, Var
 from smem_lsp.source import Span
@@ -107,6 +107,10 @@ class Context:
         default_factory=set
     )  # variables that are declared as numbers or vectors of them
     lost_addresses: dict[int, frozenset[int]] = field(default_factory=dict)
+    objects: dict[int, LocalObject] = field(default_factory=dict)  # by the variable of the object
+    member_of: dict[int, tuple[int, str]] = field(
+        default_factory=dict
+    )  # variable -> object, name of the member
     # buffers that addresses of shared memory are stored in -> those that the addresses lead into
     address_buffers: dict[int, frozenset[int]] = field(default_factory=dict)
 
@@ -222,6 +226,10 @@ class Context:
         self.declared[here] += 1
         return self.numbers.setdefault((*here, self.declared[here]), 2 * len(self.numbers))
 
+    def member_variable(self, of: int, name: str) -> int:
+        """The variable of a member of an object."""
+        return self.numbers.setdefault(((-1, of), 0, name, 0), 2 * len(self.numbers))
+
     def variable_names(self) -> tuple[str, ...]:
         """By number."""
         return tuple(name for _, _, text, _ in self.numbers for name in (text, f"{text} in bytes"))
@@ -232,6 +240,32 @@ class Context:
         self.emit(Assign(self.next_point(), variable, value))
         if variable in self.aliases:
             self.emit(Assign(self.next_point(), variable + 1, self.fresh()))
+        if variable in self.objects:
+            self._spread(variable, value)
+        if variable in self.member_of:
+            self._note_member(variable, Var(variable), self.held(value))
+
+    def _spread(self, variable: int, value: Value) -> None:
+        """An object is assigned as a whole."""
+        escaped = isinstance(value, Unknown) and value.escaped
+        for name, member in self.objects[variable].members.items():
+            if not isinstance(member, Variable):
+                continue
+            part = self.fresh(escaped=True) if escaped else Op(f".{name}", (Var(variable),))
+            self.hold(member.index, self.held(value))
+            self.emit(Assign(self.next_point(), member.index, part))
+            if member.index in self.aliases:
+                self.emit(Assign(self.next_point(), member.index + 1, self.fresh()))
+            if member.index in self.objects:
+                self._spread(member.index, part)
+
+    def _note_member(self, variable: int, value: Value, bases: frozenset[int]) -> None:
+        """A member of an object is assigned: the object is another one, and may lead into ``bases``."""
+        while variable in self.member_of:
+            owner, name = self.member_of[variable]
+            self.hold(owner, bases)
+            self.emit(Assign(self.next_point(), owner, Op(f"with .{name}", (Var(owner), value))))
+            variable, value = owner, Var(owner)
 
     # ---- effects -------------------------------------------------------------------------------------------------
 
@@ -310,6 +344,27 @@ class Context:
                 return _NONE.union(*map(self.held, value.args))
         return _NONE
 
+    def reached_by(self, meaning: Meaning) -> frozenset[int]:
+        """The buffers that may be reached through a name."""
+        match meaning:
+            case Variable():
+                known = self.aliases.get(meaning.index)
+                return self.held(Var(meaning.index)) | (_NONE if known is None else known.bases)
+            case View():
+                return meaning.target.bases
+            case Address():
+                return self.reached_by(meaning.variable)
+            case This():
+                target = meaning.target
+                return target.bases if isinstance(target, Ref) else self.reached_by(target)
+        return _NONE
+
+    def expose(self, variable: int, lo: int, how: str) -> None:
+        """An object gets to where its members are not followed: so do the addresses that they hold."""
+        bases = self.held(Var(variable)) - self.unseen
+        if bases:
+            self.escape(Ref(bases, pointer=True), lo, how)
+
     def reach(self, address: Value | Ref, lo: int, hi: int) -> frozenset[int]:
         """Something is done with what ``address`` is or has: any bytes of the buffers that it may lead into are read
         and written. Returns these."""
@@ -342,6 +397,8 @@ class Context:
         known = self.aliases.get(variable)
         self.aliases[variable] = plain if known is None else join([known, plain])
         self.emit(Assign(self.next_point(), variable + 1, ref.offset or self.fresh()))
+        if variable in self.member_of:
+            self._note_member(variable, self.fresh(), ref.bases)
 
     def store_address(self, place: Ref, ref: Ref) -> None:
         """An address goes into pointers that are shared themselves: whoever reads one of them gets one of those that

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from smem_lsp.ir import attributes as attribute_rules
-from smem_lsp.ir import calls, expressions, records, typing_rules, unknown_calls
+from smem_lsp.ir import calls, expressions, methods, objects, records, typing_rules, unknown_calls
 from smem_lsp.ir import constants as constant_rules
 from smem_lsp.ir.constants import declare_constants, evaluate
 from smem_lsp.ir.context import Context
@@ -84,15 +84,21 @@ def _declare_local(
     if "constexpr" in declaration.words and not declarator.pointers and not declarator.dims:
         _declare_constant(ctx, declaration, declarator, scope)
         return
+    record = None
+    if not {"constexpr", "static"} & set(declaration.words):
+        record = objects.record_of(declaration, declarator, scope.constant_scope())
+    if record is not None and declarator.name:
+        methods.declare(ctx, declaration, declarator, record, scope)
+        return
     if not is_plain(ctx, declaration, declarator.pointers, scope):
         _declare_object(ctx, declaration, declarator, scope)
         return
     if isinstance(initializer, tree.Braces) and len(initializer.items) == 1 and not declarator.dims:
         initializer = initializer.items[0]
     reference = bool({"&", "&&"} & set(declarator.pointers)) or "decltype" in declaration.words
-    if reference and isinstance(initializer, tree.Name):
-        meaning = scope.lookup(initializer.text)
-        if isinstance(meaning, Variable) and declarator.name:  # another name for one variable
+    if reference and initializer is not None:
+        meaning = objects.designated(ctx, initializer, scope)
+        if meaning is not None and declarator.name:  # another name for one variable
             scope.names[declarator.name] = meaning
             scope.declare_constants().values[declarator.name] = None
             return
@@ -109,7 +115,8 @@ def _declare_local(
             unknown_calls.lend(ctx, initializer, scope)
             expressions.forget_bound(ctx, initializer, scope)
         else:
-            result = expressions.load(ctx, result, initializer)
+            wanted = "*" in declarator.pointers
+            result = expressions.load(ctx, result, initializer, pointer=wanted)
     if not declarator.name:
         if isinstance(result, Ref):
             ctx.fix(result.bases, f"{{}} is bound to other names at line {ctx.line(declarator.lo)}")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from smem_lsp.ir import calls, declarations, members, typing_rules, unknown_calls
+from smem_lsp.ir import calls, declarations, members, objects, typing_rules, unknown_calls
 from smem_lsp.ir.arithmetic import literal
 from smem_lsp.ir.constants import evaluate
 from smem_lsp.ir.context import Context
 from smem_lsp.ir.declared import VariableDecl
 from smem_lsp.ir.model import Branch, Kind
 from smem_lsp.ir.refs import Ref, join
-from smem_lsp.ir.scopes import BufferName, Closure, Scope, Variable, View
+from smem_lsp.ir.scopes import Address, BufferName, Closure, Meaning, Scope, This, Variable, View
 from smem_lsp.ir.sizes import size_of, size_of_type
 from smem_lsp.ir.types import Array, Sequence, plain_type
 from smem_lsp.ir.values import Const, Op, Sym, Thread, Unknown, Value, Var, operation
@@ -32,8 +32,9 @@ def value(ctx: Context, expr: tree.Expr, scope: Scope) -> Value:
     return loaded
 
 
-def load(ctx: Context, result: Value | Ref, expr: tree.Expr) -> Value | Ref:
-    """Lvalue to rvalue: an element is read, an array becomes the address of its first element."""
+def load(ctx: Context, result: Value | Ref, expr: tree.Expr, *, pointer: bool = False) -> Value | Ref:
+    """Lvalue to rvalue: an element is read, an array becomes the address of its first element. ``pointer``: an address
+    is wanted."""
     if not isinstance(result, Ref) or result.pointer:
         return result
     if result.shape:
@@ -42,6 +43,8 @@ def load(ctx: Context, result: Value | Ref, expr: tree.Expr) -> Value | Ref:
     stored = ctx.stored_address(result)
     if stored is not None:
         return stored
+    if result.unclear and pointer and not _stored_in(ctx, result):
+        return Ref(result.bases, pointer=True)  # of an array, or it leads out of shared memory
     if result.unclear:
         ctx.escape(result, expr.lo, "it may be an array, the type is not known")
         return ctx.lost_address(result.bases)
@@ -109,6 +112,20 @@ def operand(ctx: Context, expr: tree.Expr, scope: Scope) -> Value | Ref:
 
 def _name(ctx: Context, expr: tree.Name, scope: Scope) -> Value | Ref:
     meaning = scope.lookup(expr.text)
+    if meaning is not None:
+        return _meaning(ctx, meaning, expr, scope)
+    number = evaluate(expr, scope.constant_scope())
+    if number is not None:
+        return Const(number)
+    if expr.text == "NULL":
+        return Const(0)
+    if expr.text == "warpSize":
+        return Const(32)
+    return _constant_name(ctx, expr.text, scope)
+
+
+def _meaning(ctx: Context, meaning: Meaning, expr: tree.Expr, scope: Scope) -> Value | Ref:
+    """What a name or a member of a local object is."""
     match meaning:
         case BufferName():
             buffer = ctx.buffers[meaning.buffer]
@@ -127,20 +144,30 @@ def _name(ctx: Context, expr: tree.Name, scope: Scope) -> Value | Ref:
             if pointed is not None:
                 return pointed
             if meaning.array:
-                return ctx.fresh()
-            known = scope.constant_scope().lookup(expr.text) if meaning.constant else None
+                return ctx.lost_address(ctx.held(Var(meaning.index)))
+            if meaning.index in ctx.objects:
+                ctx.expose(meaning.index, expr.lo, "with an object that has it")
+            known: int | None = None
+            if meaning.constant and isinstance(expr, tree.Name):
+                known = scope.constant_scope().lookup(expr.text)
             return Var(meaning.index) if known is None else Const(known)
         case Closure():
-            escape_closure(ctx, meaning, f"{expr.text} is passed on")
+            named = expr.text if isinstance(expr, tree.Name) else "a lambda"
+            escape_closure(ctx, meaning, f"{named} is passed on")
             return ctx.fresh()
-    number = evaluate(expr, scope.constant_scope())
-    if number is not None:
-        return Const(number)
-    if expr.text == "NULL":
-        return Const(0)
-    if expr.text == "warpSize":
-        return Const(32)
-    return _constant_name(ctx, expr.text, scope)
+        case This(target=Ref() as place):
+            return place.address()
+        case This(target=Variable() as variable) | Address(variable=variable):
+            return _address_value(ctx, variable, expr)
+    return ctx.fresh()
+
+
+def _address_value(ctx: Context, variable: Variable, expr: tree.Expr) -> Value:
+    """The address of a local variable gets to where it is not followed: the variable may change at any time."""
+    ctx.expose(variable.index, expr.lo, "with an object that has it")
+    held = ctx.reached_by(variable)
+    forget(ctx, Var(variable.index))
+    return ctx.lost_address(held)
 
 
 def _constant_name(ctx: Context, name: str, scope: Scope) -> Value:
@@ -284,8 +311,11 @@ def _unary(ctx: Context, expr: tree.Unary, scope: Scope) -> Value | Ref:
         forget_bound(ctx, expr.operand, scope)
         if isinstance(target, Op) and target.operator == "load":
             return operation("+", *target.args)
-        return ctx.fresh()
+        return ctx.lost_address(target.bases if isinstance(target, Ref) else ctx.held(target))
     if operator == "*":
+        known = objects.pointed_to(expr.operand, scope)
+        if known is not None:
+            return _meaning(ctx, known, expr, scope)
         target = load_address(ctx, operand(ctx, expr.operand, scope), expr.operand)
         if isinstance(target, Ref):
             return target.place()
@@ -310,20 +340,23 @@ def forget(ctx: Context, variable: Var) -> None:
 
 def hold(ctx: Context, expr: tree.Expr, scope: Scope, bases: frozenset[int]) -> None:
     """The variable that ``expr`` is or belongs to may have an address in these buffers from now on."""
-    while isinstance(expr, tree.Member | tree.Index | tree.Cast | tree.Unary):
+    found = objects.designated(ctx, expr, scope)
+    while found is None and isinstance(expr, tree.Member | tree.Index | tree.Cast | tree.Unary):
         expr = expr.operand if isinstance(expr, tree.Cast | tree.Unary) else expr.base
-    meaning = scope.lookup(expr.text) if isinstance(expr, tree.Name) else None
-    if isinstance(meaning, Variable) and not meaning.constant:
-        ctx.hold(meaning.index, bases)
+        found = objects.designated(ctx, expr, scope)
+    if found is not None and not found.constant:
+        ctx.hold(found.index, bases)
 
 
 def forget_bound(ctx: Context, expr: tree.Expr, scope: Scope) -> None:
     """Every variable that ``expr`` may be as a whole, and that can therefore be changed through it."""
+    found = objects.designated(ctx, expr, scope)
+    if found is not None:
+        if not found.constant:
+            ctx.expose(found.index, expr.lo, "with an object that has it")
+            forget(ctx, Var(found.index))
+        return
     match expr:
-        case tree.Name():
-            meaning = scope.lookup(expr.text)
-            if isinstance(meaning, Variable) and not meaning.constant:
-                forget(ctx, Var(meaning.index))
         case tree.Ternary():
             forget_bound(ctx, expr.yes, scope)
             forget_bound(ctx, expr.no, scope)
@@ -358,12 +391,16 @@ def _step(ctx: Context, expr: tree.Expr, target: tree.Expr, operator: str, scope
 
 def _move_pointer(ctx: Context, target: tree.Expr, to: Ref, scope: Scope) -> None:
     """``p += n`` and ``p++``: still into the same buffers."""
-    variable = _assigned_variable(target, scope)
+    variable = _assigned_variable(ctx, target, scope)
     if variable is not None:
-        ctx.alias(variable.index, to if isinstance(target, tree.Name) else to.moved(None))
+        whole = objects.designated(ctx, target, scope) is not None
+        ctx.alias(variable.index, to if whole else to.moved(None))
 
 
 def _assign(ctx: Context, expr: tree.Assign, scope: Scope) -> Value | Ref:
+    copied = _copy_object(ctx, expr, scope)
+    if copied is not None:
+        return copied
     right = load(ctx, operand(ctx, expr.value, scope), expr.value)
     place = operand(ctx, expr.target, scope)
     compound = expr.operator != "="
@@ -379,8 +416,11 @@ def _assign(ctx: Context, expr: tree.Assign, scope: Scope) -> Value | Ref:
         ctx.access(place, kind, expr.target.lo, expr.target.hi, stored=stored, plain=compound)
         return place
     unknown_calls.lend(ctx, expr.target, scope)
-    variable = _assigned_variable(expr.target, scope)
-    if isinstance(right, Ref) and not (variable and variable.plain and _keeps(variable, expr.target)):
+    variable = _assigned_variable(ctx, expr.target, scope)
+    whole = objects.designated(ctx, expr.target, scope) is not None
+    if isinstance(right, Ref) and not (
+        variable and variable.plain and (not variable.array if whole else _keeps(variable, expr.target))
+    ):
         ctx.escape(right, expr.value.lo, "stored")
         right = ctx.lost_address(right.bases)
     if variable is None:
@@ -400,7 +440,7 @@ def _assign(ctx: Context, expr: tree.Assign, scope: Scope) -> Value | Ref:
         result = ctx.fresh()
     elif compound:
         result = operation(expr.operator[:-1], Var(variable.index), right)
-    if not isinstance(expr.target, tree.Name):  # a member of it
+    if not whole:  # a member of it
         ctx.write(place)  # or what a member points to
         result = Op(f"with {_member_of(expr.target)}", (Var(variable.index), result))
     elif not variable.exact:
@@ -409,10 +449,20 @@ def _assign(ctx: Context, expr: tree.Assign, scope: Scope) -> Value | Ref:
     return result
 
 
+def _copy_object(ctx: Context, expr: tree.Assign, scope: Scope) -> Value | None:
+    """``a = b`` of objects whose members are followed; None: something else."""
+    if expr.operator != "=" or not ctx.objects:
+        return None
+    target = objects.designated(ctx, expr.target, scope)
+    source = objects.designated(ctx, expr.value, scope)
+    if target is None or source is None or not objects.alike(ctx, source, target):
+        return None
+    objects.copy(ctx, source.index, target.index)
+    return Var(target.index)
+
+
 def _keeps(variable: Variable, target: tree.Expr) -> bool:
-    """Is an address that is assigned to ``target`` still found again: in a pointer, or an array of pointers?"""
-    if isinstance(target, tree.Name):
-        return not variable.array
+    """Is an address that is assigned to an element still found again, in an array of pointers?"""
     return isinstance(target, tree.Index) and bool(variable.array)
 
 
@@ -426,18 +476,17 @@ def _member_of(target: tree.Expr) -> str:
     return name
 
 
-def _assigned_variable(target: tree.Expr, scope: Scope) -> Variable | None:
+def _assigned_variable(ctx: Context, target: tree.Expr, scope: Scope) -> Variable | None:
     """The local variable that an assignment to ``target`` changes, members and elements included."""
-    while isinstance(target, (tree.Index, tree.Member)):
+    found = objects.designated(ctx, target, scope)
+    while found is None and isinstance(target, (tree.Index, tree.Member)):
         if isinstance(target, tree.Member) and target.operator != ".":
             return None
-        base = target.base
-        meaning = scope.lookup(base.text) if isinstance(base, tree.Name) else None
-        if isinstance(target, tree.Index) and isinstance(meaning, Variable) and not meaning.array:
+        found = objects.designated(ctx, target.base, scope)
+        if isinstance(target, tree.Index) and found is not None and not found.array:
             return None  # through a pointer
-        target = base
-    meaning = scope.lookup(target.text) if isinstance(target, tree.Name) else None
-    return meaning if isinstance(meaning, Variable) else None
+        target = target.base
+    return found
 
 
 def coordinate(expr: tree.Member, scope: Scope) -> Value | None:
@@ -453,6 +502,9 @@ def _member(ctx: Context, expr: tree.Member, scope: Scope) -> Value | Ref:
     found = coordinate(expr, scope)
     if found is not None:
         return found
+    known = objects.member(ctx, expr, scope)
+    if known is not None:
+        return _meaning(ctx, known, expr, scope)
     place = operand(ctx, base, scope)
     if isinstance(place, Ref):
         if expr.operator == "->":
@@ -513,7 +565,8 @@ def _cast(ctx: Context, expr: tree.Cast, scope: Scope) -> Value | Ref:
         return ctx.fresh()
     inner = operand(ctx, expr.operand, scope)
     if isinstance(inner, Ref):
-        inner_loaded = inner if "&" in type_id.pointers else load(ctx, inner, expr.operand)
+        wanted = "*" in type_id.pointers
+        inner_loaded = inner if "&" in type_id.pointers else load(ctx, inner, expr.operand, pointer=wanted)
         if isinstance(inner_loaded, Ref):
             return _cast_address(ctx, expr, inner_loaded, scope)
         inner = inner_loaded
@@ -597,13 +650,23 @@ def name_buffers(ctx: Context, lo: int, hi: int, scope: Scope, why: str, depth: 
         elif isinstance(meaning, View):
             bases = meaning.target.bases
         elif isinstance(meaning, Variable):
-            pointed = ctx.pointed(meaning)
-            bases = frozenset() if pointed is None else pointed.bases
-            ctx.hand_out(Var(meaning.index))
-            ctx.assign(meaning.index, ctx.fresh(escaped=True))
+            bases = _given_up(ctx, meaning)
+        elif isinstance(meaning, Address):
+            bases = _given_up(ctx, meaning.variable)
+        elif isinstance(meaning, This):
+            target = meaning.target
+            bases = target.bases if isinstance(target, Ref) else _given_up(ctx, target)
         if bases:
             ctx.fix(bases, f"{{}} is {why} at line {line}")
             ctx.note_unknown(f"line {line}: {why}", accesses=len(bases))
+
+
+def _given_up(ctx: Context, variable: Variable) -> frozenset[int]:
+    """A variable of which nothing is known any more; what it leads into."""
+    bases = ctx.reached_by(variable)
+    ctx.hand_out(Var(variable.index))
+    ctx.assign(variable.index, ctx.fresh(escaped=True))
+    return bases
 
 
 def escape_closure(ctx: Context, closure: Closure, why: str) -> None:

@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from smem_lsp.ir import callees, calls, declarations, expressions, statements, unknown_calls
+from smem_lsp.ir import (
+    callees,
+    calls,
+    declarations,
+    expressions,
+    methods,
+    objects,
+    statements,
+    unknown_calls,
+)
 from smem_lsp.ir.callees import Callee, Parameter
 from smem_lsp.ir.constants import declare_parameters, evaluate
 from smem_lsp.ir.context import Context, Outcome
@@ -18,7 +27,7 @@ from smem_lsp.ir.function_scopes import parameters_of
 from smem_lsp.ir.meanings import Argument
 from smem_lsp.ir.model import Assign, Branch, Jump, Loop, Node, Seq, doubtful, walk
 from smem_lsp.ir.refs import Ref, join
-from smem_lsp.ir.scopes import BufferName, Closure, Group, Scope, Variable, View
+from smem_lsp.ir.scopes import Address, BufferName, Closure, Group, Scope, This, Variable, View
 from smem_lsp.ir.sizes import is_plain_type
 from smem_lsp.ir.types import Type
 from smem_lsp.ir.values import Const, Op, Value, Var, operation
@@ -28,7 +37,7 @@ from smem_lsp.syntax.parse import Function
 MAX_DEPTH = 8
 MAX_POINTS = 20_000  # of a kernel: beyond it calls are not followed any more
 _MOST_CHOICES = 1  # calls of one of several functions, in each other
-_SMALL = 60  # tokens of a body that is followed for its value alone
+SMALL = 60  # tokens of a body that is followed for its value alone
 
 
 def inline_lambda(ctx: Context, closure: Closure, expr: tree.Call, scope: Scope) -> Value | Ref:
@@ -41,32 +50,38 @@ def inline_lambda(ctx: Context, closure: Closure, expr: tree.Call, scope: Scope)
         ctx.complete = False
         return result
     inner = Scope(closure.scope)
-    _bind(ctx, parameters, expr, scope, inner)
+    bind(ctx, parameters, expr, scope, inner)
     lo, hi = closure.base + closure.node.body[0], closure.base + closure.node.body[1]
-    return _body(ctx, closure.function, closure.function.body.block(lo, hi), inner, expr)
+    return body(ctx, closure.function, closure.function.body.block(lo, hi), inner, expr)
 
 
 def inline_function(ctx: Context, expr: tree.Call, callee: tree.Name, scope: Scope) -> Value | Ref | None:
     """The body of the function that is called, or those of all that it may be; None when they are not in sight or of
     no matter."""
     found = callees.candidates(ctx, callee, expr, scope)
-    matters = any(_matters(ctx, each.function, expr, scope) for each in found)
-    if not matters and not (len(found) == 1 and len(found[0].function.body.tokens) <= _SMALL):
+    important = any(matters(ctx, each.function, expr, scope) for each in found)
+    if not important and not (len(found) == 1 and len(found[0].function.body.tokens) <= SMALL):
         return None
     if len(found) > 1 and ctx.choices >= _MOST_CHOICES:
         return None
     if callee.templated and not all(callees.keeps_values(ctx, each.function, callee) for each in found):
         return None
-    if (
-        ctx.inline_depth >= MAX_DEPTH
-        or ctx.point > MAX_POINTS
-        or any(f.definition is each.function.definition for f in ctx.stack for each in found)
-    ):
-        if matters:
+    if not all(room(ctx, each.function) for each in found):
+        if important:
             name = found[0].function.name
-            ctx.note_unknown(f"line {ctx.line(expr.lo)}: {name} is not followed", accesses=1)
+            own = callees.reaches(ctx, [each.function for each in found], callees.SHARED)
+            ctx.note_unknown(f"line {ctx.line(expr.lo)}: {name} is not followed", accesses=int(own))
         return None
     return _one_of(ctx, found, callee, expr, scope)
+
+
+def room(ctx: Context, function: Function) -> bool:
+    """Is one more body followed here? Not in a recursion, too deep, or in a kernel that is large already."""
+    return (
+        ctx.inline_depth < MAX_DEPTH
+        and ctx.point <= MAX_POINTS
+        and not any(f.definition is function.definition for f in ctx.stack)
+    )
 
 
 def _one_of(
@@ -104,15 +119,15 @@ def _inline(
 ) -> Value | Ref | None:
     """The body of one function; None when the call does not fit it."""
     function = callee.function
-    bound = _template_arguments(ctx, function, name, expr, scope)
+    bound = template_arguments(ctx, function, name, expr, scope)
     parameters = callees.parameters_of(function)
     if bound is None or parameters is None:
         return None
     inner = Scope(constants=callee.scope(ctx, bound).child())
-    _bind(ctx, parameters, expr, scope, inner, function)
+    bind(ctx, parameters, expr, scope, inner, function)
     ctx.inlined[function.island.head] = function
     with ctx.instance_of(function, bound):
-        return _body(ctx, function, function.body.statements, inner, expr)
+        return body(ctx, function, function.body.statements, inner, expr)
 
 
 def returned(ctx: Context, expr: tree.Expr, scope: Scope) -> None:
@@ -131,19 +146,18 @@ def returned(ctx: Context, expr: tree.Expr, scope: Scope) -> None:
 # ---- which calls -----------------------------------------------------------------------------------------------------
 
 
-def _matters(ctx: Context, function: Function, expr: tree.Call, scope: Scope) -> bool:
+def matters(ctx: Context, function: Function, expr: tree.Call, scope: Scope) -> bool:
     """May the call touch shared memory or synchronise? Otherwise it is followed for its value alone, where that is
     cheap to know."""
-    return _tells(ctx, function) or any(_is_shared(ctx, argument, scope) for argument in expr.arguments)
+    return tells(ctx, function) or any(is_shared(ctx, argument, scope) for argument in expr.arguments)
 
 
-def _tells(ctx: Context, function: Function) -> bool:
+def tells(ctx: Context, function: Function) -> bool:
     """Does a function, or one that it calls, have shared arrays, barriers or assembler?"""
-    words = function.definition.body_words
-    return not (callees.TELLING.isdisjoint(words) and callees.telling_names(ctx).isdisjoint(words))
+    return callees.reaches(ctx, [function], callees.TELLING)
 
 
-def _is_shared(ctx: Context, argument: tree.Expr, scope: Scope) -> bool:
+def is_shared(ctx: Context, argument: tree.Expr, scope: Scope) -> bool:
     """Does an argument name anything that shared memory may be reached through?"""
     if isinstance(argument, tree.Lambda):
         return True
@@ -155,8 +169,8 @@ def _is_shared(ctx: Context, argument: tree.Expr, scope: Scope) -> bool:
         match scope.lookup(text):
             case BufferName() | View() | Closure() | Group():
                 return True
-            case Variable() as variable:
-                if variable.index in ctx.aliases:
+            case Variable() | Address() | This() as meaning:
+                if ctx.reached_by(meaning):
                     return True
     return False
 
@@ -174,7 +188,7 @@ def _lambda_parameters(ctx: Context, closure: Closure) -> list[Parameter] | None
     return [Parameter(declaration) for declaration in parsed]
 
 
-def _template_arguments(
+def template_arguments(
     ctx: Context, function: Function, callee: tree.Name, expr: tree.Call, scope: Scope
 ) -> dict[str, Argument] | None:
     """What the template parameters of a function are in this call, by name; None: the call does not fit."""
@@ -191,7 +205,7 @@ def _template_arguments(
     return None if bound is None else {p.name: a for p, a in zip(parameters, bound) if p.name}
 
 
-def _bind(
+def bind(
     ctx: Context,
     parameters: Sequence[Parameter],
     expr: tree.Call,
@@ -205,6 +219,8 @@ def _bind(
     for number, argument in enumerate(expr.arguments):
         parameter = parameters[number] if number < len(parameters) else Parameter()
         if _bind_handle(ctx, parameter, argument, scope, inner):
+            continue
+        if _bind_object(ctx, parameter, argument, scope, inner, function):
             continue
         if not parameter.reference and not _is_plain(ctx, parameter, function):
             unknown_calls.pass_by_reference(ctx, [argument], scope, "a constructor")
@@ -223,7 +239,7 @@ def _bind(
         if parameter.reference:
             ctx.write(result)
             expressions.forget_bound(ctx, argument, scope)
-        result = expressions.load(ctx, result, argument)
+        result = expressions.load(ctx, result, argument, pointer="*" in parameter.pointers)
         if not parameter.name:
             continue
         if (
@@ -236,6 +252,52 @@ def _bind(
     for parameter in parameters[len(expr.arguments) :]:
         if parameter.name:
             _new_parameter(ctx, parameter, inner, _default(ctx, parameter, inner, function), function)
+
+
+def _bind_object(
+    ctx: Context,
+    parameter: Parameter,
+    argument: tree.Expr,
+    scope: Scope,
+    inner: Scope,
+    function: Function | None,
+) -> bool:
+    """An object whose members are followed, or the address of a local variable, is handed on."""
+    if not parameter.name or function is None:
+        return False
+    stars = [pointer for pointer in parameter.pointers if pointer in ("*", "&", "&&")]
+    if stars == ["*"]:
+        pointed = objects.address_of(ctx, argument, scope)
+        if pointed is None or not _stays(function, parameter.name):
+            return False
+        inner.names[parameter.name] = Address(pointed)
+        return True
+    given = objects.designated(ctx, argument, scope)
+    if given is None or given.index not in ctx.objects:
+        return False
+    if parameter.reference:
+        inner.names[parameter.name] = given
+        return True
+    assert parameter.declaration is not None and parameter.declarator is not None
+    record = objects.record_of(parameter.declaration, parameter.declarator, inner.constant_scope())
+    if record != ctx.objects[given.index].record:
+        return False
+    inner.names[parameter.name] = methods.copied(ctx, given, parameter.name)
+    return True
+
+
+def _stays(function: Function, name: str) -> bool:
+    """Does a parameter keep the address that it gets?"""
+    kinds, texts = function.body.tokens.kinds, function.body.tokens.texts
+    for i, text in enumerate(texts):
+        if text != name or kinds[i] != "NAME" or kinds[i - 1 : i] == ["DOT"]:
+            continue
+        before, after = texts[i - 1 : i], texts[i + 1 : i + 2]
+        if before in (["++"], ["--"], ["&"]) or after in (["++"], ["--"]):
+            return False
+        if before != ["*"] and after in (["="], ["+="], ["-="]):
+            return False
+    return True
 
 
 def _bind_handle(ctx: Context, parameter: Parameter, argument: tree.Expr, scope: Scope, inner: Scope) -> bool:
@@ -317,7 +379,7 @@ def _default(ctx: Context, parameter: Parameter, inner: Scope, function: Functio
 # ---- bodies ----------------------------------------------------------------------------------------------------------
 
 
-def _body(ctx: Context, function: Function, block: tree.Block, inner: Scope, expr: tree.Call) -> Value | Ref:
+def body(ctx: Context, function: Function, block: tree.Block, inner: Scope, expr: tree.Call) -> Value | Ref:
     line = ctx.line(expr.lo)
     span = ctx.span(expr.lo, expr.hi)
     point = ctx.next_point()

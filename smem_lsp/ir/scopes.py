@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from smem_lsp.ir.lexical import Lexical
 from smem_lsp.ir.refs import Ref
-from smem_lsp.ir.types import Type
+from smem_lsp.ir.types import Record, Type
 from smem_lsp.source import record
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
@@ -60,7 +60,30 @@ class Closure:
     function: Function
 
 
-Meaning = BufferName | Variable | View | Group | Closure
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A pointer to a local variable that always points there."""
+
+    variable: Variable
+
+
+@dataclass(frozen=True, slots=True)
+class This:
+    """``this`` in a method of ``record``: of a local object, or of one in shared memory."""
+
+    record: Record
+    target: Variable | Ref
+
+
+Meaning = BufferName | Variable | View | Group | Closure | Address | This
+
+
+@dataclass(frozen=True, slots=True)
+class LocalObject:
+    """An object of a class whose members are variables of their own; a reference among them is what it is bound to."""
+
+    record: Record
+    members: dict[str, Meaning]
 
 
 @dataclass

@@ -60,6 +60,11 @@ class Surroundings:
         return frozenset(self.helpers)
 
     @cached_property
+    def unnamed(self) -> tuple[Function, ...]:
+        """Constructors and operators: what calls them need not name them."""
+        return tuple(f for group in self.helpers.values() for f in group if _is_unnamed(f))
+
+    @cached_property
     def callers(self) -> Mapping[str, int]:
         """How many kernels reach each function; empty where no function but kernels has shared arrays."""
         counts: Counter[str] = Counter()
@@ -227,10 +232,10 @@ def kernel_key(around: Surroundings, function: Function, binding: Binding | None
 
 def parts_of(function: Function, around: Surroundings) -> tuple[Function, ...]:
     """The functions of the file that the IR of a kernel is made of: itself and those that it may reach by name, in
-    source order."""
+    source order, and all that are called without their names."""
     helpers, names = around.helpers, around.helper_names
-    reached: dict[int, Function] = {}
-    stack = [function]
+    reached: dict[int, Function] = {each.number: each for each in around.unnamed}
+    stack = [function, *around.unnamed]
     while stack:
         words = stack.pop().definition.body_words
         if names.isdisjoint(words):
@@ -241,6 +246,15 @@ def parts_of(function: Function, around: Surroundings) -> tuple[Function, ...]:
                     reached[helper.number] = helper
                     stack.append(helper)
     return (function, *(reached[key] for key in sorted(reached)))
+
+
+def _is_unnamed(function: Function) -> bool:
+    """Is it called without its name: a constructor, or an operator of a class?"""
+    return (
+        function.name in function.island.enclosing[-1:]
+        or not function.name.isidentifier()
+        or function.name == "operator"
+    )
 
 
 def internal(unit: TranslationUnit, function: Function) -> bool:

@@ -332,7 +332,9 @@ class TreeBuilder(Transformer[Mark, Any]):
         return tree.Index(c[0].lo, c[3].hi, c[0], c[2])
 
     def member(self, c: Children) -> tree.Member:
-        return tree.Member(c[0].lo, c[2].hi, c[0], c[1].text, c[2].text)
+        name = c[2]
+        arguments = name.arguments[-1] if name.arguments else None
+        return tree.Member(c[0].lo, name.hi, c[0], c[1].text, name.text, arguments)
 
     def arguments(self, c: Children) -> Arguments:
         return Arguments(child for child in c if not isinstance(child, Mark))

@@ -34,7 +34,7 @@ _CHUNK_TOKENS = 600_000  # of the chunks that are remembered
 _UNIT_TEXT = 20_000_000  # characters of the files whose last version is remembered
 _READINGS = 4  # of one function, under different types
 _REPAIRS = 200
-_BEHIND = 1_000_000_000  # tokens of headers count from here on
+BEHIND = 1_000_000_000  # tokens of headers count from here on
 _NO_DOUBTS: frozenset[str] = frozenset()
 
 _MARK_WITH = {
@@ -426,7 +426,7 @@ class TranslationUnit:
         """The device functions of this name that headers define, as if they stood at ``offset``, where they are
         called: none of their tokens can be edited."""
         return [
-            Function(found.definition, offset, _BEHIND + found.at, -1, self.symbols, ())
+            Function(found.definition, offset, BEHIND + found.at, -1, self.symbols, ())
             for found in _header(self.preprocessed).definitions.get(name, ())
         ]
 

@@ -117,6 +117,7 @@ class Member:
     base: Expr
     operator: str  # ".", "->", ".*" or "->*"
     name: str
+    arguments: list[Expr] | None = None  # template arguments of the last segment
 
 
 @dataclass(slots=True, eq=False)
