@@ -107,6 +107,7 @@ class Context:
         default_factory=set
     )  # variables that are declared as numbers or vectors of them
     lost_addresses: dict[int, frozenset[int]] = field(default_factory=dict)
+    escaped: set[int] = field(default_factory=set)  # buffers with addresses that are not followed
     objects: dict[int, LocalObject] = field(default_factory=dict)  # by the variable of the object
     member_of: dict[int, tuple[int, str]] = field(
         default_factory=dict
@@ -316,6 +317,7 @@ class Context:
 
     def escape(self, ref: Ref, lo: int, how: str) -> None:
         """An address gets to where it is not followed."""
+        self.escaped |= ref.bases
         self.fix(ref.bases, f"the address of {{}} escapes at line {self.line(lo)} ({how})")
         for buffer in sorted(ref.bases):
             name = self.buffers[buffer].name
@@ -361,7 +363,7 @@ class Context:
 
     def expose(self, variable: int, lo: int, how: str) -> None:
         """An object gets to where its members are not followed: so do the addresses that they hold."""
-        bases = self.held(Var(variable)) - self.unseen
+        bases = self.held(Var(variable)) - self.escaped
         if bases:
             self.escape(Ref(bases, pointer=True), lo, how)
 
