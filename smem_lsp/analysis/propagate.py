@@ -409,7 +409,7 @@ class _Walk:
             return self.table.opaque("load", args, level=BLOCK if constant else THREAD)
         if operator[0] == ".":
             return self.table.member(operator, args[0])
-        if operator.endswith("()") or operator.startswith("with ."):
+        if operator.endswith("()") or operator.startswith(("with .", "set .")):
             return self.table.op(operator, *args)
         return self.table.opaque("lost", args)
 

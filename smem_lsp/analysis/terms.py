@@ -185,8 +185,11 @@ class Table:
         return then if then is otherwise else self.op("?:", condition, then, otherwise)
 
     def member(self, name: str, of: Term) -> Term:
-        """A member of an object, which is what was assigned to it last; assignments to others do not matter."""
-        while isinstance(of, Op) and of.operator.startswith("with ."):
+        """A member of an object: what was set, or what an assignment to a part of it left; assignments to others do
+        not matter."""
+        while isinstance(of, Op) and of.operator.startswith(("with .", "set .")):
+            if of.operator == f"set {name}":
+                return of.args[1]
             if of.operator == f"with {name}":
                 return self.opaque("lost", of.args)
             of = of.args[0]

@@ -265,7 +265,7 @@ class Context:
         while variable in self.member_of:
             owner, name = self.member_of[variable]
             self.hold(owner, bases)
-            self.emit(Assign(self.next_point(), owner, Op(f"with .{name}", (Var(owner), value))))
+            self.emit(Assign(self.next_point(), owner, Op(f"set .{name}", (Var(owner), value))))
             variable, value = owner, Var(owner)
 
     # ---- effects -------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from smem_lsp.ir import calls, expressions, methods, objects, records, typing_ru
 from smem_lsp.ir import constants as constant_rules
 from smem_lsp.ir.constants import declare_constants, evaluate
 from smem_lsp.ir.context import Context
-from smem_lsp.ir.declared import Source, VariableDecl
+from smem_lsp.ir.declared import AliasDecl, Source, VariableDecl
 from smem_lsp.ir.lexical import Lexical
 from smem_lsp.ir.meanings import Value as TypedValue
 from smem_lsp.ir.model import Buffer, DeclarationSite, Space
@@ -28,6 +28,7 @@ _NOT_TYPE = frozenset(
 )
 
 
+_MOST_ALIASES = 8  # that name each other
 _LOSSY = frozenset(
     "float double half __half __nv_bfloat16 nv_bfloat16 bool char short int8_t uint8_t int16_t uint16_t uchar"
     " ushort".split()
@@ -126,6 +127,11 @@ def _declare_local(
         scope.names[declarator.name] = View(ctx.frozen(result))
         return
     variable, array = _new_local(ctx, declaration, declarator, scope)
+    steady = reference and _is_steady(declaration, initializer, scope)
+    if steady:
+        named = scope.names[declarator.name]
+        assert isinstance(named, Variable)
+        scope.names[declarator.name] = replace(named, constant=True)
     if isinstance(result, Ref):
         if array or declarator.pointers.count("*") > 1 or reference:
             ctx.escape(result, declarator.lo, f"kept in {declarator.name}")
@@ -134,11 +140,19 @@ def _declare_local(
             ctx.alias(variable, result)
         return
     if result is not None:  # without an initializer it has no value that anyone may read
-        if reference or array:
+        if array or (reference and not steady):
             result = ctx.fresh()
         elif not keeps_integers(declaration.words):
             result = Op("cast", (result,))
         ctx.assign(variable, result)
+
+
+def _is_steady(declaration: tree.Declaration, initializer: tree.Expr | None, scope: Scope) -> bool:
+    """``const T& x = v.m;`` of a constant ``v``: what nobody changes."""
+    while isinstance(initializer, tree.Member) and initializer.operator == ".":
+        initializer = initializer.base
+    meaning = scope.lookup(initializer.text) if isinstance(initializer, tree.Name) else None
+    return "const" in declaration.words and isinstance(meaning, Variable) and meaning.constant
 
 
 def _declare_constant(
@@ -257,8 +271,8 @@ class Typed(Protocol):
 
 
 def is_plain(ctx: Context, typed: Typed, pointers: list[str], scope: Scope | None = None) -> bool:
-    """Is this type a number, a vector, a pointer, a reference, or whatever ``auto`` and template parameters stand for?
-    Anything else may have constructors, which may write and keep what they get."""
+    """Is this type a number, a vector, a pointer, a reference, or whatever ``auto``, template parameters and what the
+    function names after them stand for? Anything else may have constructors, which may write and keep what they get."""
     words = typed.words
     if pointers or {"auto", "decltype"} & set(words):
         return True
@@ -266,7 +280,30 @@ def is_plain(ctx: Context, typed: Typed, pointers: list[str], scope: Scope | Non
     if any(word in ctx.template_parameters for word in named):
         return True
     constants = ctx.constants if scope is None else scope.constant_scope()
-    return is_plain_type(words, typed.names, constants)
+    return is_plain_type(words, typed.names, constants) or any(
+        _rests_on_parameter(ctx, word, constants) for word in named
+    )
+
+
+def _rests_on_parameter(ctx: Context, word: str, constants: Lexical, depth: int = 0) -> bool:
+    """``using T = typename Params::T;`` in a function, of its template parameter ``Params``?"""
+    if not ctx.template_parameters or depth > _MOST_ALIASES:
+        return False
+    for scope in constants.outwards():
+        if scope.namespace or scope.record is not None:
+            return False
+        own = scope.declarations.names.get(word, ())
+        if own:
+            alias = own[0]
+            if len(own) > 1 or not isinstance(alias, AliasDecl):
+                return False
+            spelled = alias.source.texts[slice(*alias.type)]
+            return any(
+                text in ctx.template_parameters or _rests_on_parameter(ctx, text, scope, depth + 1)
+                for text in spelled
+                if text != word
+            )
+    return False
 
 
 def _declare_object(

@@ -20,7 +20,7 @@ from smem_lsp.ir import (
     unknown_calls,
 )
 from smem_lsp.ir.callees import Callee, Parameter
-from smem_lsp.ir.constants import declare_parameters, evaluate
+from smem_lsp.ir.constants import declare_parameters, evaluate, evaluate_value
 from smem_lsp.ir.context import Context, Outcome
 from smem_lsp.ir.deduction import bind_call
 from smem_lsp.ir.function_scopes import parameters_of
@@ -29,7 +29,7 @@ from smem_lsp.ir.model import Assign, Branch, Jump, Loop, Node, Seq, doubtful, w
 from smem_lsp.ir.refs import Ref, join
 from smem_lsp.ir.scopes import Address, BufferName, Closure, Group, Scope, This, Variable, View
 from smem_lsp.ir.sizes import is_plain_type
-from smem_lsp.ir.types import Type
+from smem_lsp.ir.types import Type, plain_type
 from smem_lsp.ir.values import Const, Op, Value, Var, operation
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
@@ -273,16 +273,25 @@ def _bind_object(
         inner.names[parameter.name] = Address(pointed)
         return True
     given = objects.designated(ctx, argument, scope)
-    if given is None or given.index not in ctx.objects:
-        return False
+    known = None if given is None else ctx.objects.get(given.index)
     if parameter.reference:
-        inner.names[parameter.name] = given
-        return True
+        if given is not None and known is not None:
+            inner.names[parameter.name] = given
+        return known is not None
     assert parameter.declaration is not None and parameter.declarator is not None
     record = objects.record_of(parameter.declaration, parameter.declarator, inner.constant_scope())
-    if record != ctx.objects[given.index].record:
+    if record is None:
         return False
-    inner.names[parameter.name] = methods.copied(ctx, given, parameter.name)
+    if given is not None and known is not None and known.record == record:
+        inner.names[parameter.name] = methods.copied(ctx, given, parameter.name)
+        return True
+    kind = plain_type(evaluate_value(argument, scope.constant_scope()).type)
+    if kind != record or not methods.copied_by_members(record):
+        return False
+    value = expressions.value(ctx, argument, scope)
+    made = methods.new(ctx, parameter.name, record, parameter.words)
+    ctx.assign(made.index, value)
+    inner.names[parameter.name] = made
     return True
 
 

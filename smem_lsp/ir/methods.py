@@ -160,6 +160,17 @@ def new(ctx: Context, name: str, record: Record, words: list[str]) -> Variable:
     return variable
 
 
+def copied_by_members(record: Record) -> bool:
+    """Has a class no copy constructor of its own, nor a template that may be taken for one?"""
+    name = record.decl.name.rpartition("::")[2]
+    for decl, _ in record.lexical.own(name):
+        if isinstance(decl, FunctionDecl):
+            spelled = decl.source.texts[slice(*decl.list)]
+            if name in spelled or (decl.parameters and "&&" in spelled):
+                return False
+    return all(base is not None and copied_by_members(base) for base in objects.bases(record))
+
+
 def _constructor_arguments(
     initializer: tree.Expr | None, declarator: tree.Declarator, record: Record, scope: Scope
 ) -> list[tree.Expr] | None:

@@ -1,6 +1,6 @@
 """Objects of classes in sight that live in a thread: their data members are variables of their own.
 
-What is done to a member is done to its variable and, as ``with .member``, to the object's; what is done to the object
+What is done to a member is done to its variable and, as ``set .member``, to the object's; what is done to the object
 as a whole, to all of its members. So everyone who knows nothing of members works on the object alone, and an address
 that a member holds escapes when the object gets there.
 """

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from smem_lsp.ir import callees, expressions
+from smem_lsp.ir import callees, expressions, objects
+from smem_lsp.ir.constants import evaluate_value
 from smem_lsp.ir.context import Context, template_parameters
 from smem_lsp.ir.model import Kind
 from smem_lsp.ir.refs import Ref
 from smem_lsp.ir.scopes import Closure, Scope, Variable
 from smem_lsp.ir.sizes import is_plain_type
+from smem_lsp.ir.types import is_number
 from smem_lsp.ir.values import Value
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
@@ -91,7 +93,11 @@ def pass_by_reference(
             reached |= loaded.bases
             continue
         reached |= ctx.reach(result, argument.lo, argument.hi)
-        if (taken is not None and taken[number].reads) or _is_constant(argument, scope):
+        if taken is not None and taken[number].reads:
+            continue
+        if _is_constant(argument, scope):
+            if not _leads_to_constants(argument, scope):
+                ctx.hand_out(result)
             continue
         ctx.write(result)
         ctx.hand_out(result)
@@ -105,9 +111,20 @@ def pass_by_reference(
 
 
 def _is_constant(argument: tree.Expr, scope: Scope) -> bool:
-    """Is it an object that is declared const? What its members point to is left to races, as addresses.py says."""
+    """Is it an object that is declared const? What its members point to may be written nevertheless."""
     meaning = scope.lookup(argument.text) if isinstance(argument, tree.Name) else None
     return isinstance(meaning, Variable) and meaning.constant and bool(meaning.of_class)
+
+
+def _leads_to_constants(argument: tree.Expr, scope: Scope) -> bool:
+    """Are all pointers that an object has pointers to const?"""
+    record = objects.followed(evaluate_value(argument, scope.constant_scope()).type)
+    for field in () if record is None else objects.fields(record) or ():
+        stars = [pointer for pointer in field.declarator.pointers if pointer in ("*", "&", "&&")]
+        reads = stars == ["*"] and "const" in field.declaration.words
+        if not (reads or (not stars and is_number(field.type))):
+            return False
+    return record is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,10 @@ def test_an_accessor_that_is_asked_for_another_dimension_by_each_thread() -> Non
 @pytest.mark.parametrize(
     ("parameter", "statements", "agrees"),
     [
-        ("const Params p", "Variant v(p); s[p.table[n]] = 0;", True),
+        ("const Params p", "Variant v(p); s[p.table[n]] = 0;", False),
+        ("const Reading p", "Variant v(p); s[p.table[n]] = 0;", True),
+        ("Reading p", "Variant v(p); s[p.table[n]] = 0;", False),
+        ("const Params p", "Variant v(p); s[p.size] = 0;", True),
         ("Params p", "Variant v(p); s[p.table[n]] = 0;", False),
         ("const Params p", "Variant v(p); p.table[tid] = 1; s[p.table[n]] = 0;", False),
         ("const Params& p", "Variant v(p); p.table[tid] = 1; s[p.table[n]] = 0;", False),
@@ -96,7 +99,7 @@ def test_an_accessor_that_is_asked_for_another_dimension_by_each_thread() -> Non
     ],
 )
 def test_a_constant_object_is_handed_out(parameter: str, statements: str, agrees: bool) -> None:
-    above = "struct Params { int* table; };"
+    above = "struct Params { int* table; int size; }; struct Reading { const int* table; int size; };"
     found = analyse(statements, parameters=f"int n, {parameter}", above=above)
     assert found.levels.uniform(found.index()) == agrees
 

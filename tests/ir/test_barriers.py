@@ -29,6 +29,14 @@ struct Wrap { int& r; __device__ void set(int t) { r = t; } };
 struct Stream { __device__ void operator>>(int& u) { u = threadIdx.x; } };
 __device__ void clamp(int& u, int t) { u = t; }
 """
+SPLIT = """\
+struct Split {
+  int n;
+  __device__ Split(int n) : n(n) {}
+  __device__ int of(int x) const { return x / n; }
+};
+__device__ int of_value(const Split s) { return s.of(9); }
+"""
 BOTH = "__syncthreads(); else __syncthreads();"  # counts only where all threads agree on the condition
 
 
@@ -135,10 +143,33 @@ def test_a_function_of_the_file_named_sync_may_do_anything() -> None:
         "int u = a[0];",
         "int u = in[0];",
         "int u = __ldg(in + n);",
+        "Split w(n); int u = w.of(7);",
+        "Split w(n); const Split& r = w; int u = of_value(r);",
     ],
 )
 def test_all_threads_agree_on(variable: str) -> None:
-    assert merged(f"{variable} if (u) {BOTH}")
+    assert merged(f"{variable} if (u) {BOTH}", SPLIT)
+
+
+@pytest.mark.parametrize(
+    ("alias", "agrees"),
+    [
+        ("using I = typename P::Index;", True),
+        ("using Q = P; using I = typename Q::Index;", True),
+        ("using I = Out::Of::Sight;", False),
+    ],
+)
+def test_what_a_function_names_after_its_template_parameter_is_a_number_like_it(
+    alias: str, agrees: bool
+) -> None:
+    text = KERNEL.format(between=f"{alias} I u = p.n; if (u) {BOTH}", declarations="template <class P>")
+    assert (safe_merges(text.replace("int n)", "int n, const P p)")) != []) == agrees
+
+
+def test_a_reference_to_a_member_of_a_constant_is_that_member() -> None:
+    text = KERNEL.format(between=f"const T& u = p.n; ask(u); if (u) {BOTH}", declarations=SPLIT)
+    assert safe_merges(text.replace("T&", "auto&").replace("int n)", "int n, const Split p)"))
+    assert not safe_merges(text.replace("T&", "auto&").replace("int n)", "int n, Split p)"))
 
 
 @pytest.mark.parametrize(
