@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from smem_lsp.ir import callees, collectives, copies, expressions, inlining, methods, unknown_calls
 from smem_lsp.ir.collectives import library_class
+from smem_lsp.ir.constants import evaluate
 from smem_lsp.ir.context import Context
 from smem_lsp.ir.intrinsics import (
     ACCESSOR_QUESTIONS,
@@ -155,6 +156,39 @@ def group_of(ctx: Context, expr: tree.Expr, scope: Scope) -> str | None:
     return None
 
 
+def tile_size(ctx: Context, expr: tree.Expr, scope: Scope) -> int | None:
+    """N of ``tiled_partition<N>(group)`` where the group is the block or a tile of it."""
+    if isinstance(expr, tree.Name):
+        meaning = scope.lookup(expr.text)
+        return meaning.size if isinstance(meaning, Group) else None
+    if not (isinstance(expr, tree.Call) and isinstance(expr.callee, tree.Name) and len(expr.arguments) == 1):
+        return None
+    given = expr.callee.arguments[-1] if expr.callee.arguments else None
+    if expr.callee.text.split("::")[-1] != "tiled_partition" or not given:
+        return None
+    if group_of(ctx, expr.arguments[0], scope) != "block" and not tile_size(ctx, expr.arguments[0], scope):
+        return None
+    size = evaluate(given[0], scope.constant_scope())
+    return size if size is not None and size > 0 else None
+
+
+def _group_answer(ctx: Context, callee: tree.Member, kind: str, scope: Scope) -> Value:
+    """What a group tells of itself."""
+    if kind == "block" and callee.name == "thread_rank":
+        return linear_thread_id()
+    size = tile_size(ctx, callee.base, scope)
+    if size is None:
+        return ctx.fresh()
+    match callee.name:
+        case "thread_rank":
+            return operation("%", linear_thread_id(), Const(size))
+        case "meta_group_rank":
+            return operation("/", linear_thread_id(), Const(size))
+        case "size" | "num_threads":
+            return Const(size)
+    return ctx.fresh()
+
+
 def _group_sync(ctx: Context, expr: tree.Call, kind: str) -> None:
     spelling = "".join(ctx.body.tokens.texts[ctx.base + expr.lo : ctx.base + expr.hi]) + ";"
     group_barrier(ctx, expr, kind, spelling)
@@ -261,9 +295,7 @@ def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: Scope) ->
             _group_sync(ctx, expr, kind)
         if kind == "warp" and callee.name in GROUP_EXCHANGES:
             ctx.exchange(expr.lo, expr.hi, callee.name, None)
-        if kind == "block" and callee.name == "thread_rank":
-            return linear_thread_id()
-        return ctx.fresh()
+        return _group_answer(ctx, callee, kind, scope)
     result = collectives.collective(ctx, expr, callee, scope)
     if result is not None:
         return result

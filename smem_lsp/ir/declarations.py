@@ -80,7 +80,9 @@ def _declare_local(
         return
     group = _group(ctx, declaration, initializer, scope)
     if group is not None:
-        scope.names[declarator.name] = Group(group if _stays(ctx, declarator.name) else "other")
+        stays = _stays(ctx, declarator.name)
+        size = None if initializer is None or not stays else calls.tile_size(ctx, initializer, scope)
+        scope.names[declarator.name] = Group(group if stays else "other", size)
         return
     if "constexpr" in declaration.words and not declarator.pointers and not declarator.dims:
         _declare_constant(ctx, declaration, declarator, scope)

@@ -377,9 +377,14 @@ def _step(ctx: Context, expr: tree.Expr, target: tree.Expr, operator: str, scope
         ctx.access(place, Kind.UPDATE, expr.lo, expr.hi, plain=True)
         return ctx.fresh()
     if isinstance(place, Ref):
-        bumped = place.moved(Const(1 if operator == "+" else -1))
-        _move_pointer(ctx, target, bumped, scope)
-        return place.moved(None) if isinstance(expr, tree.PostfixStep) else bumped
+        by = 1 if operator == "+" else -1
+        _move_pointer(ctx, target, place.moved(Const(by)), scope)
+        if objects.designated(ctx, target, scope) is None:
+            return place.moved(None)
+        now = operand(ctx, target, scope)
+        if isinstance(now, Ref) and isinstance(expr, tree.PostfixStep):
+            return now.moved(Const(-by))  # where it was before
+        return now
     if isinstance(place, Var):
         ctx.assign(place.index, operation(operator, place, Const(1)))
         if isinstance(expr, tree.PostfixStep):  # what it was before
@@ -434,7 +439,7 @@ def _assign(ctx: Context, expr: tree.Assign, scope: Scope) -> Value | Ref:
     if isinstance(place, Ref) and compound:
         moved = place.moved(right if expr.operator == "+=" else operation("neg", right))
         _move_pointer(ctx, expr.target, moved if expr.operator in ("+=", "-=") else place.moved(None), scope)
-        return place.moved(None)
+        return operand(ctx, expr.target, scope) if whole else place.moved(None)
     result: Value = right
     if variable.array:
         result = ctx.fresh()

@@ -324,7 +324,7 @@ def _bind_handle(ctx: Context, parameter: Parameter, argument: tree.Expr, scope:
             return True
     kind = calls.group_of(ctx, argument, scope)
     if kind is not None and parameter.name:
-        inner.names[parameter.name] = Group(kind)
+        inner.names[parameter.name] = Group(kind, calls.tile_size(ctx, argument, scope))
     return kind is not None
 
 

@@ -212,3 +212,24 @@ def test_pointers_in_shared_memory_lead_to_what_is_stored_in_them() -> None:
 )
 def test_whether_all_accesses_to_a_buffer_are_seen(statements: str, seen: bool) -> None:
     assert kernel_of("", statements).buffers[-1].seen == seen
+
+
+@pytest.mark.parametrize(
+    ("statements", "expected"),
+    [
+        ("auto g = cg::tiled_partition<4>(b); a[g.thread_rank()] = 1;", "W a 4+4"),
+        ("cg::thread_block_tile<4> g = cg::tiled_partition<4>(b); a[g.meta_group_rank()] = 1;", "W a 12+4"),
+        ("auto g = cg::tiled_partition<4>(b); a[g.size()] = 1;", "W a 16+4"),
+        ("auto g = cg::tiled_partition<2>(cg::tiled_partition<8>(b)); a[g.thread_rank()] = 1;", "W a 4+4"),
+        ("a[cg::tiled_partition<4>(cg::this_thread_block()).thread_rank()] = 1;", "W a 4+4"),
+        ("auto g = cg::tiled_partition<4>(cg::coalesced_threads()); a[g.thread_rank()] = 1;", "W a ?"),
+        ("auto g = cg::tiled_partition<4>(b); shrink(g); a[g.thread_rank()] = 1;", "W a ?"),
+        ("auto g = cg::coalesced_threads(); a[g.thread_rank()] = 1;", "W a ?"),
+    ],
+)
+def test_a_tile_of_the_block_knows_its_threads(statements: str, expected: str) -> None:
+    above = "#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;"
+    kernel = kernel_of(above, f"auto b = cg::this_thread_block(); {statements}")
+    assert Run(kernel, {"n": 3, "blockDim.x": 4, "blockDim.y": 2}, {"x": 1, "y": 1, "z": 1}).run() == [
+        expected
+    ]
