@@ -19,11 +19,12 @@ from smem_lsp.ir.constants import (
     evaluate_value,
     parse_tokens,
 )
+from smem_lsp.ir.declared import angle_close
 from smem_lsp.ir.deduction import bind_call
 from smem_lsp.ir.dispatch import dispatched
-from smem_lsp.ir.function_scopes import function_scope, parameters_of
+from smem_lsp.ir.function_scopes import function_scope, parameters_of, value_declarations
 from smem_lsp.ir.lexical import Lexical, is_open
-from smem_lsp.ir.meanings import Argument, Value
+from smem_lsp.ir.meanings import Argument, Missing, Space, Value
 from smem_lsp.ir.spelling import spell_argument
 from smem_lsp.ir.types import Type
 from smem_lsp.syntax import tree
@@ -124,6 +125,7 @@ class _Search:
 
     def run(self) -> Mapping[int, Instances]:
         self._explicit()
+        self._tables()
         for function in self.mentioning:
             if not function.island.template:
                 self.waiting.append((function, None))
@@ -223,7 +225,10 @@ class _Search:
         arguments = [] if explicit is None else [scope.argument(each) for each in explicit]
         packed = explicit is not None and any(isinstance(each, tree.Opaque) for each in explicit)
         fitting: list[tuple[Function, Binding]] = []
-        for function in self.templates.get(last, ()):
+        meant = [f for f in self.templates.get(last, ()) if not self._elsewhere(f, name, scope)]
+        if not meant:
+            return []
+        for function in meant:
             bound = None if packed else bind_call(function, arguments, given or (), self.top)
             found = self.found[function.number]
             if bound is None:
@@ -236,6 +241,36 @@ class _Search:
         if not fitting:
             self._unclear(last, "the arguments of one instance are not known")
         return fitting
+
+    def _elsewhere(self, function: Function, name: tree.Name, scope: Lexical) -> bool:
+        """Does a qualified name surely mean another function of that name?"""
+        path = tuple(part for part in name.text.split("::") if part)
+        if len(path) < 2:
+            return False
+        meaning = scope.meaning(path[:-1], (None,) * (len(path) - 1), absolute=name.text.startswith("::"))
+        if isinstance(meaning, Missing):
+            return path[-2] not in function.island.enclosing
+        if not isinstance(meaning, Space) or not meaning.lexical.own(path[-1]):
+            return False
+        return all(outer is not meaning.lexical for outer in function_scope(self.top, function).outwards())
+
+    def _tables(self) -> None:
+        """``void (*table[])(float*) = {k<2>, k<4>};`` outside of functions."""
+        for decl in value_declarations(self.top):
+            lo, hi = decl.range
+            texts, kinds = decl.source.texts, decl.source.kinds
+            for i in range(lo, hi):
+                if texts[i] not in self.templates or kinds[i] != "NAME":
+                    continue
+                start = i
+                while start - 2 >= lo and kinds[start - 1] == "SCOPE" and kinds[start - 2] == "NAME":
+                    start -= 2
+                close = angle_close(decl.source, i + 1, hi) if kinds[i + 1 : i + 2] == ["LT"] else None
+                parsed = None if close is None else decl.source.parse("expression", start, close + 1)
+                if isinstance(parsed, tree.Name):
+                    self.mention(parsed, self.top, None)
+                else:
+                    self._unclear(texts[i], "the arguments of one instance are not known")
 
     def _add(self, function: Function, bound: tuple[Argument, ...]) -> Binding | None:
         found = self.found[function.number]

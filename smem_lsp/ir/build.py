@@ -112,7 +112,7 @@ def build_kernel(
         more_instances=around.instances.get(function.number, Instances()).why,
         internal=internal(unit, function),
         may_opt_in=opts_in(around, function, binding),
-        launch_bounds=_launch_bounds(function, constants),
+        launch_bounds=_launch_bounds(function, own_constants),
         cluster=cluster_of(function, own_constants),
         non_portable=non_portable(around, function, binding),
         launches=around.launches_of(function, binding),

@@ -12,7 +12,7 @@ from typing import Any
 from smem_lsp.ir import arithmetic, constexpr, lexical, records, sizes, standard, typing_rules
 from smem_lsp.ir.collecting import collect
 from smem_lsp.ir.declared import Declarations, Source
-from smem_lsp.ir.meanings import UNKNOWN, Functions, Missing, Space, State, Value
+from smem_lsp.ir.meanings import UNKNOWN, Functions, Missing, Space, State, Template, Value
 from smem_lsp.ir.types import (
     BOOL,
     INT,
@@ -35,6 +35,9 @@ from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.lookahead import Symbols
 from smem_lsp.syntax.parse import Body, TranslationUnit, parse_chunk
 from smem_lsp.syntax.recent import Recent
+
+# Methods of PyTorch's tensors (ATen/core/TensorBody.h): `t.data_ptr<float>()` is a `float*`.
+_TENSOR_DATA = frozenset(("data_ptr", "data", "const_data_ptr", "mutable_data_ptr"))
 
 
 def file_constants(unit: TranslationUnit) -> lexical.Lexical:
@@ -293,6 +296,9 @@ def _call(expr: tree.Call, scope: lexical.Lexical) -> Value:
         base = evaluate_value(callee.base, scope).type
         if isinstance(base, ArrayClass) and callee.name == "size" and base.count is not None:
             return Value(SIZE_T, base.count)
+        if base is None and callee.name in _TENSOR_DATA and callee.arguments and len(callee.arguments) == 1:
+            kind = scope.argument(callee.arguments[0])
+            return UNKNOWN if kind is None or isinstance(kind, Value | Template) else Value(Pointer(kind))
         return UNKNOWN
     if not isinstance(callee, tree.Name):
         return UNKNOWN

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -73,6 +73,15 @@ def _qualifiers(function: Function) -> list[str]:
             break
         found.insert(0, texts[i])
     return found
+
+
+def value_declarations(top: Lexical) -> Iterator[VariableDecl]:
+    """The variables at namespace scope."""
+    values = _table(top.declarations).values
+    for level in top.declarations.levels():
+        for name, group in level.names.items():
+            if name in values:
+                yield from (decl for decl in group if isinstance(decl, VariableDecl))
 
 
 def value_names(top: Lexical) -> frozenset[str]:

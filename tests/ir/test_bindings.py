@@ -58,6 +58,17 @@ def kernels(text: str) -> list[Kernel]:
             " k<2, scalar_t><<<1, 1>>>(t.data_ptr<scalar_t>()); })); }",
             ["2, double", "2, float", "2, at::Half"],
         ),
+        ("void (*table[])(float*) = {k<2>, &k<4>, ::k<2>};", ["2, float", "4, float"]),
+        ("auto one = k<16>; void go(float* x) { one<<<1, 1>>>(x); }", ["16, float"]),
+        (
+            "namespace b { void k(int); } void go(float* x) { b::k<4><<<1, 1>>>(x); k<8><<<1, 1>>>(x); }",
+            ["8, float"],
+        ),
+        ("void go(float* x) { far::away::k<4, int><<<1, 1>>>(x); k<8><<<1, 1>>>(x); }", ["8, float"]),
+        (
+            "namespace b { using ::k; } void go(float* x) { ::k<1><<<1, 1>>>(x); k<8><<<1, 1>>>(x); }",
+            ["1, float", "8, float"],
+        ),
     ],
 )
 def test_instances_in_sight(uses: str, expected: list[str]) -> None:
@@ -154,3 +165,23 @@ def test_a_buffer_that_one_instance_uses_is_not_unused() -> None:
         "void go(float* x) { k<1><<<1, 1>>>(x); k<2><<<1, 1>>>(x); }\n"
     )
     assert [finding.code for finding in check(text).findings] == []
+
+
+def test_the_data_of_a_tensor_tells_the_type() -> None:
+    text = (
+        "template <typename T> __global__ void k(const T* x) { __shared__ T a[64]; a[0] = x[0]; }"
+        'void go(Tensor t) { AT_DISPATCH_FLOATING_TYPES(t.type(), "k", ([&] {'
+        " k<<<1, 64>>>(t.{}<scalar_t>()); })); }"
+    )
+    for method in ("data_ptr", "data", "const_data_ptr"):
+        found = instances(text.replace("{}", method, 1))
+        assert [binding.text for binding in found.bindings] == ["double", "float"]
+    assert instances(text.replace("{}", "other", 1)).why == "the arguments of one instance are not known"
+
+
+def test_launch_bounds_follow_the_template() -> None:
+    text = (
+        "template <int B> __global__ void __launch_bounds__(2 * B) k(float* x) { __shared__ float a[B]; a[0] = x[0]; }"
+        " void go(float* x) { k<32><<<1, 64>>>(x); k<64><<<1, 128>>>(x); }"
+    )
+    assert [kernel.launch_bounds for kernel in kernels(text)] == [(64, None), (128, None)]
