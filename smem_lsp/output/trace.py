@@ -13,6 +13,7 @@ from smem_lsp.ir.model import Access, Assign, Barrier, Branch, Buffer, Jump, Ker
 from smem_lsp.ir.values import Const, Op, Sym, Thread, Unknown, Value, Var
 from smem_lsp.output.style import plural
 from smem_lsp.output.trace_memory import live_set_lines, open_access_lines, stack_lines
+from smem_lsp.output.trace_values import binding_lines, value_lines
 from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import SourceText
 from smem_lsp.syntax import tree
@@ -66,9 +67,11 @@ def sections(report: Report, unit: TranslationUnit, index: int) -> Iterator[Sect
     if function is not None:
         yield Section("tokens", tuple(_tokens(report.source, function.body)))
         yield Section("statement tree", tuple(_statements(function.body, function.body.statements, 0)))
+        yield Section("template bindings", tuple(binding_lines(unit, function, facts.kernel)))
     yield Section("buffers", tuple(_buffer(buffer) for buffer in facts.kernel.buffers))
     yield Section("launches", tuple(_launches(facts)))
     yield Section("region tree", tuple(_region(facts.kernel, facts.kernel.body, 0)))
+    yield Section("values", tuple(value_lines(facts.kernel, facts.shape)))
     yield Section("uniformity", tuple(_uniformity(facts)))
     yield Section("live ranges", tuple(_lives(facts)))
     yield Section("live sets", tuple(live_set_lines(facts)))
