@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -111,7 +111,7 @@ class Effect:
     headers: int  # files read
     tokens: int  # of their code
     length: int  # of their text, code points
-    bare: bool  # only directives were read
+    stage: int  # how much of headers was read then
 
     @property
     def size(self) -> int:
@@ -149,13 +149,11 @@ class Effects:
         macros: Mapping[str, Macro],
         once: set[str],
         look: Look,
-        left: int,
+        fits: Callable[[Effect], bool],
     ) -> Effect | None:
-        """``left``: how many tokens of code may still be read; none: only directives count."""
+        """``fits``: would as much be read now as then?"""
         for effect in self._by_path.get(path, ()):
-            if effect.bare != (left <= 0) or (not effect.bare and effect.tokens >= left):
-                continue
-            if effect.holds(text, macros, once, look):
+            if fits(effect) and effect.holds(text, macros, once, look):
                 self._by_path.move_to_end(path)
                 return effect
         return None

@@ -25,7 +25,16 @@ from smem_lsp.syntax.macros import Macro
 MAX_INCLUDE_DEPTH = 64
 MAX_HEADERS = 4_000  # read for one file, every time counted
 MAX_HEADER_TEXT = 48_000_000  # code points
-MAX_CODE_TOKENS = 150_000  # of headers, in the order of inclusion: behind them only directives are read
+# Tokens of headers, in the order of inclusion. Behind the first many the code of headers without device functions is
+# passed over, behind the second many all code: only directives are read then.
+MAX_CODE_TOKENS = 150_000
+MAX_DEVICE_TOKENS = 400_000
+
+
+def stage(tokens: int) -> int:
+    """Which headers are still read for their code: 0 all, 1 those with device functions, 2 none."""
+    return (tokens >= MAX_CODE_TOKENS) + (tokens >= MAX_DEVICE_TOKENS)
+
 
 # gcc and nvcc know the questions about includes, attributes and builtins, clang alone those about features.
 _DEFINED_TESTS = frozenset(
@@ -143,12 +152,15 @@ class Run:
             self._refuse("too many headers are included and the rest is not read")
             return
         self.entered.append(candidate)
-        left = MAX_CODE_TOKENS - self.tokens
-        known = EFFECTS.find(candidate, text, self.macros, self.once, self.reader, left)
+        known = EFFECTS.find(candidate, text, self.macros, self.once, self.reader, self._same_stage)
         if known is not None:
             self._replay(known)
         else:
             self._read(candidate, text, depth)
+
+    def _same_stage(self, effect: Effect) -> bool:
+        """Would as much of a header and those in it be read as when it had this effect?"""
+        return effect.stage == stage(self.tokens) == stage(self.tokens + effect.tokens)
 
     def _refuse(self, message: str) -> None:
         self.limited += 1
@@ -170,7 +182,8 @@ class Run:
         )
         starts = [len(each) for each in lists]
         counts = self.headers, self.tokens, self.text, self.limited, len(expander.refused)
-        bare = self.tokens >= MAX_CODE_TOKENS
+        before_it = stage(self.tokens)
+        bare = before_it > ("__device__" in text)
         self.headers += 1
         self.text += len(text)
         self.words.append(words_of("\n".join(directives_of(text)) if bare else text))
@@ -184,9 +197,7 @@ class Run:
         self.opened.pop()
         for name in list(expander.refused)[counts[4] :]:
             expander.refused[name] = -1 - self.directive  # where the file itself can do something about it
-        if (self.limited, len(expander.refused)) != counts[3:] or (
-            not bare and self.tokens >= MAX_CODE_TOKENS
-        ):
+        if (self.limited, len(expander.refused)) != counts[3:] or stage(self.tokens) != before_it:
             around.add(own)
             return  # what was met here depends on more than on the header
         changes, words, entered, skipped, once, missing, pieces, pasted = (
@@ -214,7 +225,7 @@ class Run:
             headers=self.headers - counts[0],
             tokens=self.tokens - counts[1],
             length=self.text - counts[2],
-            bare=bare,
+            stage=before_it,
         )
         EFFECTS.keep(path, effect)
         around.inner.append(effect)

@@ -368,6 +368,27 @@ def test_behind_much_code_only_the_macros_of_headers_are_read(monkeypatch: pytes
         assert with_files('#include "c.h"\nN', files).tokens.texts == ["4"]
 
 
+def test_behind_much_code_headers_with_device_functions_are_still_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(includes, "MAX_CODE_TOKENS", 10)
+    monkeypatch.setattr(includes, "MAX_DEVICE_TOKENS", 30)
+    files = {
+        "dir/a.h": "struct A { int a, b, c, d; };\n",
+        "dir/b.h": "struct B {};\n",
+        "dir/f.h": '#include "b.h"\n__device__ int f(int x) { return x + 1; }\n',
+        "dir/g.h": "__device__ int g(int x) { return x + x + x + x; }\n",
+        "dir/h.h": "__device__ int h(int x) { return x; }\n",
+    }
+    for _ in range(3):
+        texts = with_files(
+            '#include "a.h"\n#include "f.h"\n#include "g.h"\n#include "h.h"\n', files
+        ).header.texts
+        assert [name in texts for name in ("A", "B", "f", "g", "h")] == [True, False, True, True, False]
+        texts = with_files('#include "f.h"\n#include "a.h"\n', files).header.texts
+        assert [name in texts for name in ("A", "f")] == [False, True]
+
+
 def test_directives_of_a_header_are_those_that_the_lexer_sees() -> None:
     text = (
         '#if 1 /* a\n#no */ + 2\n  # define A \\\n  "b\n#c"\nx = "#d\\\n#e"; // #f \\\n#g\n/*\n#h\n*/ #i\n'
