@@ -263,7 +263,7 @@ def _index(ctx: Context, expr: tree.Index, scope: Scope) -> Value | Ref:
     index = value(ctx, expr.index, scope)
     if not isinstance(base, Ref):
         ctx.reach(base, expr.lo, expr.hi)
-        if not _is_local_array(expr.base, scope):
+        if not _is_local_array(ctx, expr.base, scope):
             ctx.touch(Kind.READ, base, index)
         return Op("load", (base, index))
     if base.held:
@@ -288,11 +288,14 @@ def _index(ctx: Context, expr: tree.Index, scope: Scope) -> Value | Ref:
     return base.part()  # an operator [] of what is there
 
 
-def _is_local_array(expr: tree.Expr, scope: Scope) -> bool:
-    while isinstance(expr, tree.Index) or (isinstance(expr, tree.Member) and expr.operator == "."):
+def _is_local_array(ctx: Context, expr: tree.Expr, scope: Scope) -> bool:
+    found = objects.designated(ctx, expr, scope)
+    while found is None and (
+        isinstance(expr, tree.Index) or (isinstance(expr, tree.Member) and expr.operator == ".")
+    ):
         expr = expr.base
-    meaning = scope.lookup(expr.text) if isinstance(expr, tree.Name) else None
-    return isinstance(meaning, Variable) and meaning.array > 0
+        found = objects.designated(ctx, expr, scope)
+    return found is not None and found.array > 0
 
 
 def _unary(ctx: Context, expr: tree.Unary, scope: Scope) -> Value | Ref:
