@@ -29,6 +29,7 @@ from smem_lsp.analysis.values import Values
 from smem_lsp.config import Config
 from smem_lsp.engine.plan_carving import plan_carving
 from smem_lsp.ir.model import Access, Branch, Buffer, Kernel, Loop, Seq, Space, walk
+from smem_lsp.rules.merging import WORTH_SAYING
 from smem_lsp.rules.subject import Candidate, KernelFacts, Occupied
 from smem_lsp.source import SourceText
 from smem_lsp.targets import target
@@ -118,9 +119,10 @@ def plan_kernel(
 
 
 def _sharing(items: Sequence[Item], best: Sequence[Candidate]) -> list[list[int]]:
-    """Buffers that have bytes in common in the best layout that needs no further barrier."""
+    """Buffers that have bytes in common in the best layout that needs no further barrier, where that is worth it."""
     groups: list[list[int]] = []
-    if best and not best[0].plan.barriers:
+    together = sum(item.size for item in items)
+    if best and not best[0].plan.barriers and together - best[0].plan.bytes >= WORTH_SAYING:
         offsets, end = best[0].plan.offsets, 0
         for item in sorted(items, key=lambda each: offsets[each.index]):
             if groups and offsets[item.index] < end:

@@ -13,9 +13,7 @@ static __global__ void k(const float* __restrict__ in, float* __restrict__ out) 
   int tid = threadIdx.x;
   s[tid] = in[tid];
   __syncthreads();
-  float v = s[tid] * 2.0f;
-  __syncthreads();
-  s[tid] = v;
+  s[tid] *= 2.0f;
   __syncthreads();
   out[tid] = s[255 - tid];
 }
@@ -31,8 +29,7 @@ static __global__ void k(const float* __restrict__ in, float* __restrict__ out) 
   __shared__ float s[256];
   int tid = threadIdx.x;
   s[tid] = in[tid];
-  float v = s[tid] * 2.0f;
-  s[tid] = v;
+  s[tid] *= 2.0f;
   __syncthreads();
   out[tid] = s[255 - tid];
 }
