@@ -21,6 +21,7 @@ from smem_lsp.ir.model import Access, Barrier, Branch, Exchange, Jump, Kernel, L
 _TURNS = (12, 5, 4)  # iterations that are run of a loop with barriers, by how many loops are around it
 _PLAIN = (8, 4, 3, 2)  # of one without
 _FEW = 4
+_MET = 2  # iterations after which a loop has met itself over its back edge
 _MAX_NOTED = 20_000  # accesses of one run, iterations and threads counted
 _MAX_SUPPOSED = 4_000  # of a branch or loop that this run does not come to
 _ALL_LANES = 0xFFFFFFFF
@@ -252,7 +253,11 @@ class Run:
             if not step.syncs or min(counted.counts) == max(counted.counts):
                 lasts = 2 if most > _FEW else 1
         self.depth += 1
+        enough = self.left // 2  # is left for what is behind the loop, once it has met itself
         for number, inside in enumerate(iterations(facts, here, most)):
+            if number >= _MET and self.left < enough and step.sure and not step.leaves:
+                self._pass_over(step, here)
+                break
             if lasts and number == most - lasts:
                 self._pass_over(step, here)
                 for back in reversed(range(lasts)):
@@ -337,6 +342,7 @@ class Run:
         *,
         data: bool = False,
     ) -> None:
+        buffer = self.kernel.buffers[access.buffer]
         event = Event(
             access,
             low,
@@ -345,7 +351,7 @@ class Run:
             self.met.exchanged,
             self.values.stored.get(access.point),
             here,
-            lanes="volatile" in self.kernel.buffers[access.buffer].qualifiers,
+            lanes="volatile" in buffer.qualifiers and not buffer.dims,  # a flag, perhaps
             decisions=self.decisions,
             supposed=self.supposed,
             data=data,

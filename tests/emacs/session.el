@@ -11,7 +11,7 @@
 (add-to-list 'auto-mode-alist '("\\.cuh?\\'" . cuda-mode))
 (add-to-list 'eglot-server-programs
              (cons 'cuda-mode (append (json-parse-string (getenv "SMEM_COMMAND") :array-type 'list) nil)))
-(setq-default eglot-workspace-configuration '(:smem (:arch ["sm_86"] :registers 40 :ignore ["SMEM501"])))
+(setq-default eglot-workspace-configuration '(:smem (:arch ["sm_86"] :registers 40 :ignore ["SMEM204" "SMEM501"])))
 
 (setq eglot-confirm-server-edits nil
       eglot-connect-timeout 60

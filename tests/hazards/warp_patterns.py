@@ -183,6 +183,72 @@ out[t] = s[t];
 """,
         variants=((1, "", MISSING),),
     ),
+    # ---- where data lead
+    Pattern(
+        "histogram",
+        """
+__shared__ int s[256];
+const int t = threadIdx.x;
+s[t] = 0;
+@1
+for (int i = t; i < n; i += 256) atomicAdd(&s[int(in[i]) & 255], 1);
+@2
+out[t] = s[t];
+""",
+        variants=((1, "", MISSING), (2, "", MISSING)),
+    ),
+    Pattern(
+        "a row for each thread, data inside",
+        """
+__shared__ int s[1024];
+const int t = threadIdx.x;
+for (int i = 0; i < 4; ++i) s[t * 4 + i] = 0;
+for (int i = 0; i < n; ++i) ++s[t * 4 + (int(in[i]) & 3)];
+out[t] = s[t * 4];
+__syncthreads();
+""",
+    ),
+    Pattern(
+        "indices in an array of the thread's own",
+        """
+__shared__ float s[256];
+const int t = threadIdx.x;
+int own[4];
+for (int i = 0; i < 4; ++i) own[i] = t;
+s[own[n & 3]] = in[t];
+for (int i = 0; i < 4; ++i) out[t] += s[own[i]];
+__syncthreads();
+""",
+    ),
+    # ---- choices and sizes
+    Pattern(
+        "behind a flag that the kernel is given",
+        """
+__shared__ float s[256];
+const int t = threadIdx.x;
+s[t] = in[t];
+@1
+if (out != nullptr) out[t] = s[255 - t];
+__syncthreads();
+""",
+        variants=((1, "", MISSING),),
+    ),
+    Pattern(
+        "small sizes in one warp",
+        """
+__shared__ float s[256];
+const int t = threadIdx.x;
+if (n <= 32) {
+  s[t] = in[t];
+  __syncwarp();
+  out[t] = s[t ^ 31];
+} else {
+  for (int i = t; i < n; i += 256) s[i & 255] = in[i];
+  __syncthreads();
+  out[t] = s[255 - t];
+}
+""",
+    ),
     # ---- masks
     Pattern(
         "shuffle in the first half of a warp",

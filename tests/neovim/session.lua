@@ -22,7 +22,7 @@ local client_id = vim.lsp.start_client({
   name = 'smem-lsp',
   cmd = vim.fn.json_decode(os.getenv('SMEM_COMMAND')),
   root_dir = vim.fn.fnamemodify(os.getenv('SMEM_FILE'), ':h'),
-  init_options = { settings = { arch = { 'sm_86' }, registers = 40, ignore = { 'SMEM501' } } },
+  init_options = { settings = { arch = { 'sm_86' }, registers = 40, ignore = { 'SMEM204', 'SMEM501' } } },
 })
 vim.lsp.buf_attach_client(buffer, client_id)
 local client = vim.lsp.get_client_by_id(client_id)
