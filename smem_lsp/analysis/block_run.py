@@ -66,7 +66,7 @@ class Run:
     decisions: frozenset[int] = (
         frozenset()
     )  # branches and loops around it that rest on what the kernel is given
-    decided: frozenset[str] = frozenset()  # the symbols that they rest on, and those of returns
+    decided: int = 0  # the symbols that they rest on, and those of returns: their bits
     supposed: bool = False
     away: set[int] = field(default_factory=set)  # threads that have returned
     broken: set[int] = field(default_factory=set)  # threads that have left the innermost loop
@@ -214,7 +214,8 @@ class Run:
         met.open = {storage: list(events) for storage, events in met.open.items()}
         self.decisions |= {step.node.point}
         self.decided |= step.symbols
-        names = {name: value for name, value in here.symbols.items() if name not in step.symbols}
+        bits = self.script.bits
+        names = {name: value for name, value in here.symbols.items() if not bits.get(name, 0) & step.symbols}
         unknown = Evaluator(here.dims, names, here.strict, here.bound, here.threads)
         left, self.left = self.left, min(self.left, _MAX_SUPPOSED)
         spent = self.left

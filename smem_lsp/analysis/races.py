@@ -110,8 +110,8 @@ def find_hazards(
     taken to stand; ``added_in_warps``: a warp barrier."""
     if kernel.irregular is not None or not (kernel.buffers or values.masks):
         return Hazards()
-    kinds = {node.kind for node in walk(kernel.body) if isinstance(node, Barrier)}
-    samples = _samples(kernel, values, control, shape, barriers="block" in kinds or bool(added))
+    barriers = bool(added) or any(isinstance(n, Barrier) and n.kind == "block" for n in walk(kernel.body))
+    samples = _samples(kernel, values, control, shape, barriers=barriers)
     if not samples:
         return Hazards()
     script = write_script(kernel, values, control, verdicts, added, added_in_warps)
@@ -128,6 +128,8 @@ def find_hazards(
     if values.masks:
         for dims in samples:
             tails.note(Run(kernel, values, script, Evaluator(dims, _tail(script, dims)), Meetings(WARP)).go())
+    if not (seen.anything or tails.missed):
+        return Hazards()
     return _Told(kernel, samples, shape is not None).hazards(seen, tails)
 
 

@@ -7,8 +7,10 @@ to shared memory, no barrier stands and nobody jumps.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 
 from smem_lsp.analysis.divergence import Verdicts
 from smem_lsp.analysis.terms import Const, Op, Opaque, Sym, Term
@@ -57,7 +59,7 @@ class Step:
     waits: bool = False
     orders: bool = False
     free: bool = False
-    symbols: frozenset[str] = frozenset()
+    symbols: int = 0
     uniform: bool = False
 
 
@@ -73,6 +75,7 @@ class Script:
     terms: tuple[Term, ...]  # that decide what happens
     sizes: frozenset[str]  # symbols that addresses, numbers of iterations or what single threads do rest on
     added_in_warps: frozenset[int]
+    bits: Mapping[str, int]  # of the symbols in steps, by name
 
 
 def write_script(
@@ -103,16 +106,26 @@ def write_script(
         *(term for index in values.indices.values() for term in index),
         *values.offsets.values(),
     ]
-    steps = tuple(_steps(kernel.body, _Writer(values, control, verdicts, added, added_in_warps)))
-    return Script(steps, storages, units, widths, tuple(terms), _sizes(values, control), added_in_warps)
+    rests = _Rests()
+    steps = tuple(_steps(kernel.body, _Writer(values, control, verdicts, rests, added, added_in_warps)))
+    return Script(
+        steps,
+        storages,
+        units,
+        widths,
+        tuple(terms),
+        _sizes(values, control, rests),
+        added_in_warps,
+        rests.bits,
+    )
 
 
-def _sizes(values: Values, control: Control) -> frozenset[str]:
+def _sizes(values: Values, control: Control, rests: _Rests) -> frozenset[str]:
     found = [term for index in values.indices.values() for term in index] + list(values.offsets.values())
     for loop in values.loops.values():
         found += [loop.first, loop.again, *(each.init for each in loop.recurrences)]
     found += [term for point, term in values.conditions.items() if point not in control.uniform]
-    return frozenset(name for term in found for name in _symbols(term))
+    return rests.names(reduce(or_, (rests.on(term)[0] for term in found), 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +133,7 @@ class _Writer:
     values: Values
     control: Control
     verdicts: Verdicts
+    rests: _Rests
     added: frozenset[int]
     added_in_warps: frozenset[int]
 
@@ -154,6 +168,37 @@ def _steps(seq: Seq, writer: _Writer) -> Iterator[Step]:
                 yield _around(node, body, (), writer)
 
 
+@dataclass(slots=True)
+class _Rests:
+    """What terms rest on: what the kernel is given, a bit for each name, and whether that, a block's place or data
+    decide."""
+
+    bits: dict[str, int] = field(default_factory=dict)
+    _known: dict[Term, tuple[int, bool]] = field(default_factory=dict)
+
+    def on(self, term: Term) -> tuple[int, bool]:
+        found = self._known.get(term)
+        if found is None:
+            if isinstance(term, Op):
+                names, free = 0, False
+                for each in term.args:
+                    part = self.on(each)
+                    names |= part[0]
+                    free = free or part[1]
+                found = names, free
+            elif isinstance(term, Sym):
+                name = term.name
+                bit = 0 if name.startswith(_PLACE) else self.bits.setdefault(name, 1 << len(self.bits))
+                found = bit, not name.startswith("blockDim.")
+            else:
+                found = 0, isinstance(term, Opaque)
+            self._known[term] = found
+        return found
+
+    def names(self, mask: int) -> frozenset[str]:
+        return frozenset(name for name, bit in self.bits.items() if bit & mask)
+
+
 def _around(node: Branch | Loop, first: tuple[Step, ...], second: tuple[Step, ...], writer: _Writer) -> Step:
     inside = (*first, *second)
     returns = any(step.returns for step in inside)
@@ -169,6 +214,7 @@ def _around(node: Branch | Loop, first: tuple[Step, ...], second: tuple[Step, ..
         deciding = [writer.values.conditions[node.point]]
         leaves, waits = any(step.leaves for step in inside), any(step.waits for step in inside)
         end = max(step.end for step in inside)
+    on = [writer.rests.on(term) for term in deciding]
     return Step(
         node,
         end,
@@ -182,8 +228,8 @@ def _around(node: Branch | Loop, first: tuple[Step, ...], second: tuple[Step, ..
         returns=returns,
         waits=waits,
         orders=any(step.orders for step in inside),
-        free=any(map(is_free, deciding)),
-        symbols=frozenset(name for term in deciding for name in _symbols(term)),
+        free=any(rests[1] for rests in on),
+        symbols=reduce(or_, (rests[0] for rests in on), 0),
         uniform=node.point in writer.control.uniform,
     )
 
