@@ -185,7 +185,6 @@ __global__ void k(const float* in, float* out) {
   __syncthreads();
   float s = tile[511 - tid];
   __syncthreads();
-//^^^^^^^^^^^^^^^ SMEM204: but SMEM301 does
   red[tid] = s;
   __syncthreads();
   out[tid] = red[255 - tid];

@@ -42,7 +42,7 @@ void host(const float* in, float* out) {
 
 Only what is proved: each access to shared memory that the barrier alone orders is in slots of a thread's own, and
 accesses to other memory are reads, through `__restrict__` pointers, or at an index of the thread's own. All barriers
-that are reported with a fix may go together, and the buffers that SMEM301 would merge still may. Nothing is said in
+that are reported with a fix may go together. Nothing is said of barriers that let buffers share bytes (SMEM301), in
 headers, of barriers in helpers, in templates and kernels with `#if`, `if constexpr`, assembler, fences, `volatile`,
 clocks, clusters or asynchronous copies, where a race or a mispaired barrier is reported, and where a function that is
 not in sight is called. A proof that rests on the block of a launch names it and offers no fix.
@@ -80,12 +80,10 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
     nodes = {node.point: node for node in walk(kernel.body) if isinstance(node, Barrier)}
     for found in facts.redundant:
         barrier = nodes[found.barrier.point]
-        if barrier.span is None or not kernel.span.covers(barrier.span):
+        if found.merging or barrier.span is None or not kernel.span.covers(barrier.span):
             continue
         assumed = found.shaped and facts.shape is not None and not facts.shape.fact
         message = "no shared or global access needs this barrier"
-        if found.merging:
-            message += ", but SMEM301 does, to let buffers share bytes"
         if assumed and facts.shape is not None:
             message += f": redundant for {facts.shape.threads} threads ({facts.shape_source})"
         yield Finding(
@@ -94,6 +92,6 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
             barrier.span,
             Severity.INFO,
             kernel=kernel.name,
-            remedy=None if assumed or found.merging else RemoveBarrier(facts.index, barrier.point),
-            unnecessary=not (assumed or found.merging),
+            remedy=None if assumed else RemoveBarrier(facts.index, barrier.point),
+            unnecessary=not assumed,
         )

@@ -25,7 +25,7 @@ def _line(name: str, tally: Tally) -> str:
     return (
         f"{name}: {tally.deletions} deletions; racy {tally.racy}, of these reported {tally.found}; "
         f"reported and no run shows it {len(tally.false_races)}; harmless {tally.harmless}, of these SMEM204 "
-        f"{tally.told}; SMEM204 and a run needs it {len(tally.false_redundant)}"
+        f"{tally.told}, and {tally.merging} that a merge needs; SMEM204 and a run needs it {len(tally.false_redundant)}"
     )
 
 

@@ -18,13 +18,15 @@ _PER_UNIT = 60
 
 @dataclass(frozen=True)
 class Deletion:
-    """One barrier of a kernel gone. ``redundant``: SMEM204 is reported for it; ``reported``: a race is, without it;
-    ``misplaced``: SMEM203 is, so that nothing is said of races behind."""
+    """One barrier of a kernel gone. ``redundant``: SMEM204 is reported for it; ``merging``: it is not, because it lets
+    buffers share bytes; ``reported``: a race is, without it; ``misplaced``: SMEM203 is, so that nothing is said of
+    races behind."""
 
     kernel: str
     line: int
     source: Source
     redundant: bool
+    merging: bool
     reported: bool
     misplaced: bool
 
@@ -32,14 +34,15 @@ class Deletion:
 @dataclass
 class Tally:
     """``racy``, ``harmless``: deletions that the runs show to be so; of those ``found``, those that we reported racy,
-    and of the harmless ones ``told``, those that are SMEM204. ``false_races``, ``false_redundant``: what we said and no
-    run shows, or a run shows to be wrong."""
+    and of the harmless ones ``told``, those that are SMEM204; ``merging``: harmless too, but a merge needs them.
+    ``false_races``, ``false_redundant``: what we said and no run shows, or a run shows to be wrong."""
 
     deletions: int = 0
     racy: int = 0
     found: int = 0
     harmless: int = 0
     told: int = 0
+    merging: int = 0
     missed: list[str] = field(default_factory=list)
     untold: list[str] = field(default_factory=list)
     false_races: list[str] = field(default_factory=list)
@@ -58,7 +61,8 @@ def deletions(source: Source) -> Iterator[Deletion]:
         return
     redundant = {finding.span.start for finding in report.findings if finding.code == "SMEM204"}
     seen: set[int] = set()
-    for kernel in report.kernels:
+    for kernel, facts in zip(report.kernels, report.facts):
+        merging = {found.barrier.point for found in facts.redundant if found.merging}
         for node in walk(kernel.kernel.body):
             if (
                 not isinstance(node, Barrier)
@@ -78,6 +82,7 @@ def deletions(source: Source) -> Iterator[Deletion]:
                 node.line,
                 replace(source, name=name, text=text),
                 node.span.start in redundant,
+                node.point in merging,
                 bool(after & set(RACES)),
                 "SMEM203" in after,
             )
@@ -122,7 +127,9 @@ def _count(tally: Tally, each: Deletion, before: Sequence[Outcome], after: Seque
             tally.missed.append(name)
     if each.reported and not racy:
         tally.false_races.append(name)
-    if same:
+    if same and each.merging:
+        tally.merging += 1
+    elif same:
         tally.harmless += 1
         tally.told += each.redundant
         if not each.redundant:
