@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from smem_lsp.analysis.block_shape import BlockShape
 from smem_lsp.analysis.evaluate import Evaluator
 from smem_lsp.analysis.facts import Facts, Slot
-from smem_lsp.analysis.intervals import Bounds
+from smem_lsp.analysis.intervals import MAX_DIMS, Bounds
 from smem_lsp.analysis.linear import Forms
 from smem_lsp.analysis.liveness import bits
 from smem_lsp.analysis.reuse import ordered_foes, own_slots
@@ -29,7 +29,7 @@ from smem_lsp.ir.model import (
     Loop,
     Node,
     Seq,
-    Space,
+    storages_of,
     walk,
 )
 
@@ -132,11 +132,10 @@ class _Pairs:
         self.slots = slots
         self.accesses = accesses
         self.threads = None if shape is None else Evaluator(shape.dims, strict=False)
-        bounds = Bounds(values.loops, (1024, 1024, 64) if shape is None else shape.dims, shape is not None)
+        bounds = Bounds(values.loops, MAX_DIMS if shape is None else shape.dims, shape is not None)
         self.forms = Forms(values.table, bounds)
         self.shaped = False
-        dynamic = next((b.index for b in kernel.buffers if b.space is Space.DYNAMIC), _OUTSIDE)
-        self.storages = {b.index: dynamic if b.space is Space.DYNAMIC else b.index for b in kernel.buffers}
+        self.storages = storages_of(kernel.buffers)
         for group in sharing:
             self.storages |= dict.fromkeys(group, min(group))
         self.storages[_OUTSIDE] = _OUTSIDE

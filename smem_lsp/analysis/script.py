@@ -28,7 +28,7 @@ from smem_lsp.ir.model import (
     Node,
     Place,
     Seq,
-    Space,
+    storages_of,
     walk,
 )
 
@@ -40,7 +40,7 @@ class Step:
     """One node. ``end``: the last point in it; ``first``, ``second``: arms of a branch, or the body of a loop.
 
     ``syncs``: block barriers inside; ``sure``: all of them are run by all threads or by none; ``paired``: some are run
-    by other threads in the other arm; ``warps``: barriers of warps inside; ``leaves``: somebody may jump out of it;
+    by other threads in the other arm; ``warps``: it is a barrier of warps; ``leaves``: somebody may jump out of it;
     ``returns``: or leave the kernel; ``waits``: a loop that may wait for other threads; ``orders``: named barriers and
     the like inside; ``free``: how it goes depends on more than the block and constants: on ``symbols``; ``uniform``: it
     is decided alike by all threads.
@@ -87,11 +87,7 @@ def write_script(
     added_in_warps: frozenset[int] = frozenset(),
 ) -> Script:
     """``added``: places (points) where a block barrier is taken to stand; ``added_in_warps``: a warp barrier."""
-    dynamic = [buffer.index for buffer in kernel.buffers if buffer.space is Space.DYNAMIC]
-    storages = {
-        buffer.index: dynamic[0] if buffer.space is Space.DYNAMIC else buffer.index
-        for buffer in kernel.buffers
-    }
+    storages = storages_of(kernel.buffers)
     units: dict[int, int] = {}
     widths: dict[int, int | None] = {}
     for node in walk(kernel.body):
@@ -223,7 +219,6 @@ def _around(node: Branch | Loop, first: tuple[Step, ...], second: tuple[Step, ..
         syncs=any(step.syncs for step in inside),
         sure=all(step.sure for step in inside),
         paired=any(step.paired for step in inside),
-        warps=any(step.warps for step in inside),
         leaves=leaves,
         returns=returns,
         waits=waits,

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from smem_lsp.ir.model import Access, Branch, Kernel, Kind, Loop, Seq, Space, walk
+from smem_lsp.ir.model import Access, Branch, Kernel, Kind, Loop, Seq, storages_of, walk
 
 
 def unwritten_reads(kernel: Kernel) -> tuple[Access, ...]:
     """The first such read of each buffer, in program order. What a loop writes counts from its start."""
     if kernel.irregular is not None:
         return ()
-    dynamic = next((b.index for b in kernel.buffers if b.space is Space.DYNAMIC), -1)
-    storages = {b.index: dynamic if b.space is Space.DYNAMIC else b.index for b in kernel.buffers}
+    storages = storages_of(kernel.buffers)
     unknown = {storages[b.index] for b in kernel.buffers if not b.seen or b.record}
     found: dict[int, Access] = {}
     for access in _reads(kernel.body, storages, unknown):

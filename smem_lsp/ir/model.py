@@ -268,6 +268,12 @@ def walk(seq: Seq) -> Iterator[Node]:
 Dims = tuple[int, int, int]
 
 
+def storages_of(buffers: Sequence[Buffer]) -> dict[int, int]:
+    """Buffer -> the buffer whose bytes it shares: itself, or the first of those in dynamic memory."""
+    dynamic = next((each.index for each in buffers if each.space is Space.DYNAMIC), -1)
+    return {each.index: dynamic if each.space is Space.DYNAMIC else each.index for each in buffers}
+
+
 @record
 class LaunchSite:
     """``kernel<<<grid, block, dynamic>>>(...)`` or ``cudaLaunchKernelEx`` in sight; None where the argument is no
