@@ -51,7 +51,7 @@ def build_kernel(
     constants, helpers = around.constants, around.helpers
     aliases: dict[int, Ref] = {}
     numbers: dict[tuple[tuple[int, ...], int, str, int], int] = {}
-    copied = frozenset[int]()
+    landings = Context.landings
     conditional = _conditional_regions(unit, function.span)
     own_constants = function_scope(constants, function, None if binding is None else binding.names)
     for _ in range(_ALIAS_ROUNDS):
@@ -66,12 +66,12 @@ def build_kernel(
             dict(aliases),
             numbers=numbers,
             conditional=conditional,
-            landing=copied,
+            landings=landings,
         )
         _lower(ctx)
-        if ctx.aliases == aliases and ctx.copied == copied:
+        if ctx.settled:
             break
-        aliases, copied = ctx.aliases, ctx.copied
+        aliases, landings = ctx.aliases, max(landings, len(ctx.copied))
     else:
         ctx.irregular = ctx.irregular or "pointers into shared memory are reassigned in a circle"
     body = function.body

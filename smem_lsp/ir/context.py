@@ -59,6 +59,10 @@ class Context:
     file_constants: Lexical
     helpers: Mapping[str, list[Function]]
     aliases: dict[int, Ref] = field(default_factory=dict)
+    consulted: dict[int, Ref | None] = field(
+        default_factory=dict
+    )  # what was known of an alias when first asked
+    waits: bool = False  # asynchronous copies are committed or waited for somewhere
     # (calls that lead there, chunk, name, how often there) -> number of a local variable
     numbers: dict[tuple[tuple[int, ...], int, str, int], int] = field(default_factory=dict)
     declared: Counter[tuple[tuple[int, ...], int, str]] = field(default_factory=Counter)
@@ -98,7 +102,7 @@ class Context:
     instance: tuple[object, ...] = ()
     unexact: str | None = None  # why the bytes may be others than those declared
     copied: frozenset[int] = frozenset()  # buffers that asynchronous copies are issued into
-    landing: frozenset[int] = frozenset()  # those that the lowering before found
+    landings: int = 4  # numbers of points that each wait keeps for the copies that land there
     bound_copies: dict[int, int] = field(default_factory=dict)  # point of an issue -> what it waits for
     unseen: set[int] = field(default_factory=set)  # buffers with accesses that are not in the tree
     # variables, and values by key, that may hold addresses that are not followed -> the buffers they lead into
@@ -239,7 +243,7 @@ class Context:
         """An assignment of something that is no address of shared memory, or of one that is not followed."""
         self.hold(variable, self.held(value))
         self.emit(Assign(self.next_point(), variable, value))
-        if variable in self.aliases:
+        if self.known_alias(variable) is not None:
             self.emit(Assign(self.next_point(), variable + 1, self.fresh()))
         if variable in self.objects:
             self._spread(variable, value)
@@ -255,7 +259,7 @@ class Context:
             part = self.fresh(escaped=True) if escaped else Op(f".{name}", (Var(variable),))
             self.hold(member.index, self.held(value))
             self.emit(Assign(self.next_point(), member.index, part))
-            if member.index in self.aliases:
+            if self.known_alias(member.index) is not None:
                 self.emit(Assign(self.next_point(), member.index + 1, self.fresh()))
             if member.index in self.objects:
                 self._spread(member.index, part)
@@ -350,7 +354,7 @@ class Context:
         """The buffers that may be reached through a name."""
         match meaning:
             case Variable():
-                known = self.aliases.get(meaning.index)
+                known = self.known_alias(meaning.index)
                 return self.held(Var(meaning.index)) | (_NONE if known is None else known.bases)
             case View():
                 return meaning.target.bases
@@ -379,6 +383,19 @@ class Context:
         self.unknown.append(reason)
         self.unknown_accesses += accesses
         self.unknown_barriers += barriers
+
+    def known_alias(self, variable: int) -> Ref | None:
+        """What is known by now of where a pointer may lead."""
+        known = self.aliases.get(variable)
+        self.consulted.setdefault(variable, known)
+        return known
+
+    @property
+    def settled(self) -> bool:
+        """Would lowering again, with all that is known at the end, give the same?"""
+        if self.waits and len(self.copied) > self.landings:
+            return False
+        return all(self.aliases.get(variable) == known for variable, known in self.consulted.items())
 
     def alias(self, variable: int, ref: Ref) -> None:
         """An assignment of an address of shared memory, or of an element of the array ``variable`` is."""
@@ -412,7 +429,7 @@ class Context:
 
     def stored_address(self, place: Ref) -> Ref | None:
         """What pointers that are shared themselves point to; None when it is no address of shared memory."""
-        found = [self.aliases[-1 - buffer] for buffer in place.bases if -1 - buffer in self.aliases]
+        found = [known for buffer in place.bases if (known := self.known_alias(-1 - buffer)) is not None]
         return join(found) if found and place.bases <= self.pointer_elements else None
 
     def frozen(self, ref: Ref) -> Ref:
@@ -429,7 +446,7 @@ class Context:
 
     def pointed(self, variable: Variable) -> Ref | None:
         """What a pointer variable points to here; None when it is no address of shared memory."""
-        known = self.aliases.get(variable.index)
+        known = self.known_alias(variable.index)
         if known is None:
             return None
         offset = None if len(known.bases) > 1 or variable.array else Var(variable.index + 1)

@@ -64,16 +64,9 @@ def _first_argument(expr: tree.Call, scope: Scope) -> int | None:
 
 def mark(ctx: Context, kind: str, lo: int, barrier: int = _OPEN) -> None:
     """Copies are committed or waited for. ``barrier``: the buffer of the object that they are bound to."""
-    if not ctx.landing:
-        return  # nothing is copied, as far as one knows by now
-    landings: list[Access] = []
-    point = ctx.next_point()
-    if kind != COMMIT:
-        for buffer in sorted(ctx.landing):
-            landings.append(
-                Access(ctx.next_point(), buffer, Kind.UPDATE, None, None, ctx.line(lo), asynchronous=True)
-            )
-    ctx.emit(Wait(point, kind, None, ctx.line(lo), "", bound=barrier, landings=tuple(landings)))
+    ctx.waits = True
+    ctx.emit(Wait(ctx.next_point(), kind, None, ctx.line(lo), "", bound=barrier))
+    ctx.point += ctx.landings
 
 
 def waits_for(ctx: Context, expr: tree.Call, callee: tree.Member, base: Ref) -> None:
@@ -202,7 +195,7 @@ def in_flight(ctx: Context, buffers: frozenset[int], line: int) -> None:
 
 def settle(ctx: Context) -> None:
     """Turn every wait into updates of the buffers that may be in flight there; fix those that are never waited for."""
-    if not ctx.copied:
+    if not ctx.copied and not ctx.waits:
         return
     flow = _Flow(ctx.bound_copies)
     end, breaks, continues = flow.seq(ctx.items, frozenset())
@@ -211,7 +204,8 @@ def settle(ctx: Context) -> None:
         lines.setdefault(node.buffer, node.line)
     for buffer, _ in sorted(end | breaks | continues | flow.returned):
         in_flight(ctx, frozenset((buffer,)), lines[buffer])
-    ctx.items[:] = _settled(ctx.items, flow.covered)
+    numbers = {buffer: number for number, buffer in enumerate(sorted(ctx.copied), start=1)}
+    ctx.items[:] = _settled(ctx.items, flow.covered, numbers)
 
 
 def _accesses(nodes: Iterable[Node]) -> Iterable[Access]:
@@ -282,20 +276,25 @@ class _Flow:
         return state - done
 
 
-def _settled(nodes: Iterable[Node], covered: dict[int, frozenset[int]]) -> list[Node]:
+def _settled(
+    nodes: Iterable[Node], covered: dict[int, frozenset[int]], numbers: dict[int, int]
+) -> list[Node]:
+    """``numbers``: how many points after the wait its copies of a buffer land."""
     found: list[Node] = []
     for node in nodes:
         if isinstance(node, Wait):
-            lands = covered.get(node.point, frozenset())
-            found.extend(each for each in node.landings if each.buffer in lands)
+            for buffer in sorted(covered.get(node.point, frozenset())):
+                point = node.point + numbers[buffer]
+                found.append(Access(point, buffer, Kind.UPDATE, None, None, node.line, asynchronous=True))
             continue
         if isinstance(node, Branch):
-            then, otherwise = _settled(node.then, covered), _settled(node.otherwise, covered)
+            then = _settled(node.then, covered, numbers)
+            otherwise = _settled(node.otherwise, covered, numbers)
             node = replace(node, then=Seq(tuple(then)), otherwise=Seq(tuple(otherwise)))
         elif isinstance(node, Loop):
             tail = len(node.body) - node.tail
-            body = _settled(node.body.items[:tail], covered)
-            step = _settled(node.body.items[tail:], covered)
+            body = _settled(node.body.items[:tail], covered, numbers)
+            step = _settled(node.body.items[tail:], covered, numbers)
             node = replace(node, body=Seq((*body, *step)), tail=len(step))
         found.append(node)
     return found

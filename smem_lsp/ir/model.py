@@ -145,7 +145,6 @@ class Wait(Barrier):
     """A thread commits its asynchronous copies or waits for them; only while a tree is built (``ir.copies``)."""
 
     bound: int = -1  # the buffer of the object that they are bound to
-    landings: tuple[Access, ...] = ()  # of the copies that may be in flight
 
 
 @record
