@@ -11,6 +11,7 @@ from toolchain import nvcc, require
 from smem_lsp.config import Config
 from smem_lsp.engine import check
 from smem_lsp.engine.measured import Measured
+from smem_lsp.environment import DiskReader
 from smem_lsp.environment.nvcc import compile_statistics, shared_variables
 
 STORAGE = """\
@@ -41,6 +42,21 @@ class Reported:
     registers: int = 32
     spill_bytes: int = 0
     barriers: int = 1
+
+
+def test_the_compiler_wins_over_a_size_that_is_not_certain(tmp_path: Path) -> None:
+    (tmp_path / "storage.h").write_text("struct Storage { float a[8]; };\n")
+    text = (
+        '#include "storage.h"\n#include <other.h>\n'
+        "__global__ void k(float* p) { __shared__ Storage s; s.a[threadIdx.x] = *p; *p = s.a[0]; }"
+    )
+    path = str(tmp_path / "k.cu")
+    reader = DiskReader()
+    plain = check(text, path=path, reader=reader).kernels[0]
+    assert (plain.kernel.buffers[0].bytes, plain.exact) == (32, False)
+    measured = Measured([Reported((("s", 48, 16),), 48)], "nvcc")
+    found = check(text, path=path, reader=reader, measured=measured).kernels[0]
+    assert (found.kernel.buffers[0].bytes, found.static_bytes) == (48, 48)
 
 
 def test_a_compiler_tells_the_sizes_that_the_text_does_not() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 
 from smem_lsp.cli.settings import NVCC
@@ -23,13 +23,25 @@ def check_compiled(
     not compiled."""
     engine = Cache()
 
-    def report(measured: Measured) -> Report:
-        return check(text, path=path, config=config, reader=reader, cache=engine, measured=measured)
+    def report(found: Measured) -> Report:
+        return check(text, path=path, config=config, reader=reader, cache=engine, measured=found)
 
     plain = report(NOT_MEASURED)
     if not any(facts.kernel.buffers or facts.kernel.helper_bytes for facts in plain.facts):
         return plain
-    request = _compiler().request(
+    request = requested(text, path, config)
+    if request is None:
+        tell(f"{path}: no registers from nvcc: there is none")
+        return plain
+    found, problem = measured(request)
+    if problem is not None:
+        tell(f"{path}: no registers from nvcc: {problem}")
+    return report(found) if found.kernels else plain
+
+
+def requested(text: str, path: str, config: Config) -> Request | None:
+    """What to compile under the settings in force; None where there is no nvcc."""
+    return _compiler().request(
         text,
         path,
         config.arch,
@@ -38,17 +50,12 @@ def check_compiled(
         include_dirs=config.include_dirs,
         defines=config.defines,
     )
-    if request is None:
-        tell(f"{path}: no registers from nvcc: there is none")
-        return plain
-    found, problem = _compiled(request)
-    if problem is not None:
-        tell(f"{path}: no registers from nvcc: {problem}")
 
-    def rewritten(after: str) -> Sequence[KernelStatistics]:
-        return _compiled(request.of(after))[0]
 
-    return report(Measured(found, request.under, rewritten)) if found else plain
+def measured(request: Request) -> tuple[Measured, str | None]:
+    """What nvcc says of the text, and of what is offered in its place; and what went wrong on some targets."""
+    kernels, problem = _compiled(request)
+    return Measured(kernels, request.under, lambda after: _compiled(request.of(after))[0]), problem
 
 
 def _compiled(request: Request) -> tuple[list[KernelStatistics], str | None]:

@@ -8,10 +8,9 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FAILED, UsageError, not_built
+from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FAILED, UsageError
 
-COMMANDS = ("check", "layout", "fit", "trace", "explain", "rules", "config", "server")
-LATER = ("verify",)
+COMMANDS = ("check", "layout", "fit", "verify", "trace", "explain", "rules", "config", "server")
 
 _DESCRIPTION = "CUDA shared memory: wasted bytes, missing barriers, occupancy."
 _SEVERITIES = ("error", "warning", "info", "hint")
@@ -47,10 +46,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace | int:
 
 
 def _known_command(name: str) -> None:
-    if name in LATER:
-        raise not_built(f"smem-lsp {name}")
     if name not in COMMANDS:
-        near = difflib.get_close_matches(name, (*COMMANDS, *LATER), n=1)
+        near = difflib.get_close_matches(name, COMMANDS, n=1)
         hint = f", did you mean `{near[0]}`?" if near else f"; use one of {', '.join(COMMANDS)}"
         raise UsageError(f"unknown command `{name}`{hint}")
 
@@ -102,6 +99,12 @@ def _build() -> _Parser:
     fit.add_argument("--threads", type=_positive, metavar="N", help="threads per block")
     fit.add_argument("--registers", type=_positive, metavar="N", help="registers per thread")
     _target_flags(fit)
+
+    verify = command("verify", "compile every rewrite that is offered and say whether it keeps its promise")
+    verify.add_argument("file", metavar="FILE[:KERNEL]")
+    verify.add_argument("--format", default="text", choices=("text", "json"))
+    verify.add_argument("--threads", type=_positive, metavar="N", help="threads per block")
+    _target_flags(verify)
 
     trace = command("trace", "print every intermediate result for the kernels of a file")
     trace.add_argument("file", metavar="FILE[:KERNEL]")

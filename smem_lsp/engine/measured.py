@@ -101,18 +101,22 @@ def _path(function: Function) -> str:
 
 
 def sized(kernel: Kernel, measured: Sequence[Measurement]) -> Kernel | None:
-    """``kernel`` with the sizes that only a compiler knows: those of types of a library whose headers are not read.
-    None: nothing is missing, or nothing of it is known on all targets."""
+    """``kernel`` with the sizes that only a compiler knows: those of types of a library whose headers are not read, and
+    any that are not certain and that it finds to be others. None: nothing is to be changed, or it is not the same on
+    all targets."""
     names = Counter(buffer.name for buffer in kernel.buffers)
     found: dict[int, tuple[int, int]] = {}
     for buffer in kernel.buffers:
-        if buffer.space is not Space.STATIC or (buffer.bytes is not None and buffer.align is not None):
+        known = buffer.bytes is not None and buffer.align is not None
+        if buffer.space is not Space.STATIC or (known and kernel.unexact is None):
             continue
         sizes = {
             (size, align) for each in measured for name, size, align in each.sizes if name == buffer.name
         }
         if names[buffer.name] == 1 and buffer.function == kernel.name and len(sizes) == 1:
-            found[buffer.index] = sizes.pop()
+            size, align = sizes.pop()
+            if not known or size != buffer.bytes:
+                found[buffer.index] = size, align
     if not found:
         return None
     buffers = (_sized(b, *found[b.index]) if b.index in found else b for b in kernel.buffers)

@@ -66,11 +66,12 @@ def merge_fix(
         "no barrier added" if count == 0 else "1 barrier added" if count == 1 else f"{count} barriers added"
     )
     before = facts.total(facts.declared.bytes)
-    title = f"{what[0].upper()}{what[1:]}: {before:,} → {facts.total(after.bytes):,} B, {barriers}"
+    promised = facts.total(after.bytes)
+    title = f"{what[0].upper()}{what[1:]}: {before:,} → {promised:,} B, {barriers}"
     if remedy.benefit:
         title += f", {remedy.benefit}"
     title += "".join(f"; {words}" for words in assumptions)
-    return Fix(title, Safety.UNSAFE if assumptions else Safety.SAFE, tuple(sorted(edits)))
+    return Fix(title, Safety.UNSAFE if assumptions else Safety.SAFE, tuple(sorted(edits)), promised)
 
 
 def _conditional_words(facts: KernelFacts, source: SourceText) -> list[str]:

@@ -16,8 +16,10 @@ class Safety(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """``edits`` refer to the checked text. A display fix may have none: then its title is the reason."""
+    """``edits`` refer to the checked text. A display fix may have none: then its title is the reason.
+    ``static_bytes``: what ptxas will report for the kernel afterwards, where the title names it."""
 
     title: str
     safety: Safety
     edits: tuple[TextEdit, ...]
+    static_bytes: int | None = None

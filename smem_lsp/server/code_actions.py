@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from smem_lsp.engine import Report
+from smem_lsp.engine.merges import merge_finding, savings
 from smem_lsp.fixes.model import Fix, Safety
-from smem_lsp.rules.merging import best_step
-from smem_lsp.rules.model import Finding, MergeBuffers, Severity
+from smem_lsp.rules.model import Finding, MergeBuffers
 from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.server.analysis import Analysis
 from smem_lsp.server.diagnostics import finding_id
@@ -159,12 +159,9 @@ def _merges(analysis: Analysis, asked: Asked, offered: set[tuple[TextEdit, ...]]
     if index is None:
         return
     facts = analysis.report.facts[index]
-    if not _reached(facts, asked) or facts.declared is None or facts.withheld:
+    if not _reached(facts, asked):
         return
-    before = facts.total(facts.declared.bytes)
-    for number, candidate in enumerate(facts.best):
-        if facts.total(candidate.plan.bytes) >= before:
-            continue
+    for number in savings(facts):
         fix = _merge_fix(analysis, index, number)
         key = f"merge {index} {_mark(fix)}"
         if fix.safety is Safety.DISPLAY or not fix.edits:
@@ -186,9 +183,4 @@ def _reached(facts: KernelFacts, asked: Asked) -> bool:
 def _merge_fix(analysis: Analysis, kernel: int, candidate: int) -> Fix:
     assert analysis.report is not None
     facts = analysis.report.facts[kernel]
-    assert facts.declared is not None
-    chosen = facts.best[candidate]
-    step = best_step(facts, facts.total(facts.declared.bytes), facts.total(chosen.plan.bytes))
-    remedy = MergeBuffers(kernel, chosen, step.with_launch() if step is not None else "")
-    finding = Finding("SMEM301", "", facts.kernel.name_span, Severity.INFO, facts.kernel.name, remedy=remedy)
-    return analysis.fixes(f"merge {kernel} {candidate}", finding)[0]
+    return analysis.fixes(f"merge {kernel} {candidate}", merge_finding(facts, facts.best[candidate]))[0]

@@ -41,11 +41,6 @@ def test_no_command_prints_help_and_fails(smem: Command) -> None:
     assert "check" in err
 
 
-@pytest.mark.parametrize("command", ["verify"])
-def test_later_commands_say_so(smem: Command, command: str) -> None:
-    assert smem(command, "x.cu", "--any") == (2, "", f"smem-lsp {command} is not built yet\n")
-
-
 def test_unknown_command(smem: Command) -> None:
     assert smem("chek") == (2, "", "smem-lsp: unknown command `chek`, did you mean `check`?\n")
     assert smem("--versoin")[0] == 2
