@@ -71,7 +71,16 @@ def test_the_rules_that_can_be_fixed() -> None:
     for rule in RULES.values():
         report = check_text(example(rule))
         with_fix |= {finding.code for finding in report.findings if report.fixes_for(finding)}
-    assert with_fix == {"SMEM101", "SMEM201", "SMEM202", "SMEM204", "SMEM205", "SMEM301", "SMEM302"}
+    assert with_fix == {
+        "SMEM101",
+        "SMEM201",
+        "SMEM202",
+        "SMEM204",
+        "SMEM205",
+        "SMEM301",
+        "SMEM302",
+        "SMEM303",
+    }
 
 
 # ---- the registry ------------------------------------------------------------------------------------------
@@ -332,7 +341,7 @@ def test_the_silent_kernels_below_would_speak_without_their_reason() -> None:
 )
 def test_no_merge_is_offered_where(first: str, last: str) -> None:
     report = check_text(holding(first.replace("s0", "float s0"), last))
-    assert {"SMEM301", "SMEM302"}.isdisjoint(codes(report))
+    assert {"SMEM301", "SMEM302", "SMEM303"}.isdisjoint(codes(report))
 
 
 def test_a_barrier_in_both_arms_of_a_divergent_branch_is_none() -> None:

@@ -6,10 +6,17 @@ from collections.abc import Sequence
 
 from smem_lsp.fixes.barriers import insert_barrier, remove_barrier
 from smem_lsp.fixes.declarations import Refused, replace_declarators, require_editable, statement_of
-from smem_lsp.fixes.merge import merge_fix
+from smem_lsp.fixes.merge import merge_fix, reorder
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.ir.model import Kernel
-from smem_lsp.rules.model import Finding, InsertBarrier, MergeBuffers, RemoveBarrier, RemoveDeclarator
+from smem_lsp.rules.model import (
+    Finding,
+    InsertBarrier,
+    MergeBuffers,
+    RemoveBarrier,
+    RemoveDeclarator,
+    ReorderDeclarations,
+)
 from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import SourceText
 
@@ -31,6 +38,8 @@ def fixes_for(
             return (_remove_barrier(kernels[finding.remedy.kernel], source, finding.remedy),)
         case RemoveDeclarator():
             return (_remove_declarator(kernels[finding.remedy.kernel], source, finding.remedy),)
+        case ReorderDeclarations():
+            return (reorder(kernels[finding.remedy.kernel], source, finding.remedy.order),)
     return ()
 
 

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 from smem_lsp.allocation.plan import Item, Plan, align_up
 from smem_lsp.ir.model import Buffer
+from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import TextEdit
+
+WIDEST_ACCESS = 16  # bytes: 128-bit loads, stores, ldmatrix rows and asynchronous copies
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,3 +65,19 @@ def layout_after(
         offsets.update({index: start + offset for index, offset in inner.items()})
         end = start + size
     return Plan("rewrite", end, offsets)
+
+
+def needed_alignment(facts: KernelFacts) -> dict[int, int]:
+    """Bytes that each buffer's offset must be a multiple of.
+
+    Where accesses are not followed (an address that escapes, an asynchronous copy) they may be as wide as the present
+    offset allows: up to the 16 bytes of the widest access.
+    """
+    needed: dict[int, int] = {}
+    for item in facts.items:
+        align = item.align
+        if facts.kernel.buffers[item.index].fixed is not None and facts.declared is not None:
+            offset = facts.declared.offsets[item.index]
+            align = max(align, min(WIDEST_ACCESS, offset & -offset if offset else WIDEST_ACCESS))
+        needed[item.index] = align
+    return needed

@@ -15,16 +15,15 @@ from smem_lsp.fixes.barriers import insert_barriers
 from smem_lsp.fixes.byte_buffer import merge_as_bytes
 from smem_lsp.fixes.declarations import Refused, require_editable
 from smem_lsp.fixes.guest import merge_into_host
-from smem_lsp.fixes.layout import Group, GroupRewrite, layout_after
+from smem_lsp.fixes.layout import Group, GroupRewrite, layout_after, needed_alignment
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.fixes.phases import merge_as_union
+from smem_lsp.fixes.reorder import reorder_fix
 from smem_lsp.ir.model import Buffer, Kernel
 from smem_lsp.rules.merging import overlap
 from smem_lsp.rules.model import MergeBuffers
 from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import SourceText, Span, TextEdit
-
-WIDEST_ACCESS = 16  # bytes: 128-bit loads, stores, ldmatrix rows and asynchronous copies
 
 
 def merge_fix(
@@ -45,7 +44,8 @@ def merge_fix(
     merged = [buffer.name for group in groups for buffer in group.buffers]
     what = f"merge {', '.join(merged)}"
     if not merged:  # the plan saves padding only
-        what = f"reorder {', '.join(item.name for item in facts.items)}"
+        order = sorted(candidate.plan.offsets, key=candidate.plan.offsets.__getitem__)
+        return reorder(facts, source, order)
     try:
         for group in groups:
             for buffer in group.buffers:
@@ -72,6 +72,15 @@ def merge_fix(
         title += f", {remedy.benefit}"
     title += "".join(f"; {words}" for words in assumptions)
     return Fix(title, Safety.UNSAFE if assumptions else Safety.SAFE, tuple(sorted(edits)), promised)
+
+
+def reorder(facts: KernelFacts, source: SourceText, order: Sequence[int]) -> Fix:
+    """The fix for another order of declarations; refused like ``merge_fix``."""
+    try:
+        return reorder_fix(facts, source, order)
+    except Refused as refusal:
+        names = ", ".join(item.name for item in facts.items)
+        return Fix(f"Cannot reorder {names}: {refusal}", Safety.DISPLAY, ())
 
 
 def _conditional_words(facts: KernelFacts, source: SourceText) -> list[str]:
@@ -185,7 +194,7 @@ def _checked_layout(
     merged = {index for rewrite in rewrites for index in rewrite.inner}
     positions = {b.index: b.declared.start for b in buffers}
     aligns = {item.index: buffers[item.index].align or 1 for item in facts.items}
-    needed = _needed_alignment(facts)
+    needed = needed_alignment(facts)
     edits: list[TextEdit] = []
     while True:
         after = layout_after(facts.items, positions, aligns, rewrites)
@@ -207,22 +216,6 @@ def _checked_layout(
     if violations:
         raise Refused(violations[0].why)
     return plan, edits
-
-
-def _needed_alignment(facts: KernelFacts) -> dict[int, int]:
-    """Bytes that each buffer's offset must be a multiple of.
-
-    Where accesses are not followed (an address that escapes, an asynchronous copy) they may be as wide as the present
-    offset allows: up to the 16 bytes of the widest access.
-    """
-    needed: dict[int, int] = {}
-    for item in facts.items:
-        align = item.align
-        if facts.kernel.buffers[item.index].fixed is not None and facts.declared is not None:
-            offset = facts.declared.offsets[item.index]
-            align = max(align, min(WIDEST_ACCESS, offset & -offset if offset else WIDEST_ACCESS))
-        needed[item.index] = align
-    return needed
 
 
 def _require_disjoint(edits: Sequence[TextEdit]) -> None:

@@ -86,7 +86,15 @@ class RemoveBarrier:
     barrier: int
 
 
-Remedy = MergeBuffers | RemoveDeclarator | InsertBarrier | RemoveBarrier
+@dataclass(frozen=True, slots=True)
+class ReorderDeclarations:
+    """Declare all buffers of the kernel in this order."""
+
+    kernel: int
+    order: tuple[int, ...]
+
+
+Remedy = MergeBuffers | RemoveDeclarator | InsertBarrier | RemoveBarrier | ReorderDeclarations
 DataValue = int | str | bool | None
 
 

@@ -48,7 +48,7 @@ from collections.abc import Iterator
 from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.plan import Item
 from smem_lsp.rules.merging import WORTH_SAYING, best_step, names
-from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
+from smem_lsp.rules.model import Finding, Note, ReorderDeclarations, Severity, kernel_rule
 from smem_lsp.rules.subject import KernelFacts
 
 
@@ -60,8 +60,9 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
     buffers = [kernel.buffers[item.index] for item in facts.items]
     if any(buffer.function != kernel.name for buffer in buffers):
         return
-    # ptxas aligns as declared; wider accesses that only happen to be aligned do not count
-    ordered = sorted(buffers, key=lambda buffer: -(buffer.align or 1))
+    # ptxas aligns as declared; accesses that are wider must go on to happen to be aligned
+    needed = {item.index: item.align for item in facts.items}
+    ordered = sorted(buffers, key=lambda buffer: -max(buffer.align or 1, needed[buffer.index]))
     plan = declared([Item(b.index, b.name, b.bytes or 0, b.align or 1) for b in ordered])
     before, after = facts.total(facts.declared.bytes), facts.total(plan.bytes)
     step = best_step(facts, before, after)
@@ -90,4 +91,5 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
             "blocks_before": step.before if step else None,
             "blocks_after": step.after if step else None,
         },
+        remedy=ReorderDeclarations(facts.index, tuple(b.index for b in ordered)),
     )
