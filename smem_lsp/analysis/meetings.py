@@ -14,6 +14,7 @@ from smem_lsp.analysis.terms import BLOCK, Op, Opaque, Term
 from smem_lsp.ir.model import Access, Kind
 
 WARP = 32
+_UNASKED = object()
 
 Pair = tuple[int, int]  # points of two accesses, in the order of the run
 
@@ -48,6 +49,7 @@ class Event:
     decisions: frozenset[int] = frozenset()
     supposed: bool = False
     data: bool = False
+    form: object = _UNASKED  # of what is stored, in all threads
 
 
 @dataclass(slots=True)
@@ -92,6 +94,8 @@ class Meetings:
             self._may_meet(one, other, unit)
             return
         stores = kinds == (Kind.WRITE, Kind.WRITE)
+        if stores and (_form(one) is None or _form(other) is None):
+            return  # perhaps the same value
         for cell in sorted(one.low.keys() & other.low.keys()):
             low, high, least, most = one.low[cell], one.high[cell], other.low[cell], other.high[cell]
             if not stores and (
@@ -99,17 +103,21 @@ class Meetings:
             ):
                 continue  # written by several threads at once: all the same value, one would think
             for a, b in ((low, most), (high, least), (low, least), (high, most)):
-                if a == b or (stores and not _differ(one, a, other, b)):
+                if a == b:
                     continue
                 warp = a // self.warp
-                if warp != b // self.warp:
-                    if one.lanes or other.lanes:
+                together = warp == b // self.warp
+                if together:
+                    if pair in self.within or one.synced.get(warp, 0) != other.synced.get(warp, 0):
                         continue
+                elif one.lanes or other.lanes:
+                    continue
+                if stores and not _differ(one, a, other, b):
+                    continue
+                if not together:
                     self.across[pair] = Meeting(cell * unit, (a, b))
                     return
-                if pair not in self.within and one.synced.get(warp, 0) == other.synced.get(warp, 0):
-                    between = other.exchanged > one.exchanged
-                    self.within[pair] = Meeting(cell * unit, (a, b), between)
+                self.within[pair] = Meeting(cell * unit, (a, b), other.exchanged > one.exchanged)
 
     def _may_meet(self, one: Event, other: Event, unit: int) -> None:
         """One of the two goes where its data say; the other is there with many threads."""
@@ -134,9 +142,7 @@ _MOST_NODES = 60  # of a stored value that is looked at
 
 def _differ(one: Event, thread: int, other: Event, second: int) -> bool:
     """Do two threads surely store different things? Different numbers, or what they read at different addresses."""
-    if one.stored is None or other.stored is None:
-        return False
-    mine, theirs = _stored(one.stored, one.here, thread), _stored(other.stored, other.here, second)
+    mine, theirs = _stored(one, thread), _stored(other, second)
     if mine is None or theirs is None or mine == theirs:
         return False
     if isinstance(mine, int) or isinstance(theirs, int):
@@ -157,19 +163,38 @@ def _unknowns(stored: object) -> Iterator[object]:
                 yield from _unknowns(each)
 
 
-def _stored(term: Term, here: Evaluator, thread: int) -> object:
+def _stored(event: Event, thread: int) -> object:
     """What a thread stores, to compare: a number, or sums and products of loads, by address; None: not known."""
-    try:
-        position = here.threads.index(thread)
-    except ValueError:
+    form = _form(event)
+    if form is None or thread not in event.here.threads:
         return None
-    return _Stored(here, position).of(term)
+    return _of_thread(form, event.here.threads.index(thread))
+
+
+def _form(event: Event) -> object:
+    if event.form is _UNASKED:
+        event.form = None if event.stored is None else _Form(event.here).of(event.stored)
+    return event.form
+
+
+def _of_thread(form: object, position: int) -> object:
+    if isinstance(form, list):
+        return form[position]
+    if isinstance(form, int):
+        return form
+    assert isinstance(form, tuple)
+    word, *rest = form
+    if word == "same":
+        return form
+    parts = tuple(_of_thread(each, position) for each in rest)
+    return None if None in parts or (word != "load" and 0 in parts) else (word, *parts)
 
 
 @dataclass(slots=True)
-class _Stored:
+class _Form:
+    """What is stored in all threads at once: numbers as vectors, and the operations on what is not known."""
+
     here: Evaluator
-    position: int
     left: int = _MOST_NODES
 
     def of(self, term: Term) -> object:
@@ -178,13 +203,15 @@ class _Stored:
             return None
         found = self.here.value(term)
         if found is not None:
-            return found if isinstance(found, int) else found[self.position]
+            return found
         if term.level <= BLOCK and not term.carried:
             return ("same", term.serial)
         if isinstance(term, Opaque) and term.origin == "load" and term.access is None and term.sources:
-            address = tuple(self.of(source) for source in term.sources)
-            return None if None in address else ("load", *address)
+            return self._parts("load", term.sources)
         if isinstance(term, Op) and term.operator in ("+", "-", "*"):
-            parts = tuple(self.of(each) for each in term.args)
-            return None if None in parts or 0 in parts else (term.operator, *parts)
+            return self._parts(term.operator, term.args)
         return None
+
+    def _parts(self, word: str, terms: Iterable[Term]) -> object:
+        parts = [self.of(term) for term in terms]
+        return None if None in parts else (word, *parts)

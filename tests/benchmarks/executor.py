@@ -26,7 +26,7 @@ from executor.merging import Result, check_kernels  # noqa: E402
 from executor.random_kernels import Generator  # noqa: E402
 from executor.rewriting import rewrites  # noqa: E402
 
-BATCH = 50  # kernels in one executable
+BATCH = 160  # kernels in one executable
 
 
 def show(seed: int, schedules: int) -> int:

@@ -387,7 +387,4 @@ _HELPERS = {
 
 def host_program(threads: int) -> str:
     """A ``main`` that launches the kernel with each of ``TRIPS`` for n."""
-    inputs = max(8192, 4 * threads)
-    trips = ", ".join(map(str, TRIPS))
-    call = f"k<<<2, {threads}>>>(smem::input<float>({inputs}), smem::output<float>({2 * threads}), trips[i])"
-    return f"int main() {{\n  const int trips[] = {{{trips}}};\n  for (int i = 0; i < {len(TRIPS)}; ++i) {call};\n}}\n"
+    return f"int main() {{ smem::launch_each(k, {threads}, {{{', '.join(map(str, TRIPS))}}}); }}\n"

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
+from smem_lsp.config import Config
 from smem_lsp.engine import apply, check
-from smem_lsp.fixes.model import Safety
+from smem_lsp.engine.fit_kernel import Place, plan
+from smem_lsp.fixes import fixes_for
+from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.rules.model import Finding, MergeBuffers, Severity
+from smem_lsp.rules.subject import KernelFacts
 
 from .model import Outcome
 from .programs import Programs, Run
@@ -26,12 +31,29 @@ class Rewrite:
 def rewrites(text: str) -> list[Rewrite]:
     """One for each point of the curve bytes against barriers of each kernel, whether it would be reported or not."""
     report = check(text)
+    return _rewrites(text, report.facts, report.fixes_for)
+
+
+def rewrites_of_first_kernel(text: str) -> list[Rewrite]:
+    """The same for the first kernel of a text, without what only findings need: races, barriers, bank conflicts."""
+    config = Config()
+    reading = Place("<memory>", None).read(text, config, 0, 0)
+    assert reading is not None
+    facts = [plan(reading, {}, config)]
+    names = {function.name for function in reading.unit.functions} | set(reading.unit.preprocessed.macros)
+    fixes = partial(fixes_for, kernels=facts, source=reading.unit.source, names=frozenset(names))
+    return _rewrites(text, facts, fixes)
+
+
+def _rewrites(
+    text: str, kernels: Sequence[KernelFacts], fixes: Callable[[Finding], Sequence[Fix]]
+) -> list[Rewrite]:
     found: dict[str, Rewrite] = {}
-    for index, facts in enumerate(report.facts):
+    for index, facts in enumerate(kernels):
         for candidate in facts.best:
             remedy = MergeBuffers(index, candidate, "")
             finding = Finding("SMEM302", "", facts.kernel.name_span, Severity.INFO, remedy=remedy)
-            for fix in report.fixes_for(finding):
+            for fix in fixes(finding):
                 if fix.safety is Safety.DISPLAY or not fix.edits:
                     continue
                 after, added = apply(text, fix), len(candidate.plan.barriers)

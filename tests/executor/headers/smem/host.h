@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 
 #include "device.h"
 #include "types.h"
@@ -73,6 +74,14 @@ T* output(size_t count) {
   T* values = static_cast<T*>(allocate(count * sizeof(T)));
   memset(values, 0, count * sizeof(T));
   return values;
+}
+// A launch of two blocks for each number of trips; the kernel's arguments: numbers, a number for each thread, the trips.
+inline void launch_each(void (*kernel)(const float*, float*, int), unsigned threads, std::initializer_list<int> trips) {
+  for (int n : trips) {
+    const float* in = input<float>(8192);
+    float* out = output<float>(2 * threads);
+    Launch(2, threads)([=] { kernel(in, out, n); });
+  }
 }
 
 }  // namespace smem
