@@ -94,7 +94,14 @@ class ReorderDeclarations:
     order: tuple[int, ...]
 
 
-Remedy = MergeBuffers | RemoveDeclarator | InsertBarrier | RemoveBarrier | ReorderDeclarations
+@dataclass(frozen=True, slots=True)
+class MoveRanges:
+    """Let ranges of dynamic shared memory share bytes, by the best plan that adds no barrier."""
+
+    kernel: int
+
+
+Remedy = MergeBuffers | RemoveDeclarator | InsertBarrier | RemoveBarrier | ReorderDeclarations | MoveRanges
 DataValue = int | str | bool | None
 
 

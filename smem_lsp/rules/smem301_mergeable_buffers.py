@@ -75,7 +75,7 @@ from smem_lsp.rules.merging import (
     reason,
     related_notes,
 )
-from smem_lsp.rules.model import Finding, MergeBuffers, Severity, kernel_rule
+from smem_lsp.rules.model import Finding, MergeBuffers, MoveRanges, Severity, kernel_rule
 from smem_lsp.rules.subject import KernelFacts
 
 
@@ -147,6 +147,7 @@ def _ranges(facts: KernelFacts) -> Iterator[Finding]:
             "blocks_before": None if step is None else step.before,
             "blocks_after": None if step is None else step.after,
         },
+        remedy=MoveRanges(facts.index),
     )
 
 
