@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from smem_lsp.fixes.barriers import insert_barrier, remove_barrier
 from smem_lsp.fixes.declarations import Refused, replace_declarators, require_editable, statement_of
+from smem_lsp.fixes.dynamic import move_to_dynamic
 from smem_lsp.fixes.merge import merge_fix, reorder
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.fixes.ranges import move_ranges
@@ -15,6 +16,7 @@ from smem_lsp.rules.model import (
     InsertBarrier,
     MergeBuffers,
     MoveRanges,
+    MoveToDynamic,
     RemoveBarrier,
     RemoveDeclarator,
     ReorderDeclarations,
@@ -41,6 +43,8 @@ def fixes_for(finding: Finding, kernels: Sequence[KernelFacts], unit: Translatio
             return (_remove_declarator(kernels[finding.remedy.kernel], source, finding.remedy),)
         case MoveRanges():
             return (_move_ranges(kernels[finding.remedy.kernel], unit),)
+        case MoveToDynamic():
+            return (_move_to_dynamic(kernels[finding.remedy.kernel], unit),)
         case ReorderDeclarations():
             return (reorder(kernels[finding.remedy.kernel], source, finding.remedy.order),)
     return ()
@@ -73,6 +77,13 @@ def _move_ranges(facts: KernelFacts, unit: TranslationUnit) -> Fix:
         return move_ranges(facts, unit.source, unit)
     except Refused as refusal:
         return Fix(f"Cannot move ranges of dynamic shared memory: {refusal}", Safety.DISPLAY, ())
+
+
+def _move_to_dynamic(facts: KernelFacts, unit: TranslationUnit) -> Fix:
+    try:
+        return move_to_dynamic(facts, unit.source, unit)
+    except Refused as refusal:
+        return Fix(f"Cannot move the buffers to dynamic shared memory: {refusal}", Safety.DISPLAY, ())
 
 
 def _siblings(facts: KernelFacts, kernels: Sequence[KernelFacts]) -> list[Kernel]:

@@ -14,6 +14,7 @@ from itertools import combinations
 from smem_lsp.allocation.plan import Item, Plan, align_up
 from smem_lsp.allocation.validate import validate
 from smem_lsp.fixes.declarations import Refused
+from smem_lsp.fixes.launches import configuration
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.ir.model import Buffer, LaunchSite
 from smem_lsp.rules.subject import Candidate, Carved, KernelFacts
@@ -206,7 +207,7 @@ def _launches(
 def _fewer_bytes(source: SourceText, launch: LaunchSite, saved: int) -> TextEdit | None:
     """The literal in the third argument of a launch, so many bytes less. None: it is no literal, or counts something
     else."""
-    span = None if launch.extended else _third_argument(source, launch.span)
+    span = None if launch.extended else _dynamic_bytes(source, launch.span)
     if span is None or launch.dynamic_bytes is None or launch.dynamic_bytes < saved:
         return None
     text, wanted = source.slice(span), launch.dynamic_bytes - saved
@@ -223,22 +224,6 @@ def _fewer_bytes(source: SourceText, launch: LaunchSite, saved: int) -> TextEdit
     return TextEdit(span, f"{before}{wanted // size}{behind}")
 
 
-def _third_argument(source: SourceText, launch: Span) -> Span | None:
-    """Where the dynamic bytes of ``k<<<grid, block, bytes>>>(...)`` are written, without white space around."""
-    opening = source.text.find("<<<", launch.start, launch.end)
-    closing = source.text.find(">>>", opening, launch.end) if opening >= 0 else -1
-    if closing < 0:
-        return None
-    depth, starts = 0, [opening + 3]
-    for at in range(opening + 3, closing):
-        char = source.text[at]
-        depth += (char in "([{") - (char in ")]}")
-        if char == "," and not depth:
-            starts.append(at + 1)
-        if char in "/\"'<":  # comments, strings and template arguments may hide a comma
-            return None
-    if len(starts) < 3:
-        return None
-    start, end = starts[2], (starts[3] - 1 if len(starts) > 3 else closing)
-    text = source.text[start:end]
-    return Span(start + len(text) - len(text.lstrip()), end - (len(text) - len(text.rstrip())))
+def _dynamic_bytes(source: SourceText, launch: Span) -> Span | None:
+    arguments = configuration(source, launch)
+    return arguments[2] if arguments is not None and len(arguments) > 2 else None

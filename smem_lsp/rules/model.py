@@ -101,7 +101,22 @@ class MoveRanges:
     kernel: int
 
 
-Remedy = MergeBuffers | RemoveDeclarator | InsertBarrier | RemoveBarrier | ReorderDeclarations | MoveRanges
+@dataclass(frozen=True, slots=True)
+class MoveToDynamic:
+    """Declare the static buffers of a kernel in dynamic shared memory, and let its launches pass the bytes."""
+
+    kernel: int
+
+
+Remedy = (
+    MergeBuffers
+    | RemoveDeclarator
+    | InsertBarrier
+    | RemoveBarrier
+    | ReorderDeclarations
+    | MoveRanges
+    | MoveToDynamic
+)
 DataValue = int | str | bool | None
 
 
