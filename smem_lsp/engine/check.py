@@ -244,4 +244,5 @@ def _kernel_report(facts: KernelFacts) -> KernelReport:
         occupancy=tuple(rows),
         barriers=barriers,
         point_lines=lines,
+        carved=facts.carved,
     )
