@@ -12,6 +12,7 @@ from smem_lsp.output import json_, layout_html, layout_svg, layout_text
 from smem_lsp.output.json_ import kernel_object
 from smem_lsp.output.layout_words import DYNAMIC
 from smem_lsp.output.memory_map import memory_map
+from smem_lsp.output.staircase import staircases
 
 RANGES = """
   extern __shared__ float smem[];
@@ -73,6 +74,9 @@ def test_blocks_per_sm_count_the_dynamic_bytes_that_a_launch_would_save() -> Non
     rows = memory_map(check(wide), 0).report.occupancy
     assert rows
     assert all(row.blocks_after > row.blocks_before for row in rows)
+    stairs = staircases(check(wide).facts[0])
+    assert [each.declared[1] for each in stairs] == [row.blocks_before for row in rows]
+    assert [each.merged and each.merged[1] for each in stairs] == [row.blocks_after for row in rows]
 
 
 def test_check_tells_the_ranges_as_data() -> None:
