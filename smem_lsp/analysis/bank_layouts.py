@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from smem_lsp.analysis.lane_paths import Located
 from smem_lsp.analysis.lanes import Asked, Warps
 from smem_lsp.analysis.terms import Const, Term
-from smem_lsp.analysis.wavefronts import BANKS, WORD
+from smem_lsp.analysis.wavefronts import BANKS, LANES, WORD
 from smem_lsp.ir.model import Buffer, Kernel, Space
 
 _STATIC_LIMIT = 48 * 1024  # bytes of static shared memory in a kernel
@@ -19,12 +19,19 @@ _GAIN = 2  # a remedy that leaves more than this share of the wavefronts is none
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """An access with its first byte, where that is known, and the bytes that it moves."""
+    """An access with its first byte, where that is known, and the bytes that it moves. ``rows``: of the matrices that a
+    warp moves together."""
 
     place: Located
     offset: Term | None
     width: int
     indices: tuple[Term, ...] | None
+    rows: int = 0
+
+    @property
+    def lanes(self) -> int:
+        """How many of a warp give an address."""
+        return self.rows or LANES
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +49,8 @@ class Remedy:
 
 
 Layout = Callable[[tuple[Term, ...]], Term]  # indices -> byte
-Counter = Callable[[Asked, int], tuple[int, int]]  # (wavefronts, least) of all instructions of this width
+# bytes of a lane, rows of matrices -> (wavefronts, least) of all instructions
+Counter = Callable[[Asked, int, int], tuple[int, int]]
 
 
 def remedy(kernel: Kernel, use: Use, uses: Sequence[Use], warps: Warps, total: Counter) -> Remedy | None:
@@ -92,8 +100,8 @@ def _stays_in(column: Term, columns: int, warps: Warps) -> bool:
 
 def _count(use: Use, offset: Term | None, warps: Warps, total: Counter) -> tuple[int, int] | None:
     """Wavefronts with all lanes active: lanes that a guard keeps away never cause a conflict."""
-    asked = None if offset is None else warps.asked(offset, use.place.path, unguarded=True)
-    return None if asked is None else total(asked, use.width)
+    asked = None if offset is None else warps.asked(offset, use.place.path, unguarded=True, lanes=use.lanes)
+    return None if asked is None else total(asked, use.width, use.rows)
 
 
 def _layouts(kernel: Kernel, buffer: Buffer, warps: Warps) -> Iterator[tuple[Remedy, Layout]]:

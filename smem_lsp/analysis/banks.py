@@ -6,7 +6,6 @@ An access counts as it is written, and as the vector that nvcc may make of it an
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +25,6 @@ from smem_lsp.ir.model import Kernel
 WORTH_SAYING = 4  # times the wavefronts that the lanes need
 _MAX_ACCESSES = 2_000  # of a kernel; beyond it nothing is said
 _WIDEST = 16  # bytes: the longest vector
-_MATRIX = re.compile(r"\b(?:ld|st)matrix\b[\w.:]*\.x([124])\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +66,10 @@ def bank_conflicts(
     values: Values,
     levels: Levels,
     shape: BlockShape | None,
-    text: str,
     *,
     excess: float = WORTH_SAYING,
 ) -> tuple[BankConflict, ...]:
-    """The accesses with at least ``excess`` times the wavefronts that they need, in order. ``text``: of the file.
+    """The accesses with at least ``excess`` times the wavefronts that they need, in order.
 
     Without a block shape only kernels that use ``threadIdx.x`` alone are looked at: 32 lanes in a row.
     """
@@ -87,7 +84,7 @@ def bank_conflicts(
     places = list(located(kernel.body, values))
     if len(places) > _MAX_ACCESSES:
         return ()
-    return tuple(_Search(kernel, values, Warps(values, levels, dims), text, places, excess).run())
+    return tuple(_Search(kernel, values, Warps(values, levels, dims), places, excess).run())
 
 
 def _in_rows(kernel: Kernel) -> bool:
@@ -106,14 +103,12 @@ class _Search:
         kernel: Kernel,
         values: Values,
         warps: Warps,
-        text: str,
         places: Sequence[Located],
         excess: float,
     ) -> None:
         self.kernel = kernel
         self.excess = excess
         self.warps = warps
-        self.text = text
         self.uses = [self._use(place, values) for place in places]
         self.asked: Mapping[int, Asked | None] = {}
         self.beside = self._neighbours()
@@ -126,11 +121,11 @@ class _Search:
         if access.index is not None and (buffer.align or 1) < (width or 0):
             usable = False  # a class that is moved in pieces
         offset = values.offset(access, buffer) if usable else None
-        return Use(place, offset, width or 0, values.indices.get(access.point))
+        return Use(place, offset, width or 0, values.indices.get(access.point), access.rows)
 
     def run(self) -> Iterator[BankConflict]:
         self.asked = {
-            use.place.access.point: self.warps.asked(use.offset, use.place.path)
+            use.place.access.point: self.warps.asked(use.offset, use.place.path, lanes=use.lanes)
             for use in self.uses
             if use.offset is not None
         }
@@ -143,13 +138,12 @@ class _Search:
                 yield found
 
     def _judged(self, use: Use, offset: Term, asked: Asked) -> BankConflict | None:
-        rows = self._rows(use)
-        written = _cost(asked.patterns, asked.shared_step, use.width, rows)
+        written = _cost(asked.patterns, asked.shared_step, use.width, use.rows)
         if written.excess < self.excess:
             return None
-        if rows is None and any(each.excess < self.excess for each in self._vectors(use, offset, asked)):
+        if not use.rows and any(each.excess < self.excess for each in self._vectors(use, offset, asked)):
             return None
-        costs = {pattern: _one(pattern, use.width, rows) for pattern in asked.patterns}
+        costs = {pattern: _one(pattern, use.width, use.rows) for pattern in asked.patterns}
         worst = max(costs, key=lambda pattern: (costs[pattern].wavefronts, -costs[pattern].least))
         strides = {stride(pattern) for pattern in asked.patterns}
         return BankConflict(
@@ -166,14 +160,6 @@ class _Search:
             looped=use.place.looped,
             remedy=remedy(self.kernel, use, self.uses, self.warps, _total),
         )
-
-    def _rows(self, use: Use) -> int | None:
-        """How many lanes of an ``ldmatrix`` or ``stmatrix`` give an address; None: another instruction."""
-        span = use.place.access.span
-        if span is None or use.width != _WIDEST:
-            return None
-        found = _MATRIX.search(self.text, span.start, span.end)
-        return None if found is None else 8 * int(found[1])
 
     # ---- vectors that the compiler may make ----------------------------------------------------------------------
 
@@ -203,8 +189,8 @@ class _Search:
                     else:
                         plain[pattern] += count
                 if fused:
-                    together = _cost(fused, asked.shared_step, width, None)
-                    rest = _cost(plain, asked.shared_step, use.width, None)
+                    together = _cost(fused, asked.shared_step, width, 0)
+                    rest = _cost(plain, asked.shared_step, use.width, 0)
                     yield _Totals(together.wavefronts + rest.wavefronts, together.least + rest.least)
 
     def _beside(self, use: Use, offset: Term, asked: Asked) -> Mapping[Pattern, set[int]]:
@@ -228,9 +214,9 @@ class _Search:
         return near
 
 
-def _kin(use: Use) -> tuple[int, int, bool, bool]:
+def _kin(use: Use) -> tuple[int, int, int, bool, bool]:
     access = use.place.access
-    return access.buffer, use.width, access.kind.reads, access.kind.writes
+    return access.buffer, use.width, use.rows, access.kind.reads, access.kind.writes
 
 
 def _reach(distances: set[int], steps: Iterable[int]) -> set[int]:
@@ -249,12 +235,12 @@ def _aligned(pattern: Pattern, width: int, *, exact: bool) -> bool:
     return not any((offset - (0 if exact else active[0])) % width for offset in active)
 
 
-def _total(asked: Asked, width: int) -> tuple[int, int]:
-    found = _cost(asked.patterns, asked.shared_step, width, None)
+def _total(asked: Asked, width: int, rows: int) -> tuple[int, int]:
+    found = _cost(asked.patterns, asked.shared_step, width, rows)
     return found.wavefronts, found.least
 
 
-def _cost(patterns: Mapping[Pattern, int], shared_step: int, width: int, rows: int | None) -> _Totals:
+def _cost(patterns: Mapping[Pattern, int], shared_step: int, width: int, rows: int) -> _Totals:
     """Wavefronts of all instructions, for the start within a word that needs fewest."""
     starts: Iterable[int] = (0,)
     if width < WORD and shared_step % WORD:
@@ -287,5 +273,5 @@ def _shifted(pattern: Pattern, by: int) -> Pattern:
 
 
 @lru_cache(maxsize=4096)
-def _one(pattern: Pattern, width: int, rows: int | None) -> Cost:
+def _one(pattern: Pattern, width: int, rows: int) -> Cost:
     return wavefronts(pattern, width, rows=rows)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from smem_lsp.analysis.evaluate import Evaluator, iterations
+from smem_lsp.analysis.evaluate import Evaluator, asks, iterations
 from smem_lsp.analysis.meetings import Event, Meetings
 from smem_lsp.analysis.script import Script, Step, is_free, is_loaded, narrows
 from smem_lsp.analysis.turns import turns
@@ -299,8 +299,10 @@ class Run:
         buffer = self.kernel.buffers[access.buffer]
         storage = self.script.storages[access.buffer]
         width, offset = self.script.widths[access.point], self.values.offset(access, buffer)
-        if access.guess or access.part is not None or self.left <= 0:
+        moving = asks(access, here)
+        if access.guess or access.part is not None or self.left <= 0 or moving is None:
             return
+        here = moving
         starts = None if width is None or offset is None else here.values(offset)
         unit = self.script.units[storage]
         if (
@@ -376,7 +378,4 @@ class Run:
 
 def _only(here: Evaluator, threads: set[int]) -> Evaluator | None:
     """``here`` for those of its threads."""
-    mask = [int(thread in threads) for thread in here.threads]
-    if all(mask):
-        return here
-    return here.only(mask) if any(mask) else None
+    return here.of([thread in threads for thread in here.threads])

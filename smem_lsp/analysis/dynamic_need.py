@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from smem_lsp.analysis.evaluate import Dims, Evaluator
+from smem_lsp.analysis.evaluate import Dims, Evaluator, asks
 from smem_lsp.analysis.turns import turns
 from smem_lsp.analysis.values import Values
 from smem_lsp.ir.model import Access, Branch, Jump, Kernel, Loop, Seq, Space, walk
@@ -35,8 +35,8 @@ def dynamic_need(kernel: Kernel, values: Values, dims: Dims) -> Need | None:
         width = access.width if access.width is not None else buffer.element_bytes
         if access.buffer not in dynamic or access.guess or access.part is not None or width is None:
             continue
-        offset = values.offset(access, buffer)
-        reached = None if offset is None else threads.values(offset)
+        offset, moving = values.offset(access, buffer), asks(access, threads)
+        reached = None if offset is None or moving is None else moving.values(offset)
         if reached and (best is None or max(reached) + width > best.bytes):
             best = Need(max(reached) + width, access.point)
     return best

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 
 from smem_lsp.analysis.terms import Const, LoopVar, Op, Sym, Term, Thread
 from smem_lsp.analysis.values import LoopFacts, Recurrence
+from smem_lsp.analysis.wavefronts import LANES
+from smem_lsp.ir.model import Access
 
 Vector = int | list[int]
 Dims = tuple[int, int, int]
@@ -45,6 +47,14 @@ _SINGLE: dict[str, Callable[[int], int]] = {
     "~": operator.invert,
     "!": lambda a: int(not a),
 }
+
+
+def asks(access: Access, threads: Evaluator) -> Evaluator | None:
+    """Those of ``threads`` whose address counts in ``access``: all but for the later lanes of an instruction on
+    matrices; None: there is none."""
+    if not access.rows:
+        return threads
+    return threads.of([thread % LANES < access.rows for thread in threads.threads])
 
 
 @dataclass(slots=True)
@@ -94,6 +104,12 @@ class Evaluator:
             for atom, value in self.bound.items()
         }
         return Evaluator(self.dims, self.symbols, self.strict, bound, threads)
+
+    def of(self, mask: Sequence[int]) -> Evaluator | None:
+        """The same; None: there is none."""
+        if all(mask):
+            return self
+        return self.only(mask) if any(mask) else None
 
     def within(self, bound: Mapping[LoopVar, Vector]) -> Evaluator:
         """The evaluator of one iteration."""

@@ -79,9 +79,9 @@ class Warps:
         self._sized: dict[Term, bool] = {}
         self._last: tuple[object, list[Evaluator] | None] | None = None
 
-    def asked(self, offset: Term, path: Path, *, unguarded: bool = False) -> Asked | None:
+    def asked(self, offset: Term, path: Path, *, unguarded: bool = False, lanes: int = LANES) -> Asked | None:
         """What the lanes ask for in an access at ``offset`` bytes; None: not known. ``unguarded``: as if all lanes
-        came there."""
+        came there; ``lanes``: how many of a warp give an address."""
         if unguarded:
             path = tuple(step for step in path if isinstance(step, LoopFacts))
         try:
@@ -90,7 +90,7 @@ class Warps:
                 found = self._sum(self.forms.linear(offset), followed)
                 needed = followed | self._needed([atom for _, atom in found.own], (), path)
                 if needed == followed:
-                    return self._asked(found, path, followed, unguarded)
+                    return self._asked(found, path, followed, unguarded, lanes)
                 followed = needed
         except _Unknown:
             return None
@@ -184,12 +184,12 @@ class Warps:
 
     # ---- lanes -----------------------------------------------------------------------------------------------------
 
-    def _asked(self, found: _Sum, path: Path, followed: frozenset[int], unguarded: bool) -> Asked:
+    def _asked(self, found: _Sum, path: Path, followed: frozenset[int], unguarded: bool, most: int) -> Asked:
         counts: Counter[Pattern] = Counter()
         starts: defaultdict[Start, set[int]] = defaultdict(set)
         for active in self._turns(path, followed, unguarded):
             self._spend(active)
-            warps = self._offsets(found, active)
+            warps = self._offsets(found, active, most)
             for warp, lanes in warps.items():
                 first = next(offset for offset in lanes if offset is not None)
                 counts[_from(lanes, first // _VECTOR * _VECTOR)] += 1
@@ -220,15 +220,16 @@ class Warps:
         if self.left < 0:
             raise _Unknown
 
-    def _offsets(self, found: _Sum, active: Evaluator) -> dict[int, list[int | None]]:
-        """The offsets of the 32 lanes of each warp."""
+    def _offsets(self, found: _Sum, active: Evaluator, most: int) -> dict[int, list[int | None]]:
+        """The offsets of the 32 lanes of each warp; None from lane ``most`` on."""
         offsets = [found.constant] * len(active.threads)
         for n, atom in found.own:
             values = self._values(atom, active)
             offsets = [offset + n * value for offset, value in zip(offsets, values)]
         warps: dict[int, list[int | None]] = {}
         for thread, offset in zip(active.threads, offsets):
-            warps.setdefault(thread // LANES, [None] * LANES)[thread % LANES] = offset
+            if thread % LANES < most:
+                warps.setdefault(thread // LANES, [None] * LANES)[thread % LANES] = offset
         return warps
 
     def _values(self, term: Term, active: Evaluator) -> list[int]:

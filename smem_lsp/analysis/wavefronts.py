@@ -33,7 +33,7 @@ class Cost:
     merged: bool = False
 
 
-def wavefronts(lanes: Lanes, width: int, *, rows: int | None = None) -> Cost:
+def wavefronts(lanes: Lanes, width: int, *, rows: int = 0) -> Cost:
     """The cost of one instruction with up to 32 ``lanes`` that each move ``width`` bytes.
 
     ``rows``: of ``ldmatrix`` and ``stmatrix``, whose first so many lanes give the address of a row; eight rows go in
@@ -41,10 +41,10 @@ def wavefronts(lanes: Lanes, width: int, *, rows: int | None = None) -> Cost:
     """
     if width not in WIDTHS:
         raise ValueError(f"no instruction moves {width} bytes for a lane")
-    asked = list(lanes[: LANES if rows is None else rows])
+    asked = list(lanes[: rows or LANES])
     size = LANES if width <= WORD else LANES * WORD // width
     passes = [asked[first : first + size] for first in range(0, len(asked), size)]
-    joined = passes if rows is not None or width <= WORD else _joined(asked, width)
+    joined = passes if rows or width <= WORD else _joined(asked, width)
     merged = _busy(joined) < _busy(passes)
     used = joined if merged else passes
     least = sum(-(-len(_words(each, width)) // BANKS) for each in used)

@@ -111,7 +111,7 @@ def plan_kernel(
         gaps=gaps,
         redundant=redundant,
         mispaired=() if layouts_only else mispairings(kernel, levels, control, verdicts, shape),
-        banks=() if layouts_only else bank_conflicts(kernel, values, levels, shape, source.text),
+        banks=() if layouts_only else bank_conflicts(kernel, values, levels, shape),
         needs={} if layouts_only else _needs(kernel, values),
         extents={} if layouts_only else extents(kernel, values, fact),
         carved=None if layouts_only else plan_carving(kernel, control, values, shape),

@@ -22,6 +22,7 @@ _DECLARED = re.compile(r"\.reg\s+\.\w+\s+[\w%<>, ]+\Z")
 _PREDICATE = re.compile(r"@!?%?\w+\s+")
 _ADDRESS = re.compile(r"\[\s*%(?P<operand>\d+|\[\w+\])\s*(?:\+\s*(?P<offset>-?\d+)\s*)?\]")
 _OPERAND = re.compile(r"%(\d+|\[\w+\])")
+_ROWS = re.compile(r"\.m8n8\.x([124])\b")  # eight rows of eight 16-bit elements for each matrix
 _BITS = re.compile(r"\.(?:[bsuf](8|16|32|64|128)|bf16|f16x2|bf16x2)\b")
 _PLAIN_BARRIER = re.compile(r"(?:bar|barrier)\.sync(?:\.aligned)?\s+0\Z")
 
@@ -246,12 +247,19 @@ def _memory(
     width = None if bits is None else int(bits[1] or (32 if "x2" in bits[0] else 16)) // 8
     if width is not None:
         width *= 4 if "v4" in words else 2 if "v2" in words else 8 if "v8" in words else 1
+    matrices = _ROWS.search(opcode) if words[0] in ("ldmatrix", "stmatrix") else None
     if words[0] in ("ldmatrix", "stmatrix"):
-        width = 16  # each lane gives the address of a row of eight 16-bit elements
+        width = 16
     if width is not None:
         for buffer in ref.bases:
             ctx.required_align[buffer] = max(ctx.required_align.get(buffer, 1), width)
-    ctx.access(ref.viewed(width, (), same=False, pointer=False), kind, 0, size)
+    place = ref.viewed(width, (), same=False, pointer=False)
+    if matrices is not None:
+        ctx.access(place, kind, 0, size, rows=8 * int(matrices[1]))
+    elif words[0] in ("ldmatrix", "stmatrix"):  # other shapes of sm_100 and newer
+        ctx.access(place.lost(), kind, 0, size)
+    else:
+        ctx.access(place, kind, 0, size)
 
 
 def _copy(ctx: Context, arguments: str, operands: list[_Operand], size: int) -> None:

@@ -275,7 +275,15 @@ class Context:
     # ---- effects -------------------------------------------------------------------------------------------------
 
     def access(
-        self, ref: Ref, kind: Kind, lo: int, hi: int, *, stored: Value | None = None, plain: bool = False
+        self,
+        ref: Ref,
+        kind: Kind,
+        lo: int,
+        hi: int,
+        *,
+        stored: Value | None = None,
+        plain: bool = False,
+        rows: int = 0,
     ) -> None:
         """Access what is at a place. Several possible bases: a partial access of each."""
         single = len(ref.bases) == 1 and not ref.pointer
@@ -294,6 +302,7 @@ class Context:
                     part=ref.part_of if single else None,
                     stored=stored,
                     plain=plain,
+                    rows=rows,
                 )
             )
 

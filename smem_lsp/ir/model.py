@@ -85,7 +85,9 @@ class Access:
     """One access to a buffer, by every thread that reaches it.
 
     ``offset`` and ``width``: the bytes it touches, counted from the start of the buffer; None: some of them.
-    ``stored``: what a write puts there; ``plain``: an update that is a read and a write, ``+=``.
+    ``stored``: what a write puts there; ``plain``: an update that is a read and a write, ``+=``. ``rows``: the warp
+    moves so many rows of ``width`` bytes together (``ldmatrix``, ``stmatrix``): one at the address that each of its
+    first lanes gives, what the others give means nothing; 0: each thread moves its own.
     """
 
     point: int
@@ -101,6 +103,7 @@ class Access:
     stored: Value | None = None
     plain: bool = False
     asynchronous: bool = False  # a copy is issued here, or has landed: an update of any of its bytes
+    rows: int = 0
 
 
 @record

@@ -301,7 +301,7 @@ def bank_conflicts_of(facts: KernelFacts, excess: float) -> tuple[BankConflict, 
     kernel = facts.kernel
     values = propagate(kernel.body, memory=kernel.memory)
     _, levels = prove_levels(kernel.body, values, buffers=kernel.buffers, shape=facts.shape)
-    return bank_conflicts(kernel, values, levels, facts.shape, facts.source.text, excess=excess)
+    return bank_conflicts(kernel, values, levels, facts.shape, excess=excess)
 
 
 # ---- instructions for matrices, copies -----------------------------------------------------------------------------
@@ -413,4 +413,4 @@ def test_hard_questions_end(statement: str) -> None:
 
 def test_the_analysis_asks_for_32_lanes_in_a_row() -> None:
     found = analyse("s[threadIdx.x * 32] = 0;")
-    assert bank_conflicts(found.kernel, found.values, found.levels, None, "")
+    assert bank_conflicts(found.kernel, found.values, found.levels, None)
