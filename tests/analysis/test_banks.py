@@ -7,6 +7,7 @@ from harness import kernel_facts
 
 from analysis.asking import analyse
 from analysis.test_wavefronts import Lanes, by_words
+from smem_lsp import check
 from smem_lsp.analysis.banks import BankConflict, bank_conflicts
 from smem_lsp.analysis.propagate import propagate
 from smem_lsp.analysis.uniformity import prove_levels
@@ -339,6 +340,22 @@ def test_only_the_lanes_that_give_an_address_count() -> None:
     (whole,) = said(kernel_facts(text)).values()
     (half,) = said(kernel_facts(text.replace(".x4.", ".x2."))).values()
     assert (whole.wavefronts, half.wavefronts) == (32, 16)
+
+
+def test_what_the_other_lanes_give_is_no_access() -> None:
+    """Lanes from 8 on: outside of the array, and rows of other warps."""
+    store = 'asm volatile("stmatrix.sync.aligned.m8n8.x1.shared.b16 [%0], {%1};" :: "r"(p), "r"(n));'
+    text = f"""// smem: assume(blockDim.x == 64)
+static __global__ void k(const float* in, float* out, int n) {{
+  __shared__ half a[16][72];
+  const int t = threadIdx.x;
+  unsigned p = __cvta_generic_to_shared(&a[t % 32 + t / 32 * 8][0]);
+  {store}
+}}
+"""
+    found = {finding.code for finding in check(text).findings}
+    assert "SMEM402" not in found and "SMEM201" not in found
+    assert "SMEM402" in {finding.code for finding in check(text.replace(".x1.", ".x4.")).findings}
 
 
 # ---- remedies ------------------------------------------------------------------------------------------------------

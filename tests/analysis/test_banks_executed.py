@@ -36,6 +36,42 @@ def random_index(rng: random.Random) -> str:
     )
 
 
+def random_matrices(rng: random.Random, count: int) -> str:
+    """``ldmatrix``, ``stmatrix`` and ``cp.async``, whose addresses are multiples of what they move."""
+    lines = [f"  __shared__ __align__(16) unsigned short a[{ROWS * COLUMNS * 8}];"]
+    lines += ["  if (t == 0) memset(a, 0, sizeof a);", "  __syncthreads();", "  unsigned r[4] = {};"]
+    for _ in range(count):
+        matrices, trans = rng.choice((1, 2, 4)), rng.choice(("", ".trans"))
+        listed = ", ".join(f"%{number}" for number in range(matrices))
+        registers = ", ".join(f'"=r"(r[{number}])' for number in range(matrices))
+        name = f"matrix.sync.aligned.m8n8.x{matrices}{trans}.shared.b16"
+        index = random_index(rng)
+        guard = rng.choice(
+            ("", "", f"if (t < {rng.randrange(1, 32)}) ", f"if (t % {rng.randrange(2, 5)} == 1) ")
+        )
+        match rng.randrange(3):
+            case 0:
+                act = f'asm volatile("ld{name} {{{listed}}}, [%{matrices}];" : {registers} : "r"(p));'
+                step = f"{{ unsigned p = __cvta_generic_to_shared(&a[({index}) * 8]); {act} }}"
+            case 1:
+                stored = ", ".join(f"%{number + 1}" for number in range(matrices))
+                given = registers.replace("=", "")
+                act = f'asm volatile("st{name} [%0], {{{stored}}};" :: "r"(p), {given});'
+                step = f"{{ unsigned p = __cvta_generic_to_shared(&a[({index}) * 8]); {act} }}"
+            case _:
+                width = rng.choice((4, 8, 16))
+                cache = "cg" if width == 16 else "ca"
+                act = (
+                    f'asm volatile("cp.async.{cache}.shared.global [%0], [%1], {width};" :: "r"(p), "l"(in));'
+                )
+                step = (
+                    f"{guard}{{ unsigned p = __cvta_generic_to_shared(&a[({index}) * {width // 2}]); {act} }}"
+                )
+        lines += [f"  {step}  // here", "  __syncwarp();"]
+    lines += ['  asm volatile("cp.async.wait_all;");', "  __syncthreads();", "  out[t] = r[0] + a[t];"]
+    return kernel("\n".join(lines))
+
+
 def random_program(rng: random.Random, reads: int) -> str:
     types = ("unsigned char", "short", "float", "int", "double")
     lines = [f"  __shared__ {each} a{number}[{ROWS * COLUMNS}];" for number, each in enumerate(types)]
@@ -51,7 +87,10 @@ def random_program(rng: random.Random, reads: int) -> str:
             lines.append(f"  {guard}out[t] += tile[{row}][{column}];  // here")
         else:
             lines.append(f"  {guard}out[t] += a{rng.randrange(len(types))}[{random_index(rng)}];  // here")
-    body = "\n".join(lines)
+    return kernel("\n".join(lines))
+
+
+def kernel(body: str) -> str:
     head = "static __global__ void k(const float* in, float* out, int n) {\n  const int t = threadIdx.x;\n"
     return f"// smem: assume(blockDim.x == 32)\n{head}{body}\n}}\n"
 
@@ -63,12 +102,13 @@ def test_three_hundred_random_patterns_as_the_executor_counts_them() -> None:
     rng = random.Random()
     seed = rng.randrange(1 << 30)
     rng.seed(seed)
-    programs = [source(f"random_{number}", random_program(rng, 30), threads=32) for number in range(12)]
-    compared = 0
-    with build(programs) as built:
-        for each in programs:
-            compared += agree(each.name, each.text, built, seed)
-    assert compared >= 300, (compared, seed)
+    plain = [source(f"random_{number}", random_program(rng, 30), threads=32) for number in range(12)]
+    wide = [source(f"matrices_{number}", random_matrices(rng, 30), threads=32) for number in range(8)]
+    with build([*plain, *wide]) as built:
+        compared = sum(agree(each.name, each.text, built, seed) for each in plain)
+        matrices = sum(agree(each.name, each.text, built, seed) for each in wide)
+    print(f"seed {seed}: {compared} accesses, {matrices} matrices and copies")
+    assert compared >= 300 and matrices >= 200, (compared, matrices, seed)
 
 
 def agree(name: str, text: str, programs: Programs, seed: int) -> int:

@@ -1,4 +1,4 @@
-"""Inline PTX turned into calls of ``headers/smem/ptx.h``: block and named barriers, and ``cp.async``."""
+"""Inline PTX turned into calls of ``headers/smem/ptx.h``: barriers, ``cp.async``, ``ldmatrix``, ``stmatrix``."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import re
 from dataclasses import dataclass
 
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_MATRIX = re.compile(
+    r"(?P<does>ld|st)matrix\.sync\.aligned\.m8n8\.x(?P<count>[124])(\.trans)?\.shared(::cta)?(\.trans)?\.b16"
+)
 
 
 class NotModelled(Exception):
@@ -61,11 +64,16 @@ def _call(instruction: str, operands: tuple[str, ...]) -> str:
         return f"smem::ptx::{name.replace('.', '_')}()"
     if name == "cp.async.wait_group" and len(arguments) == 1:
         return f"smem::ptx::cp_async_wait_group({listed})"
+    matrix = _MATRIX.fullmatch(name)
+    if matrix is not None and len(arguments) == int(matrix["count"]) + 1:
+        row = arguments.pop(-1 if matrix["does"] == "ld" else 0)
+        transposed = "true" if ".trans" in name else "false"
+        return f"smem::ptx::{matrix['does']}matrix<{transposed}>({', '.join([row, *arguments])})"
     raise NotModelled(f"PTX: {instruction}")
 
 
 def _value(operand: str, operands: tuple[str, ...]) -> str:
-    operand = operand.removeprefix("[").removesuffix("]").strip()
+    operand = operand.strip("[]{} ")
     if re.fullmatch(r"%\d+", operand) and int(operand[1:]) < len(operands):
         return f"({operands[int(operand[1:])]})"
     if re.fullmatch(r"\d+|0x[0-9a-fA-F]+", operand):

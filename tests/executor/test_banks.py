@@ -50,6 +50,34 @@ def text_of(declared: str, read: str) -> str:
     )
 
 
+# Row that a lane gives (or the piece of 16 bytes that it copies), what is done with it, wavefronts, least.
+_ROWS = {
+    "a_column_of_rows": ("t * 8", "x4", 32, 4),
+    "a_column_of_one_matrix": ("t * 8", "x1", 8, 1),
+    "rows_in_a_row": ("t", "x4", 4, 4),
+    "rows_of_a_padded_tile": ("t * 9", "x4", 4, 4),
+    "rows_of_half_a_tile": ("t * 4", "x2", 8, 2),
+    "what_the_last_lanes_give_is_not_asked_for": ("t < 8 ? t : 0 - 1 - t", "x1", 1, 1),
+    "copies_to_a_column": ("t * 8", "copy", 32, 4),
+    "copies_in_a_row": ("t", "copy", 4, 4),
+}
+
+
+def matrix_text(row: str, what: str) -> str:
+    registers = {"x1": "%1", "x2": "%1, %2", "x4": "%1, %2, %3, %4"}.get(what, "")
+    stored = ", ".join(['"r"(1u)'] * len(registers.split(",")))
+    act = (
+        'asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(p), "l"(in));'
+        if what == "copy"
+        else f'asm volatile("stmatrix.sync.aligned.m8n8.{what}.shared.b16 [%0], {{{registers}}};" :: "r"(p), {stored});'
+    )
+    return (
+        "__global__ void k(const float* in, float* out, int n) {\n  const int t = threadIdx.x;\n"
+        "  __shared__ __align__(16) unsigned short a[4096];\n"
+        f"  unsigned p = __cvta_generic_to_shared(a) + ({row}) * 16;\n  {act}  // here\n}}\n"
+    )
+
+
 SOURCES = {
     name: source(name, text_of(declared, read), threads=32)
     for name, (declared, read, _, _) in PATTERNS.items()
@@ -62,6 +90,7 @@ LOOP = """
       if (tid >= i) out[tid] += a[2 * (tid % 32)];  // here
 """
 SOURCES["loop"] = source("loop", LOOP)
+SOURCES |= {name: source(name, matrix_text(*row[:2]), threads=32) for name, row in _ROWS.items()}
 
 
 @pytest.fixture(scope="module")
@@ -70,9 +99,9 @@ def programs() -> Iterator[Programs]:
         yield all_of_them
 
 
-@pytest.mark.parametrize("name", PATTERNS)
+@pytest.mark.parametrize("name", [*PATTERNS, *_ROWS])
 def test_wavefronts(name: str, programs: Programs) -> None:
-    _, _, wavefronts, least = PATTERNS[name]
+    _, _, wavefronts, least = {**PATTERNS, **_ROWS}[name]
     here = [i for i, line in enumerate(SOURCES[name].text.splitlines(), 1) if line.endswith("// here")]
     (found,) = [each for each in programs.run(name, banks=True).banks if each.line in here]
     assert (found.instructions, found.wavefronts, found.least) == (1, wavefronts, least)

@@ -71,6 +71,7 @@ void async_copy(void* target, const void* source, size_t bytes, size_t source_by
   const Copy copy{static_cast<char*>(target), static_cast<const char*>(source), bytes, source_bytes,
                   time_of(agent_of(thread)), nullptr};
   touch(static_cast<uint32_t>(offset), bytes, Kind::write, agent_of(thread), thread, pc);
+  if (machine.request.banks && aligned) count_banks(static_cast<uint32_t>(offset), bytes, true, thread, pc);
   if (machine.random.below(2) != 0)
     land(copy);
   else

@@ -53,6 +53,10 @@ void async_commit();
 void async_wait(unsigned groups_left);  // up to that many of the newest groups may still be on their way
 void async_wait_all();
 
+// ldmatrix and stmatrix of 1, 2 or 4 matrices: lane i below 8 * matrices gives the address of row i.
+void load_matrices(uint32_t row, unsigned matrices, bool transposed, uint32_t* registers, const void* place);
+void store_matrices(uint32_t row, unsigned matrices, bool transposed, const uint32_t* registers, const void* place);
+
 // The address of a shared object as cvta.to.shared gives it, and back.
 uint32_t shared_offset(const void* pointer);
 void* shared_pointer(uint32_t offset);
