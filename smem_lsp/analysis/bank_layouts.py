@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from smem_lsp.analysis.lane_paths import Located
 from smem_lsp.analysis.lanes import Asked, Warps
 from smem_lsp.analysis.terms import Const, Term
-from smem_lsp.analysis.wavefronts import BANKS, LANES, WORD
-from smem_lsp.ir.model import Buffer, Kernel, Space
+from smem_lsp.analysis.wavefronts import BANKS, LANES, WORD, tile_wavefronts
+from smem_lsp.ir.model import Buffer, Kernel, Kind, Space, Tile
 
 _STATIC_LIMIT = 48 * 1024  # bytes of static shared memory in a kernel
 _PADS = (1, 2, 4, 8)  # words, or elements where these are larger
+_TILE = 16  # bytes: what the pitch of a matrix that a warp moves is a multiple of
 _GAIN = 2  # a remedy that leaves more than this share of the wavefronts is none
 
 
@@ -33,6 +34,16 @@ class Use:
         """How many of a warp give an address."""
         return self.rows or LANES
 
+    @property
+    def landing(self) -> bool:
+        """Does it stand for copies that have landed, which are counted where they are issued?"""
+        access = self.place.access
+        return access.asynchronous and access.kind is Kind.UPDATE
+
+    @property
+    def tile(self) -> Tile | None:
+        return self.place.access.tile
+
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
@@ -48,95 +59,133 @@ class Remedy:
     least: int = 0
 
 
-Layout = Callable[[tuple[Term, ...]], Term]  # indices -> byte
-# bytes of a lane, rows of matrices -> (wavefronts, least) of all instructions
-Counter = Callable[[Asked, int, int], tuple[int, int]]
+Count = tuple[int, int]  # (wavefronts, least) of all instructions
+Counter = Callable[[Asked, int, int], Count]  # of lanes with so many bytes, of matrices of so many rows
 
 
 def remedy(kernel: Kernel, use: Use, uses: Sequence[Use], warps: Warps, total: Counter) -> Remedy | None:
     """The cheapest change of the declaration, else of the indices, after which ``use`` takes less than half of its
     wavefronts and no other access to the buffer takes more; None: there is none, or not every access is known."""
     buffer = kernel.buffers[use.place.access.buffer]
-    others = [each for each in uses if each.place.access.buffer == buffer.index]
-    if not _can_change(buffer, others, warps):
+    others = [each for each in uses if each.place.access.buffer == buffer.index and not each.landing]
+    rows = _Rows.of(buffer, warps)
+    if rows is None or not all(map(rows.can_move, others)):
         return None
-    before = [_count(each, each.offset, warps, total) for each in others]
-    number = others.index(use)
+    before = [rows.count(each, None, total) for each in others]
     if any(each is None for each in before):
         return None
+    number = others.index(use)
     best: Remedy | None = None
-    for choice, layout in _layouts(kernel, buffer, warps):
-        after = [_count(each, layout(each.indices or ()), warps, total) for each in others]
-        if any(now is None or then is None or now[0] > then[0] for now, then in zip(after, before)):
+    for choice in _choices(kernel, buffer, others):
+        after = [rows.count(each, choice, total) for each in others]
+        if any(now is None or then is None or _worse(now, then) for now, then in zip(after, before)):
             continue
         own, now = before[number], after[number]
         assert own is not None and now is not None
-        if now[0] * _GAIN < own[0] and (best is None or now[0] < best.wavefronts):
-            best = replace(choice, before=own[0], wavefronts=now[0], least=now[1])
+        was = own[0] * now[1] // own[1]  # more iterations may have been followed
+        if now[0] * _GAIN < was and (best is None or now[0] * best.least < best.wavefronts * now[1]):
+            best = replace(choice, before=was, wavefronts=now[0], least=now[1])
     return best
 
 
-def _can_change(buffer: Buffer, uses: Sequence[Use], warps: Warps) -> bool:
-    """Is every access an index into rows of a known length, and none that counts rows as one long array?"""
-    if not buffer.seen or buffer.element_bytes is None:
-        return False
-    if len(buffer.dims) < 2 or any(dim is None for dim in buffer.dims):
-        return False
-    columns = buffer.dims[-1] or 0
-    for use in uses:
-        if use.indices is None or len(use.indices) != len(buffer.dims) or use.offset is None:
-            return False
-        *outer, column = use.indices
-        flat = all(isinstance(index, Const) and index.n == 0 for index in outer)
-        if (flat and buffer.dims[0] != 1 and column.level > 0) or not _stays_in(column, columns, warps):
-            return False
-    return True
+def _worse(now: Count, then: Count) -> bool:
+    """More wavefronts for each that is needed, where that is more than one?"""
+    return now[0] * then[1] > max(then) * now[1]
 
 
-def _stays_in(column: Term, columns: int, warps: Warps) -> bool:
-    high = warps.forms.bounds.interval(column)[1]
-    return high < columns or warps.dims is None
-
-
-def _count(use: Use, offset: Term | None, warps: Warps, total: Counter) -> tuple[int, int] | None:
-    """Wavefronts with all lanes active: lanes that a guard keeps away never cause a conflict."""
-    asked = None if offset is None else warps.asked(offset, use.place.path, unguarded=True, lanes=use.lanes)
-    return None if asked is None else total(asked, use.width, use.rows)
-
-
-def _layouts(kernel: Kernel, buffer: Buffer, warps: Warps) -> Iterator[tuple[Remedy, Layout]]:
-    """Other layouts, the one that is easiest to write first."""
+def _choices(kernel: Kernel, buffer: Buffer, uses: Sequence[Use]) -> Iterator[Remedy]:
+    """Other layouts, the one that is easiest to write first. What vectors are loaded from stays aligned and whole."""
     element, columns = buffer.element_bytes or 1, buffer.dims[-1] or 0
+    widest = max(WORD, *(_TILE if use.tile is not None else use.width for use in uses))
     rows = (buffer.bytes or 0) // max(element * columns, 1)
     used = sum(each.bytes or 0 for each in kernel.buffers if each.space is Space.STATIC)
     for words in _PADS:
         pad = max(1, WORD // element) * words
-        if buffer.space is Space.STATIC and used + rows * pad * element <= _STATIC_LIMIT:
-            yield Remedy(pad, 0, 0), _padded(buffer, columns + pad, warps)
-    unit = max(1, WORD // element)
+        room = buffer.space is Space.STATIC and used + rows * pad * element <= _STATIC_LIMIT
+        if room and pad * element % widest == 0:
+            yield Remedy(pad, 0, 0)
+    unit = max(1, widest // element)
     turned = min(BANKS * WORD // (unit * element), columns // unit)
-    if turned > 1 and turned & (turned - 1) == 0 and columns % (turned * unit) == 0:
-        yield Remedy(0, turned, unit), _swizzled(buffer, turned, unit, warps)
+    powers = turned & (turned - 1) == 0 and element & (element - 1) == 0
+    if turned > 1 and powers and columns % (turned * unit) == 0:
+        yield Remedy(0, turned, unit)
 
 
-def _padded(buffer: Buffer, columns: int, warps: Warps) -> Layout:
-    return lambda indices: _flat(buffer, (*buffer.dims[:-1], columns), indices, warps)
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The rows of a buffer, of ``columns`` elements of ``element`` bytes each."""
 
+    buffer: Buffer
+    columns: int
+    element: int
+    warps: Warps
 
-def _swizzled(buffer: Buffer, turned: int, unit: int, warps: Warps) -> Layout:
-    table = warps.values.table
+    @staticmethod
+    def of(buffer: Buffer, warps: Warps) -> _Rows | None:
+        """None: it has none that could be changed."""
+        if not buffer.placed or buffer.element_bytes is None or len(buffer.dims) < 2:
+            return None
+        columns = None if any(dim is None for dim in buffer.dims) else buffer.dims[-1]
+        return _Rows(buffer, columns, buffer.element_bytes, warps) if columns else None
 
-    def layout(indices: tuple[Term, ...]) -> Term:
-        row = table.op("%", indices[-2], table.const(turned))
-        column = table.op("^", indices[-1], table.op("*", row, table.const(unit)))
-        return _flat(buffer, buffer.dims, (*indices[:-1], column), warps)
+    @property
+    def pitch(self) -> int:
+        return self.columns * self.element
 
-    return layout
+    def can_move(self, use: Use) -> bool:
+        """Is it an access to rows of this length, and none that counts rows as one long array?"""
+        if use.tile is not None:
+            return use.tile.pitch == self.pitch
+        if use.offset is None:
+            return False
+        if use.indices is None:
+            return self.warps.forms.divided(use.offset, self.pitch) is not None
+        if len(use.indices) != len(self.buffer.dims):
+            return False
+        *outer, column = use.indices
+        flat = all(isinstance(index, Const) and index.n == 0 for index in outer)
+        if flat and self.buffer.dims[0] != 1 and column.level > 0:
+            return False
+        high = self.warps.forms.bounds.interval(column)[1]
+        return high < self.columns or self.warps.dims is None
 
+    def count(self, use: Use, choice: Remedy | None, total: Counter) -> Count | None:
+        """Wavefronts after a change, with all lanes active: lanes that a guard keeps away never cause a conflict."""
+        if use.tile is not None:
+            if choice is not None and not choice.pad:
+                return None
+            pitch = use.tile.pitch + (0 if choice is None else choice.pad * self.element)
+            cost = tile_wavefronts(use.tile.rows, use.tile.row_bytes, pitch)
+            return cost.wavefronts, cost.least
+        offset = use.offset if choice is None else self._moved(use, choice)
+        asked = (
+            None
+            if offset is None
+            else self.warps.asked(offset, use.place.path, unguarded=True, lanes=use.lanes)
+        )
+        return None if asked is None else total(asked, use.width, use.rows)
 
-def _flat(buffer: Buffer, dims: tuple[int | None, ...], indices: tuple[Term, ...], warps: Warps) -> Term:
-    table = warps.values.table
-    flat = indices[0]
-    for index, dim in zip(indices[1:], dims[1:]):
-        flat = table.op("+", table.op("*", flat, table.const(dim or 0)), index)
-    return table.op("*", flat, table.const(buffer.element_bytes or 1))
+    def _moved(self, use: Use, choice: Remedy) -> Term | None:
+        """Where it begins after the change."""
+        table = self.warps.values.table
+        place = self._place(use)
+        if place is None:
+            return None
+        row, byte = place
+        if choice.pad:
+            pitch = self.pitch + choice.pad * self.element
+        else:
+            pitch = self.pitch
+            turn = table.op("%", row, table.const(choice.rows))
+            byte = table.op("^", byte, table.op("*", turn, table.const(choice.unit * self.element)))
+        return table.op("+", table.op("*", row, table.const(pitch)), byte)
+
+    def _place(self, use: Use) -> tuple[Term, Term] | None:
+        """The row, counted over all dimensions but the last, and the byte in it."""
+        table = self.warps.values.table
+        if use.indices is None:
+            return None if use.offset is None else self.warps.forms.divided(use.offset, self.pitch)
+        row = use.indices[0]
+        for index, dim in zip(use.indices[1:-1], self.buffer.dims[1:]):
+            row = table.op("+", table.op("*", row, table.const(dim or 0)), index)
+        return row, table.op("*", use.indices[-1], table.const(self.element))

@@ -19,8 +19,17 @@ from smem_lsp.analysis.lanes import Asked, Pattern, Warps
 from smem_lsp.analysis.terms import Term
 from smem_lsp.analysis.uniformity import Levels
 from smem_lsp.analysis.values import Values
-from smem_lsp.analysis.wavefronts import LANES, WIDTHS, WORD, Cost, most_in_one_bank, stride, wavefronts
-from smem_lsp.ir.model import Kernel
+from smem_lsp.analysis.wavefronts import (
+    LANES,
+    WIDTHS,
+    WORD,
+    Cost,
+    most_in_one_bank,
+    stride,
+    tile_wavefronts,
+    wavefronts,
+)
+from smem_lsp.ir.model import Kernel, Tile
 
 WORTH_SAYING = 4  # times the wavefronts that the lanes need
 _MAX_ACCESSES = 2_000  # of a kernel; beyond it nothing is said
@@ -32,7 +41,8 @@ class BankConflict:
     """One access, by its ``point``. ``wavefronts`` and ``least``: of its worst instruction; ``total_wavefronts`` and
     ``total_least``: of the ``instructions`` of one block that were counted, all warps and iterations; ``alike``: they
     all take the same. ``stride``: bytes from lane to lane, None: not the same everywhere; ``in_bank``: most words that
-    one bank has to deliver in a pass."""
+    one bank has to deliver in a pass; ``at_least``: wavefronts are a
+    lower bound, of a matrix whose elements lanes share in a way that is not documented."""
 
     point: int
     buffer: int
@@ -46,6 +56,7 @@ class BankConflict:
     in_bank: int
     looped: bool
     remedy: Remedy | None
+    at_least: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,18 +84,25 @@ def bank_conflicts(
 
     Without a block shape only kernels that use ``threadIdx.x`` alone are looked at: 32 lanes in a row.
     """
-    axes = values.table.axes()
-    if kernel.irregular is not None or not axes:
+    if kernel.irregular is not None:
         return ()
-    if shape is None and (axes != "x" or not _in_rows(kernel)):
-        return ()
-    if shape is not None and shape.source != "launch" and not _covers(shape.dims, axes):
-        return ()  # nobody said how far the block reaches in y
-    dims = None if shape is None else shape.dims
     places = list(located(kernel.body, values))
     if len(places) > _MAX_ACCESSES:
         return ()
-    return tuple(_Search(kernel, values, Warps(values, levels, dims), places, excess).run())
+    known = _warps_known(kernel, values, shape)
+    warps = Warps(values, levels, None if shape is None else shape.dims) if known else None
+    if warps is None and not any(place.access.tile is not None for place in places):
+        return ()
+    return tuple(_Search(kernel, values, warps, places, excess).run())
+
+
+def _warps_known(kernel: Kernel, values: Values, shape: BlockShape | None) -> bool:
+    """Is it known which threads make a warp, and is there anything that tells them apart?"""
+    axes = values.table.axes()
+    if shape is None:
+        return axes == "x" and _in_rows(kernel)
+    # else nobody said how far the block reaches in y
+    return bool(axes) and (shape.source == "launch" or _covers(shape.dims, axes))
 
 
 def _in_rows(kernel: Kernel) -> bool:
@@ -102,7 +120,7 @@ class _Search:
         self,
         kernel: Kernel,
         values: Values,
-        warps: Warps,
+        warps: Warps | None,
         places: Sequence[Located],
         excess: float,
     ) -> None:
@@ -124,24 +142,49 @@ class _Search:
         return Use(place, offset, width or 0, values.indices.get(access.point), access.rows)
 
     def run(self) -> Iterator[BankConflict]:
-        self.asked = {
-            use.place.access.point: self.warps.asked(use.offset, use.place.path, lanes=use.lanes)
-            for use in self.uses
-            if use.offset is not None
-        }
+        warps = self.warps
+        if warps is not None:
+            self.asked = {
+                use.place.access.point: warps.asked(use.offset, use.place.path, lanes=use.lanes)
+                for use in self.uses
+                if use.offset is not None
+            }
         for use in self.uses:
+            found = self._tile(use, use.tile) if use.tile is not None else None
             asked = self.asked.get(use.place.access.point)
-            if asked is None or not asked.patterns or use.offset is None:
-                continue
-            found = self._judged(use, use.offset, asked)
+            if asked is not None and asked.patterns and use.offset is not None and warps is not None:
+                found = self._judged(use, use.offset, asked, warps)
             if found is not None:
                 yield found
 
-    def _judged(self, use: Use, offset: Term, asked: Asked) -> BankConflict | None:
+    def _tile(self, use: Use, tile: Tile) -> BankConflict | None:
+        """All instructions that move one matrix, counted as one."""
+        cost = tile_wavefronts(tile.rows, tile.row_bytes, tile.pitch)
+        if tile.pitch % WORD or cost.wavefronts < self.excess * cost.least:
+            return None
+        return BankConflict(
+            point=use.place.access.point,
+            buffer=use.place.access.buffer,
+            wavefronts=cost.wavefronts,
+            least=cost.least,
+            instructions=1,
+            total_wavefronts=cost.wavefronts,
+            total_least=cost.least,
+            alike=True,
+            stride=tile.pitch,
+            in_bank=cost.wavefronts,
+            looped=use.place.looped,
+            remedy=None if self.warps is None else remedy(self.kernel, use, self.uses, self.warps, _total),
+            at_least=True,
+        )
+
+    def _judged(self, use: Use, offset: Term, asked: Asked, warps: Warps) -> BankConflict | None:
         written = _cost(asked.patterns, asked.shared_step, use.width, use.rows)
         if written.excess < self.excess:
             return None
-        if not use.rows and any(each.excess < self.excess for each in self._vectors(use, offset, asked)):
+        if not use.rows and any(
+            each.excess < self.excess for each in self._vectors(use, offset, asked, warps)
+        ):
             return None
         costs = {pattern: _one(pattern, use.width, use.rows) for pattern in asked.patterns}
         worst = max(costs, key=lambda pattern: (costs[pattern].wavefronts, -costs[pattern].least))
@@ -158,7 +201,7 @@ class _Search:
             stride=strides.pop() if len(strides) == 1 else None,
             in_bank=most_in_one_bank(worst, use.width),
             looped=use.place.looped,
-            remedy=remedy(self.kernel, use, self.uses, self.warps, _total),
+            remedy=remedy(self.kernel, use, self.uses, warps, _total),
         )
 
     # ---- vectors that the compiler may make ----------------------------------------------------------------------
@@ -171,9 +214,9 @@ class _Search:
                 found[_kin(use)].append(use)
         return found
 
-    def _vectors(self, use: Use, offset: Term, asked: Asked) -> Iterator[_Totals]:
+    def _vectors(self, use: Use, offset: Term, asked: Asked, warps: Warps) -> Iterator[_Totals]:
         """The cost with each of the vectors that the access may be a part of, where it may be."""
-        beside = self._beside(use, offset, asked)
+        beside = self._beside(use, offset, asked, warps)
         anywhere = set[int]().union(*beside.values())
         exact = not asked.steps and len(asked.patterns) == 1
         for width in WIDTHS:
@@ -193,13 +236,13 @@ class _Search:
                     rest = _cost(plain, asked.shared_step, use.width, 0)
                     yield _Totals(together.wavefronts + rest.wavefronts, together.least + rest.least)
 
-    def _beside(self, use: Use, offset: Term, asked: Asked) -> Mapping[Pattern, set[int]]:
+    def _beside(self, use: Use, offset: Term, asked: Asked, warps: Warps) -> Mapping[Pattern, set[int]]:
         """Bytes to the neighbours that are accessed too, in the same statements or in other iterations, by the
         distances of the lanes from each other: neighbours in one iteration need not be that in the next."""
         near: dict[Pattern, set[int]] = {distances: set() for _, distances in asked.starts}
         for other in self.beside[_kin(use)]:
             assert other.offset is not None
-            constant = self.warps.forms.difference(other.offset, offset)
+            constant = warps.forms.difference(other.offset, offset)
             known = self.asked[other.place.access.point]
             for start, own in asked.starts.items():
                 found = near[start[1]]

@@ -69,6 +69,12 @@ class Forms:
         """The term of the normal form: one for all terms that are equal by form."""
         return self._term(self.linear(term).coefficients)
 
+    def divided(self, term: Term, n: int) -> tuple[Term, Term] | None:
+        """(whole, rest): ``term`` is ``n * whole + rest``, with a rest from 0 to ``n - 1``; None: not known."""
+        whole, rest = (self._term(part) for part in self._split(term, n))
+        low, high = self.bounds.interval(rest)
+        return (whole, rest) if low >= 0 and high < n else None
+
     def _interned(self, total: _Sum) -> Linear:
         key = tuple(sorted(total.items(), key=_order))
         found = self._forms.get(key)

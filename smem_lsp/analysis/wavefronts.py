@@ -56,6 +56,18 @@ def _busy(passes: Sequence[Lanes]) -> int:
     return sum(any(offset is not None for offset in each) for each in passes)
 
 
+def tile_wavefronts(rows: int, row_bytes: int, pitch: int) -> Cost:
+    """Of the instructions that move a matrix which begins at a word, whatever lane moves what: each word has to come
+    through its bank. The fewest that this can take, and the fewest for so many words."""
+    words = {
+        word
+        for row in range(rows)
+        for word in range(row * pitch // WORD, (row * pitch + row_bytes - 1) // WORD + 1)
+    }
+    least = -(-len(words) // BANKS)
+    return Cost(max(Counter(word % BANKS for word in words).values(), default=0), least, least)
+
+
 def most_in_one_bank(lanes: Lanes, width: int) -> int:
     """The largest number of different words of one bank that a pass asks for."""
     size = LANES if width <= WORD else LANES * WORD // width

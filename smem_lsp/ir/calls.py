@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from itertools import pairwise
 
-from smem_lsp.ir import callees, collectives, copies, expressions, inlining, methods, unknown_calls
+from smem_lsp.ir import callees, collectives, copies, expressions, fragments, inlining, methods, unknown_calls
 from smem_lsp.ir.collectives import library_class
 from smem_lsp.ir.constants import evaluate
 from smem_lsp.ir.context import Context
@@ -243,7 +243,9 @@ def _address_function(ctx: Context, expr: tree.Call, name: str, scope: Scope) ->
                 continue
             kind = {"r": Kind.READ, "w": Kind.WRITE, "x": Kind.UPDATE}[effect]
             place = result.place()
-            ctx.access(place if name.startswith("__") else place.part(), kind, argument.lo, argument.hi)
+            whole = name.startswith("__")
+            moved = fragments.tile(expr, name, scope) if name.endswith("_matrix_sync") else None
+            ctx.access(place if whole else place.part(), kind, argument.lo, argument.hi, tile=moved)
         return _result_of(ctx, name, values) if len(values) == len(expr.arguments) else ctx.fresh()
     if name in SAME_ADDRESS and expr.arguments:
         result = expressions.operand(ctx, expr.arguments[0], scope)

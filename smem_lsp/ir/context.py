@@ -24,6 +24,7 @@ from smem_lsp.ir.model import (
     Loop,
     Node,
     Seq,
+    Tile,
     walk,
 )
 from smem_lsp.ir.refs import Ref, join
@@ -284,6 +285,7 @@ class Context:
         stored: Value | None = None,
         plain: bool = False,
         rows: int = 0,
+        tile: Tile | None = None,
     ) -> None:
         """Access what is at a place. Several possible bases: a partial access of each."""
         single = len(ref.bases) == 1 and not ref.pointer
@@ -303,6 +305,7 @@ class Context:
                     stored=stored,
                     plain=plain,
                     rows=rows,
+                    tile=tile if single else None,
                 )
             )
 
@@ -491,7 +494,8 @@ class Context:
             replace(
                 b,
                 fixed=self.fixed.get(i),
-                seen=i not in self.unseen,
+                seen=i not in self.unseen and i not in self.copied,
+                placed=i not in self.unseen,
                 required_align=self.required_align.get(i, 1),
             )
             for i, b in enumerate(self.buffers)

@@ -105,7 +105,6 @@ def issue(ctx: Context, to: Ref, width: int | None, lo: int, hi: int, bound: int
         ctx.items[number] = replace(access, asynchronous=True)
         ctx.bound_copies[access.point] = bound
     ctx.copied |= to.bases
-    ctx.unseen |= to.bases
 
 
 def _issue(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> None:
@@ -187,7 +186,11 @@ def _require(ctx: Context, to: Ref, align: int) -> None:
 
 def in_flight(ctx: Context, buffers: frozenset[int], line: int) -> None:
     """Copies into these buffers may land at any time."""
-    ctx.fix(buffers, f"a copy into {{}} may still be in flight (line {line})")
+    ctx.fix(buffers, _still(line))
+
+
+def _still(line: int) -> str:
+    return f"a copy into {{}} may still be in flight (line {line})"
 
 
 # ---- which copies a wait covers --------------------------------------------------------------------------------------
@@ -203,7 +206,7 @@ def settle(ctx: Context) -> None:
     for node in _accesses(ctx.items):
         lines.setdefault(node.buffer, node.line)
     for buffer, _ in sorted(end | breaks | continues | flow.returned):
-        in_flight(ctx, frozenset((buffer,)), lines[buffer])
+        ctx.fix(frozenset((buffer,)), _still(lines[buffer]), seen=True)
     numbers = {buffer: number for number, buffer in enumerate(sorted(ctx.copied), start=1)}
     ctx.items[:] = _settled(ctx.items, flow.covered, numbers)
 

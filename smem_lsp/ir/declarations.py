@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from smem_lsp.ir import attributes as attribute_rules
-from smem_lsp.ir import calls, expressions, methods, objects, records, typing_rules, unknown_calls
+from smem_lsp.ir import calls, expressions, fragments, methods, objects, records, typing_rules, unknown_calls
 from smem_lsp.ir import constants as constant_rules
 from smem_lsp.ir.constants import declare_constants, evaluate
 from smem_lsp.ir.context import Context
@@ -322,7 +322,12 @@ def _declare_object(
         return
     variable = ctx.new_variable(declarator.name)
     scope.names[declarator.name] = Variable(
-        variable, len(declarator.dims), exact=False, plain=False, of_class=class_name(declaration.words)
+        variable,
+        len(declarator.dims),
+        exact=False,
+        plain=False,
+        of_class=class_name(declaration.words),
+        fragment=fragments.fragment_of(declaration.names, scope.constant_scope()),
     )
     ctx.assign(variable, value)
 

@@ -72,12 +72,23 @@ class Buffer:
     qualifiers: tuple[str, ...] = ()  # volatile, const
     attributes: tuple[str, ...] = ()  # alignas(16), __align__(8): as written
     fixed: str | None = None  # why it may never share bytes, in words for the user; None: it may
-    seen: bool = True  # every access to it is in the region tree
+    seen: bool = True  # every access to it is in the region tree, with what it writes
+    placed: bool = True  # the same, but for what asynchronous copies write and when
     required_align: int = 1  # what accesses through wider types ask for
     function: str = ""  # name of the function that declares it
     record: bool = False  # an element is a class, struct or union
     holds_pointers: bool = False  # an element is or has a pointer, as far as one can tell
     rank: tuple[int, int] = (0, 0)  # the order in which ptxas lays the static buffers out
+
+
+@record
+class Tile:
+    """A matrix that a warp moves together, ``rows`` times ``row_bytes``, each ``pitch`` bytes behind the one before;
+    which lane moves which of them is not said."""
+
+    rows: int
+    row_bytes: int
+    pitch: int
 
 
 @record
@@ -87,7 +98,8 @@ class Access:
     ``offset`` and ``width``: the bytes it touches, counted from the start of the buffer; None: some of them.
     ``stored``: what a write puts there; ``plain``: an update that is a read and a write, ``+=``. ``rows``: the warp
     moves so many rows of ``width`` bytes together (``ldmatrix``, ``stmatrix``): one at the address that each of its
-    first lanes gives, what the others give means nothing; 0: each thread moves its own.
+    first lanes gives, what the others give means nothing; 0: each thread moves its own. ``tile``: of an access to
+    bytes that are not known, what it moves.
     """
 
     point: int
@@ -104,6 +116,7 @@ class Access:
     plain: bool = False
     asynchronous: bool = False  # a copy is issued here, or has landed: an update of any of its bytes
     rows: int = 0
+    tile: Tile | None = None
 
 
 @record

@@ -21,6 +21,17 @@ class BufferName:
 
 
 @record
+class Fragment:
+    """What a fragment of a matrix holds. ``element``: bytes; ``layout``: "row_major", "col_major", or "" where the
+    call says it."""
+
+    rows: int
+    columns: int
+    element: int
+    layout: str
+
+
+@record
 class Variable:
     """A local variable or parameter. ``array``: how many dimensions it has; ``exact``: it keeps every integer that is
     assigned to it (not a float, not narrower than 32 bits)."""
@@ -34,6 +45,7 @@ class Variable:
     kind: Type | None = None  # type of an element of what it points to
     constant: bool = False  # declared const: whoever gets a reference to it does not change it
     of_class: str = ""  # the class as it is named, template arguments left out, where it is an object of one
+    fragment: Fragment | None = None
 
 
 @record

@@ -35,7 +35,9 @@ __global__ void __launch_bounds__(32) k(const float* in, float* out, int n) {
 From four times the wavefronts on that the lanes of the access need: a warning in a loop, else a hint. The count is of
 the access as written; accesses that `nvcc` may fuse to a vector with their neighbours have to have the excess in that
 form too. Silent where the index, the pitch or a guard depends on what is not known, where lanes of 8- and 16-byte
-accesses coincide in pairs, and for `wmma`, whose layout is not documented. Without a block size only kernels that use
+accesses coincide in pairs, and for shapes of `ldmatrix` other than `m8n8`. Which lane moves what in `load_matrix_sync`
+and `store_matrix_sync` of `wmma` is not documented: of those a lower bound is told, by the words that each bank has to
+deliver, where the fragment's type and the leading dimension are known. Without a block size only kernels that use
 `threadIdx.x` alone are looked at. Padding is proposed only when no other access to the buffer gets worse by it; it
 moves every row, so code outside the kernel that knows the pitch has to follow.
 """
@@ -113,6 +115,8 @@ def _name(facts: KernelFacts, span: Span, buffer: Buffer) -> str:
 
 
 def _count(found: BankConflict) -> str:
+    if found.at_least:
+        return f"at least {found.wavefronts} wavefronts, its bytes need {found.least}"
     if found.alike:
         return f"{found.wavefronts} wavefronts instead of {found.least}"
     return (
@@ -129,6 +133,8 @@ def _why(found: BankConflict) -> str:
     words = _words(found)
     if not words:
         return f"{found.in_bank} different words in one bank"
+    if found.at_least:
+        return f"rows are {words} words apart, up to {found.in_bank} of them in one bank"
     banks = BANKS // gcd(words, BANKS)
     where = "all in one bank" if banks == 1 else f"in {banks} of the {BANKS} banks"
     return f"lanes are {abs(words)} words apart, {where}"
@@ -138,10 +144,11 @@ def _cure(buffer: Buffer, found: BankConflict) -> str:
     remedy = found.remedy
     if remedy is None:
         return ""
+    few = remedy.pad <= 1
     effect = (
-        "removes it"
+        f"remove{'s' if few else ''} it"
         if remedy.wavefronts == remedy.least
-        else f"leaves {remedy.wavefronts} of {remedy.before} wavefronts"
+        else f"leave{'s' if few else ''} {remedy.wavefronts} of {remedy.before} wavefronts"
     )
     if remedy.pad:
         width = _wider(buffer.dims_text[-1], remedy.pad)

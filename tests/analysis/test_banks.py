@@ -342,6 +342,39 @@ def test_only_the_lanes_that_give_an_address_count() -> None:
     assert (whole.wavefronts, half.wavefronts) == (32, 16)
 
 
+@pytest.mark.parametrize(
+    ("fragment", "call", "expected"),
+    [
+        (
+            "matrix_a, 16, 16, 16, half, wmma::row_major",
+            "load_matrix_sync(f, &a[0][i % 4 * 16], 64)",
+            (16, 4),
+        ),
+        (
+            "matrix_b, 16, 16, 16, half, wmma::col_major",
+            "load_matrix_sync(f, &a[0][i % 4 * 16], 64)",
+            (16, 4),
+        ),
+        ("matrix_b, 8, 32, 16, half, wmma::row_major", "load_matrix_sync(f, &a[0][0], 64)", (16, 8)),
+        ("matrix_a, 16, 16, 16, half, wmma::row_major", "load_matrix_sync(f, &a[0][0], 72)", None),
+        ("matrix_a, 16, 16, 16, half, wmma::row_major", "load_matrix_sync(f, &a[0][0], m)", None),
+        ("matrix_a, 16, 16, 16, half, Layout", "load_matrix_sync(f, &a[0][0], 64)", None),
+        ("matrix_a, 16, 16, 16, Number, wmma::row_major", "load_matrix_sync(f, &a[0][0], 64)", None),
+        ("accumulator, 16, 16, 16, half", "store_matrix_sync(&a[0][0], f, 64, wmma::mem_row_major)", (16, 4)),
+        ("accumulator, 16, 16, 16, half", "store_matrix_sync(&a[0][0], f, 64, layout)", None),
+    ],
+)
+def test_matrices_of_a_warp(fragment: str, call: str, expected: tuple[int, int] | None) -> None:
+    """A lower bound, whatever lane moves what."""
+    text = text_of("half a[32][64]", f"wmma::fragment<wmma::{fragment}> f; wmma::{call};")
+    found = bank_conflicts_of(kernel_facts(text), 1.5)
+    assert [(each.wavefronts, each.least) for each in found] == ([] if expected is None else [expected])
+    assert all(each.at_least for each in found)
+    assert {each.code for each in check(text).findings if each.code == "SMEM401"} == (
+        {"SMEM401"} if expected == (16, 4) else set()
+    )
+
+
 def test_what_the_other_lanes_give_is_no_access() -> None:
     """Lanes from 8 on: outside of the array, and rows of other warps."""
     store = 'asm volatile("stmatrix.sync.aligned.m8n8.x1.shared.b16 [%0], {%1};" :: "r"(p), "r"(n));'
@@ -370,14 +403,24 @@ static __global__ void k(const float* in, float* out, int n) {{
         ("short a[32][64]", "acc += a[t][i % 64];", 2, 0),
         ("float a[32][36]", "acc += a[t][5];", 1, 0),
         ("float4 a[32][8]", "float4 v = a[t][0]; acc += v.x;", 1, 0),
+        ("half a[32][64]", "unsigned r[4]; load(r, &a[t % 16][t % 32 / 16 * 8]);", 8, 0),
+        (
+            "half a[32][64]",
+            "unsigned r[4]; load(r, &a[t % 16][t % 32 / 16 * 8]); copy(&a[t % 32][0], in);",
+            8,
+            0,
+        ),
+        ("half a[384][64]", "unsigned r[4]; load(r, &a[t % 16][t % 32 / 16 * 8]);", 0, 8),
         ("float a[384][32]", "acc += a[t][5]; a[7][t] = acc;", 0, 32),  # 48 KiB: there is no room for padding
     ],
 )
 def test_a_remedy_takes_the_excess_away(declared: str, statement: str, pad: int, rows: int) -> None:
-    (found,) = said(kernel_facts(text_of(declared, statement))).values()
-    assert found.remedy is not None
-    assert (found.remedy.pad, found.remedy.rows) == (pad, rows)
-    assert found.remedy.wavefronts == found.remedy.least
+    every = said(kernel_facts(text_of(declared, statement, helpers=MATRIX))).values()
+    assert every
+    for found in every:
+        assert found.remedy is not None
+        assert (found.remedy.pad, found.remedy.rows) == (pad, rows)
+        assert found.remedy.wavefronts == found.remedy.least
 
 
 @pytest.mark.parametrize(

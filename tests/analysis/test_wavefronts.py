@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from smem_lsp.analysis.wavefronts import Cost, most_in_one_bank, stride, wavefronts
+from smem_lsp.analysis.wavefronts import Cost, most_in_one_bank, stride, tile_wavefronts, wavefronts
 
 Lanes = list[int | None]
 
@@ -89,6 +89,31 @@ def test_rows_of_a_matrix_go_by_eights() -> None:
     assert wavefronts(column, 16, rows=16) == Cost(16, 2, 2)
     assert wavefronts(column, 16, rows=32) == Cost(32, 4, 4)
     assert wavefronts([0] * 32, 16, rows=32).merged is False
+
+
+@pytest.mark.parametrize(
+    ("rows", "row_bytes", "pitch", "expected"),
+    [
+        (16, 32, 128, (16, 4)),
+        (16, 32, 144, (4, 4)),
+        (16, 32, 64, (8, 4)),
+        (16, 32, 32, (4, 4)),
+        (16, 64, 256, (16, 8)),
+        (8, 64, 1024, (8, 4)),
+    ],
+)
+def test_no_order_of_the_lanes_moves_a_matrix_in_fewer(
+    rows: int, row_bytes: int, pitch: int, expected: tuple[int, int]
+) -> None:
+    found = tile_wavefronts(rows, row_bytes, pitch)
+    assert (found.wavefronts, found.least) == expected
+    rng = random.Random(pitch)
+    for width in (4, 8, 16):
+        pieces = [row * pitch + at for row in range(rows) for at in range(0, row_bytes, width)]
+        for _ in range(50):
+            rng.shuffle(pieces)
+            warps = [pieces[first : first + 32] for first in range(0, len(pieces), 32)]
+            assert sum(by_words([*warp], width) for warp in warps) >= found.wavefronts
 
 
 def test_inactive_lanes_ask_for_nothing() -> None:
