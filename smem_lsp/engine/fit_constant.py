@@ -17,17 +17,18 @@ from smem_lsp.source import FileReader, Span
 MOST_VALUES = 6
 _SMALL = 16  # stages, elements per thread: the neighbours of these are tried too
 _NAME = re.compile(r"[A-Za-z_]\w*")
-_NUMBER = re.compile(r"\d{1,9}")
+NUMBER = re.compile(r"\d{1,9}")
 
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A macro or constant with a number for its value, at ``span``. ``kernel``: as it is spelled."""
+    """A macro, a constant or a template parameter with a number for its value, which stands at ``spans``.
+    ``kernel``: as it is spelled."""
 
     kernel: str
     name: str
     value: int
-    span: Span
+    spans: tuple[Span, ...]
 
     @property
     def others(self) -> tuple[int, ...]:
@@ -61,19 +62,20 @@ def constant_at(report: Report, offset: int, config: Config) -> Constant | None:
         (knob,) = find_knobs(unit, survey_file(unit), function, config, (word[0],))
     except FitError:
         return None
-    if len(knob.spans) != 1 or knob.parameter or not _NUMBER.fullmatch(report.source.slice(knob.spans[0])):
+    if len(knob.spans) != 1 or knob.parameter or not NUMBER.fullmatch(report.source.slice(knob.spans[0])):
         return None
     number = int(report.source.slice(knob.spans[0]))
-    return Constant(kernel.instance or kernel.name, word[0], number, knob.spans[0])
+    return Constant(kernel.instance or kernel.name, word[0], number, knob.spans)
 
 
 def _kernel_of(report: Report, offset: int, name: str) -> Kernel | None:
-    """The kernel around the cursor, else the first that names the constant, else the only one of the file."""
+    """The kernel around the cursor, or launched there, else the first that names the constant, else the only one."""
     kernels = [facts.kernel for facts in report.facts if facts.kernel.buffers]
     around = (kernel for kernel in kernels if offset in kernel.span)
+    launched = (kernel for kernel in kernels if any(offset in site.span for site in kernel.launches))
     naming = (kernel for kernel in kernels if name in kernel.identifiers)
     only = kernels[0] if len({kernel.name_span for kernel in kernels}) == 1 else None
-    return next(around, None) or next(naming, None) or only
+    return next(around, None) or next(launched, None) or next(naming, None) or only
 
 
 def what_if(

@@ -85,7 +85,7 @@ def edits_of(analysis: Analysis, key: str, check: Callable[[str], Report]) -> Se
     assert analysis.report is not None
     word, _, place = key.partition(" ")
     if word == "fit":
-        return (_new_value(analysis.report.source, place),)
+        return _new_value(analysis.report.source, place)
     if key == "all":
         return fix_all(analysis.report, analysis.config, check)
     if word == "merge":
@@ -108,14 +108,15 @@ def edits_of(analysis: Analysis, key: str, check: Callable[[str], Report]) -> Se
     raise KeyError(key)
 
 
-def _new_value(source: SourceText, place: str) -> TextEdit:
-    """``start end value``: another number for the one that stands there."""
-    numbers = place.split()
-    if len(numbers) == 3 and all(number.isdecimal() for number in numbers):
-        span = Span(int(numbers[0]), int(numbers[1]))
-        if source.slice(span).isdecimal():
-            return TextEdit(span, numbers[2])
-    raise KeyError(place)
+def _new_value(source: SourceText, place: str) -> tuple[TextEdit, ...]:
+    """``value start end start end ...``: another number for the one that stands at these places."""
+    value, *ends = place.split()
+    if not ends or len(ends) % 2 or not all(number.isdecimal() for number in (value, *ends)):
+        raise KeyError(place)
+    spans = [Span(int(start), int(end)) for start, end in zip(ends[::2], ends[1::2])]
+    if not all(source.slice(span).isdecimal() for span in spans):
+        raise KeyError(place)
+    return tuple(TextEdit(span, value) for span in spans)
 
 
 def _mark(fix: Fix) -> str:

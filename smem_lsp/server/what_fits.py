@@ -1,4 +1,5 @@
-"""What fits, as entries of the light bulb at a constant: each sets it to another value and says what that costs.
+"""What fits, as entries of the light bulb at a constant or a template argument: each sets it to another value and says
+what that costs.
 
 Each value is a job of its own on the worker, so that a key that is typed meanwhile waits for one of them at most.
 """
@@ -9,6 +10,7 @@ import time
 from functools import partial
 
 from smem_lsp.engine.fit import Combination
+from smem_lsp.engine.fit_argument import argument_at
 from smem_lsp.engine.fit_constant import Constant, constant_at, what_if, words
 from smem_lsp.server.analysis import Analysis, checked_path
 from smem_lsp.server.code_actions import REWRITE, Action, Asked
@@ -18,11 +20,14 @@ LONGEST = 1.0  # seconds that a menu waits for the values
 
 
 async def what_fits(worker: Worker, analysis: Analysis, asked: Asked) -> list[Action]:
-    """For the constant whose name is at the cursor; as many values as there is time for."""
+    """For the template argument or the name of a constant at the cursor; as many values as there is time for."""
     report = analysis.report
     if report is None:
         return []
-    constant = await worker.submit(lambda: constant_at(report, asked.span.start, analysis.config))
+    at = asked.span.start
+    constant = await worker.submit(
+        lambda: argument_at(report, at) or constant_at(report, at, analysis.config)
+    )
     if constant is None:
         return []
     ends = time.monotonic() + LONGEST
@@ -34,7 +39,8 @@ async def what_fits(worker: Worker, analysis: Analysis, asked: Asked) -> list[Ac
         then = await worker.submit(partial(_with, analysis, constant, value))
         costs = None if then is None else words(now, then)
         if costs is not None:
-            key = f"fit {constant.span.start} {constant.span.end} {value}"
+            places = " ".join(f"{span.start} {span.end}" for span in constant.spans)
+            key = f"fit {value} {places}"
             found.append(Action(f"Set {constant.name} to {value}: {costs}", REWRITE, key))
     return found
 

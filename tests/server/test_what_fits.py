@@ -58,3 +58,47 @@ def test_not_where_nobody_asks_or_nothing_changes() -> None:
         assert titles(client, (0, 10), triggerKind=2) == []  # the cursor has moved there
         assert titles(client, (2, 16)) == []
         assert titles(client, place(STAGES, "tile")) == []
+
+
+TEMPLATE = """\
+template <int WIDTH, int STAGES = 2>
+__global__ void __launch_bounds__(256) k(const float* in, float* out) {
+  __shared__ float tile[STAGES][WIDTH];
+  for (int i = threadIdx.x; i < STAGES * WIDTH; i += 256) tile[i / WIDTH][i % WIDTH] = in[i];
+  __syncthreads();
+  out[threadIdx.x] = tile[STAGES - 1][255 - threadIdx.x];
+}
+void f(const float* in, float* out) {
+  cudaFuncSetAttribute(k<1024, 4>, cudaFuncAttributeMaxDynamicSharedMemorySize, 0);
+  k<1024, 4><<<1, 256>>>(in, out);
+}
+"""
+
+
+def test_a_template_argument_at_the_launch() -> None:
+    with serving(PUSH, initializationOptions={"settings": {"arch": ["sm_86"], "registers": 32}}) as client:
+        client.open(URI, TEMPLATE)
+        at = place(TEMPLATE, "4><<<")
+        assert titles(client, at)[:2] == [
+            "Set STAGES to 2: 8,192 B shared, 5 → 6 blocks/SM (sm_86)",
+            "Set STAGES to 3: 12,288 B shared, 5 → 6 blocks/SM (sm_86)",
+        ]
+        found = client.actions(URI, at, only=["refactor.rewrite"])
+        (action,) = [action for action in found if action["title"].startswith("Set STAGES to 3: ")]
+        assert applied(TEMPLATE, resolved(client, action)["edit"]) == TEMPLATE.replace("1024, 4", "1024, 3")
+
+
+def test_a_template_parameter_with_one_instance() -> None:
+    with serving(PUSH) as client:
+        client.open(URI, TEMPLATE)
+        at_launch = titles(client, place(TEMPLATE, "4><<<"))
+        assert titles(client, place(TEMPLATE, "STAGES = 2")) == at_launch
+        assert titles(client, place(TEMPLATE, "STAGES][WIDTH]")) == at_launch != []
+
+
+def test_a_template_parameter_with_several_instances_is_set_where_they_are() -> None:
+    text = TEMPLATE.replace("  k<1024, 4>", "  k<512, 3><<<1, 256>>>(in, out);\n  k<1024, 4>")
+    with serving(PUSH) as client:
+        client.open(URI, text)
+        assert titles(client, place(text, "STAGES = 2")) == []
+        assert titles(client, place(text, "3><<<")) != titles(client, place(text, "4><<<")) != []
