@@ -59,12 +59,13 @@ def _limited(facts: KernelFacts, row: Occupied, total: int) -> Finding | None:
     if row.registers is None:
         return None
     blocks, limited = facts.resident(row, total)
-    fewer, _ = facts.next_steps(row, total)
+    fewer, free = facts.next_steps(row, total)
     if limited != ("shared",) or fewer is None or blocks < 1:
         return None
+    spare = "" if free is None else f", {free:,} B more cost none"
     return Finding(
         "SMEM501",
-        f"shared memory limits {row.arch} to {blocks} blocks/SM: {fewer:,} B less give {blocks + 1} "
+        f"shared memory limits {row.arch} to {blocks} blocks/SM: {fewer:,} B less give {blocks + 1}{spare} "
         f"({total:,} B static, {row.threads} threads, {row.registers} registers)",
         facts.kernel.name_span,
         Severity.HINT,
@@ -73,6 +74,7 @@ def _limited(facts: KernelFacts, row: Occupied, total: int) -> Finding | None:
             "arch": row.arch,
             "bytes": total,
             "bytes_less": fewer,
+            "bytes_free": free,
             "blocks": blocks,
             "blocks_after": blocks + 1,
         },

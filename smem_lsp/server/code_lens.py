@@ -34,7 +34,8 @@ def lenses(analysis: Analysis, features: Features) -> Iterator[types.CodeLens]:
 
 def lens_title(facts: KernelFacts) -> str:
     """``12.0 → 8.0 KiB shared · 5 → 7 blocks/SM (sm_90, 256 threads, 40 registers nvcc) · limited by shared``, or
-    ``8.0 KiB shared · 6 blocks/SM (sm_90), limited by registers`` where nothing can be gained."""
+    ``8.0 KiB shared · 6 blocks/SM (sm_90), limited by registers`` where nothing can be gained; by shared memory alone:
+    with the bytes less that give one more block."""
     before, after = facts.static_bytes, best_bytes(facts)
     if before is None or after is None:
         least = least_bytes(facts)
@@ -53,4 +54,7 @@ def lens_title(facts: KernelFacts) -> str:
     limited = f"limited by {listed(limits)}" if limits else ""
     if now != then:
         return f"{title} · {blocks(row, now, then)} ({launch(row)})" + (f" · {limited}" if limited else "")
+    less = facts.next_steps(row, before)[0] if row.registers is not None and limits == ("shared",) else None
+    if less is not None:
+        limited += f": −{less:,} B → {facts.blocks(row, before - less)}"
     return f"{title} · {blocks(row, now, then)} ({row.arch})" + (f", {limited}" if limited else "")

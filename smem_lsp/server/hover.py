@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from smem_lsp.engine.report import KernelReport, Report
 from smem_lsp.ir.model import Barrier, Buffer, walk
 from smem_lsp.rules.registry import RESERVED, find_rule
+from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.server.analysis import Analysis
 from smem_lsp.server.buffer_hover import buffer_lines
-from smem_lsp.server.kernel_hover import kernel_lines
+from smem_lsp.server.kernel_hover import kernel_lines, kernel_stairs
 from smem_lsp.source import SourceText, Span
 from smem_lsp.syntax.lexer import comments
 
@@ -25,16 +26,18 @@ _MARKUP = re.compile(r"\*\*|`")
 
 @dataclass(frozen=True, slots=True)
 class Hover:
-    """Lines of Markdown, and what they are about."""
+    """Lines of Markdown, and what they are about. ``drawn``: lines in characters of one width below them."""
 
     lines: tuple[str, ...]
     span: Span
+    drawn: tuple[str, ...] = ()
 
     def markdown(self) -> str:
-        return "  \n".join(self.lines)
+        drawn = "\n".join(("\n", "```text", *self.drawn, "```")) if self.drawn else ""
+        return "  \n".join(self.lines) + drawn
 
     def plain(self) -> str:
-        return _MARKUP.sub("", "\n".join(self.lines))
+        return "\n".join((*(_MARKUP.sub("", line) for line in self.lines), *self.drawn))
 
 
 def hover_at(analysis: Analysis, offset: int) -> Hover | None:
@@ -66,8 +69,12 @@ def _launched(report: Report, word: Span) -> Hover | None:
     for index, facts in enumerate(report.facts):
         kernel = facts.kernel
         if kernel.name == report.source.slice(word) and any(s.span.covers(word) for s in kernel.launches):
-            return Hover(tuple(kernel_lines(report.kernels[index], facts)), word)
+            return _kernel(report.kernels[index], facts, word)
     return None
+
+
+def _kernel(report: KernelReport, facts: KernelFacts, word: Span) -> Hover:
+    return Hover(tuple(kernel_lines(report, facts)), word, tuple(kernel_stairs(facts)))
 
 
 def _in_kernel(analysis: Analysis, index: int, word: Span) -> Hover | None:
@@ -75,7 +82,7 @@ def _in_kernel(analysis: Analysis, index: int, word: Span) -> Hover | None:
     source, facts = analysis.report.source, analysis.report.facts[index]
     report, kernel = analysis.report.kernels[index], facts.kernel
     if word == kernel.name_span:
-        return Hover(tuple(kernel_lines(report, facts)), word)
+        return _kernel(report, facts, word)
     for node in walk(kernel.body):
         if isinstance(node, Barrier) and node.span is not None and node.span.covers(word):
             return Hover(_barrier_lines(report, node), node.span)

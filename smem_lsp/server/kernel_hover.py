@@ -8,6 +8,8 @@ from types import MappingProxyType
 
 from smem_lsp.engine.measured import MeasuredFacts
 from smem_lsp.engine.report import KernelReport
+from smem_lsp.output.staircase import staircases
+from smem_lsp.output.staircase_text import stairs_text
 from smem_lsp.rules.subject import KernelFacts, Occupied
 from smem_lsp.server.words import best_bytes, blocks, counted, launch, least_bytes, listed, shown_row
 from smem_lsp.targets import target
@@ -65,6 +67,15 @@ def kernel_lines(report: KernelReport, facts: KernelFacts) -> Iterator[str]:
     if kernel.unknown_accesses or kernel.unknown_barriers:
         accesses = f"{kernel.unknown_accesses:,} access{'' if kernel.unknown_accesses == 1 else 'es'}"
         yield f"Not resolved: {accesses}, {counted(kernel.unknown_barriers, 'barrier')}"
+
+
+def kernel_stairs(facts: KernelFacts) -> Iterator[str]:
+    """Blocks/SM over the bytes of a block, on the target that the lens speaks of."""
+    before = facts.static_bytes
+    row = None if before is None else shown_row(facts, before, best_bytes(facts) or before)
+    for stairs in staircases(facts):
+        if stairs.row == row:
+            yield from stairs_text(stairs)
 
 
 def compiler_lines(facts: MeasuredFacts) -> Iterator[str]:

@@ -11,6 +11,7 @@ from harness import kernel_facts
 from smem_lsp.analysis.occupancy import occupancy
 from smem_lsp.config import Config
 from smem_lsp.output.staircase import HEIGHT, chart, staircases
+from smem_lsp.output.staircase_text import stairs_text
 
 KERNEL = """\
 __global__ void __launch_bounds__(256) k(const float* in, float* out) {{
@@ -50,6 +51,18 @@ def test_a_kernel_that_has_no_smaller_layout_is_marked_once() -> None:
     drawn = ElementTree.fromstring(f"<svg>{''.join(chart(stairs, 0, 0, 400))}</svg>")
     assert [element.text for element in drawn.iter("text") if "font-weight" in element.attrib][1:] == [
         "you are here: 8"
+    ]
+
+
+def test_the_steps_in_characters() -> None:
+    config = Config(arch=("sm_120",), registers=40)
+    (stairs,) = staircases(kernel_facts(KERNEL.format(size=3000), config=config))
+    assert list(stairs_text(stairs)) == [
+        "blocks/SM up to so many static bytes of a block (sm_120)",
+        "6 █████████▋           16,000 B  merged",
+        "5 ███████████▊         19,456 B",
+        "4 ██████████████▉      24,576 B  you are here",
+        "3 ████████████████████ 33,024 B",
     ]
 
 

@@ -38,6 +38,16 @@ __global__ void none(float* out) { out[0] = 1; }
 )
 
 
+ONE_BUFFER = """\
+__global__ void __launch_bounds__(256) k(const float* in, float* out) {
+  __shared__ float s[6000];
+  for (int i = threadIdx.x; i < 6000; i += 256) s[i] = in[i];
+  __syncthreads();
+  out[threadIdx.x] = s[5999 - threadIdx.x];
+}
+"""
+
+
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
     with serving(PUSH, initializationOptions={"settings": {"arch": ["sm_80"]}}) as client:
@@ -87,7 +97,10 @@ def test_hover_on_a_kernel(client: Client) -> None:
     lines = hover(client, "sum(const")
     assert lines[0] == "**`sum`** 5,248 B shared → 4,224 B without an added barrier"
     assert "blocks/SM (sm_80, 256 threads, 64 registers launch bounds), limited by registers" in lines[1]
-    assert lines[2] == "4 × (5.1 + 1 KiB reserved) = 24.5 → 32 KiB carve-out, L1 keeps 160 KiB (sm_80)"
+    carve_out, drawn = lines[2].split("\n\n```text\n")
+    assert carve_out == "4 × (5.1 + 1 KiB reserved) = 24.5 → 32 KiB carve-out, L1 keeps 160 KiB (sm_80)"
+    assert drawn.startswith("blocks/SM up to so many static bytes of a block (sm_80)\n4 █")
+    assert "  merged, you are here\n" in drawn and drawn.endswith(" B\n```")
 
 
 def test_hover_on_a_kernel_where_it_is_launched(client: Client) -> None:
@@ -163,6 +176,18 @@ def test_a_lens_that_gains_blocks() -> None:
         assert lens["command"]["title"] == (
             "32.2 → 16.2 KiB shared · 4 → 8 blocks/SM (sm_80, 256 threads, 32 registers setting) · limited by shared"
         )
+
+
+def test_a_lens_says_what_the_next_block_would_take() -> None:
+    with serving(PUSH, initializationOptions={"settings": {"arch": ["sm_86"], "registers": 32}}) as client:
+        client.open(URI, ONE_BUFFER)
+        (lens,) = client.request("textDocument/codeLens", {"textDocument": {"uri": URI}})
+        assert (
+            lens["command"]["title"]
+            == "23.4 KiB shared · 4 blocks/SM (sm_86), limited by shared: −4,544 B → 5"
+        )
+        (finding,) = client.published(URI, 1)
+        assert "4,544 B less give 5, 576 B more cost none" in finding["message"]
 
 
 def test_hints_are_the_bytes_behind_declarations(client: Client) -> None:
