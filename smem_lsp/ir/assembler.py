@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from smem_lsp.ir import copies, expressions
 from smem_lsp.ir.context import Context
+from smem_lsp.ir.flights import ALL, COMMIT, COMMITTED
 from smem_lsp.ir.model import Kind
 from smem_lsp.ir.refs import Ref
 from smem_lsp.ir.scopes import Scope, Variable
@@ -279,11 +280,11 @@ def _complete(ctx: Context, instruction: str, what: str, arguments: str, operand
     if instruction.endswith(_MAYBE):
         return
     if what == "commit_group":
-        copies.mark(ctx, copies.COMMIT, 0)
+        copies.mark(ctx, COMMIT, 0)
     elif what == "wait_all":
-        copies.mark(ctx, copies.ALL, 0)
+        copies.mark(ctx, ALL, 0)
     elif _number(arguments, operands) == 0:
-        copies.mark(ctx, copies.COMMITTED, 0)
+        copies.mark(ctx, COMMITTED, 0)
 
 
 def _number(argument: str, operands: list[_Operand]) -> int | None:

@@ -6,7 +6,17 @@ import re
 from dataclasses import replace
 from itertools import pairwise
 
-from smem_lsp.ir import callees, collectives, copies, expressions, fragments, inlining, methods, unknown_calls
+from smem_lsp.ir import (
+    callees,
+    collectives,
+    copies,
+    expressions,
+    fragments,
+    inlining,
+    methods,
+    pipelines,
+    unknown_calls,
+)
 from smem_lsp.ir.collectives import library_class
 from smem_lsp.ir.constants import evaluate
 from smem_lsp.ir.context import Context
@@ -298,7 +308,9 @@ def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: Scope) ->
         if kind == "warp" and callee.name in GROUP_EXCHANGES:
             ctx.exchange(expr.lo, expr.hi, callee.name, None)
         return _group_answer(ctx, callee, kind, scope)
-    result = collectives.collective(ctx, expr, callee, scope)
+    result = pipelines.method(ctx, expr, callee, scope)
+    if result is None:
+        result = collectives.collective(ctx, expr, callee, scope)
     if result is not None:
         return result
     followed = methods.call(ctx, expr, callee, scope)

@@ -104,6 +104,7 @@ class Context:
     unexact: str | None = None  # why the bytes may be others than those declared
     copied: frozenset[int] = frozenset()  # buffers that asynchronous copies are issued into
     landings: int = 4  # numbers of points that each wait keeps for the copies that land there
+    pipelines: dict[int, bool] = field(default_factory=dict)  # variable -> is it of one thread?
     bound_copies: dict[int, int] = field(default_factory=dict)  # point of an issue -> what it waits for
     unseen: set[int] = field(default_factory=set)  # buffers with accesses that are not in the tree
     # variables, and values by key, that may hold addresses that are not followed -> the buffers they lead into

@@ -6,30 +6,27 @@ thread waits for its own copies only; for those of other threads a barrier has t
 copy may still be in flight at the end of the kernel, its buffer keeps its bytes.
 
 ``cp.async`` is waited for in groups (PTX ISA, "cp.async.wait_group"): a copy belongs to none before the next commit,
-and only a wait that leaves no group open is followed. Copies bound to a ``cuda::barrier`` land before its phase ends.
+and only a wait that leaves no group open is followed. Copies bound to a ``cuda::barrier`` land before its phase ends,
+those of a stage of a ``cuda::pipeline`` before its consumers have waited for the stage.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-from smem_lsp.ir import calls, expressions
+from smem_lsp.ir import calls, expressions, pipelines
 from smem_lsp.ir.constants import evaluate
 from smem_lsp.ir.context import Context
+from smem_lsp.ir.flights import BARRIER, COMMIT, COMMITTED, OPEN, Flights, settled
 from smem_lsp.ir.intrinsics import ASYNC_COPIES
-from smem_lsp.ir.model import Access, Branch, Jump, Kind, Loop, Node, Seq, Wait
+from smem_lsp.ir.model import Access, Branch, Kind, Loop, Node, Wait
 from smem_lsp.ir.refs import Ref
 from smem_lsp.ir.scopes import Scope, Variable
 from smem_lsp.ir.values import Const, Value
 from smem_lsp.syntax import tree
 
 WIDEST = 16  # bytes that one thread copies at a time, and what they are aligned to
-
-COMMIT, COMMITTED, ALL = "commit", "committed", "all"
-_OPEN, _IN_GROUP = -1, -2  # what a copy waits for, where that is no barrier object
-
-Flight = tuple[int, int]  # buffer; barrier object that the copy is bound to, _OPEN or _IN_GROUP
 
 
 def copying_call(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> Value | None:
@@ -51,7 +48,7 @@ def copying_call(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> Valu
             mark(ctx, COMMITTED, expr.lo)
         calls.group_barrier(ctx, expr, kind, "__syncthreads();")  # both end in group.sync()
     else:
-        return None
+        return pipelines.wait_prior(ctx, expr, name, scope)
     return ctx.fresh()
 
 
@@ -62,17 +59,21 @@ def _first_argument(expr: tree.Call, scope: Scope) -> int | None:
     return evaluate(given[0], scope.constant_scope()) if given else None
 
 
-def mark(ctx: Context, kind: str, lo: int, barrier: int = _OPEN) -> None:
-    """Copies are committed or waited for. ``barrier``: the buffer of the object that they are bound to."""
+def mark(ctx: Context, kind: str, lo: int, bound: int = OPEN, arrival: int = 0) -> None:
+    """Copies are committed or waited for. ``bound``: the object that they are bound to, a barrier by its buffer."""
     ctx.waits = True
-    ctx.emit(Wait(ctx.next_point(), kind, None, ctx.line(lo), "", bound=barrier))
+    ctx.emit(Wait(ctx.next_point(), kind, None, ctx.line(lo), "", bound=bound, arrival=arrival))
     ctx.point += ctx.landings
 
 
 def waits_for(ctx: Context, expr: tree.Call, callee: tree.Member, base: Ref) -> None:
-    """``object.arrive_and_wait()`` and ``object.wait(object.arrive())``: the copies bound to the object have landed."""
+    """``object.arrive_and_wait()`` and ``object.wait(object.arrive())``: the copies bound to the object have landed.
+    After ``object.wait(std::move(token))`` those have that were issued before the token was got."""
     if not base.whole or len(base.bases) != 1:
         return
+    (barrier,) = base.bases
+    if callee.name == "arrive":
+        pipelines.arrives(ctx, expr, callee, barrier)
     if callee.name == "wait" and len(expr.arguments) == 1:
         arrival = expr.arguments[0]
         if not (
@@ -84,14 +85,14 @@ def waits_for(ctx: Context, expr: tree.Call, callee: tree.Member, base: Ref) -> 
             and isinstance(callee.base, tree.Name)
             and arrival.callee.base.text == callee.base.text
         ):
+            pipelines.waits_for_token(ctx, expr, callee, barrier)
             return
     elif callee.name != "arrive_and_wait" or expr.arguments:
         return
-    (barrier,) = base.bases
-    mark(ctx, "barrier", expr.lo, barrier)
+    mark(ctx, BARRIER, expr.lo, barrier)
 
 
-def issue(ctx: Context, to: Ref, width: int | None, lo: int, hi: int, bound: int = _OPEN) -> None:
+def issue(ctx: Context, to: Ref, width: int | None, lo: int, hi: int, bound: int = OPEN) -> None:
     """One copy of ``width`` bytes; None: not known how many, and perhaps by several threads."""
     place = to.lost().place()
     if width is not None:
@@ -118,7 +119,7 @@ def _issue(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> None:
     bound = _bound_to(ctx, name, group, given, results, scope)
     to = results[0] if results else None
     shared = sum(isinstance(each, Ref) for each in results)
-    if bound is None or shared != 1 + (bound != _OPEN) or not isinstance(to, Ref) or not to.pointer:
+    if bound is None or shared != 1 + (bound >= 0) or not isinstance(to, Ref) or not to.pointer:
         for argument, each in zip(given, results):
             if isinstance(each, Ref):
                 in_flight(ctx, each.bases, ctx.line(argument.lo))
@@ -127,13 +128,13 @@ def _issue(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> None:
     width = None
     if name == "__pipeline_memcpy_async":
         width = results[2].n if isinstance(results[2], Const) else None
-    elif not _is_number(ctx, given[-1 - (bound != _OPEN)], scope):  # aligned_size_t<16>, say
+    elif not _is_number(ctx, given[-1 - (bound != OPEN)], scope):  # aligned_size_t<16>, say
         _require(ctx, to, WIDEST)
-    if bound != _OPEN:
+    if bound >= 0:
         ctx.fix(frozenset((bound,)), f"{{}} is what a copy at line {ctx.line(expr.lo)} is bound to")
         ctx.access(results[-1].part(), Kind.UPDATE, given[-1].lo, given[-1].hi)  # type: ignore[union-attr]
     issue(ctx, to, width, given[0].lo, given[0].hi, bound)
-    if group and bound == _OPEN:
+    if group and bound == OPEN:
         mark(ctx, COMMIT, expr.lo)  # the last thing that cooperative_groups::memcpy_async does
 
 
@@ -147,12 +148,13 @@ def _bound_to(
 ) -> int | None:
     """What the copies of a call wait for; None: not known."""
     if name == "__pipeline_memcpy_async":
-        return _OPEN if len(results) in (3, 4) else None
+        return OPEN if len(results) in (3, 4) else None
     if name != "memcpy_async":
         return None
     last = results[-1] if results else None
     if not isinstance(last, Ref):
-        return _OPEN if group and len(results) == 3 else None
+        pipeline = pipelines.bound_to(ctx, last) if len(results) == 4 else None
+        return OPEN if group and len(results) == 3 else pipeline
     # 16 bytes at a time may be a bulk copy of the asynchronous proxy on sm_90: those are not followed
     to = results[0]
     narrow = isinstance(to, Ref) and to.element is not None and to.element < WIDEST
@@ -193,111 +195,28 @@ def _still(line: int) -> str:
     return f"a copy into {{}} may still be in flight (line {line})"
 
 
-# ---- which copies a wait covers --------------------------------------------------------------------------------------
-
-
 def settle(ctx: Context) -> None:
     """Turn every wait into updates of the buffers that may be in flight there; fix those that are never waited for."""
     if not ctx.copied and not ctx.waits:
         return
-    flow = _Flow(ctx.bound_copies)
-    end, breaks, continues = flow.seq(ctx.items, frozenset())
+    flights = Flights(ctx.bound_copies)
+    left = flights.left(ctx.items)
     lines: dict[int, int] = {}
-    for node in _accesses(ctx.items):
+    for node in _issues(ctx.items):
         lines.setdefault(node.buffer, node.line)
-    for buffer, _ in sorted(end | breaks | continues | flow.returned):
+    for buffer in sorted(left):
         ctx.fix(frozenset((buffer,)), _still(lines[buffer]), seen=True)
     numbers = {buffer: number for number, buffer in enumerate(sorted(ctx.copied), start=1)}
-    ctx.items[:] = _settled(ctx.items, flow.covered, numbers)
+    ctx.items[:] = settled(ctx.items, flights.covered, numbers)
 
 
-def _accesses(nodes: Iterable[Node]) -> Iterable[Access]:
-    """The issues among ``nodes``, in program order."""
+def _issues(nodes: Iterable[Node]) -> Iterable[Access]:
+    """In program order."""
     for node in nodes:
         if isinstance(node, Access) and node.asynchronous:
             yield node
         elif isinstance(node, Branch):
-            yield from _accesses(node.then)
-            yield from _accesses(node.otherwise)
+            yield from _issues(node.then)
+            yield from _issues(node.otherwise)
         elif isinstance(node, Loop):
-            yield from _accesses(node.body)
-
-
-@dataclass(slots=True)
-class _Flow:
-    """What may be in flight, path by path of one thread."""
-
-    bound: dict[int, int]  # issue -> what it waits for
-    covered: dict[int, frozenset[int]] = field(default_factory=dict)  # wait -> buffers
-    returned: frozenset[Flight] = frozenset()
-
-    def seq(
-        self, nodes: Iterable[Node], state: frozenset[Flight]
-    ) -> tuple[frozenset[Flight], frozenset[Flight], frozenset[Flight]]:
-        """In flight at the end, at the breaks and at the continues."""
-        breaks = continues = frozenset[Flight]()
-        for node in nodes:
-            if isinstance(node, Access):
-                if node.asynchronous:
-                    state |= {(node.buffer, self.bound[node.point])}
-            elif isinstance(node, Wait):
-                state = self.wait(node, state)
-            elif isinstance(node, Branch):
-                then, other = self.seq(node.then, state), self.seq(node.otherwise, state)
-                state = then[0] | other[0]
-                breaks |= then[1] | other[1]
-                continues |= then[2] | other[2]
-            elif isinstance(node, Loop):
-                state = self.loop(node, state)
-            elif isinstance(node, Jump):
-                if node.kind == "break":
-                    breaks |= state
-                elif node.kind == "continue":
-                    continues |= state
-                else:
-                    self.returned |= state
-                state = frozenset()
-        return state, breaks, continues
-
-    def loop(self, node: Loop, state: frozenset[Flight]) -> frozenset[Flight]:
-        before = state
-        while True:
-            end, breaks, continues = self.seq(node.body, state)
-            around = state | end | continues
-            if around == state:
-                break
-            state = around
-        return end | breaks | continues | (before if node.min_trip == 0 else frozenset())
-
-    def wait(self, node: Wait, state: frozenset[Flight]) -> frozenset[Flight]:
-        if node.kind == COMMIT:
-            return frozenset((buffer, _IN_GROUP if by == _OPEN else by) for buffer, by in state)
-        of = {COMMITTED: (_IN_GROUP,), ALL: (_OPEN, _IN_GROUP)}.get(node.kind, (node.bound,))
-        done = {(buffer, by) for buffer, by in state if by in of}
-        known = self.covered.get(node.point, frozenset())
-        self.covered[node.point] = known | {buffer for buffer, _ in done}
-        return state - done
-
-
-def _settled(
-    nodes: Iterable[Node], covered: dict[int, frozenset[int]], numbers: dict[int, int]
-) -> list[Node]:
-    """``numbers``: how many points after the wait its copies of a buffer land."""
-    found: list[Node] = []
-    for node in nodes:
-        if isinstance(node, Wait):
-            for buffer in sorted(covered.get(node.point, frozenset())):
-                point = node.point + numbers[buffer]
-                found.append(Access(point, buffer, Kind.UPDATE, None, None, node.line, asynchronous=True))
-            continue
-        if isinstance(node, Branch):
-            then = _settled(node.then, covered, numbers)
-            otherwise = _settled(node.otherwise, covered, numbers)
-            node = replace(node, then=Seq(tuple(then)), otherwise=Seq(tuple(otherwise)))
-        elif isinstance(node, Loop):
-            tail = len(node.body) - node.tail
-            body = _settled(node.body.items[:tail], covered, numbers)
-            step = _settled(node.body.items[tail:], covered, numbers)
-            node = replace(node, body=Seq((*body, *step)), tail=len(step))
-        found.append(node)
-    return found
+            yield from _issues(node.body)

@@ -6,7 +6,17 @@ from dataclasses import replace
 from typing import Protocol
 
 from smem_lsp.ir import attributes as attribute_rules
-from smem_lsp.ir import calls, expressions, fragments, methods, objects, records, typing_rules, unknown_calls
+from smem_lsp.ir import (
+    calls,
+    expressions,
+    fragments,
+    methods,
+    objects,
+    pipelines,
+    records,
+    typing_rules,
+    unknown_calls,
+)
 from smem_lsp.ir import constants as constant_rules
 from smem_lsp.ir.constants import declare_constants, evaluate
 from smem_lsp.ir.context import Context
@@ -86,6 +96,8 @@ def _declare_local(
         return
     if "constexpr" in declaration.words and not declarator.pointers and not declarator.dims:
         _declare_constant(ctx, declaration, declarator, scope)
+        return
+    if pipelines.declared(ctx, declaration, declarator, scope):
         return
     record = None
     if not {"constexpr", "static"} & set(declaration.words):

@@ -160,7 +160,8 @@ class GlobalAccess:
 class Wait(Barrier):
     """A thread commits its asynchronous copies or waits for them; only while a tree is built (``ir.copies``)."""
 
-    bound: int = -1  # the buffer of the object that they are bound to
+    bound: int = -1  # the object that they are bound to, a barrier by its buffer
+    arrival: int = 0  # at a barrier object: its place in the text
 
 
 @record

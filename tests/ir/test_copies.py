@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from harness import curve_of, kernel_facts
 
@@ -22,10 +24,22 @@ __device__ void copy(float* to, const float* from, bool wanted) {
   asm volatile("{ .reg .pred p; setp.ne.b32 p, %2, 0; @p cp.async.cg.shared.global [%0], [%1], 16; }" :: "r"(at), "l"(from), "r"((int)wanted));
 }
 """
+STAGES = "auto pipe = cuda::make_pipeline();"
+OF_BLOCK = "__shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 2> state; auto pipe = cuda::make_pipeline(block, &state);"
 PIPELINE = "__pipeline_memcpy_async(&a[t], in + t, 4);"
 
 
 def kernel_of(body: str) -> Kernel:
+    body = re.sub(
+        r"STAGE\((\w)\)",
+        r"pipe.producer_acquire(); cuda::memcpy_async(\1 + t, in + t, 4, pipe); pipe.producer_commit();",
+        body,
+    )
+    body = re.sub(
+        r"GROUPED\((\w)\)",
+        r"pipe.producer_acquire(); cuda::memcpy_async(block, \1, in, sizeof(\1), pipe); pipe.producer_commit();",
+        body,
+    )
     text = f"{HEAD}__global__ void k(const float* in, float* out, int n) {{ __shared__ float a[256], b[256]; __shared__ cuda::barrier<cuda::thread_scope_block> bar; auto block = cg::this_thread_block(); int t = threadIdx.x; {body} }}\n"
     return kernel_facts(text).kernel
 
@@ -51,6 +65,13 @@ def landings(kernel: Kernel) -> list[str]:
         "cg::memcpy_async(block, a, in, cuda::aligned_size_t<16>(1024)); cg::wait_prior<0>(block);",
         "cuda::memcpy_async(a + t, in + t, sizeof(float), bar); bar.arrive_and_wait();",
         "cuda::memcpy_async(block, a, in, 4 * 256, bar); bar.wait(bar.arrive());",
+        "cuda::memcpy_async(a + t, in + t, 4, bar); auto token = bar.arrive(); b[t] = 1; bar.wait(std::move(token));",
+        f"{STAGES} STAGE(a) pipe.consumer_wait(); pipe.consumer_release();",
+        f"{STAGES} STAGE(a) cuda::pipeline_consumer_wait_prior<0>(pipe);",
+        f"{OF_BLOCK} GROUPED(a) pipe.consumer_wait(); __syncthreads(); pipe.consumer_release();",
+        f"{STAGES} STAGE(a) STAGE(a) pipe.consumer_wait(); pipe.consumer_release(); pipe.consumer_wait(); pipe.consumer_release();",
+        f"{STAGES} for (int i = 0; i < n; ++i) {{ STAGE(a) pipe.consumer_wait(); pipe.consumer_release(); }}",
+        f"{STAGES} if (n > 3) {{ STAGE(a) pipe.consumer_wait(); pipe.consumer_release(); }}",
         f"if (t < 32) {{ {PIPELINE} }} __pipeline_commit(); if (n > 3) {{ __pipeline_wait_prior(0); }} else {{ wait_all(); }}",
     ],
 )
@@ -58,8 +79,7 @@ def test_a_wait_ends_a_copy(body: str) -> None:
     kernel = kernel_of(body)
     assert kernel.buffers[0].fixed is None
     found = landings(kernel)
-    assert found[0] == "W a"
-    assert set(found[1:]) == {"X a"}
+    assert found[0] == "W a" and found[-1] == "X a" and set(found) == {"W a", "X a"}
 
 
 @pytest.mark.parametrize(
@@ -81,6 +101,21 @@ def test_a_wait_ends_a_copy(body: str) -> None:
         # 16 bytes at a time are a bulk copy of the asynchronous proxy where the hardware has it
         "cuda::memcpy_async(block, a, in, cuda::aligned_size_t<16>(1024), bar); bar.arrive_and_wait();",
         "cg::memcpy_async(block, a, in, sizeof(a)); cg::wait_prior<1>(block);",
+        "auto token = bar.arrive(); cuda::memcpy_async(a + t, in + t, 4, bar); auto other = bar.arrive(); bar.wait(std::move(token));",
+        f"{STAGES} pipe.consumer_wait(); STAGE(a)",
+        f"{STAGES} pipe.producer_acquire(); cuda::memcpy_async(a + t, in + t, 4, pipe); pipe.consumer_wait();",
+        f"{STAGES} STAGE(b) STAGE(a) pipe.consumer_wait(); pipe.consumer_release();",
+        f"{STAGES} STAGE(a) if (n > 3) pipe.consumer_wait();",
+        f"{STAGES} STAGE(a) for (int i = 0; i < n; ++i) pipe.consumer_wait();",
+        f"{STAGES} if (n > 3) {{ STAGE(b) }} STAGE(a) pipe.consumer_wait(); pipe.consumer_release();",
+        f"{STAGES} for (int i = 0; i < n; ++i) {{ STAGE(b) }} STAGE(a) pipe.consumer_wait(); pipe.consumer_release();",
+        f"{STAGES} STAGE(a) more(pipe); pipe.consumer_wait(); pipe.consumer_release();",
+        f"{STAGES} STAGE(a) auto& same = pipe; same.producer_commit(); pipe.consumer_wait(); pipe.consumer_release();",
+        f"{STAGES} STAGE(a) cuda::pipeline_consumer_wait_prior<1>(pipe);",
+        # waited for twice, before it is released
+        f"{OF_BLOCK} GROUPED(b) GROUPED(a) pipe.consumer_wait(); pipe.consumer_wait(); pipe.consumer_release();",
+        f"{OF_BLOCK} GROUPED(a) pipe.consumer_release(); pipe.consumer_wait();",
+        f"{OF_BLOCK} if (t < 128) {{ GROUPED(a) }} else {{ pipe.consumer_wait(); pipe.consumer_release(); }}",
     ],
 )
 def test_a_copy_that_may_never_be_waited_for_keeps_its_bytes(body: str) -> None:
