@@ -75,7 +75,8 @@ def run(flags: argparse.Namespace) -> int:
 def _options(flags: argparse.Namespace) -> Options:
     named = named_codes(flags.select) if flags.select else frozenset()
     policy = FixPolicy(unsafe=flags.unsafe_fixes, named=named)
-    return Options(flags.output_format, terminal_style(flags.color), flags.fix, flags.diff, policy)
+    style = terminal_style(flags.color)
+    return Options(flags.output_format, style, flags.fix, flags.diff, policy, not flags.no_cache)
 
 
 def _jobs(flags: argparse.Namespace, settings: Settings, totals: _Totals) -> list[Job | Outcome]:

@@ -32,6 +32,7 @@ class Options:
     fix: bool = False  # write the fixed text back
     diff: bool = False  # show what fixing would change; wins over fix
     policy: FixPolicy = field(default_factory=FixPolicy)
+    reuse: bool = True  # what a compiler said in earlier runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ def check_file(job: Job, options: Options) -> Outcome:
 
 def _checked(source: SourceFile, job: Job, options: Options) -> Outcome:
     notes: dict[str, None] = {}
-    check = _checker(job, notes)
+    check = _checker(job, notes, reuse=options.reuse)
     outcome = _applied(source, job, options, check)
     outcome.notes.extend(notes)
     return outcome
@@ -115,13 +116,13 @@ def _applied(source: SourceFile, job: Job, options: Options, check: Callable[[st
     return outcome
 
 
-def _checker(job: Job, notes: dict[str, None]) -> Callable[[str], Report]:
+def _checker(job: Job, notes: dict[str, None], *, reuse: bool) -> Callable[[str], Report]:
     """``notes`` gets what a compiler did not do, each line once."""
     if job.config.nvcc not in (None, OFF):
         from smem_lsp.cli.compiling import check_compiled
 
         tell = notes.setdefault
-        return lambda text: check_compiled(text, job.path, job.config, _reader(), tell)
+        return lambda text: check_compiled(text, job.path, job.config, _reader(), tell, reuse=reuse)
     from smem_lsp.engine import check
 
     return lambda text: check(text, path=job.path, config=job.config, reader=_reader())

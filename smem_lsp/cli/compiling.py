@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 
 from smem_lsp.cli.settings import NVCC
@@ -11,16 +11,22 @@ from smem_lsp.engine import check
 from smem_lsp.engine.cache import Cache
 from smem_lsp.engine.measured import NOT_MEASURED, Measured
 from smem_lsp.engine.report import Report
-from smem_lsp.environment.compiler import Compiler, Request
+from smem_lsp.environment.compiler import Compiler, Request, user_store
 from smem_lsp.environment.nvcc import KernelStatistics, Stop
 from smem_lsp.source import FileReader
 
 
 def check_compiled(
-    text: str, path: str, config: Config, reader: FileReader, tell: Callable[[str], None]
+    text: str,
+    path: str,
+    config: Config,
+    reader: FileReader,
+    tell: Callable[[str], None],
+    *,
+    reuse: bool = True,
 ) -> Report:
     """The report on a text whose kernels are compiled for every target in force. ``tell`` gets one line about what was
-    not compiled."""
+    not compiled; ``reuse``: what was compiled in earlier runs."""
     engine = Cache()
 
     def report(found: Measured) -> Report:
@@ -33,7 +39,7 @@ def check_compiled(
     if request is None:
         tell(f"{path}: no registers from nvcc: there is none")
         return plain
-    found, problem = measured(request)
+    found, problem = measured(request, reuse=reuse)
     if problem is not None:
         tell(f"{path}: no registers from nvcc: {problem}")
     return report(found) if found.kernels else plain
@@ -41,7 +47,7 @@ def check_compiled(
 
 def requested(text: str, path: str, config: Config) -> Request | None:
     """What to compile under the settings in force; None where there is no nvcc."""
-    return _compiler().request(
+    return _compiler(reuse=False).request(
         text,
         path,
         config.arch,
@@ -52,23 +58,29 @@ def requested(text: str, path: str, config: Config) -> Request | None:
     )
 
 
-def measured(request: Request) -> tuple[Measured, str | None]:
-    """What nvcc says of the text, and of what is offered in its place; and what went wrong on some targets."""
-    kernels, problem = _compiled(request)
-    return Measured(kernels, request.under, lambda after: _compiled(request.of(after))[0]), problem
+def measured(request: Request, *, reuse: bool = False) -> tuple[Measured, str | None]:
+    """What nvcc says of the text, and of what is offered in its place; and what went wrong on some targets. ``reuse``:
+    it may have said so in an earlier run."""
+    compiler = _compiler(reuse=reuse)
+    kernels, problem = _compiled(compiler, request)
+
+    def rewritten(after: str) -> Sequence[KernelStatistics]:
+        return _compiled(compiler, request.of(after))[0]
+
+    return Measured(kernels, request.under, rewritten), problem
 
 
-def _compiled(request: Request) -> tuple[list[KernelStatistics], str | None]:
+def _compiled(compiler: Compiler, request: Request) -> tuple[list[KernelStatistics], str | None]:
     """What is reported of a text, and what went wrong on some targets."""
     errors: dict[str, list[str]] = {}
-    for arch, outcome in _compiler().compile(request, Stop(), lambda arch: None):
+    for arch, outcome in compiler.compile(request, Stop(), lambda arch: None):
         if outcome.error is not None:
             errors.setdefault(outcome.error, []).append(arch)
     words = "; ".join(f"{error} ({', '.join(targets)})" for error, targets in errors.items())
-    return _compiler().known(request), words or None
+    return compiler.known(request), words or None
 
 
 @cache
-def _compiler() -> Compiler:
+def _compiler(*, reuse: bool) -> Compiler:
     """One for all files of this process."""
-    return Compiler()
+    return Compiler(user_store() if reuse else None)

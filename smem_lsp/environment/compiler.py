@@ -1,4 +1,5 @@
-"""What a compiler says of texts: asked for once per text, flags, target and compiler, and remembered."""
+"""What a compiler says of texts: asked for once per text, flags, target and compiler, and remembered, by a ``Store`` in
+later sessions too."""
 
 from __future__ import annotations
 
@@ -14,17 +15,19 @@ from functools import lru_cache
 from pathlib import Path
 
 from smem_lsp.environment.compiler_commands import CompilerCommands
+from smem_lsp.environment.compiler_store import Store
 from smem_lsp.environment.files import MAX_BYTES, DiskReader
 from smem_lsp.environment.nvcc import (
     CompileError,
     KernelStatistics,
     Stop,
     Stopped,
-    compile_statistics,
+    compile_text,
     find_nvcc,
     supported_targets,
 )
 from smem_lsp.source import FileReader
+from smem_lsp.source.cache_folder import cache_folder
 
 OFF = "off"
 """The value of the setting ``nvcc`` with which none is looked for."""
@@ -80,9 +83,10 @@ class Outcome:
 class Compiler:
     """Answers from what is remembered; ``compile`` is the only method that runs anything. Any thread may ask."""
 
-    __slots__ = ("_commands", "_lock", "_outcomes")
+    __slots__ = ("_commands", "_lock", "_outcomes", "_store")
 
-    def __init__(self) -> None:
+    def __init__(self, store: Store | None = None) -> None:
+        self._store = store
         self._commands = CompilerCommands()
         self._lock = threading.Lock()
         self._outcomes: OrderedDict[tuple[Under, str, str], tuple[object, Outcome]] = OrderedDict()
@@ -152,11 +156,28 @@ class Compiler:
             if supported and (number is None or int(number[0]) not in supported):
                 outcome = Outcome(error="no target of this nvcc", built=False)
             else:
-                began(arch)
-                outcome = _compiled(request, arch, stop)
+                outcome = self._stored(request, arch) or self._compiled(request, arch, stop, began)
             self._keep(request, arch, outcome)
             done.append((arch, outcome))
         return done
+
+    def _stored(self, request: Request, arch: str) -> Outcome | None:
+        found = None if self._store is None else self._store.find(_question(request, arch))
+        return None if found is None else Outcome(found)
+
+    def _compiled(self, request: Request, arch: str, stop: Stop, began: Callable[[str], None]) -> Outcome:
+        began(arch)
+        under = request.under
+        try:
+            found = compile_text(under.program.path, request.text, arch, under.flags, stop=stop)
+        except Stopped:
+            raise
+        except CompileError as error:
+            return Outcome(error=str(error))
+        kernels = tuple(found.kernels.values())
+        if self._store is not None and found.files is not None:
+            self._store.keep(_question(request, arch), kernels, found.files)
+        return Outcome(kernels)
 
     def _find(self, request: Request, arch: str) -> tuple[object, Outcome] | None:
         key = request.under, arch, request.digest
@@ -215,15 +236,24 @@ def header_versions(
     return tuple(versions)
 
 
-def _compiled(request: Request, arch: str, stop: Stop) -> Outcome:
-    under = request.under
+def user_store() -> Store | None:
+    """In the cache folder of this user; None where there is no home folder."""
     try:
-        found = compile_statistics(under.program.path, request.text, arch, under.flags, stop=stop)
-    except Stopped:
-        raise
-    except CompileError as error:
-        return Outcome(error=str(error))
-    return Outcome(tuple(found.values()))
+        return Store(cache_folder() / "nvcc")
+    except RuntimeError:
+        return None
+
+
+def _question(request: Request, arch: str) -> tuple[str, ...]:
+    program = request.under.program
+    return (
+        program.path,
+        str(program.modified),
+        str(program.size),
+        arch,
+        request.digest,
+        *request.under.flags,
+    )
 
 
 def _last_macros(flags: Sequence[str]) -> tuple[str, ...]:

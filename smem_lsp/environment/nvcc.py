@@ -24,11 +24,13 @@ from smem_lsp.environment.compiler_process import CompileError, Stop, Stopped, r
 __all__ = [
     "TIMEOUT",
     "CompileError",
+    "Compiled",
     "KernelStatistics",
     "Stop",
     "Stopped",
     "allowed_flags",
     "compile_statistics",
+    "compile_text",
     "demangled_name",
     "find_nvcc",
     "parse_statistics",
@@ -43,6 +45,7 @@ _SPILL = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) b
 _USED = re.compile(r"Used (\d+) registers")
 _BARRIERS = re.compile(r"used (\d+) barriers")
 _SHARED = re.compile(r"(\d+)(?:\+\d+)? bytes smem")
+_FILES = "files.d"  # what nvcc has read
 _MOST_ASSEMBLY = 64_000_000  # bytes
 _VARIABLE = re.compile(r"(?m)^\s*\.shared \.align (\d+) \.[bfsu](\d+) ([\w$]+)(?:\[(\d+)\])?;")
 _LOCAL = re.compile(r"\d+")
@@ -63,6 +66,14 @@ class KernelStatistics:
     arguments: tuple[str, ...] | None = ()  # of the template, as C++ spells them; None: not understood
     scoped: bool = True  # False: ``extern "C"``, the name says nothing of namespaces
     sizes: tuple[tuple[str, int, int], ...] = ()  # name, bytes and alignment of its own shared variables
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """``files``: all that were read beside the text, as absolute paths; None where they have none that lasts."""
+
+    kernels: Mapping[str, KernelStatistics]
+    files: tuple[str, ...] | None
 
 
 def find_nvcc(setting: str | None = None) -> str | None:
@@ -108,7 +119,20 @@ def compile_statistics(
     timeout: float = TIMEOUT,
     stop: Stop | None = None,
 ) -> Mapping[str, KernelStatistics]:
-    """Compile ``text`` to a cubin for ``arch`` (``sm_90``) and return what ptxas reports, by mangled name.
+    """What ptxas reports of the kernels of ``text``, by mangled name. Raises as ``compile_text``."""
+    return compile_text(nvcc, text, arch, flags, timeout=timeout, stop=stop).kernels
+
+
+def compile_text(
+    nvcc: str,
+    text: str,
+    arch: str,
+    flags: Sequence[str] = (),
+    *,
+    timeout: float = TIMEOUT,
+    stop: Stop | None = None,
+) -> Compiled:
+    """Compile ``text`` to a cubin for ``arch`` (``sm_90``).
 
     Of ``flags`` those that are allowed are used, but for the targets among them. Raises CompileError; Stopped, which is
     one, when ``stop`` is set.
@@ -122,14 +146,27 @@ def compile_statistics(
         except OSError as error:
             raise CompileError(f"no private copy: {error.strerror or error}") from None
         # The PTX that is kept says how large every variable is, whatever its type.
-        command = [nvcc, "-cubin", "--keep", f"-arch={arch}", "-Xptxas", "-v", *prepared.words]
+        command = [nvcc, "-cubin", "--keep", "-MD", "-MF", _FILES, f"-arch={arch}", "-Xptxas", "-v"]
+        command += prepared.words
         code, output = run([*command, "-o", "kernel.cubin", "kernel.cu"], folder, timeout, stop)
         assembly = _read(Path(folder, "kernel.ptx"))
+        rule = _read(Path(folder, _FILES))
+        read = None if prepared.links or not rule else tuple(read_files(rule, folder))
     if code != 0:
         raise CompileError(_first_error(output))
     found = parse_statistics(output)
     sizes = shared_variables(assembly, found)
-    return {mangled: replace(each, sizes=sizes[mangled]) for mangled, each in found.items()}
+    return Compiled({mangled: replace(each, sizes=sizes[mangled]) for mangled, each in found.items()}, read)
+
+
+def read_files(rule: str, folder: str) -> Iterator[str]:
+    """The absolute paths of the files that a rule for make, as nvcc writes it, says were read, those of ``folder`` left
+    out, in which nvcc ran."""
+    _, _, files = rule.partition(" : ")
+    for word in files.replace("\\\n", " ").replace("\\ ", "\0").split():
+        path = os.path.normpath(Path(folder) / word.replace("\0", " ").replace("$$", "$").replace("\\#", "#"))
+        if Path(path).parent != Path(folder):
+            yield path
 
 
 def shared_variables(assembly: str, kernels: Iterable[str]) -> dict[str, tuple[tuple[str, int, int], ...]]:

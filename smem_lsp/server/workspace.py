@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from smem_lsp.environment import DiskReader
-from smem_lsp.environment.compiler import Compiler
+from smem_lsp.environment.compiler import Compiler, user_store
 from smem_lsp.server.analysis import Analysis, Analyst, Job
 from smem_lsp.server.background import Background
 from smem_lsp.server.config_files import ConfigFiles
@@ -41,7 +41,7 @@ class Workspace:
         self._config_files = ConfigFiles()
         self._config_files.watched = client.features.register_watched_files
         self._config_files.trusted = client.trusted
-        self._compiler = Compiler()
+        self._compiler = Compiler(user_store())
         self._background = Background(self._compiler, self._measured, outgoing.status)
         self._folders = list(client.folders)
         self._initial = read_client_settings(client.settings)

@@ -25,6 +25,7 @@ from lark.lexer import Lexer
 from lark.parse_tree_builder import ExpandSingleChild
 from lark.parsers.lalr_analysis import Shift
 
+from smem_lsp.source.cache_folder import cache_folder
 from smem_lsp.syntax.build import TreeBuilder
 from smem_lsp.syntax.marks import Mark
 
@@ -52,17 +53,6 @@ def grammar_text() -> str:
     if checkout.is_file() and (checkout.parents[1] / "pyproject.toml").is_file():
         return checkout.read_text(encoding="utf-8")
     return packaged.read_text(encoding="utf-8")
-
-
-def cache_folder() -> Path:
-    """Where tables are kept: the platform's cache folder of this user."""
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        base = str(Path.home() / "Library" / "Caches")
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "smem-lsp"
 
 
 @lru_cache(maxsize=1)

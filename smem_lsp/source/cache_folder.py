@@ -1,0 +1,22 @@
+"""The folder of this user for what can be made again."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+
+def cache_folder() -> Path:
+    """The platform's. Raises RuntimeError where there is no home folder."""
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = str(Path.home() / "Library" / "Caches")
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or ""
+        if not Path(
+            base
+        ).is_absolute():  # else it could be a folder of the workspace (XDG base directories: ignored)
+            base = str(Path.home() / ".cache")
+    return Path(base) / "smem-lsp"
