@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _ENTRY = re.compile(r"Compiling entry function '([^']+)'")
-_USED = re.compile(r"Used \d+ registers")
+_USED = re.compile(r"Used (\d+) registers")
 _SHARED = re.compile(r"(\d+) bytes smem")
 _NUMBER = re.compile(r"\d+")
 
@@ -24,6 +24,7 @@ class Entry:
     name: str
     template: bool
     shared: int  # bytes, static
+    registers: int  # per thread
 
 
 def entries(output: str) -> list[Entry]:
@@ -33,10 +34,10 @@ def entries(output: str) -> list[Entry]:
     for line in output.splitlines():
         if entry := _ENTRY.search(line):
             mangled = entry[1]
-        elif mangled and _USED.search(line):
+        elif mangled and (used := _USED.search(line)):
             shared = _SHARED.search(line)
             name, template = demangled(mangled)
-            found.append(Entry(mangled, name, template, int(shared[1]) if shared else 0))
+            found.append(Entry(mangled, name, template, int(shared[1]) if shared else 0, int(used[1])))
             mangled = ""
     return found
 

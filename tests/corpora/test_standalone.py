@@ -23,7 +23,11 @@ from toolchain import nvcc, require
 
 from smem_lsp.config import Config
 from smem_lsp.engine import KernelReport, check
+from smem_lsp.engine.measured import Measured, MeasuredFacts
 from smem_lsp.environment import DiskReader
+from smem_lsp.environment.compiler import Compiler
+from smem_lsp.environment.compiler_store import Store
+from smem_lsp.environment.nvcc import Stop
 
 FILES = Path(__file__).parent / "standalone.txt"
 STUBS = Path(__file__).parent / "stubs"
@@ -189,6 +193,41 @@ def test_exact_bytes_are_those_of_ptxas(file: Standalone, capfd: pytest.CaptureF
     assert compiled, "no kernel was compiled"
     wrong = [(e.name, ours.static_bytes, e.shared) for ours, e in exact if ours.static_bytes != e.shared]
     assert wrong == []
+
+
+@pytest.mark.parametrize("file", standalone(), ids=lambda file: file.path.rpartition("/")[2])
+def test_the_background_says_what_ptxas_says(file: Standalone, capfd: pytest.CaptureFixture[str]) -> None:
+    """Registers and static bytes on the way that they take to an editor, against another run of nvcc."""
+    compiler = require(nvcc(), "nvcc is not installed")
+    corpus, folder = sources(file.corpus)
+    flags, folders, defines = resolved(file, folder)
+    path = folder / file.path
+    salt = f"{corpus.sha256} {CURAND_SHA256} {(STUBS / 'nccl.h').read_text(encoding='utf-8')}"
+    compiled = compile_entries(compiler, path, flags, cache_folder() / "compiled", salt)
+    assert not isinstance(compiled, str), compiled
+    config = Config(arch=("sm_90",), include_dirs=tuple(folders), defines=tuple(defines))
+    text = path.read_text(encoding="utf-8", errors="replace")
+    background = Compiler(Store(cache_folder() / "answers"))
+    request = background.request(
+        text, str(path), ["sm_90"], setting=str(compiler), include_dirs=folders, defines=defines
+    )
+    assert request is not None
+    background.compile(request, Stop(), lambda arch: None)
+    measured = Measured(background.known(request), request.under)
+    assert len(measured.kernels) == len(compiled)
+    report = check(text, path=str(path), config=config, reader=DiskReader(), measured=measured)
+    facts = {id(kernel.kernel): facts for kernel, facts in zip(report.kernels, report.facts)}
+    told = 0
+    for ours, entry in compared(list(report.kernels), compiled):
+        found = facts[id(ours.kernel)]
+        if isinstance(found, MeasuredFacts):
+            told += 1
+            assert found.static_bytes == found.measured_bytes == entry.shared, entry
+            assert {each.registers for each in found.measured} == {entry.registers}, entry
+            assert {row.registers for row in found.occupied} <= {entry.registers}, entry
+    with capfd.disabled():
+        os.write(2, f"\n{path.name}: {told} kernels measured, {len(compiled)} entries\n".encode())
+    assert told
 
 
 @pytest.mark.parametrize(
