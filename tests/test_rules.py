@@ -246,6 +246,45 @@ def test_a_gained_block_is_a_warning_only_when_the_registers_are_known() -> None
     assert "6 → 8 blocks/SM on sm_90" in known.findings[0].message
 
 
+TWO_LAUNCHES = """\
+__global__ void k(const float* in, float* out) {
+  __shared__ float a[4096], b[4096];
+  extern __shared__ float d[];
+  const int t = threadIdx.x;
+  a[t] = in[t];
+  d[t] = 1;
+  __syncthreads();
+  float v = a[255 - t] + d[255 - t];
+  __syncthreads();
+  b[t] = v;
+  __syncthreads();
+  out[t] = b[255 - t];
+}
+void first(const float* in, float* out) { k<<<1, 256, 1024>>>(in, out); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ("", "2 → 5 blocks/SM on sm_86, no barrier"),
+        ("9000", "2 → 3 blocks/SM on sm_86 (9,000 B dynamic), no barrier"),
+        ("n", None),  # as many as are passed there: not known
+    ],
+)
+def test_launches_with_different_dynamic_bytes(more: str, words: str | None) -> None:
+    """What is told holds for the launch with the most; where one of them is not known nothing is."""
+    text = TWO_LAUNCHES + (
+        f"void more(const float* in, float* out, int n) {{ k<<<1, 256, {more}>>>(in, out); }}\n"
+        if more
+        else ""
+    )
+    report = check_text(text, config=Config(arch=("sm_86",), registers=32))
+    (finding,) = (finding for finding in report.findings if finding.code == "SMEM301")
+    assert finding.severity is (Severity.INFO if words is None else Severity.WARNING)
+    assert (words in finding.message) if words else "blocks/SM" not in finding.message
+
+
 # ---- silence -----------------------------------------------------------------------------------------------
 
 

@@ -222,11 +222,9 @@ def _occupied(kernel: Kernel, shape: BlockShape | None, config: Config) -> tuple
     if any(buffer.bytes is None for buffer in kernel.helper_bytes):
         return ()
     threads = known[0]
-    dynamic = {site.dynamic_bytes for site in kernel.launches}
-    dynamic_bytes = next(iter(dynamic)) if len(dynamic) == 1 else 0
-    if dynamic_bytes is None or (
-        not kernel.launches and any(b.space is Space.DYNAMIC for b in kernel.buffers)
-    ):
+    passed = {site.dynamic_bytes for site in kernel.launches}
+    dynamic = {each for each in passed if each is not None}
+    if None in passed or (not passed and any(b.space is Space.DYNAMIC for b in kernel.buffers)):
         return ()  # blocks per SM depend on bytes that are not known
     rows: list[Occupied] = []
     for name in config.arch:
@@ -235,5 +233,6 @@ def _occupied(kernel: Kernel, shape: BlockShape | None, config: Config) -> tuple
         if registers is None and bounds is not None and bounds[1]:
             registers, source = registers_cap(name, bounds[0], bounds[1]), "launch_bounds"
         if threads <= target(name).threads_per_block:
-            rows.append(Occupied(name, threads, registers, source, dynamic_bytes))
+            most = max(dynamic, default=0)
+            rows.append(Occupied(name, threads, registers, source, most, most_of_several=len(dynamic) > 1))
     return tuple(rows)

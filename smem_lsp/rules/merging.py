@@ -25,15 +25,21 @@ class Step:
     after: int
 
     def words(self) -> str:
+        dynamic = self.row.dynamic_words
         if self.row.registers is None:
-            return f"{self.before} → ≤ {self.after} blocks/SM on {self.row.arch} (shared memory alone)"
-        return f"{self.before} → {self.after} blocks/SM on {self.row.arch}"
+            return (
+                f"{self.before} → ≤ {self.after} blocks/SM on {self.row.arch} (shared memory alone{dynamic})"
+            )
+        blocks = f"{self.before} → {self.after} blocks/SM on {self.row.arch}"
+        return f"{blocks} ({dynamic.removeprefix(', ')})" if dynamic else blocks
 
     def with_launch(self) -> str:
         """For titles: what the number was computed with."""
         known = self.row.registers is not None
         registers = f"{self.row.registers} registers" if known else "shared memory alone"
-        launch = f"blocks/SM ({self.row.arch}, {self.row.threads} threads, {registers})"
+        launch = (
+            f"blocks/SM ({self.row.arch}, {self.row.threads} threads, {registers}{self.row.dynamic_words})"
+        )
         most = "" if known else "≤ "
         if self.before == self.after:
             return f"same {most}{self.after} {launch}"

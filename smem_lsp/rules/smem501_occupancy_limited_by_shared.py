@@ -66,7 +66,7 @@ def _limited(facts: KernelFacts, row: Occupied, total: int) -> Finding | None:
     return Finding(
         "SMEM501",
         f"shared memory limits {row.arch} to {blocks} blocks/SM: {fewer:,} B less give {blocks + 1}{spare} "
-        f"({total:,} B static, {row.threads} threads, {row.registers} registers)",
+        f"({total:,} B static, {row.threads} threads, {row.registers} registers{row.dynamic_words})",
         facts.kernel.name_span,
         Severity.HINT,
         kernel=facts.kernel.name,

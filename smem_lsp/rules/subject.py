@@ -56,7 +56,8 @@ class Carved:
 @dataclass(frozen=True, slots=True)
 class Occupied:
     """What occupancy on one target is computed with. ``registers`` per thread; None when they are not known.
-    ``barriers``: of the hardware, per block. ``spill_bytes``: stores and loads, as a compiler counted them."""
+    ``barriers``: of the hardware, per block. ``spill_bytes``: stores and loads, as a compiler counted them.
+    ``most_of_several``: launches pass different numbers of dynamic bytes, this is the largest."""
 
     arch: str
     threads: int
@@ -65,6 +66,12 @@ class Occupied:
     dynamic_bytes: int
     barriers: int = 1
     spill_bytes: int | None = None
+    most_of_several: bool = False
+
+    @property
+    def dynamic_words(self) -> str:
+        """``, 9,000 B dynamic``, where not every launch passes so many."""
+        return f", {self.dynamic_bytes:,} B dynamic" if self.most_of_several else ""
 
 
 @dataclass(frozen=True)

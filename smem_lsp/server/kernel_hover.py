@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from math import prod
 from types import MappingProxyType
 
@@ -15,6 +16,7 @@ from smem_lsp.server.words import best_bytes, blocks, counted, launch, least_byt
 from smem_lsp.targets import target
 
 _KIB = 1024
+_MOST_LAUNCHES = 4
 
 UNIFIED_CACHE: Mapping[str, int] = MappingProxyType(
     {
@@ -52,8 +54,11 @@ def kernel_lines(report: KernelReport, facts: KernelFacts) -> Iterator[str]:
     for row in facts.occupied:
         now, limits = facts.resident(row, before)
         limited = f", limited by {listed(limits)}" if limits else ""
-        dynamic = f", {row.dynamic_bytes:,} B dynamic" if row.dynamic_bytes else ""
+        dynamic = ""
+        if row.dynamic_bytes and not row.most_of_several:
+            dynamic = f", {row.dynamic_bytes:,} B dynamic"
         yield f"{blocks(row, now, facts.blocks(row, after))} ({launch(row)}{dynamic}){limited}"
+    yield from _launches(facts, before)
     clusters = kernel.cluster or next((site.cluster for site in kernel.launches if site.cluster), None)
     if clusters is not None:
         yield f"Clusters of {prod(clusters)} blocks: blocks/SM are a per-SM bound only"
@@ -67,6 +72,18 @@ def kernel_lines(report: KernelReport, facts: KernelFacts) -> Iterator[str]:
     if kernel.unknown_accesses or kernel.unknown_barriers:
         accesses = f"{kernel.unknown_accesses:,} access{'' if kernel.unknown_accesses == 1 else 'es'}"
         yield f"Not resolved: {accesses}, {counted(kernel.unknown_barriers, 'barrier')}"
+
+
+def _launches(facts: KernelFacts, static_bytes: int) -> Iterator[str]:
+    """Each launch where they pass different numbers of dynamic bytes; the lines above are about the largest."""
+    row = facts.occupied[0] if facts.occupied else None
+    if row is None or not row.most_of_several:
+        return
+    for site in facts.kernel.launches[:_MOST_LAUNCHES]:
+        held = facts.blocks(replace(row, dynamic_bytes=site.dynamic_bytes or 0), static_bytes)
+        bound = "≤ " if row.registers is None else ""
+        words = f"{static_bytes:,} B static + {site.dynamic_bytes:,} B dynamic"
+        yield f"Line {site.line}: {words}: {bound}{counted(held, 'block')}/SM ({row.arch})"
 
 
 def kernel_stairs(facts: KernelFacts) -> Iterator[str]:

@@ -31,10 +31,9 @@ def blocks(row: Occupied, before: int, after: int) -> str:
 def launch(row: Occupied) -> str:
     """``sm_90, 256 threads, 40 registers nvcc``."""
     if row.registers is None:
-        return f"{row.arch}, {row.threads} threads, shared memory alone"
-    return (
-        f"{row.arch}, {row.threads} threads, {row.registers} registers {row.registers_from.replace('_', ' ')}"
-    )
+        return f"{row.arch}, {row.threads} threads, shared memory alone{row.dynamic_words}"
+    registers = f"{row.registers} registers {row.registers_from.replace('_', ' ')}"
+    return f"{row.arch}, {row.threads} threads, {registers}{row.dynamic_words}"
 
 
 def listed(words: Iterable[str]) -> str:

@@ -103,6 +103,18 @@ def test_hover_on_a_kernel(client: Client) -> None:
     assert "  merged, you are here\n" in drawn and drawn.endswith(" B\n```")
 
 
+def test_hover_on_a_kernel_whose_launches_differ() -> None:
+    text = ONE_BUFFER + "void f(float* p) {\n  k<<<1, 256, 1024>>>(p, p);\n  k<<<1, 256, 20000>>>(p, p);\n}\n"
+    with serving(PUSH, initializationOptions={"settings": {"arch": ["sm_86"], "registers": 32}}) as client:
+        client.open(URI, text)
+        lines = (client.hover(URI, *place(text, "k(const")) or "").split("  \n")
+        assert lines[1:4] == [
+            "2 blocks/SM (sm_86, 256 threads, 32 registers setting, 20,000 B dynamic), limited by shared",
+            "Line 8: 24,000 B static + 1,024 B dynamic: 3 blocks/SM (sm_86)",
+            "Line 9: 24,000 B static + 20,000 B dynamic: 2 blocks/SM (sm_86)",
+        ]
+
+
 def test_hover_on_a_kernel_where_it_is_launched(client: Client) -> None:
     assert hover(client, "sum<<<")[0].startswith("**`sum`** 5,248 B shared")
 
