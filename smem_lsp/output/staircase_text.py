@@ -26,7 +26,8 @@ def stairs_text(stairs: Stairs) -> Iterator[str]:
     numbers = max(len(str(blocks)) for _, blocks in steps)
     sizes = max(len(f"{most:,}") for most, _ in steps)
     bound = "" if stairs.row.registers is not None else "≤ "
-    yield f"blocks/SM up to so many static bytes of a block ({stairs.row.arch})"
+    static = "static " if stairs.row.dynamic_bytes else ""
+    yield f"blocks/SM up to so many {static}bytes of a block ({stairs.row.arch})"
     for most, blocks in steps:
         words = f"  {', '.join(marks[blocks])}" if blocks in marks else ""
         yield f"{bound}{blocks:>{numbers}} {_bar(most, longest):<{_WIDTH}} {most:>{sizes},} B{words}"

@@ -91,7 +91,7 @@ def kernel_stairs(facts: KernelFacts) -> Iterator[str]:
     before = facts.static_bytes
     row = None if before is None else shown_row(facts, before, best_bytes(facts) or before)
     for stairs in staircases(facts):
-        if stairs.row == row:
+        if row is not None and stairs.row.arch == row.arch:
             yield from stairs_text(stairs)
 
 
