@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from smem_lsp.engine.report import KernelReport, OccupancyRow
 from smem_lsp.ir.model import Buffer, Kernel, Space
+from smem_lsp.ir.symbolic_size import symbolic_bytes
 from smem_lsp.output.memory_map import BlockBarrier, Drawing, MemoryMap, Rectangle
 from smem_lsp.output.style import plural
 
@@ -31,13 +32,25 @@ def headline(drawn: MemoryMap, arrow: str = "→") -> str:
         return "no shared memory of its own"
     plan = next((d.plan for d in drawn.drawings if d.plan.allocator == "declared"), None)
     if plan is None:
-        return "bytes not known"
+        return _symbolic(drawn.kernel)
+    if not plan.bytes and all(buffer.space is Space.DYNAMIC for buffer in drawn.kernel.buffers):
+        return "dynamic shared memory only, which its launches decide"
     if declared is None or not best or best[0].added or best[0].plan.bytes >= plan.bytes:
         return f"{plan.bytes:,} B shared, already the smallest layout without another barrier"
     saved = plan.bytes - best[0].plan.bytes
     return (
         f"{plan.bytes:,} {arrow} {best[0].plan.bytes:,} B shared, {saved:,} B saved without another barrier"
     )
+
+
+def _symbolic(kernel: Kernel) -> str:
+    """The sum of all bytes, where each is a number or an expression."""
+    static = [buffer for buffer in kernel.buffers if buffer.space is not Space.DYNAMIC]
+    terms = [symbolic_bytes(buffer) for buffer in static if buffer.bytes is None]
+    known = sum(buffer.bytes or 0 for buffer in static)
+    if not terms or not all(terms) or len(terms) > 4:
+        return "bytes not known"
+    return f"{' + '.join([*terms, *([f'{known:,}'] if known else [])])} B shared"
 
 
 def occupancy(row: OccupancyRow, arrow: str = "→") -> str:
@@ -156,7 +169,7 @@ def table(drawn: MemoryMap, dash: str = "–") -> list[TableRow]:
         cells = (
             drawn.names[buffer.index],
             type_text(buffer),
-            number(buffer.bytes),
+            symbolic_bytes(buffer) or number(buffer.bytes),
             number(buffer.align),
             "never" if live is None else lines_text(*live, dash),
             number(_offset(drawn, declared, buffer)),

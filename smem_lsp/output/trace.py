@@ -10,6 +10,7 @@ from typing import Any
 from smem_lsp.allocation.plan import Plan
 from smem_lsp.engine.report import Report
 from smem_lsp.ir.model import Access, Assign, Barrier, Branch, Buffer, Jump, Kernel, Loop, Place, Seq
+from smem_lsp.ir.symbolic_size import symbolic_bytes
 from smem_lsp.ir.values import Const, Op, Sym, Thread, Unknown, Value, Var
 from smem_lsp.output.map_layouts import facts_in_force
 from smem_lsp.output.style import plural
@@ -148,7 +149,8 @@ def _expression(node: Any) -> str:
 
 def _buffer(buffer: Buffer) -> str:
     dims = "".join(f"[{'?' if dim is None else dim}]" for dim in buffer.dims)
-    size = "size unknown" if buffer.bytes is None else f"{buffer.bytes} B"
+    unknown = f"{symbolic_bytes(buffer)} B" if symbolic_bytes(buffer) else "size unknown"
+    size = unknown if buffer.bytes is None else f"{buffer.bytes} B"
     align = "" if buffer.align is None else f", aligned to {max(buffer.align, buffer.required_align)}"
     owner = f", declared in {buffer.function}()" if buffer.function else ""
     stays = f"; stays where it is: {buffer.fixed}" if buffer.fixed else ""

@@ -9,6 +9,7 @@ from smem_lsp.allocation.plan import Plan
 from smem_lsp.engine.report import KernelReport
 from smem_lsp.fixes.model import Safety
 from smem_lsp.ir.model import Buffer, Space
+from smem_lsp.ir.symbolic_size import symbolic_bytes
 from smem_lsp.rules.apart import open_pairs, why_open
 from smem_lsp.rules.merging import partners
 from smem_lsp.rules.subject import Carved, KernelFacts
@@ -37,7 +38,8 @@ def buffer_lines(
 
 def _what(buffer: Buffer) -> str:
     dims = buffer.dims_text or tuple("?" if dim is None else str(dim) for dim in buffer.dims)
-    size = "size not known" if buffer.bytes is None else f"{buffer.bytes:,} B"
+    unknown = f"{symbolic_bytes(buffer)} B" if symbolic_bytes(buffer) else "size not known"
+    size = unknown if buffer.bytes is None else f"{buffer.bytes:,} B"
     align = "" if buffer.align is None else f", aligned to {buffer.align} B"
     dynamic = ", dynamic" if buffer.space is Space.DYNAMIC else ""
     return f"**`{buffer.type} {buffer.name}{''.join(f'[{dim}]' for dim in dims)}`** {size}{align}{dynamic}"

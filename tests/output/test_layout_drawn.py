@@ -255,7 +255,7 @@ def test_a_source_can_hold_anything() -> None:
 
 def test_unknown_sizes_are_said_and_not_drawn() -> None:
     for text in (svg(UNSIZED), html(UNSIZED)):
-        assert "bytes not known" in text
+        assert "N * 4 B shared" in text
     assert not svg_groups(UNSIZED)
     assert not list(Page(html(UNSIZED)).of_class("bar"))
     assert "Size not known: tile." in svg(UNSIZED)

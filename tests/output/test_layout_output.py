@@ -6,6 +6,7 @@ from typing import Any
 
 from checked import CALLS, EMPTY, EPILOGUE, HOLE, JUMPS, STAGES, UNSIZED, checked, many
 
+from smem_lsp.engine import check
 from smem_lsp.output import layout_json, layout_text
 from smem_lsp.output.style import PLAIN, Style
 
@@ -87,7 +88,7 @@ def test_narrow_terminal() -> None:
 
 def test_unknown_sizes_draw_nothing_and_say_why() -> None:
     text = draw(UNSIZED)
-    assert "bytes not known" in text
+    assert "N * 4 B shared" in text
     assert "Size not known: `tile`." in text
     assert "┤" not in text
 
@@ -143,3 +144,14 @@ def test_a_rectangle_for_each_life() -> None:
 def test_plans_with_added_barriers_are_told_apart() -> None:
     assert {rect["barriers_added"] for rect in rects(STAGES, allocator="best")} == {0, 1}
     assert {rect["barriers_added"] for rect in rects(STAGES, allocator="declared")} == {0}
+
+
+def test_sizes_that_are_not_known_are_told_as_they_are_written() -> None:
+    text = (
+        "template <int N, int M> __global__ void k(float* out) {"
+        " __shared__ float a[N][M + 1]; __shared__ short b[N * 2]; __shared__ int c[8];"
+        " a[threadIdx.x][0] = 1; b[0] = 2; c[0] = 3; __syncthreads(); out[0] = a[3][0] + b[1] + c[0]; }"
+    )
+    shown = layout_text.render(check(text), [0])
+    assert "N * (M + 1) * 4 + (N * 2) * 2 + 32 B shared" in shown
+    assert "a       float[N][M + 1]  N * (M + 1) * 4" in shown
