@@ -49,7 +49,7 @@ class Use:
 class Remedy:
     """``pad``: elements to add to the innermost dimension; else the last index is to be xor-ed with the row before it,
     modulo ``rows``, times ``unit`` elements. ``wavefronts``: of the access afterwards, where ``before`` were; it needs
-    ``least``."""
+    ``least``. ``leading``: some access is told the length of the rows."""
 
     pad: int
     rows: int
@@ -57,6 +57,7 @@ class Remedy:
     before: int = 0
     wavefronts: int = 0
     least: int = 0
+    leading: bool = False
 
 
 Count = tuple[int, int]  # (wavefronts, least) of all instructions
@@ -84,7 +85,8 @@ def remedy(kernel: Kernel, use: Use, uses: Sequence[Use], warps: Warps, total: C
         assert own is not None and now is not None
         was = own[0] * now[1] // own[1]  # more iterations may have been followed
         if now[0] * _GAIN < was and (best is None or now[0] * best.least < best.wavefronts * now[1]):
-            best = replace(choice, before=was, wavefronts=now[0], least=now[1])
+            leading = any(each.tile is not None for each in others)
+            best = replace(choice, before=was, wavefronts=now[0], least=now[1], leading=leading)
     return best
 
 

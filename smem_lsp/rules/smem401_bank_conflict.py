@@ -39,7 +39,7 @@ accesses coincide in pairs, and for shapes of `ldmatrix` other than `m8n8`. Whic
 and `store_matrix_sync` of `wmma` is not documented: of those a lower bound is told, by the words that each bank has to
 deliver, where the fragment's type and the leading dimension are known. Without a block size only kernels that use
 `threadIdx.x` alone are looked at. Padding is proposed only when no other access to the buffer gets worse by it; it
-moves every row, so code outside the kernel that knows the pitch has to follow.
+moves every row, so whatever counts with the pitch has to follow: a leading dimension, a pointer, code elsewhere.
 """
 
 from __future__ import annotations
@@ -154,7 +154,8 @@ def _cure(buffer: Buffer, found: BankConflict) -> str:
         width = _wider(buffer.dims_text[-1], remedy.pad)
         dims = "".join(f"[{text}]" for text in buffer.dims_text[:-1])
         columns = "one column" if remedy.pad == 1 else f"{remedy.pad} columns"
-        return f"{columns} of padding (`{buffer.name}{dims}[{width}]`) {effect}"
+        pitch = f", leading dimension {width}" if remedy.leading else ""
+        return f"{columns} of padding (`{buffer.name}{dims}[{width}]`{pitch}) {effect}"
     row = f"row % {remedy.rows}" if remedy.unit == 1 else f"row % {remedy.rows} * {remedy.unit}"
     return f"a swizzled column (`column ^ {row}` in every index of `{buffer.name}`) {effect}"
 

@@ -375,6 +375,16 @@ def test_matrices_of_a_warp(fragment: str, call: str, expected: tuple[int, int] 
     )
 
 
+def test_padding_names_the_leading_dimension_that_has_to_follow() -> None:
+    fragment = "wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> f;"
+    text = text_of(
+        "half a[32][64]", f"{fragment} wmma::load_matrix_sync(f, &a[0][0], 64); acc += a[t % 32][5];"
+    )
+    told = [each.message for each in check(text).findings if each.code == "SMEM401"]
+    assert len(told) == 2
+    assert all("8 columns of padding (`a[32][72]`, leading dimension 72) " in each for each in told)
+
+
 def test_what_the_other_lanes_give_is_no_access() -> None:
     """Lanes from 8 on: outside of the array, and rows of other warps."""
     store = 'asm volatile("stmatrix.sync.aligned.m8n8.x1.shared.b16 [%0], {%1};" :: "r"(p), "r"(n));'
