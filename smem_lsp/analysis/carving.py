@@ -15,8 +15,20 @@ from smem_lsp.analysis.block_shape import BlockShape
 from smem_lsp.analysis.extents import Extent, extent_of
 from smem_lsp.analysis.intervals import Bounds
 from smem_lsp.analysis.values import Values
-from smem_lsp.ir.model import Access, Assign, Branch, Buffer, Kernel, Loop, Node, Seq, Space, walk
-from smem_lsp.ir.values import Const, Op, Value, Var
+from smem_lsp.ir.model import (
+    Access,
+    Assign,
+    Branch,
+    Buffer,
+    Kernel,
+    Loop,
+    Node,
+    Seq,
+    Space,
+    StorageMember,
+    walk,
+)
+from smem_lsp.ir.values import Const, Op, Value, Var, operation
 
 _IN_BYTES = " in bytes"  # a variable that counts how far into a buffer another one points
 _WIDEST = 16  # bytes of an access
@@ -24,18 +36,22 @@ _WIDEST = 16  # bytes of an access
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Bytes ``offset`` to ``offset + size`` of dynamic shared memory. ``index``: of the buffer that stands for it."""
+    """Bytes ``offset`` to ``offset + size`` of a buffer. ``index``: of the buffer that stands for it; ``element``:
+    bytes of each access to it, None: they differ; ``stays``: it never shares bytes."""
 
     index: int
     name: str
     offset: int
     size: int
     align: int
+    element: int | None = None
+    stays: bool = False
+    members: tuple[StorageMember, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Carving:
-    """``base``: the array that the ranges are in; ``of``: access (its point) -> range (its index)."""
+    """``base``: the buffer that the ranges are in; ``of``: access (its point) -> range (its index)."""
 
     base: int
     ranges: tuple[Range, ...]
@@ -50,11 +66,12 @@ class Carving:
         """``kernel`` with the ranges as buffers behind its own, and the accesses to them in the place of those to the
         array."""
         base = kernel.buffers[self.base]
-        own = (
-            replace(each, bytes=self.bytes, fixed=None) if each is base else each for each in kernel.buffers
-        )
+        size = self.bytes if base.bytes is None else base.bytes
+        own = (replace(each, bytes=size, fixed=None) if each is base else each for each in kernel.buffers)
         made = (_buffer(base, each) for each in self.ranges)
-        return replace(kernel, buffers=(*own, *made), body=_retargeted(kernel.body, self.of))
+        ranges = {each.index: each for each in self.ranges}
+        to = {point: ranges[index] for point, index in self.of.items()}
+        return replace(kernel, buffers=(*own, *made), body=_retargeted(kernel.body, to))
 
 
 def carve(kernel: Kernel, values: Values, shape: BlockShape | None) -> Carving | None:
@@ -94,19 +111,33 @@ def carve(kernel: Kernel, values: Values, shape: BlockShape | None) -> Carving |
 
 
 def _buffer(base: Buffer, each: Range) -> Buffer:
-    element = base.element_bytes
+    element = base.element_bytes if each.element is None else each.element
     count = each.size // element if element and each.size % element == 0 else None
     return replace(
         base,
         index=each.index,
         name=each.name,
-        dims=(count,),
+        type=each.members[0].type if len(each.members) == 1 else base.type,
+        dims=() if each.element == each.size else (count,),
         dims_text=(),
+        element_bytes=element,
         bytes=each.size,
         align=each.align,
-        fixed=None,
+        fixed=_reason(base, each) if each.stays else None,
         required_align=each.align,
+        members=(),
+        kept=(),
     )
+
+
+def _reason(base: Buffer, each: Range) -> str:
+    """Why a range never shares bytes."""
+    for kept in base.kept:
+        if kept.within is None or (kept.within[0] < each.offset + each.size and each.offset < kept.within[1]):
+            return kept.reason
+    if not all(member.plain for member in each.members):
+        return f"{each.name} has a constructor"
+    return f"{each.name} is not accessed"
 
 
 def _parts(bases: list[int], reached: Iterable[Extent]) -> Iterator[Extent]:
@@ -165,12 +196,21 @@ def _constant(value: Value, assigned: dict[int, list[Value]], depth: int) -> int
     return None
 
 
-def _retargeted(seq: Seq, of: Mapping[int, int]) -> Seq:
+def _retargeted(seq: Seq, of: Mapping[int, Range]) -> Seq:
     def moved(node: Node) -> Node:
         if isinstance(node, Access) and node.point in of:
-            return replace(node, buffer=of[node.point], index=None, offset=None)
+            return _access(node, of[node.point])
         if isinstance(node, Branch):
             return replace(node, then=_retargeted(node.then, of), otherwise=_retargeted(node.otherwise, of))
         return replace(node, body=_retargeted(node.body, of)) if isinstance(node, Loop) else node
 
     return Seq(tuple(moved(node) for node in seq))
+
+
+def _access(access: Access, to: Range) -> Access:
+    """The same access to a range of the buffer."""
+    index: tuple[Value, ...] | None = None
+    if to.element is not None and access.offset is not None and access.part is None:
+        start = operation("-", access.offset, Const(to.offset))
+        index = () if to.element == to.size else (operation("/", start, Const(to.element)),)
+    return replace(access, buffer=to.index, index=index, offset=None)

@@ -28,6 +28,7 @@ from smem_lsp.analysis.uniformity import prove_levels
 from smem_lsp.analysis.values import Values
 from smem_lsp.config import Config
 from smem_lsp.engine.plan_carving import plan_carving
+from smem_lsp.engine.plan_storage import plan_storages
 from smem_lsp.ir.model import Access, Branch, Buffer, Kernel, Loop, Seq, Space, walk
 from smem_lsp.rules.merging import WORTH_SAYING
 from smem_lsp.rules.subject import Candidate, KernelFacts, Occupied
@@ -115,6 +116,9 @@ def plan_kernel(
         needs={} if layouts_only else _needs(kernel, values),
         extents={} if layouts_only else extents(kernel, values, fact),
         carved=None if layouts_only else plan_carving(kernel, control, values, shape),
+        storages=()
+        if layouts_only or natural is None
+        else plan_storages(kernel, control, values, shape, items or (), natural),
     )
 
 

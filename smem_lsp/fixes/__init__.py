@@ -16,6 +16,7 @@ from smem_lsp.rules.model import (
     RemoveBarrier,
     RemoveDeclarator,
     ReorderDeclarations,
+    ShowStorage,
 )
 from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import SourceText
@@ -40,6 +41,8 @@ def fixes_for(
             return (_remove_declarator(kernels[finding.remedy.kernel], source, finding.remedy),)
         case ReorderDeclarations():
             return (reorder(kernels[finding.remedy.kernel], source, finding.remedy.order),)
+        case ShowStorage():
+            return (Fix(f"Declare it as `{finding.remedy.text}`", Safety.DISPLAY, ()),)
     return ()
 
 

@@ -308,7 +308,8 @@ def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: Scope) ->
         if followed is not None:
             return followed
         ctx.access(base.part(), Kind.UPDATE, callee.base.lo, callee.base.hi)
-        ctx.fix(base.bases, f"{{}} is an object whose {callee.name}() is called at line {ctx.line(expr.lo)}")
+        why = f"{{}} is an object whose {callee.name}() is called at line {ctx.line(expr.lo)}"
+        ctx.fix(base.bases, why, within=base.within)
         ctx.note_unknown(
             f"line {ctx.line(expr.lo)}: {callee.name}() of an object in shared memory", accesses=1
         )

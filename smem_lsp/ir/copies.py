@@ -19,7 +19,7 @@ from smem_lsp.ir.constants import evaluate
 from smem_lsp.ir.context import Context
 from smem_lsp.ir.intrinsics import ASYNC_COPIES
 from smem_lsp.ir.model import Access, Branch, Jump, Kind, Loop, Node, Seq, Wait
-from smem_lsp.ir.refs import Ref
+from smem_lsp.ir.refs import Bytes, Ref
 from smem_lsp.ir.scopes import Scope, Variable
 from smem_lsp.ir.values import Const, Value
 from smem_lsp.syntax import tree
@@ -104,8 +104,15 @@ def issue(ctx: Context, to: Ref, width: int | None, lo: int, hi: int, bound: int
         assert isinstance(access, Access)
         ctx.items[number] = replace(access, asynchronous=True)
         ctx.bound_copies[access.point] = bound
-    ctx.copied |= to.bases
+    for buffer in to.bases:
+        ctx.copied[buffer] = (
+            _hull(to.within, ctx.copied.get(buffer, to.within)) if len(to.bases) == 1 else None
+        )
     ctx.unseen |= to.bases
+
+
+def _hull(a: Bytes | None, b: Bytes | None) -> Bytes | None:
+    return None if a is None or b is None else (min(a[0], b[0]), max(a[1], b[1]))
 
 
 def _issue(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> None:
@@ -122,7 +129,7 @@ def _issue(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> None:
     if bound is None or shared != 1 + (bound != _OPEN) or not isinstance(to, Ref) or not to.pointer:
         for argument, each in zip(given, results):
             if isinstance(each, Ref):
-                in_flight(ctx, each.bases, ctx.line(argument.lo))
+                in_flight(ctx, each.bases, ctx.line(argument.lo), each.within)
                 ctx.access(each.lost().place(), Kind.UPDATE, argument.lo, argument.hi)
         return
     width = None
@@ -131,7 +138,8 @@ def _issue(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> None:
     elif not _is_number(ctx, given[-1 - (bound != _OPEN)], scope):  # aligned_size_t<16>, say
         _require(ctx, to, WIDEST)
     if bound != _OPEN:
-        ctx.fix(frozenset((bound,)), f"{{}} is what a copy at line {ctx.line(expr.lo)} is bound to")
+        why = f"{{}} is what a copy at line {ctx.line(expr.lo)} is bound to"
+        ctx.fix(frozenset((bound,)), why, within=results[-1].within)  # type: ignore[union-attr]
         ctx.access(results[-1].part(), Kind.UPDATE, given[-1].lo, given[-1].hi)  # type: ignore[union-attr]
     issue(ctx, to, width, given[0].lo, given[0].hi, bound)
     if group and bound == _OPEN:
@@ -185,9 +193,9 @@ def _require(ctx: Context, to: Ref, align: int) -> None:
         ctx.required_align[buffer] = max(ctx.required_align.get(buffer, 1), align)
 
 
-def in_flight(ctx: Context, buffers: frozenset[int], line: int) -> None:
+def in_flight(ctx: Context, buffers: frozenset[int], line: int, within: Bytes | None) -> None:
     """Copies into these buffers may land at any time."""
-    ctx.fix(buffers, f"a copy into {{}} may still be in flight (line {line})")
+    ctx.fix(buffers, f"a copy into {{}} may still be in flight (line {line})", within=within)
 
 
 # ---- which copies a wait covers --------------------------------------------------------------------------------------
@@ -203,9 +211,9 @@ def settle(ctx: Context) -> None:
     for node in _accesses(ctx.items):
         lines.setdefault(node.buffer, node.line)
     for buffer, _ in sorted(end | breaks | continues | flow.returned):
-        in_flight(ctx, frozenset((buffer,)), lines[buffer])
+        in_flight(ctx, frozenset((buffer,)), lines[buffer], ctx.copied[buffer])
     numbers = {buffer: number for number, buffer in enumerate(sorted(ctx.copied), start=1)}
-    ctx.items[:] = _settled(ctx.items, flow.covered, numbers)
+    ctx.items[:] = _settled(ctx, ctx.items, flow.covered, numbers)
 
 
 def _accesses(nodes: Iterable[Node]) -> Iterable[Access]:
@@ -277,24 +285,27 @@ class _Flow:
 
 
 def _settled(
-    nodes: Iterable[Node], covered: dict[int, frozenset[int]], numbers: dict[int, int]
+    ctx: Context, nodes: Iterable[Node], covered: dict[int, frozenset[int]], numbers: dict[int, int]
 ) -> list[Node]:
     """``numbers``: how many points after the wait its copies of a buffer land."""
     found: list[Node] = []
     for node in nodes:
         if isinstance(node, Wait):
             for buffer in sorted(covered.get(node.point, frozenset())):
-                point = node.point + numbers[buffer]
-                found.append(Access(point, buffer, Kind.UPDATE, None, None, node.line, asynchronous=True))
+                point, within = node.point + numbers[buffer], ctx.copied[buffer]
+                update = Access(
+                    point, buffer, Kind.UPDATE, None, None, node.line, asynchronous=True, within=within
+                )
+                found.append(update)
             continue
         if isinstance(node, Branch):
-            then = _settled(node.then, covered, numbers)
-            otherwise = _settled(node.otherwise, covered, numbers)
+            then = _settled(ctx, node.then, covered, numbers)
+            otherwise = _settled(ctx, node.otherwise, covered, numbers)
             node = replace(node, then=Seq(tuple(then)), otherwise=Seq(tuple(otherwise)))
         elif isinstance(node, Loop):
             tail = len(node.body) - node.tail
-            body = _settled(node.body.items[:tail], covered, numbers)
-            step = _settled(node.body.items[tail:], covered, numbers)
+            body = _settled(ctx, node.body.items[:tail], covered, numbers)
+            step = _settled(ctx, node.body.items[tail:], covered, numbers)
             node = replace(node, body=Seq((*body, *step)), tail=len(step))
         found.append(node)
     return found

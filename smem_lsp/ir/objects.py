@@ -147,7 +147,7 @@ def copy(ctx: Context, source: int, target: int) -> None:
         mine = into.get(name)
         if not isinstance(member, Variable):  # what a reference is bound to
             into[name] = member
-            ctx.hold(target, ctx.reached_by(member))
+            ctx.hold(target, ctx.taken(member))
         elif isinstance(mine, Variable):
             if member.index in ctx.objects and mine.index in ctx.objects:
                 copy(ctx, member.index, mine.index)

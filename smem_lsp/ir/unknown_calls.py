@@ -84,9 +84,8 @@ def pass_by_reference(
                 ctx.escape(loaded, argument.lo, f"argument of {name}")
             else:
                 ctx.access(loaded, Kind.UPDATE, argument.lo, argument.hi)
-                ctx.fix(
-                    loaded.bases, f"{{}} is passed to {name} by reference at line {ctx.line(argument.lo)}"
-                )
+                why = f"{{}} is passed to {name} by reference at line {ctx.line(argument.lo)}"
+                ctx.fix(loaded.bases, why, within=loaded.within)
                 for buffer in sorted(loaded.bases):
                     reason = f"{ctx.buffers[buffer].name} is passed to {name} by reference"
                     ctx.note_unknown(f"line {ctx.line(argument.lo)}: {reason}", accesses=1)

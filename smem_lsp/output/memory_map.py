@@ -26,7 +26,7 @@ from smem_lsp.ir.model import (
     walk,
 )
 from smem_lsp.output.json_ import buffer_names
-from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.rules.subject import Carved, KernelFacts
 from smem_lsp.source import SourceText
 
 _ACCESS_KINDS = {Kind.READ: "read", Kind.WRITE: "write", Kind.UPDATE: "update"}
@@ -169,14 +169,15 @@ def memory_map(report: Report, index: int) -> MemoryMap:
     hold under it.
     """
     facts, kernel_report = report.facts[index], report.kernels[index]
-    ranges = facts.of_ranges
-    if ranges is not None and facts.carved is not None and not facts.items:
-        plans = (ranges.declared, *(candidate.plan for candidate in ranges.best))
-        found = tuple(plan for plan in plans if plan is not None)
+    carved = _drawn_apart(facts)
+    if carved is not None:
+        ranges = facts.split(carved)
+        plans = (carved.declared, *(candidate.plan for candidate in carved.best))
         lines = _lines(tuple(program_points(report.source, kernel_report)))
-        live = {buffer: (lines[first], lines[last]) for buffer, (first, last) in facts.carved.lives.items()}
-        live[facts.carved.carving.base] = min(a for a, _ in live.values()), max(b for _, b in live.values())
-        kernel_report = replace(kernel_report, kernel=ranges.kernel, plans=found, live=live)
+        live = {buffer: (lines[first], lines[last]) for buffer, (first, last) in carved.lives.items()}
+        own = [live[each.index] for each in carved.carving.ranges if each.index in live]
+        live[carved.carving.base] = min(a for a, _ in own), max(b for _, b in own)
+        kernel_report = replace(kernel_report, kernel=ranges.kernel, plans=plans, live=live)
         facts = ranges
     points = tuple(program_points(report.source, kernel_report))
     lines = _lines(points)
@@ -194,6 +195,17 @@ def memory_map(report: Report, index: int) -> MemoryMap:
         tuple(_barriers(kernel_report)),
         tuple(drawings),
     )
+
+
+def _drawn_apart(facts: KernelFacts) -> Carved | None:
+    """The buffer whose ranges are drawn in its place: that which they save most of, where the buffers as they are
+    declared save nothing."""
+    if not facts.items:
+        return facts.carved
+    declared = facts.declared
+    if declared is None or any(each.plan.bytes < declared.bytes for each in facts.best):
+        return None
+    return min(facts.storages, key=lambda each: min(c.plan.bytes for c in each.best), default=None)
 
 
 def program_points(source: SourceText, report: KernelReport) -> list[Point]:

@@ -94,7 +94,15 @@ class ReorderDeclarations:
     order: tuple[int, ...]
 
 
-Remedy = MergeBuffers | RemoveDeclarator | InsertBarrier | RemoveBarrier | ReorderDeclarations
+@dataclass(frozen=True, slots=True)
+class ShowStorage:
+    """Show how the author could declare a class in shared memory: ``text``."""
+
+    kernel: int
+    text: str
+
+
+Remedy = MergeBuffers | RemoveDeclarator | InsertBarrier | RemoveBarrier | ReorderDeclarations | ShowStorage
 DataValue = int | str | bool | None
 
 
