@@ -651,7 +651,7 @@ def name_buffers(ctx: Context, lo: int, hi: int, scope: Scope, why: str, depth: 
     """Fix every buffer that the body tokens ``[lo, hi)`` name or may reach: they were not understood."""
     line = ctx.unit.source.line_number(ctx.body.site(lo, hi).start)
     for kind, text in zip(ctx.body.tokens.kinds[lo:hi], ctx.body.tokens.texts[lo:hi]):
-        if kind != "NAME":
+        if kind != "NAME" and text != "this":
             continue
         meaning = scope.lookup(text)
         bases: frozenset[int] = frozenset()

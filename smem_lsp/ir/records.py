@@ -263,11 +263,17 @@ class _Builder:
         found = attributes.attributes(source, first, hi, scope, skip_classes=True)
         if found is None:
             raise _Unknown
-        if isinstance(member.record, ClassDecl) and not member.record.name and first >= hi:
-            self._place(record, "", found, None)  # an anonymous struct or union
-            return
-        if member.record is not None and isinstance(member.record, ClassDecl) and first < hi:
-            found = (found[0], 1)  # they belong to the class there
+        if isinstance(member.record, ClassDecl):
+            front = attributes.attributes(source, lo, member.record.head[0], scope)
+            if front is None or front[0]:
+                raise _Unknown
+            if not member.record.name and first >= hi:
+                self._place(
+                    record, "", (found[0], max(found[1], front[1])), None
+                )  # an anonymous struct or union
+                return
+            # behind the brace they belong to the class
+            found = (found[0], front[1]) if first < hi else (found[0], max(found[1], front[1]))
         parsed = declaration_tree(source, (start, hi))
         if parsed is None:
             kind = typing_rules.member_pointer(source, lo, hi)
