@@ -14,6 +14,7 @@ from itertools import pairwise
 from smem_lsp.analysis.block_shape import BlockShape
 from smem_lsp.analysis.extents import Extent, extent_of
 from smem_lsp.analysis.intervals import Bounds
+from smem_lsp.analysis.named_bytes import Reach
 from smem_lsp.analysis.values import Values
 from smem_lsp.ir.model import (
     Access,
@@ -51,11 +52,13 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Carving:
-    """``base``: the buffer that the ranges are in; ``of``: access (its point) -> range (its index)."""
+    """``base``: the buffer that the ranges are in; ``of``: access (its point) -> range (its index); ``shaped``: this
+    rests on the shape of the block."""
 
     base: int
     ranges: tuple[Range, ...]
     of: Mapping[int, int]
+    shaped: bool = False
 
     @property
     def bytes(self) -> int:
@@ -77,23 +80,31 @@ class Carving:
 def carve(kernel: Kernel, values: Values, shape: BlockShape | None) -> Carving | None:
     """The ranges of a kernel; None where there are fewer than two, or one access is not known to stay in its range."""
     dynamic = {buffer.index: buffer for buffer in kernel.buffers if buffer.space is Space.DYNAMIC}
-    if not dynamic or shape is None or kernel.irregular is not None:
+    if not dynamic or kernel.irregular is not None:
         return None
     if kernel.unknown_accesses or kernel.opaque:  # what is called may declare the same array
         return None
-    if not all(buffer.seen for buffer in dynamic.values()):
+    kept = [each.within for buffer in dynamic.values() for each in buffer.kept]
+    if None in kept or not (kept or all(buffer.seen for buffer in dynamic.values())):
         return None
-    bounds = Bounds(values.loops, shape.dims, exact=True)
+    named = Reach(kernel, values, shape)
+    bounds = None if shape is None else Bounds(values.loops, shape.dims, exact=True)
     reached: dict[int, Extent] = {}
+    shaped = False
     accesses = [node for node in walk(kernel.body) if isinstance(node, Access) and node.buffer in dynamic]
     for access in accesses:
-        extent = extent_of(kernel, values, bounds, access)
+        extent = kept[0] if access.strayed and kept else named.of(access)
+        if extent is None and bounds is not None:
+            extent, shaped = extent_of(kernel, values, bounds, access), True
         if extent is None or extent[0] < 0:
             return None
         reached[access.point] = extent
     names = _bases(kernel, accesses)
     names.setdefault(0, dynamic[min(dynamic)].name)
-    parts = list(_parts(sorted(names), reached.values()))
+    members = [member for buffer in dynamic.values() for member in buffer.members]
+    names.update((member.offset, member.path) for member in reversed(members))
+    touched = [*reached.values(), *((member.offset, member.offset + member.size) for member in members)]
+    parts = list(_parts(sorted(names), touched))
     if len(parts) < 2:
         return None
     wide = max(buffer.required_align for buffer in dynamic.values())
@@ -101,13 +112,16 @@ def carve(kernel: Kernel, values: Values, shape: BlockShape | None) -> Carving |
     of: dict[int, int] = {}
     for number, (low, high) in enumerate(parts):
         inside = [access for access in accesses if low <= reached[access.point][0] < high]
+        of_class = tuple(member for member in members if low <= member.offset < high)
         index = len(kernel.buffers) + number
         of.update(dict.fromkeys((access.point for access in inside), index))
-        end = max(reached[access.point][1] for access in inside)
+        end = max(stop for start, stop in touched if low <= start < high)
         widths = (access.width or kernel.buffers[access.buffer].element_bytes or 1 for access in inside)
-        align = max(wide, *(min(width & -width, _WIDEST) for width in widths))
-        ranges.append(Range(index, names[low], low, end - low, align))
-    return Carving(min(dynamic), tuple(ranges), of)
+        align = max(wide, *(min(width & -width, _WIDEST) for width in widths), *(m.align for m in of_class))
+        plain = bool(inside) and all(member.plain for member in of_class)
+        plain = plain and not any(part and part[0] < end and low < part[1] for part in kept)
+        ranges.append(Range(index, names[low], low, end - low, align, stays=not plain, members=of_class))
+    return Carving(min(dynamic), tuple(ranges), of, shaped)
 
 
 def _buffer(base: Buffer, each: Range) -> Buffer:

@@ -12,10 +12,9 @@ from smem_lsp.analysis.block_shape import BlockShape
 from smem_lsp.analysis.carving import Carving, Range
 from smem_lsp.analysis.extents import Extent, extent_of
 from smem_lsp.analysis.intervals import Bounds
-from smem_lsp.analysis.terms import Op as TermOp
-from smem_lsp.analysis.terms import Term, Thread
+from smem_lsp.analysis.named_bytes import Reach
 from smem_lsp.analysis.values import Values
-from smem_lsp.ir.model import Access, Branch, Buffer, Kernel, Loop, Seq, Space, StorageMember, walk
+from smem_lsp.ir.model import Access, Buffer, Kernel, Space, StorageMember, walk
 
 _WIDEST = 16  # bytes of an access
 
@@ -67,54 +66,19 @@ def _reached(
     assert buffer.bytes is not None
     fact = shape if shape is not None and shape.fact else None
     known = Bounds(values.loops, fact.dims, exact=True) if fact is not None else None
-    shown = known or Bounds(values.loops, (1, 1, 1), exact=True)
-    guarded = _guarded(kernel.body, values)
+    named = Reach(kernel, values, shape)
     kept = [each.within for each in buffer.kept if each.within is not None]
     found: dict[int, Extent] = {}
     for node in walk(kernel.body):
         if not isinstance(node, Access) or node.buffer != buffer.index:
             continue
-        if node.strayed:
-            if not kept:
-                return None
-            found[node.point] = kept[0]
-            continue
-        within = node.within
-        if within is None and known is not None:
-            within = extent_of(kernel, values, known, node)
-        if within is None or within[0] < 0 or within[1] > buffer.bytes:
+        extent = kept[0] if node.strayed and kept else named.of(node)
+        if extent is None and known is not None:
+            extent = extent_of(kernel, values, known, node)
+        if extent is None or extent[0] < 0 or extent[1] > buffer.bytes:
             return None
-        if node.point not in guarded:
-            extent = extent_of(kernel, values, shown, node)
-            if extent is not None and (extent[0] < within[0] or extent[1] > within[1]):
-                within = min(extent[0], within[0]), max(extent[1], within[1])
-        found[node.point] = within
+        found[node.point] = extent
     return found
-
-
-def _guarded(seq: Seq, values: Values, inside: bool = False) -> frozenset[int]:
-    """Accesses that only some threads may run: their index has bounds that are not followed."""
-    found: set[int] = set()
-    for node in seq:
-        if isinstance(node, Access):
-            if inside:
-                found.add(node.point)
-        elif isinstance(node, Branch):
-            guards = inside or _differs(values.conditions.get(node.point))
-            for arm in (node.then, node.otherwise):
-                found |= _guarded(arm, values, guards)
-        elif isinstance(node, Loop):
-            found |= _guarded(node.body, values, inside)
-    return frozenset(found)
-
-
-def _differs(condition: Term | None) -> bool:
-    """May a condition hold for some threads only?"""
-    if condition is None or not condition.known or isinstance(condition, Thread):
-        return True
-    if isinstance(condition, TermOp):
-        return any(map(_differs, condition.args))
-    return bool(condition.carried)
 
 
 def _groups(members: Iterable[StorageMember], reached: Iterable[Extent]) -> list[list[StorageMember]]:

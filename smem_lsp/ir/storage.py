@@ -104,9 +104,10 @@ def _texts(record: Record) -> dict[str, str]:
         lo, hi = member.range
         text = _spaced(source.texts[lo:hi])
         parsed = declaration_tree(source, (lo, hi))
-        if parsed is not None and parsed.declarators:
-            if len(parsed.declarators) == 1:
-                found[parsed.declarators[0].name] = text
+        names = [] if parsed is None else [each.name for each in parsed.declarators if each.name]
+        if names:
+            if len(names) == 1:
+                found[names[0]] = text
         elif isinstance(member.record, ClassDecl):
             kind = typing_rules.record_type(member.record, scope)
             inner = records.data_members(kind) if isinstance(kind, Record) else None

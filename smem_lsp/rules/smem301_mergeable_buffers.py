@@ -130,6 +130,9 @@ def _ranges(facts: KernelFacts) -> Iterator[Finding]:
         return
     candidate = ranges.best[0]
     before, after = facts.carved.declared.bytes, candidate.plan.bytes
+    found = as_union(facts, facts.carved, candidate)
+    if found is not None:
+        before, after = found.before, found.after
     merged = merged_buffers(ranges, candidate.plan)
     if candidate.plan.barriers or before - after < WORTH_SAYING or not merged:
         return
@@ -153,6 +156,7 @@ def _ranges(facts: KernelFacts) -> Iterator[Finding]:
             "blocks_before": None if step is None else step.before,
             "blocks_after": None if step is None else step.after,
         },
+        remedy=None if found is None else ShowStorage(facts.index, found.text),
     )
 
 

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.plan import Item, align_up
 from smem_lsp.analysis.carving import Range
+from smem_lsp.ir.model import Space
 from smem_lsp.rules.subject import Candidate, Carved, KernelFacts
 
 
 @dataclass(frozen=True, slots=True)
 class Union:
-    """``text``: the class, its members written anew; ``bytes``: of it, before and after; ``total``: of all static
-    buffers of the kernel; ``sharing``: the ranges in the union."""
+    """``text``: the class, its members written anew; ``before``, ``after``: its bytes; ``total``: static bytes of the
+    kernel after it; ``sharing``: the ranges in the union."""
 
     text: str
     before: int
@@ -31,7 +32,7 @@ def as_union(facts: KernelFacts, carved: Carved, candidate: Candidate) -> Union 
     base = facts.kernel.buffers[carved.carving.base]
     ranges = carved.carving.ranges
     names = [member.path.rpartition(".")[2] for each in ranges for member in each.members]
-    if base.bytes is None or base.align is None or len(set(names)) < len(names):
+    if len(set(names)) < len(names) or not all(each.members for each in ranges):
         return None
     groups = [phases for group in _groups(ranges, candidate) if len(phases := _phases(group, candidate)) > 1]
     if not groups:
@@ -52,13 +53,14 @@ def as_union(facts: KernelFacts, carved: Carved, candidate: Candidate) -> Union 
         end = align_up(end, asked) + size
         align = max(align, asked)
     after = align_up(end, align)
+    name = f"{base.type} " if base.space is Space.STATIC and base.type.isidentifier() else ""
     items = [
         Item(item.index, item.name, after, item.align) if item.index == base.index else item
         for item in facts.items
     ]
     return Union(
-        text=f"struct {f'{base.type} ' if base.type.isidentifier() else ''}{{ {' '.join(parts)} }}",
-        before=base.bytes,
+        text=f"struct {name}{{ {' '.join(parts)} }}",
+        before=align_up(carved.declared.bytes, align) if base.bytes is None else base.bytes,
         after=after,
         total=facts.total(declared(items).bytes),
         sharing=tuple(each.index for each in ranges if each.index in grouped),
