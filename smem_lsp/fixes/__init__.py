@@ -42,7 +42,8 @@ def fixes_for(
         case ReorderDeclarations():
             return (reorder(kernels[finding.remedy.kernel], source, finding.remedy.order),)
         case ShowStorage():
-            return (Fix(f"Declare it as `{finding.remedy.text}`", Safety.DISPLAY, ()),)
+            words = f"Declare the members of `{finding.remedy.buffer}` as `{finding.remedy.text}`"
+            return (Fix(words, Safety.DISPLAY, ()),)
     return ()
 
 

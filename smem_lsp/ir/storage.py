@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from smem_lsp.ir import collecting, records, typing_rules
-from smem_lsp.ir.declared import ClassDecl, declaration_tree
+from smem_lsp.ir.declared import ClassDecl, FunctionDecl, declaration_tree
 from smem_lsp.ir.model import Buffer, Space, StorageMember
 from smem_lsp.ir.sizes import size_of_type
 from smem_lsp.ir.spelling import spell_type
@@ -77,8 +77,15 @@ def _size(kind: Type | None) -> int:
 
 
 def _is_plain(record: Record) -> bool:
-    """Is it no more than its members?"""
-    return record.decl.bases is None and not collecting.inside(record.decl).constructors
+    """Is it no more than its members, so that these could stand by themselves?"""
+    inside = collecting.inside(record.decl)
+    functions = (isinstance(each, FunctionDecl) for group in inside.names.values() for each in group)
+    return (
+        record.decl.bases is None
+        and record.decl.parameters is None
+        and not inside.constructors
+        and not any(functions)
+    )
 
 
 def _has_no_constructor(element: Type | None) -> bool:
@@ -122,4 +129,4 @@ def _spaced(tokens: Iterable[str]) -> str:
     text = " ".join(tokens)
     text = re.sub(r"\s*(::)\s*", r"\1", text)
     text = re.sub(r"\s+([,;)\]>\[(])", r"\1", text)
-    return re.sub(r"([(\[<])\s+", r"\1", text)
+    return re.sub(r"(?<=\w) (?=<)|(?<=[(\[<])\s+", "", text)

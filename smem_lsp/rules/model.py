@@ -96,9 +96,10 @@ class ReorderDeclarations:
 
 @dataclass(frozen=True, slots=True)
 class ShowStorage:
-    """Show how the author could declare a class in shared memory: ``text``."""
+    """Show how the author could declare the members of the class in a buffer: ``text``."""
 
     kernel: int
+    buffer: str
     text: str
 
 

@@ -156,7 +156,7 @@ def _ranges(facts: KernelFacts) -> Iterator[Finding]:
             "blocks_before": None if step is None else step.before,
             "blocks_after": None if step is None else step.after,
         },
-        remedy=None if found is None else ShowStorage(facts.index, found.text),
+        remedy=None if found is None else ShowStorage(facts.index, base.name, found.text),
     )
 
 
@@ -198,7 +198,7 @@ def _members(facts: KernelFacts, carved: Carved) -> Iterator[Finding]:
             "blocks_before": step.before if step else None,
             "blocks_after": step.after if step else None,
         },
-        remedy=ShowStorage(facts.index, found.text),
+        remedy=ShowStorage(facts.index, buffer.name, found.text),
     )
 
 

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.plan import Item, align_up
 from smem_lsp.analysis.carving import Range
-from smem_lsp.ir.model import Space
 from smem_lsp.rules.subject import Candidate, Carved, KernelFacts
 
 
 @dataclass(frozen=True, slots=True)
 class Union:
-    """``text``: the class, its members written anew; ``before``, ``after``: its bytes; ``total``: static bytes of the
-    kernel after it; ``sharing``: the ranges in the union."""
+    """``text``: the members of the class, written anew; ``before``, ``after``: its bytes; ``total``: static bytes of
+    the kernel after it; ``sharing``: the ranges in the union."""
 
     text: str
     before: int
@@ -53,13 +52,12 @@ def as_union(facts: KernelFacts, carved: Carved, candidate: Candidate) -> Union 
         end = align_up(end, asked) + size
         align = max(align, asked)
     after = align_up(end, align)
-    name = f"{base.type} " if base.space is Space.STATIC and base.type.isidentifier() else ""
     items = [
         Item(item.index, item.name, after, item.align) if item.index == base.index else item
         for item in facts.items
     ]
     return Union(
-        text=f"struct {name}{{ {' '.join(parts)} }}",
+        text=" ".join(parts),
         before=align_up(carved.declared.bytes, align) if base.bytes is None else base.bytes,
         after=after,
         total=facts.total(declared(items).bytes),
