@@ -42,10 +42,11 @@ _BEHIND = 1 << 41  # token indices of constant functions of headers, apart from 
 @dataclass(frozen=True, slots=True)
 class Callee:
     """A function that a call may mean. ``around``: the scope that its head stands in; None: its place in the file
-    tells."""
+    tells. ``arguments``: explicit template arguments that come with it; None: the call spells them, if any."""
 
     function: Function
     around: Lexical | None = None
+    arguments: tuple[Argument, ...] | None = None
 
     def scope(self, ctx: Context, bound: dict[str, Argument]) -> Lexical:
         """The scope of the body with its template parameters bound."""
@@ -103,6 +104,9 @@ def parameters_of(function: Function) -> list[Parameter] | None:
 
 def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: Scope) -> list[Callee]:
     """The functions that a call can mean, all of them; empty when they are not in sight."""
+    bound = handed(callee, scope)
+    if bound is not None:
+        return _handed_over(ctx, bound[0], callee, expr, scope)
     *qualifiers, name = callee.text.removeprefix("::").split("::")
     found = functions_named(ctx, name, callee)
     if not found:
@@ -126,13 +130,40 @@ def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: Scope) -
         if any(isinstance(d, FunctionDecl) and d.body is None for d, _ in around.lexical.own(name)):
             return []  # defined outside of the class, perhaps not in sight
         found = [f for f in found if f.island.enclosing[-1:] == (around.decl.name.rpartition("::")[2],)]
-    found = _specialised(callee, found, scope)
+    spelled = callee.arguments[-1] if callee.arguments else None
+    constants = scope.constant_scope()
+    given = None if spelled is None else [constants.argument(each) for each in spelled]
+    found = _specialised(given, found, constants)
     found = by_type(ctx, found, expr, scope)
     if len(found) > MOST_CANDIDATES or any(len(f.body.tokens) > MAX_TOKENS for f in found):
         return []
     if around is not None and len(found) == 1 and _declares(around, found[0]):
         return [Callee(found[0], around.lexical)]
     return [Callee(function) for function in found]
+
+
+def handed(callee: tree.Name, scope: Scope) -> tuple[Argument] | None:
+    """What a template parameter is bound to that is called by its name; None: the name means something else."""
+    return None if "::" in callee.text or callee.templated else scope.constant_scope().bound_to(callee.text)
+
+
+def _handed_over(
+    ctx: Context, argument: Argument, callee: tree.Name, expr: tree.Call, scope: Scope
+) -> list[Callee]:
+    """The functions that a template argument names."""
+    if not isinstance(argument, Functions):
+        return []
+    heads = [list(decl.source.texts[slice(*decl.list)]) for decl, _ in argument.overloads]
+    name = argument.overloads[0][0].name
+    found = [
+        function
+        for function in functions_named(ctx, name, callee)
+        if list(function.definition.parameters.texts) in heads and takes(function, len(expr.arguments))
+    ]
+    found = by_type(ctx, _specialised(argument.arguments, found, scope.constant_scope()), expr, scope)
+    if len(found) > MOST_CANDIDATES or any(len(f.body.tokens) > MAX_TOKENS for f in found):
+        return []
+    return [Callee(function, None, argument.arguments or ()) for function in found]
 
 
 def functions_named(ctx: Context, name: str, where: tree.Name) -> list[Function]:
@@ -196,10 +227,11 @@ def _declares(record: Record, function: Function) -> bool:
 # ---- telling overloads apart --------------------------------------------------------------------------------------
 
 
-def _specialised(callee: tree.Name, found: list[Function], scope: Scope) -> list[Function]:
+def _specialised(
+    given: Sequence[Argument] | None, found: list[Function], constants: Lexical
+) -> list[Function]:
     """Without the explicit specialisations that the spelled template arguments rule out; one that they match takes
     all."""
-    given = callee.arguments[-1] if callee.arguments else None
     left: list[Function] = []
     for function in found:
         spelled = list(_spelled(function))
@@ -210,11 +242,7 @@ def _specialised(callee: tree.Name, found: list[Function], scope: Scope) -> list
         if given is None or len(given) < len(spelled):
             left.append(function)
             continue
-        constants = scope.constant_scope()
-        answers = [
-            same(constants.argument(expr), _argument(function, where, constants))
-            for expr, where in zip(given, spelled)
-        ]
+        answers = [same(each, _argument(function, where, constants)) for each, where in zip(given, spelled)]
         if all(answers):
             return [function]
         if False not in answers:

@@ -37,7 +37,8 @@ def hand_over(
     if definitions is None:
         definitions = ctx.helpers.get(name.split("::")[-1], ())
         if isinstance(expr.callee, tree.Name) and name == expr.callee.text:
-            definitions = callees.functions_named(ctx, name.split("::")[-1], expr.callee)
+            handed = callees.handed(expr.callee, scope) is not None
+            definitions = () if handed else callees.functions_named(ctx, name.split("::")[-1], expr.callee)
     taken = _taken(ctx, definitions, len(expr.arguments))
     if isinstance(expr.callee, tree.Name) and expr.callee.templated:
         taken = None  # f<float&>(x)

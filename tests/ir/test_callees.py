@@ -92,6 +92,49 @@ def test_one_of_several_functions_runs(above: str, statements: str, expected: li
     assert kernel.unknown_accesses == 0
 
 
+HANDED = (
+    "typedef void (*store)(float*, int);"
+    "__device__ void one(float* p, int i) { p[i] = 1; } __device__ void two(float* p, int i) { p[2 * i] = 1; }"
+    "template <int N> __device__ void far(float* p, int i) { p[i + N] = 1; }"
+    "__device__ void over(float* p, int i) { p[i] = 1; } __device__ void over(int* p, int i) { p[0] = 1; }"
+    "template <store f> __device__ void run(float* p, int i) { f(p, i); }"
+    "template <int K, store f> __device__ void twice(float* p, int i) { run<f>(p, i); run<far<K>>(p, i); }"
+    "template <store one> __device__ void shadowed(float* p, int i) { one(p, i); }"
+    "__device__ void lend(float** p, float* q) { *p = q; }"
+)
+
+
+@pytest.mark.parametrize(
+    ("statements", "expected"),
+    [
+        ("run<one>(a, n);", ["W a 12+4"]),
+        ("run<&two>(a, n);", ["W a 24+4"]),
+        ("run<far<4>>(a, n);", ["W a 28+4"]),
+        ("constexpr int N = 5; twice<N, two>(a, n);", ["W a 24+4", "W a 32+4"]),
+        ("run<over>(a, n);", ["W a 12+4"]),
+        ("shadowed<two>(a, n);", ["W a 24+4"]),
+        ("float* p = nullptr; lend(&p, a + 2); p[n] = 1;", ["W a 20+4"]),
+    ],
+)
+def test_functions_are_handed_on_as_template_arguments(statements: str, expected: list[str]) -> None:
+    assert touched(HANDED, statements) == expected
+
+
+def test_a_function_that_no_one_knows_is_not_taken_for_one_of_its_name() -> None:
+    kernel = kernel_of(HANDED, "shadowed<unseen>(a, n);")
+    assert kernel.unknown_accesses == 1
+
+
+def test_an_instance_of_a_kernel_may_have_a_function() -> None:
+    text = f"""{HANDED}
+template <store f> __global__ void k(float* out, int n) {{ __shared__ float a[64]; f(a, n); out[n] = a[n]; }}
+void go(float* out) {{ k<one><<<1, 32>>>(out, 1); k<far<2>><<<1, 32>>>(out, 1); }}
+"""
+    kernels = check(text).kernels
+    assert [report.kernel.instance for report in kernels] == ["k<one>", "k<far<2>>"]
+    assert [report.kernel.unknown_accesses for report in kernels] == [0, 0]
+
+
 def test_arrays_of_functions_that_may_not_be_called_make_the_bytes_inexact() -> None:
     above = (
         "template <int N> __device__ void f(float x);"
