@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from itertools import pairwise
 
-from smem_lsp.ir import callees, collectives, copies, expressions, inlining, methods, unknown_calls
+from smem_lsp.ir import callees, collectives, copies, expressions, inlining, methods, objects, unknown_calls
 from smem_lsp.ir.collectives import library_class
 from smem_lsp.ir.constants import evaluate
 from smem_lsp.ir.context import Context
@@ -346,14 +346,26 @@ def _accessor(
 
 
 def _methods(ctx: Context, callee: tree.Member, scope: Scope) -> list[Function]:
-    """The methods of this name of the class that a variable is declared with, whichever specialisation it is."""
-    meaning = scope.lookup(callee.base.text) if isinstance(callee.base, tree.Name) else None
+    """The methods of this name of the class that a variable is declared with, whichever specialisation it is; empty
+    when one of them may not be in sight."""
+    base = callee.base
+    while isinstance(base, tree.Index):
+        base = base.base
+    meaning = scope.lookup(base.text) if isinstance(base, tree.Name) else None
     if not isinstance(meaning, Variable) or not meaning.of_class or callee.operator != ".":
         return []
     where = tree.Name(callee.lo, callee.hi, callee.name)
     name = meaning.of_class.rpartition("::")[2]
     found = callees.functions_named(ctx, callee.name, where)
-    return [function for function in found if function.island.enclosing[-1:] == (name,)]
+    inside = [function for function in found if function.island.enclosing[-1:] == (name,)]
+    behind = [
+        function
+        for function in found
+        if function.island.enclosing[-1:] != (name,)
+        and name in function.head.texts[: function.island.name - function.island.head]
+    ]
+    missing = objects.undefined(name, callee.name, scope.constant_scope())
+    return [] if missing is None or missing > len(behind) else [*inside, *behind]
 
 
 def linear_thread_id() -> Value:

@@ -276,3 +276,55 @@ def test_a_tile_of_the_block_knows_its_threads(statements: str, expected: str) -
     assert Run(kernel, {"n": 3, "blockDim.x": 4, "blockDim.y": 2}, {"x": 1, "y": 1, "z": 1}).run() == [
         expected
     ]
+
+
+VECTORS = (
+    "template <class T, int N> struct V { __device__ void load(const T* p); __device__ void store(T* p); };"
+    "template <> struct V<float, 1> {"
+    "  float d; __device__ void load(const float* p); __device__ void store(float* p);"
+    "};"
+    "template <class T> __device__ void load_impl(T& v, const float* p) { v = *p; }"
+    "template <int N> struct V<float, N> {"
+    "  float4 d[N / 4];"
+    "  __device__ void load(const float* p) { for (int i = 0; i < N / 4; ++i) d[i] = ((float4*)p)[i]; }"
+    "  __device__ void store(float* p) { *reinterpret_cast<float4*>(p) = d[0]; }"
+    "};"
+)
+BEHIND = (
+    "__device__ void V<float, 1>::load(const float* p) { load_impl(d, p); }"
+    "__device__ void V<float, 1>::store(float* p) { *((float*)p) = d; }"
+)
+
+
+def vectors(above: str, statements: str) -> Kernel:
+    """A template without an instance in sight: which specialisation it uses is not known."""
+    text = (
+        f"{above}\ntemplate <class T> __global__ void k(float* out, int n) "
+        f"{{ __shared__ float a[64]; V<T, 4> v; {statements} }}\n"
+    )
+    return kernel_facts(text).kernel
+
+
+def test_methods_that_only_follow_an_address_do_not_keep_it() -> None:
+    kernel = vectors(VECTORS + BEHIND, "v.load(a + n); V<T, 4> w[2]; w[1].store(a);")
+    assert spots(kernel) == ["R a", "X a"]
+    assert kernel.unknown_accesses == 0
+    assert kernel.buffers[0].fixed is None
+
+
+@pytest.mark.parametrize(
+    "above",
+    [
+        VECTORS,  # of the first specialisation nobody knows the body
+        (VECTORS + BEHIND).replace("load_impl(d, p);", "unseen(d, p);"),
+        (VECTORS + BEHIND).replace("v = *p;", "static const float* kept = p; v = *kept;"),
+        (VECTORS + BEHIND).replace("v = *p;", "v = *p; *(float*)p = 1;"),
+        (VECTORS + BEHIND).replace("v = *p;", "v = f(*p);"),
+        (VECTORS + BEHIND).replace("v = *p;", "const float& r = *p; v = f(&r);"),
+        (VECTORS + BEHIND).replace("v = *p;", "v = *p; v = f(&p[1]);"),
+        VECTORS + BEHIND + "struct B { __device__ void load(float* p) { q = p; } float* q; };"
+        "template <> struct V<int, 8> : B { };",
+    ],
+)
+def test_where_one_of_them_may_keep_it_it_escapes(above: str) -> None:
+    assert vectors(above, "v.load(a + n);").unknown_accesses == 1
