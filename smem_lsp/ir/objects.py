@@ -251,7 +251,7 @@ def definitions(
 
 def undefined(name: str, method: str, scope: lexical.Lexical) -> int | None:
     """How many methods of that name the specialisations of a class template declare whose definitions need not be in
-    sight; None where one of them may inherit it."""
+    sight; None where one of them may inherit it, or be another one when it runs."""
     levels = (each.declarations.names.get(name) for each in scope.outwards())
     classes: list[Declared] | None = next(filter(None, levels), None)
     if classes is None:
@@ -260,8 +260,9 @@ def undefined(name: str, method: str, scope: lexical.Lexical) -> int | None:
     for decl in classes:
         if not isinstance(decl, ClassDecl):
             return None
-        declared = [d for d in collecting.inside(decl).names.get(method, ()) if isinstance(d, FunctionDecl)]
-        if decl.body is not None and decl.bases is not None and not declared:
+        inside = collecting.inside(decl)
+        declared = [d for d in inside.names.get(method, ()) if isinstance(d, FunctionDecl)]
+        if inside.virtual or (decl.body is not None and decl.bases is not None and not declared):
             return None
         if not decl.parameters:  # a template can only be used where its definition is
             count += sum(each.body is None for each in declared)
