@@ -19,7 +19,20 @@ from smem_lsp.ir.lexical import Lexical
 from smem_lsp.ir.meanings import Argument, Functions, Value
 from smem_lsp.ir.scopes import BufferName, Scope
 from smem_lsp.ir.templates import same
-from smem_lsp.ir.types import Array, Pointer, Record, Reference, Type, is_number, plain_type
+from smem_lsp.ir.types import (
+    DOUBLE,
+    FLOAT,
+    INT,
+    Array,
+    Pointer,
+    Record,
+    Reference,
+    Scalar,
+    Type,
+    is_number,
+    plain_type,
+    vector_element,
+)
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.brackets import match_brackets
@@ -292,7 +305,44 @@ def by_type(ctx: Context, found: list[Function], expr: tree.Call, scope: Scope) 
         name in ctx.unit.symbols.types for each in around for name in each
     )
     # functions of several namespaces or of several specialisations of a class do not compete
-    return exact if len(exact) == 1 and overloads else left
+    if not overloads:
+        return left
+    return exact if len(exact) == 1 else _best(ctx, left, given)
+
+
+def _best(ctx: Context, found: list[Function], given: Sequence[Type | None]) -> list[Function]:
+    """The one that no other one takes any argument better than ([over.match.best]); all where that is not known."""
+    rows: list[list[int]] = []
+    for function in found:
+        ranks = [
+            _rank(kind, asked, parameter)
+            for kind, asked, parameter in zip(
+                given, _parameter_types(ctx, function), parameters_of(function) or ()
+            )
+        ]
+        if function.island.template or None in ranks:
+            return found
+        rows.append([rank for rank in ranks if rank is not None])
+    for function, row in zip(found, rows):
+        others = [other for other in rows if other is not row]
+        if all(row != other and all(a <= b for a, b in zip(row, other)) for other in others):
+            return [function]
+    return found
+
+
+def _rank(given: Type | None, wanted: Type | None, parameter: Parameter) -> int | None:
+    """How an argument becomes a parameter: 0 as it is, 1 promoted, 2 converted ([over.ics.scs]); None: not known."""
+    if given is None or wanted is None:
+        return None
+    if given == wanted:
+        return 0
+    if not (is_number(given) and is_number(wanted)) or (
+        parameter.reference and "const" not in parameter.words
+    ):
+        return None
+    assert isinstance(given, Scalar) and isinstance(wanted, Scalar)
+    small = given.kind in ("bool", "int") and given.rank < INT.rank
+    return 1 if (small and wanted == INT) or (given == FLOAT and wanted == DOUBLE) else 2
 
 
 def argument_type(ctx: Context, argument: tree.Expr, scope: Scope) -> Type | None:
@@ -331,6 +381,9 @@ def _never(given: Type | None, wanted: Type | None) -> bool:
     address = isinstance(given, Pointer | Array)
     if isinstance(wanted, Pointer):
         return is_number(given)
+    vector = isinstance(wanted, Scalar) and wanted.name != "dim3" and vector_element(wanted.name) is not None
+    if is_number(given) and vector:
+        return True
     return address and is_number(wanted) and getattr(wanted, "kind", "") != "bool"
 
 

@@ -44,9 +44,19 @@ CLASSES = (
 )
 
 
+NUMBERS = "".join(
+    f"__device__ void put({kind} x, float* p) {{ p[{at}] = 1; }}"
+    for at, kind in enumerate(("int", "unsigned", "long", "long long", "double", "float4"))
+)
+
+
 @pytest.mark.parametrize(
     ("above", "statements", "expected"),
     [
+        (NUMBERS, "put(n, a);", ["W a 0+4"]),
+        (NUMBERS, "put((short)1, a);", ["W a 0+4"]),
+        (NUMBERS, "put(1.0f, a);", ["W a 16+4"]),
+        (NUMBERS, "put(1ull + n, a);", ["X a ?"]),  # ambiguous: none is chosen
         (SIZES, "put<1>(a, n);", ["W a 12+4"]),
         (SIZES, "put<2>(a, n);", ["W a 24+4"]),
         (SIZES, "constexpr int N = 1; put<N + 1>(a, n);", ["W a 24+4"]),
