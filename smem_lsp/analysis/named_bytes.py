@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from smem_lsp.analysis.block_shape import BlockShape
 from smem_lsp.analysis.extents import Extent, extent_of
-from smem_lsp.analysis.intervals import Bounds
-from smem_lsp.analysis.terms import Op, Term, Thread
+from smem_lsp.analysis.intervals import INFINITE, Bounds
+from smem_lsp.analysis.terms import LoopVar, Op, Term, Thread
 from smem_lsp.analysis.values import Values
 from smem_lsp.ir.model import Access, Branch, Kernel, Loop, Seq
 
@@ -27,12 +27,25 @@ class Reach:
     def of(self, access: Access) -> Extent | None:
         """First byte and end of what an access may touch; None: it names no object."""
         within = access.within
-        if within is None or access.strayed or access.point in self._guarded:
-            return None if access.strayed else within
+        if within is None or access.strayed or self._walks(access):
+            return None
+        if access.point in self._guarded:
+            return within
         extent = extent_of(self._kernel, self._values, self._bounds, access)
         if extent is None:
             return within
         return min(extent[0], within[0]), max(extent[1], within[1])
+
+    def _walks(self, access: Access) -> bool:
+        """Is it through a pointer that a loop moves, nobody knows how far?"""
+        offset = self._values.offset(access, self._kernel.buffers[access.buffer])
+        if offset is None or max(map(abs, self._bounds.interval(offset))) < INFINITE:
+            return False
+        names = self._kernel.variables
+        return any(
+            isinstance(atom, LoopVar) and names[atom.variable].endswith(" in bytes")
+            for atom in offset.carried
+        )
 
 
 def _guarded(seq: Seq, values: Values, inside: bool = False) -> frozenset[int]:

@@ -243,6 +243,8 @@ def _address_function(ctx: Context, expr: tree.Call, name: str, scope: Scope) ->
                 continue
             kind = {"r": Kind.READ, "w": Kind.WRITE, "x": Kind.UPDATE}[effect]
             place = result.place()
+            if name.startswith("mem"):
+                place = place.reached(evaluate(expr.arguments[-1], scope.constant_scope()))
             ctx.access(place if name.startswith("__") else place.part(), kind, argument.lo, argument.hi)
         return _result_of(ctx, name, values) if len(values) == len(expr.arguments) else ctx.fresh()
     if name in SAME_ADDRESS and expr.arguments:

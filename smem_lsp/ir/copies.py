@@ -93,6 +93,7 @@ def waits_for(ctx: Context, expr: tree.Call, callee: tree.Member, base: Ref) -> 
 
 def issue(ctx: Context, to: Ref, width: int | None, lo: int, hi: int, bound: int = _OPEN) -> None:
     """One copy of ``width`` bytes; None: not known how many, and perhaps by several threads."""
+    to = to.reached(width)
     place = to.lost().place()
     if width is not None:
         place = to.viewed(width, (), same=width == to.bytes, pointer=False)

@@ -26,6 +26,8 @@ class Part:
         return self.record is other.record and any(a != b for a, b in zip(self.path, other.path))
 
 
+_WIDEST = 16  # bytes of an access
+
 Bytes = tuple[int, int]  # first byte and end of a range, from the start of a buffer
 
 
@@ -107,6 +109,13 @@ class Ref:
     def lost(self) -> Ref:
         """Somewhere in the same object, of any type."""
         return Ref(self.bases, pointer=self.pointer, within=self.within)
+
+    def reached(self, size: int | None) -> Ref:
+        """For so many bytes from here on: they may lead out of the object that was named. None: not known how many."""
+        if self.within is None or (size is not None and size <= _WIDEST):
+            return self
+        at = self.offset.n if isinstance(self.offset, Const) else self.within[1]
+        return self if size is not None and at + size <= self.within[1] else replace(self, within=None)
 
     def part(self) -> Ref:
         """Some bytes of the element that is here."""

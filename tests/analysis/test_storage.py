@@ -108,6 +108,9 @@ def test_what_is_declared_stays_one_class() -> None:
         ({"load": "float* p = (float*)&s; p[tid] = in[tid];"}, []),
         ({"load": "float* p = s.a; for (int i = tid; i < 3072; i += 256) p[i] = 0;"}, []),
         ({"load": "float* p = s.a; for (int i = tid; i < 2048; i += 256) p[i] = 0;"}, ["a+b", "c"]),
+        ({"load": "float* e = (float*)(&s + 1); for (float* p = s.a; p < e; ++p) *p = 0;"}, []),
+        ({"load": "memset(s.a, 0, sizeof(S));"}, []),
+        ({"load": "memset(s.a, 0, 4096);"}, ["a", "b!", "c"]),
         ({"load": "S t; s = t;"}, []),
         ({"load": "keep_all(&s);"}, []),
         # out of one member, and shown to be in another one
