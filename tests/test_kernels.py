@@ -114,7 +114,8 @@ def test_no_number_is_claimed_where_a_size_is_not_known(name: str) -> None:
     assert any(buffer.bytes is None for buffer in kernel.kernel.buffers)
     assert not any(plan.bytes for plan in kernel.plans)
     assert not kernel.static_bytes
-    assert merges_offered(text_of(name)) == []
+    moved = ["Move z in smem"] if name == "29_dynamic_carve.cu" else []  # of dynamic shared memory
+    assert [fix.title.partition(":")[0] for fix in merges_offered(text_of(name))] == moved
 
 
 @pytest.mark.parametrize("name", [name for name, kernel in EXPECTED.items() if kernel["refused"]])
@@ -129,7 +130,8 @@ def test_the_offered_merge_reaches_the_expected_bytes(name: str) -> None:
         fix = merge_of(name, 0)  # not worth a finding: the plan is there all the same
     else:
         fix = next(fix for fix in merges_offered(text_of(name)) if "no barrier added" in fix.title)
-    assert f"→ {expected['rewrite']['static_bytes']:,} B, no barrier added" in fix.title
+    assert f"→ {expected['rewrite']['static_bytes']:,} B" in fix.title
+    assert fix.static_bytes == expected["rewrite"]["static_bytes"]
     assert apply(text_of(name), fix) != text_of(name)
 
 
@@ -193,4 +195,4 @@ def test_a_merge_of_a_template_suits_all_its_instances() -> None:
 
 def test_a_plan_that_only_reorders_is_called_so() -> None:
     title = merge_of("36_padding_order.cu", 0).title
-    assert title == "Reorder tag, d, flag, q: 544 → 532 B, no barrier added"
+    assert title == "Reorder d, q, flag, tag: 544 → 532 B"

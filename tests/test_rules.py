@@ -62,6 +62,9 @@ def test_a_safe_fix_turns_the_example_into_the_counter_example(rule: Rule) -> No
     report = check_text(example(rule))
     (finding,) = (finding for finding in report.findings if finding.code == rule.code)
     for fix in report.fixes_for(finding):
+        if rule.code == "SMEM502":  # host code changes with it: never safe, and the example has none
+            assert (fix.safety, fix.edits) == (Safety.DISPLAY, ())
+            continue
         assert fix.safety is Safety.SAFE
         assert apply(example(rule), fix) == example(rule, "Use instead")
 
@@ -80,6 +83,7 @@ def test_the_rules_that_can_be_fixed() -> None:
         "SMEM301",
         "SMEM302",
         "SMEM303",
+        "SMEM502",
     }
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import chain
 
-from smem_lsp.analysis.conflicts import Conflicts
 from smem_lsp.analysis.facts import Facts
 from smem_lsp.ir.model import Access, Assign, Branch, Loop, Place, Seq
 
@@ -23,8 +21,8 @@ class Candidate:
     cost: int
 
 
-def candidates(body: Seq, facts: Facts, conflicts: Conflicts) -> list[Candidate]:
-    """Places that may cure a soft witness (o -> m), by rising point (reference: reuse of shared memory, 3.2).
+def candidates(body: Seq, facts: Facts, witnesses: Iterable[tuple[Access, Access]]) -> list[Candidate]:
+    """Places that may cure one of ``witnesses`` (o -> m), by rising point (reference: reuse of shared memory, 3.2).
 
     Per witness: right before m and before each statement around m that does not hold o; at the end of the
     body of each loop that holds both; right after the statement that holds o where the two part. Of places
@@ -33,8 +31,8 @@ def candidates(body: Seq, facts: Facts, conflicts: Conflicts) -> list[Candidate]
     index = _Index(facts)
     _visit(body, (), 1, index)
     points: set[int] = set()
-    for o, m in set(chain.from_iterable(conflicts.soft.values())):
-        points.update(_cures(index.paths[o], index.paths[m]))
+    for o, m in witnesses:
+        points.update(_cures(index.paths[o.point], index.paths[m.point]))
     points = {index.latest.get(point, point) for point in points}
     return [Candidate(point, index.costs[point]) for point in sorted(points) if point in facts.places]
 

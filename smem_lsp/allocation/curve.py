@@ -12,12 +12,14 @@ from smem_lsp.allocation.candidates import Candidate, candidates
 from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.analysis.conflicts import Conflicts
 from smem_lsp.analysis.facts import Facts
-from smem_lsp.analysis.reuse import Graph, Survey, graph, relate, survey
+from smem_lsp.analysis.reuse import Graph, Pairs, Survey, graph, pairs_of, relate, survey, witnesses
 from smem_lsp.ir.model import Seq
 
 BARRIERS = 3  # more are never proposed
 SUBSETS = 3000  # sets of places tried for one number of barriers; beyond that, greedily
-EVENTS = 300_000  # and events walked for that: about half a second
+EVENTS = 300_000  # and events walked, and pairs judged, for that: about half a second
+SOFT = 20_000  # pairs of buffers without a barrier between them: with more of them none is looked for
+WITNESSES = 100_000  # pairs of accesses that a barrier is looked for between
 
 
 def curve(
@@ -42,15 +44,16 @@ def curve(
     now = relate(work.found)
     plans = [best(items, now, work.found.liveness.lives)]
     present = {item.index for item in items}
-    if not any(key <= present for key in now.soft):
-        return plans  # nothing that a barrier could cure
-    places = candidates(body, facts, now)
+    if not any(key <= present for key in now.soft) or len(now.soft) > SOFT:
+        return plans  # nothing that a barrier could cure, or too much
+    most = -(-WITNESSES // len(work.found.accesses))
+    places = candidates(body, facts, witnesses(work.found, most=most))
     # Every candidate at once frees the most: nothing under it can be reached.
     reach = work.plan(places).bytes
     for count in range(1, min(limit, len(places)) + 1):
         if plans[-1].bytes <= reach:
             break
-        exhaustive = comb(len(places), count) <= min(SUBSETS, EVENTS // (1 + work.found.length))
+        exhaustive = comb(len(places), count) <= min(SUBSETS, EVENTS // work.cost)
         chosen = _cheapest(work, places, count, reach) if exhaustive else _greedy(work, places, count)
         plan = work.plan(chosen)
         if plan.bytes < plans[-1].bytes:
@@ -64,15 +67,25 @@ def curve(
 class _Work:
     items: Sequence[Item]
     found: Survey
-    layouts: dict[Graph, Plan] = field(default_factory=dict)  # few sets of barriers differ in what they free
+    graphs: dict[Graph, Plan] = field(default_factory=dict)
+    layouts: dict[tuple[Pairs, Pairs], Plan] = field(
+        default_factory=dict
+    )  # few sets of barriers differ in these
+
+    @property
+    def cost(self) -> int:
+        """Of trying one set of barriers, in events."""
+        return 1 + self.found.length + len(relate(self.found).soft)
 
     def plan(self, added: Iterable[Candidate]) -> Plan:
         edges = graph(self.found, frozenset(place.point for place in added))
-        if edges not in self.layouts:
-            soft, equal = edges
-            conflicts = Conflicts(self.found.hard, dict.fromkeys(soft, frozenset()), equal)
-            self.layouts[edges] = best(self.items, conflicts, self.found.liveness.lives)
-        return self.layouts[edges]
+        if edges not in self.graphs:
+            pairs = pairs_of(self.found, edges)
+            if pairs not in self.layouts:
+                conflicts = Conflicts(self.found.hard, *pairs)
+                self.layouts[pairs] = best(self.items, conflicts, self.found.liveness.lives)
+            self.graphs[edges] = self.layouts[pairs]
+        return self.graphs[edges]
 
 
 def _cheapest(work: _Work, places: Sequence[Candidate], count: int, reach: int) -> tuple[Candidate, ...]:
@@ -90,15 +103,19 @@ def _cheapest(work: _Work, places: Sequence[Candidate], count: int, reach: int) 
 
 
 def _greedy(work: _Work, places: Sequence[Candidate], count: int) -> list[Candidate]:
-    """One barrier after the other, each time the place that frees the most bytes of soft pairs."""
+    """One barrier after the other, each time the place that frees the most bytes of soft pairs. Where walking that
+    often would take too long, some of the places are tried, as far from each other as can be."""
     sizes = {item.index: item.size for item in work.items}
+    step = -(-len(places) * work.cost // EVENTS)
+    tried = places[step // 2 :: step]
 
     def left_over(place: Candidate) -> tuple[int, int, int]:
-        soft, _ = graph(work.found, frozenset(each.point for each in (*chosen, place)))
+        added = frozenset(each.point for each in (*chosen, place))
+        soft, _ = pairs_of(work.found, graph(work.found, added))
         blocked = sum(min(sizes.get(buffer, 0) for buffer in key) for key in soft)
         return blocked, place.cost, -place.point
 
     chosen: list[Candidate] = []
-    for _ in range(count):
-        chosen.append(min((place for place in places if place not in chosen), key=left_over))
+    for _ in range(min(count, len(tried))):
+        chosen.append(min((place for place in tried if place not in chosen), key=left_over))
     return chosen

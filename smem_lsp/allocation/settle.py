@@ -47,13 +47,13 @@ def _pairs(items: Sequence[Item], conflicts: Conflicts) -> list[tuple[Item, Item
     """Items that may not overlap, by name; True: they may if they start at the same offset."""
     by_name = sorted(items, key=lambda item: (item.name, item.index))
     rank = {item.index: number for number, item in enumerate(by_name)}
-    only_equal = conflicts.equal - conflicts.hard - conflicts.soft.keys()
+    only_equal = conflicts.equal - conflicts.hard - conflicts.soft
     out: list[tuple[int, int, int, bool]] = []
     for order, keys in enumerate((conflicts.hard, conflicts.soft, only_equal)):
-        for key in keys:
-            if rank.keys() >= key and len(key) == 2:
-                a, b = sorted([rank[i] for i in key])
-                out.append((a, b, order, keys is only_equal))
+        for one, other in keys:
+            a, b = rank.get(one), rank.get(other)
+            if a is not None and b is not None:
+                out.append((a, b, order, keys is only_equal) if a < b else (b, a, order, keys is only_equal))
     return [(by_name[a], by_name[b], equal) for a, b, _, equal in sorted(out)]
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import field
-
 from smem_lsp.source import record
 
 
@@ -18,12 +15,12 @@ class Conflicts:
     """What may not share bytes (reference: reuse of shared memory, sections 1 and 2).
 
     ``hard``: one is written while the other holds a value; no barrier helps. ``soft``: no proved barrier
-    between two accesses, the witnesses say which (points). ``equal``: only at the same offset (own slots).
+    between two accesses. ``equal``: only at the same offset (own slots).
     Any other pair is free.
     """
 
     hard: frozenset[frozenset[int]] = frozenset()
-    soft: Mapping[frozenset[int], frozenset[tuple[int, int]]] = field(default_factory=dict)
+    soft: frozenset[frozenset[int]] = frozenset()
     equal: frozenset[frozenset[int]] = frozenset()
 
     def apart(self, a: int, b: int) -> bool:

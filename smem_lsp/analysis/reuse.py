@@ -5,14 +5,16 @@ of them a write, need a barrier between them or own slots. The walk follows ever
 uniform branch clears only that path, a loop that may not run leaves the path round it open, and a back edge
 carries open accesses into the next turn.
 
-The tree is first boiled down to the few events that matter, and sets of open accesses are bit masks (bit i
-is the i-th access): the walk is run again for every set of barriers that the curve tries.
+The tree is first boiled down to the few events that matter, and sets of open accesses are bit masks: the walk is run
+again for every set of barriers that the curve tries. The accesses of a buffer are neighbouring bits, and the bit above
+them stands for the buffer: one addition finds the buffers of any number of accesses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
+from itertools import islice
 from math import gcd
 from typing import NamedTuple
 
@@ -23,7 +25,10 @@ from smem_lsp.analysis.outline import Stretch, outline
 from smem_lsp.ir.model import Access, Barrier, Branch, Jump, Loop, Place, Seq, walk
 from smem_lsp.source import record
 
-Graph = tuple[frozenset[frozenset[int]], frozenset[frozenset[int]]]
+Pairs = frozenset[frozenset[int]]
+Graph = tuple[
+    tuple[int, ...], tuple[int, ...]
+]  # per buffer those it needs a barrier from, those in own slots
 
 
 def conflicts(
@@ -59,102 +64,152 @@ class Survey:
     """What no added barrier changes: hard pairs, and the tree ready for the walk of open accesses."""
 
     outline: Seq
+    facts: Facts
     liveness: Liveness
-    hard: frozenset[frozenset[int]]
-    accesses: tuple[Access, ...]
-    foes: tuple[int, ...]  # per access: accesses of other buffers, one of the two being a write
-    owned: list[int | None]  # per access: accesses in own slots with it; None: not asked yet
-    slots: tuple[Slot | None, ...]  # equal ones are one object
+    hard: Pairs
+    accesses: Mapping[int, Access]  # by its bit, in the order of the text
+    fields: Mapping[int, int]  # buffer -> the bits of its accesses
+    foes: Mapping[int, int]  # bit -> accesses of other buffers, one of the two being a write
+    slots: Mapping[int, Slot | None]  # by bit; equal ones are one object
+    steps: tuple[_Step, ...]
+    owned: dict[int, int] = field(default_factory=dict)  # bit -> accesses in own slots with it, once asked
     apart: dict[tuple[int, int], bool] = field(default_factory=dict)  # two slots (id) -> are they own slots?
-    of_buffer: dict[int, int] = field(default_factory=dict)  # buffer -> its accesses
-    steps: tuple[_Step, ...] = ()
+    related: dict[frozenset[int], Conflicts] = field(default_factory=dict)  # by the barriers that are added
 
     @property
     def length(self) -> int:
         """Events of one walk, loops once: what a walk costs."""
         return _length(self.steps)
 
+    @property
+    def above(self) -> dict[int, int]:
+        """The bit that stands for a buffer -> the buffer."""
+        return {mask.bit_length(): buffer for buffer, mask in self.fields.items()}
 
-def survey(body: Seq, facts: Facts, fixed: frozenset[int]) -> Survey:
-    """Everything about ``body`` that holds for any set of added barriers."""
-    body = outline(body, facts)
-    lives = liveness(body, facts)
-    accesses = tuple(node for node in walk(body) if isinstance(node, Access))
-    of_buffer: dict[int, int] = {}
-    writers = 0
-    for index, access in enumerate(accesses):
-        of_buffer[access.buffer] = of_buffer.get(access.buffer, 0) | 1 << index
-        writers |= access.kind.writes << index
-    every = (1 << len(accesses)) - 1
-    foes = tuple(
-        (every if access.kind.writes else writers) & ~of_buffer[access.buffer] for access in accesses
-    )
-    known = frozenset(of_buffer) | fixed
+
+def survey(body: Seq, facts: Facts, fixed: frozenset[int], like: Survey | None = None) -> Survey:
+    """Everything about ``body`` that holds for any set of added barriers. ``like``: the survey of ``body`` under other
+    facts, of which what is the same is taken over."""
+    known = like.facts if like is not None else None
+    if like is None or (facts.barriers, facts.uniform, facts.places) != (
+        like.facts.barriers,
+        like.facts.uniform,
+        like.facts.places,
+    ):
+        like = known = None
+    made = _drawn(outline(body, facts), facts) if like is None else (
+        like.outline, like.accesses, like.fields, like.foes, like.steps
+    )  # fmt: skip
+    tree, accesses, fields, foes, steps = made
+    if (
+        like is not None
+        and known is not None
+        and (facts.full, facts.covering) == (known.full, known.covering)
+    ):
+        lives = like.liveness
+    else:
+        lives = liveness(tree, facts)
     alone = fixed | lives.reads_before_write
-    hard = frozenset(lives.overwrites) | {pair(a, b) for a in alone for b in known if a != b}
-    index_of = {access.point: index for index, access in enumerate(accesses)}
+    others = frozenset(fields) | fixed
+    hard = frozenset(lives.overwrites) | {pair(a, b) for a in alone for b in others if a != b}
     slots: dict[Slot, Slot] = {}
-    for access in accesses:
-        if access.point in facts.slots:
-            slots.setdefault(facts.slots[access.point], facts.slots[access.point])
-    found = (facts.slots.get(access.point) for access in accesses)
-    return Survey(
-        outline=body,
-        liveness=lives,
-        hard=hard,
-        accesses=accesses,
-        foes=foes,
-        owned=[None] * len(accesses),
-        slots=tuple(None if slot is None else slots[slot] for slot in found),
-        of_buffer=of_buffer,
-        steps=_steps(body, facts, index_of)[0] if len(known) > 1 else (),
-    )
+    found = {bit: facts.slots.get(access.point) for bit, access in accesses.items()}
+    one = {bit: None if slot is None else slots.setdefault(slot, slot) for bit, slot in found.items()}
+    return Survey(tree, facts, lives, hard, accesses, fields, foes, one, steps)
+
+
+def _drawn(
+    tree: Seq, facts: Facts
+) -> tuple[Seq, dict[int, Access], dict[int, int], dict[int, int], tuple[_Step, ...]]:
+    """An outline, its accesses by bit, the bits of each buffer, those of the foes of each access, and its events."""
+    inside = [node for node in walk(tree) if isinstance(node, Access)]
+    counts: dict[int, int] = {}
+    for access in inside:
+        counts[access.buffer] = counts.get(access.buffer, 0) + 1
+    fields: dict[int, int] = {}
+    following: dict[int, int] = {}
+    low = 0
+    for buffer, count in counts.items():
+        fields[buffer] = (1 << count) - 1 << low
+        following[buffer] = low
+        low += count + 1
+    accesses: dict[int, Access] = {}
+    every = writers = 0
+    for access in inside:
+        bit = following[access.buffer]
+        following[access.buffer] += 1
+        accesses[bit] = access
+        every |= 1 << bit
+        writers |= access.kind.writes << bit
+    foes = {
+        bit: (every if access.kind.writes else writers) & ~fields[access.buffer]
+        for bit, access in accesses.items()
+    }
+    index_of = {access.point: bit for bit, access in accesses.items()}
+    steps = _steps(tree, facts, index_of)[0] if len(fields) > 1 else ()
+    return tree, accesses, fields, foes, steps
 
 
 def relate(found: Survey, added: frozenset[int] = frozenset()) -> Conflicts:
-    """The conflicts with ``added`` barriers, witnesses included."""
-    soft: dict[frozenset[int], set[tuple[int, int]]] = {}
-    equal: set[frozenset[int]] = set()
-    for later, (blocking, owned) in _open_pairs(found, added):
-        to = found.accesses[later]
-        for index in bits(blocking):
-            earlier = found.accesses[index]
-            soft.setdefault(pair(earlier.buffer, to.buffer), set()).add((earlier.point, to.point))
-        for index in bits(owned):
-            equal.add(pair(found.accesses[index].buffer, to.buffer))
-    witnesses = {key: frozenset(points) for key, points in soft.items() if key not in found.hard}
-    return Conflicts(found.hard, witnesses, frozenset(equal - witnesses.keys() - found.hard))
+    """The conflicts with ``added`` barriers."""
+    if added not in found.related:
+        soft, equal = pairs_of(found, graph(found, added))
+        found.related[added] = Conflicts(found.hard, soft, equal)
+    return found.related[added]
 
 
 def graph(found: Survey, added: frozenset[int]) -> Graph:
-    """Only the soft and equal pairs of ``relate``: cheap enough to try thousands of sets of barriers."""
-    blocking = dict.fromkeys(found.of_buffer, 0)
-    owned = dict.fromkeys(found.of_buffer, 0)
+    """The soft and equal pairs of ``relate``, the hard ones among them: cheap enough to try thousands of sets of
+    barriers."""
+    blocking = dict.fromkeys(found.fields, 0)
+    owned = dict.fromkeys(found.fields, 0)
     for later, (needs, own) in _open_pairs(found, added):
         buffer = found.accesses[later].buffer
         blocking[buffer] |= needs
         owned[buffer] |= own
-    soft = _pairs(found, blocking) - found.hard
-    return soft, _pairs(found, owned) - soft - found.hard
-
-
-def _pairs(found: Survey, met: dict[int, int]) -> frozenset[frozenset[int]]:
-    return frozenset(
-        pair(other, buffer)
-        for buffer, mask in met.items()
-        if mask
-        for other, accesses in found.of_buffer.items()
-        if mask & accesses
+    fill = guards = 0
+    for mask in found.fields.values():
+        fill |= mask
+        guards |= 1 << mask.bit_length()
+    return (
+        tuple(met + fill & guards if met else 0 for met in blocking.values()),
+        tuple(met + fill & guards if met else 0 for met in owned.values()),
     )
+
+
+def pairs_of(found: Survey, edges: Graph) -> tuple[Pairs, Pairs]:
+    """The soft pairs, and those that may only start at the same offset."""
+    above = found.above
+    soft, equal = (
+        frozenset(
+            pair(above[bit], buffer) for buffer, met in zip(found.fields, masks) if met for bit in bits(met)
+        )
+        for masks in edges
+    )
+    soft -= found.hard
+    return soft, equal - soft - found.hard
+
+
+def witnesses(
+    found: Survey, added: frozenset[int] = frozenset(), most: int | None = None
+) -> Iterator[tuple[Access, Access]]:
+    """The pairs of accesses of soft pairs that no proved barrier separates: the one that is open, the one it meets.
+    ``most``: of one that is met."""
+    for later, (needs, _) in _open_pairs(found, added):
+        to = found.accesses[later]
+        for bit in islice(bits(needs), most):
+            earlier = found.accesses[bit]
+            if pair(earlier.buffer, to.buffer) not in found.hard:
+                yield earlier, to
 
 
 def open_foes(body: Seq, facts: Facts, accesses: Sequence[Access], foes: Sequence[int]) -> list[int]:
     """Per access, those of its ``foes`` (bit i: the i-th of ``accesses``) that come before it, or beside it in the
     other arm of a divergent branch, with no proved barrier between."""
     index_of = {access.point: index for index, access in enumerate(accesses)}
-    hits = [0] * len(accesses)
-    _walk(_steps(body, facts, index_of)[0], 0, 0, _Walk(tuple(foes), frozenset(), hits))
-    return hits
+    hits = dict.fromkeys(range(len(accesses)), 0)
+    _walk(_steps(body, facts, index_of)[0], 0, 0, _Walk(dict(enumerate(foes)), frozenset(), hits))
+    return list(hits.values())
 
 
 def ordered_foes(
@@ -164,11 +219,11 @@ def ordered_foes(
     no other proved one."""
     index_of = {access.point: index for index, access in enumerate(accesses)}
     count = len(accesses)
-    hits = [0] * count
-    beyond = tuple(mask << count for mask in foes)
+    hits = dict.fromkeys(range(count), 0)
+    beyond = {index: mask << count for index, mask in enumerate(foes)}
     run = _Walk(beyond, frozenset(), hits, barrier, count)
     _walk(_steps(body, facts, index_of)[0], 0, 0, run)
-    return [mask >> count for mask in hits]
+    return [mask >> count for mask in hits.values()]
 
 
 class _Step(NamedTuple):
@@ -228,9 +283,9 @@ def _length(steps: tuple[_Step, ...]) -> int:
 
 @record
 class _Walk:
-    foes: tuple[int, ...]
+    foes: Mapping[int, int]
     added: frozenset[int]
-    hits: list[int]  # per access: the foes open when it runs
+    hits: dict[int, int]  # per access: the foes open when it runs
     through: int = -1  # barrier that lets accesses pass, as bits that many places further up
     count: int = 0
 
@@ -283,22 +338,22 @@ def _walk(steps: tuple[_Step, ...], state: int, beside: int, run: _Walk) -> tupl
 
 def _open_pairs(found: Survey, added: frozenset[int]) -> Iterable[tuple[int, tuple[int, int]]]:
     """Per access that meets open foes: those that need a barrier, and those in own slots."""
-    hits = [0] * len(found.accesses)
+    hits = dict.fromkeys(found.accesses, 0)
     _walk(found.steps, 0, 0, _Walk(found.foes, added, hits))
-    for later, mask in enumerate(hits):
+    for later, mask in hits.items():
         if mask:
             owned = mask & _owned(found, later) if found.slots[later] is not None else 0
             yield later, (mask & ~owned, owned)
 
 
-def _owned(found: Survey, index: int) -> int:
-    known = found.owned[index]
+def _owned(found: Survey, bit: int) -> int:
+    known = found.owned.get(bit)
     if known is not None:
         return known
-    mine = found.slots[index]
+    mine = found.slots[bit]
     mask = 0
     if mine is not None:
-        for other in bits(found.foes[index]):
+        for other in bits(found.foes[bit]):
             slot = found.slots[other]
             if slot is None:
                 continue
@@ -306,5 +361,5 @@ def _owned(found: Survey, index: int) -> int:
             if key not in found.apart:
                 found.apart[key] = own_slots(slot, mine)
             mask |= found.apart[key] << other
-    found.owned[index] = mask
+    found.owned[bit] = mask
     return mask

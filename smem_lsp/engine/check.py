@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from smem_lsp.config import Config
 from smem_lsp.engine.cache import Cache, PlacedKernel, Setting
+from smem_lsp.engine.confirm import if_ranges_are_as_planned, unless_it_costs
 from smem_lsp.engine.instances import join_instances
 from smem_lsp.engine.lazy import LazySequence
-from smem_lsp.engine.measured import NOT_MEASURED, Measured, lost
+from smem_lsp.engine.measured import NOT_MEASURED, Measured
 from smem_lsp.engine.report import BarrierRow, FileStatistics, KernelReport, OccupancyRow, Report
 from smem_lsp.engine.statistics import count_statements
 from smem_lsp.fixes import fixes_for
-from smem_lsp.fixes.model import Fix, Safety
+from smem_lsp.fixes.model import Fix
 from smem_lsp.ir.model import Barrier, walk
 from smem_lsp.ir.survey import kernels_of, survey_file
-from smem_lsp.rules.model import Finding, MergeBuffers, Rule, Severity
+from smem_lsp.rules.model import Finding, MergeBuffers, MoveRanges, Rule, Severity
 from smem_lsp.rules.registry import ALL_NAMES, RULES
 from smem_lsp.rules.subject import FileFacts, KernelFacts
 from smem_lsp.rules.suppressions import Suppression, Suppressions, parse_suppressions
 from smem_lsp.source import FileReader, SourceText, apply_edits
 from smem_lsp.syntax.lexer import comments
-from smem_lsp.syntax.parse import Function, TranslationUnit, parse
+from smem_lsp.syntax.parse import Function, parse
 
 _ASSUMED_DIM = re.compile(r"blockDim\s*\.\s*([xyz])\s*==\s*(\d+)")
 
@@ -67,15 +68,20 @@ def check(
     facts = LazySequence(len(kernels), lambda index: kernels[index].facts)
     statements, unread = count_statements(unit, cache.checkpoint)
     findings = _judge(FileFacts(source, unit, unread, suppressions), templates, config)
-    return Report(
+    report = Report(
         source=source,
         findings=findings,
         kernels=LazySequence(len(kernels), lambda index: _kernel_report(kernels[index].facts)),
         statistics=FileStatistics(source.line_count(), len(unit.functions), statements, len(unread)),
-        fixes_for=lambda finding: _fixes(finding, facts, unit, measured),
+        fixes_for=lambda finding: _fixes(finding, report, measured, again),
         facts=facts,
         unit=unit,
     )
+
+    def again(other: str) -> Report:
+        return check(other, path=path, config=config, reader=reader)
+
+    return report
 
 
 def newest_target(config: Config) -> str | None:
@@ -93,25 +99,19 @@ def apply(text: str, fix: Fix) -> str:
 
 
 def _fixes(
-    finding: Finding, kernels: Sequence[KernelFacts], unit: TranslationUnit, measured: Measured
+    finding: Finding, report: Report, measured: Measured, again: Callable[[str], Report]
 ) -> tuple[Fix, ...]:
-    names = frozenset(unit.preprocessed.macros) | {function.name for function in unit.functions}
-    found = fixes_for(finding, kernels, unit.source, names)
+    """``again``: checks another text in the place of this one."""
+    unit, kernels = report.unit, report.facts
+    assert unit is not None
+    found = fixes_for(finding, kernels, unit)
+    if isinstance(finding.remedy, MoveRanges):
+        return tuple(if_ranges_are_as_planned(fix, finding, report, again) for fix in found)
     if not isinstance(finding.remedy, MergeBuffers) or not measured.kernels:
         return found
     place = kernels[finding.remedy.kernel].kernel.name_span
     instances = [facts for facts in kernels if facts.kernel.name_span == place]
-    return tuple(_unless_it_costs(fix, instances, unit.source.text, measured) for fix in found)
-
-
-def _unless_it_costs(fix: Fix, instances: Sequence[KernelFacts], text: str, measured: Measured) -> Fix:
-    """A merge that a compiler has shown to cost a resident block, or spills, is withdrawn."""
-    after = measured.rewritten(apply(text, fix)) if fix.edits else ()
-    why = next((words for facts in instances if after and (words := lost(facts, after))), None)
-    if why is None:
-        return fix
-    what, _, _ = fix.title.partition(":")
-    return Fix(f"Cannot {what[0].lower()}{what[1:]}: {why}", Safety.DISPLAY, ())
+    return tuple(unless_it_costs(fix, instances, unit.source.text, measured) for fix in found)
 
 
 def suppressions_of(source: SourceText) -> Suppressions:
@@ -244,4 +244,5 @@ def _kernel_report(facts: KernelFacts) -> KernelReport:
         occupancy=tuple(rows),
         barriers=barriers,
         point_lines=lines,
+        carved=facts.carved,
     )

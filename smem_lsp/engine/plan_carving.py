@@ -30,6 +30,7 @@ def plan_carving(kernel: Kernel, control: Control, values: Values, shape: BlockS
     proved = prove(kernel, control, fact, values)
     facts = replace(proved, full=frozenset(), slots={}, covering={})  # these speak of the whole array
     of = task(items, found.applied(kernel).body, facts, stays)
+    lives = of.found.liveness.lives
     return Carved(
         carving=found,
         items=items,
@@ -38,5 +39,9 @@ def plan_carving(kernel: Kernel, control: Control, values: Values, shape: BlockS
             Candidate(plan, relate(of.found, frozenset(plan.barriers)), facts, assumed)
             for plan in best_layouts(of)
         ),
-        lives={buffer: (life.first, life.last) for buffer, life in of.found.liveness.lives.items()},
+        lives={
+            each.index: (lives[each.index].first, lives[each.index].last)
+            for each in items
+            if each.index in lives
+        },
     )

@@ -74,7 +74,7 @@ def plan_kernel(
         compared = {} if layouts_only else layouts(of)
         best = _best(of)
         if assuming is not facts and len(items) > 1:
-            of = task(items, kernel.body, assuming, fixed)
+            of = task(items, kernel.body, assuming, fixed, survey(kernel.body, assuming, fixed, found))
             best = _merge(best, _best(of, assumes_shape=True))
     verdicts = judge(kernel.body, levels, control, None if shape is None else shape.dims)
     hazards = Hazards()

@@ -9,7 +9,7 @@ from smem_lsp.allocation.plan import Plan
 from smem_lsp.fixes.model import Fix
 from smem_lsp.ir.model import Kernel
 from smem_lsp.rules.model import Finding
-from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.rules.subject import Carved, KernelFacts
 from smem_lsp.source import SourceText
 from smem_lsp.syntax.parse import TranslationUnit
 
@@ -49,6 +49,7 @@ class KernelReport:
     occupancy: tuple[OccupancyRow, ...]
     barriers: tuple[BarrierRow, ...]
     point_lines: Mapping[int, int] = field(default_factory=dict)  # program point -> line, 1-based
+    carved: Carved | None = None  # the ranges of dynamic shared memory, where they are known
 
     @property
     def best(self) -> Plan | None:

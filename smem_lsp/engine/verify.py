@@ -6,15 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from smem_lsp.engine.check import apply
+from smem_lsp.engine.confirm import new_findings
 from smem_lsp.engine.measured import Measured, MeasuredFacts
 from smem_lsp.engine.merges import merge_finding, savings
 from smem_lsp.engine.report import Report
 from smem_lsp.fixes.model import Fix
-from smem_lsp.rules.model import Finding, MergeBuffers, Severity
+from smem_lsp.rules.model import Finding, MergeBuffers
 from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import TextEdit
-
-_CORRECTNESS = ("SMEM1", "SMEM2")  # other findings may follow from what was improved: the next step of a plan
 
 Check = Callable[[str, Measured], Report]
 
@@ -115,7 +114,7 @@ def _judged(
             rows += _rows(facts, now, promised)
         elif isinstance(facts, MeasuredFacts):
             problems.append(f"{_name(facts)} was compiled before, and is not found afterwards")
-    problems += _new_findings(report, again, finding)
+    problems += new_findings(report, again, finding)
     return rows, problems
 
 
@@ -156,26 +155,3 @@ def _problem(before: State | None, after: State, promised: int | None) -> str | 
     if after.spill_bytes > before.spill_bytes:
         return f"{after.spill_bytes - before.spill_bytes:,} B of registers more are spilled"
     return None
-
-
-def _new_findings(report: Report, again: Report, finding: Finding) -> list[str]:
-    """What is wrong and was not before, and the finding itself when it still is."""
-
-    def count(where: Report, code: str, kernel: str | None, buffers: tuple[str, ...]) -> int:
-        return sum((f.code, f.kernel, f.buffers) == (code, kernel, buffers) for f in where.findings)
-
-    found: list[str] = []
-    mine = finding.code, finding.kernel, finding.buffers
-    if finding in report.findings and count(again, *mine) >= count(report, *mine):
-        found.append(f"{finding.code} is still reported")
-    told = {(f.code, f.kernel, f.message) for f in report.findings}
-    for new in again.findings:
-        kind = new.code, new.kernel, new.buffers
-        if not new.code.startswith(_CORRECTNESS) or new.severity > Severity.WARNING or kind == mine:
-            continue
-        if (new.code, new.kernel, new.message) in told:
-            continue
-        if count(again, *kind) > count(report, *kind):
-            line = again.source.line_number(new.span.start)
-            found.append(f"{new.code} is new at line {line}: {new.message}")
-    return found

@@ -6,13 +6,17 @@ from collections.abc import Sequence
 
 from smem_lsp.fixes.barriers import insert_barrier, remove_barrier
 from smem_lsp.fixes.declarations import Refused, replace_declarators, require_editable, statement_of
+from smem_lsp.fixes.dynamic import move_to_dynamic
 from smem_lsp.fixes.merge import merge_fix, reorder
 from smem_lsp.fixes.model import Fix, Safety
+from smem_lsp.fixes.ranges import move_ranges
 from smem_lsp.ir.model import Kernel
 from smem_lsp.rules.model import (
     Finding,
     InsertBarrier,
     MergeBuffers,
+    MoveRanges,
+    MoveToDynamic,
     RemoveBarrier,
     RemoveDeclarator,
     ReorderDeclarations,
@@ -20,18 +24,17 @@ from smem_lsp.rules.model import (
 )
 from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import SourceText
+from smem_lsp.syntax.parse import TranslationUnit
 
 
-def fixes_for(
-    finding: Finding, kernels: Sequence[KernelFacts], source: SourceText, names: frozenset[str] = frozenset()
-) -> tuple[Fix, ...]:
-    """The fixes of a finding; a refused one is a display fix whose title is the reason.
-
-    ``names``: macros and functions of the file, which new names must not hit.
-    """
+def fixes_for(finding: Finding, kernels: Sequence[KernelFacts], unit: TranslationUnit) -> tuple[Fix, ...]:
+    """The fixes of a finding; a refused one is a display fix whose title is the reason."""
+    source = unit.source
     match finding.remedy:
         case MergeBuffers():
             facts = kernels[finding.remedy.kernel]
+            # new names must hit no macro and no function
+            names = frozenset(unit.preprocessed.macros) | {function.name for function in unit.functions}
             return (merge_fix(facts, source, finding.remedy, names, _siblings(facts, kernels)),)
         case InsertBarrier():
             return (_insert_barrier(kernels[finding.remedy.kernel], source, finding.remedy),)
@@ -39,6 +42,10 @@ def fixes_for(
             return (_remove_barrier(kernels[finding.remedy.kernel], source, finding.remedy),)
         case RemoveDeclarator():
             return (_remove_declarator(kernels[finding.remedy.kernel], source, finding.remedy),)
+        case MoveRanges():
+            return (_move_ranges(kernels[finding.remedy.kernel], unit),)
+        case MoveToDynamic():
+            return (_move_to_dynamic(kernels[finding.remedy.kernel], unit),)
         case ReorderDeclarations():
             return (reorder(kernels[finding.remedy.kernel], source, finding.remedy.order),)
         case ShowStorage():
@@ -67,6 +74,20 @@ def _remove_barrier(facts: KernelFacts, source: SourceText, remedy: RemoveBarrie
     except Refused as refusal:
         return Fix(f"Cannot remove the barrier: {refusal}", Safety.DISPLAY, ())
     return Fix("Remove the barrier", Safety.SAFE, (edit,))
+
+
+def _move_ranges(facts: KernelFacts, unit: TranslationUnit) -> Fix:
+    try:
+        return move_ranges(facts, unit.source, unit)
+    except Refused as refusal:
+        return Fix(f"Cannot move ranges of dynamic shared memory: {refusal}", Safety.DISPLAY, ())
+
+
+def _move_to_dynamic(facts: KernelFacts, unit: TranslationUnit) -> Fix:
+    try:
+        return move_to_dynamic(facts, unit.source, unit)
+    except Refused as refusal:
+        return Fix(f"Cannot move the buffers to dynamic shared memory: {refusal}", Safety.DISPLAY, ())
 
 
 def _siblings(facts: KernelFacts, kernels: Sequence[KernelFacts]) -> list[Kernel]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from smem_lsp.allocation.plan import align_up
 from smem_lsp.fixes.declarations import (
     Refused,
@@ -20,8 +22,11 @@ from smem_lsp.ir.model import Buffer, Kernel
 from smem_lsp.source import SourceText, Span, TextEdit
 
 
-def merge_as_bytes(kernel: Kernel, source: SourceText, group: Group, taken: set[str]) -> GroupRewrite:
-    """Rewrite a group as references into a byte buffer, at the offsets of the plan. ``taken``: names in use."""
+def merge_as_bytes(
+    kernel: Kernel, source: SourceText, group: Group, taken: set[str], *, dynamic: bool = False
+) -> GroupRewrite:
+    """Rewrite a group as references into a byte buffer, at the offsets of the plan. ``taken``: names in use;
+    ``dynamic``: the buffer is of dynamic shared memory."""
     for buffer in group.buffers:
         require_reference(kernel, source, buffer)
     at, at_top = storage_place(kernel, source, group)
@@ -30,6 +35,10 @@ def merge_as_bytes(kernel: Kernel, source: SourceText, group: Group, taken: set[
     constants, place, size_text = _offsets(group, taken)
     size = max(group.offsets[b.index] + group.item(b).size for b in group.buffers)
     lines = [*constants, f"{_alignment(group)} __shared__ unsigned char {storage}[{size_text}];"]
+    if dynamic:
+        align = max(group.item(b).align for b in group.buffers)
+        constants = [line for line in constants if not line.startswith(f"constexpr size_t {size_text} =")]
+        lines = [*constants, f"extern __shared__ __align__({align}) unsigned char {storage}[];"]
     indent = (body_indentation(source, at) or "  ") if at_top else indentation(source, at)
     newline = source.newline
     if at_top:
@@ -110,6 +119,32 @@ def _offsets(group: Group, taken: set[str]) -> tuple[list[str], dict[int, str], 
         )
     constants.append(f"constexpr size_t {name} = {size};")
     return constants, place, name
+
+
+def size_in_full(group: Group) -> str:
+    """The bytes of the group as an expression that names nothing but types and dimensions."""
+    order = sorted(group.buffers, key=lambda b: (group.offsets[b.index], b.declared.start))
+
+    def end(buffer: Buffer) -> list[str]:
+        """Terms to add."""
+        if group.offsets[buffer.index] == 0:
+            return [_size_of(buffer)]
+        below = _below(group, order, buffer)
+        align = group.item(buffer).align
+        if (group.offsets[below.index] + group.item(below).size) % align or align > group.item(below).align:
+            return [f"({_sum(end(below))} + {align - 1}) / {align} * {align}", _size_of(buffer)]
+        return [*end(below), _size_of(buffer)]
+
+    tops = [b for b in order if not any(_covers_end(group, other, b) for other in order if other is not b)]
+    if len(tops) > 1:
+        raise Refused("which buffer ends last depends on the sizes")
+    return _sum(end(tops[0]))
+
+
+def _sum(terms: list[str]) -> str:
+    """``2 * sizeof(float[7168])`` for equal terms."""
+    counted = Counter(terms)
+    return " + ".join(term if count == 1 else f"{count} * {term}" for term, count in counted.items())
 
 
 def _below(group: Group, order: list[Buffer], buffer: Buffer) -> Buffer:

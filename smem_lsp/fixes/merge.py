@@ -22,7 +22,7 @@ from smem_lsp.fixes.reorder import reorder_fix
 from smem_lsp.ir.model import Buffer, Kernel
 from smem_lsp.rules.merging import overlap
 from smem_lsp.rules.model import MergeBuffers
-from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.rules.subject import Candidate, KernelFacts
 from smem_lsp.source import SourceText, Span, TextEdit
 
 
@@ -145,10 +145,10 @@ def _rewrite(
     after, aligned = _checked_layout(facts, remedy, rewrites)
     if after.bytes > remedy.candidate.plan.bytes:
         # declaration order costs padding that the plan avoids: put everything into one buffer at the plan's offsets
-        whole = _whole(facts, remedy)
-        for buffer in whole.buffers:
+        everything = whole(facts, remedy.candidate)
+        for buffer in everything.buffers:
             require_editable(kernel, source, buffer)
-        rewrites = [merge_as_bytes(kernel, source, whole, set(kernel.identifiers) | names)]
+        rewrites = [merge_as_bytes(kernel, source, everything, set(kernel.identifiers) | names)]
         after, aligned = _checked_layout(facts, remedy, rewrites)
     return rewrites, after, aligned
 
@@ -170,16 +170,16 @@ def _first_style(group: Group, styles: Sequence[_Style], taken: set[str]) -> Gro
     raise reason
 
 
-def _whole(facts: KernelFacts, remedy: MergeBuffers) -> Group:
+def whole(facts: KernelFacts, candidate: Candidate) -> Group:
     """All buffers of the kernel as one group."""
-    conflicts = remedy.candidate.conflicts
+    conflicts = candidate.conflicts
     buffers: list[Buffer] = [facts.kernel.buffers[item.index] for item in facts.items]
     return Group(
         tuple(sorted(buffers, key=lambda b: b.declared.start)),
         {item.index: item for item in facts.items},
         frozenset((*conflicts.hard, *conflicts.soft)),
         conflicts.equal,
-        dict(remedy.candidate.plan.offsets),
+        dict(candidate.plan.offsets),
     )
 
 

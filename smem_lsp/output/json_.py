@@ -6,6 +6,7 @@ Keys keep their order, positions are 1-based code points with an exclusive end, 
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 
 from smem_lsp.allocation.plan import Plan
@@ -14,6 +15,7 @@ from smem_lsp.fixes.model import Fix
 from smem_lsp.ir.model import Buffer, Kernel, LaunchSite, Space
 from smem_lsp.output.version import TOOL, VERSION
 from smem_lsp.rules.model import Finding
+from smem_lsp.rules.subject import Carved
 from smem_lsp.source import SourceText, Span
 
 JsonObject = dict[str, object]
@@ -120,6 +122,7 @@ def kernel_object(source: SourceText, report: KernelReport) -> JsonObject:
         "dynamic_bytes": dynamic_bytes,
         "dynamic_expression": dynamic_expression,
         "plans": [_plan(report, plan, names) for plan in report.plans],
+        "carved": None if report.carved is None else _carved(source, report, report.carved),
         "barriers": [{"line": row.line, "kind": row.kind, "uniform": row.uniform} for row in report.barriers],
         "launches": [_launch(source, launch) for launch in kernel.launches],
         "occupancy": [_occupancy(row) for row in report.occupancy],
@@ -185,6 +188,40 @@ def _plan(report: KernelReport, plan: Plan, names: Mapping[int, str]) -> JsonObj
         "lower_bound": plan.lower_bound,
         "optimal": plan.optimal,
     }
+
+
+def _carved(source: SourceText, report: KernelReport, carved: Carved) -> JsonObject:
+    """The ranges that pointers carve out of dynamic shared memory; offsets count from its first byte."""
+    kernel, carving = report.kernel, carved.carving
+    if not any(
+        buffer.index == carving.ranges[0].index for buffer in kernel.buffers
+    ):  # in a map they are buffers
+        kernel = carving.applied(kernel)
+    names = buffer_names(source, kernel)
+    plans = carved.declared, *(candidate.plan for candidate in carved.best)
+    return {
+        "buffer": names[carving.base],
+        "ranges": [
+            {
+                "name": names[each.index],
+                "offset": each.offset,
+                "bytes": each.size,
+                "align": each.align,
+                "live": _lines(report, carved.lives.get(each.index)),
+            }
+            for each in carving.ranges
+        ],
+        "plans": [_plan(report, plan, names) for plan in plans],
+    }
+
+
+def _lines(report: KernelReport, points: tuple[int, int] | None) -> list[int] | None:
+    """The lines of the first and the last point of a life; one without a line takes that of the point before it."""
+    if points is None:
+        return None
+    known = sorted(report.point_lines)
+    at = (max(bisect_right(known, point) - 1, 0) for point in points)
+    return [report.point_lines[known[place]] for place in at]
 
 
 def _launch(source: SourceText, launch: LaunchSite) -> JsonObject:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from smem_lsp.engine.report import Report
 from smem_lsp.output.layout_words import (
+    DYNAMIC,
     TABLE_HEAD,
     TEXT_COLUMNS,
     barrier_words,
@@ -212,6 +213,9 @@ def _panel(sheet: _Sheet, drawing: Drawing, column: str) -> Iterator[str]:
         parts.append(element("div", {"class": f"free {rules.place(left=sheet.percent(drawing.plan.bytes))}"}))
     for byte, _ in shown:
         parts.append(element("div", {"class": f"guide {rules.place(left=sheet.percent(byte))}"}))
+    if drawing.dynamic_at:
+        place = rules.place(left=sheet.percent(drawing.dynamic_at))
+        parts.append(element("div", {"class": f"dynamic {place}", "data-tip": DYNAMIC}))
     added = [sheet.time.top(point) * _ROW for point in drawing.plan.barriers]
     crossings = [*(sheet.middle(barrier.point) for barrier in drawn.barriers), *added]
     parts += [_bar(sheet, drawing, rectangle, crossings) for rectangle in drawing.rectangles]
@@ -355,6 +359,7 @@ def _legend(sheet: _Sheet) -> str:
         ("barrier", "barrier", True in proved),
         ("unproved", "barrier that no layout counts on", False in proved),
         ("added", "added barrier", any(drawing.added for drawing in drawings)),
+        ("dynamic", DYNAMIC, any(drawing.dynamic_at for drawing in drawings)),
         (
             "forced",
             "together they force the bytes",

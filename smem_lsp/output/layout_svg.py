@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from smem_lsp.engine.report import Report
-from smem_lsp.output.layout_words import drawing_title, headline, occupancy, rectangle_words, remarks
+from smem_lsp.output.layout_words import DYNAMIC, drawing_title, headline, occupancy, rectangle_words, remarks
 from smem_lsp.output.map_colours import FILLS, LIGHT, fill, texture
 from smem_lsp.output.map_frame import LINE, MARGIN, SANS, TEXT, Frame, frame
 from smem_lsp.output.map_labels import Box, shortened, text_width, wrapped
@@ -156,6 +156,8 @@ def _legend(placed: Frame, y: float) -> Iterator[str]:
         entries.append((stroke(mark, "barrier", width=1.25, dash="2 4"), "barrier that no layout counts on"))
     if any(panel.drawing.added for panel in placed.panels):
         entries.append((stroke(mark, "added", width=2.0), "added barrier"))
+    if any(panel.drawing.dynamic_at for panel in placed.panels):
+        entries.append((stroke(f"M13 {y - 7:.2f}v14", "muted", width=2.0), DYNAMIC))
     if any(placed.drawn.outlined(panel.drawing) for panel in placed.panels):
         entries.append((outline(Box(0, y - 6, 26, y + 6)), "together they force the bytes"))
     if len(placed.panels) > 1:

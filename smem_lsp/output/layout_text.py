@@ -12,6 +12,7 @@ from smem_lsp.output.layout_words import (
     barriers_before,
     clique,
     drawing_title,
+    dynamic_words,
     headline,
     occupancy,
     remarks,
@@ -55,7 +56,9 @@ def _pictures(drawn: MemoryMap, style: Style, width: int) -> Iterator[str]:
     scale = make_scale(before, drawn.declared.plan.bytes, width)
     starts = sorted({block.first for block in before})
     for drawing in shown:
-        yield f"  {style.bold(drawing_title(drawing))}  {drawing.plan.bytes:,} B"
+        yield "  " + ", ".join(
+            (f"{style.bold(drawing_title(drawing))}  {drawing.plan.bytes:,} B", *dynamic_words(drawing))
+        )
         yield from draw(_blocks(drawn, drawing), drawing.plan.bytes, scale, style)
         yield line_axis(scale, starts, style)
         if lines := sorted({barrier.line for barrier in drawn.barriers}):

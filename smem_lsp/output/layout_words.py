@@ -20,6 +20,7 @@ class TableRow:
 
 
 TABLE_HEAD = ("buffer", "type", "bytes", "align", "live lines", "declared at", "best at")
+DYNAMIC = "dynamic shared memory begins"
 TEXT_COLUMNS = 2  # of the table; the others are numbers
 
 
@@ -93,13 +94,19 @@ def clique(drawn: MemoryMap, drawing: Drawing) -> str:
 def drawing_note(drawn: MemoryMap, drawing: Drawing) -> str:
     """What a layout costs and rests on, under its title."""
     declared = drawn.declared
+    dynamic = dynamic_words(drawing)
     if drawing.plan.allocator == "declared" or declared is None:
-        return "every buffer in bytes of its own"
+        return ", ".join(("every buffer in bytes of its own", *dynamic))
     saved = f"{declared.plan.bytes - drawing.plan.bytes:,} B less"
     lines = added_lines(drawn.report, drawing)
     where = f" before {'line' if len(lines) == 1 else 'lines'} {listed(map(str, lines))}" if lines else ""
     barriers = f"{plural(drawing.added, 'barrier')} added{where}" if drawing.added else "no barrier added"
-    return ", ".join((saved, barriers, *drawing.assumes))
+    return ", ".join((saved, barriers, *drawing.assumes, *dynamic))
+
+
+def dynamic_words(drawing: Drawing) -> tuple[str, ...]:
+    """Where dynamic shared memory begins, if static arrays stand before it."""
+    return (f"dynamic from byte {drawing.dynamic_at:,} on",) if drawing.dynamic_at else ()
 
 
 def rectangle_words(drawn: MemoryMap, drawing: Drawing, rectangle: Rectangle) -> tuple[str, ...]:
@@ -141,8 +148,8 @@ def lines_text(first: int, last: int, dash: str = "–") -> str:
 
 def table(drawn: MemoryMap, dash: str = "–") -> list[TableRow]:
     """A row of ``TABLE_HEAD`` for each buffer."""
-    declared = next((d.plan for d in drawn.drawings if d.plan.allocator == "declared"), None)
-    best = drawn.report.best
+    declared = next((d for d in drawn.drawings if d.plan.allocator == "declared"), None)
+    best = next((d for d in drawn.drawings if d.plan.allocator == "best" and not d.added), None)
     rows: list[TableRow] = []
     for buffer in drawn.kernel.buffers:
         live = drawn.report.live.get(buffer.index)
@@ -152,11 +159,17 @@ def table(drawn: MemoryMap, dash: str = "–") -> list[TableRow]:
             number(buffer.bytes),
             number(buffer.align),
             "never" if live is None else lines_text(*live, dash),
-            number(None if declared is None else declared.offsets.get(buffer.index)),
-            number(None if best is None else best.offsets.get(buffer.index)),
+            number(_offset(drawn, declared, buffer)),
+            number(_offset(drawn, best, buffer)),
         )
         rows.append(TableRow(buffer.index, cells))
     return rows
+
+
+def _offset(drawn: MemoryMap, drawing: Drawing | None, buffer: Buffer) -> int | None:
+    if drawing is None:
+        return None
+    return drawing.dynamic_at if buffer.index == drawn.carved else drawing.plan.offsets.get(buffer.index)
 
 
 def remarks(drawn: MemoryMap) -> list[str]:

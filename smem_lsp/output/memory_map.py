@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from smem_lsp.allocation.plan import Plan
-from smem_lsp.analysis.facts import Facts
 from smem_lsp.analysis.live_sets import live_ranges, live_sets
 from smem_lsp.engine.report import KernelReport, Report
 from smem_lsp.ir.model import (
@@ -26,6 +25,7 @@ from smem_lsp.ir.model import (
     walk,
 )
 from smem_lsp.output.json_ import buffer_names
+from smem_lsp.output.map_layouts import Layout, Part, layouts, with_ranges
 from smem_lsp.rules.subject import Carved, KernelFacts
 from smem_lsp.source import SourceText
 
@@ -76,11 +76,13 @@ class BlockBarrier:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """One layout. ``assumes``: what it rests on, in words; empty for a proved one."""
+    """One layout. ``assumes``: what it rests on, in words; empty for a proved one. ``dynamic_at``: the byte at which
+    ranges of dynamic shared memory begin; None without any."""
 
     plan: Plan
     rectangles: tuple[Rectangle, ...]
     assumes: tuple[str, ...] = ()
+    dynamic_at: int | None = None
 
     @property
     def added(self) -> int:
@@ -118,7 +120,8 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class MemoryMap:
-    """Everything that a map of one kernel shows. ``drawings``: in the order of the report's plans."""
+    """Everything that a map of one kernel shows. ``drawings``: in the order of the report's plans. ``carved``: the
+    array of dynamic shared memory that is shown as its ranges."""
 
     source: SourceText
     report: KernelReport
@@ -126,6 +129,7 @@ class MemoryMap:
     points: tuple[Point, ...]
     barriers: tuple[BlockBarrier, ...]
     drawings: tuple[Drawing, ...]
+    carved: int | None = None
 
     @property
     def kernel(self) -> Kernel:
@@ -169,43 +173,62 @@ def memory_map(report: Report, index: int) -> MemoryMap:
     hold under it.
     """
     facts, kernel_report = report.facts[index], report.kernels[index]
-    carved = _drawn_apart(facts)
-    if carved is not None:
-        ranges = facts.split(carved)
-        plans = (carved.declared, *(candidate.plan for candidate in carved.best))
+    storage = _drawn_apart(facts)
+    if storage is not None:
         lines = _lines(tuple(program_points(report.source, kernel_report)))
-        live = {buffer: (lines[first], lines[last]) for buffer, (first, last) in carved.lives.items()}
-        own = [live[each.index] for each in carved.carving.ranges if each.index in live]
-        live[carved.carving.base] = min(a for a, _ in own), max(b for _, b in own)
-        kernel_report = replace(kernel_report, kernel=ranges.kernel, plans=plans, live=live)
-        facts = ranges
-    points = tuple(program_points(report.source, kernel_report))
+        live = {buffer: (lines[first], lines[last]) for buffer, (first, last) in storage.lives.items()}
+        own = [live[each.index] for each in storage.carving.ranges if each.index in live]
+        live[storage.carving.base] = min(a for a, _ in own), max(b for _, b in own)
+        facts = facts.split(storage)
+        plans = (storage.declared, *(candidate.plan for candidate in storage.best))
+        kernel_report = replace(kernel_report, kernel=facts.kernel, plans=plans, live=live)
+    found = layouts(facts, kernel_report)
+    shown = with_ranges(facts, kernel_report, found)
+    points = tuple(program_points(report.source, shown))
     lines = _lines(points)
-    drawings: list[Drawing] = []
-    for plan in kernel_report.plans:
-        candidate = next((c for c in facts.best if c.plan is plan), None)
-        under = facts_in_force(facts) if candidate is None else candidate.facts
-        assumes = () if candidate is None else facts.assumptions(candidate)
-        drawings.append(Drawing(plan, tuple(_rectangles(facts, plan, under, lines)), assumes))
+    if facts.carved is not None:
+        carved = {at: (lines[a], lines[b]) for at, (a, b) in facts.carved.lives.items()}
+        whole = min(a for a, _ in carved.values()), max(b for _, b in carved.values())
+        shown = replace(shown, live={**shown.live, **carved, facts.carved.carving.base: whole})
+    drawings = (
+        Drawing(each.plan, tuple(_drawn(each, lines)), each.assumes, each.dynamic_at) for each in found
+    )
     return MemoryMap(
         report.source,
-        kernel_report,
-        buffer_names(report.source, kernel_report.kernel),
+        shown,
+        buffer_names(report.source, shown.kernel),
         points,
-        tuple(_barriers(kernel_report)),
-        tuple(drawings),
+        tuple(_barriers(shown)),
+        tuple(_with_clique(drawing, shown.kernel) for drawing in drawings),
+        facts.carved.carving.base if facts.carved is not None else None,
     )
 
 
 def _drawn_apart(facts: KernelFacts) -> Carved | None:
-    """The buffer whose ranges are drawn in its place: that which they save most of, where the buffers as they are
-    declared save nothing."""
-    if not facts.items:
-        return facts.carved
+    """The class whose members are drawn in its place: that which they save most of, where nothing else saves any."""
     declared = facts.declared
-    if declared is None or any(each.plan.bytes < declared.bytes for each in facts.best):
+    if declared is None or facts.carved is not None:
+        return None
+    if any(each.plan.bytes < declared.bytes for each in facts.best):
         return None
     return min(facts.storages, key=lambda each: min(c.plan.bytes for c in each.best), default=None)
+
+
+def _drawn(layout: Layout, lines: Mapping[int, int]) -> Iterator[Rectangle]:
+    for part in layout.parts:
+        yield from _rectangles(part, lines)
+
+
+def _with_clique(drawing: Drawing, kernel: Kernel) -> Drawing:
+    """Static arrays and ranges behind them force bytes together only where all of them are in use at once."""
+    plan, at = drawing.plan, drawing.dynamic_at
+    if not at or not plan.clique:
+        return drawing
+    both = {plan.offsets[buffer] < at for buffer in plan.clique} == {True, False}
+    tight = plan.lower_bound == plan.bytes and drawing.tightest is not None
+    if both and tight and not kernel.helper_bytes:
+        return drawing
+    return replace(drawing, plan=replace(plan, clique=()))
 
 
 def program_points(source: SourceText, report: KernelReport) -> list[Point]:
@@ -232,26 +255,16 @@ def _lines(points: tuple[Point, ...]) -> dict[int, int]:
     return found
 
 
-def facts_in_force(facts: KernelFacts) -> Facts:
-    """What is proved of a kernel without an assumption, where a layout rests on it; else nothing."""
-    for candidate in facts.best:
-        if not candidate.assumes_shape:
-            return candidate.facts
-    return facts.best[0].facts if facts.best else Facts()
-
-
-def _rectangles(
-    facts: KernelFacts, plan: Plan, under: Facts, lines: Mapping[int, int]
-) -> Iterator[Rectangle]:
-    sets = live_sets(facts.kernel.body, under)
+def _rectangles(part: Part, lines: Mapping[int, int]) -> Iterator[Rectangle]:
+    sets = live_sets(part.facts.kernel.body, part.under)
     if not sets:
         return
     whole = [(min(sets), max(sets))]
-    for buffer in facts.kernel.buffers:
-        offset = plan.offsets.get(buffer.index)
+    for buffer in part.facts.kernel.buffers:
+        offset = part.plan.offsets.get(buffer.index)
         if offset is None or not buffer.bytes:
             continue
-        stays = buffer.fixed is not None or facts.withheld is not None
+        stays = buffer.fixed is not None or part.facts.withheld is not None
         for first, last in whole if stays else live_ranges(sets, buffer.index):
             place = (lines[first], lines[last], offset, buffer.bytes)
             yield Rectangle(buffer.index, first, last, *place)

@@ -6,7 +6,7 @@ Each step down is a block less. The steps are asked of the same function as ever
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from smem_lsp.output.map_colours import LIGHT
 from smem_lsp.output.map_frame import SMALL, TEXT
@@ -26,7 +26,8 @@ _NAME = 80.0  # pixels of `merged: 16`, and a few more
 @dataclass(frozen=True, slots=True)
 class Stairs:
     """One target. ``steps``: (most bytes, blocks), bytes rising, blocks falling; ``end``: bytes at the right edge.
-    ``merged`` None: no layout without an added barrier is smaller. Bytes are static ones."""
+    ``merged`` None: no layout without an added barrier is smaller. Bytes are static ones, and dynamic ones too where
+    ranges of dynamic shared memory can share."""
 
     row: Occupied
     steps: tuple[tuple[int, int], ...]
@@ -53,22 +54,34 @@ class Stairs:
 
 def staircases(facts: KernelFacts) -> list[Stairs]:
     """One for each target in force, the first few; none where bytes or threads are not known."""
-    declared = facts.static_bytes
-    if not declared:
+    static = facts.static_bytes
+    saved = _saved_by_ranges(facts)
+    if static is None or not (static or saved):
         return []
     free = [facts.total(each.plan.bytes) for each in facts.best if not each.plan.barriers]
-    best = min([declared, *free])
+    least = min([static, *free])
     found: list[Stairs] = []
-    for row in facts.occupied[:_MOST]:
+    for each in facts.occupied[:_MOST]:
+        whole = 0 < saved <= each.dynamic_bytes
+        row = replace(each, dynamic_bytes=0) if whole else each
+        declared = static + each.dynamic_bytes if whole else static
+        best = least + each.dynamic_bytes - saved if whole else least
         steps = tuple(_steps(facts, row))
-        if not steps or facts.blocks(row, declared) == 0:
+        if not steps or not declared or facts.blocks(row, declared) == 0:
             continue
         end = min(steps[-1][0], 2 * max(declared, steps[0][0]))
         merged = (best, facts.blocks(row, best)) if best < declared else None
-        found.append(
-            Stairs(row, steps, end, (declared, facts.blocks(row, declared)), merged, facts.static_limit)
-        )
+        limit = end if whole else facts.static_limit
+        found.append(Stairs(row, steps, end, (declared, facts.blocks(row, declared)), merged, limit))
     return found
+
+
+def _saved_by_ranges(facts: KernelFacts) -> int:
+    """Dynamic bytes that no launch would have to pass."""
+    if facts.carved is None:
+        return 0
+    free = [each.plan.bytes for each in facts.carved.best if not each.plan.barriers]
+    return facts.carved.declared.bytes - min([facts.carved.declared.bytes, *free])
 
 
 def _steps(facts: KernelFacts, row: Occupied) -> Iterator[tuple[int, int]]:

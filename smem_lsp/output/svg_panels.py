@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from smem_lsp.output.layout_words import barrier_words, clique, drawing_title, rectangle_words
+from smem_lsp.output.layout_words import DYNAMIC, barrier_words, clique, drawing_title, rectangle_words
 from smem_lsp.output.map_bytes import tick_bytes
 from smem_lsp.output.map_colours import FILLS, LIGHT, fill, texture
 from smem_lsp.output.map_frame import LINE, LOOP, SANS, SMALL, TEXT, Frame, Panel
@@ -80,6 +80,9 @@ def _ground(placed: Frame, panel: Panel) -> Iterator[str]:
             yield stroke(f"M{x:.2f} {top - 5:.2f}V{placed.bottom:.2f}", "grid")
         else:
             yield stroke(f"M{x:.2f} {top - 3:.2f}V{top:.2f}", "grid")
+    if drawing.dynamic_at:
+        x = placed.x(panel, drawing.dynamic_at)
+        yield stroke(f"M{x:.2f} {top - 4:.2f}V{placed.bottom + 4:.2f}", "muted", width=2.0, title=DYNAMIC)
 
 
 def _code(placed: Frame) -> Iterator[str]:

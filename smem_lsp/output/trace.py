@@ -11,9 +11,11 @@ from smem_lsp.allocation.plan import Plan
 from smem_lsp.engine.report import Report
 from smem_lsp.ir.model import Access, Assign, Barrier, Branch, Buffer, Jump, Kernel, Loop, Place, Seq
 from smem_lsp.ir.values import Const, Op, Sym, Thread, Unknown, Value, Var
+from smem_lsp.output.map_layouts import facts_in_force
 from smem_lsp.output.style import plural
 from smem_lsp.output.trace_memory import live_set_lines, open_access_lines, stack_lines
 from smem_lsp.output.trace_values import binding_lines, value_lines
+from smem_lsp.rules.apart import open_pairs, why_open
 from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import SourceText
 from smem_lsp.syntax import tree
@@ -269,6 +271,15 @@ def _apart(facts: KernelFacts) -> Iterator[str]:
         yield (
             f"{names[overwrite.writes]} is written at point {overwrite.point} (line {overwrite.line}) "
             f"while {names[overwrite.holds]} holds a value"
+        )
+    for index in sorted(facts.liveness.reads_before_write):
+        yield f"{names[index]} is read before anything is written to it"
+    yield from (f"{buffer.name}: {buffer.fixed}" for buffer in facts.kernel.buffers if buffer.fixed)
+    under = facts_in_force(facts)
+    for earlier, later in open_pairs(facts, under).values():
+        yield (
+            f"{names[earlier.buffer]} and {names[later.buffer]} at points {earlier.point} and {later.point}: "
+            f"{why_open(facts, under, earlier, later)}"
         )
 
 

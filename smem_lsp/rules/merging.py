@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import combinations
 
 from smem_lsp.allocation.plan import Plan
 from smem_lsp.analysis.conflicts import pair
@@ -53,17 +54,16 @@ def crosses_limit(facts: KernelFacts, before: int, after: int) -> bool:
 def merged_buffers(facts: KernelFacts, plan: Plan) -> list[Buffer]:
     """Buffers that share bytes with another one in the plan, in source order."""
     sharing: set[int] = set()
-    for a in facts.items:
-        for b in facts.items:
-            if a.index < b.index and overlap(facts, plan, a.index, b.index):
-                sharing |= {a.index, b.index}
+    for a, b in combinations([item.index for item in facts.items], 2):
+        if overlap(facts, plan, a, b):
+            sharing |= {a, b}
     return sorted((facts.kernel.buffers[i] for i in sharing), key=lambda b: b.declared.start)
 
 
 def overlap(facts: KernelFacts, plan: Plan, a: int, b: int) -> bool:
     """Do two buffers share at least one byte in the plan?"""
-    sizes = {item.index: item.size for item in facts.items}
-    return plan.offsets[a] < plan.offsets[b] + sizes[b] and plan.offsets[b] < plan.offsets[a] + sizes[a]
+    one, other = (facts.kernel.buffers[index].bytes or 0 for index in (a, b))
+    return plan.offsets[a] < plan.offsets[b] + other and plan.offsets[b] < plan.offsets[a] + one
 
 
 def partners(facts: KernelFacts, plan: Plan, buffer: Buffer, among: Iterable[Buffer]) -> list[Buffer]:

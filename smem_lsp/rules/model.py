@@ -103,7 +103,30 @@ class ShowStorage:
     text: str
 
 
-Remedy = MergeBuffers | RemoveDeclarator | InsertBarrier | RemoveBarrier | ReorderDeclarations | ShowStorage
+@dataclass(frozen=True, slots=True)
+class MoveRanges:
+    """Let ranges of dynamic shared memory share bytes, by the best plan that adds no barrier."""
+
+    kernel: int
+
+
+@dataclass(frozen=True, slots=True)
+class MoveToDynamic:
+    """Declare the static buffers of a kernel in dynamic shared memory, and let its launches pass the bytes."""
+
+    kernel: int
+
+
+Remedy = (
+    MergeBuffers
+    | RemoveDeclarator
+    | InsertBarrier
+    | RemoveBarrier
+    | ReorderDeclarations
+    | MoveRanges
+    | MoveToDynamic
+    | ShowStorage
+)
 DataValue = int | str | bool | None
 
 

@@ -78,7 +78,7 @@ from smem_lsp.rules.merging import (
     reason,
     related_notes,
 )
-from smem_lsp.rules.model import Finding, MergeBuffers, Severity, ShowStorage, kernel_rule
+from smem_lsp.rules.model import Finding, MergeBuffers, MoveRanges, Severity, ShowStorage, kernel_rule
 from smem_lsp.rules.storage_union import as_union
 from smem_lsp.rules.subject import Carved, KernelFacts
 
@@ -137,6 +137,9 @@ def _ranges(facts: KernelFacts) -> Iterator[Finding]:
     if candidate.plan.barriers or before - after < WORTH_SAYING or not merged:
         return
     base = facts.kernel.buffers[facts.carved.carving.base]
+    remedy: MoveRanges | ShowStorage | None = MoveRanges(facts.index)
+    if any(each.members for each in facts.carved.carving.ranges):  # no pointers that could start elsewhere
+        remedy = None if found is None else ShowStorage(facts.index, base.name, found.text)
     step = _step_of_ranges(facts, before - after)
     gained = f", {step.words()}" if step is not None else ""
     yield Finding(
@@ -156,7 +159,7 @@ def _ranges(facts: KernelFacts) -> Iterator[Finding]:
             "blocks_before": None if step is None else step.before,
             "blocks_after": None if step is None else step.after,
         },
-        remedy=None if found is None else ShowStorage(facts.index, base.name, found.text),
+        remedy=remedy,
     )
 
 

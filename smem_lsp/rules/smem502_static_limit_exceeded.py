@@ -31,14 +31,15 @@ __global__ void k(const float* in, float* out) {
 
 ## Limits
 
-Arrays that nobody reads do not count: ptxas drops them.
+Arrays that nobody reads do not count: ptxas drops them. Where no merge is enough, a fix declares the buffers in dynamic
+shared memory and lets every launch in the file pass the bytes, after it has opted in to them; never for templates.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
+from smem_lsp.rules.model import Finding, MoveToDynamic, Note, Severity, kernel_rule
 from smem_lsp.rules.subject import KernelFacts
 
 
@@ -60,4 +61,13 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         buffers=tuple(b.name for b in buffers),
         related=tuple(Note(b.declared, f"`{b.name}`: {b.bytes:,} B") for b in buffers),
         data={"bytes": total, "limit": facts.static_limit, "bytes_over": over},
+        remedy=_remedy(facts),
     )
+
+
+def _remedy(facts: KernelFacts) -> MoveToDynamic | None:
+    """Where no merge brings the kernel under the limit."""
+    if not facts.best or facts.withheld:
+        return None
+    least = min(facts.total(candidate.plan.bytes) for candidate in facts.best)
+    return None if least <= facts.static_limit else MoveToDynamic(facts.index)

@@ -9,6 +9,7 @@ from smem_lsp.allocation.plan import Plan
 from smem_lsp.engine.report import KernelReport
 from smem_lsp.fixes.model import Safety
 from smem_lsp.ir.model import Buffer, Space
+from smem_lsp.rules.apart import open_pairs, why_open
 from smem_lsp.rules.merging import partners
 from smem_lsp.rules.subject import Carved, KernelFacts
 from smem_lsp.server.analysis import Analysis
@@ -73,9 +74,22 @@ def _sharing(analysis: Analysis, report: KernelReport, facts: KernelFacts, buffe
         return f"{words}, but: {refusal}" if refusal else words
     held = [other for other in buffers if other.index != buffer.index and _hard(facts, buffer, other)]
     if not held:
-        return "Shares with nobody in the smallest layout"
+        return _no_barrier(facts, buffer) or "Shares with nobody in the smallest layout"
     names = listed(f"`{other.name}`" for other in held)
     return f"Cannot share: one of it and {names} is written while the other still holds a value"
+
+
+def _no_barrier(facts: KernelFacts, buffer: Buffer) -> str:
+    """``Cannot share: no proved barrier between `a`, read at line 9, and `b`, written at line 13``, and what between
+    them is none; empty where barriers are not the reason."""
+    if not facts.best:
+        return ""
+    under = facts.best[0].facts
+    items = {item.index for item in facts.items}
+    for key, (earlier, later) in open_pairs(facts, under).items():
+        if buffer.index in key and key <= items:
+            return f"Cannot share: {why_open(facts, under, earlier, later)}"
+    return ""
 
 
 def _ranges(facts: KernelFacts, carved: Carved) -> str:

@@ -51,7 +51,7 @@ def random_problem(rng: random.Random, count: int) -> tuple[list[Item], Conflict
         for i in range(count)
     ]
     hard: set[frozenset[int]] = set()
-    soft: dict[frozenset[int], frozenset[tuple[int, int]]] = {}
+    soft: set[frozenset[int]] = set()
     equal: set[frozenset[int]] = set()
     density = rng.choice((0.3, 0.6, 0.8))
     for a, b in combinations(range(count), 2):
@@ -59,7 +59,7 @@ def random_problem(rng: random.Random, count: int) -> tuple[list[Item], Conflict
         if x < density * 0.6:
             hard.add(pair(a, b))
         elif x < density:
-            soft[pair(a, b)] = frozenset()
+            soft.add(pair(a, b))
         elif x < density + 0.15 and len(equal) < 4:
             equal.add(pair(a, b))
-    return items, Conflicts(frozenset(hard), soft, frozenset(equal))
+    return items, Conflicts(frozenset(hard), frozenset(soft), frozenset(equal))

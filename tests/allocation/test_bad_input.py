@@ -128,6 +128,22 @@ def test_a_file_with_a_thousand_buffers_is_answered() -> None:
     assert {kernel.best.bytes for kernel in many.kernels if kernel.best} == {280}
 
 
+def test_a_hundred_buffers_without_a_barrier_between_any_two() -> None:
+    """Every pair could be cured, in hundreds of places: some of them are tried."""
+    arrays = " ".join(f"__shared__ float b{i}[64];" for i in range(100))
+    uses = "\n".join(f"b{i}[threadIdx.x] = in[{i}]; v += b{i}[63 - threadIdx.x];" for i in range(100))
+    started = time.process_time()
+    report = check(
+        f"__global__ void k(const float* in, float* out) {{ {arrays} float v = 0;\n{uses}\n out[0] = v; }}"
+    )
+    assert time.process_time() - started < 30  # 1.5 s on a quiet machine
+    found = [plan for plan in report.kernels[0].plans if plan.allocator == "best"]
+    assert [len(plan.barriers) for plan in found][:2] == [0, 1]
+    assert found[0].bytes == 25600
+    assert found[-1].bytes < 25600 * 0.6
+    assert not found[-1].optimal
+
+
 @pytest.mark.parametrize("count", [60, 150])
 def test_allocators_on_many_buffers_one_after_the_other(count: int) -> None:
     """Beyond a number of pairs that share bytes a layout is not checked, so it is not used."""

@@ -79,14 +79,15 @@ def test_the_layouts_are_those_of_buffers() -> None:
     assert all(each.assumes_shape for each in carved.best)
 
 
-def test_the_finding_names_what_it_assumes_and_offers_no_edit() -> None:
+def test_the_finding_and_its_fix_name_what_they_assume() -> None:
     report = check(KERNEL)
     (finding,) = (each for each in report.findings if each.code == "SMEM301")
     assert finding.message == (
         "`z` can reuse `x` in `smem`: 4,096 → 3,072 B of dynamic shared memory, no barrier added "
         "(dead after the barrier at line 11); assumes 256 threads (launch line 16)"
     )
-    assert report.fixes_for(finding) == ()
+    (fix,) = report.fixes_for(finding)
+    assert fix.title.endswith("; assumes 256 threads (launch line 16)")
 
 
 def test_a_value_that_is_read_later_keeps_its_range() -> None:

@@ -38,7 +38,7 @@ from smem_lsp.analysis.conflicts import Conflicts, pair
 from smem_lsp.analysis.liveness import Life
 from smem_lsp.analysis.propagate import propagate
 from smem_lsp.analysis.prove import prove
-from smem_lsp.analysis.reuse import conflicts, survey
+from smem_lsp.analysis.reuse import Survey, conflicts, survey
 from smem_lsp.analysis.uniformity import prove_levels
 from smem_lsp.engine import plan_kernel as engine
 from smem_lsp.ir.build import build_kernels
@@ -148,7 +148,7 @@ def walks(seed: int) -> None:
         added = frozenset(rng.sample(places, min(len(places), rng.choice((0, 0, 1)))))
         found = conflicts(tree.body, tree.facts, tree.fixed, added)
         early = survey(tree.body, tree.facts, tree.fixed).liveness.reads_before_write
-        apart = found.hard | found.soft.keys()
+        apart = found.hard | found.soft
         broken: set[frozenset[int]] = set()
         for run in range(60):
             broken |= clashes(tree, rng, added, found.equal)
@@ -203,8 +203,9 @@ def planning(kernel: Kernel) -> Callable[[], None]:
         known.append(prove(kernel, control, shape, values))
 
     def work() -> None:
+        found: Survey | None = None
         for facts in known:
-            found = survey(kernel.body, facts, fixed)
+            found = survey(kernel.body, facts, fixed, found)
             if items is not None:
                 of = task(items, kernel.body, facts, fixed, found)
                 best_layouts(of)

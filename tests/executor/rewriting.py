@@ -11,7 +11,14 @@ from smem_lsp.engine import apply, check
 from smem_lsp.engine.fit_kernel import Place, plan
 from smem_lsp.fixes import fixes_for
 from smem_lsp.fixes.model import Fix, Safety
-from smem_lsp.rules.model import Finding, MergeBuffers, Severity
+from smem_lsp.rules.model import (
+    Finding,
+    MergeBuffers,
+    MoveRanges,
+    MoveToDynamic,
+    ReorderDeclarations,
+    Severity,
+)
 from smem_lsp.rules.subject import KernelFacts
 
 from .model import Outcome
@@ -29,9 +36,15 @@ class Rewrite:
 
 
 def rewrites(text: str) -> list[Rewrite]:
-    """One for each point of the curve bytes against barriers of each kernel, whether it would be reported or not."""
+    """One for each point of the curve bytes against barriers of each kernel, whether it would be reported or not; and
+    what is reported of ranges of dynamic memory, of padding and of what is too much for static memory."""
     report = check(text)
-    return _rewrites(text, report.facts, report.fixes_for)
+    found = _rewrites(text, report.facts, report.fixes_for)
+    for finding in report.findings:
+        if isinstance(finding.remedy, (MoveRanges, MoveToDynamic, ReorderDeclarations)):
+            fixes = [fix for fix in report.fixes_for(finding) if fix.edits]
+            found += [Rewrite(fix.title, apply(text, fix), 0, fix.safety is Safety.SAFE) for fix in fixes]
+    return found
 
 
 def rewrites_of_first_kernel(text: str) -> list[Rewrite]:
@@ -40,9 +53,7 @@ def rewrites_of_first_kernel(text: str) -> list[Rewrite]:
     reading = Place("<memory>", None).read(text, config, 0, 0)
     assert reading is not None
     facts = [plan(reading, {}, config)]
-    names = {function.name for function in reading.unit.functions} | set(reading.unit.preprocessed.macros)
-    fixes = partial(fixes_for, kernels=facts, source=reading.unit.source, names=frozenset(names))
-    return _rewrites(text, facts, fixes)
+    return _rewrites(text, facts, partial(fixes_for, kernels=facts, unit=reading.unit))
 
 
 def _rewrites(

@@ -1,0 +1,67 @@
+"""A fix is looked at again before it is offered: by what a compiler says of it, or by another check of its text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from smem_lsp.engine.measured import Measured, lost
+from smem_lsp.engine.report import Report
+from smem_lsp.fixes.model import Fix, Safety
+from smem_lsp.rules.model import Finding, Severity
+from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.source import apply_edits
+
+_CORRECTNESS = ("SMEM1", "SMEM2")  # other findings may follow from what was improved: the next step of a plan
+
+
+def unless_it_costs(fix: Fix, instances: Sequence[KernelFacts], text: str, measured: Measured) -> Fix:
+    """A merge that a compiler has shown to cost a resident block, or spills, is withdrawn."""
+    after = measured.rewritten(apply_edits(text, fix.edits)) if fix.edits else ()
+    why = next((words for facts in instances if after and (words := lost(facts, after))), None)
+    return fix if why is None else _withdrawn(fix, why)
+
+
+def if_ranges_are_as_planned(
+    fix: Fix, finding: Finding, report: Report, again: Callable[[str], Report]
+) -> Fix:
+    """Moved ranges of dynamic shared memory, if another check finds them to take the bytes that were promised."""
+    if not fix.edits or finding.remedy is None:
+        return fix
+    kernel = report.facts[finding.remedy.kernel].kernel
+    after = again(apply_edits(report.source.text, fix.edits))
+    now = next(
+        (f for f in after.facts if (f.kernel.name, f.kernel.instance) == (kernel.name, kernel.instance)), None
+    )
+    found = None if now is None or now.carved is None else now.carved.declared.bytes
+    if found != finding.data["bytes_after"]:
+        return _withdrawn(fix, "other pointers are counted from where they point now")
+    new = new_findings(report, after, finding)
+    return _withdrawn(fix, new[0]) if new else fix
+
+
+def new_findings(report: Report, again: Report, finding: Finding) -> list[str]:
+    """What is wrong after a fix of ``finding`` and was not before, and the finding itself when it still is."""
+
+    def count(where: Report, code: str, kernel: str | None, buffers: tuple[str, ...]) -> int:
+        return sum((f.code, f.kernel, f.buffers) == (code, kernel, buffers) for f in where.findings)
+
+    found: list[str] = []
+    mine = finding.code, finding.kernel, finding.buffers
+    if finding in report.findings and count(again, *mine) >= count(report, *mine):
+        found.append(f"{finding.code} is still reported")
+    told = {(f.code, f.kernel, f.message) for f in report.findings}
+    for new in again.findings:
+        kind = new.code, new.kernel, new.buffers
+        if not new.code.startswith(_CORRECTNESS) or new.severity > Severity.WARNING or kind == mine:
+            continue
+        if (new.code, new.kernel, new.message) in told:
+            continue
+        if count(again, *kind) > count(report, *kind):
+            line = again.source.line_number(new.span.start)
+            found.append(f"{new.code} is new at line {line}: {new.message}")
+    return found
+
+
+def _withdrawn(fix: Fix, why: str) -> Fix:
+    what, _, _ = fix.title.partition(":")
+    return Fix(f"Cannot {what[0].lower()}{what[1:]}: {why}", Safety.DISPLAY, ())

@@ -1,0 +1,80 @@
+"""Static buffers that are more than ptxas accepts move to dynamic shared memory, with every launch in the file."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from smem_lsp.fixes.byte_buffer import merge_as_bytes, size_in_full
+from smem_lsp.fixes.declarations import Refused, element_type, indentation, require_editable
+from smem_lsp.fixes.launches import configuration
+from smem_lsp.fixes.merge import whole
+from smem_lsp.fixes.model import Fix, Safety
+from smem_lsp.ir.model import LaunchSite, Space
+from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.source import SourceText, Span, TextEdit
+from smem_lsp.syntax.parse import TranslationUnit
+from smem_lsp.targets import target
+
+_CHECKED = re.compile(r"\b(\w+)\s*\(\s*cuda[A-Z]\w*\s*\(")  # CHECK(cudaMalloc(...
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+def move_to_dynamic(facts: KernelFacts, source: SourceText, unit: TranslationUnit) -> Fix:
+    """The fix; host code changes with it, so it is never safe. Raises Refused."""
+    kernel = facts.kernel
+    if kernel.instance is not None or kernel.template:
+        raise Refused("the sizes belong to a template")
+    if kernel.helper_bytes or any(buffer.function != kernel.name for buffer in kernel.buffers):
+        raise Refused("functions that it calls have shared arrays of their own")
+    if any(buffer.space is Space.DYNAMIC for buffer in kernel.buffers):
+        raise Refused("it uses dynamic shared memory already")
+    group = whole(facts, facts.best[0])
+    for buffer in group.buffers:
+        require_editable(kernel, source, buffer)
+        local = kernel.local_names.keys() & set(_WORD.findall(f"{element_type(buffer)} {buffer.dims_text}"))
+        if local:
+            raise Refused(
+                f"the size of `{buffer.name}` is spelled with `{min(local)}`, which launches cannot name"
+            )
+    most = min(target(arch).shared_per_block_opt_in for arch in facts.targets)
+    total = facts.best[0].plan.bytes
+    if total > most:
+        raise Refused(f"{total:,} B are more than the {most:,} B that a block can have")
+    if not kernel.launches:
+        raise Refused("no launch is in this file")
+    taken = set(kernel.identifiers) | set(unit.preprocessed.macros) | set(_WORD.findall(source.text))
+    bytes_ = size_in_full(group)
+    edits = list(merge_as_bytes(kernel, source, group, taken, dynamic=True).edits)
+    for launch in kernel.launches:
+        edits += _launched(source, unit, launch, bytes_)
+    assert facts.declared is not None
+    launches = "1 launch" if len(kernel.launches) == 1 else f"{len(kernel.launches)} launches"
+    before, limit = facts.total(facts.declared.bytes), facts.static_limit // 1024
+    title = (
+        f"Move {before:,} B to dynamic shared memory (limit {limit} KiB) and raise the limit at {launches}"
+    )
+    return Fix(title, Safety.UNSAFE, tuple(sorted(edits)), 0)
+
+
+def _launched(source: SourceText, unit: TranslationUnit, launch: LaunchSite, bytes_: str) -> list[TextEdit]:
+    """The opt-in above a launch, and its third argument."""
+    arguments = None if launch.extended else configuration(source, launch.span)
+    if arguments is None or len(arguments) != 2:
+        raise Refused(f"the launch at line {launch.line} is not one with two arguments")
+    start = source.line_start(launch.span.start)
+    before = source.text[:start].rstrip()
+    if source.text[start : launch.span.start].strip() or not before.endswith((";", "{", "}")):
+        raise Refused(f"the launch at line {launch.line} is not a statement on a line of its own")
+    name = source.text[launch.span.start : source.text.index("<<<", launch.span.start)].strip()
+    call = f"cudaFuncSetAttribute({name}, cudaFuncAttributeMaxDynamicSharedMemorySize, {bytes_})"
+    check = _check_macro(source, unit)
+    line = f"{indentation(source, launch.span.start)}{f'{check}({call})' if check else call};{source.newline}"
+    end = arguments[1].end
+    return [TextEdit(Span(start, start), line), TextEdit(Span(end, end), f", {bytes_}")]
+
+
+def _check_macro(source: SourceText, unit: TranslationUnit) -> str | None:
+    """The macro that the file puts most of its calls of the runtime into."""
+    used = Counter(_CHECKED.findall(source.text))
+    return next((name for name, _ in used.most_common() if name in unit.preprocessed.macros), None)

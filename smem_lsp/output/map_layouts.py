@@ -1,0 +1,123 @@
+"""Which layouts a map shows, and of static arrays beside ranges of dynamic shared memory: the two in one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+from smem_lsp.allocation.plan import Plan, align_up
+from smem_lsp.analysis.facts import Facts
+from smem_lsp.engine.report import KernelReport, OccupancyRow
+from smem_lsp.rules.subject import KernelFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Buffers at the places of ``plan``, with the lives that hold under ``under``."""
+
+    facts: KernelFacts
+    plan: Plan
+    under: Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """``plan``: of all parts. ``assumes``: what it rests on, in words. ``dynamic_at``: the byte at which the ranges of
+    dynamic shared memory begin; None without any."""
+
+    plan: Plan
+    parts: tuple[Part, ...]
+    assumes: tuple[str, ...] = ()
+    dynamic_at: int | None = None
+
+
+def layouts(facts: KernelFacts, report: KernelReport) -> list[Layout]:
+    """One for each plan of the report; with ranges of dynamic shared memory the declared one and the best ones."""
+    ranges = facts.of_ranges
+    if ranges is None:
+        return [_alone(facts, plan) for plan in report.plans]
+    (before, *static), (carved, *dynamic) = _choices(facts), _choices(ranges)
+    both = [_joined(facts, a, b) for a, b in product(static or [before], dynamic or [carved])]
+    return [_joined(facts, before, carved), *_falling(both)]
+
+
+def with_ranges(facts: KernelFacts, report: KernelReport, found: Sequence[Layout]) -> KernelReport:
+    """The report of the kernel that ``found`` shows: its ranges are buffers of their own."""
+    ranges = facts.of_ranges
+    if ranges is None:
+        return report
+    saved = [each.plan.bytes - (each.dynamic_at or 0) for each in found[:2]]
+    rows = (
+        _with_less(facts, report, row, saved[0] - saved[-1]) if found[-1].plan.allocator == "best" else row
+        for row in report.occupancy
+    )
+    return replace(
+        report, kernel=ranges.kernel, plans=tuple(each.plan for each in found), occupancy=tuple(rows)
+    )
+
+
+def _alone(facts: KernelFacts, plan: Plan) -> Layout:
+    candidate = next((each for each in facts.best if each.plan is plan), None)
+    if candidate is None:
+        return Layout(plan, (Part(facts, plan, facts_in_force(facts)),))
+    return Layout(plan, (Part(facts, plan, candidate.facts),), facts.assumptions(candidate))
+
+
+def facts_in_force(facts: KernelFacts) -> Facts:
+    """What is proved of a kernel without an assumption, where a layout rests on it; else nothing."""
+    for candidate in facts.best:
+        if not candidate.assumes_shape:
+            return candidate.facts
+    return facts.best[0].facts if facts.best else Facts()
+
+
+def _choices(facts: KernelFacts) -> list[Layout]:
+    """The declared layout and the best ones; without a buffer of known bytes one of nothing."""
+    if facts.declared is None or not facts.items:
+        return [Layout(Plan("declared", 0, {}, optimal=True), ())]
+    return [_alone(facts, plan) for plan in (facts.declared, *(each.plan for each in facts.best))]
+
+
+def _joined(facts: KernelFacts, static: Layout, dynamic: Layout) -> Layout:
+    """The ranges begin behind the static arrays, as the array that they are carved out of does."""
+    assert facts.carved is not None
+    base = facts.kernel.buffers[facts.carved.carving.base]
+    at = align_up(facts.total(static.plan.bytes), base.align or 1)
+    moved = {index: at + offset for index, offset in dynamic.plan.offsets.items()}
+    barriers = tuple(sorted({*static.plan.barriers, *dynamic.plan.barriers}))
+    plans = static.plan, dynamic.plan
+    whole = Plan(
+        dynamic.plan.allocator if dynamic.plan.allocator != "declared" else static.plan.allocator,
+        at + dynamic.plan.bytes,
+        {**static.plan.offsets, **moved},
+        lower_bound=align_up(facts.total(static.plan.lower_bound), base.align or 1)
+        + dynamic.plan.lower_bound,
+        optimal=all(plan.optimal for plan in plans) and not barriers,
+        clique=(*static.plan.clique, *dynamic.plan.clique),
+        barriers=barriers,
+        cost=sum(plan.cost for plan in plans),
+    )
+    parts = [*static.parts]
+    parts += [replace(part, plan=replace(part.plan, offsets=moved)) for part in dynamic.parts]
+    assumes = tuple(dict.fromkeys((*static.assumes, *dynamic.assumes)))
+    return Layout(whole, tuple(parts), assumes, at)
+
+
+def _falling(found: Sequence[Layout]) -> Iterator[Layout]:
+    """The smallest for each number of added barriers, as far as they need fewer and fewer bytes."""
+    least: int | None = None
+    for layout in sorted(found, key=lambda each: (len(each.plan.barriers), each.plan.bytes, each.plan.cost)):
+        if layout.plan.allocator == "best" and (least is None or layout.plan.bytes < least):
+            least = layout.plan.bytes
+            yield layout
+
+
+def _with_less(facts: KernelFacts, report: KernelReport, row: OccupancyRow, saved: int) -> OccupancyRow:
+    """``row`` where every launch passes ``saved`` bytes less."""
+    asked = next((each for each in facts.occupied if each.arch == row.arch), None)
+    if asked is None or saved <= 0 or asked.dynamic_bytes < saved or report.static_bytes is None:
+        return row
+    static = report.static_bytes if report.best is None else facts.total(report.best.bytes)
+    less = replace(asked, dynamic_bytes=asked.dynamic_bytes - saved)
+    return replace(row, blocks_after=facts.blocks(less, static))

@@ -1,0 +1,144 @@
+"""Ranges of dynamic shared memory that share bytes: pointers and launches are rewritten (SMEM301)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from smem_lsp import apply, check
+from smem_lsp.fixes.model import Fix, Safety
+
+KERNELS = Path(__file__).parent / "kernels"
+
+KERNEL = """\
+{above}
+static __global__ void k(const float* in, float* out) {{
+  extern __shared__ {type} smem[];
+  {x}
+  {y}
+  {z}
+  int tid = threadIdx.x;
+  x[tid] = in[tid];
+  __syncthreads();
+  y[tid] = x[255 - tid];
+  __syncthreads();
+  z[tid] = y[255 - tid];
+  __syncthreads();
+  out[tid] = z[255 - tid] {end};
+}}
+void run(const float* in, float* out) {{
+  k<<<1, 256, {bytes}>>>(in, out);
+}}
+"""
+PLAIN = {
+    "above": "",
+    "type": "float",
+    "x": "float* x = smem;",
+    "y": "float* y = smem + 256;",
+    "z": "float* z = y + 256;",
+    "end": "",
+    "bytes": "3072",
+}
+
+
+def offered(**changed: str) -> tuple[str, Fix]:
+    text = KERNEL.format(**(PLAIN | changed))
+    return text, offered_for(text)
+
+
+def offered_for(text: str) -> Fix:
+    report = check(text)
+    (finding,) = (each for each in report.findings if each.code == "SMEM301")
+    (fix,) = report.fixes_for(finding)
+    return fix
+
+
+def changes(text: str, fix: Fix) -> list[str]:
+    """The lines that are new."""
+    before, after = text.splitlines(), apply(text, fix).splitlines()
+    assert len(before) == len(after)
+    return [new.strip() for old, new in zip(before, after) if old != new]
+
+
+def test_a_pointer_and_its_launch() -> None:
+    text, fix = offered()
+    assert fix.title == "Move z in smem: 3,072 → 2,048 B of dynamic shared memory"
+    assert fix.safety is Safety.SAFE
+    assert changes(text, fix) == ["float* z = x;", "k<<<1, 256, 2048>>>(in, out);"]
+    assert not [each for each in check(apply(text, fix)).findings if each.code != "SMEM501"]
+
+
+def test_the_reference_kernel_becomes_the_reference_rewrite() -> None:
+    text = (KERNELS / "29_dynamic_carve.cu").read_text()
+    fix = offered_for(text)
+    assert "assumes 256 threads" in fix.title  # `k` may be launched from elsewhere
+    assert changes(text, fix) == ["float* z = x;", "k<<<2, 256, 768 * sizeof(float)>>>(in, out, 1000);"]
+
+
+@pytest.mark.parametrize(
+    ("bytes_", "after"),
+    [
+        ("768 * sizeof(float)", "512 * sizeof(float)"),
+        ("sizeof(float) * 768u", "sizeof(float) * 512"),
+        (" 4096 ", " 3072 "),  # more than the ranges take
+    ],
+)
+def test_how_launches_spell_their_bytes(bytes_: str, after: str) -> None:
+    text, fix = offered(bytes=bytes_)
+    assert changes(text, fix)[1] == f"k<<<1, 256, {after}>>>(in, out);"
+
+
+def test_a_launch_that_cannot_be_edited_is_named() -> None:
+    text, fix = offered(above="#define BYTES 3072", bytes="BYTES")
+    assert fix.safety is Safety.UNSAFE
+    assert fix.title.endswith("; the launch at line 17 still passes 3,072 B")
+    assert changes(text, fix) == ["float* z = x;"]
+
+
+def test_bytes_that_are_seen_as_other_types() -> None:
+    text, fix = offered(
+        type="unsigned char",
+        x="float* x = reinterpret_cast<float*>(smem);",
+        y="int* y = (int*)(smem + 1024);",
+        z="auto z = reinterpret_cast<float*>(y + 256);",
+    )
+    assert changes(text, fix)[0] == "auto z = x;"
+
+
+def test_ranges_change_places_where_a_large_one_needs_room() -> None:
+    text, fix = offered(
+        type="unsigned char",
+        x="float* x = (float*)smem;",
+        y="int* y = (int*)(smem + 1024);",
+        z="double* z = (double*)(y + 256);",
+        bytes="4096",
+    )
+    assert fix.title == "Move y, z in smem: 4,096 → 3,072 B of dynamic shared memory"
+    assert changes(text, fix)[:2] == [
+        "int* y = reinterpret_cast<int*>(smem + 2048);",
+        "double* z = reinterpret_cast<double*>(x);",
+    ]
+
+
+def test_what_rests_on_constants_says_so() -> None:
+    _, fix = offered(above="constexpr int N = 256;", y="float* y = smem + N;")
+    assert fix.safety is Safety.UNSAFE
+    assert fix.title.endswith("; right for what N is now")
+
+
+def test_another_pointer_to_the_same_place_is_not_left_behind() -> None:
+    _, fix = offered(z="float* z = y + 256; float* same = smem + 512;", end="+ same[tid]")
+    assert (fix.safety, fix.edits) == (Safety.DISPLAY, ())
+    assert fix.title.endswith(": other pointers are counted from where they point now")
+
+
+def test_a_pointer_that_is_counted_from_a_moved_one_moves_with_it() -> None:
+    text, fix = offered(z="float* z = y + 256; float* half = z + 128;", end="+ half[tid % 128]")
+    assert changes(text, fix)[0] == "float* z = x; float* half = z + 128;"
+
+
+def test_a_pointer_that_is_set_later_stays() -> None:
+    _, fix = offered(z="float* z; z = y + 256;")
+    assert (fix.safety, fix.edits) == (Safety.DISPLAY, ())
+    assert fix.title.endswith(": `z` is not set where it is declared")
