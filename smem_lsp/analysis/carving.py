@@ -14,9 +14,22 @@ from itertools import pairwise
 from smem_lsp.analysis.block_shape import BlockShape
 from smem_lsp.analysis.extents import Extent, extent_of
 from smem_lsp.analysis.intervals import Bounds
+from smem_lsp.analysis.named_bytes import Reach
 from smem_lsp.analysis.values import Values
-from smem_lsp.ir.model import Access, Assign, Branch, Buffer, Kernel, Loop, Node, Seq, Space, walk
-from smem_lsp.ir.values import Const, Op, Value, Var
+from smem_lsp.ir.model import (
+    Access,
+    Assign,
+    Branch,
+    Buffer,
+    Kernel,
+    Loop,
+    Node,
+    Seq,
+    Space,
+    StorageMember,
+    walk,
+)
+from smem_lsp.ir.values import Const, Op, Value, Var, operation
 
 _IN_BYTES = " in bytes"  # a variable that counts how far into a buffer another one points
 _WIDEST = 16  # bytes of an access
@@ -24,22 +37,28 @@ _WIDEST = 16  # bytes of an access
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Bytes ``offset`` to ``offset + size`` of dynamic shared memory. ``index``: of the buffer that stands for it."""
+    """Bytes ``offset`` to ``offset + size`` of a buffer. ``index``: of the buffer that stands for it; ``element``:
+    bytes of each access to it, None: they differ; ``stays``: it never shares bytes."""
 
     index: int
     name: str
     offset: int
     size: int
     align: int
+    element: int | None = None
+    stays: bool = False
+    members: tuple[StorageMember, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Carving:
-    """``base``: the array that the ranges are in; ``of``: access (its point) -> range (its index)."""
+    """``base``: the buffer that the ranges are in; ``of``: access (its point) -> range (its index); ``shaped``: this
+    rests on the shape of the block."""
 
     base: int
     ranges: tuple[Range, ...]
     of: Mapping[int, int]
+    shaped: bool = False
 
     @property
     def bytes(self) -> int:
@@ -50,33 +69,42 @@ class Carving:
         """``kernel`` with the ranges as buffers behind its own, and the accesses to them in the place of those to the
         array."""
         base = kernel.buffers[self.base]
-        own = (
-            replace(each, bytes=self.bytes, fixed=None) if each is base else each for each in kernel.buffers
-        )
+        size = self.bytes if base.bytes is None else base.bytes
+        own = (replace(each, bytes=size, fixed=None) if each is base else each for each in kernel.buffers)
         made = (_buffer(base, each) for each in self.ranges)
-        return replace(kernel, buffers=(*own, *made), body=_retargeted(kernel.body, self.of))
+        ranges = {each.index: each for each in self.ranges}
+        to = {point: ranges[index] for point, index in self.of.items()}
+        return replace(kernel, buffers=(*own, *made), body=_retargeted(kernel.body, to))
 
 
 def carve(kernel: Kernel, values: Values, shape: BlockShape | None) -> Carving | None:
     """The ranges of a kernel; None where there are fewer than two, or one access is not known to stay in its range."""
     dynamic = {buffer.index: buffer for buffer in kernel.buffers if buffer.space is Space.DYNAMIC}
-    if not dynamic or shape is None or kernel.irregular is not None:
+    if not dynamic or kernel.irregular is not None:
         return None
     if kernel.unknown_accesses or kernel.opaque:  # what is called may declare the same array
         return None
-    if not all(buffer.seen for buffer in dynamic.values()):
+    kept = [each.within for buffer in dynamic.values() for each in buffer.kept]
+    if None in kept or not (kept or all(buffer.seen for buffer in dynamic.values())):
         return None
-    bounds = Bounds(values.loops, shape.dims, exact=True)
+    named = Reach(kernel, values, shape)
+    bounds = None if shape is None else Bounds(values.loops, shape.dims, exact=True)
     reached: dict[int, Extent] = {}
+    shaped = False
     accesses = [node for node in walk(kernel.body) if isinstance(node, Access) and node.buffer in dynamic]
     for access in accesses:
-        extent = extent_of(kernel, values, bounds, access)
+        extent = kept[0] if access.strayed and kept else named.of(access)
+        if extent is None and bounds is not None:
+            extent, shaped = extent_of(kernel, values, bounds, access), True
         if extent is None or extent[0] < 0:
             return None
         reached[access.point] = extent
     names = _bases(kernel, accesses)
     names.setdefault(0, dynamic[min(dynamic)].name)
-    parts = list(_parts(sorted(names), reached.values()))
+    members = [member for buffer in dynamic.values() for member in buffer.members]
+    names.update((member.offset, member.path) for member in reversed(members))
+    touched = [*reached.values(), *((member.offset, member.offset + member.size) for member in members)]
+    parts = list(_parts(sorted(names), touched))
     if len(parts) < 2:
         return None
     wide = max(buffer.required_align for buffer in dynamic.values())
@@ -84,29 +112,46 @@ def carve(kernel: Kernel, values: Values, shape: BlockShape | None) -> Carving |
     of: dict[int, int] = {}
     for number, (low, high) in enumerate(parts):
         inside = [access for access in accesses if low <= reached[access.point][0] < high]
+        of_class = tuple(member for member in members if low <= member.offset < high)
         index = len(kernel.buffers) + number
         of.update(dict.fromkeys((access.point for access in inside), index))
-        end = max(reached[access.point][1] for access in inside)
+        end = max(stop for start, stop in touched if low <= start < high)
         widths = (access.width or kernel.buffers[access.buffer].element_bytes or 1 for access in inside)
-        align = max(wide, *(min(width & -width, _WIDEST) for width in widths))
-        ranges.append(Range(index, names[low], low, end - low, align))
-    return Carving(min(dynamic), tuple(ranges), of)
+        align = max(wide, *(min(width & -width, _WIDEST) for width in widths), *(m.align for m in of_class))
+        plain = bool(inside) and all(member.plain for member in of_class)
+        plain = plain and not any(part and part[0] < end and low < part[1] for part in kept)
+        ranges.append(Range(index, names[low], low, end - low, align, stays=not plain, members=of_class))
+    return Carving(min(dynamic), tuple(ranges), of, shaped)
 
 
 def _buffer(base: Buffer, each: Range) -> Buffer:
-    element = base.element_bytes
+    element = base.element_bytes if each.element is None else each.element
     count = each.size // element if element and each.size % element == 0 else None
     return replace(
         base,
         index=each.index,
         name=each.name,
-        dims=(count,),
+        type=each.members[0].type if len(each.members) == 1 else base.type,
+        dims=() if each.element == each.size else (count,),
         dims_text=(),
+        element_bytes=element,
         bytes=each.size,
         align=each.align,
-        fixed=None,
+        fixed=_reason(base, each) if each.stays else None,
         required_align=each.align,
+        members=(),
+        kept=(),
     )
+
+
+def _reason(base: Buffer, each: Range) -> str:
+    """Why a range never shares bytes."""
+    for kept in base.kept:
+        if kept.within is None or (kept.within[0] < each.offset + each.size and each.offset < kept.within[1]):
+            return kept.reason
+    if not all(member.plain for member in each.members):
+        return f"{each.name} has a constructor"
+    return f"{each.name} is not accessed"
 
 
 def _parts(bases: list[int], reached: Iterable[Extent]) -> Iterator[Extent]:
@@ -165,12 +210,21 @@ def _constant(value: Value, assigned: dict[int, list[Value]], depth: int) -> int
     return None
 
 
-def _retargeted(seq: Seq, of: Mapping[int, int]) -> Seq:
+def _retargeted(seq: Seq, of: Mapping[int, Range]) -> Seq:
     def moved(node: Node) -> Node:
         if isinstance(node, Access) and node.point in of:
-            return replace(node, buffer=of[node.point], index=None, offset=None)
+            return _access(node, of[node.point])
         if isinstance(node, Branch):
             return replace(node, then=_retargeted(node.then, of), otherwise=_retargeted(node.otherwise, of))
         return replace(node, body=_retargeted(node.body, of)) if isinstance(node, Loop) else node
 
     return Seq(tuple(moved(node) for node in seq))
+
+
+def _access(access: Access, to: Range) -> Access:
+    """The same access to a range of the buffer."""
+    index: tuple[Value, ...] | None = None
+    if to.element is not None and access.offset is not None and access.part is None:
+        start = operation("-", access.offset, Const(to.offset))
+        index = () if to.element == to.size else (operation("/", start, Const(to.element)),)
+    return replace(access, buffer=to.index, index=index, offset=None)

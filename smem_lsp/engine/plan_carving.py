@@ -21,19 +21,22 @@ def plan_carving(kernel: Kernel, control: Control, values: Values, shape: BlockS
     if any(buffer.space is Space.DYNAMIC for buffer in kernel.helper_bytes):
         return None
     found = carve(kernel, values, shape)
-    if found is None or shape is None:
+    if found is None:
         return None
+    fact = shape if shape is not None and (found.shaped or shape.fact) else None
+    assumed = fact is not None and not fact.fact
+    stays = frozenset(each.index for each in found.ranges if each.stays)
     items = tuple(Item(each.index, each.name, each.size, each.align) for each in found.ranges)
-    proved = prove(kernel, control, shape, values)
+    proved = prove(kernel, control, fact, values)
     facts = replace(proved, full=frozenset(), slots={}, covering={})  # these speak of the whole array
-    of = task(items, found.applied(kernel).body, facts, frozenset())
+    of = task(items, found.applied(kernel).body, facts, stays)
     lives = of.found.liveness.lives
     return Carved(
         carving=found,
         items=items,
         declared=Plan("declared", found.bytes, {each.index: each.offset for each in found.ranges}),
         best=tuple(
-            Candidate(plan, relate(of.found, frozenset(plan.barriers)), facts, not shape.fact)
+            Candidate(plan, relate(of.found, frozenset(plan.barriers)), facts, assumed)
             for plan in best_layouts(of)
         ),
         lives={

@@ -28,9 +28,10 @@ from smem_lsp.analysis.uniformity import prove_levels
 from smem_lsp.analysis.values import Values
 from smem_lsp.config import Config
 from smem_lsp.engine.plan_carving import plan_carving
+from smem_lsp.engine.plan_storage import plan_storages
 from smem_lsp.ir.model import Access, Branch, Buffer, Kernel, Loop, Seq, Space, walk
 from smem_lsp.rules.merging import WORTH_SAYING
-from smem_lsp.rules.subject import Candidate, KernelFacts, Occupied
+from smem_lsp.rules.subject import Candidate, Carved, KernelFacts, Occupied
 from smem_lsp.source import SourceText
 from smem_lsp.targets import target
 
@@ -89,6 +90,11 @@ def plan_kernel(
             redundant = redundant_barriers(
                 kernel, values, levels, assuming, shape, _sharing(items or (), best)
             )
+    storages: tuple[Carved, ...] = ()
+    if natural is not None and not layouts_only:
+        storages = plan_storages(kernel, control, values, shape, items or (), natural)
+    if any(_saves(each) for each in storages):  # which barriers the members then need is not asked
+        redundant = tuple(replace(each, merging=True) for each in redundant)
     return KernelFacts(
         index=index,
         source=source,
@@ -115,6 +121,7 @@ def plan_kernel(
         needs={} if layouts_only else _needs(kernel, values),
         extents={} if layouts_only else extents(kernel, values, fact),
         carved=None if layouts_only else plan_carving(kernel, control, values, shape),
+        storages=storages,
     )
 
 
@@ -131,6 +138,14 @@ def _sharing(items: Sequence[Item], best: Sequence[Candidate]) -> list[list[int]
                 groups.append([item.index])
             end = max(end, offsets[item.index] + item.size)
     return groups
+
+
+def _saves(storage: Carved) -> bool:
+    """May members of a class share bytes as the kernel stands, so many that it is worth saying?"""
+    return any(
+        not each.plan.barriers and storage.declared.bytes - each.plan.bytes >= WORTH_SAYING
+        for each in storage.best
+    )
 
 
 def _needs(kernel: Kernel, values: Values) -> Mapping[Dims, Need]:

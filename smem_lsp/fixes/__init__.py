@@ -20,6 +20,7 @@ from smem_lsp.rules.model import (
     RemoveBarrier,
     RemoveDeclarator,
     ReorderDeclarations,
+    ShowStorage,
 )
 from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import SourceText
@@ -47,6 +48,9 @@ def fixes_for(finding: Finding, kernels: Sequence[KernelFacts], unit: Translatio
             return (_move_to_dynamic(kernels[finding.remedy.kernel], unit),)
         case ReorderDeclarations():
             return (reorder(kernels[finding.remedy.kernel], source, finding.remedy.order),)
+        case ShowStorage():
+            words = f"Declare the members of `{finding.remedy.buffer}` as `{finding.remedy.text}`"
+            return (Fix(words, Safety.DISPLAY, ()),)
     return ()
 
 

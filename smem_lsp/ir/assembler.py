@@ -204,7 +204,7 @@ def _touch(ctx: Context, operands: list[_Operand], size: int) -> bool:
 def _barrier(ctx: Context, instruction: str, words: list[str], refs: list[Ref], size: int) -> None:
     for ref in refs:
         ctx.access(ref.lost().place(), Kind.UPDATE, 0, size)
-        ctx.fix(ref.bases, f"{{}} is used by {words[0]} at line {ctx.line(0)}")
+        ctx.fix(ref.bases, f"{{}} is used by {words[0]} at line {ctx.line(0)}", within=ref.within)
     if words[0] == "mbarrier":
         ctx.barrier("other", 0, size, "")
     elif "warp" in words:

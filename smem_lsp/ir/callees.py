@@ -19,7 +19,20 @@ from smem_lsp.ir.lexical import Lexical
 from smem_lsp.ir.meanings import Argument, Functions, Value
 from smem_lsp.ir.scopes import BufferName, Scope
 from smem_lsp.ir.templates import same
-from smem_lsp.ir.types import Array, Pointer, Record, Reference, Type, is_number, plain_type
+from smem_lsp.ir.types import (
+    DOUBLE,
+    FLOAT,
+    INT,
+    Array,
+    Pointer,
+    Record,
+    Reference,
+    Scalar,
+    Type,
+    is_number,
+    plain_type,
+    vector_element,
+)
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.brackets import match_brackets
@@ -42,10 +55,11 @@ _BEHIND = 1 << 41  # token indices of constant functions of headers, apart from 
 @dataclass(frozen=True, slots=True)
 class Callee:
     """A function that a call may mean. ``around``: the scope that its head stands in; None: its place in the file
-    tells."""
+    tells. ``arguments``: explicit template arguments that come with it; None: the call spells them, if any."""
 
     function: Function
     around: Lexical | None = None
+    arguments: tuple[Argument, ...] | None = None
 
     def scope(self, ctx: Context, bound: dict[str, Argument]) -> Lexical:
         """The scope of the body with its template parameters bound."""
@@ -103,6 +117,9 @@ def parameters_of(function: Function) -> list[Parameter] | None:
 
 def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: Scope) -> list[Callee]:
     """The functions that a call can mean, all of them; empty when they are not in sight."""
+    bound = handed(callee, scope)
+    if bound is not None:
+        return _handed_over(ctx, bound[0], callee, expr, scope)
     *qualifiers, name = callee.text.removeprefix("::").split("::")
     found = functions_named(ctx, name, callee)
     if not found:
@@ -126,13 +143,40 @@ def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: Scope) -
         if any(isinstance(d, FunctionDecl) and d.body is None for d, _ in around.lexical.own(name)):
             return []  # defined outside of the class, perhaps not in sight
         found = [f for f in found if f.island.enclosing[-1:] == (around.decl.name.rpartition("::")[2],)]
-    found = _specialised(callee, found, scope)
+    spelled = callee.arguments[-1] if callee.arguments else None
+    constants = scope.constant_scope()
+    given = None if spelled is None else [constants.argument(each) for each in spelled]
+    found = _specialised(given, found, constants)
     found = by_type(ctx, found, expr, scope)
     if len(found) > MOST_CANDIDATES or any(len(f.body.tokens) > MAX_TOKENS for f in found):
         return []
     if around is not None and len(found) == 1 and _declares(around, found[0]):
         return [Callee(found[0], around.lexical)]
     return [Callee(function) for function in found]
+
+
+def handed(callee: tree.Name, scope: Scope) -> tuple[Argument] | None:
+    """What a template parameter is bound to that is called by its name; None: the name means something else."""
+    return None if "::" in callee.text or callee.templated else scope.constant_scope().bound_to(callee.text)
+
+
+def _handed_over(
+    ctx: Context, argument: Argument, callee: tree.Name, expr: tree.Call, scope: Scope
+) -> list[Callee]:
+    """The functions that a template argument names."""
+    if not isinstance(argument, Functions):
+        return []
+    heads = [list(decl.source.texts[slice(*decl.list)]) for decl, _ in argument.overloads]
+    name = argument.overloads[0][0].name
+    found = [
+        function
+        for function in functions_named(ctx, name, callee)
+        if list(function.definition.parameters.texts) in heads and takes(function, len(expr.arguments))
+    ]
+    found = by_type(ctx, _specialised(argument.arguments, found, scope.constant_scope()), expr, scope)
+    if len(found) > MOST_CANDIDATES or any(len(f.body.tokens) > MAX_TOKENS for f in found):
+        return []
+    return [Callee(function, None, argument.arguments or ()) for function in found]
 
 
 def functions_named(ctx: Context, name: str, where: tree.Name) -> list[Function]:
@@ -196,10 +240,11 @@ def _declares(record: Record, function: Function) -> bool:
 # ---- telling overloads apart --------------------------------------------------------------------------------------
 
 
-def _specialised(callee: tree.Name, found: list[Function], scope: Scope) -> list[Function]:
+def _specialised(
+    given: Sequence[Argument] | None, found: list[Function], constants: Lexical
+) -> list[Function]:
     """Without the explicit specialisations that the spelled template arguments rule out; one that they match takes
     all."""
-    given = callee.arguments[-1] if callee.arguments else None
     left: list[Function] = []
     for function in found:
         spelled = list(_spelled(function))
@@ -210,11 +255,7 @@ def _specialised(callee: tree.Name, found: list[Function], scope: Scope) -> list
         if given is None or len(given) < len(spelled):
             left.append(function)
             continue
-        constants = scope.constant_scope()
-        answers = [
-            same(constants.argument(expr), _argument(function, where, constants))
-            for expr, where in zip(given, spelled)
-        ]
+        answers = [same(each, _argument(function, where, constants)) for each, where in zip(given, spelled)]
         if all(answers):
             return [function]
         if False not in answers:
@@ -264,7 +305,44 @@ def by_type(ctx: Context, found: list[Function], expr: tree.Call, scope: Scope) 
         name in ctx.unit.symbols.types for each in around for name in each
     )
     # functions of several namespaces or of several specialisations of a class do not compete
-    return exact if len(exact) == 1 and overloads else left
+    if not overloads:
+        return left
+    return exact if len(exact) == 1 else _best(ctx, left, given)
+
+
+def _best(ctx: Context, found: list[Function], given: Sequence[Type | None]) -> list[Function]:
+    """The one that no other one takes any argument better than ([over.match.best]); all where that is not known."""
+    rows: list[list[int]] = []
+    for function in found:
+        ranks = [
+            _rank(kind, asked, parameter)
+            for kind, asked, parameter in zip(
+                given, _parameter_types(ctx, function), parameters_of(function) or ()
+            )
+        ]
+        if function.island.template or None in ranks:
+            return found
+        rows.append([rank for rank in ranks if rank is not None])
+    for function, row in zip(found, rows):
+        others = [other for other in rows if other is not row]
+        if all(row != other and all(a <= b for a, b in zip(row, other)) for other in others):
+            return [function]
+    return found
+
+
+def _rank(given: Type | None, wanted: Type | None, parameter: Parameter) -> int | None:
+    """How an argument becomes a parameter: 0 as it is, 1 promoted, 2 converted ([over.ics.scs]); None: not known."""
+    if given is None or wanted is None:
+        return None
+    if given == wanted:
+        return 0
+    if not (is_number(given) and is_number(wanted)) or (
+        parameter.reference and "const" not in parameter.words
+    ):
+        return None
+    assert isinstance(given, Scalar) and isinstance(wanted, Scalar)
+    small = given.kind in ("bool", "int") and given.rank < INT.rank
+    return 1 if (small and wanted == INT) or (given == FLOAT and wanted == DOUBLE) else 2
 
 
 def argument_type(ctx: Context, argument: tree.Expr, scope: Scope) -> Type | None:
@@ -303,6 +381,9 @@ def _never(given: Type | None, wanted: Type | None) -> bool:
     address = isinstance(given, Pointer | Array)
     if isinstance(wanted, Pointer):
         return is_number(given)
+    vector = isinstance(wanted, Scalar) and wanted.name != "dim3" and vector_element(wanted.name) is not None
+    if is_number(given) and vector:
+        return True
     return address and is_number(wanted) and getattr(wanted, "kind", "") != "bool"
 
 

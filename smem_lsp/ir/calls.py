@@ -14,6 +14,7 @@ from smem_lsp.ir import (
     fragments,
     inlining,
     methods,
+    objects,
     pipelines,
     unknown_calls,
 )
@@ -253,6 +254,8 @@ def _address_function(ctx: Context, expr: tree.Call, name: str, scope: Scope) ->
                 continue
             kind = {"r": Kind.READ, "w": Kind.WRITE, "x": Kind.UPDATE}[effect]
             place = result.place()
+            if name.startswith("mem"):
+                place = place.reached(evaluate(expr.arguments[-1], scope.constant_scope()))
             whole = name.startswith("__")
             moved = fragments.tile(expr, name, scope) if name.endswith("_matrix_sync") else None
             ctx.access(place if whole else place.part(), kind, argument.lo, argument.hi, tile=moved)
@@ -322,7 +325,8 @@ def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: Scope) ->
         if followed is not None:
             return followed
         ctx.access(base.part(), Kind.UPDATE, callee.base.lo, callee.base.hi)
-        ctx.fix(base.bases, f"{{}} is an object whose {callee.name}() is called at line {ctx.line(expr.lo)}")
+        why = f"{{}} is an object whose {callee.name}() is called at line {ctx.line(expr.lo)}"
+        ctx.fix(base.bases, why, within=base.within)
         ctx.note_unknown(
             f"line {ctx.line(expr.lo)}: {callee.name}() of an object in shared memory", accesses=1
         )
@@ -359,14 +363,26 @@ def _accessor(
 
 
 def _methods(ctx: Context, callee: tree.Member, scope: Scope) -> list[Function]:
-    """The methods of this name of the class that a variable is declared with, whichever specialisation it is."""
-    meaning = scope.lookup(callee.base.text) if isinstance(callee.base, tree.Name) else None
+    """The methods of this name of the class that a variable is declared with, whichever specialisation it is; empty
+    when one of them may not be in sight."""
+    base = callee.base
+    while isinstance(base, tree.Index):
+        base = base.base
+    meaning = scope.lookup(base.text) if isinstance(base, tree.Name) else None
     if not isinstance(meaning, Variable) or not meaning.of_class or callee.operator != ".":
         return []
     where = tree.Name(callee.lo, callee.hi, callee.name)
     name = meaning.of_class.rpartition("::")[2]
     found = callees.functions_named(ctx, callee.name, where)
-    return [function for function in found if function.island.enclosing[-1:] == (name,)]
+    inside = [function for function in found if function.island.enclosing[-1:] == (name,)]
+    behind = [
+        function
+        for function in found
+        if function.island.enclosing[-1:] != (name,)
+        and name in function.head.texts[: function.island.name - function.island.head]
+    ]
+    missing = objects.undefined(name, callee.name, scope.constant_scope())
+    return [] if missing is None or missing > len(behind) else [*inside, *behind]
 
 
 def linear_thread_id() -> Value:

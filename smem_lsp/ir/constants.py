@@ -298,7 +298,11 @@ def _call(expr: tree.Call, scope: lexical.Lexical) -> Value:
             return Value(SIZE_T, base.count)
         if base is None and callee.name in _TENSOR_DATA and callee.arguments and len(callee.arguments) == 1:
             kind = scope.argument(callee.arguments[0])
-            return UNKNOWN if kind is None or isinstance(kind, Value | Template) else Value(Pointer(kind))
+            return (
+                UNKNOWN
+                if kind is None or isinstance(kind, Value | Template | Functions)
+                else Value(Pointer(kind))
+            )
         return UNKNOWN
     if not isinstance(callee, tree.Name):
         return UNKNOWN

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
+from smem_lsp.ir import storage
 from smem_lsp.ir.lexical import Lexical, is_open
 from smem_lsp.ir.meanings import Argument
 from smem_lsp.ir.meanings import Value as Meant
@@ -20,6 +21,7 @@ from smem_lsp.ir.model import (
     Buffer,
     Exchange,
     GlobalAccess,
+    Kept,
     Kind,
     Loop,
     Node,
@@ -27,9 +29,9 @@ from smem_lsp.ir.model import (
     Tile,
     walk,
 )
-from smem_lsp.ir.refs import Ref, join
+from smem_lsp.ir.refs import Bytes, Ref, join
 from smem_lsp.ir.scopes import Address, LocalObject, Meaning, This, Variable, View
-from smem_lsp.ir.types import Type
+from smem_lsp.ir.types import Record, Type
 from smem_lsp.ir.values import Const, Op, Sym, Thread, Unknown, Value, Var
 from smem_lsp.source import Span
 from smem_lsp.syntax.blocks import Definition
@@ -71,6 +73,9 @@ class Context:
     buffers: list[Buffer] = field(default_factory=list)
     kinds: dict[int, Type] = field(default_factory=dict)  # buffer -> type of its elements
     fixed: dict[int, str] = field(default_factory=dict)
+    kept: dict[int, dict[Bytes | None, str]] = field(default_factory=dict)  # buffer -> parts that are fixed
+    # classes that the bytes of a buffer are seen as: (buffer, offset in bytes, class)
+    seen_as: dict[tuple[int, int, Record], None] = field(default_factory=dict)
     required_align: dict[int, int] = field(default_factory=dict)
     unreferable: dict[int, str] = field(default_factory=dict)
     redeclared: set[str] = field(default_factory=set)
@@ -102,7 +107,8 @@ class Context:
     statics: dict[tuple[Definition, int, int, tuple[object, ...]], int] = field(default_factory=dict)
     instance: tuple[object, ...] = ()
     unexact: str | None = None  # why the bytes may be others than those declared
-    copied: frozenset[int] = frozenset()  # buffers that asynchronous copies are issued into
+    # buffers that asynchronous copies are issued into -> the bytes, None: any
+    copied: dict[int, Bytes | None] = field(default_factory=dict)
     landings: int = 4  # numbers of points that each wait keeps for the copies that land there
     pipelines: dict[int, bool] = field(default_factory=dict)  # variable -> is it of one thread?
     bound_copies: dict[int, int] = field(default_factory=dict)  # point of an issue -> what it waits for
@@ -287,6 +293,7 @@ class Context:
         plain: bool = False,
         rows: int = 0,
         tile: Tile | None = None,
+        strayed: bool = False,
     ) -> None:
         """Access what is at a place. Several possible bases: a partial access of each."""
         single = len(ref.bases) == 1 and not ref.pointer
@@ -307,6 +314,8 @@ class Context:
                     plain=plain,
                     rows=rows,
                     tile=tile if single else None,
+                    within=ref.within if len(ref.bases) == 1 else None,
+                    strayed=strayed,
                 )
             )
 
@@ -324,18 +333,22 @@ class Context:
         """Something is called that is not understood: it may wait for other threads."""
         self.opaque.append(self.next_point())
 
-    def fix(self, buffers: frozenset[int], reason: str, *, seen: bool = False) -> None:
+    def fix(
+        self, buffers: frozenset[int], reason: str, *, seen: bool = False, within: Bytes | None = None
+    ) -> None:
         """These buffers never share bytes with others; the first reason stays. ``seen``: all accesses to them are
-        known nevertheless."""
+        known nevertheless; ``within``: this speaks of one object in them."""
         for buffer in buffers:
-            self.fixed.setdefault(buffer, reason.replace("{}", self.buffers[buffer].name))
+            why = reason.replace("{}", self.buffers[buffer].name)
+            self.fixed.setdefault(buffer, why)
+            self.kept.setdefault(buffer, {}).setdefault(within if len(buffers) == 1 else None, why)
         if not seen:
             self.unseen |= buffers
 
     def escape(self, ref: Ref, lo: int, how: str) -> None:
         """An address gets to where it is not followed."""
         self.escaped |= ref.bases
-        self.fix(ref.bases, f"the address of {{}} escapes at line {self.line(lo)} ({how})")
+        self.fix(ref.bases, f"the address of {{}} escapes at line {self.line(lo)} ({how})", within=ref.within)
         for buffer in sorted(ref.bases):
             name = self.buffers[buffer].name
             self.note_unknown(f"line {self.line(lo)}: the address of {name} escapes ({how})", accesses=1)
@@ -378,6 +391,31 @@ class Context:
                 return target.bases if isinstance(target, Ref) else self.reached_by(target)
         return _NONE
 
+    def taken(self, meaning: Meaning) -> frozenset[int]:
+        """The same, of a name whose addresses get to where they are not followed."""
+        match meaning:
+            case Variable():
+                known = self.known_alias(meaning.index)
+                if known is not None:
+                    self.lend(known)
+            case View():
+                self.lend(meaning.target)
+            case Address():
+                return self.taken(meaning.variable)
+            case This():
+                target = meaning.target
+                if not isinstance(target, Ref):
+                    return self.taken(target)
+                self.lend(target)
+        return self.reached_by(meaning)
+
+    def lend(self, ref: Ref) -> None:
+        """An address gets to where it is not followed, but no further than a local object."""
+        within = ref.within if len(ref.bases) == 1 else None
+        for buffer in ref.bases:
+            why = f"an object has the address of {self.buffers[buffer].name}"
+            self.kept.setdefault(buffer, {}).setdefault(within, why)
+
     def expose(self, variable: int, lo: int, how: str) -> None:
         """An object gets to where its members are not followed: so do the addresses that they hold."""
         bases = self.held(Var(variable)) - self.escaped
@@ -389,7 +427,7 @@ class Context:
         and written. Returns these."""
         bases = self.held(address)
         if bases:
-            self.access(Ref(bases), Kind.UPDATE, lo, hi)
+            self.access(Ref(bases), Kind.UPDATE, lo, hi, strayed=True)
         return bases
 
     def note_unknown(self, reason: str, *, accesses: int = 0, barriers: int = 0) -> None:
@@ -425,6 +463,7 @@ class Context:
             number=ref.number,
             kind=ref.kind,
             part_of=part,
+            within=ref.within,
         )
         known = self.aliases.get(variable)
         self.aliases[variable] = plain if known is None else join([known, plain])
@@ -477,6 +516,7 @@ class Context:
             number=known.number,
             kind=kind,
             part_of=known.part_of,
+            within=known.within,
         )
 
     def changed_in(self, node: Branch | Loop) -> set[int]:
@@ -497,6 +537,8 @@ class Context:
                 fixed=self.fixed.get(i),
                 seen=i not in self.unseen and i not in self.copied,
                 placed=i not in self.unseen,
+                members=storage.members(self.seen_as, self.kinds, i, b),
+                kept=tuple(Kept(*each) for each in self.kept.get(i, {}).items()),
                 required_align=self.required_align.get(i, 1),
             )
             for i, b in enumerate(self.buffers)

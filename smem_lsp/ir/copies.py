@@ -21,7 +21,7 @@ from smem_lsp.ir.context import Context
 from smem_lsp.ir.flights import BARRIER, COMMIT, COMMITTED, OPEN, Flights, settled
 from smem_lsp.ir.intrinsics import ASYNC_COPIES
 from smem_lsp.ir.model import Access, Branch, Kind, Loop, Node, Wait
-from smem_lsp.ir.refs import Ref
+from smem_lsp.ir.refs import Bytes, Ref
 from smem_lsp.ir.scopes import Scope, Variable
 from smem_lsp.ir.values import Const, Value
 from smem_lsp.syntax import tree
@@ -94,6 +94,7 @@ def waits_for(ctx: Context, expr: tree.Call, callee: tree.Member, base: Ref) -> 
 
 def issue(ctx: Context, to: Ref, width: int | None, lo: int, hi: int, bound: int = OPEN) -> None:
     """One copy of ``width`` bytes; None: not known how many, and perhaps by several threads."""
+    to = to.reached(width)
     place = to.lost().place()
     if width is not None:
         place = to.viewed(width, (), same=width == to.bytes, pointer=False)
@@ -105,7 +106,14 @@ def issue(ctx: Context, to: Ref, width: int | None, lo: int, hi: int, bound: int
         assert isinstance(access, Access)
         ctx.items[number] = replace(access, asynchronous=True)
         ctx.bound_copies[access.point] = bound
-    ctx.copied |= to.bases
+    for buffer in to.bases:
+        ctx.copied[buffer] = (
+            _hull(to.within, ctx.copied.get(buffer, to.within)) if len(to.bases) == 1 else None
+        )
+
+
+def _hull(a: Bytes | None, b: Bytes | None) -> Bytes | None:
+    return None if a is None or b is None else (min(a[0], b[0]), max(a[1], b[1]))
 
 
 def _issue(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> None:
@@ -122,7 +130,7 @@ def _issue(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> None:
     if bound is None or shared != 1 + (bound >= 0) or not isinstance(to, Ref) or not to.pointer:
         for argument, each in zip(given, results):
             if isinstance(each, Ref):
-                in_flight(ctx, each.bases, ctx.line(argument.lo))
+                in_flight(ctx, each.bases, ctx.line(argument.lo), each.within)
                 ctx.access(each.lost().place(), Kind.UPDATE, argument.lo, argument.hi)
         return
     width = None
@@ -131,7 +139,8 @@ def _issue(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> None:
     elif not _is_number(ctx, given[-1 - (bound != OPEN)], scope):  # aligned_size_t<16>, say
         _require(ctx, to, WIDEST)
     if bound >= 0:
-        ctx.fix(frozenset((bound,)), f"{{}} is what a copy at line {ctx.line(expr.lo)} is bound to")
+        why = f"{{}} is what a copy at line {ctx.line(expr.lo)} is bound to"
+        ctx.fix(frozenset((bound,)), why, within=results[-1].within)  # type: ignore[union-attr]
         ctx.access(results[-1].part(), Kind.UPDATE, given[-1].lo, given[-1].hi)  # type: ignore[union-attr]
     issue(ctx, to, width, given[0].lo, given[0].hi, bound)
     if group and bound == OPEN:
@@ -186,9 +195,9 @@ def _require(ctx: Context, to: Ref, align: int) -> None:
         ctx.required_align[buffer] = max(ctx.required_align.get(buffer, 1), align)
 
 
-def in_flight(ctx: Context, buffers: frozenset[int], line: int) -> None:
+def in_flight(ctx: Context, buffers: frozenset[int], line: int, within: Bytes | None) -> None:
     """Copies into these buffers may land at any time."""
-    ctx.fix(buffers, _still(line))
+    ctx.fix(buffers, _still(line), within=within)
 
 
 def _still(line: int) -> str:
@@ -205,9 +214,9 @@ def settle(ctx: Context) -> None:
     for node in _issues(ctx.items):
         lines.setdefault(node.buffer, node.line)
     for buffer in sorted(left):
-        ctx.fix(frozenset((buffer,)), _still(lines[buffer]), seen=True)
+        ctx.fix(frozenset((buffer,)), _still(lines[buffer]), seen=True, within=ctx.copied[buffer])
     numbers = {buffer: number for number, buffer in enumerate(sorted(ctx.copied), start=1)}
-    ctx.items[:] = settled(ctx.items, flights.covered, numbers)
+    ctx.items[:] = settled(ctx.items, flights.covered, numbers, ctx.copied)
 
 
 def _issues(nodes: Iterable[Node]) -> Iterable[Access]:

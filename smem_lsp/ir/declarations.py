@@ -437,7 +437,7 @@ def _declare_shared(
         if declarator.pointers or declarator.nested:
             ctx.pointer_elements.add(index)
         if buffer.space is Space.DYNAMIC:
-            ctx.fix(frozenset((index,)), "{} is dynamic shared memory", seen=True)
+            ctx.fixed[index] = f"{buffer.name} is dynamic shared memory"
         elif "const" in buffer.qualifiers and declarator.initializer is not None:
             ctx.fix(frozenset((index,)), "{} has an initializer", seen=True)
         elif ctx.function is not ctx.kernel:

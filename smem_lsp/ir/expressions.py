@@ -13,7 +13,7 @@ from smem_lsp.ir.model import Branch, Kind
 from smem_lsp.ir.refs import Ref, join
 from smem_lsp.ir.scopes import Address, BufferName, Closure, Meaning, Scope, This, Variable, View
 from smem_lsp.ir.sizes import size_of, size_of_type
-from smem_lsp.ir.types import Array, Sequence, plain_type
+from smem_lsp.ir.types import Array, Record, Sequence, plain_type
 from smem_lsp.ir.values import Const, Op, Sym, Thread, Unknown, Value, Var, operation
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.blocks import Definition
@@ -136,6 +136,7 @@ def _meaning(ctx: Context, meaning: Meaning, expr: tree.Expr, scope: Scope) -> V
                 buffer.element_bytes,
                 buffer.dims,
                 kind=ctx.kinds.get(meaning.buffer),
+                within=None if buffer.bytes is None else (0, buffer.bytes),
             )
         case View():
             return meaning.target
@@ -165,7 +166,7 @@ def _meaning(ctx: Context, meaning: Meaning, expr: tree.Expr, scope: Scope) -> V
 def _address_value(ctx: Context, variable: Variable, expr: tree.Expr) -> Value:
     """The address of a local variable gets to where it is not followed: the variable may change at any time."""
     ctx.expose(variable.index, expr.lo, "with an object that has it")
-    held = ctx.reached_by(variable)
+    held = ctx.taken(variable)
     forget(ctx, Var(variable.index))
     return ctx.lost_address(held)
 
@@ -612,6 +613,7 @@ def _cast_address(ctx: Context, expr: tree.Cast, ref: Ref, scope: Scope) -> Valu
                     frozenset((buffer,)),
                     f"{{}} is read through an unknown type at line {ctx.line(expr.lo)}",
                     seen=True,
+                    within=ref.within,
                 )
             same = False
             continue
@@ -620,6 +622,10 @@ def _cast_address(ctx: Context, expr: tree.Cast, ref: Ref, scope: Scope) -> Valu
     shape = tuple(evaluate(dim, scope.constant_scope()) for dim in type_id.dims)
     element = None if size is None else size[0]
     pointer = "*" in type_id.pointers or ref.pointer
+    record = plain_type(kind)
+    if isinstance(record, Record) and isinstance(ref.offset, Const) and not shape:
+        for buffer in ref.bases:
+            ctx.seen_as[buffer, ref.offset.n, record] = None
     return ref.viewed(element, shape, same=same, pointer=pointer, kind=kind)
 
 
@@ -645,7 +651,7 @@ def name_buffers(ctx: Context, lo: int, hi: int, scope: Scope, why: str, depth: 
     """Fix every buffer that the body tokens ``[lo, hi)`` name or may reach: they were not understood."""
     line = ctx.unit.source.line_number(ctx.body.site(lo, hi).start)
     for kind, text in zip(ctx.body.tokens.kinds[lo:hi], ctx.body.tokens.texts[lo:hi]):
-        if kind != "NAME":
+        if kind != "NAME" and text != "this":
             continue
         meaning = scope.lookup(text)
         bases: frozenset[int] = frozenset()

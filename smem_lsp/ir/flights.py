@@ -6,10 +6,11 @@ Where paths with different numbers of stages meet, both are followed: a copy lan
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from smem_lsp.ir.model import Access, Branch, Jump, Kind, Loop, Node, Seq, Wait
+from smem_lsp.ir.refs import Bytes
 
 COMMIT, COMMITTED, ALL = "commit", "committed", "all"  # of groups of copies
 ARRIVE, BARRIER, TOKEN = "arrive", "barrier", "token"  # of a barrier object
@@ -128,23 +129,29 @@ def _released(own: _State) -> _State:
     )
 
 
-def settled(nodes: Iterable[Node], covered: dict[int, frozenset[int]], numbers: dict[int, int]) -> list[Node]:
+def settled(
+    nodes: Iterable[Node],
+    covered: Mapping[int, frozenset[int]],
+    numbers: Mapping[int, int],
+    within: Mapping[int, Bytes | None],
+) -> list[Node]:
     """``nodes`` with updates of what has landed in the place of every wait. ``numbers``: how many points after the wait
-    the copies of a buffer land."""
+    the copies of a buffer land; ``within``: the bytes of it that they are of."""
     found: list[Node] = []
     for node in nodes:
         if isinstance(node, Wait):
             for buffer in sorted(covered.get(node.point, frozenset())):
-                point = node.point + numbers[buffer]
-                found.append(Access(point, buffer, Kind.UPDATE, None, None, node.line, asynchronous=True))
+                update = Access(node.point + numbers[buffer], buffer, Kind.UPDATE, None, None, node.line)
+                found.append(replace(update, asynchronous=True, within=within[buffer]))
             continue
         if isinstance(node, Branch):
-            then, otherwise = settled(node.then, covered, numbers), settled(node.otherwise, covered, numbers)
+            then = settled(node.then, covered, numbers, within)
+            otherwise = settled(node.otherwise, covered, numbers, within)
             node = replace(node, then=Seq(tuple(then)), otherwise=Seq(tuple(otherwise)))
         elif isinstance(node, Loop):
             tail = len(node.body) - node.tail
-            body = settled(node.body.items[:tail], covered, numbers)
-            step = settled(node.body.items[tail:], covered, numbers)
+            body = settled(node.body.items[:tail], covered, numbers, within)
+            step = settled(node.body.items[tail:], covered, numbers, within)
             node = replace(node, body=Seq((*body, *step)), tail=len(step))
         found.append(node)
     return found

@@ -119,7 +119,7 @@ def _inline(
 ) -> Value | Ref | None:
     """The body of one function; None when the call does not fit it."""
     function = callee.function
-    bound = template_arguments(ctx, function, name, expr, scope)
+    bound = template_arguments(ctx, function, name, expr, scope, callee.arguments)
     parameters = callees.parameters_of(function)
     if bound is None or parameters is None:
         return None
@@ -189,9 +189,15 @@ def _lambda_parameters(ctx: Context, closure: Closure) -> list[Parameter] | None
 
 
 def template_arguments(
-    ctx: Context, function: Function, callee: tree.Name, expr: tree.Call, scope: Scope
+    ctx: Context,
+    function: Function,
+    callee: tree.Name,
+    expr: tree.Call,
+    scope: Scope,
+    handed: Sequence[Argument] | None = None,
 ) -> dict[str, Argument] | None:
-    """What the template parameters of a function are in this call, by name; None: the call does not fit."""
+    """What the template parameters of a function are in this call, by name; None: the call does not fit. ``handed``:
+    explicit arguments that the call does not spell."""
     parameters = parameters_of(function)
     if not parameters:
         return {}
@@ -199,7 +205,7 @@ def template_arguments(
     spelled = callee.arguments[-1] if callee.arguments else None
     if spelled and any(isinstance(each, tree.Opaque) for each in spelled):  # an expanded pack
         return dict.fromkeys(parameter.name for parameter in parameters)
-    explicit = [constants.argument(each) for each in spelled or ()]
+    explicit = [constants.argument(each) for each in spelled or ()] if handed is None else handed
     given = [callees.argument_type(ctx, argument, scope) for argument in expr.arguments]
     bound = bind_call(function, explicit, given, ctx.file_constants)
     return None if bound is None else {p.name: a for p, a in zip(parameters, bound) if p.name}
@@ -266,7 +272,7 @@ def _bind_object(
     if not parameter.name or function is None:
         return False
     stars = [pointer for pointer in parameter.pointers if pointer in ("*", "&", "&&")]
-    if stars == ["*"]:
+    if stars in (["*"], ["*", "*"]):
         pointed = objects.address_of(ctx, argument, scope)
         if pointed is None or not _stays(function, parameter.name):
             return False

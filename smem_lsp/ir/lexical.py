@@ -87,6 +87,15 @@ class Lexical:
             self.state.spaces[id(inner)] = found
         return found
 
+    def bound_to(self, name: str) -> tuple[Argument] | None:
+        """What the template parameter is bound to that a name means here; None: it means something else."""
+        for scope in self.outwards():
+            if name in scope.bound:
+                return (scope.bound[name],)
+            if scope.own(name):
+                return None
+        return None
+
     def inside(self, path: Sequence[str]) -> Lexical:
         """The scope inside namespaces and classes of these names; as deep as they are known. Template parameters of
         classes on the way are bound to nothing known."""
@@ -447,12 +456,15 @@ class Lexical:
     # ---- template arguments --------------------------------------------------------------------------------------
 
     def argument(self, expr: tree.Expr) -> Argument:
-        """A template argument: a type, a value, or a template."""
+        """A template argument: a type, a value, a template, or the name of a function."""
         if isinstance(expr, tree.TypeId):
             return typing_rules.qualified_type_id(expr, self)
+        if isinstance(expr, tree.Unary) and expr.operator == "&" and isinstance(expr.operand, tree.Name):
+            function = self.resolve(expr.operand)
+            return function if isinstance(function, Functions) else None
         if isinstance(expr, tree.Name):
             meaning = self.resolve(expr)
-            if isinstance(meaning, (Space, Functions, Missing)):
+            if isinstance(meaning, (Space, Missing)):
                 return None
             if isinstance(meaning, Value) and meaning.n is None:
                 return None
@@ -477,6 +489,8 @@ def is_open(argument: Argument) -> bool:
             return True
         case Value():
             return argument.n is None
+        case Functions():
+            return any(map(is_open, argument.arguments or ()))
         case Record():
             return any(scope.open for scope in argument.lexical.outwards())
     inner = getattr(argument, "target", None) or getattr(argument, "element", None)

@@ -56,7 +56,7 @@ class Missing:
     path: tuple[str, ...]
 
 
-Argument = Type | Value | Template | None  # of a template; None: not known
+Argument = Type | Value | Template | Functions | None  # of a template; None: not known
 Meaning = Type | Value | Space | Functions | Template | Missing | None
 
 

@@ -359,10 +359,10 @@ def _initialize_member(
         place = None if bound is not None else expressions.operand(ctx, arguments[0], scope)
         if bound is not None:
             own[field.name] = bound
-            ctx.hold(variable.index, ctx.reached_by(bound))
+            ctx.hold(variable.index, ctx.taken(bound))
         elif isinstance(place, Ref) and not place.pointer:
             own[field.name] = View(ctx.frozen(place))
-            ctx.hold(variable.index, place.bases)
+            ctx.hold(variable.index, ctx.taken(own[field.name]))
         elif isinstance(place, Ref):
             ctx.escape(place, at.lo, f"bound to {field.name}")
             ctx.hold(variable.index, place.bases)

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from smem_lsp.ir.memory import GlobalMemory
+from smem_lsp.ir.refs import Bytes
 from smem_lsp.ir.refs import Part as MemberPart
 from smem_lsp.ir.values import Value
 from smem_lsp.source import Span, record
@@ -53,6 +54,28 @@ class DeclarationSite:
 
 
 @record
+class StorageMember:
+    """A data member of a class in shared memory, or what a union shares among several. Bytes from the start of the
+    buffer. ``path``: "mainloop.As", "epilogue/scan" for a union without a name; ``text``: its declaration."""
+
+    path: str
+    offset: int
+    size: int
+    align: int
+    text: str
+    type: str  # of its elements
+    plain: bool  # no constructor of its own: it may stand in a union
+
+
+@record
+class Kept:
+    """Bytes of a buffer that never share with others, and why. ``within`` None: all of it."""
+
+    within: Bytes | None
+    reason: str
+
+
+@record
 class Buffer:
     """One declared shared object."""
 
@@ -79,6 +102,8 @@ class Buffer:
     record: bool = False  # an element is a class, struct or union
     holds_pointers: bool = False  # an element is or has a pointer, as far as one can tell
     rank: tuple[int, int] = (0, 0)  # the order in which ptxas lays the static buffers out
+    members: tuple[StorageMember, ...] = ()  # of the classes that its bytes are seen as, rising offsets
+    kept: tuple[Kept, ...] = ()  # parts of it
 
 
 @record
@@ -99,7 +124,8 @@ class Access:
     ``stored``: what a write puts there; ``plain``: an update that is a read and a write, ``+=``. ``rows``: the warp
     moves so many rows of ``width`` bytes together (``ldmatrix``, ``stmatrix``): one at the address that each of its
     first lanes gives, what the others give means nothing; 0: each thread moves its own. ``tile``: of an access to
-    bytes that are not known, what it moves.
+    bytes that are not known, what it moves. ``within``: the object in the buffer that was named, a member of a class;
+    None: not known; ``strayed``: through an address that was not followed, so into one of the parts that are kept.
     """
 
     point: int
@@ -117,6 +143,8 @@ class Access:
     asynchronous: bool = False  # a copy is issued here, or has landed: an update of any of its bytes
     rows: int = 0
     tile: Tile | None = None
+    within: Bytes | None = None
+    strayed: bool = False
 
 
 @record

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from smem_lsp.ir import collecting, declarations, lexical, members, typing_rules
 from smem_lsp.ir.callees import Callee
 from smem_lsp.ir.context import Context
-from smem_lsp.ir.declared import ClassDecl, FunctionDecl, declaration_tree, split
+from smem_lsp.ir.declared import ClassDecl, Declared, FunctionDecl, declaration_tree, split
 from smem_lsp.ir.refs import Ref
 from smem_lsp.ir.scopes import Address, LocalObject, Meaning, Scope, This, Variable, View
 from smem_lsp.ir.types import Record, Scalar, Type, plain_type, scalar_of
@@ -147,7 +147,7 @@ def copy(ctx: Context, source: int, target: int) -> None:
         mine = into.get(name)
         if not isinstance(member, Variable):  # what a reference is bound to
             into[name] = member
-            ctx.hold(target, ctx.reached_by(member))
+            ctx.hold(target, ctx.taken(member))
         elif isinstance(mine, Variable):
             if member.index in ctx.objects and mine.index in ctx.objects:
                 copy(ctx, member.index, mine.index)
@@ -247,6 +247,26 @@ def definitions(
     found = [_function(ctx, record, decl, where) for decl in declared]
     known = [Method(function, record) for function in found if function is not None]
     return known if len(known) == len(declared) else None
+
+
+def undefined(name: str, method: str, scope: lexical.Lexical) -> int | None:
+    """How many methods of that name the specialisations of a class template declare whose definitions need not be in
+    sight; None where one of them may inherit it, or be another one when it runs."""
+    levels = (each.declarations.names.get(name) for each in scope.outwards())
+    classes: list[Declared] | None = next(filter(None, levels), None)
+    if classes is None:
+        return None
+    count = 0
+    for decl in classes:
+        if not isinstance(decl, ClassDecl):
+            return None
+        inside = collecting.inside(decl)
+        declared = [d for d in inside.names.get(method, ()) if isinstance(d, FunctionDecl)]
+        if inside.virtual or (decl.body is not None and decl.bases is not None and not declared):
+            return None
+        if not decl.parameters:  # a template can only be used where its definition is
+            count += sum(each.body is None for each in declared)
+    return count
 
 
 def _function(ctx: Context, record: Record, decl: FunctionDecl, where: tree.Expr) -> Function | None:

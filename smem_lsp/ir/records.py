@@ -31,6 +31,7 @@ class Layout:
     pod: bool | None
     empties: frozenset[tuple[Record, int]]
     members: tuple[tuple[str, int, Type | None], ...]  # name, offset in bytes, type; bit-fields left out
+    aligns: tuple[int, ...]  # bytes that each of the members is aligned to
 
 
 class _Unknown(Exception):
@@ -141,6 +142,7 @@ class _Builder:
     empty: bool = True
     empties: set[tuple[Record, int]] = field(default_factory=set)
     members: list[tuple[str, int, Type | None]] = field(default_factory=list)
+    aligns: list[int] = field(default_factory=list)
 
     @property
     def union(self) -> bool:
@@ -169,7 +171,14 @@ class _Builder:
         elif size == 0 and (decl.bases is not None or not inside.members):
             raise _Unknown
         return Layout(
-            size, self.align, end, self.empty, self.pod, frozenset(self.empties), tuple(self.members)
+            size,
+            self.align,
+            end,
+            self.empty,
+            self.pod,
+            frozenset(self.empties),
+            tuple(self.members),
+            tuple(self.aligns),
         )
 
     # ---- attributes ------------------------------------------------------------------------------------------------
@@ -196,7 +205,9 @@ class _Builder:
         if base is None or inner is None:
             raise _Unknown
         self.align = max(self.align, inner.align)
-        self.members += [(name, offset, kind) for name, offset, kind in inner.members if not inner.empty]
+        if not inner.empty:
+            self.members += inner.members
+            self.aligns += inner.aligns
         if inner.empty:
             offset = 0
             if self._clashes(inner, offset):
@@ -252,11 +263,17 @@ class _Builder:
         found = attributes.attributes(source, first, hi, scope, skip_classes=True)
         if found is None:
             raise _Unknown
-        if isinstance(member.record, ClassDecl) and not member.record.name and first >= hi:
-            self._place(record, "", found, None)  # an anonymous struct or union
-            return
-        if member.record is not None and isinstance(member.record, ClassDecl) and first < hi:
-            found = (found[0], 1)  # they belong to the class there
+        if isinstance(member.record, ClassDecl):
+            front = attributes.attributes(source, lo, member.record.head[0], scope)
+            if front is None or front[0]:
+                raise _Unknown
+            if not member.record.name and first >= hi:
+                self._place(
+                    record, "", (found[0], max(found[1], front[1])), None
+                )  # an anonymous struct or union
+                return
+            # behind the brace they belong to the class
+            found = (found[0], front[1]) if first < hi else (found[0], max(found[1], front[1]))
         parsed = declaration_tree(source, (start, hi))
         if parsed is None:
             kind = typing_rules.member_pointer(source, lo, hi)
@@ -328,8 +345,10 @@ class _Builder:
             self._occupy(inner, start)
         if name:
             self.members.append((name, start, kind))
+            self.aligns.append(align)
         elif inner is not None:
             self.members += [(each, start + at, each_kind) for each, at, each_kind in inner.members]
+            self.aligns += inner.aligns
         end = start + size[0]
         if self.union:
             self.size = max(self.size, end)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from smem_lsp.ir.sizes import size_of_type
-from smem_lsp.ir.types import Array, Type
+from smem_lsp.ir.types import Array, Record, Type, plain_type
 from smem_lsp.ir.values import Const, Value, operation
 from smem_lsp.source import record
 
@@ -26,6 +26,11 @@ class Part:
         return self.record is other.record and any(a != b for a, b in zip(self.path, other.path))
 
 
+_WIDEST = 16  # bytes of an access
+
+Bytes = tuple[int, int]  # first byte and end of a range, from the start of a buffer
+
+
 @record
 class Ref:
     """A place in shared memory, or with ``pointer`` the address of one.
@@ -33,7 +38,8 @@ class Ref:
     ``index``: one value per dimension of the declaration that was applied, None: seen in another way; ``shape``:
     dimensions of what is there, () for a single element; ``element``: bytes of one element of it; ``offset``: bytes
     from the start of the buffer, None: anywhere in ``bases``; ``held``: dimensions of the local array that the
-    address is kept in; ``number``: the address is kept in an integer; ``kind``: type of an element of what is there.
+    address is kept in; ``number``: the address is kept in an integer; ``kind``: type of an element of what is there;
+    ``within``: the object that was named last on the way, a member of a class in the buffer or all of the buffer.
     """
 
     bases: frozenset[int]
@@ -47,6 +53,7 @@ class Ref:
     kind: Type | None = None
     part_of: Part | None = None
     unclear: bool = False  # a member of a type that is not known: perhaps an array
+    within: Bytes | None = None  # None: not known
 
     @property
     def whole(self) -> bool:
@@ -70,7 +77,7 @@ class Ref:
 
     def as_number(self) -> Ref:
         """An address as an integer: bytes."""
-        return Ref(self.bases, None, self.offset, 1, pointer=True, number=True)
+        return Ref(self.bases, None, self.offset, 1, pointer=True, number=True, within=self.within)
 
     def decayed(self) -> Ref:
         """An array as the address of its first element."""
@@ -86,11 +93,29 @@ class Ref:
         """``pointer + by``; None: by an unknown amount."""
         if by is None:
             return replace(self, index=None, offset=None)
-        return replace(self, index=_shifted(self.index, by), offset=_advance(self.offset, by, self.bytes))
+        offset = _advance(self.offset, by, self.bytes)
+        within = self.within if by == Const(0) or self._stays(offset) else None
+        return replace(self, index=_shifted(self.index, by), offset=offset, within=within)
+
+    def _stays(self, offset: Value | None) -> bool:
+        """May an address that is moved to ``offset`` still lead into the object that it was made from?"""
+        if self.within is None:
+            return False
+        low, high = self.within
+        if self.bytes is not None and self.bytes >= high - low:
+            return False
+        return not isinstance(offset, Const) or low <= offset.n < high
 
     def lost(self) -> Ref:
-        """Somewhere in the same buffers, of any type."""
-        return Ref(self.bases, pointer=self.pointer)
+        """Somewhere in the same object, of any type."""
+        return Ref(self.bases, pointer=self.pointer, within=self.within)
+
+    def reached(self, size: int | None) -> Ref:
+        """For so many bytes from here on: they may lead out of the object that was named. None: not known how many."""
+        if self.within is None or (size is not None and size <= _WIDEST):
+            return self
+        at = self.offset.n if isinstance(self.offset, Const) else self.within[1]
+        return self if size is not None and at + size <= self.within[1] else replace(self, within=None)
 
     def part(self) -> Ref:
         """Some bytes of the element that is here."""
@@ -107,6 +132,7 @@ class Ref:
         return replace(
             self,
             unclear=False,
+            within=self._named(offset, kind),
             index=None,
             offset=at,
             element=None if size is None else size[0],
@@ -114,6 +140,25 @@ class Ref:
             pointer=False,
             kind=element,
         )
+
+    def _named(self, offset: int, kind: Type | None) -> Bytes | None:
+        """The bytes of a member of a class."""
+        size, start = size_of_type(kind), None
+        if isinstance(self.offset, Const):
+            start = self.offset.n
+        elif self.within is not None and self.bytes == self.within[1] - self.within[0]:
+            start = self.within[0]  # the whole of it, so at its start
+        if (
+            len(self.bases) > 1
+            or size is None
+            or start is None
+            or not isinstance(plain_type(self.kind), Record)
+        ):
+            return self.within
+        low, high = start + offset, start + offset + size[0]
+        if self.within is not None and not (self.within[0] <= low and high <= self.within[1]):
+            return None
+        return low, high
 
     def somewhere(self, by: Value, kind: Type | None, part: Part | None) -> Ref:
         """A member of this type, ``by`` bytes into the element that is here: a constant that is not known."""
@@ -142,7 +187,19 @@ class Ref:
             kind=kind,
             part_of=None if self.part_of is None else replace(self.part_of, overlaps=True),
             unclear=False,
+            within=self._seen_as(kind),
         )
+
+    def _seen_as(self, kind: Type | None) -> Bytes | None:
+        """The object that is named by a view as another type: a class, where its place in the buffer is known."""
+        size = size_of_type(kind)
+        if size is not None and self.within is not None and size[0] > self.within[1] - self.within[0]:
+            return None
+        if size is None or not isinstance(plain_type(kind), Record) or len(self.bases) > 1:
+            return self.within
+        if isinstance(self.offset, Const):
+            return self.offset.n, self.offset.n + size[0]
+        return self.within
 
 
 def join(refs: list[Ref]) -> Ref:
@@ -155,6 +212,10 @@ def join(refs: list[Ref]) -> Ref:
     kind = first.kind if all(ref.kind == first.kind for ref in refs) else None
     part = first.part_of if all(ref.part_of == first.part_of for ref in refs) else None
     number = all(ref.number for ref in refs)
+    objects = [ref.within for ref in refs if ref.within is not None]
+    within: Bytes | None = None
+    if len(objects) == len(refs) and len(bases) == 1:
+        within = min(low for low, _ in objects), max(high for _, high in objects)
     return Ref(
         bases,
         None,
@@ -165,6 +226,7 @@ def join(refs: list[Ref]) -> Ref:
         number=number,
         kind=kind,
         part_of=part,
+        within=within,
     )
 
 

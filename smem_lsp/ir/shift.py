@@ -99,7 +99,8 @@ def shift_kernel(kernel: Kernel, to: Moves) -> Kernel:
 
     def buffer(old: Buffer) -> Buffer:
         fixed = None if old.fixed is None else words(old.fixed)
-        return replace(old, declared=span(old.declared), site=site(old.site), fixed=fixed)
+        kept = tuple(replace(each, reason=words(each.reason)) for each in old.kept)
+        return replace(old, declared=span(old.declared), site=site(old.site), fixed=fixed, kept=kept)
 
     def seq(old: Seq) -> Seq:
         return Seq(tuple(node(item) for item in old.items))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smem_lsp.ir.meanings import Argument, Template, Value
+from smem_lsp.ir.meanings import Argument, Functions, Template, Value
 from smem_lsp.ir.types import (
     Array,
     Enum,
@@ -31,6 +31,10 @@ def spell_argument(argument: Argument) -> str:
             return str(argument.n)
         case Template():
             return argument.found[0][0].name
+        case Functions():
+            name = argument.overloads[0][0].name
+            spelled = ", ".join(map(spell_argument, argument.arguments or ()))
+            return name if argument.arguments is None else f"{name}<{spelled}>"
     return spell_type(argument)
 
 

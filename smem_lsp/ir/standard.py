@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from smem_lsp.ir import arithmetic, lexical, templates
-from smem_lsp.ir.meanings import UNKNOWN, Argument, Meaning, Missing, Template, Value
+from smem_lsp.ir.meanings import UNKNOWN, Argument, Functions, Meaning, Missing, Template, Value
 from smem_lsp.ir.types import (
     BOOL,
     INT,
@@ -101,7 +101,7 @@ def _synchronisation(name: str, arguments: tuple[Argument, ...]) -> Meaning:
 def _template(name: str, arguments: tuple[Argument, ...], prefix: tuple[str, ...]) -> Meaning:
     if name == "array" and len(arguments) == 2:
         element, count = arguments
-        if isinstance(count, Value) and not isinstance(element, (Value, Template)):
+        if isinstance(count, Value) and not isinstance(element, (Value, Template, Functions)):
             return ArrayClass(element, count.n)
         return None
     if name == "complex" and len(arguments) == 1 and isinstance(arguments[0], Scalar):
@@ -144,13 +144,13 @@ def member(of: Meaning, name: str) -> Meaning:
 
 
 def _only_type(arguments: Sequence[Argument]) -> Type | None:
-    if len(arguments) != 1 or isinstance(arguments[0], (Value, Template)):
+    if len(arguments) != 1 or isinstance(arguments[0], (Value, Template, Functions)):
         return None
     return arguments[0]
 
 
 def _trait_type(name: str, arguments: Sequence[Argument]) -> Type | None:
-    types = [None if isinstance(a, (Value, Template)) else a for a in arguments]
+    types = [None if isinstance(a, (Value, Template, Functions)) else a for a in arguments]
     if name in ("conditional", "enable_if"):
         if not arguments or not isinstance(arguments[0], Value) or arguments[0].n is None:
             return None
@@ -265,7 +265,7 @@ def call(
         explicit = callee.arguments[-1] if callee.arguments else None
         if explicit:
             wanted = scope.argument(explicit[0])
-            if isinstance(wanted, (Value, Template)):
+            if isinstance(wanted, (Value, Template, Functions)):
                 return UNKNOWN
             kind = wanted
             values = [arithmetic.converted(a.n, a.type, kind) for a in arguments]
@@ -290,7 +290,7 @@ def _limits(
     if not given or len(given) != 1 or _standard_name(path[:-1], scope) != "numeric_limits":
         return None
     argument = scope.argument(given[0])
-    kind = None if isinstance(argument, (Value, Template)) else scalar_of(argument)
+    kind = None if isinstance(argument, (Value, Template, Functions)) else scalar_of(argument)
     if kind is None or kind.kind not in ("int", "bool"):
         return Value(kind)
     if kind.kind == "bool":

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from smem_lsp.ir import arithmetic, constants, lexical, typing_rules
 from smem_lsp.ir.declared import ClassDecl, Parameter, Source, split
-from smem_lsp.ir.meanings import Argument, Value
+from smem_lsp.ir.meanings import Argument, Functions, Value
 from smem_lsp.ir.types import Pointer, Record, Reference
 from smem_lsp.syntax import tree
 
@@ -32,7 +32,7 @@ def fit(
             argument = _default(parameter, home.bind(bound))
         if isinstance(argument, Value) and parameter.kind == "value":
             argument = _converted(parameter, argument, home.bind(bound))
-        elif (parameter.kind == "value") != isinstance(argument, Value):
+        elif (parameter.kind == "value") != isinstance(argument, (Value, Functions)):
             argument = None
         found.append(argument)
         if parameter.name:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from smem_lsp.ir import callees, expressions, objects
+from smem_lsp.ir import callees, expressions, keeping, objects
 from smem_lsp.ir.constants import evaluate_value
 from smem_lsp.ir.context import Context, template_parameters
 from smem_lsp.ir.model import Kind
@@ -37,8 +37,9 @@ def hand_over(
     if definitions is None:
         definitions = ctx.helpers.get(name.split("::")[-1], ())
         if isinstance(expr.callee, tree.Name) and name == expr.callee.text:
-            definitions = callees.functions_named(ctx, name.split("::")[-1], expr.callee)
-    taken = _taken(ctx, definitions, len(expr.arguments))
+            handed = callees.handed(expr.callee, scope) is not None
+            definitions = () if handed else callees.functions_named(ctx, name.split("::")[-1], expr.callee)
+    taken = _taken(ctx, definitions, len(expr.arguments), expr.callee)
     if isinstance(expr.callee, tree.Name) and expr.callee.templated:
         taken = None  # f<float&>(x)
     return pass_by_reference(ctx, expr.arguments, scope, name, taken)
@@ -79,14 +80,17 @@ def pass_by_reference(
             loaded = result if by_reference and not result.shape else expressions.load(ctx, result, argument)
             if not isinstance(loaded, Ref):
                 continue
+            if loaded.pointer and taken is not None and not taken[number].keeps:
+                kind = Kind.READ if taken[number].reads else Kind.UPDATE
+                ctx.access(loaded.lost().place(), kind, argument.lo, argument.hi)
+                continue
             if loaded.pointer:
                 ctx.access(loaded.lost().place(), Kind.UPDATE, argument.lo, argument.hi)
                 ctx.escape(loaded, argument.lo, f"argument of {name}")
             else:
                 ctx.access(loaded, Kind.UPDATE, argument.lo, argument.hi)
-                ctx.fix(
-                    loaded.bases, f"{{}} is passed to {name} by reference at line {ctx.line(argument.lo)}"
-                )
+                why = f"{{}} is passed to {name} by reference at line {ctx.line(argument.lo)}"
+                ctx.fix(loaded.bases, why, within=loaded.within)
                 for buffer in sorted(loaded.bases):
                     reason = f"{ctx.buffers[buffer].name} is passed to {name} by reference"
                     ctx.note_unknown(f"line {ctx.line(argument.lo)}: {reason}", accesses=1)
@@ -130,13 +134,16 @@ def _leads_to_constants(argument: tree.Expr, scope: Scope) -> bool:
 @dataclass(frozen=True, slots=True)
 class Taken:
     """How a parameter takes its argument. ``reference``: it is bound to it; ``reads``: nothing is written through it
-    and what it is bound to is not changed."""
+    and what it is bound to is not changed; ``keeps``: an address may get any further."""
 
     reference: bool
     reads: bool
+    keeps: bool = True
 
 
-def _taken(ctx: Context, definitions: Sequence[Function], count: int) -> list[Taken] | None:
+def _taken(
+    ctx: Context, definitions: Sequence[Function], count: int, callee: tree.Expr
+) -> list[Taken] | None:
     """How the arguments of a call are taken by any of ``definitions``; None when there is none in sight."""
     if not definitions:
         return None
@@ -160,4 +167,10 @@ def _taken(ctx: Context, definitions: Sequence[Function], count: int) -> list[Ta
             reads = reads and marks in (["*"], ["&"])
             reads = reads or (plain and not marks and not parameter.declarators[0].dims)
             found[number] = Taken(found[number].reference or by_reference, found[number].reads and reads)
-    return found
+    if not isinstance(callee, tree.Member):
+        return found  # other functions of the name may be declared and not be in sight
+    where = tree.Name(callee.hi - 1, callee.hi, callee.name)
+    return [
+        replace(each, keeps=each.reference or keeping.keeps(ctx, definitions, number, where))
+        for number, each in enumerate(found)
+    ]

@@ -26,6 +26,7 @@ from smem_lsp.ir.model import (
 )
 from smem_lsp.output.json_ import buffer_names
 from smem_lsp.output.map_layouts import Layout, Part, layouts, with_ranges
+from smem_lsp.rules.subject import Carved, KernelFacts
 from smem_lsp.source import SourceText
 
 _ACCESS_KINDS = {Kind.READ: "read", Kind.WRITE: "write", Kind.UPDATE: "update"}
@@ -171,9 +172,18 @@ def memory_map(report: Report, index: int) -> MemoryMap:
     buffers where the flow of control is not known. Layouts that rest on an assumption are drawn with the lives that
     hold under it.
     """
-    facts = report.facts[index]
-    found = layouts(facts, report.kernels[index])
-    shown = with_ranges(facts, report.kernels[index], found)
+    facts, kernel_report = report.facts[index], report.kernels[index]
+    storage = _drawn_apart(facts)
+    if storage is not None:
+        lines = _lines(tuple(program_points(report.source, kernel_report)))
+        live = {buffer: (lines[first], lines[last]) for buffer, (first, last) in storage.lives.items()}
+        own = [live[each.index] for each in storage.carving.ranges if each.index in live]
+        live[storage.carving.base] = min(a for a, _ in own), max(b for _, b in own)
+        facts = facts.split(storage)
+        plans = (storage.declared, *(candidate.plan for candidate in storage.best))
+        kernel_report = replace(kernel_report, kernel=facts.kernel, plans=plans, live=live)
+    found = layouts(facts, kernel_report)
+    shown = with_ranges(facts, kernel_report, found)
     points = tuple(program_points(report.source, shown))
     lines = _lines(points)
     if facts.carved is not None:
@@ -192,6 +202,16 @@ def memory_map(report: Report, index: int) -> MemoryMap:
         tuple(_with_clique(drawing, shown.kernel) for drawing in drawings),
         facts.carved.carving.base if facts.carved is not None else None,
     )
+
+
+def _drawn_apart(facts: KernelFacts) -> Carved | None:
+    """The class whose members are drawn in its place: that which they save most of, where nothing else saves any."""
+    declared = facts.declared
+    if declared is None or facts.carved is not None:
+        return None
+    if any(each.plan.bytes < declared.bytes for each in facts.best):
+        return None
+    return min(facts.storages, key=lambda each: min(c.plan.bytes for c in each.best), default=None)
 
 
 def _drawn(layout: Layout, lines: Mapping[int, int]) -> Iterator[Rectangle]:

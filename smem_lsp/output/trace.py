@@ -72,6 +72,7 @@ def sections(report: Report, unit: TranslationUnit, index: int) -> Iterator[Sect
         yield Section("statement tree", tuple(_statements(function.body, function.body.statements, 0)))
         yield Section("template bindings", tuple(binding_lines(unit, function, facts.kernel)))
     yield Section("buffers", tuple(_buffer(buffer) for buffer in facts.kernel.buffers))
+    yield Section("members", tuple(_members(facts)))
     yield Section("launches", tuple(_launches(facts)))
     yield Section("region tree", tuple(_region(facts.kernel, facts.kernel.body, 0)))
     yield Section("values", tuple(value_lines(facts.kernel, facts.shape)))
@@ -157,6 +158,21 @@ def _buffer(buffer: Buffer) -> str:
     return (
         f"#{buffer.index} {buffer.space.value} {buffer.type} {buffer.name}{dims}: {size}{align}{owner}{stays}"
     )
+
+
+def _members(facts: KernelFacts) -> Iterator[str]:
+    """Of classes in shared memory; those that an access may reach across are one range."""
+    for buffer in facts.kernel.buffers:
+        for member in buffer.members:
+            end = member.offset + member.size
+            yield f"{buffer.name}: {member.path}, bytes {member.offset}..{end}, aligned to {member.align}"
+        for kept in buffer.kept if buffer.members else ():
+            part = "all of it" if kept.within is None else f"bytes {kept.within[0]}..{kept.within[1]}"
+            yield f"{buffer.name}: {part} stays where it is: {kept.reason}"
+    for carved in facts.storages:
+        split = facts.split(carved)
+        for plan in (carved.declared, *(candidate.plan for candidate in carved.best)):
+            yield _plan(split.kernel, plan)
 
 
 def _launches(facts: KernelFacts) -> Iterator[str]:

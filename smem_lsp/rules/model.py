@@ -95,6 +95,15 @@ class ReorderDeclarations:
 
 
 @dataclass(frozen=True, slots=True)
+class ShowStorage:
+    """Show how the author could declare the members of the class in a buffer: ``text``."""
+
+    kernel: int
+    buffer: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class MoveRanges:
     """Let ranges of dynamic shared memory share bytes, by the best plan that adds no barrier."""
 
@@ -116,6 +125,7 @@ Remedy = (
     | ReorderDeclarations
     | MoveRanges
     | MoveToDynamic
+    | ShowStorage
 )
 DataValue = int | str | bool | None
 

@@ -54,8 +54,11 @@ only suggests (the title says so). The layout is checked by a second, independen
 
 A warning when it changes resident blocks on a target in force (registers known) or lifts the kernel under 48 KiB; else
 info. Under 128 bytes without such a step nothing is said. Buffers whose address escapes and arrays of helper functions
-keep their place. Ranges that pointers carve out of dynamic shared memory are told, as info, where every access is known
-to stay in its range for the block that is launched; moving them is up to the author, with the bytes of every launch.
+keep their place. Members of a class in shared memory are planned one by one: an access belongs to the member that it
+names. They are told, never edited: the fix shows the class with the `union` that the author would write, and its bytes
+are those of that text. Ranges that pointers carve out of dynamic shared memory are told, as info, where every access is
+known to stay in its range for the block that is launched; moving them is up to the author, with the bytes of every
+launch.
 """
 
 from __future__ import annotations
@@ -75,13 +78,16 @@ from smem_lsp.rules.merging import (
     reason,
     related_notes,
 )
-from smem_lsp.rules.model import Finding, MergeBuffers, MoveRanges, Severity, kernel_rule
-from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.rules.model import Finding, MergeBuffers, MoveRanges, Severity, ShowStorage, kernel_rule
+from smem_lsp.rules.storage_union import as_union
+from smem_lsp.rules.subject import Carved, KernelFacts
 
 
 @kernel_rule("SMEM301", "mergeable-buffers", Severity.WARNING)
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
     yield from _ranges(facts)
+    for carved in facts.storages:
+        yield from _members(facts, carved)
     if facts.declared is None or facts.withheld or not facts.best:
         return
     candidate = facts.best[0]
@@ -124,10 +130,16 @@ def _ranges(facts: KernelFacts) -> Iterator[Finding]:
         return
     candidate = ranges.best[0]
     before, after = facts.carved.declared.bytes, candidate.plan.bytes
+    found = as_union(facts, facts.carved, candidate)
+    if found is not None:
+        before, after = found.before, found.after
     merged = merged_buffers(ranges, candidate.plan)
     if candidate.plan.barriers or before - after < WORTH_SAYING or not merged:
         return
     base = facts.kernel.buffers[facts.carved.carving.base]
+    remedy: MoveRanges | ShowStorage | None = MoveRanges(facts.index)
+    if any(each.members for each in facts.carved.carving.ranges):  # no pointers that could start elsewhere
+        remedy = None if found is None else ShowStorage(facts.index, base.name, found.text)
     step = _step_of_ranges(facts, before - after)
     gained = f", {step.words()}" if step is not None else ""
     yield Finding(
@@ -147,7 +159,49 @@ def _ranges(facts: KernelFacts) -> Iterator[Finding]:
             "blocks_before": None if step is None else step.before,
             "blocks_after": None if step is None else step.after,
         },
-        remedy=MoveRanges(facts.index),
+        remedy=remedy,
+    )
+
+
+def _members(facts: KernelFacts, carved: Carved) -> Iterator[Finding]:
+    """Members of a class: shown as the union that the author would write."""
+    if facts.withheld or facts.static_bytes is None or not carved.best or carved.best[0].plan.barriers:
+        return
+    candidate, members = carved.best[0], facts.split(carved)
+    found = as_union(facts, carved, candidate)
+    if found is None:
+        return
+    before, after = facts.static_bytes, found.total
+    step = best_step(facts, before, after)
+    gains = step is not None and step.after > step.before
+    limit = crosses_limit(facts, before, after)
+    if before <= after or (before - after < WORTH_SAYING and not gains and not limit):
+        return
+    buffer = facts.kernel.buffers[carved.carving.base]
+    merged = [members.kernel.buffers[index] for index in found.sharing]
+    message = f"{headline(members, candidate, merged)} in `{buffer.name}`: {before:,} → {after:,} B"
+    if limit:
+        message += f", under the {facts.static_limit:,} B that ptxas accepts"
+    if step is not None and gains:
+        message += f", {step.words()}"
+    known = step is not None and step.row.registers is not None
+    yield Finding(
+        "SMEM301",
+        f"{message}, no barrier added ({reason(members, candidate, merged)}){assumption_words(facts, candidate)}",
+        buffer.declared,
+        Severity.WARNING if limit or (gains and known) else Severity.INFO,
+        kernel=facts.kernel.name,
+        buffers=(buffer.name,),
+        data={
+            "bytes_before": before,
+            "bytes_after": after,
+            "bytes_saved": before - after,
+            "barriers_added": 0,
+            "arch": step.row.arch if step else None,
+            "blocks_before": step.before if step else None,
+            "blocks_after": step.after if step else None,
+        },
+        remedy=ShowStorage(facts.index, buffer.name, found.text),
     )
 
 

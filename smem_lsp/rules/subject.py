@@ -43,8 +43,8 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Carved:
-    """Ranges of dynamic shared memory as buffers of their own. ``declared``: where they are; ``lives``: first and last
-    point of each."""
+    """Ranges of a buffer, of dynamic shared memory or the members of a class, as buffers of their own. ``declared``:
+    where they are; ``lives``: first and last point of each."""
 
     carving: Carving
     items: tuple[Item, ...]
@@ -103,13 +103,15 @@ class KernelFacts:
     needs: Mapping[Dims, Need]  # block of a launch -> dynamic bytes that it is sure to touch
     extents: Mapping[int, tuple[int, int]]  # buffer -> (first byte, end byte) of what is touched, where known
     carved: Carved | None = None  # ranges of dynamic shared memory, where they are known
+    storages: tuple[Carved, ...] = ()  # members of classes in static shared memory, one item for each buffer
 
     @property
     def of_ranges(self) -> KernelFacts | None:
         """The same kernel with its ranges of dynamic shared memory in the place of its static buffers."""
-        carved = self.carved
-        if carved is None:
-            return None
+        return None if self.carved is None else self.split(self.carved)
+
+    def split(self, carved: Carved) -> KernelFacts:
+        """The same kernel with the ranges of a buffer in its place."""
         return replace(
             self,
             kernel=carved.carving.applied(self.kernel),

@@ -53,6 +53,9 @@ def _sharing(analysis: Analysis, report: KernelReport, facts: KernelFacts, buffe
     """With whom the buffer could share bytes and at what price, else why not."""
     if facts.carved is not None and buffer.index == facts.carved.carving.base:
         return _ranges(facts, facts.carved)
+    for carved in facts.storages:
+        if buffer.index == carved.carving.base:
+            return _ranges(facts, carved)
     if len(facts.items) < 2:
         return ""
     if buffer.fixed is not None:
@@ -94,7 +97,7 @@ def _no_barrier(facts: KernelFacts, buffer: Buffer) -> str:
 def _ranges(facts: KernelFacts, carved: Carved) -> str:
     """``Ranges: `x` 0–1,024, `y` 1,024–3,072; 2,048 B would do``"""
     ranges = (f"`{each.name}` {each.offset:,}–{each.offset + each.size:,}" for each in carved.carving.ranges)
-    words = f"Ranges: {', '.join(ranges)}"
+    words = f"{'Members' if carved.carving.ranges[0].members else 'Ranges'}: {', '.join(ranges)}"
     free = [each for each in carved.best if not each.plan.barriers]
     if not free or free[0].plan.bytes >= carved.declared.bytes:
         return words

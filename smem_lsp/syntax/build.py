@@ -339,7 +339,9 @@ class TreeBuilder(Transformer[Mark, Any]):
     def arguments(self, c: Children) -> Arguments:
         return Arguments(child for child in c if not isinstance(child, Mark))
 
-    def number(self, c: Children) -> tree.Number:
+    def number(self, c: Children) -> tree.Number | tree.Name:
+        if c[0].text == "this":
+            return tree.Name(c[0].lo, c[0].hi, "this")
         return tree.Number(c[0].lo, c[0].hi, c[0].text)
 
     def string(self, c: Children) -> tree.String:

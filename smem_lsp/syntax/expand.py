@@ -25,6 +25,9 @@ MAX_ARGUMENT_TOKENS = 50_000
 MAX_MISSED_TOKENS = 2_000_000  # read in search of a `)` that is not there
 
 LINE, COUNTER, FILE = "__LINE__", "__COUNTER__", "__FILE__"
+_SPACES = {word.strip("_"): word for word in "__shared__ __device__ __global__ __host__ __constant__".split()}
+_TWICE = ["(", "(", ")", ")"]
+
 DYNAMIC = {name: Macro(None, False, (), (name,)) for name in (LINE, COUNTER, FILE)}
 
 
@@ -97,7 +100,11 @@ class Expander:
 
         ``keep_tail``: stop before an invocation whose arguments go on behind the end of ``source``.
         """
-        return self._scan(source, out, 0, keep_tail)
+        first = len(out)
+        consumed = self._scan(source, out, 0, keep_tail)
+        if "__attribute__" in out.texts[first:]:
+            _name_spaces(out, first)
+        return consumed
 
     def _scan(self, source: TokenList, out: TokenList, nested: int, keep_tail: bool = False) -> int:
         environment = self.environment
@@ -402,6 +409,23 @@ class _Replacement:
         body.cut(len(body) - 1)
         body.append(kind_of(glued), glued, self._root)
         body.extend(piece.part(1, len(piece)))
+
+
+def _name_spaces(out: TokenList, first: int) -> None:
+    """``__attribute__((shared))`` is what the macro ``__shared__`` of CUDA's headers stands for: its name, as if the
+    macro had been written out by another one."""
+    texts = out.texts
+    for i in range(len(texts) - 6, first - 1, -1):
+        word = _SPACES.get(texts[i + 3])
+        if (
+            word is not None
+            and texts[i] == "__attribute__"
+            and [*texts[i + 1 : i + 3], *texts[i + 4 : i + 6]] == _TWICE
+        ):
+            offset = out.offsets[i]
+            out.kinds[i : i + 6] = [kind_of(word)]
+            out.texts[i : i + 6] = [word]
+            out.offsets[i : i + 6] = [offset if offset < 0 else -1 - offset]
 
 
 @lru_cache(maxsize=4096)

@@ -27,7 +27,7 @@ class Name:
 
 @dataclass(slots=True, eq=False)
 class Number:
-    """A number, character or boolean literal, ``nullptr`` or ``this``."""
+    """A number, character or boolean literal, or ``nullptr``."""
 
     lo: int
     hi: int

@@ -44,9 +44,19 @@ CLASSES = (
 )
 
 
+NUMBERS = "".join(
+    f"__device__ void put({kind} x, float* p) {{ p[{at}] = 1; }}"
+    for at, kind in enumerate(("int", "unsigned", "long", "long long", "double", "float4"))
+)
+
+
 @pytest.mark.parametrize(
     ("above", "statements", "expected"),
     [
+        (NUMBERS, "put(n, a);", ["W a 0+4"]),
+        (NUMBERS, "put((short)1, a);", ["W a 0+4"]),
+        (NUMBERS, "put(1.0f, a);", ["W a 16+4"]),
+        (NUMBERS, "put(1ull + n, a);", ["X a ?"]),  # ambiguous: none is chosen
         (SIZES, "put<1>(a, n);", ["W a 12+4"]),
         (SIZES, "put<2>(a, n);", ["W a 24+4"]),
         (SIZES, "constexpr int N = 1; put<N + 1>(a, n);", ["W a 24+4"]),
@@ -90,6 +100,49 @@ def test_one_of_several_functions_runs(above: str, statements: str, expected: li
     assert all(each in spots(kernel) for each in expected)
     assert any(isinstance(node, Branch) for node in walk(kernel.body))
     assert kernel.unknown_accesses == 0
+
+
+HANDED = (
+    "typedef void (*store)(float*, int);"
+    "__device__ void one(float* p, int i) { p[i] = 1; } __device__ void two(float* p, int i) { p[2 * i] = 1; }"
+    "template <int N> __device__ void far(float* p, int i) { p[i + N] = 1; }"
+    "__device__ void over(float* p, int i) { p[i] = 1; } __device__ void over(int* p, int i) { p[0] = 1; }"
+    "template <store f> __device__ void run(float* p, int i) { f(p, i); }"
+    "template <int K, store f> __device__ void twice(float* p, int i) { run<f>(p, i); run<far<K>>(p, i); }"
+    "template <store one> __device__ void shadowed(float* p, int i) { one(p, i); }"
+    "__device__ void lend(float** p, float* q) { *p = q; }"
+)
+
+
+@pytest.mark.parametrize(
+    ("statements", "expected"),
+    [
+        ("run<one>(a, n);", ["W a 12+4"]),
+        ("run<&two>(a, n);", ["W a 24+4"]),
+        ("run<far<4>>(a, n);", ["W a 28+4"]),
+        ("constexpr int N = 5; twice<N, two>(a, n);", ["W a 24+4", "W a 32+4"]),
+        ("run<over>(a, n);", ["W a 12+4"]),
+        ("shadowed<two>(a, n);", ["W a 24+4"]),
+        ("float* p = nullptr; lend(&p, a + 2); p[n] = 1;", ["W a 20+4"]),
+    ],
+)
+def test_functions_are_handed_on_as_template_arguments(statements: str, expected: list[str]) -> None:
+    assert touched(HANDED, statements) == expected
+
+
+def test_a_function_that_no_one_knows_is_not_taken_for_one_of_its_name() -> None:
+    kernel = kernel_of(HANDED, "shadowed<unseen>(a, n);")
+    assert kernel.unknown_accesses == 1
+
+
+def test_an_instance_of_a_kernel_may_have_a_function() -> None:
+    text = f"""{HANDED}
+template <store f> __global__ void k(float* out, int n) {{ __shared__ float a[64]; f(a, n); out[n] = a[n]; }}
+void go(float* out) {{ k<one><<<1, 32>>>(out, 1); k<far<2>><<<1, 32>>>(out, 1); }}
+"""
+    kernels = check(text).kernels
+    assert [report.kernel.instance for report in kernels] == ["k<one>", "k<far<2>>"]
+    assert [report.kernel.unknown_accesses for report in kernels] == [0, 0]
 
 
 def test_arrays_of_functions_that_may_not_be_called_make_the_bytes_inexact() -> None:
@@ -233,3 +286,55 @@ def test_a_tile_of_the_block_knows_its_threads(statements: str, expected: str) -
     assert Run(kernel, {"n": 3, "blockDim.x": 4, "blockDim.y": 2}, {"x": 1, "y": 1, "z": 1}).run() == [
         expected
     ]
+
+
+VECTORS = (
+    "template <class T, int N> struct V { __device__ void load(const T* p); __device__ void store(T* p); };"
+    "template <> struct V<float, 1> {"
+    "  float d; __device__ void load(const float* p); __device__ void store(float* p);"
+    "};"
+    "template <class T> __device__ void load_impl(T& v, const float* p) { v = *p; }"
+    "template <int N> struct V<float, N> {"
+    "  float4 d[N / 4];"
+    "  __device__ void load(const float* p) { for (int i = 0; i < N / 4; ++i) d[i] = ((float4*)p)[i]; }"
+    "  __device__ void store(float* p) { *reinterpret_cast<float4*>(p) = d[0]; }"
+    "};"
+)
+BEHIND = (
+    "__device__ void V<float, 1>::load(const float* p) { load_impl(d, p); }"
+    "__device__ void V<float, 1>::store(float* p) { *((float*)p) = d; }"
+)
+
+
+def vectors(above: str, statements: str) -> Kernel:
+    """A template without an instance in sight: which specialisation it uses is not known."""
+    text = (
+        f"{above}\ntemplate <class T> __global__ void k(float* out, int n) "
+        f"{{ __shared__ float a[64]; V<T, 4> v; {statements} }}\n"
+    )
+    return kernel_facts(text).kernel
+
+
+def test_methods_that_only_follow_an_address_do_not_keep_it() -> None:
+    kernel = vectors(VECTORS + BEHIND, "v.load(a + n); V<T, 4> w[2]; w[1].store(a);")
+    assert spots(kernel) == ["R a", "X a"]
+    assert kernel.unknown_accesses == 0
+    assert kernel.buffers[0].fixed is None
+
+
+@pytest.mark.parametrize(
+    "above",
+    [
+        VECTORS,  # of the first specialisation nobody knows the body
+        (VECTORS + BEHIND).replace("load_impl(d, p);", "unseen(d, p);"),
+        (VECTORS + BEHIND).replace("v = *p;", "static const float* kept = p; v = *kept;"),
+        (VECTORS + BEHIND).replace("v = *p;", "v = *p; *(float*)p = 1;"),
+        (VECTORS + BEHIND).replace("v = *p;", "v = f(*p);"),
+        (VECTORS + BEHIND).replace("v = *p;", "const float& r = *p; v = f(&r);"),
+        (VECTORS + BEHIND).replace("v = *p;", "v = *p; v = f(&p[1]);"),
+        VECTORS + BEHIND + "struct B { __device__ void load(float* p) { q = p; } float* q; };"
+        "template <> struct V<int, 8> : B { };",
+    ],
+)
+def test_where_one_of_them_may_keep_it_it_escapes(above: str) -> None:
+    assert vectors(above, "v.load(a + n);").unknown_accesses == 1

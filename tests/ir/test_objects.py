@@ -29,6 +29,12 @@ struct Derived : Base { int k; };
 struct Bound { float (&r)[64]; __device__ Bound(float (&x)[64]) : r(x) {} __device__ void set(int i) { r[i] = 1; } };
 struct Half { int shift = 2; float* p; };
 struct Cell { float x; __device__ void set(float v) { x = v; } };
+struct Mine {
+  float* p; float x[4];
+  __device__ void put(int i) { this->p[i] = 1; }
+  __device__ void own(int i) { this->x[i] = 1; (*this).x[0] = 2; }
+  __device__ void all() { this->own(1); }
+};
 __device__ void use(Tile<3>* t, int i) { t->put(i, 1); }
 __device__ void bump(int* i) { *i += 2; }
 __device__ void copied(Tile<3> t, int i) { t.move(4); t.put(i, 1); }
@@ -56,6 +62,10 @@ template <class X> __device__ void any(X t, int i) { t.put(i, 1); }
         ("Bound r(a); r.set(n);", ["W a 12+4"]),
         ("Half h; h.p = a; h.p[h.shift] = 1;", ["W a 8+4"]),
         ("__shared__ Cell c[4]; c[n].set(1);", ["W c 12+4"]),
+        # this
+        ("Mine m; m.p = a; m.put(n);", ["W a 12+4"]),
+        ("__shared__ Mine m; m.own(n);", ["W m 20+4", "W m 8+4"]),
+        ("__shared__ Mine m; m.all();", ["W m 12+4", "W m 8+4"]),
         # handed on
         ("Tile<3> t(a); use(&t, n);", ["W a 12+4"]),
         ("Tile<3> t(a); copied(t, n); t.put(0, 1);", ["W a 28+4", "W a 0+4"]),

@@ -85,6 +85,7 @@ struct Pointers {
   friend struct Base;
   Pointers();
 };
+struct Front { int y; alignas(64) struct { float a[3]; } m; };
 struct Outer { struct In { short x[3]; }; In i[2]; using Type = In; };
 template <class T> struct Wrap { typename T::Type t; typedef a::S<2, typename T::Type> Two; };
 template <int N> struct Tree { Tree<N / 2> left; char c; };
@@ -145,6 +146,7 @@ TYPES = {
     "int Empty::*": (8, 8),
     "int (Empty::*)(int)": (16, 8),
     "float[2][3]": (24, 4),
+    "Front": (128, 64),
     "a::S<4>": (16, 4),
     "a::S<3, double>": (24, 8),
     "a::S<7>": (1, 1),

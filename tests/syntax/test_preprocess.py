@@ -126,6 +126,18 @@ def test_a_token_out_of_a_macro_body_points_at_its_invocation_and_is_not_editabl
     assert offsets == {-1 - text.index("TWICE(b)")}
 
 
+def test_attributes_that_name_a_memory_space_are_its_macro() -> None:
+    text = (
+        "#define SH __attribute__((shared))\n"
+        "extern __attribute__((shared)) int a[]; SH int b; int c __attribute__((aligned(8)));"
+    )
+    assert expanded(text) == (
+        "extern __shared__ int a [ ] ; __shared__ int b ; int c __attribute__ ( ( aligned ( 8 ) ) ) ;"
+    )
+    first = with_files(text, {}).tokens
+    assert first.offsets[1] == -1 - text.index("__attribute__((shared)) int a")
+
+
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 def test_line_ends_do_not_matter_to_continued_definitions(newline: str) -> None:
     text = "#define F(x) \\\n  x + \\\n  1\nF(2);\n".replace("\n", newline)

@@ -1,0 +1,83 @@
+"""Layouts of the members of classes in static shared memory, as if each were a buffer of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from smem_lsp.allocation.declared import declared
+from smem_lsp.allocation.layouts import Task, best_layouts, task
+from smem_lsp.allocation.plan import Item, Plan, align_up
+from smem_lsp.analysis.block_shape import BlockShape
+from smem_lsp.analysis.propagate import propagate
+from smem_lsp.analysis.prove import prove
+from smem_lsp.analysis.reuse import relate
+from smem_lsp.analysis.storage_members import split, storages
+from smem_lsp.analysis.uniformity import Control
+from smem_lsp.analysis.values import Values
+from smem_lsp.ir.model import Buffer, Kernel
+from smem_lsp.rules.subject import Candidate, Carved
+
+
+def plan_storages(
+    kernel: Kernel,
+    control: Control,
+    values: Values,
+    shape: BlockShape | None,
+    items: Sequence[Item],
+    natural: Plan,
+) -> tuple[Carved, ...]:
+    """One plan for each class in static shared memory: its members move, all other buffers stay. ``items``: the
+    kernel's buffers, laid out as ``natural`` says. Only what is a fact about the block counts."""
+    fact = shape if shape is not None and shape.fact else None
+    found: list[Carved] = []
+    for buffer in storages(kernel):
+        carving = split(kernel, values, shape, buffer) if buffer.index in natural.offsets else None
+        if carving is None or sum(not each.stays for each in carving.ranges) < 2:
+            continue
+        made = tuple(Item(each.index, each.name, each.size, each.align) for each in carving.ranges)
+        others = [item for item in items if item.index != buffer.index]
+        start = natural.offsets[buffer.index]
+        offsets = {item.index: natural.offsets[item.index] for item in others}
+        applied = carving.applied(kernel)
+        again = propagate(applied.body, memory=kernel.memory, rows=values.table.rows)
+        facts = prove(applied, control, fact, again)
+        fixed = {item.index for item in others} | {each.index for each in carving.ranges if each.stays}
+        of = task(made, applied.body, facts, frozenset(fixed))
+        found.append(
+            Carved(
+                carving=carving,
+                items=(*others, *made),
+                declared=replace(
+                    natural,
+                    offsets=offsets | {each.index: start + each.offset for each in carving.ranges},
+                ),
+                best=_best(of, items, buffer),
+                lives={index: (life.first, life.last) for index, life in of.found.liveness.lives.items()},
+            )
+        )
+    return tuple(found)
+
+
+def _best(of: Task, items: Sequence[Item], buffer: Buffer) -> tuple[Candidate, ...]:
+    """The curve of plans; bytes fall strictly."""
+    found: list[Candidate] = []
+    for made in best_layouts(of):
+        plan = _placed(made, items, buffer)
+        if not found or plan.bytes < found[-1].plan.bytes:
+            found.append(Candidate(plan, relate(of.found, frozenset(plan.barriers)), of.facts))
+    return tuple(found)
+
+
+def _placed(plan: Plan, items: Sequence[Item], buffer: Buffer) -> Plan:
+    """A layout of the members of a buffer, as one of the kernel: the class is as large as C++ makes it."""
+    size = align_up(plan.bytes, max(member.align for member in buffer.members))
+    whole = declared([replace(item, size=size) if item.index == buffer.index else item for item in items])
+    start = whole.offsets[buffer.index]
+    others = {item.index: whole.offsets[item.index] for item in items if item.index != buffer.index}
+    return replace(
+        plan,
+        bytes=whole.bytes,
+        lower_bound=whole.bytes if plan.optimal else plan.lower_bound,
+        offsets=others | {index: start + offset for index, offset in plan.offsets.items()},
+    )
