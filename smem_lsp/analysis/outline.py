@@ -5,7 +5,7 @@ Most nodes of a kernel assign local variables, and many loops and branches hold 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from smem_lsp.analysis.facts import Facts
 from smem_lsp.ir.model import (
@@ -22,6 +22,9 @@ from smem_lsp.ir.model import (
     Seq,
 )
 from smem_lsp.source import record
+
+_Seen = Access | Barrier | Branch | Loop | Jump | Place
+_SILENT = frozenset((Assign, Exchange, GlobalAccess))  # no walk of shared memory sees them
 
 
 @record
@@ -81,7 +84,8 @@ class _Outline:
             before, before_line = point, line
             start = point = node.point
             start_line = line
-            if not isinstance(node, (Assign, Exchange, GlobalAccess)):
+            if type(node) not in _SILENT:
+                node = cast("_Seen", node)
                 start_line = line = node.line or line
                 if isinstance(node, Place):
                     if point in allowed:

@@ -323,3 +323,28 @@ void go(const float* in, float* out) { k<<<2, 256, 2048>>>(in, out); }
         "Ranges: `smem` 0–1,024, `y` 1,024–2,048; 1,024 B would do; assumes 256 threads (launch line 13)"
         in hover
     )
+
+
+def test_the_hover_on_a_buffer_says_what_is_no_barrier() -> None:
+    text = """\
+__global__ void k(const float* in, float* out, int n) {
+  __shared__ float a[256];
+  __shared__ float b[256];
+  int tid = threadIdx.x;
+  if (tid < n) {
+    a[tid] = in[tid];
+    float v = a[255 - tid];
+    __syncwarp();
+    b[tid] = v;
+    out[tid] = b[255 - tid];
+  }
+}
+"""
+    with serving(PUSH) as client:
+        client.open("file:///k.cu", text)
+        hover = client.hover("file:///k.cu", *place(text, "b[256]"))
+    assert hover is not None
+    assert (
+        "Cannot share: no proved barrier between `a`, written at line 6, and `b`, written at line 9; "
+        "__syncwarp at line 8 orders the lanes of a warp only" in hover
+    )
