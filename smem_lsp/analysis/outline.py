@@ -13,6 +13,7 @@ from smem_lsp.ir.model import (
     Assign,
     Barrier,
     Branch,
+    CopyWait,
     Exchange,
     GlobalAccess,
     Jump,
@@ -81,7 +82,7 @@ class _Outline:
             before, before_line = point, line
             start = point = node.point
             start_line = line
-            if not isinstance(node, (Assign, Exchange, GlobalAccess)):
+            if not isinstance(node, (Assign, CopyWait, Exchange, GlobalAccess)):
                 start_line = line = node.line or line
                 if isinstance(node, Place):
                     if point in allowed:

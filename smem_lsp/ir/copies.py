@@ -18,7 +18,7 @@ from smem_lsp.ir import calls, expressions
 from smem_lsp.ir.constants import evaluate
 from smem_lsp.ir.context import Context
 from smem_lsp.ir.intrinsics import ASYNC_COPIES
-from smem_lsp.ir.model import Access, Branch, Jump, Kind, Loop, Node, Seq, Wait
+from smem_lsp.ir.model import Access, Branch, CopyWait, Jump, Kind, Loop, Node, Seq, Wait
 from smem_lsp.ir.refs import Ref
 from smem_lsp.ir.scopes import Scope, Variable
 from smem_lsp.ir.values import Const, Value
@@ -26,7 +26,7 @@ from smem_lsp.syntax import tree
 
 WIDEST = 16  # bytes that one thread copies at a time, and what they are aligned to
 
-COMMIT, COMMITTED, ALL = "commit", "committed", "all"
+COMMIT, COMMITTED, ALL, UNKNOWN = "commit", "groups", "all", "unknown"
 _OPEN, _IN_GROUP = -1, -2  # what a copy waits for, where that is no barrier object
 
 Flight = tuple[int, int]  # buffer; barrier object that the copy is bound to, _OPEN or _IN_GROUP
@@ -41,14 +41,13 @@ def copying_call(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> Valu
     elif name == "__pipeline_commit" and not expr.arguments:
         mark(ctx, COMMIT, expr.lo)
     elif name == "__pipeline_wait_prior" and len(expr.arguments) == 1:
-        if expressions.value(ctx, expr.arguments[0], scope) == Const(0):
-            mark(ctx, COMMITTED, expr.lo)
+        given = expressions.value(ctx, expr.arguments[0], scope)
+        wait_prior(ctx, given.n if isinstance(given, Const) else None, expr.lo)
     elif name in ("wait", "wait_prior") and len(expr.arguments) == 1:
         kind = calls.group_of(ctx, expr.arguments[0], scope)
         if kind is None:
             return None
-        if name == "wait" or _first_argument(expr, scope) == 0:
-            mark(ctx, COMMITTED, expr.lo)
+        wait_prior(ctx, 0 if name == "wait" else _first_argument(expr, scope), expr.lo)
         calls.group_barrier(ctx, expr, kind, "__syncthreads();")  # both end in group.sync()
     else:
         return None
@@ -62,10 +61,19 @@ def _first_argument(expr: tree.Call, scope: Scope) -> int | None:
     return evaluate(given[0], scope.constant_scope()) if given else None
 
 
-def mark(ctx: Context, kind: str, lo: int, barrier: int = _OPEN) -> None:
-    """Copies are committed or waited for. ``barrier``: the buffer of the object that they are bound to."""
+def wait_prior(ctx: Context, left: int | None, lo: int) -> None:
+    """All groups but the ``left`` newest have landed; None: not known how many."""
+    if left is None:
+        mark(ctx, UNKNOWN, lo)
+    else:
+        mark(ctx, COMMITTED, lo, left=left)
+
+
+def mark(ctx: Context, kind: str, lo: int, barrier: int = _OPEN, left: int = 0) -> None:
+    """Copies are committed or waited for. ``barrier``: the buffer of the object that they are bound to; ``left``:
+    groups that stay open."""
     ctx.waits = True
-    ctx.emit(Wait(ctx.next_point(), kind, None, ctx.line(lo), "", bound=barrier))
+    ctx.emit(Wait(ctx.next_point(), kind, None, ctx.line(lo), "", bound=barrier, left=left))
     ctx.point += ctx.landings
 
 
@@ -102,7 +110,7 @@ def issue(ctx: Context, to: Ref, width: int | None, lo: int, hi: int, bound: int
     for number in range(first, len(ctx.items)):
         access = ctx.items[number]
         assert isinstance(access, Access)
-        ctx.items[number] = replace(access, asynchronous=True)
+        ctx.items[number] = replace(access, asynchronous=True, grouped=bound == _OPEN)
         ctx.bound_copies[access.point] = bound
     ctx.copied |= to.bases
     ctx.unseen |= to.bases
@@ -120,6 +128,7 @@ def _issue(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> None:
     to = results[0] if results else None
     shared = sum(isinstance(each, Ref) for each in results)
     if bound is None or shared != 1 + (bound != _OPEN) or not isinstance(to, Ref) or not to.pointer:
+        mark(ctx, UNKNOWN, expr.lo)
         for argument, each in zip(given, results):
             if isinstance(each, Ref):
                 in_flight(ctx, each.bases, ctx.line(argument.lo))
@@ -269,6 +278,8 @@ class _Flow:
     def wait(self, node: Wait, state: frozenset[Flight]) -> frozenset[Flight]:
         if node.kind == COMMIT:
             return frozenset((buffer, _IN_GROUP if by == _OPEN else by) for buffer, by in state)
+        if node.kind == UNKNOWN or node.left:
+            return state
         of = {COMMITTED: (_IN_GROUP,), ALL: (_OPEN, _IN_GROUP)}.get(node.kind, (node.bound,))
         done = {(buffer, by) for buffer, by in state if by in of}
         known = self.covered.get(node.point, frozenset())
@@ -283,6 +294,9 @@ def _settled(
     found: list[Node] = []
     for node in nodes:
         if isinstance(node, Wait):
+            if node.kind in (COMMIT, COMMITTED, ALL, UNKNOWN):
+                kind = UNKNOWN if node.guess else node.kind
+                found.append(CopyWait(node.point, kind, node.left, node.line))
             for buffer in sorted(covered.get(node.point, frozenset())):
                 point = node.point + numbers[buffer]
                 found.append(Access(point, buffer, Kind.UPDATE, None, None, node.line, asynchronous=True))

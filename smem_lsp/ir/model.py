@@ -101,6 +101,7 @@ class Access:
     stored: Value | None = None
     plain: bool = False
     asynchronous: bool = False  # a copy is issued here, or has landed: an update of any of its bytes
+    grouped: bool = False  # a copy is issued here that its thread waits for in groups
 
 
 @record
@@ -145,6 +146,21 @@ class Wait(Barrier):
     """A thread commits its asynchronous copies or waits for them; only while a tree is built (``ir.copies``)."""
 
     bound: int = -1  # the buffer of the object that they are bound to
+    left: int = 0  # groups that stay open
+
+
+@record
+class CopyWait:
+    """A thread commits the copies that it has issued to a group, or waits for them.
+
+    ``kind``: "commit"; "groups", all but the ``left`` newest groups have landed; "all", those of no group too;
+    "unknown", perhaps one of these.
+    """
+
+    point: int
+    kind: str
+    left: int
+    line: int
 
 
 @record
@@ -232,7 +248,7 @@ class Seq:
         return len(self.items)
 
 
-Node = Access | Barrier | Exchange | GlobalAccess | Assign | Branch | Loop | Jump | Place
+Node = Access | Barrier | Exchange | GlobalAccess | CopyWait | Assign | Branch | Loop | Jump | Place
 
 
 def doubtful(items: Sequence[Node]) -> Seq:

@@ -11,6 +11,7 @@ from smem_lsp.ir.model import (
     Barrier,
     Branch,
     Buffer,
+    CopyWait,
     DeclarationSite,
     Exchange,
     GlobalAccess,
@@ -110,7 +111,7 @@ def shift_kernel(kernel: Kernel, to: Moves) -> Kernel:
                 return replace(old, span=maybe(old.span), line=to.line(old.line))
             case Place():
                 return replace(old, statement=maybe(old.statement), line=to.line(old.line))
-            case Jump() | GlobalAccess():
+            case Jump() | GlobalAccess() | CopyWait():
                 return replace(old, line=to.line(old.line))
             case Branch():
                 return replace(

@@ -14,6 +14,7 @@ from smem_lsp.ir.model import (
     Assign,
     Barrier,
     Branch,
+    CopyWait,
     Exchange,
     GlobalAccess,
     Jump,
@@ -273,6 +274,8 @@ def _kind(node: Node) -> str:
             return "exchange"
         case GlobalAccess():
             return "global"
+        case CopyWait():
+            return "copy wait"
         case Place():
             return "place"
         case Assign():
