@@ -14,7 +14,7 @@ from functools import partial
 
 from smem_lsp.analysis.addresses import Untouched, untouched
 from smem_lsp.analysis.assignments import assigned_in, escapes
-from smem_lsp.analysis.terms import BLOCK, THREAD, Const, LoopVar, Table, Term
+from smem_lsp.analysis.terms import BLOCK, THREAD, Const, LoopVar, Table, Term, is_truth
 from smem_lsp.analysis.values import LoopFacts, Recurrence, Values, recurrence, varies_in
 from smem_lsp.ir import values as ir
 from smem_lsp.ir.memory import GlobalMemory
@@ -411,6 +411,8 @@ class _Walk:
             return self.table.member(operator, args[0])
         if operator.endswith("()") or operator.startswith(("with .", "set .")):
             return self.table.op(operator, *args)
+        if operator == "cast" and is_truth(args[0]):
+            return args[0]  # 0 or 1 in every type
         return self.table.opaque("lost", args)
 
     def unknown(self, value: ir.Unknown) -> Term:

@@ -18,7 +18,7 @@ from smem_lsp.analysis.divergence import Verdicts, assignments, samples_for
 from smem_lsp.analysis.evaluate import Dims, Evaluator
 from smem_lsp.analysis.intervals import MAX_DIMS
 from smem_lsp.analysis.meetings import WARP, Meeting, Meetings, Pair
-from smem_lsp.analysis.script import Script, write_script
+from smem_lsp.analysis.script import NOTHING, Added, Script, write_script
 from smem_lsp.analysis.uniformity import Control
 from smem_lsp.analysis.values import Values
 from smem_lsp.ir.model import Access, Barrier, Exchange, Kernel, Node, Place, walk
@@ -34,9 +34,10 @@ class Race:
     """Threads ``threads`` of a block ``dims`` touch ``byte`` of one buffer in ``first`` and ``second``, in no order.
 
     ``lanes``: both are lanes of one warp, which a barrier of the warp would order; else no barrier of the block is
-    between. ``exchanged``: but a shuffle or vote is; ``data``: one of the two goes where its data lead. ``proved``: the
-    block is known; else it happens in every sample of more than one warp, or in the largest block that the kernel is
-    written for. ``several``: blocks were tried.
+    between. ``exchanged``: but a shuffle or vote is; ``data``: one of the two goes where its data lead; ``flying``: the
+    first is an asynchronous copy that its thread has not waited for. ``proved``: the block is known; else it happens in
+    every sample of more than one warp, or in the largest block that the kernel is written for. ``several``: blocks were
+    tried.
     """
 
     first: Access
@@ -49,6 +50,7 @@ class Race:
     lanes: bool = False
     exchanged: bool = False
     data: bool = False
+    flying: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,20 +103,20 @@ def find_hazards(
     control: Control,
     verdicts: Verdicts,
     shape: BlockShape | None,
-    added: frozenset[int] = frozenset(),
-    added_in_warps: frozenset[int] = frozenset(),
+    added: Added = NOTHING,
 ) -> Hazards:
     """All pairs of accesses that race, accesses outside of their buffers, and operations of a warp that lanes miss.
 
-    ``shape``: the block, if one is known or launched in sight; ``added``: places (points) where a block barrier is
-    taken to stand; ``added_in_warps``: a warp barrier."""
+    ``shape``: the block, if one is known or launched in sight; ``added``: what the kernel is taken to have besides."""
     if kernel.irregular is not None or not (kernel.buffers or values.masks):
         return Hazards()
-    barriers = bool(added) or any(isinstance(n, Barrier) and n.kind == "block" for n in walk(kernel.body))
+    barriers = bool(added.barriers) or any(
+        isinstance(n, Barrier) and n.kind == "block" for n in walk(kernel.body)
+    )
     samples = _samples(kernel, values, control, shape, barriers=barriers)
     if not samples:
         return Hazards()
-    script = write_script(kernel, values, control, verdicts, added, added_in_warps)
+    script = write_script(kernel, values, control, verdicts, added)
     seen = _Seen()
     for dims in samples:
         for symbols in assignments(script.terms, dims):
@@ -191,9 +193,9 @@ class _Told:
         assert isinstance(first, Access) and isinstance(second, Access)
         several, exchanged = len(self.samples) > 1, lanes and met.exchanged
         proved = self.known and not met.data
-        return Race(
-            first, second, met.byte, met.threads, self.samples[0], proved, several, lanes, exchanged, met.data
-        )
+        dims = self.samples[0]
+        rest = lanes, exchanged, met.data, met.flying
+        return Race(first, second, met.byte, met.threads, dims, proved, several, *rest)
 
 
 def _tail(script: Script, dims: Dims) -> dict[str, int]:

@@ -18,6 +18,7 @@ from smem_lsp.rules import (
     smem203_divergent_barrier,
     smem204_redundant_barrier,
     smem205_missing_warp_sync,
+    smem206_async_copy_not_waited,
     smem208_warp_mask_mismatch,
     smem301_mergeable_buffers,
     smem302_mergeable_with_barrier,
@@ -47,6 +48,7 @@ _ALL = (
     smem203_divergent_barrier.RULE,
     smem204_redundant_barrier.RULE,
     smem205_missing_warp_sync.RULE,
+    smem206_async_copy_not_waited.RULE,
     smem208_warp_mask_mismatch.RULE,
     smem301_mergeable_buffers.RULE,
     smem302_mergeable_with_barrier.RULE,
@@ -67,7 +69,6 @@ RULES: Mapping[str, Rule] = MappingProxyType({rule.code: rule for rule in _ALL})
 # Codes that are promised and not built yet: `explain` and `--select` say so.
 RESERVED: Mapping[str, str] = MappingProxyType(
     {
-        "SMEM206": "async-copy-not-waited",
         "SMEM207": "named-barrier-count",
         "SMEM209": "missing-proxy-fence",
         "SMEM601": "stream-leak",
