@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from smem_lsp.analysis.evaluate import Evaluator, iterations
 from smem_lsp.analysis.events import Event
 from smem_lsp.analysis.meetings import Meetings
+from smem_lsp.analysis.named_barriers import Arrivals
 from smem_lsp.analysis.script import Script, Step, is_free, is_loaded, narrows
 from smem_lsp.analysis.turns import turns
 from smem_lsp.analysis.values import LoopFacts, Values
@@ -72,6 +73,7 @@ class Run:
     supposed: bool = False
     away: set[int] = field(default_factory=set)  # threads that have returned
     broken: set[int] = field(default_factory=set)  # threads that have left the innermost loop
+    named: Arrivals = field(default_factory=Arrivals)
 
     def go(self) -> Run:
         """Run the kernel as far as it can be followed."""
@@ -79,6 +81,7 @@ class Run:
             self._steps(self.script.steps, self.block)
         except _Lost:
             self.met.forget()
+            self.named.all_seen = False
         return self
 
     # ---- control -----------------------------------------------------------------------------------------------------
@@ -128,10 +131,24 @@ class Run:
                 raise _Lost  # threads that miss it are at other barriers from here on
             self.met.barrier()
         elif step.orders:
+            if not self.supposed and isinstance(step.node, Barrier):
+                self._arrive(step.node, going)
             self.met.forget()  # for whom, and with whom, is not followed
         elif step.warps:
             self.met.warp_barrier(going.threads)
             self._gather(step.node.point, going)
+
+    def _arrive(self, node: Barrier, going: Evaluator) -> None:
+        number, count = self.values.named.get(node.point, (None, None))
+        numbers = None if number is None else going.values(number)
+        counts = None if count is None else going.values(count)
+        if numbers is None or counts is None:
+            self.named.all_seen = False
+            return
+        for each in set(numbers):
+            here = [(t, c) for t, n, c in zip(going.threads, numbers, counts) if n == each]
+            if len({c for _, c in here}) == 1:
+                self.named.come(node, each, here[0][1], {thread // self.met.warp for thread, _ in here})
 
     def _gather(self, point: int, going: Evaluator) -> None:
         """Are all lanes here that the mask of an operation names, but for those that have returned?"""
@@ -175,6 +192,8 @@ class Run:
         if step.uniform and step.free and not step.symbols & self.decided:
             for arm, truth in ((step.first, True), (step.second, False)):
                 elsewhere = mask is None or any(mask) != truth
+                if elsewhere and any(each.orders for each in arm):
+                    self.named.all_seen = False
                 if (
                     arm
                     and elsewhere
@@ -303,6 +322,8 @@ class Run:
         """Go behind what is not run here: perhaps through barriers, if all threads come to those."""
         if step.leaves or step.waits or not step.sure:
             raise _Lost
+        if step.orders and not (isinstance(step.node, Loop) and not step.unsteady):
+            self.named.all_seen = False
         if step.copies:
             self.met.lose_copies()
         if step.orders or self._calls(step.node.point, step.end):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from smem_lsp.analysis.block_run import Missed, Outside, Run
@@ -18,6 +18,7 @@ from smem_lsp.analysis.divergence import Verdicts, assignments, samples_for
 from smem_lsp.analysis.evaluate import Dims, Evaluator
 from smem_lsp.analysis.intervals import MAX_DIMS
 from smem_lsp.analysis.meetings import WARP, Meeting, Meetings, Pair
+from smem_lsp.analysis.named_barriers import Counts, Miscount
 from smem_lsp.analysis.script import NOTHING, Added, Script, write_script
 from smem_lsp.analysis.uniformity import Control
 from smem_lsp.analysis.values import Values
@@ -79,12 +80,14 @@ class Straggler:
 
 @dataclass(frozen=True, slots=True)
 class Hazards:
-    """What runs of the kernel show. ``split``: added barriers of warps that a warp came to in part."""
+    """What runs of the kernel show. ``split``: added barriers of warps that a warp came to in part;
+    ``miscounts``: named barriers that wait for another number of threads than come."""
 
     races: tuple[Race, ...] = ()
     overruns: tuple[Overrun, ...] = ()
     stragglers: tuple[Straggler, ...] = ()
     split: frozenset[int] = frozenset()
+    miscounts: tuple[Miscount, ...] = ()
 
     @property
     def across(self) -> tuple[Race, ...]:
@@ -108,7 +111,7 @@ def find_hazards(
     """All pairs of accesses that race, accesses outside of their buffers, and operations of a warp that lanes miss.
 
     ``shape``: the block, if one is known or launched in sight; ``added``: what the kernel is taken to have besides."""
-    if kernel.irregular is not None or not (kernel.buffers or values.masks):
+    if kernel.irregular is not None or not (kernel.buffers or values.masks or values.named):
         return Hazards()
     barriers = bool(added.barriers) or any(
         isinstance(n, Barrier) and n.kind == "block" for n in walk(kernel.body)
@@ -118,10 +121,13 @@ def find_hazards(
         return Hazards()
     script = write_script(kernel, values, control, verdicts, added)
     seen = _Seen()
+    named = Counts(kernel, values)
     for dims in samples:
         for symbols in assignments(script.terms, dims):
-            seen.note(Run(kernel, values, script, Evaluator(dims, symbols), Meetings(WARP)).go())
-            if not seen.anything:
+            run = Run(kernel, values, script, Evaluator(dims, symbols), Meetings(WARP)).go()
+            seen.note(run)
+            named.note(run.named, math.prod(dims))
+            if not (seen.anything or named.found):
                 break
         else:
             continue
@@ -130,9 +136,10 @@ def find_hazards(
     if values.masks:
         for dims in samples:
             tails.note(Run(kernel, values, script, Evaluator(dims, _tail(script, dims)), Meetings(WARP)).go())
+    miscounts = named.told(known=shape is not None)
     if not (seen.anything or tails.missed):
-        return Hazards()
-    return _Told(kernel, samples, shape is not None).hazards(seen, tails)
+        return Hazards(miscounts=miscounts)
+    return replace(_Told(kernel, samples, shape is not None).hazards(seen, tails), miscounts=miscounts)
 
 
 @dataclass(slots=True)

@@ -45,7 +45,7 @@ class Step:
     ``returns``: or leave the kernel; ``waits``: a loop that may wait for other threads; ``orders``: named barriers and
     the like inside; ``free``: how it goes depends on more than the block and constants: on ``symbols``; ``uniform``: it
     is decided alike by all threads; ``copies``: asynchronous ones are committed or waited for inside; ``lands``: an
-    added wait for all of them.
+    added wait for all of them; ``unsteady``: not every iteration of a loop around it comes to its named barriers.
     """
 
     node: Node
@@ -65,6 +65,7 @@ class Step:
     uniform: bool = False
     copies: bool = False
     lands: bool = False
+    unsteady: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +250,14 @@ def _around(node: Branch | Loop, first: tuple[Step, ...], second: tuple[Step, ..
         symbols=reduce(or_, (rests[0] for rests in on), 0),
         uniform=node.point in writer.control.uniform,
         copies=any(step.copies for step in inside),
+        unsteady=any(step.unsteady for step in inside)
+        or (isinstance(node, Branch) and any(step.orders for step in inside) and _changes(deciding)),
     )
+
+
+def _changes(deciding: Sequence[Term]) -> bool:
+    """May it go another way in another iteration of a loop around it?"""
+    return any(not term.known or term.carried for term in deciding)
 
 
 def is_free(term: Term) -> bool:

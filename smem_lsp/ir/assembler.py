@@ -200,7 +200,7 @@ def _instruction(ctx: Context, instruction: str, operands: list[_Operand], size:
     used = [_find(operands, name) for name in _OPERAND.findall(arguments)]
     refs = [op.result for op in used if op is not None and isinstance(op.result, Ref)]
     if words[0] in _BARRIERS:
-        _barrier(ctx, instruction, words, refs, size)
+        _barrier(ctx, instruction, words, refs, operands, size)
     elif words[:2] == ["cp", "async"] and "bulk" not in words and "shared" in opcode:
         _copy(ctx, arguments, operands, size)
     elif words[0] in ("ld", "ldu", "ldmatrix", "st", "stmatrix", "atom", "red") and "global" not in words:
@@ -222,7 +222,9 @@ def _touch(ctx: Context, operands: list[_Operand], size: int) -> bool:
     return any(found)
 
 
-def _barrier(ctx: Context, instruction: str, words: list[str], refs: list[Ref], size: int) -> None:
+def _barrier(
+    ctx: Context, instruction: str, words: list[str], refs: list[Ref], operands: list[_Operand], size: int
+) -> None:
     for ref in refs:
         ctx.access(ref.lost().place(), Kind.UPDATE, 0, size)
         ctx.fix(ref.bases, f"{{}} is used by {words[0]} at line {ctx.line(0)}")
@@ -233,7 +235,12 @@ def _barrier(ctx: Context, instruction: str, words: list[str], refs: list[Ref], 
     elif _PLAIN_BARRIER.match(instruction):
         ctx.barrier("block", 0, size, "__syncthreads();")
     else:
-        ctx.barrier("named", 0, size, "")
+        number = count = None
+        arrives = "arrive" in words
+        if arrives or "sync" in words:  # a reduction has a predicate more
+            given = [_value(each, operands) for each in instruction.partition(" ")[2].split(",")]
+            number, count = given[0], given[1] if len(given) == 2 else None
+        ctx.named_barrier(0, size, number, count, arrives=arrives)
 
 
 def _find(operands: list[_Operand], name: str) -> _Operand | None:
@@ -309,6 +316,15 @@ def _number(argument: str, operands: list[_Operand]) -> int | None:
     operand = _find(operands, argument[1:]) if argument.startswith("%") else None
     known = None if operand is None else operand.result
     return known.n if isinstance(known, Const) else None
+
+
+def _value(argument: str, operands: list[_Operand]) -> Value | None:
+    """An operand's value; None: not known."""
+    number = _number(argument, operands)
+    if number is not None:
+        return Const(number)
+    operand = _find(operands, argument.strip()[1:]) if argument.strip().startswith("%") else None
+    return None if operand is None or isinstance(operand.result, Ref) else operand.result
 
 
 def _outputs(ctx: Context, instructions: list[str], operands: list[_Operand], scope: Scope) -> None:

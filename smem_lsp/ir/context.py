@@ -300,6 +300,22 @@ class Context:
     def barrier(self, kind: str, lo: int, hi: int, spelling: str, mask: Value | None = None) -> None:
         self.emit(Barrier(self.next_point(), kind, self.span(lo, hi), self.line(lo), spelling, mask=mask))
 
+    def named_barrier(
+        self, lo: int, hi: int, number: Value | None, count: Value | None, *, arrives: bool
+    ) -> None:
+        self.emit(
+            Barrier(
+                self.next_point(),
+                "named",
+                self.span(lo, hi),
+                self.line(lo),
+                "",
+                number=number,
+                count=count,
+                arrives=arrives,
+            )
+        )
+
     def exchange(self, lo: int, hi: int, spelling: str, mask: Value | None) -> None:
         self.emit(Exchange(self.next_point(), self.span(lo, hi), self.line(lo), spelling, mask))
 

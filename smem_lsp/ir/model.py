@@ -115,6 +115,10 @@ class Barrier:
     spelling: str  # "__syncthreads();"
     guess: bool = False  # perhaps in a function that is not called at all
     mask: Value | None = None  # of a warp barrier: lanes that take part; None: all that are here
+    # of a named one: its number, how many threads it is for (None: all), and whether they go on without waiting
+    number: Value | None = None
+    count: Value | None = None
+    arrives: bool = False
 
 
 @record

@@ -19,6 +19,7 @@ from smem_lsp.rules import (
     smem204_redundant_barrier,
     smem205_missing_warp_sync,
     smem206_async_copy_not_waited,
+    smem207_named_barrier_count,
     smem208_warp_mask_mismatch,
     smem301_mergeable_buffers,
     smem302_mergeable_with_barrier,
@@ -49,6 +50,7 @@ _ALL = (
     smem204_redundant_barrier.RULE,
     smem205_missing_warp_sync.RULE,
     smem206_async_copy_not_waited.RULE,
+    smem207_named_barrier_count.RULE,
     smem208_warp_mask_mismatch.RULE,
     smem301_mergeable_buffers.RULE,
     smem302_mergeable_with_barrier.RULE,
@@ -69,7 +71,6 @@ RULES: Mapping[str, Rule] = MappingProxyType({rule.code: rule for rule in _ALL})
 # Codes that are promised and not built yet: `explain` and `--select` say so.
 RESERVED: Mapping[str, str] = MappingProxyType(
     {
-        "SMEM207": "named-barrier-count",
         "SMEM209": "missing-proxy-fence",
         "SMEM601": "stream-leak",
         "SMEM602": "managed-access-race",
