@@ -20,6 +20,7 @@ from smem_lsp.ir.model import (
     Loop,
     Node,
     Place,
+    Proxy,
     Seq,
 )
 from smem_lsp.source import record
@@ -82,7 +83,7 @@ class _Outline:
             before, before_line = point, line
             start = point = node.point
             start_line = line
-            if not isinstance(node, (Assign, CopyWait, Exchange, GlobalAccess)):
+            if not isinstance(node, (Assign, CopyWait, Exchange, GlobalAccess, Proxy)):
                 start_line = line = node.line or line
                 if isinstance(node, Place):
                     if point in allowed:

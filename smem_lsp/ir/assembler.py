@@ -207,9 +207,13 @@ def _instruction(ctx: Context, instruction: str, operands: list[_Operand], size:
         _memory(ctx, opcode, words, arguments, operands, size)
     elif words[:2] == ["cp", "async"] and words[2:3] in (["commit_group"], ["wait_group"], ["wait_all"]):
         _complete(ctx, instruction, words[2], arguments, operands)
+    elif words[0] == "fence" and words[1:3] == ["proxy", "async"]:
+        copies.proxy_fence(ctx, 0, size)
     elif words[0] in _REGISTERS:
         return
     else:
+        if "bulk" in words and re.search(r"\.global\.shared", opcode):
+            copies.proxy_read(ctx, refs, 0, size)
         for ref in refs:
             ctx.access(ref.lost().place(), Kind.UPDATE, 0, size)
             ctx.escape(ref, 0, f"an operand of {words[0]}")

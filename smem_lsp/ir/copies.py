@@ -11,6 +11,7 @@ and only a wait that leaves no group open is followed. Copies bound to a ``cuda:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -18,7 +19,7 @@ from smem_lsp.ir import calls, expressions
 from smem_lsp.ir.constants import evaluate
 from smem_lsp.ir.context import Context
 from smem_lsp.ir.intrinsics import ASYNC_COPIES
-from smem_lsp.ir.model import Access, Branch, CopyWait, Jump, Kind, Loop, Node, Seq, Wait
+from smem_lsp.ir.model import Access, Branch, CopyWait, Jump, Kind, Loop, Node, Proxy, Seq, Wait
 from smem_lsp.ir.refs import Ref
 from smem_lsp.ir.scopes import Scope, Variable
 from smem_lsp.ir.values import Const, Value
@@ -28,6 +29,15 @@ WIDEST = 16  # bytes that one thread copies at a time, and what they are aligned
 
 COMMIT, COMMITTED, ALL, UNKNOWN = "commit", "groups", "all", "unknown"
 _OPEN, _IN_GROUP = -1, -2  # what a copy waits for, where that is no barrier object
+
+# <cuda/barrier>, <cuda/ptx>, and what CUTLASS calls them
+_PROXY_FENCES = frozenset(
+    ("fence_proxy_async_shared_cta", "fence_proxy_async", "tma_store_fence", "fence_view_async_shared")
+)
+_BULK_GROUPS = frozenset(
+    ("cp_async_bulk_commit_group", "cp_async_bulk_wait_group", "cp_async_bulk_wait_group_read")
+)
+_BULK_STORES = re.compile(r"cp_async_bulk(?:_tensor_\dd)?_shared_to_global")
 
 Flight = tuple[int, int]  # buffer; barrier object that the copy is bound to, _OPEN or _IN_GROUP
 
@@ -49,9 +59,40 @@ def copying_call(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> Valu
             return None
         wait_prior(ctx, 0 if name == "wait" else _first_argument(expr, scope), expr.lo)
         calls.group_barrier(ctx, expr, kind, "__syncthreads();")  # both end in group.sync()
+    elif name in _PROXY_FENCES:
+        proxy_fence(ctx, expr.lo, expr.hi)
+    elif _BULK_STORES.fullmatch(name):
+        _bulk_store(ctx, expr, scope)
+    elif name in _BULK_GROUPS and not expr.arguments:
+        pass  # of copies out of shared memory: what they read is never written by them
     else:
         return None
     return ctx.fresh()
+
+
+def proxy_fence(ctx: Context, lo: int, hi: int) -> None:
+    """The asynchronous proxy sees what this thread has written."""
+    ctx.emit(Proxy(ctx.next_point(), None, ctx.span(lo, hi), ctx.line(lo)))
+
+
+def proxy_read(ctx: Context, refs: Iterable[Ref], lo: int, hi: int) -> None:
+    """The asynchronous proxy reads what these addresses lead to."""
+    for ref in refs:
+        for buffer in sorted(ref.bases):
+            ctx.emit(Proxy(ctx.next_point(), buffer, ctx.span(lo, hi), ctx.line(lo)))
+
+
+def _bulk_store(ctx: Context, expr: tree.Call, scope: Scope) -> None:
+    """A bulk or tensor copy out of shared memory: its bytes are read at any time from now on."""
+    results = [expressions.load(ctx, expressions.operand(ctx, each, scope), each) for each in expr.arguments]
+    refs = [each for each in results if isinstance(each, Ref)]
+    proxy_read(ctx, refs, expr.lo, expr.hi)
+    for each in results:
+        if isinstance(each, Ref):
+            in_flight(ctx, each.bases, ctx.line(expr.lo))
+            ctx.access(each.lost().place(), Kind.READ, expr.lo, expr.hi)
+        else:
+            ctx.hand_out(each)
 
 
 def _first_argument(expr: tree.Call, scope: Scope) -> int | None:

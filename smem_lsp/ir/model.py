@@ -168,6 +168,17 @@ class CopyWait:
 
 
 @record
+class Proxy:
+    """The asynchronous proxy (bulk and tensor copies) reads ``buffer``; None: a fence makes it see what the thread has
+    written before."""
+
+    point: int
+    buffer: int | None
+    span: Span | None
+    line: int
+
+
+@record
 class Assign:
     """A local variable gets a value; ``value`` None: something unknown."""
 
@@ -252,7 +263,7 @@ class Seq:
         return len(self.items)
 
 
-Node = Access | Barrier | Exchange | GlobalAccess | CopyWait | Assign | Branch | Loop | Jump | Place
+Node = Access | Barrier | Exchange | GlobalAccess | CopyWait | Proxy | Assign | Branch | Loop | Jump | Place
 
 
 def doubtful(items: Sequence[Node]) -> Seq:

@@ -21,6 +21,7 @@ from smem_lsp.ir.model import (
     Node,
     Part,
     Place,
+    Proxy,
     Seq,
 )
 from smem_lsp.source import SourceText, Span
@@ -107,7 +108,7 @@ def shift_kernel(kernel: Kernel, to: Moves) -> Kernel:
 
     def node(old: Node) -> Node:
         match old:
-            case Access() | Barrier() | Exchange():
+            case Access() | Barrier() | Exchange() | Proxy():
                 return replace(old, span=maybe(old.span), line=to.line(old.line))
             case Place():
                 return replace(old, statement=maybe(old.statement), line=to.line(old.line))

@@ -23,6 +23,7 @@ from smem_lsp.ir.model import (
     Loop,
     Node,
     Place,
+    Proxy,
     walk,
 )
 from smem_lsp.output.json_ import buffer_names
@@ -276,6 +277,8 @@ def _kind(node: Node) -> str:
             return "global"
         case CopyWait():
             return "copy wait"
+        case Proxy():
+            return "proxy"
         case Place():
             return "place"
         case Assign():
