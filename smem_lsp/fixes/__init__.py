@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from smem_lsp.fixes.barriers import insert_barrier, remove_barrier
+from smem_lsp.fixes.barriers import insert_barrier, insert_lines, remove_barrier, spelling_at
 from smem_lsp.fixes.copy_waits import insert_wait, lower_wait
 from smem_lsp.fixes.declarations import Refused, replace_declarators, require_editable, statement_of
 from smem_lsp.fixes.dynamic import move_to_dynamic
@@ -18,6 +18,7 @@ from smem_lsp.rules.model import (
     InsertWait,
     LowerWait,
     MergeBuffers,
+    MoveBarrier,
     MoveRanges,
     MoveToDynamic,
     RemoveBarrier,
@@ -44,6 +45,8 @@ def fixes_for(finding: Finding, kernels: Sequence[KernelFacts], unit: Translatio
             return (_insert_wait(kernels[finding.remedy.kernel], source, finding.remedy),)
         case LowerWait():
             return (_lower_wait(kernels[finding.remedy.kernel], source, finding.remedy),)
+        case MoveBarrier():
+            return (_move_barrier(kernels[finding.remedy.kernel], source, finding.remedy),)
         case RemoveBarrier():
             return (_remove_barrier(kernels[finding.remedy.kernel], source, finding.remedy),)
         case RemoveDeclarator():
@@ -94,6 +97,18 @@ def _lower_wait(facts: KernelFacts, source: SourceText, remedy: LowerWait) -> Fi
     open_ = "no group" if not remedy.left else "1 group" if remedy.left == 1 else f"{remedy.left} groups"
     title = f"Leave {open_} of copies open (checked for the first and last iterations)"
     return Fix(title, Safety.UNSAFE, (edit,))
+
+
+def _move_barrier(facts: KernelFacts, source: SourceText, remedy: MoveBarrier) -> Fix:
+    try:
+        removal = remove_barrier(facts.kernel, source, remedy.barrier)
+        insertion, line = insert_lines(
+            facts.kernel, source, remedy.place, [spelling_at(facts.kernel, source, remedy.place)]
+        )
+    except Refused as refusal:
+        return Fix(f"Cannot move the barrier: {refusal}", Safety.DISPLAY, ())
+    edits = tuple(sorted((removal, insertion)))
+    return _assuming(facts, f"Move the barrier out, before line {line}", edits, proved=remedy.proved)
 
 
 def _remove_barrier(facts: KernelFacts, source: SourceText, remedy: RemoveBarrier) -> Fix:

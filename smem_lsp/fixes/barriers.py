@@ -56,7 +56,7 @@ def insert_lines(
     Raises Refused when there is no text to stand on.
     """
     place = _place(kernel, point)
-    edits = [_insert(source, place, *line.split("  // ", 1)) for line in lines]
+    edits = [_insert(source, place, *line.partition("  // ")[::2]) for line in lines]
     return TextEdit(edits[0].span, "".join(edit.text for edit in edits)), place.line
 
 

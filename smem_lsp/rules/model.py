@@ -100,6 +100,16 @@ class LowerWait:
 
 
 @dataclass(frozen=True, slots=True)
+class MoveBarrier:
+    """Take a barrier (its point) to a Place (its point). ``proved``: that it is wrong where it is."""
+
+    kernel: int
+    barrier: int
+    place: int
+    proved: bool
+
+
+@dataclass(frozen=True, slots=True)
 class RemoveBarrier:
     """Delete the statement of a barrier (its point)."""
 
@@ -135,6 +145,7 @@ Remedy = (
     | InsertBarrier
     | InsertWait
     | LowerWait
+    | MoveBarrier
     | RemoveBarrier
     | ReorderDeclarations
     | MoveRanges
