@@ -1,7 +1,7 @@
 """A kernel's region tree as a run of a block needs it: what matters at each node, worked out once.
 
 Assignments and places are left out (their effect is in the terms), so are branches and loops in which nothing happens
-to shared memory, no barrier stands and nobody jumps.
+to shared memory, no barrier stands and nobody jumps out of them.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ def _steps(seq: Seq, writer: _Writer) -> Iterator[Step]:
                 yield _around(node, then, otherwise, writer)
         elif isinstance(node, Loop):
             body = tuple(_steps(node.body, writer))
-            if body or _waits(node, writer.values.loops[node.point]):
+            if any(map(_acts, body)) or _waits(node, writer.values.loops[node.point]):
                 yield _around(node, body, (), writer)
 
 
@@ -253,6 +253,13 @@ def _around(node: Branch | Loop, first: tuple[Step, ...], second: tuple[Step, ..
         unsteady=any(step.unsteady for step in inside)
         or (isinstance(node, Branch) and any(step.orders for step in inside) and _changes(deciding)),
     )
+
+
+def _acts(step: Step) -> bool:
+    """Does a step of a loop's body do more than to leave the loop or an iteration of it?"""
+    if isinstance(step.node, Jump):
+        return step.node.kind == "return"
+    return not isinstance(step.node, Branch) or any(map(_acts, (*step.first, *step.second)))
 
 
 def _changes(deciding: Sequence[Term]) -> bool:

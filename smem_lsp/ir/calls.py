@@ -9,7 +9,7 @@ from itertools import pairwise
 from smem_lsp.ir import callees, collectives, copies, expressions, inlining, methods, unknown_calls
 from smem_lsp.ir.collectives import library_class
 from smem_lsp.ir.constants import evaluate
-from smem_lsp.ir.context import Context
+from smem_lsp.ir.context import Context, type_parameters
 from smem_lsp.ir.intrinsics import (
     ACCESSOR_QUESTIONS,
     ACCESSORS,
@@ -112,6 +112,13 @@ def call(ctx: Context, expr: tree.Call, scope: Scope) -> Value | Ref:
         known = _random(ctx, expr, name, scope) or _address_function(ctx, expr, name, scope)
         if known is not None:
             return known
+    if (
+        meaning is None
+        and len(expr.arguments) == 1
+        and callee.text in ctx.template_parameters
+        and callee.text in type_parameters(ctx.function.definition)
+    ):
+        return expressions.converted(ctx, expr, callee, scope)
     if takes_values(callee.text) and name not in ctx.helpers and name not in ctx.unit.header_functions:
         values = _by_value(ctx, expr, scope)
         if EXCHANGES.fullmatch(name):

@@ -558,3 +558,12 @@ def _template_parameters(definition: Definition) -> frozenset[str]:
         elif kind == "NAME" and depth:
             names.add(text)
     return frozenset(names)
+
+
+@lru_cache(maxsize=4096)
+def type_parameters(definition: Definition) -> frozenset[str]:
+    """Those names in the template header that stand for types."""
+    head = definition.head
+    return _template_parameters(definition) & {
+        name for word, name in zip(head.texts, head.texts[1:]) if word in ("typename", "class")
+    }

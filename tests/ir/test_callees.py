@@ -233,3 +233,12 @@ def test_a_tile_of_the_block_knows_its_threads(statements: str, expected: str) -
     assert Run(kernel, {"n": 3, "blockDim.x": 4, "blockDim.y": 2}, {"x": 1, "y": 1, "z": 1}).run() == [
         expected
     ]
+
+
+def test_a_conversion_to_a_type_parameter_is_no_call_of_something_unknown() -> None:
+    text = (
+        "template <typename T, float (*F)(float)> __global__ void k(const float* in, T* out) {{ __shared__ T s[64];"
+        " s[threadIdx.x] = {}(in[threadIdx.x]); __syncthreads(); out[0] = s[3]; }}\n"
+    )
+    assert kernel_facts(text.format("T")).kernel.opaque == ()
+    assert kernel_facts(text.format("F")).kernel.opaque != ()
