@@ -74,6 +74,7 @@ class Run:
     away: set[int] = field(default_factory=set)  # threads that have returned
     broken: set[int] = field(default_factory=set)  # threads that have left the innermost loop
     named: Arrivals = field(default_factory=Arrivals)
+    cut: set[int] = field(default_factory=set)  # loops of which not all iterations were run
 
     def go(self) -> Run:
         """Run the kernel as far as it can be followed."""
@@ -320,6 +321,7 @@ class Run:
 
     def _pass_over(self, step: Step, here: Evaluator) -> None:
         """Go behind what is not run here: perhaps through barriers, if all threads come to those."""
+        self.cut.add(step.node.point)
         if step.leaves or step.waits or not step.sure:
             raise _Lost
         if step.orders and not (isinstance(step.node, Loop) and not step.unsteady):

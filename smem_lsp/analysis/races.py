@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from smem_lsp.analysis.block_run import Missed, Outside, Run
@@ -22,7 +22,7 @@ from smem_lsp.analysis.named_barriers import Counts, Miscount
 from smem_lsp.analysis.script import NOTHING, Added, Script, write_script
 from smem_lsp.analysis.uniformity import Control
 from smem_lsp.analysis.values import Values
-from smem_lsp.ir.model import Access, Barrier, Exchange, Kernel, Node, Place, walk
+from smem_lsp.ir.model import Access, Barrier, Exchange, Kernel, Loop, Node, Place, walk
 
 _MOST = 1024  # threads of a block
 
@@ -38,7 +38,7 @@ class Race:
     between. ``exchanged``: but a shuffle or vote is; ``data``: one of the two goes where its data lead; ``flying``: the
     first is an asynchronous copy that its thread has not waited for. ``proved``: the block is known; else it happens in
     every sample of more than one warp, or in the largest block that the kernel is written for. ``several``: blocks were
-    tried.
+    tried; ``cut``: one of the two stands in a loop of which not all iterations were run, so other warps may meet, too.
     """
 
     first: Access
@@ -52,6 +52,7 @@ class Race:
     exchanged: bool = False
     data: bool = False
     flying: bool = False
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +151,10 @@ class _Seen:
     within: dict[Pair, Meeting] | None = None
     outside: dict[int, Outside] | None = None
     missed: dict[int, Missed] | None = None
+    cut: set[int] = field(default_factory=set)
 
     def note(self, run: Run) -> None:
+        self.cut |= run.cut
         self.within = _common(self.within, {**run.met.within, **run.met.across})
         self.across = _common(self.across, run.met.across)
         self.outside = _common(self.outside, run.outside)
@@ -173,10 +176,13 @@ class _Told:
     def hazards(self, seen: _Seen, tails: _Seen) -> Hazards:
         nodes = {node.point: node for node in walk(self.kernel.body)}
         across, within = seen.across or {}, seen.within or {}
+        loops = [node for node in nodes.values() if isinstance(node, Loop) and node.point in seen.cut]
+        inside = {p for pair in within for p in pair if any(n.point < p < n.end_point for n in loops)}
         races = [self._race(nodes, pair, met, lanes=False) for pair, met in across.items()]
         for pair, met in within.items():
             if pair not in across and met.threads[0] // WARP == met.threads[1] // WARP:
-                races.append(self._race(nodes, pair, met, lanes=True))
+                race = self._race(nodes, pair, met, lanes=True)
+                races.append(replace(race, cut=not inside.isdisjoint(pair)))
         overruns: list[Overrun] = []
         for point, each in (seen.outside or {}).items():
             node = nodes[point]

@@ -90,7 +90,8 @@ def _gaps(
     where = spots(kernel, places)
     for group, back in groups(kernel, races):
         found = candidates(kernel, group, where, back=back)[:_TRIES]
-        place = next((point for point in found if _ends(again(point), group, point)), None)
+        known = not any(race.cut for race in group)  # else a barrier of the warp may not be enough
+        place = next((point for point in found if known and _ends(again(point), group, point)), None)
         yield Gap(tuple(group), back, place)
 
 
