@@ -27,6 +27,7 @@ _LAST_STAGES = 6  # iterations at its end that are run of one with asynchronous 
 _MET = 2  # iterations after which a loop has met itself over its back edge
 _MAX_NOTED = 20_000  # accesses of one run, iterations and threads counted
 _MAX_SUPPOSED = 4_000  # of a branch or loop that this run does not come to
+_MAX_DECIDED = 100_000  # branches and iterations of one run, threads counted
 _ALL_LANES = 0xFFFFFFFF
 
 
@@ -63,6 +64,7 @@ class Run:
     outside: dict[int, Outside] = field(default_factory=dict)
     missed: dict[int, Missed] = field(default_factory=dict)
     left: int = _MAX_NOTED
+    undecided: int = _MAX_DECIDED
     depth: int = 0  # loops around the point that it has come to
     at: int = -1  # the point that the run has come to
     free: bool = False  # has somebody gone away for a reason that is not known of every launch?
@@ -183,7 +185,13 @@ class Run:
         opaque = self.kernel.opaque
         return bisect_right(opaque, after) < bisect_left(opaque, before)
 
+    def _decide(self, here: Evaluator) -> None:
+        self.undecided -= len(here.threads)
+        if self.undecided < 0:
+            raise _Lost  # it would take too long
+
     def _branch(self, step: Step, node: Branch, here: Evaluator) -> Evaluator | None:
+        self._decide(here)
         if step.paired:
             self._pass_over(
                 step, here
@@ -312,6 +320,7 @@ class Run:
 
     def _turn(self, step: Step, node: Loop, inside: Evaluator) -> bool:
         """One iteration; False when no thread runs it."""
+        self._decide(inside)
         running = _only(inside, set(inside.threads) - self.broken - self.away)
         if running is None:
             return False
