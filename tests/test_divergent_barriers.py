@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from smem_lsp.engine import Report, check
+from smem_lsp.engine import Report, apply, check
+from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.rules.model import Finding, Severity
 
 
@@ -117,3 +118,69 @@ def test_the_example_names_threads_lines_and_the_launch() -> None:
         "only some threads take this",
         "the others wait here",
     ]
+
+
+HOISTED = """\
+static __global__ void __launch_bounds__(256) k(float* p) {
+  __shared__ float s[256];
+  const int tid = threadIdx.x;
+  s[tid] = p[tid];
+  __syncthreads();
+  if (tid < 128) {
+    p[tid] = s[255 - tid];
+    __syncthreads();
+  }
+  s[tid] = p[tid + 256];
+  __syncthreads();
+  p[tid] = s[255 - tid];
+}
+void host(float* p) { k<<<1, 256>>>(p); }
+"""
+
+
+def moves(text: str) -> list[Fix]:
+    found = check(text)
+    return [fix for finding in findings(found) for fix in found.fixes_for(finding)]
+
+
+def test_the_last_barrier_of_a_branch_moves_behind_it() -> None:
+    (fix,) = moves(HOISTED)
+    assert fix.title == "Move the barrier out, before line 10" and fix.safety is Safety.SAFE
+    text = apply(HOISTED, fix)
+    assert "s[255 - tid];\n  }\n  __syncthreads();\n  s[tid] = p[tid + 256];" in text
+    assert not {finding.code for finding in check(text).findings} & {"SMEM201", "SMEM203"}
+
+
+def test_the_first_barrier_of_a_branch_moves_in_front_of_it() -> None:
+    text = HOISTED.replace(
+        "  __syncthreads();\n  if (tid < 128) {\n", "  if (tid < 128) {\n    __syncthreads();\n"
+    )
+    text = text.replace("    p[tid] = s[255 - tid];\n    __syncthreads();\n", "    p[tid] = s[255 - tid];\n")
+    text = text.replace("  s[tid] = p[tid + 256];", "  __syncthreads();\n  s[tid] = p[tid + 256];")
+    (fix,) = moves(text)
+    assert apply(text, fix) == HOISTED.replace("    __syncthreads();\n  }\n", "  }\n  __syncthreads();\n")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("    __syncthreads();\n  }", "    __syncthreads();\n    s[tid] = 0;\n  }"),  # neither first nor last
+        ("p[tid] = s[255 - tid];\n    __", "s[tid] = s[tid + 1];\n    __"),  # a race stays
+        (
+            "  if (tid < 128) {",
+            "#ifdef X\n  s[tid] = 0;\n#endif\n  for (int i = tid; i < 128; i += 256) {",
+        ),  # a loop
+        (
+            "  if (tid < 128) {",
+            "  if (tid % 2 == 0) if (tid < 128) {",
+        ),  # the branch around it is divergent, too
+    ],
+)
+def test_nothing_moves_where_that_would_not_make_it_right(old: str, new: str) -> None:
+    assert HOISTED.count(old) == 1
+    assert moves(HOISTED.replace(old, new)) == []
+
+
+def test_a_block_that_is_not_a_fact_is_named() -> None:
+    (fix,) = moves(HOISTED.replace("static ", "").replace("__launch_bounds__(256) ", ""))
+    assert fix.safety is Safety.UNSAFE and "assumes 256 threads" in fix.title

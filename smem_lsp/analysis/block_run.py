@@ -12,18 +12,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from smem_lsp.analysis.evaluate import Evaluator, asks, iterations
-from smem_lsp.analysis.meetings import Event, Meetings
+from smem_lsp.analysis.events import Event
+from smem_lsp.analysis.meetings import Meetings
+from smem_lsp.analysis.named_barriers import Arrivals
 from smem_lsp.analysis.script import Script, Step, is_free, is_loaded, narrows
 from smem_lsp.analysis.turns import turns
 from smem_lsp.analysis.values import LoopFacts, Values
-from smem_lsp.ir.model import Access, Barrier, Branch, Exchange, Jump, Kernel, Loop, Place, Space
+from smem_lsp.ir.model import Access, Barrier, Branch, CopyWait, Exchange, Jump, Kernel, Loop, Place, Space
 
 _TURNS = (12, 5, 4)  # iterations that are run of a loop with barriers, by how many loops are around it
 _PLAIN = (8, 4, 3, 2)  # of one without
 _FEW = 4
+_LAST_STAGES = 6  # iterations at its end that are run of one with asynchronous copies
 _MET = 2  # iterations after which a loop has met itself over its back edge
 _MAX_NOTED = 20_000  # accesses of one run, iterations and threads counted
 _MAX_SUPPOSED = 4_000  # of a branch or loop that this run does not come to
+_MAX_DECIDED = 100_000  # branches and iterations of one run, threads counted
 _ALL_LANES = 0xFFFFFFFF
 
 
@@ -60,6 +64,7 @@ class Run:
     outside: dict[int, Outside] = field(default_factory=dict)
     missed: dict[int, Missed] = field(default_factory=dict)
     left: int = _MAX_NOTED
+    undecided: int = _MAX_DECIDED
     depth: int = 0  # loops around the point that it has come to
     at: int = -1  # the point that the run has come to
     free: bool = False  # has somebody gone away for a reason that is not known of every launch?
@@ -70,13 +75,16 @@ class Run:
     supposed: bool = False
     away: set[int] = field(default_factory=set)  # threads that have returned
     broken: set[int] = field(default_factory=set)  # threads that have left the innermost loop
+    named: Arrivals = field(default_factory=Arrivals)
+    cut: set[int] = field(default_factory=set)  # loops of which not all iterations were run
 
     def go(self) -> Run:
         """Run the kernel as far as it can be followed."""
         try:
             self._steps(self.script.steps, self.block)
         except _Lost:
-            self.met.barrier()
+            self.met.forget()
+            self.named.all_seen = False
         return self
 
     # ---- control -----------------------------------------------------------------------------------------------------
@@ -100,6 +108,8 @@ class Run:
                 self._gather(node.point, going)
             elif isinstance(node, Barrier | Place):
                 self._barrier(step, going)
+            elif isinstance(node, CopyWait):
+                self._copies(node.kind, self.script.added.left.get(node.point, node.left), going)
             elif isinstance(node, Jump):
                 if node.kind == "return":
                     self.away.update(going.threads)
@@ -108,23 +118,47 @@ class Run:
                 return None
         return going
 
+    def _copies(self, kind: str, left: int, going: Evaluator) -> None:
+        if kind == "commit":
+            self.met.flights.commit(going.threads)
+        elif kind == "unknown":
+            self.met.lose_copies()
+        else:
+            self.met.wait(going.threads, None if kind == "all" else left)
+
     def _barrier(self, step: Step, going: Evaluator) -> None:
+        if step.lands:
+            self.met.wait(going.threads, None if self.script.added.waits[step.node.point] else 0)
         if step.syncs:
             if len(going.threads) + len(self.away) < len(self.block.threads):
                 raise _Lost  # threads that miss it are at other barriers from here on
             self.met.barrier()
         elif step.orders:
-            self.met.barrier()  # for whom, and with whom, is not followed
+            if not self.supposed and isinstance(step.node, Barrier):
+                self._arrive(step.node, going)
+            self.met.forget()  # for whom, and with whom, is not followed
         elif step.warps:
             self.met.warp_barrier(going.threads)
             self._gather(step.node.point, going)
+
+    def _arrive(self, node: Barrier, going: Evaluator) -> None:
+        number, count = self.values.named.get(node.point, (None, None))
+        numbers = None if number is None else going.values(number)
+        counts = None if count is None else going.values(count)
+        if numbers is None or counts is None:
+            self.named.all_seen = False
+            return
+        for each in set(numbers):
+            here = [(t, c) for t, n, c in zip(going.threads, numbers, counts) if n == each]
+            if len({c for _, c in here}) == 1:
+                self.named.come(node, each, here[0][1], {thread // self.met.warp for thread, _ in here})
 
     def _gather(self, point: int, going: Evaluator) -> None:
         """Are all lanes here that the mask of an operation names, but for those that have returned?"""
         term = self.values.masks.get(point)
         mask = (
             _ALL_LANES
-            if point in self.script.added_in_warps
+            if point in self.script.added.in_warps
             else None
             if term is None
             else going.constant(term)
@@ -144,14 +178,20 @@ class Run:
     def _come_to(self, point: int) -> None:
         """Go on to a point: what is called on the way may have synchronised."""
         if point > self.at and self._calls(self.at, point):
-            self.met.barrier()
+            self.met.forget()
         self.at = point
 
     def _calls(self, after: int, before: int) -> bool:
         opaque = self.kernel.opaque
         return bisect_right(opaque, after) < bisect_left(opaque, before)
 
+    def _decide(self, here: Evaluator) -> None:
+        self.undecided -= len(here.threads)
+        if self.undecided < 0:
+            raise _Lost  # it would take too long
+
     def _branch(self, step: Step, node: Branch, here: Evaluator) -> Evaluator | None:
+        self._decide(here)
         if step.paired:
             self._pass_over(
                 step, here
@@ -161,6 +201,8 @@ class Run:
         if step.uniform and step.free and not step.symbols & self.decided:
             for arm, truth in ((step.first, True), (step.second, False)):
                 elsewhere = mask is None or any(mask) != truth
+                if elsewhere and any(each.orders for each in arm):
+                    self.named.all_seen = False
                 if (
                     arm
                     and elsewhere
@@ -175,13 +217,13 @@ class Run:
         with self._decided_by(step, stays=step.leaves):
             for arm, taken in ((step.first, mask), (step.second, [not each for each in mask])):
                 if ordered:
-                    self.met.barrier()
+                    self.met.forget()
                 if any(taken):
                     inside = here if all(taken) else here.only([int(each) for each in taken])
                     going = self._steps(arm, inside) if arm else inside
                     staying.update(going.threads if going is not None else ())
                     if ordered:
-                        self.met.barrier()
+                        self.met.forget()
         return _only(here, staying)
 
     @contextmanager
@@ -208,10 +250,11 @@ class Run:
             self.met,
             (self.at, self.away, self.broken, self.depth, self.decisions, self.decided, self.free),
         )
-        before = met.open, met.synced, met.exchanged
+        before = met.open, met.synced, met.exchanged, met.flights
         supposed, self.supposed = self.supposed, True
         self.away, self.broken, self.free = set(self.away), set(self.broken), True
         met.open = {storage: list(events) for storage, events in met.open.items()}
+        met.flights = met.flights.saved()
         self.decisions |= {step.node.point}
         self.decided |= step.symbols
         bits = self.script.bits
@@ -224,8 +267,8 @@ class Run:
                 self._steps(arm, unknown)
                 self._come_to(step.end)
         except _Lost:
-            met.barrier()
-        met.open, met.synced, met.exchanged = before
+            met.forget()
+        met.open, met.synced, met.exchanged, met.flights = before
         self.supposed, self.left = supposed, left - (spent - self.left)
         self.at, self.away, self.broken, self.depth, self.decisions, self.decided, self.free = kept
 
@@ -239,7 +282,7 @@ class Run:
                 self._turns(step, node, facts, here)
         self.broken = outer
         if step.orders or self._calls(node.point, node.end_point):
-            self.met.barrier()
+            self.met.forget()
         return _only(here, set(here.threads) - self.away)
 
     def _turns(self, step: Step, node: Loop, facts: LoopFacts, here: Evaluator) -> None:
@@ -252,7 +295,7 @@ class Run:
         lasts = 0
         if counted is not None and max(counted.counts) > most and not facts.exits and not step.returns:
             if not step.syncs or min(counted.counts) == max(counted.counts):
-                lasts = 2 if most > _FEW else 1
+                lasts = _LAST_STAGES if step.copies and most > _LAST_STAGES else 2 if most > _FEW else 1
         self.depth += 1
         enough = self.left // 2  # is left for what is behind the loop, once it has met itself
         for number, inside in enumerate(iterations(facts, here, most)):
@@ -277,6 +320,7 @@ class Run:
 
     def _turn(self, step: Step, node: Loop, inside: Evaluator) -> bool:
         """One iteration; False when no thread runs it."""
+        self._decide(inside)
         running = _only(inside, set(inside.threads) - self.broken - self.away)
         if running is None:
             return False
@@ -286,9 +330,16 @@ class Run:
 
     def _pass_over(self, step: Step, here: Evaluator) -> None:
         """Go behind what is not run here: perhaps through barriers, if all threads come to those."""
+        self.cut.add(step.node.point)
         if step.leaves or step.waits or not step.sure:
             raise _Lost
-        if step.syncs or step.orders or self._calls(step.node.point, step.end):
+        if step.orders and not (isinstance(step.node, Loop) and not step.unsteady):
+            self.named.all_seen = False
+        if step.copies:
+            self.met.lose_copies()
+        if step.orders or self._calls(step.node.point, step.end):
+            self.met.forget()
+        elif step.syncs:
             self.met.barrier()
         self.met.warp_barrier(here.threads)
         self.at = max(self.at, step.end)

@@ -90,11 +90,22 @@ def samples_for(values: Values) -> list[Dims]:
 
 
 def assignments(terms: Sequence[Term], dims: Dims) -> Iterator[dict[str, int]]:
-    """Values for the free symbols: large, all different, multiples of the block."""
+    """Values for the free symbols, all different: large ones, multiples of the block, for what the kernel is given; a
+    block among the first ones of a grid."""
     names = sorted(set(_symbols(terms)))
     threads = dims[0] * dims[1] * dims[2]
     for turn in range(_ASSIGNMENTS if names else 1):
-        yield {name: threads * (37 + 11 * turn + (5 + 2 * turn) * place) for place, name in enumerate(names)}
+        given = {
+            name: threads * (37 + 11 * turn + (5 + 2 * turn) * place) for place, name in enumerate(names)
+        }
+        yield given | {
+            name: _of_grid(name, turn) for name in names if name.startswith(("blockIdx.", "gridDim."))
+        }
+
+
+def _of_grid(name: str, turn: int) -> int:
+    axis = "xyz".find(name[-1])
+    return (3 if name.startswith("blockIdx.") else 13) + turn + 2 * axis
 
 
 def _symbols(terms: Sequence[Term]) -> Iterator[str]:

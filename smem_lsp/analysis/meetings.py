@@ -1,20 +1,20 @@
 """Accesses of one run of one block, and those that meet: the same bytes, different threads, nothing that orders them.
 
 An *interval* lasts from one barrier of the block to the next. Inside it, threads of different warps are in no order at
-all, and lanes of one warp only where a barrier of the warp or an exchange of values lies between.
+all, and lanes of one warp only where a barrier of the warp or an exchange of values lies between. An asynchronous copy
+is in flight from its issue to the wait of its thread, whatever barriers stand between; then it is a write.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, replace
 
-from smem_lsp.analysis.evaluate import Evaluator
-from smem_lsp.analysis.terms import BLOCK, Op, Opaque, Term
-from smem_lsp.ir.model import Access, Kind
+from smem_lsp.analysis.events import Event, differ, form_of
+from smem_lsp.analysis.flights import Flight, Flights
+from smem_lsp.ir.model import Kind
 
 WARP = 32
-_UNASKED = object()
 
 Pair = tuple[int, int]  # points of two accesses, in the order of the run
 
@@ -22,34 +22,14 @@ Pair = tuple[int, int]  # points of two accesses, in the order of the run
 @dataclass(frozen=True, slots=True)
 class Meeting:
     """``threads``: the one of the first access, the one of the second; ``exchanged``: an exchange of values between the
-    lanes lies between the two accesses, which orders no memory; ``data``: it depends on data whether they meet."""
+    lanes lies between the two accesses, which orders no memory; ``data``: it depends on data whether they meet;
+    ``flying``: the first is a copy that its thread has not waited for."""
 
     byte: int
     threads: tuple[int, int]
     exchanged: bool = False
     data: bool = False
-
-
-@dataclass(slots=True)
-class Event:
-    """One access of one iteration: unit -> lowest, and highest, thread that touches it. ``synced``: warp -> how many
-    of its barriers lie before it; ``exchanged``: how many exchanges. ``here``: evaluates what is stored. ``lanes``: a
-    ``volatile``, with which warps may wait for each other: only lanes of one warp are compared. ``decisions``: branches
-    and loops around it whose way rests on what the kernel is given; ``supposed``: it is not known that it runs in this
-    run; ``data``: where it goes rests on data, it may be any unit."""
-
-    access: Access
-    low: Mapping[int, int]
-    high: Mapping[int, int]
-    synced: Mapping[int, int]
-    exchanged: int
-    stored: Term | None
-    here: Evaluator
-    lanes: bool = False
-    decisions: frozenset[int] = frozenset()
-    supposed: bool = False
-    data: bool = False
-    form: object = _UNASKED  # of what is stored, in all threads
+    flying: bool = False
 
 
 @dataclass(slots=True)
@@ -62,10 +42,35 @@ class Meetings:
     open: dict[int, list[Event]] = field(default_factory=dict)  # of this interval, by storage
     synced: dict[int, int] = field(default_factory=dict)
     exchanged: int = 0
+    flights: Flights = field(default_factory=Flights)
 
     def barrier(self) -> None:
         """All threads of the block have come here."""
         self.open.clear()
+        for flight in self.flights.open:
+            flight.fresh = False
+
+    def forget(self) -> None:
+        """Who has waited for whom is not known."""
+        self.open.clear()
+        self.flights.open.clear()
+
+    def lose_copies(self) -> None:
+        """Copies have perhaps been waited for; other threads see no more of them for that."""
+        for flight in self.flights.open:
+            if flight.fresh:
+                self._done(flight)
+        self.flights.open.clear()
+
+    def wait(self, threads: Collection[int], left: int | None) -> None:
+        """``threads`` wait for their copies but those of the ``left`` newest groups; None: for all."""
+        for flight in self.flights.land(threads, left):
+            self._done(flight)
+
+    def _done(self, flight: Flight) -> None:
+        cells = flight.cells()
+        event = replace(flight.event, low=cells, high=cells, synced=self.synced, exchanged=self.exchanged)
+        self.open.setdefault(flight.storage, []).append(event)
 
     def warp_barrier(self, threads: Iterable[int]) -> None:
         """A barrier of the warps of ``threads``, whichever of their lanes it is for."""
@@ -77,6 +82,13 @@ class Meetings:
         earlier = self.open.setdefault(storage, [])
         for each in earlier:
             self._meet(each, event, unit)
+        if event.access.asynchronous:
+            if event.low:
+                self.flights.issue(storage, event)
+            return
+        for flight in self.flights.open:
+            if flight.storage == storage:
+                self._catch(flight, event, unit)
         if event.access.kind is Kind.WRITE or event.access.plain:
             self._meet(event, event, unit)
         earlier.append(event)
@@ -94,7 +106,7 @@ class Meetings:
             self._may_meet(one, other, unit)
             return
         stores = kinds == (Kind.WRITE, Kind.WRITE)
-        if stores and (_form(one) is None or _form(other) is None):
+        if stores and (form_of(one) is None or form_of(other) is None):
             return  # perhaps the same value
         for cell in sorted(one.low.keys() & other.low.keys()):
             low, high, least, most = one.low[cell], one.high[cell], other.low[cell], other.high[cell]
@@ -112,12 +124,28 @@ class Meetings:
                         continue
                 elif one.lanes or other.lanes:
                     continue
-                if stores and not _differ(one, a, other, b):
+                if stores and not differ(one, a, other, b):
                     continue
                 if not together:
                     self.across[pair] = Meeting(cell * unit, (a, b))
                     return
                 self.within[pair] = Meeting(cell * unit, (a, b), other.exchanged > one.exchanged)
+
+    def _catch(self, flight: Flight, event: Event, unit: int) -> None:
+        """An access while copies are in flight: whose they are makes no difference."""
+        pair = flight.event.access.point, event.access.point
+        known = self.across.get(pair)
+        if (
+            event.data
+            or (event.supposed and not flight.event.supposed)
+            or (known is not None and known.flying)
+        ):
+            return
+        cells = flight.cells()
+        shared = cells.keys() & event.low.keys()
+        if shared:
+            cell = min(shared)
+            self.across[pair] = Meeting(cell * unit, (cells[cell], event.low[cell]), flying=True)
 
     def _may_meet(self, one: Event, other: Event, unit: int) -> None:
         """One of the two goes where its data say; the other is there with many threads."""
@@ -135,83 +163,3 @@ class Meetings:
         if away is not None and many:
             threads = (thread, away) if known is one else (away, thread)
             self.across[pair] = Meeting(cell * unit, threads, data=True)
-
-
-_MOST_NODES = 60  # of a stored value that is looked at
-
-
-def _differ(one: Event, thread: int, other: Event, second: int) -> bool:
-    """Do two threads surely store different things? Different numbers, or what they read at different addresses."""
-    mine, theirs = _stored(one, thread), _stored(other, second)
-    if mine is None or theirs is None or mine == theirs:
-        return False
-    if isinstance(mine, int) or isinstance(theirs, int):
-        return all(isinstance(each, int) or _has(each, "load") for each in (mine, theirs))
-    return set(_unknowns(mine)) == set(_unknowns(theirs))  # else two unknown numbers may be one
-
-
-def _has(stored: object, word: str) -> bool:
-    return isinstance(stored, tuple) and (stored[0] == word or any(_has(each, word) for each in stored))
-
-
-def _unknowns(stored: object) -> Iterator[object]:
-    if isinstance(stored, tuple):
-        if stored[0] == "same":
-            yield stored
-        else:
-            for each in stored:
-                yield from _unknowns(each)
-
-
-def _stored(event: Event, thread: int) -> object:
-    """What a thread stores, to compare: a number, or sums and products of loads, by address; None: not known."""
-    form = _form(event)
-    if form is None or thread not in event.here.threads:
-        return None
-    return _of_thread(form, event.here.threads.index(thread))
-
-
-def _form(event: Event) -> object:
-    if event.form is _UNASKED:
-        event.form = None if event.stored is None else _Form(event.here).of(event.stored)
-    return event.form
-
-
-def _of_thread(form: object, position: int) -> object:
-    if isinstance(form, list):
-        return form[position]
-    if isinstance(form, int):
-        return form
-    assert isinstance(form, tuple)
-    word, *rest = form
-    if word == "same":
-        return form
-    parts = tuple(_of_thread(each, position) for each in rest)
-    return None if None in parts or (word != "load" and 0 in parts) else (word, *parts)
-
-
-@dataclass(slots=True)
-class _Form:
-    """What is stored in all threads at once: numbers as vectors, and the operations on what is not known."""
-
-    here: Evaluator
-    left: int = _MOST_NODES
-
-    def of(self, term: Term) -> object:
-        self.left -= 1
-        if self.left < 0:
-            return None
-        found = self.here.value(term)
-        if found is not None:
-            return found
-        if term.level <= BLOCK and not term.carried:
-            return ("same", term.serial)
-        if isinstance(term, Opaque) and term.origin == "load" and term.access is None and term.sources:
-            return self._parts("load", term.sources)
-        if isinstance(term, Op) and term.operator in ("+", "-", "*"):
-            return self._parts(term.operator, term.args)
-        return None
-
-    def _parts(self, word: str, terms: Iterable[Term]) -> object:
-        parts = [self.of(term) for term in terms]
-        return None if None in parts else (word, *parts)

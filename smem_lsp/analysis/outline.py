@@ -13,18 +13,20 @@ from smem_lsp.ir.model import (
     Assign,
     Barrier,
     Branch,
+    CopyWait,
     Exchange,
     GlobalAccess,
     Jump,
     Loop,
     Node,
     Place,
+    Proxy,
     Seq,
 )
 from smem_lsp.source import record
 
 _Seen = Access | Barrier | Branch | Loop | Jump | Place
-_SILENT = frozenset((Assign, Exchange, GlobalAccess))  # no walk of shared memory sees them
+_SILENT = frozenset((Assign, CopyWait, Exchange, GlobalAccess, Proxy))  # no walk of shared memory sees them
 
 
 @record

@@ -14,7 +14,7 @@ from functools import partial
 
 from smem_lsp.analysis.addresses import Untouched, untouched
 from smem_lsp.analysis.assignments import assigned_in, escapes
-from smem_lsp.analysis.terms import BLOCK, THREAD, Const, LoopVar, Table, Term
+from smem_lsp.analysis.terms import BLOCK, THREAD, Const, LoopVar, Table, Term, is_truth
 from smem_lsp.analysis.values import LoopFacts, Recurrence, Values, recurrence, varies_in
 from smem_lsp.ir import values as ir
 from smem_lsp.ir.memory import GlobalMemory
@@ -75,6 +75,7 @@ def propagate(
         walk.stored,
         walk.outside,
         walk.masks,
+        walk.named,
     )
 
 
@@ -136,6 +137,7 @@ class _Walk:
     stored: dict[int, Term] = field(default_factory=dict)
     outside: dict[int, tuple[Term, Term]] = field(default_factory=dict)
     masks: dict[int, Term] = field(default_factory=dict)
+    named: dict[int, tuple[Term | None, Term | None]] = field(default_factory=dict)
     guards: list[Term] = field(default_factory=list)
     targets: list[_Target] = field(default_factory=list)
     changes: list[int] = field(default_factory=list)  # variables in order of assignment
@@ -165,6 +167,9 @@ class _Walk:
             elif type(node) is Exchange or type(node) is Barrier:
                 if node.mask is not None:
                     self.masks[node.point] = self.term(node.mask)
+                if type(node) is Barrier and node.kind == "named":
+                    number = None if node.number is None else self.term(node.number)
+                    self.named[node.point] = number, None if node.count is None else self.term(node.count)
             elif type(node) is Branch:
                 alive = self.branch(node) and alive
             elif type(node) is Loop:
@@ -411,6 +416,8 @@ class _Walk:
             return self.table.member(operator, args[0])
         if operator.endswith("()") or operator.startswith(("with .", "set .")):
             return self.table.op(operator, *args)
+        if operator == "cast" and is_truth(args[0]):
+            return args[0]  # 0 or 1 in every type
         return self.table.opaque("lost", args)
 
     def unknown(self, value: ir.Unknown) -> Term:

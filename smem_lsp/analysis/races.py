@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from smem_lsp.analysis.block_run import Missed, Outside, Run
@@ -18,10 +18,11 @@ from smem_lsp.analysis.divergence import Verdicts, assignments, samples_for
 from smem_lsp.analysis.evaluate import Dims, Evaluator
 from smem_lsp.analysis.intervals import MAX_DIMS
 from smem_lsp.analysis.meetings import WARP, Meeting, Meetings, Pair
-from smem_lsp.analysis.script import Script, write_script
+from smem_lsp.analysis.named_barriers import Counts, Miscount
+from smem_lsp.analysis.script import NOTHING, Added, Script, write_script
 from smem_lsp.analysis.uniformity import Control
 from smem_lsp.analysis.values import Values
-from smem_lsp.ir.model import Access, Barrier, Exchange, Kernel, Node, Place, walk
+from smem_lsp.ir.model import Access, Barrier, Exchange, Kernel, Loop, Node, Place, walk
 
 _MOST = 1024  # threads of a block
 
@@ -34,9 +35,10 @@ class Race:
     """Threads ``threads`` of a block ``dims`` touch ``byte`` of one buffer in ``first`` and ``second``, in no order.
 
     ``lanes``: both are lanes of one warp, which a barrier of the warp would order; else no barrier of the block is
-    between. ``exchanged``: but a shuffle or vote is; ``data``: one of the two goes where its data lead. ``proved``: the
-    block is known; else it happens in every sample of more than one warp, or in the largest block that the kernel is
-    written for. ``several``: blocks were tried.
+    between. ``exchanged``: but a shuffle or vote is; ``data``: one of the two goes where its data lead; ``flying``: the
+    first is an asynchronous copy that its thread has not waited for. ``proved``: the block is known; else it happens in
+    every sample of more than one warp, or in the largest block that the kernel is written for. ``several``: blocks were
+    tried; ``cut``: one of the two stands in a loop of which not all iterations were run, so other warps may meet, too.
     """
 
     first: Access
@@ -49,6 +51,8 @@ class Race:
     lanes: bool = False
     exchanged: bool = False
     data: bool = False
+    flying: bool = False
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +81,14 @@ class Straggler:
 
 @dataclass(frozen=True, slots=True)
 class Hazards:
-    """What runs of the kernel show. ``split``: added barriers of warps that a warp came to in part."""
+    """What runs of the kernel show. ``split``: added barriers of warps that a warp came to in part;
+    ``miscounts``: named barriers that wait for another number of threads than come."""
 
     races: tuple[Race, ...] = ()
     overruns: tuple[Overrun, ...] = ()
     stragglers: tuple[Straggler, ...] = ()
     split: frozenset[int] = frozenset()
+    miscounts: tuple[Miscount, ...] = ()
 
     @property
     def across(self) -> tuple[Race, ...]:
@@ -101,25 +107,28 @@ def find_hazards(
     control: Control,
     verdicts: Verdicts,
     shape: BlockShape | None,
-    added: frozenset[int] = frozenset(),
-    added_in_warps: frozenset[int] = frozenset(),
+    added: Added = NOTHING,
 ) -> Hazards:
     """All pairs of accesses that race, accesses outside of their buffers, and operations of a warp that lanes miss.
 
-    ``shape``: the block, if one is known or launched in sight; ``added``: places (points) where a block barrier is
-    taken to stand; ``added_in_warps``: a warp barrier."""
-    if kernel.irregular is not None or not (kernel.buffers or values.masks):
+    ``shape``: the block, if one is known or launched in sight; ``added``: what the kernel is taken to have besides."""
+    if kernel.irregular is not None or not (kernel.buffers or values.masks or values.named):
         return Hazards()
-    barriers = bool(added) or any(isinstance(n, Barrier) and n.kind == "block" for n in walk(kernel.body))
+    barriers = bool(added.barriers) or any(
+        isinstance(n, Barrier) and n.kind == "block" for n in walk(kernel.body)
+    )
     samples = _samples(kernel, values, control, shape, barriers=barriers)
     if not samples:
         return Hazards()
-    script = write_script(kernel, values, control, verdicts, added, added_in_warps)
+    script = write_script(kernel, values, control, verdicts, added)
     seen = _Seen()
+    named = Counts(kernel, values)
     for dims in samples:
         for symbols in assignments(script.terms, dims):
-            seen.note(Run(kernel, values, script, Evaluator(dims, symbols), Meetings(WARP)).go())
-            if not seen.anything:
+            run = Run(kernel, values, script, Evaluator(dims, symbols), Meetings(WARP)).go()
+            seen.note(run)
+            named.note(run.named, math.prod(dims))
+            if not (seen.anything or named.found):
                 break
         else:
             continue
@@ -128,9 +137,10 @@ def find_hazards(
     if values.masks:
         for dims in samples:
             tails.note(Run(kernel, values, script, Evaluator(dims, _tail(script, dims)), Meetings(WARP)).go())
+    miscounts = named.told(known=shape is not None)
     if not (seen.anything or tails.missed):
-        return Hazards()
-    return _Told(kernel, samples, shape is not None).hazards(seen, tails)
+        return Hazards(miscounts=miscounts)
+    return replace(_Told(kernel, samples, shape is not None).hazards(seen, tails), miscounts=miscounts)
 
 
 @dataclass(slots=True)
@@ -141,8 +151,10 @@ class _Seen:
     within: dict[Pair, Meeting] | None = None
     outside: dict[int, Outside] | None = None
     missed: dict[int, Missed] | None = None
+    cut: set[int] = field(default_factory=set)
 
     def note(self, run: Run) -> None:
+        self.cut |= run.cut
         self.within = _common(self.within, {**run.met.within, **run.met.across})
         self.across = _common(self.across, run.met.across)
         self.outside = _common(self.outside, run.outside)
@@ -164,10 +176,13 @@ class _Told:
     def hazards(self, seen: _Seen, tails: _Seen) -> Hazards:
         nodes = {node.point: node for node in walk(self.kernel.body)}
         across, within = seen.across or {}, seen.within or {}
+        loops = [node for node in nodes.values() if isinstance(node, Loop) and node.point in seen.cut]
+        inside = {p for pair in within for p in pair if any(n.point < p < n.end_point for n in loops)}
         races = [self._race(nodes, pair, met, lanes=False) for pair, met in across.items()]
         for pair, met in within.items():
             if pair not in across and met.threads[0] // WARP == met.threads[1] // WARP:
-                races.append(self._race(nodes, pair, met, lanes=True))
+                race = self._race(nodes, pair, met, lanes=True)
+                races.append(replace(race, cut=not inside.isdisjoint(pair)))
         overruns: list[Overrun] = []
         for point, each in (seen.outside or {}).items():
             node = nodes[point]
@@ -191,9 +206,9 @@ class _Told:
         assert isinstance(first, Access) and isinstance(second, Access)
         several, exchanged = len(self.samples) > 1, lanes and met.exchanged
         proved = self.known and not met.data
-        return Race(
-            first, second, met.byte, met.threads, self.samples[0], proved, several, lanes, exchanged, met.data
-        )
+        dims = self.samples[0]
+        rest = lanes, exchanged, met.data, met.flying
+        return Race(first, second, met.byte, met.threads, dims, proved, several, *rest)
 
 
 def _tail(script: Script, dims: Dims) -> dict[str, int]:

@@ -1,7 +1,7 @@
 """A kernel's region tree as a run of a block needs it: what matters at each node, worked out once.
 
 Assignments and places are left out (their effect is in the terms), so are branches and loops in which nothing happens
-to shared memory, no barrier stands and nobody jumps.
+to shared memory, no barrier stands and nobody jumps out of them.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from smem_lsp.ir.model import (
     Access,
     Barrier,
     Branch,
+    CopyWait,
     Exchange,
     Jump,
     Kernel,
@@ -43,7 +44,8 @@ class Step:
     by other threads in the other arm; ``warps``: it is a barrier of warps; ``leaves``: somebody may jump out of it;
     ``returns``: or leave the kernel; ``waits``: a loop that may wait for other threads; ``orders``: named barriers and
     the like inside; ``free``: how it goes depends on more than the block and constants: on ``symbols``; ``uniform``: it
-    is decided alike by all threads.
+    is decided alike by all threads; ``copies``: asynchronous ones are committed or waited for inside; ``lands``: an
+    added wait for all of them; ``unsteady``: not every iteration of a loop around it comes to its named barriers.
     """
 
     node: Node
@@ -61,6 +63,24 @@ class Step:
     free: bool = False
     symbols: int = 0
     uniform: bool = False
+    copies: bool = False
+    lands: bool = False
+    unsteady: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What a kernel is taken to have besides its own text, by place (point): barriers of the block, barriers of warps,
+    waits for the copies of the thread, in front of a barrier at the same place (True: for those of no group too).
+    ``left``: existing waits (points) that leave another number of groups open."""
+
+    barriers: frozenset[int] = frozenset()
+    in_warps: frozenset[int] = frozenset()
+    waits: Mapping[int, bool] = field(default_factory=dict)
+    left: Mapping[int, int] = field(default_factory=dict)
+
+
+NOTHING = Added()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +94,7 @@ class Script:
     widths: dict[int, int | None]
     terms: tuple[Term, ...]  # that decide what happens
     sizes: frozenset[str]  # symbols that addresses, numbers of iterations or what single threads do rest on
-    added_in_warps: frozenset[int]
+    added: Added
     bits: Mapping[str, int]  # of the symbols in steps, by name
 
 
@@ -83,10 +103,9 @@ def write_script(
     values: Values,
     control: Control,
     verdicts: Verdicts,
-    added: frozenset[int] = frozenset(),
-    added_in_warps: frozenset[int] = frozenset(),
+    added: Added = NOTHING,
 ) -> Script:
-    """``added``: places (points) where a block barrier is taken to stand; ``added_in_warps``: a warp barrier."""
+    """What a run of ``kernel`` comes to."""
     storages = storages_of(kernel.buffers)
     units: dict[int, int] = {}
     widths: dict[int, int | None] = {}
@@ -103,7 +122,7 @@ def write_script(
         *values.offsets.values(),
     ]
     rests = _Rests()
-    steps = tuple(_steps(kernel.body, _Writer(values, control, verdicts, rests, added, added_in_warps)))
+    steps = tuple(_steps(kernel.body, _Writer(values, control, verdicts, rests, added)))
     return Script(
         steps,
         storages,
@@ -111,7 +130,7 @@ def write_script(
         widths,
         tuple(terms),
         _sizes(values, control, rests),
-        added_in_warps,
+        added,
         rests.bits,
     )
 
@@ -130,14 +149,15 @@ class _Writer:
     control: Control
     verdicts: Verdicts
     rests: _Rests
-    added: frozenset[int]
-    added_in_warps: frozenset[int]
+    added: Added
 
 
 def _steps(seq: Seq, writer: _Writer) -> Iterator[Step]:
     for node in seq.items:
         if isinstance(node, Access | Exchange):
             yield Step(node, node.point)
+        elif isinstance(node, CopyWait):
+            yield Step(node, node.point, copies=True)
         elif isinstance(node, Barrier):
             if node.kind == "block":
                 point = node.point
@@ -148,10 +168,13 @@ def _steps(seq: Seq, writer: _Writer) -> Iterator[Step]:
             else:
                 yield Step(node, node.point, warps=node.kind == "warp", orders=node.kind != "warp")
         elif isinstance(node, Place):
-            if node.point in writer.added:
-                yield Step(node, node.point, syncs=True)
-            elif node.point in writer.added_in_warps:
-                yield Step(node, node.point, warps=True)
+            added, point = writer.added, node.point
+            if point in added.waits:
+                yield Step(node, point, lands=True, copies=True)
+            if point in added.barriers:
+                yield Step(node, point, syncs=True)
+            elif point in added.in_warps:
+                yield Step(node, point, warps=True)
         elif isinstance(node, Jump):
             yield Step(node, node.point, leaves=True, returns=node.kind == "return")
         elif isinstance(node, Branch):
@@ -160,7 +183,7 @@ def _steps(seq: Seq, writer: _Writer) -> Iterator[Step]:
                 yield _around(node, then, otherwise, writer)
         elif isinstance(node, Loop):
             body = tuple(_steps(node.body, writer))
-            if body or _waits(node, writer.values.loops[node.point]):
+            if any(map(_acts, body)) or _waits(node, writer.values.loops[node.point]):
                 yield _around(node, body, (), writer)
 
 
@@ -226,7 +249,22 @@ def _around(node: Branch | Loop, first: tuple[Step, ...], second: tuple[Step, ..
         free=any(rests[1] for rests in on),
         symbols=reduce(or_, (rests[0] for rests in on), 0),
         uniform=node.point in writer.control.uniform,
+        copies=any(step.copies for step in inside),
+        unsteady=any(step.unsteady for step in inside)
+        or (isinstance(node, Branch) and any(step.orders for step in inside) and _changes(deciding)),
     )
+
+
+def _acts(step: Step) -> bool:
+    """Does a step of a loop's body do more than to leave the loop or an iteration of it?"""
+    if isinstance(step.node, Jump):
+        return step.node.kind == "return"
+    return not isinstance(step.node, Branch) or any(map(_acts, (*step.first, *step.second)))
+
+
+def _changes(deciding: Sequence[Term]) -> bool:
+    """May it go another way in another iteration of a loop around it?"""
+    return any(not term.known or term.carried for term in deciding)
 
 
 def is_free(term: Term) -> bool:

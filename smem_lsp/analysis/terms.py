@@ -314,6 +314,13 @@ def _is_row(operator: str, number: Term, by: Term) -> bool:
     return isinstance(number, Thread) and number.axis == "x" and size >= 32 and size % 32 == 0
 
 
+def is_truth(term: Term) -> bool:
+    """Is the value surely 0 or 1?"""
+    if isinstance(term, Const):
+        return term.n in (0, 1)
+    return isinstance(term, Op) and term.operator in _TRUTH
+
+
 def whole(term: Term) -> bool:
     """Is it surely an integer? A parameter may be a float, and a NaN is not even equal to itself."""
     if isinstance(term, Sym):

@@ -58,6 +58,8 @@ class Values:
     stored: Mapping[int, Term]  # what writes put into shared memory
     outside: Mapping[int, tuple[Term, Term]]  # base and index of accesses to memory that is not shared
     masks: Mapping[int, Term]  # of barriers and exchanges inside a warp: lanes that take part
+    # of named barriers: number, and threads that they are for
+    named: Mapping[int, tuple[Term | None, Term | None]]
 
     def address(self, access: int) -> tuple[Term, ...] | None:
         """What decides which bytes the access at this point touches; None: not known."""

@@ -16,6 +16,7 @@ from smem_lsp.analysis.divergence import judge
 from smem_lsp.analysis.dynamic_need import Need, dynamic_need
 from smem_lsp.analysis.evaluate import Dims
 from smem_lsp.analysis.extents import extents
+from smem_lsp.analysis.hoisting import hoists
 from smem_lsp.analysis.mispairing import mispairings
 from smem_lsp.analysis.occupancy import registers_cap
 from smem_lsp.analysis.propagate import propagate
@@ -95,6 +96,18 @@ def plan_kernel(
         storages = plan_storages(kernel, control, values, shape, items or (), natural)
     if any(_saves(each) for each in storages):  # which barriers the members then need is not asked
         redundant = tuple(replace(each, merging=True) for each in redundant)
+    mispaired = () if layouts_only else mispairings(kernel, levels, control, verdicts, shape)
+
+    def right(changed: Kernel, barrier: int) -> bool:
+        proved, reached = prove_levels(
+            changed.body, values, buffers=changed.buffers, shape=fact, upper=most_threads(changed)
+        )
+        agreed = judge(changed.body, reached, proved, None if shape is None else shape.dims)
+        again = find_hazards(changed, values, proved, agreed, shape)
+        return barrier in proved.barriers and not (
+            again.races or again.stragglers or mispairings(changed, reached, proved, agreed, shape)
+        )
+
     return KernelFacts(
         index=index,
         source=source,
@@ -116,7 +129,8 @@ def plan_kernel(
         hazards=hazards,
         gaps=gaps,
         redundant=redundant,
-        mispaired=() if layouts_only else mispairings(kernel, levels, control, verdicts, shape),
+        mispaired=mispaired,
+        hoists=hoists(kernel, mispaired, right),
         banks=() if layouts_only else bank_conflicts(kernel, values, levels, shape),
         needs={} if layouts_only else _needs(kernel, values),
         extents={} if layouts_only else extents(kernel, values, fact),

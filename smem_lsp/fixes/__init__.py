@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from smem_lsp.fixes.barriers import insert_barrier, remove_barrier
+from smem_lsp.fixes.barriers import insert_barrier, insert_lines, remove_barrier, spelling_at
+from smem_lsp.fixes.copy_waits import insert_wait, lower_wait
 from smem_lsp.fixes.declarations import Refused, replace_declarators, require_editable, statement_of
 from smem_lsp.fixes.dynamic import move_to_dynamic
 from smem_lsp.fixes.merge import merge_fix, reorder
@@ -14,7 +15,10 @@ from smem_lsp.ir.model import Kernel
 from smem_lsp.rules.model import (
     Finding,
     InsertBarrier,
+    InsertWait,
+    LowerWait,
     MergeBuffers,
+    MoveBarrier,
     MoveRanges,
     MoveToDynamic,
     RemoveBarrier,
@@ -23,7 +27,7 @@ from smem_lsp.rules.model import (
     ShowStorage,
 )
 from smem_lsp.rules.subject import KernelFacts
-from smem_lsp.source import SourceText
+from smem_lsp.source import SourceText, TextEdit
 from smem_lsp.syntax.parse import TranslationUnit
 
 
@@ -38,6 +42,12 @@ def fixes_for(finding: Finding, kernels: Sequence[KernelFacts], unit: Translatio
             return (merge_fix(facts, source, finding.remedy, names, _siblings(facts, kernels)),)
         case InsertBarrier():
             return (_insert_barrier(kernels[finding.remedy.kernel], source, finding.remedy),)
+        case InsertWait():
+            return (_insert_wait(kernels[finding.remedy.kernel], source, finding.remedy),)
+        case LowerWait():
+            return (_lower_wait(kernels[finding.remedy.kernel], source, finding.remedy),)
+        case MoveBarrier():
+            return (_move_barrier(kernels[finding.remedy.kernel], source, finding.remedy),)
         case RemoveBarrier():
             return (_remove_barrier(kernels[finding.remedy.kernel], source, finding.remedy),)
         case RemoveDeclarator():
@@ -59,13 +69,50 @@ def _insert_barrier(facts: KernelFacts, source: SourceText, remedy: InsertBarrie
         edit, words = insert_barrier(facts.kernel, source, remedy.place, remedy.reason, warp=remedy.warp)
     except Refused as refusal:
         return Fix(f"Cannot insert a barrier: {refusal}", Safety.DISPLAY, ())
+    return _assuming(facts, f"Insert {words}", (edit,), proved=remedy.proved)
+
+
+def _assuming(facts: KernelFacts, title: str, edits: tuple[TextEdit, ...], *, proved: bool) -> Fix:
+    """A fix that is safe when nothing is assumed; the title says what is."""
     kernel, assumed = facts.kernel, [*facts.shape_assumption]
-    if not remedy.proved:
+    if not proved:
         assumed.append("not proved for every block and input")
     if kernel.instance is not None and (kernel.siblings or kernel.more_instances):
         assumed.append(f"checked for {kernel.instance}")
-    title = f"Insert {words}" + (f" ({', '.join(assumed)})" if assumed else "")
-    return Fix(title, Safety.UNSAFE if assumed else Safety.SAFE, (edit,))
+    title += f" ({', '.join(assumed)})" if assumed else ""
+    return Fix(title, Safety.UNSAFE if assumed else Safety.SAFE, edits)
+
+
+def _insert_wait(facts: KernelFacts, source: SourceText, remedy: InsertWait) -> Fix:
+    try:
+        edit, words = insert_wait(
+            facts.kernel, source, remedy.place, barrier=remedy.barrier, loose=remedy.loose
+        )
+    except Refused as refusal:
+        return Fix(f"Cannot insert a wait: {refusal}", Safety.DISPLAY, ())
+    return _assuming(facts, f"Insert {words}", (edit,), proved=remedy.proved)
+
+
+def _lower_wait(facts: KernelFacts, source: SourceText, remedy: LowerWait) -> Fix:
+    try:
+        edit = lower_wait(facts.kernel, source, remedy.wait, remedy.left)
+    except Refused as refusal:
+        return Fix(f"Cannot change the wait: {refusal}", Safety.DISPLAY, ())
+    open_ = "no group" if not remedy.left else "1 group" if remedy.left == 1 else f"{remedy.left} groups"
+    title = f"Leave {open_} of copies open (checked for the first and last iterations)"
+    return Fix(title, Safety.UNSAFE, (edit,))
+
+
+def _move_barrier(facts: KernelFacts, source: SourceText, remedy: MoveBarrier) -> Fix:
+    try:
+        removal = remove_barrier(facts.kernel, source, remedy.barrier)
+        insertion, line = insert_lines(
+            facts.kernel, source, remedy.place, [spelling_at(facts.kernel, source, remedy.place)]
+        )
+    except Refused as refusal:
+        return Fix(f"Cannot move the barrier: {refusal}", Safety.DISPLAY, ())
+    edits = tuple(sorted((removal, insertion)))
+    return _assuming(facts, f"Move the barrier out, before line {line}", edits, proved=remedy.proved)
 
 
 def _remove_barrier(facts: KernelFacts, source: SourceText, remedy: RemoveBarrier) -> Fix:

@@ -43,9 +43,26 @@ def insert_barrier(
     Raises Refused when there is no text to stand on.
     """
     place = _place(kernel, point)
-    spelling = "__syncwarp();" if warp else _spelling(kernel, source, place)
+    spelling = "__syncwarp();" if warp else spelling_at(kernel, source, point)
     where = "at the end of the block that ends in" if place.at_end else "before"
     return _insert(source, place, spelling, reason), f"`{spelling.rstrip(';')}` {where} line {place.line}"
+
+
+def insert_lines(
+    kernel: Kernel, source: SourceText, point: int, lines: Sequence[str]
+) -> tuple[TextEdit, int]:
+    """An edit that puts statements, each with its comment, at a Place, and the line that they stand before.
+
+    Raises Refused when there is no text to stand on.
+    """
+    place = _place(kernel, point)
+    edits = [_insert(source, place, *line.partition("  // ")[::2]) for line in lines]
+    return TextEdit(edits[0].span, "".join(edit.text for edit in edits)), place.line
+
+
+def spelling_at(kernel: Kernel, source: SourceText, point: int) -> str:
+    """How a barrier of the block is written at a Place."""
+    return _spelling(kernel, source, _place(kernel, point))
 
 
 def remove_barrier(kernel: Kernel, source: SourceText, point: int) -> TextEdit:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from smem_lsp.ir import copies, expressions
 from smem_lsp.ir.context import Context
-from smem_lsp.ir.flights import ALL, COMMIT, COMMITTED
-from smem_lsp.ir.model import Kind
+from smem_lsp.ir.flights import ALL, COMMIT, UNKNOWN
+from smem_lsp.ir.model import Branch, Kind, Seq
 from smem_lsp.ir.refs import Ref
 from smem_lsp.ir.scopes import Scope, Variable
 from smem_lsp.ir.values import Const, Value
@@ -20,14 +20,15 @@ from smem_lsp.syntax import tree
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 _DECLARED = re.compile(r"\.reg\s+\.\w+\s+[\w%<>, ]+\Z")
-_PREDICATE = re.compile(r"@!?%?\w+\s+")
+_PREDICATE = re.compile(r"@(!?)%?(\w+)\s+(.*)")
 _ADDRESS = re.compile(r"\[\s*%(?P<operand>\d+|\[\w+\])\s*(?:\+\s*(?P<offset>-?\d+)\s*)?\]")
 _OPERAND = re.compile(r"%(\d+|\[\w+\])")
 _ROWS = re.compile(r"\.m8n8\.x([124])\b")  # eight rows of eight 16-bit elements for each matrix
 _BITS = re.compile(r"\.(?:[bsuf](8|16|32|64|128)|bf16|f16x2|bf16x2)\b")
 _PLAIN_BARRIER = re.compile(r"(?:bar|barrier)\.sync(?:\.aligned)?\s+0\Z")
 
-_MAYBE = " // maybe"  # after an instruction with a predicate
+_GUARD = re.compile(r" // (!?)(\w+)\Z")  # after an instruction: its predicate
+_IF_NOT_ZERO = re.compile(r"setp\.ne\.b32 %?(\w+), %(\d+), 0\Z")
 
 # Opcodes whose operands are registers: no memory, no synchronisation.
 _REGISTERS = frozenset(
@@ -77,7 +78,10 @@ def lower(ctx: Context, node: tree.AsmStatement, scope: Scope) -> None:
                 ctx.hand_out(operand.result)
     with ctx.chunk(lo):
         for instruction in instructions:
-            _instruction(ctx, instruction, operands, hi - lo)
+            if _GUARD.search(instruction):
+                _guarded(ctx, instruction, instructions, operands, hi - lo)
+            else:
+                _instruction(ctx, instruction, operands, hi - lo)
         if not instructions:  # an address that the compiler is to know nothing of any more
             for operand in operands:
                 if isinstance(operand.result, Ref):
@@ -135,7 +139,7 @@ def _instructions(code: str) -> list[str]:
         instruction = re.sub(r"^(?:\{ |\} ?)+", "", instruction)
         instruction = re.sub(r"^\w+:\s*", "", instruction)
         if instruction.startswith("@"):
-            instruction = _PREDICATE.sub("", instruction, count=1) + _MAYBE
+            instruction = _PREDICATE.sub(r"\3 // \1\2", instruction, count=1)
         if instruction in ("", "{", "}") or _DECLARED.match(instruction):
             continue
         if found and not re.match(r"[a-z][\w.:]*\s|[a-z][\w.:]*\Z", instruction):
@@ -172,23 +176,46 @@ def _operands(ctx: Context, groups: list[tuple[int, int]]) -> list[_Operand] | N
     return found
 
 
+def _guarded(
+    ctx: Context, instruction: str, instructions: list[str], operands: list[_Operand], size: int
+) -> None:
+    """An instruction with a predicate: a branch on the operand that the predicate was set from."""
+    point = ctx.next_point()
+    guard = _GUARD.search(instruction)
+    setters = [each for each in instructions if each.startswith("setp")]
+    setter = _IF_NOT_ZERO.match(setters[0]) if len(setters) == 1 else None
+    condition: Value = ctx.fresh()
+    if guard is not None and setter is not None and guard.groups() == ("", setter[1]):
+        operand = _find(operands, setter[2])
+        if operand is not None and operand.result is not None and not isinstance(operand.result, Ref):
+            condition = operand.result
+    with ctx.collect() as items:
+        _instruction(ctx, instruction, operands, size)
+    if items:
+        ctx.emit(Branch(point, condition, ctx.seq(items), Seq(), None, ctx.line(0)))
+
+
 def _instruction(ctx: Context, instruction: str, operands: list[_Operand], size: int) -> None:
     """One instruction of the statement, which spans ``size`` tokens."""
-    opcode, _, arguments = instruction.removesuffix(_MAYBE).partition(" ")
+    opcode, _, arguments = _GUARD.sub("", instruction).partition(" ")
     words = opcode.split(".")
     used = [_find(operands, name) for name in _OPERAND.findall(arguments)]
     refs = [op.result for op in used if op is not None and isinstance(op.result, Ref)]
     if words[0] in _BARRIERS:
-        _barrier(ctx, instruction, words, refs, size)
+        _barrier(ctx, instruction, words, refs, operands, size)
     elif words[:2] == ["cp", "async"] and "bulk" not in words and "shared" in opcode:
         _copy(ctx, arguments, operands, size)
     elif words[0] in ("ld", "ldu", "ldmatrix", "st", "stmatrix", "atom", "red") and "global" not in words:
         _memory(ctx, opcode, words, arguments, operands, size)
     elif words[:2] == ["cp", "async"] and words[2:3] in (["commit_group"], ["wait_group"], ["wait_all"]):
         _complete(ctx, instruction, words[2], arguments, operands)
+    elif words[0] == "fence" and words[1:3] == ["proxy", "async"]:
+        copies.proxy_fence(ctx, 0, size)
     elif words[0] in _REGISTERS:
         return
     else:
+        if "bulk" in words and re.search(r"\.global\.shared", opcode):
+            copies.proxy_read(ctx, refs, 0, size)
         for ref in refs:
             ctx.access(ref.lost().place(), Kind.UPDATE, 0, size)
             ctx.escape(ref, 0, f"an operand of {words[0]}")
@@ -201,7 +228,9 @@ def _touch(ctx: Context, operands: list[_Operand], size: int) -> bool:
     return any(found)
 
 
-def _barrier(ctx: Context, instruction: str, words: list[str], refs: list[Ref], size: int) -> None:
+def _barrier(
+    ctx: Context, instruction: str, words: list[str], refs: list[Ref], operands: list[_Operand], size: int
+) -> None:
     for ref in refs:
         ctx.access(ref.lost().place(), Kind.UPDATE, 0, size)
         ctx.fix(ref.bases, f"{{}} is used by {words[0]} at line {ctx.line(0)}", within=ref.within)
@@ -212,7 +241,12 @@ def _barrier(ctx: Context, instruction: str, words: list[str], refs: list[Ref], 
     elif _PLAIN_BARRIER.match(instruction):
         ctx.barrier("block", 0, size, "__syncthreads();")
     else:
-        ctx.barrier("named", 0, size, "")
+        number = count = None
+        arrives = "arrive" in words
+        if arrives or "sync" in words:  # a reduction has a predicate more
+            given = [_value(each, operands) for each in instruction.partition(" ")[2].split(",")]
+            number, count = given[0], given[1] if len(given) == 2 else None
+        ctx.named_barrier(0, size, number, count, arrives=arrives)
 
 
 def _find(operands: list[_Operand], name: str) -> _Operand | None:
@@ -277,14 +311,14 @@ def _copy(ctx: Context, arguments: str, operands: list[_Operand], size: int) -> 
 
 def _complete(ctx: Context, instruction: str, what: str, arguments: str, operands: list[_Operand]) -> None:
     """``cp.async.commit_group``, ``cp.async.wait_group N`` and ``cp.async.wait_all``, if they surely run."""
-    if instruction.endswith(_MAYBE):
-        return
-    if what == "commit_group":
+    if _GUARD.search(instruction):
+        copies.mark(ctx, UNKNOWN, 0)
+    elif what == "commit_group":
         copies.mark(ctx, COMMIT, 0)
     elif what == "wait_all":
         copies.mark(ctx, ALL, 0)
-    elif _number(arguments, operands) == 0:
-        copies.mark(ctx, COMMITTED, 0)
+    else:
+        copies.wait_prior(ctx, _number(arguments, operands), 0)
 
 
 def _number(argument: str, operands: list[_Operand]) -> int | None:
@@ -295,6 +329,15 @@ def _number(argument: str, operands: list[_Operand]) -> int | None:
     operand = _find(operands, argument[1:]) if argument.startswith("%") else None
     known = None if operand is None else operand.result
     return known.n if isinstance(known, Const) else None
+
+
+def _value(argument: str, operands: list[_Operand]) -> Value | None:
+    """An operand's value; None: not known."""
+    number = _number(argument, operands)
+    if number is not None:
+        return Const(number)
+    operand = _find(operands, argument.strip()[1:]) if argument.strip().startswith("%") else None
+    return None if operand is None or isinstance(operand.result, Ref) else operand.result
 
 
 def _outputs(ctx: Context, instructions: list[str], operands: list[_Operand], scope: Scope) -> None:

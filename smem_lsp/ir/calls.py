@@ -20,7 +20,7 @@ from smem_lsp.ir import (
 )
 from smem_lsp.ir.collectives import library_class
 from smem_lsp.ir.constants import evaluate
-from smem_lsp.ir.context import Context
+from smem_lsp.ir.context import Context, type_parameters
 from smem_lsp.ir.intrinsics import (
     ACCESSOR_QUESTIONS,
     ACCESSORS,
@@ -90,6 +90,10 @@ def call(ctx: Context, expr: tree.Call, scope: Scope) -> Value | Ref:
     name = callee.text.split("::")[-1]
     if name in BLOCK_BARRIERS:
         return _block_barrier(ctx, expr, name, scope)
+    if name == "__barrier_sync_count" and len(expr.arguments) == 2:
+        number, count = _by_value(ctx, expr, scope)
+        ctx.named_barrier(expr.lo, expr.hi, number, count, arrives=False)
+        return ctx.fresh()
     if name in WARP_BARRIERS:
         lanes = _by_value(ctx, expr, scope)
         ctx.barrier("warp", expr.lo, expr.hi, f"{name}();", lanes[0] if lanes else _ALL_LANES)
@@ -119,6 +123,13 @@ def call(ctx: Context, expr: tree.Call, scope: Scope) -> Value | Ref:
         known = _random(ctx, expr, name, scope) or _address_function(ctx, expr, name, scope)
         if known is not None:
             return known
+    if (
+        meaning is None
+        and len(expr.arguments) == 1
+        and callee.text in ctx.template_parameters
+        and callee.text in type_parameters(ctx.function.definition)
+    ):
+        return expressions.converted(ctx, expr, callee, scope)
     if takes_values(callee.text) and name not in ctx.helpers and name not in ctx.unit.header_functions:
         values = _by_value(ctx, expr, scope)
         if EXCHANGES.fullmatch(name):
@@ -213,10 +224,10 @@ def group_barrier(ctx: Context, expr: tree.Call, kind: str, spelling: str) -> No
 
 def _block_barrier(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> Value:
     arguments = _by_value(ctx, expr, scope)
-    kind = "block"
     if name == "__barrier_sync" and arguments[:1] != [Const(0)]:
-        kind = "named"
-    ctx.barrier(kind, expr.lo, expr.hi, "__syncthreads();")
+        ctx.named_barrier(expr.lo, expr.hi, arguments[0] if arguments else None, None, arrives=False)
+    else:
+        ctx.barrier("block", expr.lo, expr.hi, "__syncthreads();")
     return ctx.fresh(uniform=True)
 
 

@@ -322,6 +322,22 @@ class Context:
     def barrier(self, kind: str, lo: int, hi: int, spelling: str, mask: Value | None = None) -> None:
         self.emit(Barrier(self.next_point(), kind, self.span(lo, hi), self.line(lo), spelling, mask=mask))
 
+    def named_barrier(
+        self, lo: int, hi: int, number: Value | None, count: Value | None, *, arrives: bool
+    ) -> None:
+        self.emit(
+            Barrier(
+                self.next_point(),
+                "named",
+                self.span(lo, hi),
+                self.line(lo),
+                "",
+                number=number,
+                count=count,
+                arrives=arrives,
+            )
+        )
+
     def exchange(self, lo: int, hi: int, spelling: str, mask: Value | None) -> None:
         self.emit(Exchange(self.next_point(), self.span(lo, hi), self.line(lo), spelling, mask))
 
@@ -598,3 +614,12 @@ def _template_parameters(definition: Definition) -> frozenset[str]:
         elif kind == "NAME" and depth:
             names.add(text)
     return frozenset(names)
+
+
+@lru_cache(maxsize=4096)
+def type_parameters(definition: Definition) -> frozenset[str]:
+    """Those names in the template header that stand for types."""
+    head = definition.head
+    return _template_parameters(definition) & {
+        name for word, name in zip(head.texts, head.texts[1:]) if word in ("typename", "class")
+    }

@@ -12,21 +12,31 @@ those of a stage of a ``cuda::pipeline`` before its consumers have waited for th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from smem_lsp.ir import calls, expressions, pipelines
 from smem_lsp.ir.constants import evaluate
 from smem_lsp.ir.context import Context
-from smem_lsp.ir.flights import BARRIER, COMMIT, COMMITTED, OPEN, Flights, settled
+from smem_lsp.ir.flights import BARRIER, COMMIT, COMMITTED, OPEN, UNKNOWN, Flights, settled
 from smem_lsp.ir.intrinsics import ASYNC_COPIES
-from smem_lsp.ir.model import Access, Branch, Kind, Loop, Node, Wait
+from smem_lsp.ir.model import Access, Branch, Kind, Loop, Node, Proxy, Wait
 from smem_lsp.ir.refs import Bytes, Ref
 from smem_lsp.ir.scopes import Scope, Variable
 from smem_lsp.ir.values import Const, Value
 from smem_lsp.syntax import tree
 
 WIDEST = 16  # bytes that one thread copies at a time, and what they are aligned to
+
+# <cuda/barrier>, <cuda/ptx>, and what CUTLASS calls them
+_PROXY_FENCES = frozenset(
+    ("fence_proxy_async_shared_cta", "fence_proxy_async", "tma_store_fence", "fence_view_async_shared")
+)
+_BULK_GROUPS = frozenset(
+    ("cp_async_bulk_commit_group", "cp_async_bulk_wait_group", "cp_async_bulk_wait_group_read")
+)
+_BULK_STORES = re.compile(r"cp_async_bulk(?:_tensor_\dd)?_shared_to_global")
 
 
 def copying_call(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> Value | None:
@@ -38,18 +48,48 @@ def copying_call(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> Valu
     elif name == "__pipeline_commit" and not expr.arguments:
         mark(ctx, COMMIT, expr.lo)
     elif name == "__pipeline_wait_prior" and len(expr.arguments) == 1:
-        if expressions.value(ctx, expr.arguments[0], scope) == Const(0):
-            mark(ctx, COMMITTED, expr.lo)
+        given = expressions.value(ctx, expr.arguments[0], scope)
+        wait_prior(ctx, given.n if isinstance(given, Const) else None, expr.lo)
     elif name in ("wait", "wait_prior") and len(expr.arguments) == 1:
         kind = calls.group_of(ctx, expr.arguments[0], scope)
         if kind is None:
             return None
-        if name == "wait" or _first_argument(expr, scope) == 0:
-            mark(ctx, COMMITTED, expr.lo)
+        wait_prior(ctx, 0 if name == "wait" else _first_argument(expr, scope), expr.lo)
         calls.group_barrier(ctx, expr, kind, "__syncthreads();")  # both end in group.sync()
+    elif name in _PROXY_FENCES:
+        proxy_fence(ctx, expr.lo, expr.hi)
+    elif _BULK_STORES.fullmatch(name):
+        _bulk_store(ctx, expr, scope)
+    elif name in _BULK_GROUPS and not expr.arguments:
+        pass  # of copies out of shared memory: what they read is never written by them
     else:
         return pipelines.wait_prior(ctx, expr, name, scope)
     return ctx.fresh()
+
+
+def proxy_fence(ctx: Context, lo: int, hi: int) -> None:
+    """The asynchronous proxy sees what this thread has written."""
+    ctx.emit(Proxy(ctx.next_point(), None, ctx.span(lo, hi), ctx.line(lo)))
+
+
+def proxy_read(ctx: Context, refs: Iterable[Ref], lo: int, hi: int) -> None:
+    """The asynchronous proxy reads what these addresses lead to."""
+    for ref in refs:
+        for buffer in sorted(ref.bases):
+            ctx.emit(Proxy(ctx.next_point(), buffer, ctx.span(lo, hi), ctx.line(lo)))
+
+
+def _bulk_store(ctx: Context, expr: tree.Call, scope: Scope) -> None:
+    """A bulk or tensor copy out of shared memory: its bytes are read at any time from now on."""
+    results = [expressions.load(ctx, expressions.operand(ctx, each, scope), each) for each in expr.arguments]
+    refs = [each for each in results if isinstance(each, Ref)]
+    proxy_read(ctx, refs, expr.lo, expr.hi)
+    for each in results:
+        if isinstance(each, Ref):
+            in_flight(ctx, each.bases, ctx.line(expr.lo), each.within)
+            ctx.access(each.lost().place(), Kind.READ, expr.lo, expr.hi)
+        else:
+            ctx.hand_out(each)
 
 
 def _first_argument(expr: tree.Call, scope: Scope) -> int | None:
@@ -59,10 +99,19 @@ def _first_argument(expr: tree.Call, scope: Scope) -> int | None:
     return evaluate(given[0], scope.constant_scope()) if given else None
 
 
-def mark(ctx: Context, kind: str, lo: int, bound: int = OPEN, arrival: int = 0) -> None:
-    """Copies are committed or waited for. ``bound``: the object that they are bound to, a barrier by its buffer."""
+def wait_prior(ctx: Context, left: int | None, lo: int) -> None:
+    """All groups but the ``left`` newest have landed; None: not known how many."""
+    if left is None:
+        mark(ctx, UNKNOWN, lo)
+    else:
+        mark(ctx, COMMITTED, lo, left=left)
+
+
+def mark(ctx: Context, kind: str, lo: int, bound: int = OPEN, arrival: int = 0, left: int = 0) -> None:
+    """Copies are committed or waited for. ``bound``: the object that they are bound to, a barrier by its buffer;
+    ``left``: groups that stay open."""
     ctx.waits = True
-    ctx.emit(Wait(ctx.next_point(), kind, None, ctx.line(lo), "", bound=bound, arrival=arrival))
+    ctx.emit(Wait(ctx.next_point(), kind, None, ctx.line(lo), "", bound=bound, arrival=arrival, left=left))
     ctx.point += ctx.landings
 
 
@@ -104,7 +153,7 @@ def issue(ctx: Context, to: Ref, width: int | None, lo: int, hi: int, bound: int
     for number in range(first, len(ctx.items)):
         access = ctx.items[number]
         assert isinstance(access, Access)
-        ctx.items[number] = replace(access, asynchronous=True)
+        ctx.items[number] = replace(access, asynchronous=True, grouped=bound == OPEN)
         ctx.bound_copies[access.point] = bound
     for buffer in to.bases:
         ctx.copied[buffer] = (
@@ -128,6 +177,7 @@ def _issue(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> None:
     to = results[0] if results else None
     shared = sum(isinstance(each, Ref) for each in results)
     if bound is None or shared != 1 + (bound >= 0) or not isinstance(to, Ref) or not to.pointer:
+        mark(ctx, UNKNOWN, expr.lo)
         for argument, each in zip(given, results):
             if isinstance(each, Ref):
                 in_flight(ctx, each.bases, ctx.line(argument.lo), each.within)

@@ -560,6 +560,12 @@ def _ternary(ctx: Context, expr: tree.Ternary, scope: Scope) -> Value | Ref:
     return operation("?:", condition, yes, no)
 
 
+def converted(ctx: Context, expr: tree.Call, callee: tree.Name, scope: Scope) -> Value | Ref:
+    """``T(x)`` of a template parameter ``T``."""
+    named = tree.TypeId(callee.lo, callee.hi, [callee.text], [], [], [callee])
+    return _cast(ctx, tree.Cast(expr.lo, expr.hi, "functional", named, expr.arguments[0]), scope)
+
+
 def _cast(ctx: Context, expr: tree.Cast, scope: Scope) -> Value | Ref:
     type_id = expr.type
     if (

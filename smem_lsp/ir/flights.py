@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from smem_lsp.ir.model import Access, Branch, Jump, Kind, Loop, Node, Seq, Wait
+from smem_lsp.ir.model import Access, Branch, CopyWait, Jump, Kind, Loop, Node, Seq, Wait
 from smem_lsp.ir.refs import Bytes
 
-COMMIT, COMMITTED, ALL = "commit", "committed", "all"  # of groups of copies
+COMMIT, COMMITTED, ALL, UNKNOWN = "commit", "groups", "all", "unknown"  # of groups of copies
 ARRIVE, BARRIER, TOKEN = "arrive", "barrier", "token"  # of a barrier object
 STAGE, STAGE_DONE, EVERY_STAGE, RELEASE = "stage", "stage done", "every stage", "release"  # of a pipeline
 UNCOUNTED = "uncounted"  # of a pipeline: how many stages are under way is not known any more
@@ -82,6 +82,8 @@ class Flights:
     def wait(self, node: Wait, state: _State) -> _State:
         if node.kind == COMMIT:
             return frozenset((buffer, _IN_GROUP if by == OPEN else by, at) for buffer, by, at in state)
+        if node.kind == UNKNOWN or node.left:
+            return state
         own = frozenset(each for each in state if each[1] == node.bound)
         if node.kind == ARRIVE:
             return (state - own) | {(buffer, by, at or node.arrival) for buffer, by, at in own}
@@ -140,6 +142,9 @@ def settled(
     found: list[Node] = []
     for node in nodes:
         if isinstance(node, Wait):
+            if node.kind in (COMMIT, COMMITTED, ALL, UNKNOWN):
+                kind = UNKNOWN if node.guess else node.kind
+                found.append(CopyWait(node.point, kind, node.left, node.line))
             for buffer in sorted(covered.get(node.point, frozenset())):
                 update = Access(node.point + numbers[buffer], buffer, Kind.UPDATE, None, None, node.line)
                 found.append(replace(update, asynchronous=True, within=within[buffer]))

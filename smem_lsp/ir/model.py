@@ -145,6 +145,7 @@ class Access:
     tile: Tile | None = None
     within: Bytes | None = None
     strayed: bool = False
+    grouped: bool = False  # a copy is issued here that its thread waits for in groups
 
 
 @record
@@ -158,6 +159,10 @@ class Barrier:
     spelling: str  # "__syncthreads();"
     guess: bool = False  # perhaps in a function that is not called at all
     mask: Value | None = None  # of a warp barrier: lanes that take part; None: all that are here
+    # of a named one: its number, how many threads it is for (None: all), and whether they go on without waiting
+    number: Value | None = None
+    count: Value | None = None
+    arrives: bool = False
 
 
 @record
@@ -190,6 +195,32 @@ class Wait(Barrier):
 
     bound: int = -1  # the object that they are bound to, a barrier by its buffer
     arrival: int = 0  # at a barrier object: its place in the text
+    left: int = 0  # groups that stay open
+
+
+@record
+class CopyWait:
+    """A thread commits the copies that it has issued to a group, or waits for them.
+
+    ``kind``: "commit"; "groups", all but the ``left`` newest groups have landed; "all", those of no group too;
+    "unknown", perhaps one of these.
+    """
+
+    point: int
+    kind: str
+    left: int
+    line: int
+
+
+@record
+class Proxy:
+    """The asynchronous proxy (bulk and tensor copies) reads ``buffer``; None: a fence makes it see what the thread has
+    written before."""
+
+    point: int
+    buffer: int | None
+    span: Span | None
+    line: int
 
 
 @record
@@ -277,7 +308,7 @@ class Seq:
         return len(self.items)
 
 
-Node = Access | Barrier | Exchange | GlobalAccess | Assign | Branch | Loop | Jump | Place
+Node = Access | Barrier | Exchange | GlobalAccess | CopyWait | Proxy | Assign | Branch | Loop | Jump | Place
 
 
 def doubtful(items: Sequence[Node]) -> Seq:

@@ -11,6 +11,7 @@ from smem_lsp.ir.model import (
     Barrier,
     Branch,
     Buffer,
+    CopyWait,
     DeclarationSite,
     Exchange,
     GlobalAccess,
@@ -20,6 +21,7 @@ from smem_lsp.ir.model import (
     Node,
     Part,
     Place,
+    Proxy,
     Seq,
 )
 from smem_lsp.source import SourceText, Span
@@ -107,11 +109,11 @@ def shift_kernel(kernel: Kernel, to: Moves) -> Kernel:
 
     def node(old: Node) -> Node:
         match old:
-            case Access() | Barrier() | Exchange():
+            case Access() | Barrier() | Exchange() | Proxy():
                 return replace(old, span=maybe(old.span), line=to.line(old.line))
             case Place():
                 return replace(old, statement=maybe(old.statement), line=to.line(old.line))
-            case Jump() | GlobalAccess():
+            case Jump() | GlobalAccess() | CopyWait():
                 return replace(old, line=to.line(old.line))
             case Branch():
                 return replace(

@@ -14,6 +14,7 @@ from smem_lsp.ir.model import (
     Assign,
     Barrier,
     Branch,
+    CopyWait,
     Exchange,
     GlobalAccess,
     Jump,
@@ -22,6 +23,7 @@ from smem_lsp.ir.model import (
     Loop,
     Node,
     Place,
+    Proxy,
     walk,
 )
 from smem_lsp.output.json_ import buffer_names
@@ -293,6 +295,10 @@ def _kind(node: Node) -> str:
             return "exchange"
         case GlobalAccess():
             return "global"
+        case CopyWait():
+            return "copy wait"
+        case Proxy():
+            return "proxy"
         case Place():
             return "place"
         case Assign():

@@ -79,6 +79,37 @@ class InsertBarrier:
 
 
 @dataclass(frozen=True, slots=True)
+class InsertWait:
+    """Put a wait for asynchronous copies at a Place (its point), with a barrier of the block behind it if ``barrier``.
+    ``loose``: it has to cover copies that belong to no group; ``proved``: that it is missing."""
+
+    kernel: int
+    place: int
+    barrier: bool
+    loose: bool
+    proved: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LowerWait:
+    """Let a wait for asynchronous copies (its point) leave only ``left`` groups open."""
+
+    kernel: int
+    wait: int
+    left: int
+
+
+@dataclass(frozen=True, slots=True)
+class MoveBarrier:
+    """Take a barrier (its point) to a Place (its point). ``proved``: that it is wrong where it is."""
+
+    kernel: int
+    barrier: int
+    place: int
+    proved: bool
+
+
+@dataclass(frozen=True, slots=True)
 class RemoveBarrier:
     """Delete the statement of a barrier (its point)."""
 
@@ -121,6 +152,9 @@ Remedy = (
     MergeBuffers
     | RemoveDeclarator
     | InsertBarrier
+    | InsertWait
+    | LowerWait
+    | MoveBarrier
     | RemoveBarrier
     | ReorderDeclarations
     | MoveRanges

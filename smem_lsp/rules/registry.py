@@ -18,7 +18,10 @@ from smem_lsp.rules import (
     smem203_divergent_barrier,
     smem204_redundant_barrier,
     smem205_missing_warp_sync,
+    smem206_async_copy_not_waited,
+    smem207_named_barrier_count,
     smem208_warp_mask_mismatch,
+    smem209_missing_proxy_fence,
     smem301_mergeable_buffers,
     smem302_mergeable_with_barrier,
     smem303_padding_waste,
@@ -47,7 +50,10 @@ _ALL = (
     smem203_divergent_barrier.RULE,
     smem204_redundant_barrier.RULE,
     smem205_missing_warp_sync.RULE,
+    smem206_async_copy_not_waited.RULE,
+    smem207_named_barrier_count.RULE,
     smem208_warp_mask_mismatch.RULE,
+    smem209_missing_proxy_fence.RULE,
     smem301_mergeable_buffers.RULE,
     smem302_mergeable_with_barrier.RULE,
     smem303_padding_waste.RULE,
@@ -67,9 +73,6 @@ RULES: Mapping[str, Rule] = MappingProxyType({rule.code: rule for rule in _ALL})
 # Codes that are promised and not built yet: `explain` and `--select` say so.
 RESERVED: Mapping[str, str] = MappingProxyType(
     {
-        "SMEM206": "async-copy-not-waited",
-        "SMEM207": "named-barrier-count",
-        "SMEM209": "missing-proxy-fence",
         "SMEM601": "stream-leak",
         "SMEM602": "managed-access-race",
         "SMEM603": "async-free-order",

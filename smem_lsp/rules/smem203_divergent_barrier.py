@@ -53,7 +53,7 @@ from dataclasses import replace
 
 from smem_lsp.analysis.mispairing import Mispaired
 from smem_lsp.ir.model import Barrier, Branch, Loop, walk
-from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
+from smem_lsp.rules.model import Finding, MoveBarrier, Note, Severity, kernel_rule
 from smem_lsp.rules.subject import KernelFacts
 
 
@@ -91,6 +91,14 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
             verdict="proved" if found.proved else "likely",
             related=tuple(notes),
             data={"threads_inside": len(found.inside), "threads": _threads(found)},
+            remedy=next(
+                (
+                    MoveBarrier(facts.index, hoist.barrier, hoist.place, found.proved)
+                    for hoist in facts.hoists
+                    if hoist.barrier == barrier.point
+                ),
+                None,
+            ),
         )
 
 

@@ -15,6 +15,7 @@ from smem_lsp.analysis.divergence import Verdicts
 from smem_lsp.analysis.dynamic_need import Need
 from smem_lsp.analysis.evaluate import Dims
 from smem_lsp.analysis.facts import Facts
+from smem_lsp.analysis.hoisting import Hoist
 from smem_lsp.analysis.liveness import Liveness
 from smem_lsp.analysis.mispairing import Mispaired
 from smem_lsp.analysis.occupancy import occupancy, shared_for_one_more_block, shared_until_one_less
@@ -96,6 +97,7 @@ class KernelFacts:
     shape: BlockShape | None
     withheld: str | None  # why nothing that rests on control or data flow is said of this kernel
     mispaired: tuple[Mispaired, ...]
+    hoists: tuple[Hoist, ...]  # of those barriers
     hazards: Hazards
     gaps: Gaps
     redundant: tuple[Redundant, ...]  # barriers

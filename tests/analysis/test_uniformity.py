@@ -272,3 +272,9 @@ def test_default_arguments() -> None:
 def test_a_lambda_keeps_what_it_copied(captures: str, barriers: list[str]) -> None:
     found = analyse(f"int u = in[tid]; auto f = [{captures}] {{ if (u > n) __syncthreads(); }}; u = n; f();")
     assert found.barriers() == barriers
+
+
+def test_a_truth_value_is_the_same_in_every_type() -> None:
+    found = analyse("bool inside = tid < n; s[0] = 1; if (inside) s[tid] = 0;")
+    (condition,) = found.values.conditions.values()
+    assert condition.known

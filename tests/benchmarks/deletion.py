@@ -14,19 +14,11 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
 
-from executor.deletion import Tally, judge
+from executor.deletion import judge
 from executor.model import Source
 from executor.random_kernels import Generator, host_program
 
 FOLDER = Path(__file__).parents[1] / "kernels"
-
-
-def _line(name: str, tally: Tally) -> str:
-    return (
-        f"{name}: {tally.deletions} deletions; racy {tally.racy}, of these reported {tally.found}; "
-        f"reported and no run shows it {len(tally.false_races)}; harmless {tally.harmless}, of these SMEM204 "
-        f"{tally.told}, and {tally.merging} that a merge needs; SMEM204 and a run needs it {len(tally.false_redundant)}"
-    )
 
 
 def main() -> int:
@@ -37,13 +29,13 @@ def main() -> int:
     names = sorted(path.name for path in FOLDER.glob("*.cu") if ".wrong." not in path.name)
     programs = [Source(name, (FOLDER / name).read_bytes().decode()) for name in names]
     tally = judge(programs, range(options.seeds))
-    print(_line("reference programs", tally))
+    print("reference programs:", tally.line())
     print("  not reported:", ", ".join(tally.missed))
     sources = []
     for seed in range(options.random):
         generator = Generator(seed)
         sources.append(Source(f"{seed}", generator.text() + host_program(generator.threads)))
-    print(_line("random kernels", judge(sources, range(options.seeds))))
+    print("random kernels:", judge(sources, range(options.seeds)).line())
     return 0
 
 

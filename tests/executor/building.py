@@ -36,6 +36,11 @@ _PROGRAM = (
 )
 _ERROR = re.compile(rf"^{NAMESPACE}(\d+):(\d+):(?:\d+:)? (?:fatal )?error: (.*)$", re.M)
 
+# The same of a template of the headers that a program asks for.
+_REQUIRED = re.compile(
+    rf"^{NAMESPACE}(\d+):(\d+):(?:\d+:)?\s+required from here\n[^\n]*(?:fatal )?error: (.*)$", re.M
+)
+
 
 class BuildError(Exception):
     """g++ refused. ``errors``: by the name of the program, lines and messages."""
@@ -95,7 +100,7 @@ def _unit(prepared: Sequence[Prepared]) -> str:
 
 def _errors(output: str, sources: Sequence[Source]) -> dict[str, list[tuple[int, str]]]:
     errors: dict[str, list[tuple[int, str]]] = {}
-    for number, line, message in _ERROR.findall(output):
+    for number, line, message in (*_ERROR.findall(output), *_REQUIRED.findall(output)):
         errors.setdefault(sources[int(number)].name, []).append((int(line), message))
     return errors
 

@@ -88,3 +88,27 @@ def test_no_barrier_is_put_into_a_helper_or_between_if_and_endif() -> None:
     assert races(STATIC) and not races(helper.replace("void host(", called))
     guarded = STATIC.replace("  for (int i", "#if 1\n  for (int i", 1).replace("  }\n}", "  }\n#endif\n}")
     assert not races(guarded)
+
+
+CUT = """\
+static __global__ void __launch_bounds__(256) k(const float* in, float* out, int n) {
+  __shared__ float s[256];
+  int t = threadIdx.x;
+  s[t] = in[t];
+  if (t == 0) {
+    float sum = 0;
+    for (int i = 0; i < LAST; ++i) sum += s[i];
+    out[0] = sum;
+  }
+  __syncthreads();
+}
+void host(const float* in, float* out, int n) { k<<<1, 256>>>(in, out, n); }
+"""
+
+
+def test_no_barrier_of_the_warp_is_offered_when_other_warps_may_meet_too() -> None:
+    """Elements of other warps are read in iterations that are not run."""
+    assert [finding.code for finding, _ in races(CUT.replace("LAST", "8"))] == ["SMEM205"]
+    text = CUT.replace("LAST", "n")
+    assert "SMEM205" in {finding.code for finding in check(text).findings}
+    assert races(text) == []

@@ -338,3 +338,12 @@ def test_methods_that_only_follow_an_address_do_not_keep_it() -> None:
 )
 def test_where_one_of_them_may_keep_it_it_escapes(above: str) -> None:
     assert vectors(above, "v.load(a + n);").unknown_accesses == 1
+
+
+def test_a_conversion_to_a_type_parameter_is_no_call_of_something_unknown() -> None:
+    text = (
+        "template <typename T, float (*F)(float)> __global__ void k(const float* in, T* out) {{ __shared__ T s[64];"
+        " s[threadIdx.x] = {}(in[threadIdx.x]); __syncthreads(); out[0] = s[3]; }}\n"
+    )
+    assert kernel_facts(text.format("T")).kernel.opaque == ()
+    assert kernel_facts(text.format("F")).kernel.opaque != ()

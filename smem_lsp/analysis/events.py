@@ -1,0 +1,115 @@
+"""One access of one iteration by all threads that make it, and whether two of them store different things."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from smem_lsp.analysis.evaluate import Evaluator
+from smem_lsp.analysis.terms import BLOCK, Op, Opaque, Term
+from smem_lsp.ir.model import Access
+
+_UNASKED = object()
+
+
+@dataclass(slots=True)
+class Event:
+    """One access of one iteration: unit -> lowest, and highest, thread that touches it. ``synced``: warp -> how many
+    of its barriers lie before it; ``exchanged``: how many exchanges. ``here``: evaluates what is stored. ``lanes``: a
+    ``volatile``, with which warps may wait for each other: only lanes of one warp are compared. ``decisions``: branches
+    and loops around it whose way rests on what the kernel is given; ``supposed``: it is not known that it runs in this
+    run; ``data``: where it goes rests on data, it may be any unit."""
+
+    access: Access
+    low: Mapping[int, int]
+    high: Mapping[int, int]
+    synced: Mapping[int, int]
+    exchanged: int
+    stored: Term | None
+    here: Evaluator
+    lanes: bool = False
+    decisions: frozenset[int] = frozenset()
+    supposed: bool = False
+    data: bool = False
+    form: object = _UNASKED  # of what is stored, in all threads
+
+
+_MOST_NODES = 60  # of a stored value that is looked at
+
+
+def differ(one: Event, thread: int, other: Event, second: int) -> bool:
+    """Do two threads surely store different things? Different numbers, or what they read at different addresses."""
+    mine, theirs = _stored(one, thread), _stored(other, second)
+    if mine is None or theirs is None or mine == theirs:
+        return False
+    if isinstance(mine, int) or isinstance(theirs, int):
+        return all(isinstance(each, int) or _has(each, "load") for each in (mine, theirs))
+    return set(_unknowns(mine)) == set(_unknowns(theirs))  # else two unknown numbers may be one
+
+
+def _has(stored: object, word: str) -> bool:
+    return isinstance(stored, tuple) and (stored[0] == word or any(_has(each, word) for each in stored))
+
+
+def _unknowns(stored: object) -> Iterator[object]:
+    if isinstance(stored, tuple):
+        if stored[0] == "same":
+            yield stored
+        else:
+            for each in stored:
+                yield from _unknowns(each)
+
+
+def _stored(event: Event, thread: int) -> object:
+    """What a thread stores, to compare: a number, or sums and products of loads, by address; None: not known."""
+    form = form_of(event)
+    if form is None or thread not in event.here.threads:
+        return None
+    return _of_thread(form, event.here.threads.index(thread))
+
+
+def form_of(event: Event) -> object:
+    """What is stored, in all threads at once; None: not known."""
+    if event.form is _UNASKED:
+        event.form = None if event.stored is None else _Form(event.here).of(event.stored)
+    return event.form
+
+
+def _of_thread(form: object, position: int) -> object:
+    if isinstance(form, list):
+        return form[position]
+    if isinstance(form, int):
+        return form
+    assert isinstance(form, tuple)
+    word, *rest = form
+    if word == "same":
+        return form
+    parts = tuple(_of_thread(each, position) for each in rest)
+    return None if None in parts or (word != "load" and 0 in parts) else (word, *parts)
+
+
+@dataclass(slots=True)
+class _Form:
+    """What is stored in all threads at once: numbers as vectors, and the operations on what is not known."""
+
+    here: Evaluator
+    left: int = _MOST_NODES
+
+    def of(self, term: Term) -> object:
+        self.left -= 1
+        if self.left < 0:
+            return None
+        found = self.here.value(term)
+        if found is not None:
+            return found
+        if term.level <= BLOCK and not term.carried:
+            return ("same", term.serial)
+        if isinstance(term, Opaque) and term.origin == "load" and term.access is None and term.sources:
+            return self._parts("load", term.sources)
+        if isinstance(term, Op) and term.operator in ("+", "-", "*"):
+            return self._parts(term.operator, term.args)
+        return None
+
+    def _parts(self, word: str, terms: Iterable[Term]) -> object:
+        parts = [self.of(term) for term in terms]
+        return None if None in parts else (word, *parts)

@@ -1,0 +1,100 @@
+"""Waits for asynchronous copies: inserted in the kernel's own spelling, or made to leave fewer groups open."""
+
+from __future__ import annotations
+
+import re
+
+from smem_lsp.fixes.barriers import insert_lines, spelling_at
+from smem_lsp.fixes.declarations import Refused
+from smem_lsp.ir.model import Access, Barrier, CopyWait, Kernel, Place, walk
+from smem_lsp.source import SourceText, Span, TextEdit
+
+_PRIMITIVES = "__pipeline_wait_prior(0);", "__pipeline_commit(); __pipeline_wait_prior(0);"
+_SEMICOLON = re.compile(r"""(?:"(?:[^"\\]|\\.)*"|[^;"{}])*;""")
+_ASSEMBLER = (
+    'asm volatile("cp.async.wait_group 0;" ::: "memory");',
+    'asm volatile("cp.async.wait_all;" ::: "memory");',
+)
+
+
+def insert_wait(
+    kernel: Kernel, source: SourceText, point: int, *, barrier: bool, loose: bool
+) -> tuple[TextEdit, str]:
+    """An edit that puts a wait at a Place, and in words what it does. ``barrier``: with one of the block behind it;
+    ``loose``: it covers copies that belong to no group too.
+
+    Raises Refused when there is no text to stand on.
+    """
+    wait = _spelling(kernel, source, point, loose=loose)
+    lines = [f"{wait}  // every copy of this thread must have landed"]
+    if barrier:
+        lines.append(f"{spelling_at(kernel, source, point)}  // and those of all others")
+    edit, line = insert_lines(kernel, source, point, lines)
+    return edit, f"`{wait.rstrip(';')}` {'and a barrier ' if barrier else ''}before line {line}"
+
+
+def lower_wait(kernel: Kernel, source: SourceText, point: int, left: int) -> TextEdit:
+    """An edit of the number of groups that a wait leaves open.
+
+    Raises Refused where that number is not written in the kernel.
+    """
+    wait = next(n for n in walk(kernel.body) if isinstance(n, CopyWait) and n.point == point)
+    statement = _statements(kernel, source).get(point)
+    if statement is None:
+        raise Refused("it is not written in the kernel itself")
+    text = source.slice(statement)
+    numbers = list(re.finditer(r"(?<![\w.])\d+(?![\w.])", text))
+    same = [m for m in numbers if int(m[0]) == wait.left]
+    subtracted = [m for m in numbers if re.search(r"-\s*\Z", text[: m.start()])]
+    if len(numbers) == 1 and same:
+        found, number = same[0], left
+    elif len(numbers) == 1 and subtracted:
+        found, number = subtracted[0], int(subtracted[0][0]) + wait.left - left
+    else:
+        raise Refused("how many groups it leaves open is no single number there")
+    start = statement.start + found.start()
+    return TextEdit(Span(start, start + len(found[0])), str(number))
+
+
+def _statements(kernel: Kernel, source: SourceText) -> dict[int, Span]:
+    """Waits that are a statement of the kernel and nothing else: point -> its text."""
+    found: dict[int, Span] = {}
+    place: Place | None = None
+    waits: list[CopyWait] = []
+    alone = True
+    for node in walk(kernel.body):
+        if isinstance(node, Place):
+            if node.statement is None or not kernel.span.covers(node.statement):
+                continue
+            if place is not None and place.statement is not None and len(waits) == 1 and alone:
+                found[waits[0].point] = _whole(source, place.statement.start)
+            place, waits, alone = node, [], not node.at_end
+        elif isinstance(node, CopyWait):
+            waits.append(node)
+        elif isinstance(node, Barrier) or (isinstance(node, Access) and not node.asynchronous):
+            alone = False
+    return found
+
+
+def _whole(source: SourceText, start: int) -> Span:
+    """From the start of a statement to its semicolon."""
+    end = _SEMICOLON.match(source.text, start)
+    return Span(start, source.line_end(start) if end is None else end.end())
+
+
+def _spelling(kernel: Kernel, source: SourceText, point: int, *, loose: bool) -> str:
+    """The way the kernel writes a wait for all groups elsewhere, else the way of its copies."""
+    statements = _statements(kernel, source)
+    waits = [n for n in walk(kernel.body) if isinstance(n, CopyWait) and n.point in statements]
+    for wait in sorted(waits, key=lambda w: abs(w.point - point)):
+        text = source.slice(statements[wait.point])
+        enough = wait.kind == "all" or (wait.kind == "groups" and not loose)
+        if not enough or "\n" in text:
+            continue
+        if not wait.left:
+            return text
+        numbers = re.findall(r"(?<![\w.])\d+(?![\w.])", text)
+        if numbers == [str(wait.left)]:
+            return re.sub(r"(?<![\w.])\d+(?![\w.])", "0", text)
+    primitives = "__pipeline_" in source.slice(kernel.span)
+    return (_PRIMITIVES if primitives else _ASSEMBLER)[loose]

@@ -1,0 +1,134 @@
+"""Bytes of an asynchronous copy are read before the wait, or the barrier behind it, that the copy needs.
+
+## Why
+
+An asynchronous copy lands at any time until its own thread has waited for the group that it was committed to: a barrier
+alone does not make it land. And a wait is for the thread's own copies only: what other threads have copied is there
+after a barrier behind their waits. `wait_group N` leaves the N newest groups in flight, empty ones included.
+
+## Example
+
+```cuda
+#include <cuda_pipeline.h>
+
+static __global__ void __launch_bounds__(256) k(const float* in, float* out) {
+  __shared__ float s[256];
+  int tid = threadIdx.x;
+  __pipeline_memcpy_async(&s[tid], &in[tid], sizeof(float));
+  __pipeline_commit();
+  __syncthreads();
+  out[tid] = s[255 - tid];
+  __pipeline_wait_prior(0);
+}
+void host(const float* in, float* out) {
+  k<<<1, 256>>>(in, out);
+}
+```
+
+## Use instead
+
+```cuda
+#include <cuda_pipeline.h>
+
+static __global__ void __launch_bounds__(256) k(const float* in, float* out) {
+  __shared__ float s[256];
+  int tid = threadIdx.x;
+  __pipeline_memcpy_async(&s[tid], &in[tid], sizeof(float));
+  __pipeline_commit();
+  __pipeline_wait_prior(0);  // every copy of this thread must have landed
+  __syncthreads();
+  out[tid] = s[255 - tid];
+  __pipeline_wait_prior(0);
+}
+void host(const float* in, float* out) {
+  k<<<1, 256>>>(in, out);
+}
+```
+
+## Limits
+
+One run of one block, as for SMEM201, in which the groups of each thread are counted: the first iterations of a loop and
+its last ones. A copy is lost sight of where a commit or a wait may or may not run, at calls that are not understood,
+and at the waits of `cuda::barrier`, `cuda::pipeline` and `mbarrier` objects. Bulk and tensor copies are not judged. A
+copy that overwrites what other threads still read is SMEM201.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from smem_lsp.analysis.copy_repairs import CopyGap
+from smem_lsp.analysis.races import Race
+from smem_lsp.ir.model import CopyWait, Kind, walk
+from smem_lsp.rules import racing
+from smem_lsp.rules.model import Finding, InsertBarrier, InsertWait, LowerWait, Severity, kernel_rule
+from smem_lsp.rules.subject import KernelFacts
+
+
+@kernel_rule("SMEM206", "async-copy-not-waited", Severity.ERROR)
+def RULE(facts: KernelFacts) -> Iterator[Finding]:
+    if not racing.followed(facts):
+        return
+    for gap in facts.gaps.copies:
+        races = racing.present(facts, gap.races)
+        race = races[0]
+        yield Finding(
+            "SMEM206",
+            _message(facts, gap, race) + racing.condition(facts, race),
+            racing.where(facts, race.second),
+            Severity.ERROR if race.proved else Severity.WARNING,
+            kernel=facts.kernel.name,
+            buffers=tuple(dict.fromkeys(facts.kernel.buffers[each.first.buffer].name for each in races)),
+            verdict="proved" if race.proved else "likely",
+            related=racing.notes(facts, races),
+            data=racing.numbers(race),
+            remedy=_remedy(facts, gap, race),
+        )
+
+
+def _message(facts: KernelFacts, gap: CopyGap, race: Race) -> str:
+    place = racing.element(facts.kernel.buffers[race.first.buffer], race.byte)
+    copier, other = race.threads
+    does = racing.DOES[race.second.kind]
+    copies = f"thread {copier} copies {place} asynchronously (line {race.first.line})"
+    who = "it" if copier == other else f"thread {other}"
+    if not race.flying:
+        message = f"{copies} and waits for its own copies only; {who} {does} it (line {race.second.line})"
+        message += ", with no barrier behind the wait"
+    else:
+        message = f"{copies}; {who} {does} it (line {race.second.line}) while the copy may be in flight"
+    if gap.lower is not None:
+        point, left = gap.lower
+        wait = next(n for n in walk(facts.kernel.body) if isinstance(n, CopyWait) and n.point == point)
+        return (
+            f"{message}: the wait at line {wait.line} leaves {_groups(wait.left)} open, and must not leave more than "
+            f"{left}"
+        )
+    found = racing.place_of(facts, gap.place)
+    if found is None:
+        return message
+    what = {(True, True): "wait for it and put a barrier", (True, False): "wait for it"}.get(
+        (gap.wait, gap.barrier), "put one"
+    )
+    return f"{message}; {what} before line {found.line}"
+
+
+def _groups(count: int) -> str:
+    return "1 group" if count == 1 else f"{count} groups"
+
+
+def _remedy(facts: KernelFacts, gap: CopyGap, race: Race) -> InsertBarrier | InsertWait | LowerWait | None:
+    if gap.lower is not None:
+        return LowerWait(facts.index, *gap.lower)
+    if gap.place is None:
+        return None
+    if gap.wait:
+        return InsertWait(facts.index, gap.place, gap.barrier, gap.loose, race.proved)
+    name = facts.kernel.buffers[race.first.buffer].name
+    done = "read" if race.second.kind is Kind.READ else "use"
+    return InsertBarrier(
+        facts.index,
+        gap.place,
+        f"all copies into {name} must have landed before others {done} it",
+        race.proved,
+    )
