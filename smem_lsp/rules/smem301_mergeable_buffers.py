@@ -57,8 +57,8 @@ info. Under 128 bytes without such a step nothing is said. Buffers whose address
 keep their place. Members of a class in shared memory are planned one by one: an access belongs to the member that it
 names. They are told, never edited: the fix shows the class with the `union` that the author would write, and its bytes
 are those of that text. Ranges that pointers carve out of dynamic shared memory are told, as info, where every access is
-known to stay in its range for the block that is launched; moving them is up to the author, with the bytes of every
-launch.
+known to stay in its range for the block that is launched. The fix changes where the pointers start, and the bytes that
+the launches in the file pass where those are a literal; a launch that it leaves alone is named.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
 
 
 def _ranges(facts: KernelFacts) -> Iterator[Finding]:
-    """Ranges of dynamic shared memory: to be moved by hand, as the launch has to pass fewer bytes too."""
+    """Ranges of dynamic shared memory."""
     ranges = facts.of_ranges
     if ranges is None or facts.carved is None or facts.withheld or not ranges.best:
         return
