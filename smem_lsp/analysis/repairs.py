@@ -12,9 +12,10 @@ from smem_lsp.analysis.spots import candidates, groups, spots
 from smem_lsp.analysis.terms import WARP, Term
 from smem_lsp.analysis.uniformity import Levels
 from smem_lsp.analysis.values import Values
-from smem_lsp.ir.model import Branch, Kernel, Loop, Place, Seq
+from smem_lsp.ir.model import Access, Branch, Kernel, Loop, Place, Seq, walk
 
 _TRIES = 6  # places that are judged for one gap
+_FEWEST, _WORK = 6, 600  # how often a kernel is judged: at least, and times its accesses and races
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +43,35 @@ def find_gaps(
 ) -> Gaps:
     """The races of a kernel in as few groups as barriers are missing. ``places``: where all threads of the block come
     to; ``warp_places``: where perhaps all lanes of a warp do."""
+    trial = _Trials(kernel, found, judge)
     copying = [race for race in found.races if race.first.asynchronous]
-    copies = tuple(copy_gaps(kernel, copying, spots(kernel, places), judge)) if copying else ()
+    copies = tuple(copy_gaps(kernel, copying, spots(kernel, places), trial)) if copying else ()
     plain = [race for race in found.across if not race.first.asynchronous]
-    across = tuple(_gaps(kernel, plain, places, lambda point: judge(added=Added(frozenset((point,))))))
+    across = tuple(_gaps(kernel, plain, places, lambda point: trial(added=Added(frozenset((point,))))))
     stand = frozenset(gap.place for gap in across if gap.place is not None)
     if len(stand) < len(across) or copies:
         return Gaps(across, (), copies)  # what the missing barriers would order between lanes is not known
     rest = judge(added=Added(stand)) if stand else found
 
     def in_warps(point: int) -> Hazards:
-        return judge(added=Added(stand, frozenset((point,))))
+        return trial(added=Added(stand, frozenset((point,))))
 
     return Gaps(across, tuple(_gaps(kernel, rest.within, warp_places, in_warps)))
+
+
+class _Trials:
+    """Judges the kernel with something added, so often; from then on nothing ends a race."""
+
+    def __init__(self, kernel: Kernel, found: Hazards, judge: Judge) -> None:
+        accesses = sum(isinstance(node, Access) for node in walk(kernel.body))
+        self.left = max(_FEWEST, _WORK // (accesses + len(found.races) + 1))
+        self.found, self.judge = found, judge
+
+    def __call__(self, *, added: Added) -> Hazards:
+        if self.left == 0:
+            return self.found
+        self.left -= 1
+        return self.judge(added=added)
 
 
 def warp_places(kernel: Kernel, values: Values, levels: Levels, places: frozenset[int]) -> frozenset[int]:
