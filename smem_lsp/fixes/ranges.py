@@ -211,7 +211,8 @@ def _fewer_bytes(source: SourceText, launch: LaunchSite, saved: int) -> TextEdit
     if span is None or launch.dynamic_bytes is None or launch.dynamic_bytes < saved:
         return None
     text, wanted = source.slice(span), launch.dynamic_bytes - saved
-    if _COUNT.fullmatch(text) and int(_COUNT.fullmatch(text)["count"]) == launch.dynamic_bytes:  # type: ignore[index]
+    literal = _COUNT.fullmatch(text)
+    if literal is not None and int(literal["count"]) == launch.dynamic_bytes:
         return TextEdit(span, str(wanted))
     product = _PRODUCT.fullmatch(text)
     if product is None:

@@ -93,34 +93,41 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
     candidate = facts.best[0]
     plan = candidate.plan
     before, after = facts.total(facts.declared.bytes), facts.total(plan.bytes)
-    saved = before - after
-    if saved <= 0 or plan.barriers:
+    if plan.barriers:
         return
-    step = best_step(facts, before, after)
-    gains = step is not None and step.after > step.before
-    limit = crosses_limit(facts, before, after)
-    if saved < WORTH_SAYING and not gains and not limit:
-        return
+    worth = _weigh(facts, before, after)
     merged = merged_buffers(facts, plan)
-    if not merged:
+    if worth is None or not merged:
         return
-    message = f"{headline(facts, candidate, merged)}: {before:,} → {after:,} B"
-    if limit:
-        message += f", under the {facts.static_limit:,} B that ptxas accepts"
-    if step is not None and gains:
-        message += f", {step.words()}"
-    known = step is not None and step.row.registers is not None
+    message, severity, step = worth
     yield Finding(
         "SMEM301",
-        f"{message}, no barrier added ({reason(facts, candidate, merged)}){assumption_words(facts, candidate)}",
+        f"{headline(facts, candidate, merged)}: {message}, no barrier added "
+        f"({reason(facts, candidate, merged)}){assumption_words(facts, candidate)}",
         merged[-1].declared,
-        Severity.WARNING if limit or (gains and known) else Severity.INFO,
+        severity,
         kernel=facts.kernel.name,
         buffers=tuple(b.name for b in merged),
         related=related_notes(candidate, merged, facts),
         data=data_of(facts, plan, step),
         remedy=MergeBuffers(facts.index, candidate, step.with_launch() if step is not None else ""),
     )
+
+
+def _weigh(facts: KernelFacts, before: int, after: int) -> tuple[str, Severity, Step | None] | None:
+    """The bytes and what they buy in words, how loud to say it, and the step; None: not worth saying."""
+    step = best_step(facts, before, after)
+    gains = step is not None and step.after > step.before
+    limit = crosses_limit(facts, before, after)
+    if before <= after or (before - after < WORTH_SAYING and not gains and not limit):
+        return None
+    message = f"{before:,} → {after:,} B"
+    if limit:
+        message += f", under the {facts.static_limit:,} B that ptxas accepts"
+    if step is not None and gains:
+        message += f", {step.words()}"
+    known = step is not None and step.row.registers is not None
+    return message, Severity.WARNING if limit or (gains and known) else Severity.INFO, step
 
 
 def _ranges(facts: KernelFacts) -> Iterator[Finding]:
@@ -172,24 +179,18 @@ def _members(facts: KernelFacts, carved: Carved) -> Iterator[Finding]:
     if found is None:
         return
     before, after = facts.static_bytes, found.total
-    step = best_step(facts, before, after)
-    gains = step is not None and step.after > step.before
-    limit = crosses_limit(facts, before, after)
-    if before <= after or (before - after < WORTH_SAYING and not gains and not limit):
+    worth = _weigh(facts, before, after)
+    if worth is None:
         return
+    message, severity, step = worth
     buffer = facts.kernel.buffers[carved.carving.base]
     merged = [members.kernel.buffers[index] for index in found.sharing]
-    message = f"{headline(members, candidate, merged)} in `{buffer.name}`: {before:,} → {after:,} B"
-    if limit:
-        message += f", under the {facts.static_limit:,} B that ptxas accepts"
-    if step is not None and gains:
-        message += f", {step.words()}"
-    known = step is not None and step.row.registers is not None
     yield Finding(
         "SMEM301",
-        f"{message}, no barrier added ({reason(members, candidate, merged)}){assumption_words(facts, candidate)}",
+        f"{headline(members, candidate, merged)} in `{buffer.name}`: {message}, no barrier added "
+        f"({reason(members, candidate, merged)}){assumption_words(facts, candidate)}",
         buffer.declared,
-        Severity.WARNING if limit or (gains and known) else Severity.INFO,
+        severity,
         kernel=facts.kernel.name,
         buffers=(buffer.name,),
         data={
