@@ -63,7 +63,7 @@ def changes(text: str, fix: Fix) -> list[str]:
 
 def test_a_pointer_and_its_launch() -> None:
     text, fix = offered()
-    assert fix.title == "Move z in smem: 3,072 → 2,048 B of dynamic shared memory"
+    assert fix.title == "Move z in smem: 3,072 → 2,048 B of dynamic shared memory; unconfirmed"
     assert fix.safety is Safety.SAFE
     assert changes(text, fix) == ["float* z = x;", "k<<<1, 256, 2048>>>(in, out);"]
     assert not [each for each in check(apply(text, fix)).findings if each.code != "SMEM501"]
@@ -92,7 +92,7 @@ def test_how_launches_spell_their_bytes(bytes_: str, after: str) -> None:
 def test_a_launch_that_cannot_be_edited_is_named() -> None:
     text, fix = offered(above="#define BYTES 3072", bytes="BYTES")
     assert fix.safety is Safety.UNSAFE
-    assert fix.title.endswith("; the launch at line 17 still passes 3,072 B")
+    assert fix.title.endswith("; the launch at line 17 still passes 3,072 B; unconfirmed")
     assert changes(text, fix) == ["float* z = x;"]
 
 
@@ -114,7 +114,7 @@ def test_ranges_change_places_where_a_large_one_needs_room() -> None:
         z="double* z = (double*)(y + 256);",
         bytes="4096",
     )
-    assert fix.title == "Move y, z in smem: 4,096 → 3,072 B of dynamic shared memory"
+    assert fix.title == "Move y, z in smem: 4,096 → 3,072 B of dynamic shared memory; unconfirmed"
     assert changes(text, fix)[:2] == [
         "int* y = reinterpret_cast<int*>(smem + 2048);",
         "double* z = reinterpret_cast<double*>(x);",
@@ -124,7 +124,7 @@ def test_ranges_change_places_where_a_large_one_needs_room() -> None:
 def test_what_rests_on_constants_says_so() -> None:
     _, fix = offered(above="constexpr int N = 256;", y="float* y = smem + N;")
     assert fix.safety is Safety.UNSAFE
-    assert fix.title.endswith("; right for what N is now")
+    assert fix.title.endswith("; right for what N is now; unconfirmed")
 
 
 def test_another_pointer_to_the_same_place_is_not_left_behind() -> None:
