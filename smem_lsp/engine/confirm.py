@@ -55,10 +55,14 @@ def if_ranges_are_as_planned(
     if not fix.edits or finding.remedy is None:
         return fix
     after = again(apply_edits(report.source.text, fix.edits))
-    now = _counterpart(after, report.facts[finding.remedy.kernel])
-    found = None if now is None or now.carved is None else now.carved.declared.bytes
-    if found != finding.data["bytes_after"]:
-        return _withdrawn(fix, "other pointers are counted from where they point now")
+    kernel = report.facts[finding.remedy.kernel].kernel
+    for facts in report.facts:
+        if facts.kernel.name_span != kernel.name_span or facts.carved is None:
+            continue
+        now = _counterpart(after, facts)
+        found = None if now is None or now.carved is None else now.carved.declared.bytes
+        if found != facts.carved.best[0].plan.bytes:
+            return _withdrawn(fix, "other pointers are counted from where they point now")
     new = new_findings(report, after, finding)
     return _withdrawn(fix, new[0]) if new else fix
 

@@ -53,13 +53,14 @@ def _fix(remedy: Remedy, facts: KernelFacts, kernels: Sequence[KernelFacts], uni
         case MergeBuffers():
             # new names must hit no macro and no function
             names = frozenset(unit.preprocessed.macros) | {function.name for function in unit.functions}
-            return merge_fix(facts, source, remedy, names, _siblings(facts, kernels))
+            siblings = [other.kernel for other in _siblings(facts, kernels)]
+            return merge_fix(facts, source, remedy, names, siblings)
         case ReorderDeclarations():
             return reorder(facts, source, remedy.order)
         case PadRows():
             return pad_rows(facts, remedy, unit)
         case MoveRanges():
-            return move_ranges(facts, source, unit)
+            return move_ranges(facts, unit, _siblings(facts, kernels))
         case MoveToDynamic():
             return move_to_dynamic(facts, source, unit)
         case RemoveDeclarator():
@@ -133,12 +134,12 @@ def _move_barrier(facts: KernelFacts, source: SourceText, remedy: MoveBarrier) -
     return _assuming(facts, f"Move the barrier out, before line {line}", edits, proved=remedy.proved)
 
 
-def _siblings(facts: KernelFacts, kernels: Sequence[KernelFacts]) -> list[Kernel]:
+def _siblings(facts: KernelFacts, kernels: Sequence[KernelFacts]) -> list[KernelFacts]:
     """The other instances of the same template."""
     if not facts.kernel.siblings:
         return []
     return [
-        other.kernel
+        other
         for other in kernels
         if other.index != facts.index and other.kernel.name_span == facts.kernel.name_span
     ]
