@@ -15,7 +15,8 @@ from smem_lsp.analysis.evaluate import Evaluator, asks, iterations
 from smem_lsp.analysis.events import Event
 from smem_lsp.analysis.meetings import Meetings
 from smem_lsp.analysis.named_barriers import Arrivals
-from smem_lsp.analysis.script import Script, Step, is_free, is_loaded, narrows
+from smem_lsp.analysis.script import Script, Step, is_loaded, narrows
+from smem_lsp.analysis.terms import is_free
 from smem_lsp.analysis.turns import turns
 from smem_lsp.analysis.values import LoopFacts, Values
 from smem_lsp.ir.model import Access, Barrier, Branch, CopyWait, Exchange, Jump, Kernel, Loop, Place, Space

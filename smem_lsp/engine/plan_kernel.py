@@ -46,17 +46,16 @@ def plan_kernel(
     kernel: Kernel,
     source: SourceText,
     config: Config,
-    assumed: dict[str, int],
     *,
     layouts_only: bool = False,
 ) -> KernelFacts:
-    """Analyse one kernel. ``assumed``: block dimensions that the author stated, by axis. ``layouts_only``: nobody asks
-    for races, bank conflicts, touched bytes and the layouts that are only compared; there are none."""
+    """Analyse one kernel. ``layouts_only``: nobody asks for races, bank conflicts, touched bytes and the layouts that
+    are only compared; there are none."""
     kernel = _bounded(kernel)
-    shape = block_shape(kernel, assumed=assumed, setting=config.threads)
+    shape = block_shape(kernel, assumed=dict(kernel.stated.dims), setting=config.threads)
     fact = shape if shape is not None and shape.fact else None
     rows = fact is not None and fact.dims[0] % 32 == 0
-    values = propagate(kernel.body, memory=kernel.memory, rows=rows)
+    values = propagate(kernel.body, memory=kernel.memory, rows=rows, agreed=kernel.agreed)
     control, levels = prove_levels(
         kernel.body, values, buffers=kernel.buffers, shape=fact, upper=most_threads(kernel)
     )
@@ -251,7 +250,7 @@ def _occupied(kernel: Kernel, shape: BlockShape | None, config: Config) -> tuple
     if any(buffer.bytes is None for buffer in kernel.helper_bytes):
         return ()
     threads = known[0]
-    passed = {site.dynamic_bytes for site in kernel.launches}
+    passed = kernel.passed
     dynamic = {each for each in passed if each is not None}
     if None in passed or (not passed and any(b.space is Space.DYNAMIC for b in kernel.buffers)):
         return ()  # blocks per SM depend on bytes that are not known

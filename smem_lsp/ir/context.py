@@ -82,6 +82,8 @@ class Context:
     conditional: tuple[Span, ...] = ()
     local_names: dict[str, int] = field(default_factory=dict)
     pointer_elements: set[int] = field(default_factory=set)  # buffers whose elements are pointers
+    stated: frozenset[str] = frozenset()  # expressions, as in Stated.uniform
+    agreed: set[Value] = field(default_factory=set)  # their values
     unknown: list[str] = field(default_factory=list)
     unknown_accesses: int = 0
     unknown_barriers: int = 0

@@ -35,6 +35,21 @@ def value(ctx: Context, expr: tree.Expr, scope: Scope) -> Value:
 def load(ctx: Context, result: Value | Ref, expr: tree.Expr, *, pointer: bool = False) -> Value | Ref:
     """Lvalue to rvalue: an element is read, an array becomes the address of its first element. ``pointer``: an address
     is wanted."""
+    loaded = _loaded(ctx, result, expr, pointer)
+    if ctx.stated and ctx.function is ctx.kernel and not isinstance(loaded, Ref):
+        if _words(ctx, expr) in ctx.stated:
+            ctx.agreed.add(loaded)
+    return loaded
+
+
+def _words(ctx: Context, expr: tree.Expr) -> str:
+    """An expression without white space. Parentheses around its first or last part are no part of its tree."""
+    texts, lo, hi = ctx.body.tokens.texts, ctx.base + expr.lo, ctx.base + expr.hi
+    opened = texts[lo:hi].count("(") - texts[lo:hi].count(")")
+    return "(" * -opened + "".join(texts[lo:hi]) + ")" * opened
+
+
+def _loaded(ctx: Context, result: Value | Ref, expr: tree.Expr, pointer: bool) -> Value | Ref:
     if not isinstance(result, Ref) or result.pointer:
         return result
     if result.shape:

@@ -95,7 +95,10 @@ def _region(of: Mapping[str, Any]) -> JsonObject:
 def _fix(fix: Mapping[str, Any]) -> JsonObject:
     replacements: dict[str, list[JsonObject]] = {}
     for edit in fix["edits"]:
-        replaced = {"deletedRegion": _region(edit["range"]), "insertedContent": {"text": edit["text"]}}
+        replaced: JsonObject = {
+            "deletedRegion": _region(edit["range"]),
+            "insertedContent": {"text": edit["text"]},
+        }
         replacements.setdefault(edit["path"], []).append(replaced)
     changes = [
         {"artifactLocation": {"uri": _uri(path)}, "replacements": edits}
