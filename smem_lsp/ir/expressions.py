@@ -257,7 +257,7 @@ def _binary(ctx: Context, expr: tree.Binary, scope: Scope) -> Value | Ref:
         if operator == "+":
             return ref.moved(offset)
         if operator == "-" and ref is left_side:
-            return ref.moved(operation("neg", offset))
+            return ref.moved(offset, "-")
         if ref.number and operator in ("&", "|", "^", "*", "/", "<<", ">>"):
             low = operator == "&" and isinstance(offset, Const) and 0 <= offset.n < _PAGE
             return ctx.fresh() if low else ref.moved(None)  # rounded up or down, perhaps
@@ -456,8 +456,9 @@ def _assign(ctx: Context, expr: tree.Assign, scope: Scope) -> Value | Ref:
         ctx.alias(variable.index, right)
         return right
     if isinstance(place, Ref) and compound:
-        moved = place.moved(right if expr.operator == "+=" else operation("neg", right))
-        _move_pointer(ctx, expr.target, moved if expr.operator in ("+=", "-=") else place.moved(None), scope)
+        known = expr.operator in ("+=", "-=")
+        moved = place.moved(right, expr.operator[0]) if known else place.moved(None)
+        _move_pointer(ctx, expr.target, moved, scope)
         return operand(ctx, expr.target, scope) if whole else place.moved(None)
     result: Value = right
     if variable.array:
