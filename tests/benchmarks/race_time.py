@@ -3,7 +3,8 @@
 ``SMEM_CORPORA_ALL=1 python tests/benchmarks/race_time.py [--only NAME ...] [--show 20] [--above 5]``: processor time
 of all that SMEM103, SMEM2xx and SMEM402 need beyond the values and the uniformity that other rules ask for, too:
 verdicts on barriers, runs of the block, the places where a barrier would help, redundant and mispaired barriers. One
-row for each kernel with shared memory, one for each instance of a template; of those above so many ms, the least of three.
+row for each kernel with shared memory, one for each instance of a template; of those above so many ms, the least of
+three.
 """
 
 from __future__ import annotations

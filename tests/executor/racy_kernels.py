@@ -36,7 +36,9 @@ def few(threads: int) -> Sizes:
 
 
 def many(threads: int) -> Sizes:
-    return Sizes((0, 1, 2, 3, 4, 7), (0, 1, threads // 2 + 3, threads, 2 * threads, 4 * threads + 5))
+    return Sizes(
+        (0, 1, 2, 3, 4, 7), (0, 1, threads // 2 + 3, threads, 2 * threads, 4 * threads + 5, 40 * threads)
+    )
 
 
 @dataclass(slots=True)
