@@ -313,6 +313,20 @@ __global__ void k(const float* in, float* out) {
     check_layout(source, declared=248, best=[(0, 124)])
 
 
+def test_a_barrier_that_counts_threads_is_not_redundant() -> None:
+    check(
+        """
+__global__ void k(const float* __restrict__ in, float* __restrict__ out) {
+  float v = in[threadIdx.x];
+  v += __syncthreads_count(threadIdx.x < 7);
+  __syncthreads();
+//^^^^^^^^^^^^^^^ SMEM204: no shared or global access needs this barrier
+  out[threadIdx.x] = v;
+}
+"""
+    )
+
+
 def test_no_barrier_is_asked_for_where_it_gains_no_block() -> None:
     source = """
 __global__ void k(const float* in, float* out) {

@@ -321,8 +321,11 @@ class Context:
                 )
             )
 
-    def barrier(self, kind: str, lo: int, hi: int, spelling: str, mask: Value | None = None) -> None:
-        self.emit(Barrier(self.next_point(), kind, self.span(lo, hi), self.line(lo), spelling, mask=mask))
+    def barrier(
+        self, kind: str, lo: int, hi: int, spelling: str, mask: Value | None = None, *, votes: bool = False
+    ) -> None:
+        where = self.span(lo, hi), self.line(lo)
+        self.emit(Barrier(self.next_point(), kind, *where, spelling, mask=mask, votes=votes))
 
     def named_barrier(
         self, lo: int, hi: int, number: Value | None, count: Value | None, *, arrives: bool

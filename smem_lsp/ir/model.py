@@ -164,6 +164,7 @@ class Barrier:
     number: Value | None = None
     count: Value | None = None
     arrives: bool = False
+    votes: bool = False  # it also tells all threads what they say: __syncthreads_count()
 
 
 @record
