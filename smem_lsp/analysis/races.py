@@ -12,16 +12,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from smem_lsp.analysis.block_run import Missed, Outside, Run
+from smem_lsp.analysis.block_accesses import Accesses, Outside
+from smem_lsp.analysis.block_run import Missed, Run
 from smem_lsp.analysis.block_shape import BlockShape, evidence
 from smem_lsp.analysis.divergence import Verdicts, assignments, samples_for
 from smem_lsp.analysis.evaluate import Dims, Evaluator
+from smem_lsp.analysis.happens_before import unordered
 from smem_lsp.analysis.intervals import MAX_DIMS
 from smem_lsp.analysis.meetings import WARP, Meeting, Meetings, Pair
 from smem_lsp.analysis.named_barriers import Counts, Miscount
 from smem_lsp.analysis.script import NOTHING, Added, Script, write_script
 from smem_lsp.analysis.uniformity import Control
 from smem_lsp.analysis.values import Values
+from smem_lsp.analysis.warp_traces import Traces
 from smem_lsp.ir.model import Access, Barrier, Exchange, Kernel, Loop, Node, Place, walk
 
 _MOST = 1024  # threads of a block
@@ -36,7 +39,8 @@ class Race:
 
     ``lanes``: both are lanes of one warp, which a barrier of the warp would order; else no barrier of the block is
     between. ``exchanged``: but a shuffle or vote is; ``data``: one of the two goes where its data lead; ``flying``: the
-    first is an asynchronous copy that its thread has not waited for. ``proved``: the block is known; else it happens in
+    first is an asynchronous copy that its thread has not waited for; ``named``: their warps
+    go different ways, and named barriers do not order them. ``proved``: the block is known; else it happens in
     every sample of more than one warp, or in the largest block that the kernel is written for. ``several``: blocks were
     tried; ``cut``: one of the two stands in a loop of which not all iterations were run, so other warps may meet, too.
     """
@@ -52,6 +56,7 @@ class Race:
     exchanged: bool = False
     data: bool = False
     flying: bool = False
+    named: bool = False
     cut: bool = False
 
 
@@ -125,9 +130,19 @@ def find_hazards(
     named = Counts(kernel, values)
     for dims in samples:
         for symbols in assignments(script.terms, dims):
-            run = Run(kernel, values, script, Evaluator(dims, symbols), Meetings(WARP)).go()
-            seen.note(run)
+            traces = _traces(kernel, values, verdicts, shape)
+            run = Run(
+                kernel,
+                values,
+                script,
+                Evaluator(dims, symbols),
+                Accesses(kernel, values, script, Meetings(WARP), traces),
+            ).go()
             named.note(run.named, math.prod(dims))
+            if traces is not None and not named.found:
+                for pair, met in unordered(traces).items():
+                    run.met.across.setdefault(pair, replace(met, named=True))
+            seen.note(run)
             if not (seen.anything or named.found):
                 break
         else:
@@ -136,7 +151,8 @@ def find_hazards(
     tails = _Seen()
     if values.masks:
         for dims in samples:
-            tails.note(Run(kernel, values, script, Evaluator(dims, _tail(script, dims)), Meetings(WARP)).go())
+            accesses = Accesses(kernel, values, script, Meetings(WARP))
+            tails.note(Run(kernel, values, script, Evaluator(dims, _tail(script, dims)), accesses).go())
     miscounts = named.told(known=shape is not None)
     if not (seen.anything or tails.missed):
         return Hazards(miscounts=miscounts)
@@ -157,7 +173,7 @@ class _Seen:
         self.cut |= run.cut
         self.within = _common(self.within, {**run.met.within, **run.met.across})
         self.across = _common(self.across, run.met.across)
-        self.outside = _common(self.outside, run.outside)
+        self.outside = _common(self.outside, run.accesses.outside)
         self.missed = _common(self.missed, run.missed)
 
     @property
@@ -207,8 +223,15 @@ class _Told:
         several, exchanged = len(self.samples) > 1, lanes and met.exchanged
         proved = self.known and not met.data
         dims = self.samples[0]
-        rest = lanes, exchanged, met.data, met.flying
+        rest = lanes, exchanged, met.data, met.flying, met.named
         return Race(first, second, met.byte, met.threads, dims, proved, several, *rest)
+
+
+def _traces(kernel: Kernel, values: Values, verdicts: Verdicts, shape: BlockShape | None) -> Traces | None:
+    """Where barriers are named, or one in the arms of a branch, and the block is known, so that they may be matched."""
+    families = {n.family for n in walk(kernel.body) if isinstance(n, Barrier) and n.point in values.named}
+    apart = len(families) == 1 or (not families and bool(verdicts.paired))
+    return Traces(shape.threads) if shape is not None and apart else None
 
 
 def _tail(script: Script, dims: Dims) -> dict[str, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from smem_lsp.analysis.copy_repairs import CopyGap, Judge, copy_gaps
@@ -46,8 +46,11 @@ def find_gaps(
     trial = _Trials(kernel, found, judge)
     copying = [race for race in found.races if race.first.asynchronous]
     copies = tuple(copy_gaps(kernel, copying, spots(kernel, places), trial)) if copying else ()
-    plain = [race for race in found.across if not race.first.asynchronous]
-    across = tuple(_gaps(kernel, plain, places, lambda point: trial(added=Added(frozenset((point,))))))
+    plain = [race for race in found.across if not (race.first.asynchronous or race.named)]
+    apart = tuple(_apart(race for race in found.across if race.named))
+    across = apart + tuple(
+        _gaps(kernel, plain, places, lambda point: trial(added=Added(frozenset((point,)))))
+    )
     stand = frozenset(gap.place for gap in across if gap.place is not None)
     if len(stand) < len(across) or copies:
         return Gaps(across, (), copies)  # what the missing barriers would order between lanes is not known
@@ -110,6 +113,15 @@ def _gaps(
         known = not any(race.cut for race in group)  # else a barrier of the warp may not be enough
         place = next((point for point in found if known and _ends(again(point), group, point)), None)
         yield Gap(tuple(group), back, place)
+
+
+def _apart(races: Iterable[Race]) -> Iterator[Gap]:
+    """Races between warps that go different ways, one gap for each buffer: a barrier of the block helps nowhere."""
+    by_buffer: dict[int, list[Race]] = {}
+    for race in races:
+        by_buffer.setdefault(race.first.buffer, []).append(race)
+    for group in by_buffer.values():
+        yield Gap(tuple(group), False, None)
 
 
 def _ends(after: Hazards, group: Sequence[Race], point: int) -> bool:

@@ -323,7 +323,14 @@ class Context:
         self.emit(Barrier(self.next_point(), kind, self.span(lo, hi), self.line(lo), spelling, mask=mask))
 
     def named_barrier(
-        self, lo: int, hi: int, number: Value | None, count: Value | None, *, arrives: bool
+        self,
+        lo: int,
+        hi: int,
+        number: Value | None,
+        count: Value | None,
+        *,
+        arrives: bool,
+        family: str = "",
     ) -> None:
         self.emit(
             Barrier(
@@ -335,6 +342,7 @@ class Context:
                 number=number,
                 count=count,
                 arrives=arrives,
+                family=family,
             )
         )
 

@@ -163,6 +163,7 @@ class Barrier:
     number: Value | None = None
     count: Value | None = None
     arrives: bool = False
+    family: str = ""  # "cutlass": the number counts from the first that the library leaves to its users
 
 
 @record
