@@ -161,7 +161,7 @@ class Run:
                 self._lose(threads)
 
     def _trace(self, traces: Traces, node: Barrier, number: int, count: int, threads: Sequence[int]) -> None:
-        if number:
+        if number or node.family:
             traces.arrive(threads, self.away, (node.family, number), count, waits=not node.arrives)
         elif count == len(self.block.threads) and not node.arrives:
             traces.meet(threads, self.away)

@@ -14,6 +14,7 @@ from smem_lsp.ir import (
     fragments,
     inlining,
     methods,
+    named_barriers,
     objects,
     pipelines,
     unknown_calls,
@@ -136,6 +137,8 @@ def call(ctx: Context, expr: tree.Call, scope: Scope) -> Value | Ref:
             ctx.exchange(expr.lo, expr.hi, name, values[0] if values and name.endswith("_sync") else None)
         return _result_of(ctx, name, values)
     inlined = inlining.inline_function(ctx, expr, callee, scope)
+    if inlined is None:
+        inlined = named_barriers.static_call(ctx, expr, callee, scope)
     if inlined is not None:
         return inlined
     if MACRO_NAME.match(callee.text) and callee.text not in ctx.helpers:
@@ -325,6 +328,8 @@ def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: Scope) ->
     result = pipelines.method(ctx, expr, callee, scope)
     if result is None:
         result = collectives.collective(ctx, expr, callee, scope)
+    if result is None:
+        result = named_barriers.method(ctx, expr, callee, scope)
     if result is not None:
         return result
     followed = methods.call(ctx, expr, callee, scope)

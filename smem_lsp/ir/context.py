@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
@@ -111,6 +111,7 @@ class Context:
     copied: dict[int, Bytes | None] = field(default_factory=dict)
     landings: int = 4  # numbers of points that each wait keeps for the copies that land there
     pipelines: dict[int, bool] = field(default_factory=dict)  # variable -> is it of one thread?
+    named_barriers: dict[int, Sequence[Value]] = field(default_factory=dict)  # variable -> threads, number
     bound_copies: dict[int, int] = field(default_factory=dict)  # point of an issue -> what it waits for
     unseen: set[int] = field(default_factory=set)  # buffers with accesses that are not in the tree
     # variables, and values by key, that may hold addresses that are not followed -> the buffers they lead into
@@ -512,6 +513,10 @@ class Context:
         """A place whose index keeps the values of now, whatever its variables become."""
         index = None if ref.index is None else tuple(self._snapshot(value) for value in ref.index)
         return replace(ref, index=index, offset=None if ref.offset is None else self._snapshot(ref.offset))
+
+    def frozen_value(self, value: Value) -> Value:
+        """What a value is now, whatever its variables become."""
+        return self._snapshot(value)
 
     def _snapshot(self, value: Value) -> Value:
         if isinstance(value, (Const, Sym, Thread)):
