@@ -10,6 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from smem_lsp.analysis.block_accesses import Accesses, Circumstances
 from smem_lsp.analysis.evaluate import Evaluator, iterations
@@ -323,6 +324,7 @@ class Run:
     def _turns(self, step: Step, node: Loop, facts: LoopFacts, here: Evaluator) -> None:
         """The iterations that are known: the first ones, and the last where it is a long loop that is counted."""
         if step.waits:
+            self._ask(step, facts, here)
             raise _Lost  # for a flag or a lock
         limits = _TURNS if step.syncs else _PLAIN
         most = limits[min(self.depth, len(limits) - 1)]
@@ -352,6 +354,14 @@ class Run:
             if not self._turn(step, node, inside):
                 break
         self.depth -= 1
+
+    def _ask(self, step: Step, facts: LoopFacts, here: Evaluator) -> None:
+        """A loop waits: what it surely asks in its first iteration is the word of a barrier object."""
+        asked = list(takewhile(lambda each: isinstance(each.node, Access), step.first))
+        behind = step.first[len(asked) : len(asked) + 1]
+        inside = next(iterations(facts, here, 1), None)
+        if inside is not None and behind and isinstance(behind[0].node, Barrier) and behind[0].orders:
+            self._steps(asked, inside)
 
     def _turn(self, step: Step, node: Loop, inside: Evaluator) -> bool:
         """One iteration; False when no thread runs it."""

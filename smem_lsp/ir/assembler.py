@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from smem_lsp.ir import copies, expressions
+from smem_lsp.ir import copies, expressions, mbarriers
 from smem_lsp.ir.context import Context
 from smem_lsp.ir.flights import ALL, COMMIT, UNKNOWN
 from smem_lsp.ir.model import Branch, Kind, Seq
@@ -202,7 +202,7 @@ def _instruction(ctx: Context, instruction: str, operands: list[_Operand], size:
     used = [_find(operands, name) for name in _OPERAND.findall(arguments)]
     refs = [op.result for op in used if op is not None and isinstance(op.result, Ref)]
     if words[0] in _BARRIERS:
-        _barrier(ctx, instruction, words, refs, operands, size)
+        _barrier(ctx, instruction, words, arguments, refs, operands, size)
     elif words[:2] == ["cp", "async"] and "bulk" not in words and "shared" in opcode:
         _copy(ctx, arguments, operands, size)
     elif words[0] in ("ld", "ldu", "ldmatrix", "st", "stmatrix", "atom", "red") and "global" not in words:
@@ -229,12 +229,21 @@ def _touch(ctx: Context, operands: list[_Operand], size: int) -> bool:
 
 
 def _barrier(
-    ctx: Context, instruction: str, words: list[str], refs: list[Ref], operands: list[_Operand], size: int
+    ctx: Context,
+    instruction: str,
+    words: list[str],
+    arguments: str,
+    refs: list[Ref],
+    operands: list[_Operand],
+    size: int,
 ) -> None:
+    if words[0] == "mbarrier":
+        mbarriers.instruction(ctx, words, _address(ctx, arguments, operands), refs, size)
+        return
     for ref in refs:
         ctx.access(ref.lost().place(), Kind.UPDATE, 0, size)
         ctx.fix(ref.bases, f"{{}} is used by {words[0]} at line {ctx.line(0)}", within=ref.within)
-    if words[0] == "mbarrier":
+    if "cluster" in words:
         ctx.barrier("other", 0, size, "")
     elif "warp" in words:
         ctx.barrier("warp", 0, size, "__syncwarp();")

@@ -13,6 +13,7 @@ from smem_lsp.ir import (
     expressions,
     fragments,
     inlining,
+    mbarriers,
     methods,
     named_barriers,
     objects,
@@ -138,7 +139,9 @@ def call(ctx: Context, expr: tree.Call, scope: Scope) -> Value | Ref:
         return _result_of(ctx, name, values)
     inlined = inlining.inline_function(ctx, expr, callee, scope)
     if inlined is None:
-        inlined = named_barriers.static_call(ctx, expr, callee, scope)
+        inlined = named_barriers.static_call(ctx, expr, callee, scope) or mbarriers.init_call(
+            ctx, expr, name, scope
+        )
     if inlined is not None:
         return inlined
     if MACRO_NAME.match(callee.text) and callee.text not in ctx.helpers:
@@ -340,7 +343,7 @@ def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: Scope) ->
         followed = methods.call_shared(ctx, base, expr, callee, scope)
         if followed is not None:
             return followed
-        ctx.access(base.part(), Kind.UPDATE, callee.base.lo, callee.base.hi)
+        ctx.access(mbarriers.word_of(base), Kind.UPDATE, callee.base.lo, callee.base.hi)
         why = f"{{}} is an object whose {callee.name}() is called at line {ctx.line(expr.lo)}"
         ctx.fix(base.bases, why, within=base.within)
         ctx.note_unknown(
