@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from smem_lsp.analysis.evaluate import Evaluator, asks
 from smem_lsp.analysis.events import Event
 from smem_lsp.analysis.meetings import Meetings
+from smem_lsp.analysis.proxies import Proxies
 from smem_lsp.analysis.script import Script, is_free, is_loaded
 from smem_lsp.analysis.values import Values
 from smem_lsp.analysis.warp_traces import Traces
-from smem_lsp.ir.model import Access, Kernel, Space
+from smem_lsp.ir.model import Access, Kernel, Proxy, Space
 
 _MAX_NOTED = 20_000  # accesses of one run, iterations and threads counted
 
@@ -43,6 +44,7 @@ class Accesses:
     script: Script
     met: Meetings
     traces: Traces | None = None  # of a kernel whose warps go different ways between barriers
+    proxies: Proxies | None = None  # of one that has the asynchronous proxy read
     outside: dict[int, Outside] = field(default_factory=dict)
     left: int = _MAX_NOTED
 
@@ -86,6 +88,31 @@ class Accesses:
                         high[cell] = thread
         self._note(access, storage, unit, here, why, low, high)
 
+    def proxy(self, node: Proxy, here: Evaluator) -> None:
+        """Threads ``here`` have the asynchronous proxy do something, or wait for it."""
+        proxies = self.proxies
+        if proxies is None:
+            return
+        if node.kind == "fence":
+            proxies.fence(here.threads)
+        elif node.kind == "commit":
+            proxies.commit(here.threads)
+        elif node.kind == "wait":
+            proxies.wait(here.threads, node.left)
+        else:
+            storage = self.script.storages[node.buffer]
+            unit = self.script.units.get(storage, 0)
+            offset = self.values.offsets.get(node.point)
+            starts = None if offset is None else here.values(offset)
+            copies = node.kind == "copy"
+            if not unit:
+                return
+            if starts is None:
+                proxies.read(node.point, storage, unit, here.threads[0], None, copies=copies)
+            for thread, start in zip(here.threads, starts or ()):
+                cells = range(start // unit, (start + node.width - 1) // unit + 1)
+                proxies.read(node.point, storage, unit, thread, cells, copies=copies)
+
     def _note(
         self,
         access: Access,
@@ -115,6 +142,12 @@ class Accesses:
         self.met.add(storage, unit, event)
         if self.traces is not None and not (why.supposed or data or access.asynchronous):
             self.traces.access(storage, unit, event)
+        if (
+            self.proxies is not None
+            and access.kind.writes
+            and not (why.supposed or data or access.asynchronous)
+        ):
+            self.proxies.write(access.point, storage, unit, low)
 
     def _inside(self, access: Access, here: Evaluator) -> list[bool] | None:
         """For each thread: does every index stay in its dimension? One that leaves its row says that the block is not

@@ -18,10 +18,11 @@ from smem_lsp.analysis.flights import Flights
 from smem_lsp.analysis.meetings import Meetings
 from smem_lsp.analysis.named_barriers import Arrivals
 from smem_lsp.analysis.script import Script, Step, narrows
+from smem_lsp.analysis.stragglers import Missed, first_missed
 from smem_lsp.analysis.turns import turns
 from smem_lsp.analysis.values import LoopFacts, Values
 from smem_lsp.analysis.warp_traces import Traces
-from smem_lsp.ir.model import Access, Barrier, Branch, CopyWait, Exchange, Jump, Kernel, Loop, Place
+from smem_lsp.ir.model import Access, Barrier, Branch, CopyWait, Exchange, Jump, Kernel, Loop, Place, Proxy
 
 _TURNS = (12, 5, 4)  # iterations that are run of a loop with barriers, by how many loops are around it
 _PLAIN = (8, 4, 3, 2)  # of one without
@@ -35,14 +36,6 @@ _ALL_LANES = 0xFFFFFFFF
 
 class _Lost(Exception):
     """From here on it is not known who runs what."""
-
-
-@dataclass(frozen=True, slots=True)
-class Missed:
-    """``thread`` comes to an operation of its warp whose mask names the lane of ``other``, which goes another way."""
-
-    thread: int
-    other: int
 
 
 @dataclass(slots=True)
@@ -107,6 +100,9 @@ class Run:
                 self._gather(node.point, going)
             elif isinstance(node, Barrier | Place):
                 self._barrier(step, going)
+            elif isinstance(node, Proxy):
+                if not self.supposed:
+                    self.accesses.proxy(node, going)
             elif isinstance(node, CopyWait):
                 self._copies(node.kind, self.script.added.left.get(node.point, node.left), going)
             elif isinstance(node, Jump):
@@ -125,7 +121,18 @@ class Run:
         else:
             self.met.wait(going.threads, None if kind == "all" else left)
 
+    def _forget(self) -> None:
+        """Who has waited for whom, and for what, is not known."""
+        self.met.forget()
+        if self.accesses.proxies is not None and not self.supposed:
+            self.accesses.proxies.forget()
+
     def _barrier(self, step: Step, going: Evaluator) -> None:
+        if self.accesses.proxies is not None:
+            if step.node.point in self.script.added.fences:
+                self.accesses.proxies.fence(going.threads)
+            if isinstance(step.node, Barrier):
+                self.accesses.proxies.barrier()
         if step.lands:
             self.met.wait(going.threads, None if self.script.added.waits[step.node.point] else 0)
         if step.syncs:
@@ -185,20 +192,14 @@ class Run:
         )
         if mask is None or point in self.missed:
             return
-        here = set(going.threads)
-        first: dict[int, int] = {}
-        for thread in going.threads:
-            first.setdefault(thread // self.met.warp, thread)
-        for thread in self.block.threads:
-            warp, lane = divmod(thread, self.met.warp)
-            if warp in first and mask >> lane & 1 and thread not in here and thread not in self.away:
-                self.missed[point] = Missed(first[warp], thread)
-                return
+        missed = first_missed(mask, going.threads, self.block.threads, self.away, self.met.warp)
+        if missed is not None:
+            self.missed[point] = missed
 
     def _come_to(self, point: int) -> None:
         """Go on to a point: what is called on the way may have synchronised."""
         if point > self.at and self._calls(self.at, point):
-            self.met.forget()
+            self._forget()
             self._lose(self.block.threads)
         self.at = point
 
@@ -236,14 +237,20 @@ class Run:
         with self._decided_by(step, stays=step.leaves):
             for arm, taken in ((step.first, mask), (step.second, [not each for each in mask])):
                 if ordered:
-                    self.met.forget()
+                    self._forget()
                 if any(taken):
                     inside = here if all(taken) else here.only([int(each) for each in taken])
                     going = self._steps(arm, inside) if arm else inside
                     staying.update(going.threads if going is not None else ())
                     if ordered:
-                        self.met.forget()
+                        self._forget()
+        self._fences(step)
         return _only(here, staying)
+
+    def _fences(self, step: Step) -> None:
+        """Behind a branch or loop: whether its fences have run may rest on what the kernel is given."""
+        if step.fences and step.free and self.accesses.proxies is not None:
+            self.accesses.proxies.forget()
 
     def _arms_apart(self, step: Step, mask: Sequence[int] | None, here: Evaluator) -> None:
         """Arms whose barriers are one: what they do in between is ordered in a way that the traces alone tell."""
@@ -254,7 +261,7 @@ class Run:
         flights, self.met.flights = self.met.flights, Flights()
         for arm, taken in ((step.first, mask), (step.second, [not each for each in mask])):
             inside = here.of([int(each) for each in taken])
-            self.met.forget()
+            self._forget()
             if inside is not None:
                 self._steps(arm, inside)
         self.apart, self.met.flights = before, flights
@@ -318,7 +325,8 @@ class Run:
                 self._turns(step, node, facts, here)
         self.broken = outer
         if step.orders or self._calls(node.point, node.end_point):
-            self.met.forget()
+            self._forget()
+        self._fences(step)
         return _only(here, set(here.threads) - self.away)
 
     def _turns(self, step: Step, node: Loop, facts: LoopFacts, here: Evaluator) -> None:
@@ -382,8 +390,10 @@ class Run:
             self.named.all_seen = False
         if step.copies:
             self.met.lose_copies()
+        if step.fences and self.accesses.proxies is not None:
+            self.accesses.proxies.forget()
         if step.orders or self._calls(step.node.point, step.end):
-            self.met.forget()
+            self._forget()
             self._lose(here.threads)
         elif step.syncs:
             self.met.barrier()

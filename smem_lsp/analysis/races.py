@@ -8,12 +8,12 @@ symbols.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from smem_lsp.analysis.block_accesses import Accesses, Outside
-from smem_lsp.analysis.block_run import Missed, Run
+from smem_lsp.analysis.block_run import Run
 from smem_lsp.analysis.block_shape import BlockShape, evidence
 from smem_lsp.analysis.divergence import Verdicts, assignments, samples_for
 from smem_lsp.analysis.evaluate import Dims, Evaluator
@@ -21,11 +21,13 @@ from smem_lsp.analysis.happens_before import unordered
 from smem_lsp.analysis.intervals import MAX_DIMS
 from smem_lsp.analysis.meetings import WARP, Meeting, Meetings, Pair
 from smem_lsp.analysis.named_barriers import Counts, Miscount
+from smem_lsp.analysis.proxies import Proxies, Unfenced
 from smem_lsp.analysis.script import NOTHING, Added, Script, write_script
+from smem_lsp.analysis.stragglers import Missed
 from smem_lsp.analysis.uniformity import Control
 from smem_lsp.analysis.values import Values
 from smem_lsp.analysis.warp_traces import Traces
-from smem_lsp.ir.model import Access, Barrier, Exchange, Kernel, Loop, Node, Place, walk
+from smem_lsp.ir.model import Access, Barrier, Exchange, Kernel, Loop, Node, Place, Proxy, walk
 
 _MOST = 1024  # threads of a block
 
@@ -85,6 +87,20 @@ class Straggler:
 
 
 @dataclass(frozen=True, slots=True)
+class ProxyHazard:
+    """``first`` and ``second``: a write by a thread and what has the asynchronous proxy read the same ``byte``, with no
+    fence between; or, ``overwritten``, a bulk copy and a write of what it may still read. ``proved``: the block is
+    known."""
+
+    first: Access | Proxy
+    second: Access | Proxy
+    byte: int
+    threads: tuple[int, int]
+    overwritten: bool
+    proved: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Hazards:
     """What runs of the kernel show. ``split``: added barriers of warps that a warp came to in part;
     ``miscounts``: named barriers that wait for another number of threads than come."""
@@ -94,6 +110,7 @@ class Hazards:
     stragglers: tuple[Straggler, ...] = ()
     split: frozenset[int] = frozenset()
     miscounts: tuple[Miscount, ...] = ()
+    proxies: tuple[ProxyHazard, ...] = ()
 
     @property
     def across(self) -> tuple[Race, ...]:
@@ -122,6 +139,7 @@ def find_hazards(
     barriers = bool(added.barriers) or any(
         isinstance(n, Barrier) and n.kind == "block" for n in walk(kernel.body)
     )
+    reads = any(isinstance(n, Proxy) and n.buffer >= 0 for n in walk(kernel.body))
     samples = _samples(kernel, values, control, shape, barriers=barriers)
     if not samples:
         return Hazards()
@@ -136,7 +154,7 @@ def find_hazards(
                 values,
                 script,
                 Evaluator(dims, symbols),
-                Accesses(kernel, values, script, Meetings(WARP), traces),
+                Accesses(kernel, values, script, Meetings(WARP), traces, Proxies() if reads else None),
             ).go()
             named.note(run.named, math.prod(dims))
             if traces is not None and not named.found:
@@ -167,6 +185,7 @@ class _Seen:
     within: dict[Pair, Meeting] | None = None
     outside: dict[int, Outside] | None = None
     missed: dict[int, Missed] | None = None
+    unfenced: dict[Pair, Unfenced] | None = None
     cut: set[int] = field(default_factory=set)
 
     def note(self, run: Run) -> None:
@@ -175,10 +194,12 @@ class _Seen:
         self.across = _common(self.across, run.met.across)
         self.outside = _common(self.outside, run.accesses.outside)
         self.missed = _common(self.missed, run.missed)
+        proxies = run.accesses.proxies
+        self.unfenced = _common(self.unfenced, {} if proxies is None else proxies.found)
 
     @property
     def anything(self) -> bool:
-        return bool(self.within or self.outside or self.missed)
+        return bool(self.within or self.outside or self.missed or self.unfenced)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +236,15 @@ class _Told:
                 proved = self.known and not tail
                 stragglers.append(Straggler(node, missed.thread, missed.other, proved, tail))
         split = frozenset(point for point in surely if isinstance(nodes[point], Place))
-        return Hazards(tuple(races), tuple(overruns), tuple(stragglers), split)
+        return Hazards(
+            tuple(races), tuple(overruns), tuple(stragglers), split, proxies=tuple(self._proxies(nodes, seen))
+        )
+
+    def _proxies(self, nodes: Mapping[int, Node], seen: _Seen) -> Iterator[ProxyHazard]:
+        for pair, found in (seen.unfenced or {}).items():
+            first, second = nodes[pair[0]], nodes[pair[1]]
+            assert isinstance(first, Access | Proxy) and isinstance(second, Access | Proxy)
+            yield ProxyHazard(first, second, found.byte, found.threads, found.overwritten, self.known)
 
     def _race(self, nodes: Mapping[int, Node], pair: Pair, met: Meeting, *, lanes: bool) -> Race:
         first, second = nodes[pair[0]], nodes[pair[1]]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from smem_lsp.analysis.copy_repairs import CopyGap, Judge, copy_gaps
+from smem_lsp.analysis.fence_repairs import Fence, fences
 from smem_lsp.analysis.races import Hazards, Race
 from smem_lsp.analysis.script import Added, is_free
 from smem_lsp.analysis.spots import candidates, groups, spots
@@ -31,11 +32,13 @@ class Gap:
 @dataclass(frozen=True, slots=True)
 class Gaps:
     """``across``: where a barrier of the block is missing; ``within``: where one of the warp is, when those stand;
-    ``copies``: where an asynchronous copy is not waited for, or not by all who read it."""
+    ``copies``: where an asynchronous copy is not waited for, or not by all who read it; ``fences``: where the
+    asynchronous proxy reads what it may not see, or what it reads is overwritten."""
 
     across: tuple[Gap, ...] = ()
     within: tuple[Gap, ...] = ()
     copies: tuple[CopyGap, ...] = ()
+    fences: tuple[Fence, ...] = ()
 
 
 def find_gaps(
@@ -43,6 +46,13 @@ def find_gaps(
 ) -> Gaps:
     """The races of a kernel in as few groups as barriers are missing. ``places``: where all threads of the block come
     to; ``warp_places``: where perhaps all lanes of a warp do."""
+    fenced = tuple(fences(kernel, found.proxies, spots(kernel, places), judge)) if found.proxies else ()
+    return replace(_race_gaps(kernel, found, places, warp_places, judge), fences=fenced)
+
+
+def _race_gaps(
+    kernel: Kernel, found: Hazards, places: frozenset[int], warp_places: frozenset[int], judge: Judge
+) -> Gaps:
     trial = _Trials(kernel, found, judge)
     copying = [race for race in found.races if race.first.asynchronous]
     copies = tuple(copy_gaps(kernel, copying, spots(kernel, places), trial)) if copying else ()

@@ -53,7 +53,7 @@ _ALL_LANES = Const(0xFFFFFFFF)
 _GROUP_FACTORIES = {
     "this_thread_block": "block",
     "this_grid": "grid",
-    "this_cluster": "other",
+    "this_cluster": "cluster",
     "tiled_partition": "warp",
     "coalesced_threads": "warp",
     "labeled_partition": "warp",
@@ -63,7 +63,7 @@ _GROUP_FACTORIES = {
 GROUP_TYPES = {
     "thread_block": "block",
     "grid_group": "grid",
-    "cluster_group": "other",
+    "cluster_group": "cluster",
     "thread_block_tile": "warp",
     "coalesced_group": "warp",
     "thread_group": "other",
@@ -325,6 +325,8 @@ def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: Scope) ->
             expressions.value(ctx, argument, scope)
         if callee.name in ("sync", "barrier_wait"):
             _group_sync(ctx, expr, kind)
+        if kind == "cluster" and callee.name == "map_shared_rank":
+            ctx.reach_out(expr.lo, expr.hi)
         if kind == "warp" and callee.name in GROUP_EXCHANGES:
             ctx.exchange(expr.lo, expr.hi, callee.name, None)
         return _group_answer(ctx, callee, kind, scope)

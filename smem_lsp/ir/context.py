@@ -25,6 +25,7 @@ from smem_lsp.ir.model import (
     Kind,
     Loop,
     Node,
+    Remote,
     Seq,
     Tile,
     walk,
@@ -349,6 +350,10 @@ class Context:
 
     def exchange(self, lo: int, hi: int, spelling: str, mask: Value | None) -> None:
         self.emit(Exchange(self.next_point(), self.span(lo, hi), self.line(lo), spelling, mask))
+
+    def reach_out(self, lo: int, hi: int) -> None:
+        """Shared memory of another block gets an address here."""
+        self.emit(Remote(self.next_point(), self.span(lo, hi), self.line(lo)))
 
     def touch(self, kind: Kind, base: Value | None = None, index: Value | None = None) -> None:
         """Memory outside shared memory is read or written."""
