@@ -18,7 +18,19 @@ from smem_lsp.analysis.terms import BLOCK, THREAD, Const, LoopVar, Table, Term, 
 from smem_lsp.analysis.values import LoopFacts, Recurrence, Values, recurrence, varies_in
 from smem_lsp.ir import values as ir
 from smem_lsp.ir.memory import GlobalMemory
-from smem_lsp.ir.model import Access, Assign, Barrier, Branch, Exchange, GlobalAccess, Jump, Loop, Node, Seq
+from smem_lsp.ir.model import (
+    Access,
+    Assign,
+    Barrier,
+    Branch,
+    Exchange,
+    GlobalAccess,
+    Jump,
+    Loop,
+    Node,
+    Proxy,
+    Seq,
+)
 from smem_lsp.ir.model import walk as walk_tree
 
 _MAX_PENDING = 40  # entries that are worked out one inside the other
@@ -171,6 +183,9 @@ class _Walk:
                 if type(node) is Barrier and node.kind == "named":
                     number = None if node.number is None else self.term(node.number)
                     self.named[node.point] = number, None if node.count is None else self.term(node.count)
+            elif type(node) is Proxy:
+                if node.offset is not None:
+                    self.offsets[node.point] = self.term(node.offset)
             elif type(node) is Branch:
                 alive = self.branch(node) and alive
             elif type(node) is Loop:

@@ -93,7 +93,7 @@ def plan_kernel(
     if not layouts_only:
         judged = partial(find_hazards, kernel, values, control, verdicts, shape)
         hazards = judged()
-        if hazards.races:
+        if hazards.races or hazards.proxies:
             in_warps = warp_places(kernel, values, levels, control.places)
             gaps = find_gaps(kernel, hazards, control.places, in_warps, judged)
         else:

@@ -8,6 +8,7 @@ from smem_lsp.fixes.barriers import insert_barrier, insert_lines, remove_barrier
 from smem_lsp.fixes.copy_waits import insert_wait, lower_wait
 from smem_lsp.fixes.declarations import Refused, replace_declarators, require_editable, statement_of
 from smem_lsp.fixes.dynamic import move_to_dynamic
+from smem_lsp.fixes.fences import insert_fence
 from smem_lsp.fixes.merge import merge_fix, reorder
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.fixes.ranges import move_ranges
@@ -15,6 +16,7 @@ from smem_lsp.ir.model import Kernel
 from smem_lsp.rules.model import (
     Finding,
     InsertBarrier,
+    InsertFence,
     InsertWait,
     LowerWait,
     MergeBuffers,
@@ -44,6 +46,8 @@ def fixes_for(finding: Finding, kernels: Sequence[KernelFacts], unit: Translatio
             return (_insert_barrier(kernels[finding.remedy.kernel], source, finding.remedy),)
         case InsertWait():
             return (_insert_wait(kernels[finding.remedy.kernel], source, finding.remedy),)
+        case InsertFence():
+            return (_insert_fence(kernels[finding.remedy.kernel], source, finding.remedy),)
         case LowerWait():
             return (_lower_wait(kernels[finding.remedy.kernel], source, finding.remedy),)
         case MoveBarrier():
@@ -90,6 +94,14 @@ def _insert_wait(facts: KernelFacts, source: SourceText, remedy: InsertWait) -> 
         )
     except Refused as refusal:
         return Fix(f"Cannot insert a wait: {refusal}", Safety.DISPLAY, ())
+    return _assuming(facts, f"Insert {words}", (edit,), proved=remedy.proved)
+
+
+def _insert_fence(facts: KernelFacts, source: SourceText, remedy: InsertFence) -> Fix:
+    try:
+        edit, words = insert_fence(facts.kernel, source, remedy.place, remedy.buffer)
+    except Refused as refusal:
+        return Fix(f"Cannot insert a fence: {refusal}", Safety.DISPLAY, ())
     return _assuming(facts, f"Insert {words}", (edit,), proved=remedy.proved)
 
 

@@ -154,7 +154,7 @@ class Barrier:
     """A synchronisation statement. Only ``kind == "block"`` can ever separate accesses."""
 
     point: int
-    kind: str  # "block", "warp", "named", "other"
+    kind: str  # "block", "warp", "named", "cluster", "other"
     span: Span | None
     line: int
     spelling: str  # "__syncthreads();"
@@ -165,6 +165,7 @@ class Barrier:
     count: Value | None = None
     arrives: bool = False
     votes: bool = False  # it also tells all threads what they say: __syncthreads_count()
+    family: str = ""  # "cutlass": the number counts from the first that the library leaves to its users
 
 
 @record
@@ -216,11 +217,28 @@ class CopyWait:
 
 @record
 class Proxy:
-    """The asynchronous proxy (bulk and tensor copies) reads ``buffer``; None: a fence makes it see what the thread has
-    written before."""
+    """Something of the asynchronous proxy (bulk and tensor copies, matrix instructions that read shared memory).
+
+    ``kind``: "copy", it reads ``width`` bytes of ``buffer`` from ``offset`` on, until its thread has waited; "read", it
+    reads some of it; "fence", it sees what the thread has written before; "commit", "wait", bulk copies become a group,
+    or all but the ``left`` newest groups have read what they copy (None: not known how many).
+    """
 
     point: int
-    buffer: int | None
+    kind: str
+    span: Span | None
+    line: int
+    buffer: int = -1
+    offset: Value | None = None
+    width: int = 0
+    left: int | None = 0
+
+
+@record
+class Remote:
+    """A thread gets the address of shared memory of another block of its cluster."""
+
+    point: int
     span: Span | None
     line: int
 
@@ -310,7 +328,20 @@ class Seq:
         return len(self.items)
 
 
-Node = Access | Barrier | Exchange | GlobalAccess | CopyWait | Proxy | Assign | Branch | Loop | Jump | Place
+Node = (
+    Access
+    | Barrier
+    | Exchange
+    | GlobalAccess
+    | CopyWait
+    | Proxy
+    | Remote
+    | Assign
+    | Branch
+    | Loop
+    | Jump
+    | Place
+)
 
 
 def doubtful(items: Sequence[Node]) -> Seq:
@@ -321,6 +352,8 @@ def doubtful(items: Sequence[Node]) -> Seq:
             item = replace(item, guess=True)
         elif isinstance(item, Exchange):
             item = replace(item, mask=None)
+        elif isinstance(item, Remote) or (isinstance(item, Proxy) and item.buffer >= 0):
+            continue
         elif isinstance(item, Branch):
             item = replace(item, then=doubtful(item.then.items), otherwise=doubtful(item.otherwise.items))
         elif isinstance(item, Loop):
