@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from smem_lsp.config import Config
 from smem_lsp.engine.cache import Cache, PlacedKernel, Setting
-from smem_lsp.engine.confirm import if_ranges_are_as_planned, unless_it_costs
+from smem_lsp.engine.confirm import if_ranges_are_as_planned, if_rows_are_as_planned, unless_it_costs
 from smem_lsp.engine.instances import join_instances
 from smem_lsp.engine.lazy import LazySequence
 from smem_lsp.engine.measured import NOT_MEASURED, Measured
@@ -18,7 +18,7 @@ from smem_lsp.fixes import fixes_for
 from smem_lsp.fixes.model import Fix
 from smem_lsp.ir.model import Barrier, walk
 from smem_lsp.ir.survey import kernels_of, survey_file
-from smem_lsp.rules.model import Finding, MergeBuffers, MoveRanges, Rule, Severity
+from smem_lsp.rules.model import Finding, MergeBuffers, MoveRanges, PadRows, Rule, Severity
 from smem_lsp.rules.registry import ALL_NAMES, RULES
 from smem_lsp.rules.subject import FileFacts, KernelFacts
 from smem_lsp.rules.suppressions import Suppression, Suppressions, parse_suppressions
@@ -106,7 +106,9 @@ def _fixes(
     found = fixes_for(finding, kernels, unit)
     if isinstance(finding.remedy, MoveRanges):
         return tuple(if_ranges_are_as_planned(fix, finding, report, again) for fix in found)
-    if not isinstance(finding.remedy, MergeBuffers) or not measured.kernels:
+    if isinstance(finding.remedy, PadRows):
+        found = tuple(if_rows_are_as_planned(fix, finding, report, again) for fix in found)
+    if not isinstance(finding.remedy, (MergeBuffers, PadRows)) or not measured.kernels:
         return found
     place = kernels[finding.remedy.kernel].kernel.name_span
     instances = [facts for facts in kernels if facts.kernel.name_span == place]
