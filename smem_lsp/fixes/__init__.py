@@ -11,7 +11,6 @@ from smem_lsp.fixes.dynamic import move_to_dynamic
 from smem_lsp.fixes.merge import merge_fix, reorder
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.fixes.ranges import move_ranges
-from smem_lsp.ir.model import Kernel
 from smem_lsp.rules.model import (
     Finding,
     InsertBarrier,
@@ -137,15 +136,12 @@ def _move_to_dynamic(facts: KernelFacts, unit: TranslationUnit) -> Fix:
         return Fix(f"Cannot move the buffers to dynamic shared memory: {refusal}", Safety.DISPLAY, ())
 
 
-def _siblings(facts: KernelFacts, kernels: Sequence[KernelFacts]) -> list[Kernel]:
+def _siblings(facts: KernelFacts, kernels: Sequence[KernelFacts]) -> list[KernelFacts]:
     """The other instances of the same template."""
     if not facts.kernel.siblings:
         return []
-    return [
-        other.kernel
-        for other in kernels
-        if other.index != facts.index and other.kernel.name_span == facts.kernel.name_span
-    ]
+    place = facts.kernel.name_span
+    return [other for other in kernels if other.index != facts.index and other.kernel.name_span == place]
 
 
 def _remove_declarator(facts: KernelFacts, source: SourceText, remedy: RemoveDeclarator) -> Fix:
