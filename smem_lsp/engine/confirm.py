@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from smem_lsp.allocation.plan import Plan
+from smem_lsp.allocation.validate import validate
 from smem_lsp.analysis.rows import in_rows
 from smem_lsp.engine.measured import Measured, lost
 from smem_lsp.engine.report import Report
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.rules.model import Finding, PadRows, Severity
-from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.rules.subject import Carved, KernelFacts
 from smem_lsp.source import apply_edits
 
 _CORRECTNESS = ("SMEM1", "SMEM2")  # other findings may follow from what was improved: the next step of a plan
@@ -25,16 +27,43 @@ def unless_it_costs(fix: Fix, instances: Sequence[KernelFacts], text: str, measu
 def if_ranges_are_as_planned(
     fix: Fix, finding: Finding, report: Report, again: Callable[[str], Report]
 ) -> Fix:
-    """Moved ranges of dynamic shared memory, if another check finds them to take the bytes that were promised."""
+    """Moved ranges of dynamic shared memory, if another check finds every access where a valid layout of the bytes that
+    were promised has its range: a pointer that is counted from a moved one moves with it."""
     if not fix.edits or finding.remedy is None:
         return fix
+    facts = report.facts[finding.remedy.kernel]
     after = again(apply_edits(report.source.text, fix.edits))
-    now = _counterpart(after, report.facts[finding.remedy.kernel])
-    found = None if now is None or now.carved is None else now.carved.declared.bytes
-    if found != finding.data["bytes_after"]:
+    now = _counterpart(after, facts)
+    found = None if now is None or facts.carved is None else _ranges_after(facts.carved, now.carved)
+    if found is None or found.bytes != finding.data["bytes_after"] or not _valid(facts, found):
         return _withdrawn(fix, "other pointers are counted from where they point now")
     new = new_findings(report, after, finding)
     return _withdrawn(fix, new[0]) if new else fix
+
+
+def _ranges_after(before: Carved, after: Carved | None) -> Plan | None:
+    """Where the ranges are in the edited text, by the bytes that its accesses reach; None: they fell apart."""
+    if after is None:
+        return None
+    old, new = (sorted(carved.carving.reached.items()) for carved in (before, after))
+    if len(old) != len(new):
+        return None
+    shifts: dict[int, set[int]] = {each.index: set() for each in before.carving.ranges}
+    for (point, (low, high)), (_, (low_now, high_now)) in zip(old, new):
+        if high - low != high_now - low_now:
+            return None
+        shifts[before.carving.of[point]].add(low_now - low)
+    if any(len(found) != 1 for found in shifts.values()):
+        return None
+    offsets = {each.index: each.offset + min(shifts[each.index]) for each in before.carving.ranges}
+    end = max(offsets[each.index] + each.size for each in before.carving.ranges)
+    return Plan("rewrite", end, offsets)
+
+
+def _valid(facts: KernelFacts, plan: Plan) -> bool:
+    ranges, carved = facts.of_ranges, facts.carved
+    assert ranges is not None and carved is not None
+    return not validate(carved.items, plan, ranges.kernel.body, carved.best[0].facts, frozenset())
 
 
 def if_rows_are_as_planned(fix: Fix, finding: Finding, report: Report, again: Callable[[str], Report]) -> Fix:

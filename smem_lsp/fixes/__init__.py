@@ -140,15 +140,12 @@ def _move_barrier(facts: KernelFacts, source: SourceText, remedy: MoveBarrier) -
     return _assuming(facts, f"Move the barrier out, before line {line}", edits, proved=remedy.proved)
 
 
-def _siblings(facts: KernelFacts, kernels: Sequence[KernelFacts]) -> list[Kernel]:
+def _siblings(facts: KernelFacts, kernels: Sequence[KernelFacts]) -> list[KernelFacts]:
     """The other instances of the same template."""
     if not facts.kernel.siblings:
         return []
-    return [
-        other.kernel
-        for other in kernels
-        if other.index != facts.index and other.kernel.name_span == facts.kernel.name_span
-    ]
+    place = facts.kernel.name_span
+    return [other for other in kernels if other.index != facts.index and other.kernel.name_span == place]
 
 
 def _remove_declarator(facts: KernelFacts, source: SourceText, remedy: RemoveDeclarator) -> Fix:
