@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from smem_lsp.allocation.plan import Plan
+from smem_lsp.allocation.validate import validate
 from smem_lsp.analysis.rows import in_rows
 from smem_lsp.engine.measured import Measured, broken_promise, is_covered, lost
 from smem_lsp.engine.report import Report
@@ -18,7 +20,7 @@ from smem_lsp.rules.model import (
     ReorderDeclarations,
     Severity,
 )
-from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.rules.subject import Carved, KernelFacts
 from smem_lsp.source import apply_edits
 
 _CORRECTNESS = ("SMEM1", "SMEM2")  # other findings may follow from what was improved: the next step of a plan
@@ -51,20 +53,47 @@ def as_compiled(fix: Fix, finding: Finding, report: Report, measured: Measured) 
 def if_ranges_are_as_planned(
     fix: Fix, finding: Finding, report: Report, again: Callable[[str], Report]
 ) -> Fix:
-    """Moved ranges of dynamic shared memory, if another check finds them to take the bytes that were promised."""
+    """Moved ranges of dynamic shared memory, if another check finds every access where a valid layout of the bytes that
+    were promised has its range: a pointer that is counted from a moved one moves with it."""
     if not fix.edits or finding.remedy is None:
         return fix
+    facts = report.facts[finding.remedy.kernel]
     after = again(apply_edits(report.source.text, fix.edits))
-    kernel = report.facts[finding.remedy.kernel].kernel
-    for facts in report.facts:
-        if facts.kernel.name_span != kernel.name_span or facts.carved is None:
+    for each in report.facts:
+        if each.kernel.name_span != facts.kernel.name_span:
             continue
-        now = _counterpart(after, facts)
-        found = None if now is None or now.carved is None else now.carved.declared.bytes
-        if found != facts.carved.best[0].plan.bytes:
+        now = _counterpart(after, each)
+        found = None if now is None or each.carved is None else _ranges_after(each.carved, now.carved)
+        promised = None if each.carved is None else each.carved.best[0].plan.bytes
+        if found is None or found.bytes != promised or not _valid(each, found):
             return _withdrawn(fix, "other pointers are counted from where they point now")
     new = new_findings(report, after, finding)
     return _withdrawn(fix, new[0]) if new else fix
+
+
+def _ranges_after(before: Carved, after: Carved | None) -> Plan | None:
+    """Where the ranges are in the edited text, by the bytes that its accesses reach; None: they fell apart."""
+    if after is None:
+        return None
+    old, new = (sorted(carved.carving.reached.items()) for carved in (before, after))
+    if len(old) != len(new):
+        return None
+    shifts: dict[int, set[int]] = {each.index: set() for each in before.carving.ranges}
+    for (point, (low, high)), (_, (low_now, high_now)) in zip(old, new):
+        if high - low != high_now - low_now:
+            return None
+        shifts[before.carving.of[point]].add(low_now - low)
+    if any(len(found) != 1 for found in shifts.values()):
+        return None
+    offsets = {each.index: each.offset + min(shifts[each.index]) for each in before.carving.ranges}
+    end = max(offsets[each.index] + each.size for each in before.carving.ranges)
+    return Plan("rewrite", end, offsets)
+
+
+def _valid(facts: KernelFacts, plan: Plan) -> bool:
+    ranges, carved = facts.of_ranges, facts.carved
+    assert ranges is not None and carved is not None
+    return not validate(carved.items, plan, ranges.kernel.body, carved.best[0].facts, frozenset())
 
 
 def if_rows_are_as_planned(fix: Fix, finding: Finding, report: Report, again: Callable[[str], Report]) -> Fix:

@@ -8,6 +8,7 @@ from smem_lsp.fixes.barriers import insert_barrier, insert_lines, remove_barrier
 from smem_lsp.fixes.copy_waits import insert_wait, lower_wait
 from smem_lsp.fixes.declarations import Refused, replace_declarators, require_editable, statement_of
 from smem_lsp.fixes.dynamic import move_to_dynamic
+from smem_lsp.fixes.fences import insert_fence
 from smem_lsp.fixes.merge import merge_fix, reorder
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.fixes.padding import pad_rows
@@ -16,6 +17,7 @@ from smem_lsp.ir.model import Kernel
 from smem_lsp.rules.model import (
     Finding,
     InsertBarrier,
+    InsertFence,
     InsertWait,
     LowerWait,
     MergeBuffers,
@@ -53,8 +55,7 @@ def _fix(remedy: Remedy, facts: KernelFacts, kernels: Sequence[KernelFacts], uni
         case MergeBuffers():
             # new names must hit no macro and no function
             names = frozenset(unit.preprocessed.macros) | {function.name for function in unit.functions}
-            siblings = [other.kernel for other in _siblings(facts, kernels)]
-            return merge_fix(facts, source, remedy, names, siblings)
+            return merge_fix(facts, source, remedy, names, _siblings(facts, kernels))
         case ReorderDeclarations():
             return reorder(facts, source, remedy.order)
         case PadRows():
@@ -72,6 +73,9 @@ def _fix(remedy: Remedy, facts: KernelFacts, kernels: Sequence[KernelFacts], uni
             edit, words = insert_wait(
                 kernel, source, remedy.place, barrier=remedy.barrier, loose=remedy.loose
             )
+            return _assuming(facts, f"Insert {words}", (edit,), proved=remedy.proved)
+        case InsertFence():
+            edit, words = insert_fence(kernel, source, remedy.place, remedy.buffer)
             return _assuming(facts, f"Insert {words}", (edit,), proved=remedy.proved)
         case LowerWait():
             edit = lower_wait(kernel, source, remedy.wait, remedy.left)
@@ -98,6 +102,8 @@ def _task(remedy: Remedy, kernel: Kernel) -> str:
             return "insert a barrier"
         case InsertWait():
             return "insert a wait"
+        case InsertFence():
+            return "insert a fence"
         case LowerWait():
             return "change the wait"
         case MoveBarrier():
@@ -138,11 +144,8 @@ def _siblings(facts: KernelFacts, kernels: Sequence[KernelFacts]) -> list[Kernel
     """The other instances of the same template."""
     if not facts.kernel.siblings:
         return []
-    return [
-        other
-        for other in kernels
-        if other.index != facts.index and other.kernel.name_span == facts.kernel.name_span
-    ]
+    place = facts.kernel.name_span
+    return [other for other in kernels if other.index != facts.index and other.kernel.name_span == place]
 
 
 def _remove_declarator(facts: KernelFacts, source: SourceText, remedy: RemoveDeclarator) -> Fix:

@@ -91,6 +91,17 @@ class InsertWait:
 
 
 @dataclass(frozen=True, slots=True)
+class InsertFence:
+    """Put a fence of the asynchronous proxy at a Place (its point), for what threads write to ``buffer``. ``proved``:
+    that it is missing."""
+
+    kernel: int
+    place: int
+    buffer: str
+    proved: bool
+
+
+@dataclass(frozen=True, slots=True)
 class LowerWait:
     """Let a wait for asynchronous copies (its point) leave only ``left`` groups open."""
 
@@ -173,6 +184,7 @@ Remedy = (
     | RemoveDeclarator
     | InsertBarrier
     | InsertWait
+    | InsertFence
     | LowerWait
     | MoveBarrier
     | RemoveBarrier
