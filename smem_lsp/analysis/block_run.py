@@ -10,6 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import compress
 
 from smem_lsp.analysis.evaluate import Evaluator, asks, iterations
 from smem_lsp.analysis.events import Event
@@ -165,14 +166,15 @@ class Run:
         )
         if mask is None or point in self.missed:
             return
-        here = set(going.threads)
+        if len(going.threads) + len(self.away) >= len(self.block.threads):
+            return  # all are here
+        width = self.met.warp
         first: dict[int, int] = {}
         for thread in going.threads:
-            first.setdefault(thread // self.met.warp, thread)
-        for thread in self.block.threads:
-            warp, lane = divmod(thread, self.met.warp)
-            if warp in first and mask >> lane & 1 and thread not in here and thread not in self.away:
-                self.missed[point] = Missed(first[warp], thread)
+            first.setdefault(thread // width, thread)
+        for thread in sorted(set(self.block.threads).difference(going.threads, self.away)):
+            if thread // width in first and mask >> thread % width & 1:
+                self.missed[point] = Missed(first[thread // width], thread)
                 return
 
     def _come_to(self, point: int) -> None:
@@ -215,13 +217,16 @@ class Run:
         staying: set[int] = set()
         ordered = step.orders or self._calls(node.point, step.end)
         with self._decided_by(step, stays=step.leaves):
-            for arm, taken in ((step.first, mask), (step.second, [not each for each in mask])):
+            for arm, truth in ((step.first, True), (step.second, False)):
                 if ordered:
                     self.met.forget()
-                if any(taken):
-                    inside = here if all(taken) else here.only([int(each) for each in taken])
-                    going = self._steps(arm, inside) if arm else inside
-                    staying.update(going.threads if going is not None else ())
+                if any(mask) if truth else not all(mask):
+                    taken = mask if truth else [not each for each in mask]
+                    if not arm:
+                        staying.update(compress(here.threads, taken))
+                    else:
+                        going = self._steps(arm, here if all(taken) else here.only(taken))
+                        staying.update(going.threads if going is not None else ())
                     if ordered:
                         self.met.forget()
         return _only(here, staying)
@@ -283,7 +288,7 @@ class Run:
         self.broken = outer
         if step.orders or self._calls(node.point, node.end_point):
             self.met.forget()
-        return _only(here, set(here.threads) - self.away)
+        return _only(here, set(here.threads) - self.away) if self.away else here
 
     def _turns(self, step: Step, node: Loop, facts: LoopFacts, here: Evaluator) -> None:
         """The iterations that are known: the first ones, and the last where it is a long loop that is counted."""
@@ -321,7 +326,8 @@ class Run:
     def _turn(self, step: Step, node: Loop, inside: Evaluator) -> bool:
         """One iteration; False when no thread runs it."""
         self._decide(inside)
-        running = _only(inside, set(inside.threads) - self.broken - self.away)
+        gone = self.broken or self.away
+        running = _only(inside, set(inside.threads) - self.broken - self.away) if gone else inside
         if running is None:
             return False
         self._steps(step.first, running)
@@ -373,7 +379,7 @@ class Run:
         if inside is None and width == unit and min(starts) >= 0 and max(starts) + width <= end:
             cells = [start // unit for start in starts]  # threads come in rising order
             high = dict(zip(cells, here.threads))
-            low = dict(zip(reversed(cells), reversed(here.threads)))
+            low = high if len(high) == len(cells) else dict(zip(reversed(cells), reversed(here.threads)))
         else:
             for number, (thread, start) in enumerate(zip(here.threads, starts)):
                 if start < 0 or start + width > end:
@@ -429,4 +435,6 @@ class Run:
 
 def _only(here: Evaluator, threads: set[int]) -> Evaluator | None:
     """``here`` for those of its threads."""
+    if len(threads) == len(here.threads):
+        return here
     return here.of([thread in threads for thread in here.threads])
