@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
-from hazards import copy_patterns, patterns, warp_patterns
+from hazards import copy_patterns, patterns, table_patterns, warp_patterns
 from hazards.copy_patterns import Copies
 from hazards.patterns import Pattern
 from hazards.test_barrier_fixes import NOT_ENDED
@@ -58,7 +58,14 @@ def _plain(pattern: Pattern) -> Iterator[Case]:
         name = f"{pattern.name}, {number}"
         if set(codes) & set(RACES) and name not in NOT_ENDED:
             right = pattern.text() if number and not instead else None
-            yield Case(name, pattern.text(number, instead), right, block, 64, pattern.dynamic)
+            yield Case(
+                name,
+                pattern.text(number, instead),
+                right,
+                block,
+                256 if pattern.dynamic else 64,
+                pattern.dynamic,
+            )
 
 
 def _copying(pattern: Copies) -> Iterator[Case]:
@@ -70,8 +77,9 @@ def _copying(pattern: Copies) -> Iterator[Case]:
             yield Case(name, pattern.text(number), right, (256,), pattern.n)
 
 
+PLAIN = (*patterns.PATTERNS, *warp_patterns.PATTERNS, *table_patterns.PATTERNS)
 CASES = [
-    *(case for pattern in (*patterns.PATTERNS, *warp_patterns.PATTERNS) for case in _plain(pattern)),
+    *(case for pattern in PLAIN for case in _plain(pattern)),
     *(case for pattern in copy_patterns.PATTERNS for case in _copying(pattern)),
 ]
 

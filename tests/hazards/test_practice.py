@@ -102,7 +102,7 @@ out[t] = s[255 - t];
 __shared__ float tile[32][33];
 for (int i = t; i < 32 * 33; i += 256) tile[0][i] = 0.f;
 __syncthreads();
-out[t] = tile[0][t];
+out[t] = tile[0][255 - t];
 """,
     "F11, a fragment that lanes share": """
 __shared__ float4 s[64];
