@@ -8,7 +8,8 @@ from smem_lsp.analysis.evaluate import Evaluator, asks
 from smem_lsp.analysis.events import Event
 from smem_lsp.analysis.meetings import Meetings
 from smem_lsp.analysis.proxies import Proxies
-from smem_lsp.analysis.script import Script, is_free, is_loaded
+from smem_lsp.analysis.script import Script, is_loaded
+from smem_lsp.analysis.terms import is_free
 from smem_lsp.analysis.values import Values
 from smem_lsp.analysis.warp_traces import Traces
 from smem_lsp.ir.model import Access, Kernel, Proxy, Space

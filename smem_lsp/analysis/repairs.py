@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from smem_lsp.analysis.copy_repairs import CopyGap, Judge, copy_gaps
 from smem_lsp.analysis.fence_repairs import Fence, fences
 from smem_lsp.analysis.races import Hazards, Race
-from smem_lsp.analysis.script import Added, is_free
+from smem_lsp.analysis.script import Added
 from smem_lsp.analysis.spots import candidates, groups, spots
-from smem_lsp.analysis.terms import WARP, Term
+from smem_lsp.analysis.terms import WARP, Term, is_free
 from smem_lsp.analysis.uniformity import Levels
 from smem_lsp.analysis.values import Values
 from smem_lsp.ir.model import Access, Branch, Kernel, Loop, Place, Seq, walk

@@ -13,7 +13,7 @@ from functools import reduce
 from operator import or_
 
 from smem_lsp.analysis.divergence import Verdicts
-from smem_lsp.analysis.terms import Const, Op, Opaque, Sym, Term
+from smem_lsp.analysis.terms import Const, Op, Opaque, Sym, Term, is_free, parts_of
 from smem_lsp.analysis.uniformity import Control
 from smem_lsp.analysis.values import LoopFacts, Values
 from smem_lsp.ir.model import (
@@ -277,18 +277,10 @@ def _changes(deciding: Sequence[Term]) -> bool:
     return any(not term.known or term.carried for term in deciding)
 
 
-def is_free(term: Term) -> bool:
-    """Does the value depend on more than constants, the block's shape and the thread?"""
-    return any(
-        isinstance(each, Opaque) or (isinstance(each, Sym) and not each.name.startswith("blockDim."))
-        for each in _parts(term)
-    )
-
-
 def is_loaded(term: Term, pointers: frozenset[str]) -> bool:
     """Does the value rest on data that threads load from what ``pointers`` lead to, and on nothing else: no thread has
     elements of its own?"""
-    parts = [each for each in _parts(term) if not isinstance(each, Const | Op)]
+    parts = [each for each in parts_of(term) if not isinstance(each, Const | Op)]
     return bool(parts) and all(
         isinstance(each, Opaque)
         and each.origin == "load"
@@ -308,7 +300,7 @@ def narrows(condition: Term, truth: bool, sizes: frozenset[str]) -> bool:
         return narrows(args[0], not truth, sizes)
     if name in ("&&", "||"):
         return any(narrows(arg, truth, sizes) for arg in args)
-    if not _symbols(condition) & sizes and not any(isinstance(each, Opaque) for each in _parts(condition)):
+    if not _symbols(condition) & sizes and not any(isinstance(each, Opaque) for each in parts_of(condition)):
         return False  # a choice, not a size
     if name in ("==", "!="):
         return (name == "==") == truth
@@ -320,19 +312,9 @@ def narrows(condition: Term, truth: bool, sizes: frozenset[str]) -> bool:
 
 def _symbols(term: Term) -> set[str]:
     """What the kernel is given, by name."""
-    return {each.name for each in _parts(term) if isinstance(each, Sym) and not each.name.startswith(_PLACE)}
-
-
-def _parts(term: Term) -> Iterator[Term]:
-    stack, seen = [term], set[Term]()
-    while stack:
-        each = stack.pop()
-        if each in seen:
-            continue
-        seen.add(each)
-        yield each
-        if isinstance(each, Op):
-            stack.extend(each.args)
+    return {
+        each.name for each in parts_of(term) if isinstance(each, Sym) and not each.name.startswith(_PLACE)
+    }
 
 
 def _waits(node: Loop, facts: LoopFacts) -> bool:

@@ -37,6 +37,7 @@ from smem_lsp.ir.intrinsics import (
     SAME_ADDRESS,
     STATE_MAKERS,
     STATE_READERS,
+    VOTING_BARRIERS,
     WARP_BARRIERS,
     is_pure,
     takes_values,
@@ -233,7 +234,7 @@ def _block_barrier(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> Va
     if name == "__barrier_sync" and arguments[:1] != [Const(0)]:
         ctx.named_barrier(expr.lo, expr.hi, arguments[0] if arguments else None, None, arrives=False)
     else:
-        ctx.barrier("block", expr.lo, expr.hi, "__syncthreads();")
+        ctx.barrier("block", expr.lo, expr.hi, "__syncthreads();", votes=name in VOTING_BARRIERS)
     return ctx.fresh(uniform=True)
 
 

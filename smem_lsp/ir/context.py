@@ -83,6 +83,8 @@ class Context:
     conditional: tuple[Span, ...] = ()
     local_names: dict[str, int] = field(default_factory=dict)
     pointer_elements: set[int] = field(default_factory=set)  # buffers whose elements are pointers
+    stated: frozenset[str] = frozenset()  # expressions, as in Stated.uniform
+    agreed: set[Value] = field(default_factory=set)  # their values
     unknown: list[str] = field(default_factory=list)
     unknown_accesses: int = 0
     unknown_barriers: int = 0
@@ -321,8 +323,11 @@ class Context:
                 )
             )
 
-    def barrier(self, kind: str, lo: int, hi: int, spelling: str, mask: Value | None = None) -> None:
-        self.emit(Barrier(self.next_point(), kind, self.span(lo, hi), self.line(lo), spelling, mask=mask))
+    def barrier(
+        self, kind: str, lo: int, hi: int, spelling: str, mask: Value | None = None, *, votes: bool = False
+    ) -> None:
+        where = self.span(lo, hi), self.line(lo)
+        self.emit(Barrier(self.next_point(), kind, *where, spelling, mask=mask, votes=votes))
 
     def named_barrier(
         self,

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from smem_lsp.ir.memory import GlobalMemory
 from smem_lsp.ir.refs import Bytes
 from smem_lsp.ir.refs import Part as MemberPart
+from smem_lsp.ir.stated import NOTHING_STATED, Stated
 from smem_lsp.ir.values import Value
 from smem_lsp.source import Span, record
 
@@ -166,6 +167,7 @@ class Barrier:
     number: Value | None = None
     count: Value | None = None
     arrives: bool = False
+    votes: bool = False  # it also tells all threads what they say: __syncthreads_count()
     family: str = ""  # "cutlass": the number counts from the first that the library leaves to its users
 
 
@@ -468,3 +470,14 @@ class Kernel:
     memory: GlobalMemory = field(default_factory=GlobalMemory)
     cluster: Dims | None = None  # blocks, by __cluster_dims__
     non_portable: bool = False  # something in sight may allow clusters that not every device takes
+    stated: Stated = NOTHING_STATED
+    agreed: frozenset[Value] = (
+        frozenset()
+    )  # values that the author states to be the same for all threads of a block
+
+    @property
+    def passed(self) -> set[int | None]:
+        """The dynamic bytes of its launches; None where one in sight is not known, and the author does not state it."""
+        stated = None if self.stated.dynamic is None else self.stated.dynamic[1]
+        found = {stated if site.dynamic_bytes is None else site.dynamic_bytes for site in self.launches}
+        return found or (set() if stated is None else {stated})

@@ -129,6 +129,26 @@ class RemoveBarrier:
 
 
 @dataclass(frozen=True, slots=True)
+class PadRows:
+    """Make the rows of a buffer ``pad`` elements longer. ``effect``: for the title: "32 → 1 wavefronts"; ``instead``:
+    what else would help, in words for the user."""
+
+    kernel: int
+    buffer: int
+    pad: int
+    effect: str
+    instead: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShowSwizzle:
+    """Show how the author could swizzle the columns of a buffer: ``text``."""
+
+    kernel: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class ReorderDeclarations:
     """Declare all buffers of the kernel in this order."""
 
@@ -171,7 +191,9 @@ Remedy = (
     | ReorderDeclarations
     | MoveRanges
     | MoveToDynamic
+    | PadRows
     | ShowStorage
+    | ShowSwizzle
 )
 DataValue = int | str | bool | None
 
