@@ -81,7 +81,7 @@ class Meetings:
     def add(self, storage: int, unit: int, event: Event) -> None:
         """``event`` happens: it meets what is open."""
         earlier = self.open.setdefault(storage, [])
-        for each in earlier:
+        for each in earlier if event.access.start is None else ():  # else it is not known who writes what
             self.compare(each, event, unit)
         if event.access.asynchronous:
             if event.low:
