@@ -11,6 +11,7 @@ from smem_lsp.ir import (
     expressions,
     fragments,
     methods,
+    named_barriers,
     objects,
     pipelines,
     records,
@@ -99,6 +100,8 @@ def _declare_local(
         _declare_constant(ctx, declaration, declarator, scope)
         return
     if pipelines.declared(ctx, declaration, declarator, scope):
+        return
+    if named_barriers.declared(ctx, declaration, declarator, scope):
         return
     record = None
     if not {"constexpr", "static"} & set(declaration.words):

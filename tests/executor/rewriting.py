@@ -13,11 +13,14 @@ from smem_lsp.rules.model import (
     MergeBuffers,
     MoveRanges,
     MoveToDynamic,
+    PadRows,
     ReorderDeclarations,
 )
 
 from .model import Outcome
 from .programs import Programs, Run
+
+_REMEDIES = (MergeBuffers, MoveRanges, MoveToDynamic, PadRows, ReorderDeclarations)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +29,7 @@ class Rewrite:
 
     fix: Fix
     text: str
-    remedy: MergeBuffers | MoveRanges | MoveToDynamic | ReorderDeclarations
+    remedy: MergeBuffers | MoveRanges | MoveToDynamic | PadRows | ReorderDeclarations
 
     @property
     def title(self) -> str:
@@ -44,8 +47,8 @@ class Rewrite:
 
 def rewrites(text: str) -> list[Rewrite]:
     """One for each point of the curve bytes against barriers of each kernel that saves bytes, whether it would be
-    reported or not; and what is reported of ranges of dynamic memory, of padding and of what is too much for static
-    memory."""
+    reported or not; and what is reported of ranges of dynamic memory, of padding, of bank conflicts and of too much
+    static memory."""
     return rewrites_of(check(text))
 
 
@@ -56,7 +59,7 @@ def rewrites_of(report: Report) -> list[Rewrite]:
     for facts in report.facts:
         findings += [merge_finding(facts, facts.best[number]) for number in savings(facts)]
     for finding in findings:
-        if isinstance(finding.remedy, (MergeBuffers, MoveRanges, MoveToDynamic, ReorderDeclarations)):
+        if isinstance(finding.remedy, _REMEDIES):
             for fix in report.fixes_for(finding):
                 if fix.safety is not Safety.DISPLAY and fix.edits:
                     after = apply(text, fix)
