@@ -99,6 +99,7 @@ class Buffer:
     lent: bool = False  # only because it belongs to a function that the kernel calls
     seen: bool = True  # every access to it is in the region tree, with what it writes
     placed: bool = True  # the same, but for what asynchronous copies write and when
+    spanned: bool = False  # the distance of two addresses in it is asked for
     required_align: int = 1  # what accesses through wider types ask for
     function: str = ""  # name of the function that declares it
     record: bool = False  # an element is a class, struct or union
