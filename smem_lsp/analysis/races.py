@@ -19,7 +19,7 @@ from smem_lsp.analysis.evaluate import Dims, Evaluator
 from smem_lsp.analysis.intervals import MAX_DIMS
 from smem_lsp.analysis.meetings import WARP, Meeting, Meetings, Pair
 from smem_lsp.analysis.named_barriers import Counts, Miscount
-from smem_lsp.analysis.script import NOTHING, Added, Script, write_script
+from smem_lsp.analysis.script import NOTHING, RESTLESS, Added, Calm, Script, write_script
 from smem_lsp.analysis.uniformity import Control
 from smem_lsp.analysis.values import Values
 from smem_lsp.ir.model import Access, Barrier, Exchange, Kernel, Loop, Node, Place, walk
@@ -108,10 +108,12 @@ def find_hazards(
     verdicts: Verdicts,
     shape: BlockShape | None,
     added: Added = NOTHING,
+    calm: Calm = RESTLESS,
 ) -> Hazards:
     """All pairs of accesses that race, accesses outside of their buffers, and operations of a warp that lanes miss.
 
-    ``shape``: the block, if one is known or launched in sight; ``added``: what the kernel is taken to have besides."""
+    ``shape``: the block, if one is known or launched in sight; ``added``: what the kernel is taken to have besides;
+    ``calm``: accesses of which nothing else is to be shown."""
     if kernel.irregular is not None or not (kernel.buffers or values.masks or values.named):
         return Hazards()
     barriers = bool(added.barriers) or any(
@@ -120,7 +122,7 @@ def find_hazards(
     samples = _samples(kernel, values, control, shape, barriers=barriers)
     if not samples:
         return Hazards()
-    script = write_script(kernel, values, control, verdicts, added)
+    script = write_script(kernel, values, control, verdicts, added, calm)
     seen = _Seen()
     named = Counts(kernel, values)
     for dims in samples:
