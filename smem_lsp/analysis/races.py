@@ -8,21 +8,26 @@ symbols.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from smem_lsp.analysis.block_run import Missed, Outside, Run
+from smem_lsp.analysis.block_accesses import Accesses, Outside
+from smem_lsp.analysis.block_run import Run
 from smem_lsp.analysis.block_shape import BlockShape, evidence
 from smem_lsp.analysis.divergence import Verdicts, assignments, samples_for
 from smem_lsp.analysis.evaluate import Dims, Evaluator
+from smem_lsp.analysis.happens_before import unordered
 from smem_lsp.analysis.intervals import MAX_DIMS
 from smem_lsp.analysis.meetings import WARP, Meeting, Meetings, Pair
 from smem_lsp.analysis.named_barriers import Counts, Miscount
+from smem_lsp.analysis.proxies import Proxies, Unfenced
 from smem_lsp.analysis.script import NOTHING, RESTLESS, Added, Calm, Script, write_script
+from smem_lsp.analysis.stragglers import Missed
 from smem_lsp.analysis.uniformity import Control
 from smem_lsp.analysis.values import Values
-from smem_lsp.ir.model import Access, Barrier, Exchange, Kernel, Loop, Node, Place, walk
+from smem_lsp.analysis.warp_traces import Traces
+from smem_lsp.ir.model import Access, Barrier, Exchange, Kernel, Loop, Node, Place, Proxy, walk
 
 _MOST = 1024  # threads of a block
 
@@ -36,7 +41,8 @@ class Race:
 
     ``lanes``: both are lanes of one warp, which a barrier of the warp would order; else no barrier of the block is
     between. ``exchanged``: but a shuffle or vote is; ``data``: one of the two goes where its data lead; ``flying``: the
-    first is an asynchronous copy that its thread has not waited for. ``proved``: the block is known; else it happens in
+    first is an asynchronous copy that its thread has not waited for; ``named``: their warps
+    go different ways, and named barriers do not order them. ``proved``: the block is known; else it happens in
     every sample of more than one warp, or in the largest block that the kernel is written for. ``several``: blocks were
     tried; ``cut``: one of the two stands in a loop of which not all iterations were run, so other warps may meet, too.
     """
@@ -52,6 +58,7 @@ class Race:
     exchanged: bool = False
     data: bool = False
     flying: bool = False
+    named: bool = False
     cut: bool = False
 
 
@@ -80,6 +87,20 @@ class Straggler:
 
 
 @dataclass(frozen=True, slots=True)
+class ProxyHazard:
+    """``first`` and ``second``: a write by a thread and what has the asynchronous proxy read the same ``byte``, with no
+    fence between; or, ``overwritten``, a bulk copy and a write of what it may still read. ``proved``: the block is
+    known."""
+
+    first: Access | Proxy
+    second: Access | Proxy
+    byte: int
+    threads: tuple[int, int]
+    overwritten: bool
+    proved: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Hazards:
     """What runs of the kernel show. ``split``: added barriers of warps that a warp came to in part;
     ``miscounts``: named barriers that wait for another number of threads than come."""
@@ -89,6 +110,7 @@ class Hazards:
     stragglers: tuple[Straggler, ...] = ()
     split: frozenset[int] = frozenset()
     miscounts: tuple[Miscount, ...] = ()
+    proxies: tuple[ProxyHazard, ...] = ()
 
     @property
     def across(self) -> tuple[Race, ...]:
@@ -116,9 +138,13 @@ def find_hazards(
     ``calm``: accesses of which nothing else is to be shown."""
     if kernel.irregular is not None or not (kernel.buffers or values.masks or values.named):
         return Hazards()
-    barriers = bool(added.barriers) or any(
-        isinstance(n, Barrier) and n.kind == "block" for n in walk(kernel.body)
-    )
+    nodes = tuple(walk(kernel.body))
+    reads = any(isinstance(n, Proxy) and n.buffer >= 0 for n in nodes)
+    if not (values.masks or values.named or reads) and calm.idle.issuperset(
+        n.point for n in nodes if isinstance(n, Access)
+    ):
+        return Hazards()
+    barriers = bool(added.barriers) or any(isinstance(n, Barrier) and n.kind == "block" for n in nodes)
     samples = _samples(kernel, values, control, shape, barriers=barriers)
     if not samples:
         return Hazards()
@@ -127,9 +153,19 @@ def find_hazards(
     named = Counts(kernel, values)
     for dims in samples:
         for symbols in assignments(script.terms, dims):
-            run = Run(kernel, values, script, Evaluator(dims, symbols), Meetings(WARP)).go()
-            seen.note(run)
+            traces = _traces(kernel, values, verdicts, shape)
+            run = Run(
+                kernel,
+                values,
+                script,
+                Evaluator(dims, symbols),
+                Accesses(kernel, values, script, Meetings(WARP), traces, Proxies() if reads else None),
+            ).go()
             named.note(run.named, math.prod(dims))
+            if traces is not None and not named.found:
+                for pair, met in unordered(traces).items():
+                    run.met.across.setdefault(pair, replace(met, named=True))
+            seen.note(run)
             if not (seen.anything or named.found):
                 break
         else:
@@ -138,7 +174,8 @@ def find_hazards(
     tails = _Seen()
     if values.masks:
         for dims in samples:
-            tails.note(Run(kernel, values, script, Evaluator(dims, _tail(script, dims)), Meetings(WARP)).go())
+            accesses = Accesses(kernel, values, script, Meetings(WARP))
+            tails.note(Run(kernel, values, script, Evaluator(dims, _tail(script, dims)), accesses).go())
     miscounts = named.told(known=shape is not None)
     if not (seen.anything or tails.missed):
         return Hazards(miscounts=miscounts)
@@ -153,18 +190,21 @@ class _Seen:
     within: dict[Pair, Meeting] | None = None
     outside: dict[int, Outside] | None = None
     missed: dict[int, Missed] | None = None
+    unfenced: dict[Pair, Unfenced] | None = None
     cut: set[int] = field(default_factory=set)
 
     def note(self, run: Run) -> None:
         self.cut |= run.cut
         self.within = _common(self.within, {**run.met.within, **run.met.across})
         self.across = _common(self.across, run.met.across)
-        self.outside = _common(self.outside, run.outside)
+        self.outside = _common(self.outside, run.accesses.outside)
         self.missed = _common(self.missed, run.missed)
+        proxies = run.accesses.proxies
+        self.unfenced = _common(self.unfenced, {} if proxies is None else proxies.found)
 
     @property
     def anything(self) -> bool:
-        return bool(self.within or self.outside or self.missed)
+        return bool(self.within or self.outside or self.missed or self.unfenced)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +241,15 @@ class _Told:
                 proved = self.known and not tail
                 stragglers.append(Straggler(node, missed.thread, missed.other, proved, tail))
         split = frozenset(point for point in surely if isinstance(nodes[point], Place))
-        return Hazards(tuple(races), tuple(overruns), tuple(stragglers), split)
+        return Hazards(
+            tuple(races), tuple(overruns), tuple(stragglers), split, proxies=tuple(self._proxies(nodes, seen))
+        )
+
+    def _proxies(self, nodes: Mapping[int, Node], seen: _Seen) -> Iterator[ProxyHazard]:
+        for pair, found in (seen.unfenced or {}).items():
+            first, second = nodes[pair[0]], nodes[pair[1]]
+            assert isinstance(first, Access | Proxy) and isinstance(second, Access | Proxy)
+            yield ProxyHazard(first, second, found.byte, found.threads, found.overwritten, self.known)
 
     def _race(self, nodes: Mapping[int, Node], pair: Pair, met: Meeting, *, lanes: bool) -> Race:
         first, second = nodes[pair[0]], nodes[pair[1]]
@@ -209,8 +257,15 @@ class _Told:
         several, exchanged = len(self.samples) > 1, lanes and met.exchanged
         proved = self.known and not met.data
         dims = self.samples[0]
-        rest = lanes, exchanged, met.data, met.flying
+        rest = lanes, exchanged, met.data, met.flying, met.named
         return Race(first, second, met.byte, met.threads, dims, proved, several, *rest)
+
+
+def _traces(kernel: Kernel, values: Values, verdicts: Verdicts, shape: BlockShape | None) -> Traces | None:
+    """Where barriers are named, or one in the arms of a branch, and the block is known, so that they may be matched."""
+    families = {n.family for n in walk(kernel.body) if isinstance(n, Barrier) and n.point in values.named}
+    apart = len(families) == 1 or (not families and bool(verdicts.paired))
+    return Traces(shape.threads) if shape is not None and apart else None
 
 
 def _tail(script: Script, dims: Dims) -> dict[str, int]:

@@ -10,9 +10,10 @@ from smem_lsp.analysis.facts import Facts, Slot
 from smem_lsp.analysis.intervals import Bounds
 from smem_lsp.analysis.liveness import bits
 from smem_lsp.analysis.reuse import open_foes, own_slots
-from smem_lsp.analysis.script import RESTLESS, Calm, is_free
+from smem_lsp.analysis.script import RESTLESS, Calm
+from smem_lsp.analysis.terms import is_free
 from smem_lsp.analysis.values import Values
-from smem_lsp.ir.model import Access, Kernel, Kind, storages_of, walk
+from smem_lsp.ir.model import Access, Kernel, Kind, Proxy, storages_of, walk
 
 _MOST = 400  # accesses of a kernel that are compared
 
@@ -20,11 +21,14 @@ _MOST = 400  # accesses of a kernel that are compared
 def calm_accesses(kernel: Kernel, values: Values, facts: Facts, shape: BlockShape | None) -> Calm:
     """What needs no run: proved barriers lie before and behind, or all that is open is in slots of the thread. An
     asynchronous copy passes barriers, so nothing is said of what it fills. ``facts``: with the slots for ``shape``."""
-    accesses = [node for node in walk(kernel.body) if isinstance(node, Access)]
-    if len(accesses) > _MOST or kernel.irregular is not None:
-        return RESTLESS
+    nodes = tuple(walk(kernel.body))
+    accesses = [node for node in nodes if isinstance(node, Access)]
+    if len(accesses) > _MOST or kernel.irregular is not None or any(isinstance(n, Proxy) for n in nodes):
+        return RESTLESS  # no barrier orders what a proxy does
     storages = storages_of(kernel.buffers)
-    copied = {storages[access.buffer] for access in accesses if access.asynchronous}
+    copied = {
+        storages[access.buffer] for access in accesses if access.asynchronous or access.start is not None
+    }
     restless = _restless(kernel, facts, accesses, storages)
     apart = [
         access

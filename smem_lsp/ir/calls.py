@@ -13,7 +13,9 @@ from smem_lsp.ir import (
     expressions,
     fragments,
     inlining,
+    mbarriers,
     methods,
+    named_barriers,
     objects,
     pipelines,
     unknown_calls,
@@ -52,7 +54,7 @@ _ALL_LANES = Const(0xFFFFFFFF)
 _GROUP_FACTORIES = {
     "this_thread_block": "block",
     "this_grid": "grid",
-    "this_cluster": "other",
+    "this_cluster": "cluster",
     "tiled_partition": "warp",
     "coalesced_threads": "warp",
     "labeled_partition": "warp",
@@ -62,7 +64,7 @@ _GROUP_FACTORIES = {
 GROUP_TYPES = {
     "thread_block": "block",
     "grid_group": "grid",
-    "cluster_group": "other",
+    "cluster_group": "cluster",
     "thread_block_tile": "warp",
     "coalesced_group": "warp",
     "thread_group": "other",
@@ -137,6 +139,10 @@ def call(ctx: Context, expr: tree.Call, scope: Scope) -> Value | Ref:
             ctx.exchange(expr.lo, expr.hi, name, values[0] if values and name.endswith("_sync") else None)
         return _result_of(ctx, name, values)
     inlined = inlining.inline_function(ctx, expr, callee, scope)
+    if inlined is None:
+        inlined = named_barriers.static_call(ctx, expr, callee, scope) or mbarriers.init_call(
+            ctx, expr, name, scope
+        )
     if inlined is not None:
         return inlined
     if MACRO_NAME.match(callee.text) and callee.text not in ctx.helpers:
@@ -320,12 +326,16 @@ def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: Scope) ->
             expressions.value(ctx, argument, scope)
         if callee.name in ("sync", "barrier_wait"):
             _group_sync(ctx, expr, kind)
+        if kind == "cluster" and callee.name == "map_shared_rank":
+            ctx.reach_out(expr.lo, expr.hi)
         if kind == "warp" and callee.name in GROUP_EXCHANGES:
             ctx.exchange(expr.lo, expr.hi, callee.name, None)
         return _group_answer(ctx, callee, kind, scope)
     result = pipelines.method(ctx, expr, callee, scope)
     if result is None:
         result = collectives.collective(ctx, expr, callee, scope)
+    if result is None:
+        result = named_barriers.method(ctx, expr, callee, scope)
     if result is not None:
         return result
     followed = methods.call(ctx, expr, callee, scope)
@@ -336,7 +346,7 @@ def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: Scope) ->
         followed = methods.call_shared(ctx, base, expr, callee, scope)
         if followed is not None:
             return followed
-        ctx.access(base.part(), Kind.UPDATE, callee.base.lo, callee.base.hi)
+        ctx.access(mbarriers.word_of(base), Kind.UPDATE, callee.base.lo, callee.base.hi)
         why = f"{{}} is an object whose {callee.name}() is called at line {ctx.line(expr.lo)}"
         ctx.fix(base.bases, why, within=base.within)
         ctx.note_unknown(

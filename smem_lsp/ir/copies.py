@@ -16,14 +16,14 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from smem_lsp.ir import calls, expressions, pipelines
+from smem_lsp.ir import calls, expressions, mbarriers, pipelines
 from smem_lsp.ir.constants import evaluate
 from smem_lsp.ir.context import Context
 from smem_lsp.ir.flights import BARRIER, COMMIT, COMMITTED, OPEN, UNKNOWN, Flights, settled
 from smem_lsp.ir.intrinsics import ASYNC_COPIES
 from smem_lsp.ir.model import Access, Branch, Kind, Loop, Node, Proxy, Wait
 from smem_lsp.ir.refs import Bytes, Ref
-from smem_lsp.ir.scopes import Scope, Variable
+from smem_lsp.ir.scopes import BufferName, Scope, Variable
 from smem_lsp.ir.values import Const, Value
 from smem_lsp.syntax import tree
 
@@ -36,6 +36,7 @@ _PROXY_FENCES = frozenset(
 _BULK_GROUPS = frozenset(
     ("cp_async_bulk_commit_group", "cp_async_bulk_wait_group", "cp_async_bulk_wait_group_read")
 )
+_PTX_COPIES = frozenset(("cp_async_bulk", "cp_async_bulk_tensor"))
 _BULK_STORES = re.compile(r"cp_async_bulk(?:_tensor_\dd)?_shared_to_global")
 
 
@@ -58,10 +59,10 @@ def copying_call(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> Valu
         calls.group_barrier(ctx, expr, kind, "__syncthreads();")  # both end in group.sync()
     elif name in _PROXY_FENCES:
         proxy_fence(ctx, expr.lo, expr.hi)
-    elif _BULK_STORES.fullmatch(name):
+    elif _BULK_STORES.fullmatch(name) or _stores(expr, name):
         _bulk_store(ctx, expr, scope)
-    elif name in _BULK_GROUPS and not expr.arguments:
-        pass  # of copies out of shared memory: what they read is never written by them
+    elif name in _BULK_GROUPS and len(expr.arguments) <= 1:
+        bulk_group(ctx, name, _bulk_left(expr, scope), expr.lo, expr.hi)
     else:
         return pipelines.wait_prior(ctx, expr, name, scope)
     return ctx.fresh()
@@ -69,21 +70,56 @@ def copying_call(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> Valu
 
 def proxy_fence(ctx: Context, lo: int, hi: int) -> None:
     """The asynchronous proxy sees what this thread has written."""
-    ctx.emit(Proxy(ctx.next_point(), None, ctx.span(lo, hi), ctx.line(lo)))
+    ctx.emit(Proxy(ctx.next_point(), "fence", ctx.span(lo, hi), ctx.line(lo)))
 
 
-def proxy_read(ctx: Context, refs: Iterable[Ref], lo: int, hi: int) -> None:
-    """The asynchronous proxy reads what these addresses lead to."""
+def proxy_copy(ctx: Context, refs: Iterable[Ref], width: int | None, lo: int, hi: int) -> None:
+    """The asynchronous proxy reads from these addresses on, ``width`` bytes or not known how many: some at least."""
     for ref in refs:
         for buffer in sorted(ref.bases):
-            ctx.emit(Proxy(ctx.next_point(), buffer, ctx.span(lo, hi), ctx.line(lo)))
+            offset = ref.offset if len(ref.bases) == 1 else None
+            kind = "read" if offset is None else "copy"
+            proxy = Proxy(ctx.next_point(), kind, ctx.span(lo, hi), ctx.line(lo), buffer)
+            ctx.emit(replace(proxy, offset=offset, width=width or WIDEST))
+
+
+def proxy_read(ctx: Context, buffers: Iterable[int], lo: int, hi: int) -> None:
+    """The asynchronous proxy reads some bytes of these."""
+    for buffer in sorted(buffers):
+        ctx.emit(Proxy(ctx.next_point(), "read", ctx.span(lo, hi), ctx.line(lo), buffer))
+
+
+def bulk_group(ctx: Context, name: str, left: int | None, lo: int, hi: int) -> None:
+    """``cp.async.bulk.commit_group`` and ``cp.async.bulk.wait_group``."""
+    kind = "commit" if "commit" in name else "wait"
+    ctx.emit(Proxy(ctx.next_point(), kind, ctx.span(lo, hi), ctx.line(lo), left=left))
+
+
+def _stores(expr: tree.Call, name: str) -> bool:
+    """``cuda::ptx::cp_async_bulk(space_global, space_shared, ...)``"""
+    spaces = [each.text.rpartition("::")[2] for each in expr.arguments[:2] if isinstance(each, tree.Name)]
+    return name in _PTX_COPIES and spaces == ["space_global", "space_shared"]
+
+
+def _bulk_left(expr: tree.Call, scope: Scope) -> int | None:
+    """N of ``cp_async_bulk_wait_group_read<N>()`` or ``cp_async_bulk_wait_group_read(n32_t<N>())``."""
+    named: tree.Expr | None = expr.callee
+    if expr.arguments:
+        given = expr.arguments[0]
+        named = given.callee if isinstance(given, tree.Call) else None
+        if isinstance(given, tree.Cast) and len(given.type.names) == 1:
+            named = given.type.names[0]
+    if not isinstance(named, tree.Name) or not named.arguments or not named.arguments[-1]:
+        return None
+    return evaluate(named.arguments[-1][0], scope.constant_scope())
 
 
 def _bulk_store(ctx: Context, expr: tree.Call, scope: Scope) -> None:
     """A bulk or tensor copy out of shared memory: its bytes are read at any time from now on."""
     results = [expressions.load(ctx, expressions.operand(ctx, each, scope), each) for each in expr.arguments]
     refs = [each for each in results if isinstance(each, Ref)]
-    proxy_read(ctx, refs, expr.lo, expr.hi)
+    size = results[-1]
+    proxy_copy(ctx, refs, size.n if isinstance(size, Const) else None, expr.lo, expr.hi)
     for each in results:
         if isinstance(each, Ref):
             in_flight(ctx, each.bases, ctx.line(expr.lo), each.within)
@@ -141,8 +177,12 @@ def waits_for(ctx: Context, expr: tree.Call, callee: tree.Member, base: Ref) -> 
     mark(ctx, BARRIER, expr.lo, barrier)
 
 
-def issue(ctx: Context, to: Ref, width: int | None, lo: int, hi: int, bound: int = OPEN) -> None:
-    """One copy of ``width`` bytes; None: not known how many, and perhaps by several threads."""
+def issue(
+    ctx: Context, to: Ref, width: int | None, lo: int, hi: int, bound: int = OPEN, together: int = 0
+) -> None:
+    """One copy of ``width`` bytes; None: not known how many, and perhaps by several threads, which are ``together``
+    if that is known."""
+    start = to.offset if together and len(to.bases) == 1 else None
     to = to.reached(width)
     place = to.lost().place()
     if width is not None:
@@ -153,7 +193,9 @@ def issue(ctx: Context, to: Ref, width: int | None, lo: int, hi: int, bound: int
     for number in range(first, len(ctx.items)):
         access = ctx.items[number]
         assert isinstance(access, Access)
-        ctx.items[number] = replace(access, asynchronous=True, grouped=bound == OPEN)
+        ctx.items[number] = replace(
+            access, asynchronous=True, grouped=bound == OPEN, start=start, size=together
+        )
         ctx.bound_copies[access.point] = bound
     for buffer in to.bases:
         ctx.copied[buffer] = (
@@ -183,16 +225,19 @@ def _issue(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> None:
                 in_flight(ctx, each.bases, ctx.line(argument.lo), each.within)
                 ctx.access(each.lost().place(), Kind.UPDATE, argument.lo, argument.hi)
         return
-    width = None
-    if name == "__pipeline_memcpy_async":
-        width = results[2].n if isinstance(results[2], Const) else None
-    elif not _is_number(ctx, given[-1 - (bound != OPEN)], scope):  # aligned_size_t<16>, say
+    size = _bytes(ctx, given[2], results[2], scope) if len(results) > 2 else None
+    width = None if group else size
+    if name != "__pipeline_memcpy_async" and not _is_number(
+        ctx, given[-1 - (bound != OPEN)], scope
+    ):  # aligned_size_t<16>, say
         _require(ctx, to, WIDEST)
     if bound >= 0:
+        word = results[-1]
+        assert isinstance(word, Ref)
         why = f"{{}} is what a copy at line {ctx.line(expr.lo)} is bound to"
-        ctx.fix(frozenset((bound,)), why, within=results[-1].within)  # type: ignore[union-attr]
-        ctx.access(results[-1].part(), Kind.UPDATE, given[-1].lo, given[-1].hi)  # type: ignore[union-attr]
-    issue(ctx, to, width, given[0].lo, given[0].hi, bound)
+        ctx.fix(frozenset((bound,)), why, within=word.within)
+        ctx.access(mbarriers.word_of(word), Kind.UPDATE, given[-1].lo, given[-1].hi)
+    issue(ctx, to, width, given[0].lo, given[0].hi, bound, (size or 0) if group else 0)
     if group and bound == OPEN:
         mark(ctx, COMMIT, expr.lo)  # the last thing that cooperative_groups::memcpy_async does
 
@@ -226,6 +271,15 @@ def _bound_to(
     ):
         return min(last.bases)
     return None
+
+
+def _bytes(ctx: Context, expr: tree.Expr, result: Value | Ref, scope: Scope) -> int | None:
+    """A number of bytes, ``sizeof`` of a buffer too."""
+    if isinstance(result, Const):
+        return result.n
+    asked = expr.operand if isinstance(expr, tree.SizeOf) and expr.operator == "sizeof" else None
+    meaning = scope.lookup(asked.text) if isinstance(asked, tree.Name) else None
+    return ctx.buffers[meaning.buffer].bytes if isinstance(meaning, BufferName) else None
 
 
 def _is_number(ctx: Context, size: tree.Expr, scope: Scope) -> bool:
