@@ -103,7 +103,7 @@ class ProxyHazard:
 @dataclass(frozen=True, slots=True)
 class Hazards:
     """What runs of the kernel show. ``split``: added barriers of warps that a warp came to in part;
-    ``miscounts``: named barriers that wait for another number of threads than come."""
+    ``miscounts``: named barriers that wait for another number of threads than come; ``full``: there are more races."""
 
     races: tuple[Race, ...] = ()
     overruns: tuple[Overrun, ...] = ()
@@ -111,6 +111,7 @@ class Hazards:
     split: frozenset[int] = frozenset()
     miscounts: tuple[Miscount, ...] = ()
     proxies: tuple[ProxyHazard, ...] = ()
+    full: bool = False
 
     @property
     def across(self) -> tuple[Race, ...]:
@@ -179,7 +180,9 @@ def find_hazards(
     miscounts = named.told(known=shape is not None)
     if not (seen.anything or tails.missed):
         return Hazards(miscounts=miscounts)
-    return replace(_Told(kernel, samples, shape is not None).hazards(seen, tails), miscounts=miscounts)
+    return replace(
+        _Told(kernel, samples, shape is not None).hazards(seen, tails), miscounts=miscounts, full=seen.full
+    )
 
 
 @dataclass(slots=True)
@@ -192,9 +195,11 @@ class _Seen:
     missed: dict[int, Missed] | None = None
     unfenced: dict[Pair, Unfenced] | None = None
     cut: set[int] = field(default_factory=set)
+    full: bool = False
 
     def note(self, run: Run) -> None:
         self.cut |= run.cut
+        self.full = self.full or run.met.full
         self.within = _common(self.within, {**run.met.within, **run.met.across})
         self.across = _common(self.across, run.met.across)
         self.outside = _common(self.outside, run.accesses.outside)
