@@ -69,11 +69,16 @@ class Accesses:
             or (starts is None and not is_loaded(offset, self.kernel.memory.pointers))
         ):
             return
-        self.left -= len(here.threads)
+        apart = access.point in self.script.apart
         if starts is None:
-            self._note(access, storage, unit, here, why, {}, {}, data=True)
+            if not apart:
+                self.left -= len(here.threads)
+                self._note(access, storage, unit, here, why, {}, {}, data=True)
             return
         end = buffer.bytes if buffer.space is Space.STATIC and buffer.bytes is not None else 1 << 40
+        if apart and min(starts) >= 0 and max(starts) + width <= end:
+            return
+        self.left -= len(here.threads)
         inside = self._inside(access, here)
         low: dict[int, int] = {}
         high: dict[int, int] = {}
@@ -90,7 +95,8 @@ class Accesses:
                     for cell in range(start // unit, (start + width - 1) // unit + 1):
                         low.setdefault(cell, thread)
                         high[cell] = thread
-        self._note(access, storage, unit, here, why, low, high)
+        if not apart:
+            self._note(access, storage, unit, here, why, low, high)
 
     def _together(self, access: Access, storage: int, here: Evaluator, why: Circumstances) -> None:
         """A copy by several threads, taken to be dealt out among them byte by byte."""

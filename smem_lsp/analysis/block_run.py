@@ -193,8 +193,6 @@ class Run:
         )
         if mask is None or point in self.missed:
             return
-        if len(going.threads) + len(self.away) >= len(self.block.threads):
-            return  # all are here
         missed = first_missed(mask, going.threads, self.block.threads, self.away, self.met.warp)
         if missed is not None:
             self.missed[point] = missed

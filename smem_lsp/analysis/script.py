@@ -89,6 +89,18 @@ NOTHING = Added()
 
 
 @dataclass(frozen=True, slots=True)
+class Calm:
+    """``apart``: accesses (points) that surely meet none of another thread; ``idle``: those of them that no run can
+    show to leave their buffer."""
+
+    apart: frozenset[int] = frozenset()
+    idle: frozenset[int] = frozenset()
+
+
+RESTLESS = Calm()
+
+
+@dataclass(frozen=True, slots=True)
 class Script:
     """``storages``: buffer -> the buffer whose bytes it shares; ``units``: storage -> bytes that are told apart;
     ``widths``: access -> bytes that a thread touches."""
@@ -101,6 +113,7 @@ class Script:
     sizes: frozenset[str]  # symbols that addresses, numbers of iterations or what single threads do rest on
     added: Added
     bits: Mapping[str, int]  # of the symbols in steps, by name
+    apart: frozenset[int]  # accesses that surely race with none
 
 
 def write_script(
@@ -109,8 +122,9 @@ def write_script(
     control: Control,
     verdicts: Verdicts,
     added: Added = NOTHING,
+    calm: Calm = RESTLESS,
 ) -> Script:
-    """What a run of ``kernel`` comes to."""
+    """What a run of ``kernel`` comes to. ``calm``: what a run needs not look at."""
     storages = storages_of(kernel.buffers)
     units: dict[int, int] = {}
     widths: dict[int, int | None] = {}
@@ -127,7 +141,7 @@ def write_script(
         *values.offsets.values(),
     ]
     rests = _Rests()
-    steps = tuple(_steps(kernel.body, _Writer(values, control, verdicts, rests, added)))
+    steps = tuple(_steps(kernel.body, _Writer(values, control, verdicts, rests, added, calm.idle)))
     return Script(
         steps,
         storages,
@@ -137,6 +151,7 @@ def write_script(
         _sizes(values, control, rests),
         added,
         rests.bits,
+        calm.apart,
     )
 
 
@@ -155,12 +170,14 @@ class _Writer:
     verdicts: Verdicts
     rests: _Rests
     added: Added
+    idle: frozenset[int]
 
 
 def _steps(seq: Seq, writer: _Writer) -> Iterator[Step]:
     for node in seq.items:
         if isinstance(node, Access | Exchange):
-            yield Step(node, node.point)
+            if node.point not in writer.idle:
+                yield Step(node, node.point)
         elif isinstance(node, Proxy):
             yield Step(node, node.point, fences=node.kind not in ("copy", "read"))
         elif isinstance(node, CopyWait):
