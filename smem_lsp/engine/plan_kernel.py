@@ -36,6 +36,7 @@ from smem_lsp.analysis.uniformity import prove_levels
 from smem_lsp.analysis.values import Values
 from smem_lsp.config import Config
 from smem_lsp.engine.plan_carving import plan_carving
+from smem_lsp.engine.plan_lending import plan_lending
 from smem_lsp.engine.plan_storage import plan_storages
 from smem_lsp.ir.model import Access, Branch, Buffer, Kernel, Loop, Seq, Space, walk
 from smem_lsp.rules.merging import WORTH_SAYING
@@ -147,6 +148,7 @@ def plan_kernel(
         extents={} if layouts_only else extents(kernel, values, fact),
         carved=None if layouts_only else plan_carving(kernel, control, values, shape),
         storages=storages,
+        lending=None if natural is None or layouts_only else plan_lending(kernel, items or (), facts, fixed),
     )
 
 
