@@ -11,7 +11,9 @@ namespace at::cuda {
 
 struct CUDAStream {
   cudaStream_t stream() const { return nullptr; }
+  operator cudaStream_t() const { return nullptr; }
 };
 inline CUDAStream getCurrentCUDAStream() { return {}; }
+inline CUDAStream getStreamFromPool(bool = false) { return {}; }
 
 }  // namespace at::cuda
