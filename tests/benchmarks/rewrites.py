@@ -155,6 +155,9 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("what", nargs="*", default=["kernels"], choices=("kernels", "cases", "corpora"))
+    parser.add_argument(
+        "--only", nargs="*", default=[""], help="files that have one of these words in their path"
+    )
     parser.add_argument("--readme", action="store_true")
     parser.add_argument("--arch", default=",".join(TARGETS))
     flags = parser.parse_args()
@@ -163,10 +166,17 @@ def main() -> int:
     for what in flags.what:
         tally, started = Tally(), time.monotonic()
         for name, path, config in files(what):
+            if not any(word in name for word in flags.only):
+                continue
             found = judge(path, replace(config, arch=targets, arch_configured=True), reader)
             if found is not None:
                 tally.counts["files"] += 1
                 tally.add(name, found)
+                print(
+                    f"{name}: {len(found)} rewrites, {len(tally.broken)} broken so far",
+                    file=sys.stderr,
+                    flush=True,
+                )
         print(f"{what}: {dict(tally.counts)}, {len(tally.broken)} broken, {time.monotonic() - started:.0f} s")
         for share, where in sorted(tally.saved, reverse=True)[:10]:
             print(f"  {share:.0%} less: {where}")
