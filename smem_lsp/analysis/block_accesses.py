@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 from smem_lsp.analysis.evaluate import Evaluator, asks
@@ -58,6 +59,9 @@ class Accesses:
         if access.guess or access.part is not None or self.left <= 0 or moving is None:
             return
         here = moving
+        if access.serves:
+            self._serves(access, storage, here, why)
+            return
         if access.start is not None:
             self._together(access, storage, here, why)
             return
@@ -91,6 +95,13 @@ class Accesses:
                         low.setdefault(cell, thread)
                         high[cell] = thread
         self._note(access, storage, unit, here, why, low, high)
+
+    def _serves(self, access: Access, storage: int, here: Evaluator, why: Circumstances) -> None:
+        """The storage of a collective that all threads of the block call: its first byte stands for it."""
+        start = here.constant(self.values.copied[access.point])
+        if start is not None and len(here.threads) == math.prod(here.dims) > self.met.warp:
+            cell, threads = start // (self.script.units[storage] or 1), here.threads
+            self._note(access, storage, 1, here, why, {cell: threads[0]}, {cell: threads[-1]})
 
     def _together(self, access: Access, storage: int, here: Evaluator, why: Circumstances) -> None:
         """A copy by several threads, taken to be dealt out among them byte by byte."""

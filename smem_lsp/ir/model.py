@@ -147,9 +147,15 @@ class Access:
     within: Bytes | None = None
     strayed: bool = False
     grouped: bool = False  # a copy is issued here that its thread waits for in groups
-    # a copy that a group of threads makes together, which of them what is not said: its first byte, and how many
+    # of what threads do together, which of them what is not said: its first byte, and of a copy how many; a collective
+    # of the block uses its storage
     start: Value | None = None
     size: int = 0
+
+    @property
+    def serves(self) -> bool:
+        """Is it the storage of a collective of the block?"""
+        return self.start is not None and not self.asynchronous
 
 
 @record
