@@ -228,9 +228,9 @@ class CopyWait:
 class Proxy:
     """Something of the asynchronous proxy (bulk and tensor copies, matrix instructions that read shared memory).
 
-    ``kind``: "copy", it reads ``width`` bytes of ``buffer`` from ``offset`` on, until its thread has waited; "read", it
-    reads some of it; "fence", it sees what the thread has written before; "commit", "wait", bulk copies become a group,
-    or all but the ``left`` newest groups have read what they copy (None: not known how many).
+    ``kind``: "copy", it reads ``width`` bytes of ``buffer`` from ``offset`` on (None: some), till its thread waits;
+    "read", it reads some of it; "fence", it sees what the thread has written before; "commit", "wait", bulk copies
+    become a group, or all but the ``left`` newest groups have read what they copy (None: not known how many).
     """
 
     point: int

@@ -133,6 +133,9 @@ def _advice(facts: KernelFacts, gap: Gap, race: Race) -> str:
     place = place_of(facts, gap.place)
     if gap.back and (place is None or place.at_end):
         return "put one at the end of the loop"
+    first, second = sorted((race.first.point, race.second.point))
+    if place is None and not any(first < point < second for point in facts.control.places):
+        return "no place that all threads of the block come to lies between"
     return f"put one before line {race.second.line if place is None else place.line}"
 
 
