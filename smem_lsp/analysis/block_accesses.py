@@ -84,7 +84,7 @@ class Accesses:
         if inside is None and width == unit and min(starts) >= 0 and max(starts) + width <= end:
             cells = [start // unit for start in starts]  # threads come in rising order
             high = dict(zip(cells, here.threads))
-            low = dict(zip(reversed(cells), reversed(here.threads)))
+            low = high if len(high) == len(cells) else dict(zip(reversed(cells), reversed(here.threads)))
         else:
             for number, (thread, start) in enumerate(zip(here.threads, starts)):
                 if start < 0 or start + width > end:

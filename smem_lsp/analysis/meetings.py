@@ -111,6 +111,8 @@ class Meetings:
         stores = kinds == (Kind.WRITE, Kind.WRITE)
         if stores and (form_of(one) is None or form_of(other) is None):
             return  # perhaps the same value
+        if one.low is one.high and other.low is other.high and one.low == other.low:
+            return  # every thread touches what it touched before
         for cell in sorted(one.low.keys() & other.low.keys()):
             low, high, least, most = one.low[cell], one.high[cell], other.low[cell], other.high[cell]
             if not stores and (

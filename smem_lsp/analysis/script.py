@@ -188,12 +188,14 @@ def _steps(seq: Seq, writer: _Writer) -> Iterator[Step]:
             yield Step(node, node.point, leaves=True, returns=node.kind == "return")
         elif isinstance(node, Branch):
             then, otherwise = tuple(_steps(node.then, writer)), tuple(_steps(node.otherwise, writer))
-            if then or otherwise:
+            if not all(map(_computes, (*then, *otherwise))):
                 yield _around(node, then, otherwise, writer)
         elif isinstance(node, Loop):
             body = tuple(_steps(node.body, writer))
             if any(map(_acts, body)) or _waits(node, writer.values.loops[node.point]):
                 yield _around(node, body, (), writer)
+            elif node.point in writer.values.exits:
+                yield Step(node, node.end_point)
 
 
 @dataclass(slots=True)
@@ -265,10 +267,17 @@ def _around(node: Branch | Loop, first: tuple[Step, ...], second: tuple[Step, ..
     )
 
 
+def _computes(step: Step) -> bool:
+    """Is it a loop that does nothing but to compute what is read behind it?"""
+    return isinstance(step.node, Loop) and not (step.first or step.waits)
+
+
 def _acts(step: Step) -> bool:
     """Does a step of a loop's body do more than to leave the loop or an iteration of it?"""
     if isinstance(step.node, Jump):
         return step.node.kind == "return"
+    if _computes(step):
+        return False
     return not isinstance(step.node, Branch) or any(map(_acts, (*step.first, *step.second)))
 
 
