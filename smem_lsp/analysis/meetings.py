@@ -87,7 +87,8 @@ class Meetings:
     def add(self, storage: int, unit: int, event: Event) -> None:
         """``event`` happens: it meets what is open."""
         earlier = self.open.setdefault(storage, [])
-        for each in earlier if event.access.start is None else ():  # else it is not known who writes what
+        dealt = event.access.start is not None and not event.access.serves  # it is not known who writes what
+        for each in () if dealt else earlier:
             self.compare(each, event, unit)
         if event.access.asynchronous:
             if event.low:
@@ -96,7 +97,7 @@ class Meetings:
         for flight in self.flights.open:
             if flight.storage == storage:
                 self._catch(flight, event, unit)
-        if event.access.kind is Kind.WRITE or event.access.plain:
+        if event.access.kind is Kind.WRITE or (event.access.plain and not event.access.serves):
             self.compare(event, event, unit)
         earlier.append(event)
 
@@ -105,6 +106,8 @@ class Meetings:
         pair = one.access.point, other.access.point
         kinds = one.access.kind, other.access.kind
         if pair in self.across or kinds == (Kind.READ, Kind.READ) or self.full:
+            return
+        if one.access.serves != other.access.serves:
             return
         if kinds == (Kind.UPDATE, Kind.UPDATE) and not (one.access.plain or other.access.plain):
             return  # both may be atomic
