@@ -16,6 +16,7 @@ from smem_lsp.analysis.events import Event
 from smem_lsp.analysis.meetings import Meetings
 from smem_lsp.analysis.named_barriers import Arrivals
 from smem_lsp.analysis.script import Script, Step, is_free, is_loaded, narrows
+from smem_lsp.analysis.terms import Term
 from smem_lsp.analysis.turns import turns
 from smem_lsp.analysis.values import LoopFacts, Values
 from smem_lsp.ir.model import Access, Barrier, Branch, CopyWait, Exchange, Jump, Kernel, Loop, Place, Space
@@ -27,6 +28,7 @@ _LAST_STAGES = 6  # iterations at its end that are run of one with asynchronous 
 _MET = 2  # iterations after which a loop has met itself over its back edge
 _MAX_NOTED = 20_000  # accesses of one run, iterations and threads counted
 _MAX_SUPPOSED = 4_000  # of a branch or loop that this run does not come to
+_MAX_BEHIND = 12_000  # behind a return or the like of which it is not known whether the block takes it
 _MAX_DECIDED = 100_000  # branches and iterations of one run, threads counted
 _ALL_LANES = 0xFFFFFFFF
 
@@ -73,6 +75,10 @@ class Run:
     )  # branches and loops around it that rest on what the kernel is given
     decided: int = 0  # the symbols that they rest on, and those of returns: their bits
     supposed: bool = False
+    unsure: bool = False  # does what happens rest on values that threads agree on unless they race?
+    deserted: bool = (
+        False  # have all threads returned for what the kernel is given, or for the block's place?
+    )
     away: set[int] = field(default_factory=set)  # threads that have returned
     broken: set[int] = field(default_factory=set)  # threads that have left the innermost loop
     named: Arrivals = field(default_factory=Arrivals)
@@ -197,18 +203,19 @@ class Run:
                 step, here
             )  # the arms are ordered against each other in a way that is not followed
             return here
-        mask = here.values(self.values.conditions[node.point])
-        if step.uniform and step.free and not step.symbols & self.decided:
+        condition = self.values.conditions[node.point]
+        mask = here.values(condition)
+        if step.uniform and (step.free or mask is None) and not step.symbols & self.decided:
             for arm, truth in ((step.first, True), (step.second, False)):
                 elsewhere = mask is None or any(mask) != truth
                 if elsewhere and any(each.orders for each in arm):
                     self.named.all_seen = False
-                if (
-                    arm
-                    and elsewhere
-                    and not narrows(self.values.conditions[node.point], truth, self.script.sizes)
-                ):
+                if arm and elsewhere and not narrows(condition, truth, self.script.sizes):
                     self._suppose(step, arm, here, again=False)
+            if mask is None and step.leaves and not step.waits:
+                staying_arm = self._arm_that_stays(step, condition)
+                if staying_arm is not None:
+                    return self._stay(step, staying_arm, here)
         if mask is None:
             self._pass_over(step, here)
             return here
@@ -224,7 +231,28 @@ class Run:
                     staying.update(going.threads if going is not None else ())
                     if ordered:
                         self.met.forget()
+        if not staying and step.returns and step.uniform and not self.supposed:
+            self.deserted = True
         return _only(here, staying)
+
+    def _arm_that_stays(self, step: Step, condition: Term) -> Sequence[Step] | None:
+        """The one arm that does not lead away for sure: all threads are in it, or none is behind the branch."""
+        for arm, other, truth in ((step.first, step.second, True), (step.second, step.first, False)):
+            if any(isinstance(each.node, Jump) for each in other) and not any(each.leaves for each in arm):
+                return None if narrows(condition, truth, self.script.sizes) else arm
+        return None
+
+    def _stay(self, step: Step, arm: Sequence[Step], here: Evaluator) -> Evaluator | None:
+        """Go on behind a branch of which only that all threads take it alike is known, through ``arm``."""
+        with self._decided_by(step, stays=True):
+            self.free, self.left = True, min(self.left, _MAX_BEHIND)
+            self._trust(step)
+            going = self._steps(arm, here)
+        self._come_to(step.end)
+        return going
+
+    def _trust(self, step: Step) -> None:
+        self.unsure = self.unsure or step.node.point in self.script.alike
 
     @contextmanager
     def _decided_by(self, step: Step, *, stays: bool) -> Iterator[None]:
@@ -248,11 +276,21 @@ class Run:
         that decide it. Afterwards all is as it was before."""
         met, kept = (
             self.met,
-            (self.at, self.away, self.broken, self.depth, self.decisions, self.decided, self.free),
+            (
+                self.at,
+                self.away,
+                self.broken,
+                self.depth,
+                self.decisions,
+                self.decided,
+                self.free,
+                self.unsure,
+            ),
         )
         before = met.open, met.synced, met.exchanged, met.flights
         supposed, self.supposed = self.supposed, True
         self.away, self.broken, self.free = set(self.away), set(self.broken), True
+        self._trust(step)
         met.open = {storage: list(events) for storage, events in met.open.items()}
         met.flights = met.flights.saved()
         self.decisions |= {step.node.point}
@@ -270,7 +308,9 @@ class Run:
             met.forget()
         met.open, met.synced, met.exchanged, met.flights = before
         self.supposed, self.left = supposed, left - (spent - self.left)
-        self.at, self.away, self.broken, self.depth, self.decisions, self.decided, self.free = kept
+        self.at, self.away, self.broken, self.depth, self.decisions, self.decided, self.free, self.unsure = (
+            kept
+        )
 
     def _loop(self, step: Step, node: Loop, here: Evaluator) -> Evaluator | None:
         facts = self.values.loops[node.point]
@@ -333,6 +373,7 @@ class Run:
         self.cut.add(step.node.point)
         if step.leaves or step.waits or not step.sure:
             raise _Lost
+        self.unsure = self.unsure or (step.trusting and step.syncs)
         if step.orders and not (isinstance(step.node, Loop) and not step.unsteady):
             self.named.all_seen = False
         if step.copies:
@@ -409,6 +450,7 @@ class Run:
             decisions=self.decisions,
             supposed=self.supposed,
             data=data,
+            unsure=self.unsure,
         )
         self.met.add(storage, unit, event)
 

@@ -35,10 +35,11 @@ class Race:
     """Threads ``threads`` of a block ``dims`` touch ``byte`` of one buffer in ``first`` and ``second``, in no order.
 
     ``lanes``: both are lanes of one warp, which a barrier of the warp would order; else no barrier of the block is
-    between. ``exchanged``: but a shuffle or vote is; ``data``: one of the two goes where its data lead; ``flying``: the
-    first is an asynchronous copy that its thread has not waited for. ``proved``: the block is known; else it happens in
-    every sample of more than one warp, or in the largest block that the kernel is written for. ``several``: blocks were
-    tried; ``cut``: one of the two stands in a loop of which not all iterations were run, so other warps may meet, too.
+    between. ``exchanged``: but a shuffle or vote is; ``data``: whether or where one of the two happens rests on data;
+    ``flying``: the first is an asynchronous copy that its thread has not waited for. ``proved``: the block is known;
+    else it happens in every sample of more than one warp, or in the largest block that the kernel is written for.
+    ``several``: blocks were tried; ``cut``: one of the two stands in a loop of which not all iterations were run, so
+    other warps may meet, too.
     """
 
     first: Access
@@ -125,7 +126,7 @@ def find_hazards(
     named = Counts(kernel, values)
     for dims in samples:
         for symbols in assignments(script.terms, dims):
-            run = Run(kernel, values, script, Evaluator(dims, symbols), Meetings(WARP)).go()
+            run = _run(kernel, values, script, dims, symbols)
             seen.note(run)
             named.note(run.named, math.prod(dims))
             if not (seen.anything or named.found):
@@ -141,6 +142,18 @@ def find_hazards(
     if not (seen.anything or tails.missed):
         return Hazards(miscounts=miscounts)
     return replace(_Told(kernel, samples, shape is not None).hazards(seen, tails), miscounts=miscounts)
+
+
+def _run(kernel: Kernel, values: Values, script: Script, dims: Dims, symbols: dict[str, int]) -> Run:
+    """A run with these values; with another block of the grid instead, if the whole of this one returns and that one
+    comes to more accesses."""
+    run = Run(kernel, values, script, Evaluator(dims, symbols), Meetings(WARP)).go()
+    places = sorted(name for name in symbols if name.startswith("blockIdx."))
+    if not run.deserted or len(places) < 2:
+        return run
+    turned = symbols | dict(zip(places, [symbols[name] for name in reversed(places)]))
+    other = Run(kernel, values, script, Evaluator(dims, turned), Meetings(WARP)).go()
+    return min(run, other, key=lambda each: each.left)
 
 
 @dataclass(slots=True)
