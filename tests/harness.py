@@ -148,7 +148,7 @@ def kernel_facts(text: str, index: int = 0, *, config: Config | None = None) -> 
     """Everything the engine finds out about one kernel."""
     source = SourceText(text)
     kernel = build_kernels(parse(source))[index]
-    return plan_kernel(index, kernel, source, config or Config(), {})
+    return plan_kernel(index, kernel, source, config or Config())
 
 
 def plan_fix(text: str, barriers: int) -> Fix:

@@ -142,3 +142,32 @@ def test_a_pointer_that_is_set_later_stays() -> None:
     _, fix = offered(z="float* z; z = y + 256;")
     assert (fix.safety, fix.edits) == (Safety.DISPLAY, ())
     assert fix.title.endswith(": `z` is not set where it is declared")
+
+
+def test_a_pointer_that_is_counted_from_a_moved_one_gets_its_own_place() -> None:
+    """`w` would move with `z`, on top of `y`; all the while it holds what is read at the end."""
+    declared = {"z": "float* z = y + 256;\n  float* w = z + 256;", "end": "+ w[tid]", "bytes": "4096"}
+    text = KERNEL.format(**(PLAIN | declared)).replace("x[tid] =", "w[tid] = in[tid + 1];\n  x[tid] =")
+    fix = offered_for(text)
+    assert fix.safety is Safety.SAFE
+    assert changes(text, fix) == [
+        "float* z = x;",
+        "float* w = smem + 512;",
+        "k<<<1, 256, 3072>>>(in, out);",
+    ]
+
+
+def test_a_range_that_two_pointers_name_is_not_moved_by_one_of_them() -> None:
+    """An access through `z` reaches into what `w` names, so both are one range; but `w` is not counted from `z`, and
+    where it stays `y` would come to lie. The bytes of the edited text alone do not tell: `y` would end it, too."""
+    declared = {
+        "y": "float* z = smem + 256;\n  float* w = smem + 512;",
+        "z": "float* y = smem + 768;",
+        "end": "+ w[tid]",
+        "bytes": "4096",
+    }
+    text = KERNEL.format(**(PLAIN | declared))
+    text = text.replace("  z[tid] =", "  z[tid + 128] = 1.0f;\n  w[tid] = 2.0f;\n  z[tid] =")
+    fix = offered_for(text)
+    assert fix.safety is Safety.DISPLAY
+    assert "other pointers are counted from where they point now" in fix.title

@@ -74,8 +74,8 @@ def test_the_rules_that_can_be_fixed() -> None:
     for rule in RULES.values():
         report = check_text(example(rule))
         with_fix |= {finding.code for finding in report.findings if report.fixes_for(finding)}
-    races = {"SMEM201", "SMEM202", "SMEM205", "SMEM206"}
-    assert with_fix == {"SMEM101", "SMEM204", "SMEM301", "SMEM302", "SMEM303", "SMEM502", *races}
+    races = {"SMEM201", "SMEM202", "SMEM205", "SMEM206", "SMEM209"}
+    assert with_fix == {"SMEM101", "SMEM204", "SMEM301", "SMEM302", "SMEM303", "SMEM401", "SMEM502", *races}
 
 
 # ---- the registry ------------------------------------------------------------------------------------------
@@ -311,6 +311,20 @@ __global__ void k(const float* in, float* out) {
 """
     check(source)
     check_layout(source, declared=248, best=[(0, 124)])
+
+
+def test_a_barrier_that_counts_threads_is_not_redundant() -> None:
+    check(
+        """
+__global__ void k(const float* __restrict__ in, float* __restrict__ out) {
+  float v = in[threadIdx.x];
+  v += __syncthreads_count(threadIdx.x < 7);
+  __syncthreads();
+//^^^^^^^^^^^^^^^ SMEM204: no shared or global access needs this barrier
+  out[threadIdx.x] = v;
+}
+"""
+    )
 
 
 def test_no_barrier_is_asked_for_where_it_gains_no_block() -> None:
@@ -643,7 +657,7 @@ def test_a_column_in_one_bank() -> None:
           float sum = tile[t][5];
                     //^^^^^^^^^^ SMEM401: `tile[t][5]`: 32 wavefronts instead of 1 (lanes are 32 words apart, all in
           for (int i = 0; i < n; i++) sum += tile[t][i * 7 % 32];
-                                           //^^^^^^^^^^^^^^^^^^^ SMEM401: one column of padding (`tile[32][33]`)
+                                           //^^^^^^^^^^^^^^^^^^^ SMEM401: one column of padding (`tile[32][32 + 1]`)
           out[t] = sum;
         }
         """,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from smem_lsp.analysis.lane_paths import Located
 from smem_lsp.analysis.lanes import Asked, Warps
+from smem_lsp.analysis.rows import row_and_byte
 from smem_lsp.analysis.terms import Const, Term
 from smem_lsp.analysis.wavefronts import BANKS, LANES, WORD, tile_wavefronts
 from smem_lsp.ir.model import Buffer, Kernel, Kind, Space, Tile
@@ -64,19 +65,22 @@ Count = tuple[int, int]  # (wavefronts, least) of all instructions
 Counter = Callable[[Asked, int, int], Count]  # of lanes with so many bytes, of matrices of so many rows
 
 
-def remedy(kernel: Kernel, use: Use, uses: Sequence[Use], warps: Warps, total: Counter) -> Remedy | None:
-    """The cheapest change of the declaration, else of the indices, after which ``use`` takes less than half of its
-    wavefronts and no other access to the buffer takes more; None: there is none, or not every access is known."""
+def remedies(
+    kernel: Kernel, use: Use, uses: Sequence[Use], warps: Warps, total: Counter
+) -> tuple[Remedy, ...]:
+    """The cheapest change of the declaration, and of the indices, after which ``use`` takes less than half of its
+    wavefronts and no other access to the buffer takes more, the one that leaves fewer first; none where not every
+    access is known."""
     buffer = kernel.buffers[use.place.access.buffer]
     others = [each for each in uses if each.place.access.buffer == buffer.index and not each.landing]
     rows = _Rows.of(buffer, warps)
     if rows is None or not all(map(rows.can_move, others)):
-        return None
+        return ()
     before = [rows.count(each, None, total) for each in others]
     if any(each is None for each in before):
-        return None
+        return ()
     number = others.index(use)
-    best: Remedy | None = None
+    best: dict[bool, Remedy] = {}  # of padding, of swizzles
     for choice in _choices(kernel, buffer, others):
         after = [rows.count(each, choice, total) for each in others]
         if any(now is None or then is None or _worse(now, then) for now, then in zip(after, before)):
@@ -84,10 +88,12 @@ def remedy(kernel: Kernel, use: Use, uses: Sequence[Use], warps: Warps, total: C
         own, now = before[number], after[number]
         assert own is not None and now is not None
         was = own[0] * now[1] // own[1]  # more iterations may have been followed
-        if now[0] * _GAIN < was and (best is None or now[0] * best.least < best.wavefronts * now[1]):
+        known = best.get(choice.pad > 0)
+        if now[0] * _GAIN < was and (known is None or now[0] * known.least < known.wavefronts * now[1]):
             leading = any(each.tile is not None for each in others)
-            best = replace(choice, before=was, wavefronts=now[0], least=now[1], leading=leading)
-    return best
+            made = replace(choice, before=was, wavefronts=now[0], least=now[1], leading=leading)
+            best[choice.pad > 0] = made
+    return tuple(sorted(best.values(), key=lambda each: each.wavefronts / each.least))
 
 
 def _worse(now: Count, then: Count) -> bool:
@@ -141,7 +147,8 @@ class _Rows:
         if use.offset is None:
             return False
         if use.indices is None:
-            return self.warps.forms.divided(use.offset, self.pitch) is not None
+            raw = use.rows > 0 or use.place.access.asynchronous  # by an address, however its author counts
+            return self.warps.forms.divided(use.offset, self.pitch, turned=raw) is not None
         if len(use.indices) != len(self.buffer.dims):
             return False
         *outer, column = use.indices
@@ -170,7 +177,7 @@ class _Rows:
     def _moved(self, use: Use, choice: Remedy) -> Term | None:
         """Where it begins after the change."""
         table = self.warps.values.table
-        place = self._place(use)
+        place = row_and_byte(self.warps.forms, self.buffer, use.offset, use.indices)
         if place is None:
             return None
         row, byte = place
@@ -181,13 +188,3 @@ class _Rows:
             turn = table.op("%", row, table.const(choice.rows))
             byte = table.op("^", byte, table.op("*", turn, table.const(choice.unit * self.element)))
         return table.op("+", table.op("*", row, table.const(pitch)), byte)
-
-    def _place(self, use: Use) -> tuple[Term, Term] | None:
-        """The row, counted over all dimensions but the last, and the byte in it."""
-        table = self.warps.values.table
-        if use.indices is None:
-            return None if use.offset is None else self.warps.forms.divided(use.offset, self.pitch)
-        row = use.indices[0]
-        for index, dim in zip(use.indices[1:-1], self.buffer.dims[1:]):
-            row = table.op("+", table.op("*", row, table.const(dim or 0)), index)
-        return row, table.op("*", use.indices[-1], table.const(self.element))

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from smem_lsp.analysis.bank_layouts import Remedy, Use, remedy
+from smem_lsp.analysis.bank_layouts import Remedy, Use, remedies
 from smem_lsp.analysis.block_shape import BlockShape, most_threads
 from smem_lsp.analysis.evaluate import Dims
 from smem_lsp.analysis.lane_paths import Located, located
@@ -55,7 +55,7 @@ class BankConflict:
     stride: int | None
     in_bank: int
     looped: bool
-    remedy: Remedy | None
+    remedies: tuple[Remedy, ...]  # the best padding and the best swizzle, the better one first
     at_least: bool = False
 
 
@@ -174,7 +174,7 @@ class _Search:
             stride=tile.pitch,
             in_bank=cost.wavefronts,
             looped=use.place.looped,
-            remedy=None if self.warps is None else remedy(self.kernel, use, self.uses, self.warps, _total),
+            remedies=() if self.warps is None else remedies(self.kernel, use, self.uses, self.warps, _total),
             at_least=True,
         )
 
@@ -201,7 +201,7 @@ class _Search:
             stride=strides.pop() if len(strides) == 1 else None,
             in_bank=most_in_one_bank(worst, use.width),
             looped=use.place.looped,
-            remedy=remedy(self.kernel, use, self.uses, warps, _total),
+            remedies=remedies(self.kernel, use, self.uses, warps, _total),
         )
 
     # ---- vectors that the compiler may make ----------------------------------------------------------------------

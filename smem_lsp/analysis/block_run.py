@@ -7,26 +7,29 @@ from something else than a barrier (named barriers, locks, flags, unknown calls)
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import takewhile
 
-from smem_lsp.analysis.evaluate import Evaluator, asks, iterations
-from smem_lsp.analysis.events import Event
+from smem_lsp.analysis.block_accesses import Accesses, Circumstances
+from smem_lsp.analysis.evaluate import Evaluator, iterations
+from smem_lsp.analysis.flights import Flights
 from smem_lsp.analysis.meetings import Meetings
 from smem_lsp.analysis.named_barriers import Arrivals
-from smem_lsp.analysis.script import Script, Step, is_free, is_loaded, narrows
+from smem_lsp.analysis.script import Script, Step, narrows
+from smem_lsp.analysis.stragglers import Missed, first_missed
 from smem_lsp.analysis.terms import Term
 from smem_lsp.analysis.turns import turns
 from smem_lsp.analysis.values import LoopFacts, Values
-from smem_lsp.ir.model import Access, Barrier, Branch, CopyWait, Exchange, Jump, Kernel, Loop, Place, Space
+from smem_lsp.analysis.warp_traces import Traces
+from smem_lsp.ir.model import Access, Barrier, Branch, CopyWait, Exchange, Jump, Kernel, Loop, Place, Proxy
 
 _TURNS = (12, 5, 4)  # iterations that are run of a loop with barriers, by how many loops are around it
 _PLAIN = (8, 4, 3, 2)  # of one without
 _FEW = 4
 _LAST_STAGES = 6  # iterations at its end that are run of one with asynchronous copies
 _MET = 2  # iterations after which a loop has met itself over its back edge
-_MAX_NOTED = 20_000  # accesses of one run, iterations and threads counted
 _MAX_SUPPOSED = 4_000  # of a branch or loop that this run does not come to
 _MAX_BEHIND = 12_000  # behind a return or the like of which it is not known whether the block takes it
 _MAX_DECIDED = 100_000  # branches and iterations of one run, threads counted
@@ -37,35 +40,16 @@ class _Lost(Exception):
     """From here on it is not known who runs what."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outside:
-    """``thread`` accesses bytes from ``byte`` on, which its buffer does not have."""
-
-    byte: int
-    thread: int
-
-
-@dataclass(frozen=True, slots=True)
-class Missed:
-    """``thread`` comes to an operation of its warp whose mask names the lane of ``other``, which goes another way."""
-
-    thread: int
-    other: int
-
-
 @dataclass(slots=True)
 class Run:
-    """``met``: accesses that meet; ``outside``: access -> who leaves its buffer, whatever values the kernel gets;
-    ``missed``: barrier or exchange of a warp -> who comes to it without a lane that its mask names."""
+    """``missed``: barrier or exchange of a warp -> who comes to it without a lane that its mask names."""
 
     kernel: Kernel
     values: Values
     script: Script
     block: Evaluator
-    met: Meetings = field(default_factory=Meetings)
-    outside: dict[int, Outside] = field(default_factory=dict)
+    accesses: Accesses
     missed: dict[int, Missed] = field(default_factory=dict)
-    left: int = _MAX_NOTED
     undecided: int = _MAX_DECIDED
     depth: int = 0  # loops around the point that it has come to
     at: int = -1  # the point that the run has come to
@@ -83,6 +67,12 @@ class Run:
     broken: set[int] = field(default_factory=set)  # threads that have left the innermost loop
     named: Arrivals = field(default_factory=Arrivals)
     cut: set[int] = field(default_factory=set)  # loops of which not all iterations were run
+    apart: bool = False  # inside a branch whose arms have barriers that are one
+
+    @property
+    def met(self) -> Meetings:
+        """What has met so far."""
+        return self.accesses.met
 
     def go(self) -> Run:
         """Run the kernel as far as it can be followed."""
@@ -91,6 +81,7 @@ class Run:
         except _Lost:
             self.met.forget()
             self.named.all_seen = False
+            self._lose(set(self.block.threads) - self.away)
         return self
 
     # ---- control -----------------------------------------------------------------------------------------------------
@@ -104,7 +95,10 @@ class Run:
             node = step.node
             self._come_to(node.point)
             if isinstance(node, Access):
-                self._access(node, going)
+                sure = not (self.free or self.decisions)
+                self.accesses.make(
+                    node, going, Circumstances(self.decisions, self.supposed, sure, self.unsure)
+                )
             elif isinstance(node, Branch):
                 going = self._branch(step, node, going)
             elif isinstance(node, Loop):
@@ -114,6 +108,9 @@ class Run:
                 self._gather(node.point, going)
             elif isinstance(node, Barrier | Place):
                 self._barrier(step, going)
+            elif isinstance(node, Proxy):
+                if not self.supposed:
+                    self.accesses.proxy(node, going)
             elif isinstance(node, CopyWait):
                 self._copies(node.kind, self.script.added.left.get(node.point, node.left), going)
             elif isinstance(node, Jump):
@@ -132,17 +129,30 @@ class Run:
         else:
             self.met.wait(going.threads, None if kind == "all" else left)
 
+    def _forget(self) -> None:
+        """Who has waited for whom, and for what, is not known."""
+        self.met.forget()
+        if self.accesses.proxies is not None and not self.supposed:
+            self.accesses.proxies.forget()
+
     def _barrier(self, step: Step, going: Evaluator) -> None:
+        if self.accesses.proxies is not None:
+            if step.node.point in self.script.added.fences:
+                self.accesses.proxies.fence(going.threads)
+            if isinstance(step.node, Barrier):
+                self.accesses.proxies.barrier()
         if step.lands:
             self.met.wait(going.threads, None if self.script.added.waits[step.node.point] else 0)
         if step.syncs:
-            if len(going.threads) + len(self.away) < len(self.block.threads):
+            if len(going.threads) + len(self.away) < len(self.block.threads) and not self.apart:
                 raise _Lost  # threads that miss it are at other barriers from here on
             self.met.barrier()
+            if self.accesses.traces is not None and not self.supposed:
+                self.accesses.traces.meet(going.threads, self.away)
         elif step.orders:
             if not self.supposed and isinstance(step.node, Barrier):
                 self._arrive(step.node, going)
-            self.met.forget()  # for whom, and with whom, is not followed
+            self.met.forget()  # for whom, and with whom, is told by the traces alone
         elif step.warps:
             self.met.warp_barrier(going.threads)
             self._gather(step.node.point, going)
@@ -153,11 +163,30 @@ class Run:
         counts = None if count is None else going.values(count)
         if numbers is None or counts is None:
             self.named.all_seen = False
+            self._lose(going.threads)
             return
         for each in set(numbers):
             here = [(t, c) for t, n, c in zip(going.threads, numbers, counts) if n == each]
+            threads = [thread for thread, _ in here]
             if len({c for _, c in here}) == 1:
-                self.named.come(node, each, here[0][1], {thread // self.met.warp for thread, _ in here})
+                waits_for = here[0][1]
+                self.named.come(node, each, waits_for, {thread // self.met.warp for thread in threads})
+                if self.accesses.traces is not None:
+                    self._trace(self.accesses.traces, node, each, waits_for, threads)
+            else:
+                self._lose(threads)
+
+    def _trace(self, traces: Traces, node: Barrier, number: int, count: int, threads: Sequence[int]) -> None:
+        if number or node.family:
+            traces.arrive(threads, self.away, (node.family, number), count, waits=not node.arrives)
+        elif count == len(self.block.threads) and not node.arrives:
+            traces.meet(threads, self.away)
+        else:
+            traces.lose(threads)
+
+    def _lose(self, threads: Iterable[int]) -> None:
+        if self.accesses.traces is not None and not self.supposed:
+            self.accesses.traces.lose(threads)
 
     def _gather(self, point: int, going: Evaluator) -> None:
         """Are all lanes here that the mask of an operation names, but for those that have returned?"""
@@ -171,20 +200,15 @@ class Run:
         )
         if mask is None or point in self.missed:
             return
-        here = set(going.threads)
-        first: dict[int, int] = {}
-        for thread in going.threads:
-            first.setdefault(thread // self.met.warp, thread)
-        for thread in self.block.threads:
-            warp, lane = divmod(thread, self.met.warp)
-            if warp in first and mask >> lane & 1 and thread not in here and thread not in self.away:
-                self.missed[point] = Missed(first[warp], thread)
-                return
+        missed = first_missed(mask, going.threads, self.block.threads, self.away, self.met.warp)
+        if missed is not None:
+            self.missed[point] = missed
 
     def _come_to(self, point: int) -> None:
         """Go on to a point: what is called on the way may have synchronised."""
         if point > self.at and self._calls(self.at, point):
-            self.met.forget()
+            self._forget()
+            self._lose(self.block.threads)
         self.at = point
 
     def _calls(self, after: int, before: int) -> bool:
@@ -198,13 +222,11 @@ class Run:
 
     def _branch(self, step: Step, node: Branch, here: Evaluator) -> Evaluator | None:
         self._decide(here)
-        if step.paired:
-            self._pass_over(
-                step, here
-            )  # the arms are ordered against each other in a way that is not followed
-            return here
         condition = self.values.conditions[node.point]
         mask = here.values(condition)
+        if step.paired:
+            self._arms_apart(step, mask, here)
+            return here
         if step.uniform and (step.free or mask is None) and not step.symbols & self.decided:
             for arm, truth in ((step.first, True), (step.second, False)):
                 elsewhere = mask is None or any(mask) != truth
@@ -224,13 +246,14 @@ class Run:
         with self._decided_by(step, stays=step.leaves):
             for arm, taken in ((step.first, mask), (step.second, [not each for each in mask])):
                 if ordered:
-                    self.met.forget()
+                    self._forget()
                 if any(taken):
                     inside = here if all(taken) else here.only([int(each) for each in taken])
                     going = self._steps(arm, inside) if arm else inside
                     staying.update(going.threads if going is not None else ())
                     if ordered:
-                        self.met.forget()
+                        self._forget()
+        self._fences(step)
         if not staying and step.returns and step.uniform and not self.supposed:
             self.deserted = True
         return _only(here, staying)
@@ -243,9 +266,14 @@ class Run:
         return None
 
     def _stay(self, step: Step, arm: Sequence[Step], here: Evaluator) -> Evaluator | None:
-        """Go on behind a branch of which only that all threads take it alike is known, through ``arm``."""
+        """Go on behind a branch of which only that all threads take it alike is known, through ``arm``. What named
+        barriers and fences do from there on is not followed."""
+        self.named.all_seen = False
+        self._lose(here.threads)
+        if self.accesses.proxies is not None and not self.supposed:
+            self.accesses.proxies.forget()
         with self._decided_by(step, stays=True):
-            self.free, self.left = True, min(self.left, _MAX_BEHIND)
+            self.free, self.accesses.left = True, min(self.accesses.left, _MAX_BEHIND)
             self._trust(step)
             going = self._steps(arm, here)
         self._come_to(step.end)
@@ -253,6 +281,28 @@ class Run:
 
     def _trust(self, step: Step) -> None:
         self.unsure = self.unsure or step.node.point in self.script.alike
+
+    def _fences(self, step: Step) -> None:
+        """Behind a branch or loop: whether its fences have run may rest on what the kernel is given."""
+        if step.fences and step.free and self.accesses.proxies is not None:
+            self.accesses.proxies.forget()
+
+    def _arms_apart(self, step: Step, mask: Sequence[int] | None, here: Evaluator) -> None:
+        """Arms whose barriers are one: what they do in between is ordered in a way that the traces alone tell."""
+        if self.accesses.traces is None or mask is None or step.leaves or step.waits:
+            self._pass_over(step, here)
+            return
+        before, self.apart = self.apart, True
+        flights, self.met.flights = self.met.flights, Flights()
+        for arm, taken in ((step.first, mask), (step.second, [not each for each in mask])):
+            inside = here.of([int(each) for each in taken])
+            self._forget()
+            if inside is not None:
+                self._steps(arm, inside)
+        self.apart, self.met.flights = before, flights
+        if step.copies:
+            self.met.lose_copies()
+        self.met.barrier()
 
     @contextmanager
     def _decided_by(self, step: Step, *, stays: bool) -> Iterator[None]:
@@ -298,8 +348,8 @@ class Run:
         bits = self.script.bits
         names = {name: value for name, value in here.symbols.items() if not bits.get(name, 0) & step.symbols}
         unknown = Evaluator(here.dims, names, here.strict, here.bound, here.threads)
-        left, self.left = self.left, min(self.left, _MAX_SUPPOSED)
-        spent = self.left
+        left, self.accesses.left = self.accesses.left, min(self.accesses.left, _MAX_SUPPOSED)
+        spent = self.accesses.left
         try:
             for _ in range(2 if again else 1):
                 self._steps(arm, unknown)
@@ -307,7 +357,7 @@ class Run:
         except _Lost:
             met.forget()
         met.open, met.synced, met.exchanged, met.flights = before
-        self.supposed, self.left = supposed, left - (spent - self.left)
+        self.supposed, self.accesses.left = supposed, left - (spent - self.accesses.left)
         self.at, self.away, self.broken, self.depth, self.decisions, self.decided, self.free, self.unsure = (
             kept
         )
@@ -322,12 +372,14 @@ class Run:
                 self._turns(step, node, facts, here)
         self.broken = outer
         if step.orders or self._calls(node.point, node.end_point):
-            self.met.forget()
+            self._forget()
+        self._fences(step)
         return _only(here, set(here.threads) - self.away)
 
     def _turns(self, step: Step, node: Loop, facts: LoopFacts, here: Evaluator) -> None:
         """The iterations that are known: the first ones, and the last where it is a long loop that is counted."""
         if step.waits:
+            self._ask(step, facts, here)
             raise _Lost  # for a flag or a lock
         limits = _TURNS if step.syncs else _PLAIN
         most = limits[min(self.depth, len(limits) - 1)]
@@ -337,9 +389,9 @@ class Run:
             if not step.syncs or min(counted.counts) == max(counted.counts):
                 lasts = _LAST_STAGES if step.copies and most > _LAST_STAGES else 2 if most > _FEW else 1
         self.depth += 1
-        enough = self.left // 2  # is left for what is behind the loop, once it has met itself
+        enough = self.accesses.left // 2  # is left for what is behind the loop, once it has met itself
         for number, inside in enumerate(iterations(facts, here, most)):
-            if number >= _MET and self.left < enough and step.sure and not step.leaves:
+            if number >= _MET and self.accesses.left < enough and step.sure and not step.leaves:
                 self._pass_over(step, here)
                 break
             if lasts and number == most - lasts:
@@ -349,7 +401,7 @@ class Run:
                     if last is not None:
                         self._turn(step, node, last)
                 break
-            if inside is None or self.left <= 0:
+            if inside is None or self.accesses.left <= 0:
                 if number == 0 and step.uniform and step.free and not facts.exits:
                     self._suppose(step, step.first, here, again=True)
                 self._pass_over(step, here)
@@ -357,6 +409,14 @@ class Run:
             if not self._turn(step, node, inside):
                 break
         self.depth -= 1
+
+    def _ask(self, step: Step, facts: LoopFacts, here: Evaluator) -> None:
+        """A loop waits: what it surely asks in its first iteration is the word of a barrier object."""
+        asked = list(takewhile(lambda each: isinstance(each.node, Access), step.first))
+        behind = step.first[len(asked) : len(asked) + 1]
+        inside = next(iterations(facts, here, 1), None)
+        if inside is not None and behind and isinstance(behind[0].node, Barrier) and behind[0].orders:
+            self._steps(asked, inside)
 
     def _turn(self, step: Step, node: Loop, inside: Evaluator) -> bool:
         """One iteration; False when no thread runs it."""
@@ -378,95 +438,19 @@ class Run:
             self.named.all_seen = False
         if step.copies:
             self.met.lose_copies()
+        if step.fences and self.accesses.proxies is not None:
+            self.accesses.proxies.forget()
         if step.orders or self._calls(step.node.point, step.end):
-            self.met.forget()
+            self._forget()
+            self._lose(here.threads)
         elif step.syncs:
             self.met.barrier()
+            if self.accesses.traces is not None and not self.supposed and not self.apart and not step.paired:
+                self.accesses.traces.meet(here.threads, self.away)  # which are all, at some barriers at least
+            else:
+                self._lose(here.threads)
         self.met.warp_barrier(here.threads)
         self.at = max(self.at, step.end)
-
-    # ---- accesses ----------------------------------------------------------------------------------------------------
-
-    def _access(self, access: Access, here: Evaluator) -> None:
-        buffer = self.kernel.buffers[access.buffer]
-        storage = self.script.storages[access.buffer]
-        width, offset = self.script.widths[access.point], self.values.offset(access, buffer)
-        moving = asks(access, here)
-        if access.guess or access.part is not None or self.left <= 0 or moving is None:
-            return
-        here = moving
-        starts = None if width is None or offset is None else here.values(offset)
-        unit = self.script.units[storage]
-        if (
-            width is None
-            or offset is None
-            or (starts is None and not is_loaded(offset, self.kernel.memory.pointers))
-        ):
-            return
-        self.left -= len(here.threads)
-        if starts is None:
-            self._note(access, storage, unit, here, {}, {}, data=True)
-            return
-        end = buffer.bytes if buffer.space is Space.STATIC and buffer.bytes is not None else 1 << 40
-        inside = self._inside(access, here)
-        low: dict[int, int] = {}
-        high: dict[int, int] = {}
-        if inside is None and width == unit and min(starts) >= 0 and max(starts) + width <= end:
-            cells = [start // unit for start in starts]  # threads come in rising order
-            high = dict(zip(cells, here.threads))
-            low = dict(zip(reversed(cells), reversed(here.threads)))
-        else:
-            for number, (thread, start) in enumerate(zip(here.threads, starts)):
-                if start < 0 or start + width > end:
-                    if not (self.free or self.decisions or is_free(offset)):
-                        self.outside.setdefault(access.point, Outside(start, thread))
-                elif inside is None or inside[number]:
-                    for cell in range(start // unit, (start + width - 1) // unit + 1):
-                        low.setdefault(cell, thread)
-                        high[cell] = thread
-        self._note(access, storage, unit, here, low, high)
-
-    def _note(
-        self,
-        access: Access,
-        storage: int,
-        unit: int,
-        here: Evaluator,
-        low: dict[int, int],
-        high: dict[int, int],
-        *,
-        data: bool = False,
-    ) -> None:
-        buffer = self.kernel.buffers[access.buffer]
-        event = Event(
-            access,
-            low,
-            high,
-            self.met.synced,
-            self.met.exchanged,
-            self.values.stored.get(access.point),
-            here,
-            lanes="volatile" in buffer.qualifiers and not buffer.dims,  # a flag, perhaps
-            decisions=self.decisions,
-            supposed=self.supposed,
-            data=data,
-            unsure=self.unsure,
-        )
-        self.met.add(storage, unit, event)
-
-    def _inside(self, access: Access, here: Evaluator) -> list[bool] | None:
-        """For each thread: does every index stay in its dimension? One that leaves its row says that the block is not
-        meant to be so. None: all do."""
-        dims = self.kernel.buffers[access.buffer].dims
-        found: list[bool] | None = None
-        for index, dim in list(zip(self.values.indices.get(access.point, ()), dims))[1:]:
-            numbers = here.values(index)
-            if numbers is None or dim is None:
-                return [False] * len(here.threads)
-            if min(numbers) < 0 or max(numbers) >= dim:
-                found = found or [True] * len(here.threads)
-                found = [ok and 0 <= number < dim for ok, number in zip(found, numbers)]
-        return found
 
 
 def _only(here: Evaluator, threads: set[int]) -> Evaluator | None:

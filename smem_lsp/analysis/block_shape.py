@@ -7,6 +7,7 @@ bound.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -36,10 +37,14 @@ class BlockShape:
 
 
 def block_shape(
-    kernel: Kernel, *, assumed: dict[str, int] | None = None, setting: int | None = None
+    kernel: Kernel, *, assumed: dict[str, int] | None = None, setting: int | None = None, axes: str = "x"
 ) -> BlockShape | None:
-    """The best knowledge of the block's shape. ``assumed``: ``assume(blockDim.x == 256)`` comments by axis."""
+    """The best knowledge of the block's shape. ``assumed``: ``assume(blockDim.x == 256)`` comments by axis; ``axes``:
+    those of ``threadIdx`` that the kernel reads: a number of threads is no shape where it is more than one."""
+    more = axes.replace("x", "")
     if assumed and "x" in assumed:
+        if any(axis not in assumed for axis in more):
+            return None
         return BlockShape((assumed["x"], assumed.get("y", 1), assumed.get("z", 1)), "assume", fact=True)
     shapes = {site.block for site in kernel.launches}
     if len(shapes) == 1:
@@ -48,7 +53,7 @@ def block_shape(
             threads = dims[0] * dims[1] * dims[2]
             return BlockShape(dims, "launch", kernel.internal) if 0 < threads <= 1024 else None
         return None
-    if not shapes and setting is not None:
+    if not shapes and setting is not None and not more:
         return BlockShape((setting, 1, 1), "setting", fact=False)
     return None
 
@@ -97,6 +102,12 @@ def evidence(kernel: Kernel, values: Values, control: Control) -> Evidence:
     used = values.table.axes()
     sample = [_whole_warps(upper[axis]) if axis in used else 1 for axis in "xyz"]
     return Evidence((upper["x"], upper["y"], upper["z"]), equal, (sample[0], sample[1], sample[2]), sources)
+
+
+def shape_of_threads(threads: int, kernel: Kernel, values: Values, control: Control) -> BlockShape | None:
+    """The shape of a block of so many threads that the kernel's arrays are made for, if they tell."""
+    dims = evidence(kernel, values, control).sample
+    return BlockShape(dims, "setting", fact=False) if math.prod(dims) == threads else None
 
 
 def _whole_warps(threads: int) -> int:

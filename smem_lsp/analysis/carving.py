@@ -8,7 +8,7 @@ an access reaches across are one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from smem_lsp.analysis.block_shape import BlockShape
@@ -53,12 +53,13 @@ class Range:
 @dataclass(frozen=True, slots=True)
 class Carving:
     """``base``: the buffer that the ranges are in; ``of``: access (its point) -> range (its index); ``shaped``: this
-    rests on the shape of the block."""
+    rests on the shape of the block; ``reached``: the bytes that an access to dynamic memory may touch."""
 
     base: int
     ranges: tuple[Range, ...]
     of: Mapping[int, int]
     shaped: bool = False
+    reached: Mapping[int, Extent] = field(default_factory=dict)
 
     @property
     def bytes(self) -> int:
@@ -121,7 +122,7 @@ def carve(kernel: Kernel, values: Values, shape: BlockShape | None) -> Carving |
         plain = bool(inside) and all(member.plain for member in of_class)
         plain = plain and not any(part and part[0] < end and low < part[1] for part in kept)
         ranges.append(Range(index, names[low], low, end - low, align, stays=not plain, members=of_class))
-    return Carving(min(dynamic), tuple(ranges), of, shaped)
+    return Carving(min(dynamic), tuple(ranges), of, shaped, reached)
 
 
 def _buffer(base: Buffer, each: Range) -> Buffer:

@@ -90,10 +90,23 @@ class Bounds:
         try:
             low, high = self._recurrence(mine)
             if facts.tested:
-                low, high = self._tested(facts.head, atom, low, high)
+                low, high = self._stepped(mine, self._tested(facts.head, atom, low, high))
         finally:
             self._open.discard(atom)
         return low, high
+
+    def _stepped(self, mine: Recurrence, bounds: Interval) -> Interval:
+        """``for (r = 0; r < 32; r += 8)`` ends with 24."""
+        (first, last), (low, high) = self.interval(mine.init), bounds
+        by = ANY if mine.by is None else self.interval(mine.by)
+        if mine.kind != "affine" or first != last or by[0] != by[1] or not by[0]:
+            return bounds
+        step = by[0]
+        if step > 0 and first <= high < INFINITE:
+            return low, high - (high - first) % step
+        if step < 0 and -INFINITE < low <= first:
+            return low + (first - low) % -step, high
+        return bounds
 
     def _recurrence(self, mine: Recurrence) -> Interval:
         first = self.interval(mine.init)

@@ -69,11 +69,31 @@ class Forms:
         """The term of the normal form: one for all terms that are equal by form."""
         return self._term(self.linear(term).coefficients)
 
-    def divided(self, term: Term, n: int) -> tuple[Term, Term] | None:
-        """(whole, rest): ``term`` is ``n * whole + rest``, with a rest from 0 to ``n - 1``; None: not known."""
-        whole, rest = (self._term(part) for part in self._split(term, n))
-        low, high = self.bounds.interval(rest)
-        return (whole, rest) if low >= 0 and high < n else None
+    def divided(self, term: Term, n: int, *, turned: bool = True) -> tuple[Term, Term] | None:
+        """(whole, rest): ``term`` is ``n * whole + rest``, with a rest from 0 to ``n - 1``; None: not known.
+        ``turned``:
+        a part of the rest may be too large by itself, as ``x`` is that is ``k * (x / k) + x % k``."""
+        whole, rest = self._split(term, n)
+        if turned and not self._below(rest, n):
+            whole, rest = self._turned(whole, rest, n)
+        return (self._term(whole), self._term(rest)) if self._below(rest, n) else None
+
+    def _below(self, rest: _Sum, n: int) -> bool:
+        low, high = self.bounds.interval(self._term(rest))
+        return low >= 0 and high < n
+
+    def _turned(self, whole: _Sum, rest: _Sum, n: int) -> tuple[_Sum, _Sum]:
+        """``c * x`` of the rest as ``n * (x / k) + c * (x % k)`` where ``n`` is ``c * k``."""
+        whole, rest = dict(whole), dict(rest)
+        for (symbols, atom), c in list(rest.items()):
+            if symbols or atom is None or c < 0 or n % c or self.bounds.interval(atom)[0] < 0:
+                continue
+            if self.bounds.interval(atom)[1] * c >= n:
+                del rest[symbols, atom]
+                k = self.table.const(n // c)
+                _add(whole, self.linear(self.table.op("/", atom, k)).coefficients, 1)
+                _add(rest, _scaled(self.linear(self.table.op("%", atom, k)).coefficients, c), 1)
+        return whole, rest
 
     def _interned(self, total: _Sum) -> Linear:
         key = tuple(sorted(total.items(), key=_order))

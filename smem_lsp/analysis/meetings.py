@@ -23,13 +23,14 @@ Pair = tuple[int, int]  # points of two accesses, in the order of the run
 class Meeting:
     """``threads``: the one of the first access, the one of the second; ``exchanged``: an exchange of values between the
     lanes lies between the two accesses, which orders no memory; ``data``: it depends on data whether they meet;
-    ``flying``: the first is a copy that its thread has not waited for."""
+    ``flying``: the first is a copy that its thread has not waited for; ``named``: their warps go different ways."""
 
     byte: int
     threads: tuple[int, int]
     exchanged: bool = False
     data: bool = False
     flying: bool = False
+    named: bool = False
 
 
 @dataclass(slots=True)
@@ -81,7 +82,7 @@ class Meetings:
         """``event`` happens: it meets what is open."""
         earlier = self.open.setdefault(storage, [])
         for each in earlier:
-            self._meet(each, event, unit)
+            self.compare(each, event, unit)
         if event.access.asynchronous:
             if event.low:
                 self.flights.issue(storage, event)
@@ -90,10 +91,11 @@ class Meetings:
             if flight.storage == storage:
                 self._catch(flight, event, unit)
         if event.access.kind is Kind.WRITE or event.access.plain:
-            self._meet(event, event, unit)
+            self.compare(event, event, unit)
         earlier.append(event)
 
-    def _meet(self, one: Event, other: Event, unit: int) -> None:
+    def compare(self, one: Event, other: Event, unit: int) -> None:
+        """Two accesses that nothing orders: they meet where they touch the same unit and one of them writes."""
         pair = one.access.point, other.access.point
         kinds = one.access.kind, other.access.kind
         if pair in self.across or kinds == (Kind.READ, Kind.READ):

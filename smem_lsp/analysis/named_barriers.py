@@ -76,7 +76,7 @@ class Counts:
             sites = [each for (other, _), each in arrivals.sites.items() if other == number]
             come = WARP * len(set[int]().union(*(each.warps for each in sites)))
             alone = not any(node.arrives and self._may_be(node.point, number) for node in nodes)
-            if number == 0:
+            if number == 0 and not any(node.family for node in nodes):
                 if site.count != threads and self._block_barriers():
                     shown[point, number] = "block", site.count, threads
             elif site.count % WARP or len({each.count for each in sites}) > 1:
@@ -97,7 +97,7 @@ class Counts:
         ]
         for point, node in nodes.items():
             number, count = self.values.named[point]
-            if isinstance(number, Const) and number.n > _MOST_NUMBER:
+            if isinstance(number, Const) and number.n > _MOST_NUMBER and not node.family:
                 told.append(Miscount(node, "number", number.n, 0))
             if isinstance(count, Const) and (count.n % WARP or not count.n):
                 told.append(

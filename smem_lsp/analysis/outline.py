@@ -21,12 +21,15 @@ from smem_lsp.ir.model import (
     Node,
     Place,
     Proxy,
+    Remote,
     Seq,
 )
 from smem_lsp.source import record
 
 _Seen = Access | Barrier | Branch | Loop | Jump | Place
-_SILENT = frozenset((Assign, CopyWait, Exchange, GlobalAccess, Proxy))  # no walk of shared memory sees them
+_SILENT = frozenset(
+    (Assign, CopyWait, Exchange, GlobalAccess, Proxy, Remote)
+)  # no walk of shared memory sees them
 
 
 @record

@@ -14,11 +14,23 @@ from functools import partial
 
 from smem_lsp.analysis.addresses import Untouched, untouched
 from smem_lsp.analysis.assignments import assigned_in, escapes
-from smem_lsp.analysis.terms import BLOCK, THREAD, Const, LoopVar, Table, Term, is_truth
+from smem_lsp.analysis.terms import BLOCK, THREAD, Const, LoopVar, Table, Term, is_free, is_truth
 from smem_lsp.analysis.values import LoopFacts, Recurrence, Values, recurrence, varies_in
 from smem_lsp.ir import values as ir
 from smem_lsp.ir.memory import GlobalMemory
-from smem_lsp.ir.model import Access, Assign, Barrier, Branch, Exchange, GlobalAccess, Jump, Loop, Node, Seq
+from smem_lsp.ir.model import (
+    Access,
+    Assign,
+    Barrier,
+    Branch,
+    Exchange,
+    GlobalAccess,
+    Jump,
+    Loop,
+    Node,
+    Proxy,
+    Seq,
+)
 from smem_lsp.ir.model import walk as walk_tree
 
 _MAX_PENDING = 40  # entries that are worked out one inside the other
@@ -49,18 +61,18 @@ def propagate(
     *,
     memory: GlobalMemory | None = None,
     rows: bool = False,
-    asserted: Callable[[ir.Value], bool] | None = None,
+    agreed: frozenset[ir.Value] = frozenset(),
 ) -> Values:
     """Terms of a kernel's accesses, branches and loops.
 
-    ``memory``: what the kernel does to global memory; ``rows``: see ``Table``; ``asserted``: values that
-    the author declared to be the same for all threads.
+    ``memory``: what the kernel does to global memory; ``rows``: see ``Table``; ``agreed``: values that
+    the author states to be the same for all threads of a block.
     """
     assigned: dict[int, list[ir.Value]] = {}
     for node in walk_tree(body):
         if type(node) is Assign:
             assigned.setdefault(node.variable, []).append(node.value)
-    walk = _Walk(Table(rows), asserted, untouched(memory or GlobalMemory(), assigned))
+    walk = _Walk(Table(rows), agreed, untouched(memory or GlobalMemory(), assigned))
     walk.seq(body.items)
     loops = {point: facts.finished() for point, facts in walk.loops.items()}
     loads = tuple(walk.loads.values())
@@ -125,7 +137,7 @@ class _Open:
 @dataclass(slots=True)
 class _Walk:
     table: Table
-    asserted: Callable[[ir.Value], bool] | None
+    agreed: frozenset[ir.Value]
     untouched: Untouched
     env: Environment = field(default_factory=dict)
     indices: dict[int, tuple[Term, ...]] = field(default_factory=dict)
@@ -140,6 +152,7 @@ class _Walk:
     named: dict[int, tuple[Term | None, Term | None]] = field(default_factory=dict)
     guards: list[Term] = field(default_factory=list)
     targets: list[_Target] = field(default_factory=list)
+    alike: dict[Term, Term] = field(default_factory=dict)  # what the author states that all threads agree on
     changes: list[int] = field(default_factory=list)  # variables in order of assignment
     changed_in: dict[int, frozenset[int]] = field(default_factory=dict)  # loop -> variables
     escaping_in: dict[int, frozenset[int]] = field(default_factory=dict)  # loop -> variables
@@ -170,6 +183,9 @@ class _Walk:
                 if type(node) is Barrier and node.kind == "named":
                     number = None if node.number is None else self.term(node.number)
                     self.named[node.point] = number, None if node.count is None else self.term(node.count)
+            elif type(node) is Proxy:
+                if node.offset is not None:
+                    self.offsets[node.point] = self.term(node.offset)
             elif type(node) is Branch:
                 alive = self.branch(node) and alive
             elif type(node) is Loop:
@@ -384,6 +400,20 @@ class _Walk:
         return resolved
 
     def term(self, value: ir.Value) -> Term:
+        if self.agreed and value in self.agreed:
+            return self.stated(self.followed(value))
+        return self.followed(value)
+
+    def stated(self, term: Term) -> Term:
+        """The same value, now that the author says that all threads agree on it. Where the threads' places alone decide
+        it, they do not."""
+        if not term.carried and (term.level <= BLOCK or not is_free(term)):
+            return term
+        if term not in self.alike:
+            self.alike[term] = self.table.opaque("call", level=BLOCK)
+        return self.alike[term]
+
+    def followed(self, value: ir.Value) -> Term:
         if type(value) is ir.Var:
             return self.variable(value.index)
         if type(value) is ir.Op:
@@ -399,8 +429,6 @@ class _Walk:
 
     def operation(self, value: ir.Op) -> Term:
         operator = value.operator
-        if self.asserted is not None and self.asserted(value):
-            return self.table.opaque("call", level=BLOCK)
         args = value.args
         if operator in _FUNCTIONS_OF_OPERANDS:
             if len(args) == 2:

@@ -8,21 +8,26 @@ symbols.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from smem_lsp.analysis.block_run import Missed, Outside, Run
+from smem_lsp.analysis.block_accesses import Accesses, Outside
+from smem_lsp.analysis.block_run import Run
 from smem_lsp.analysis.block_shape import BlockShape, evidence
 from smem_lsp.analysis.divergence import Verdicts, assignments, samples_for
 from smem_lsp.analysis.evaluate import Dims, Evaluator
+from smem_lsp.analysis.happens_before import unordered
 from smem_lsp.analysis.intervals import MAX_DIMS
 from smem_lsp.analysis.meetings import WARP, Meeting, Meetings, Pair
 from smem_lsp.analysis.named_barriers import Counts, Miscount
+from smem_lsp.analysis.proxies import Proxies, Unfenced
 from smem_lsp.analysis.script import NOTHING, Added, Script, write_script
+from smem_lsp.analysis.stragglers import Missed
 from smem_lsp.analysis.uniformity import Control
 from smem_lsp.analysis.values import Values
-from smem_lsp.ir.model import Access, Barrier, Exchange, Kernel, Loop, Node, Place, walk
+from smem_lsp.analysis.warp_traces import Traces
+from smem_lsp.ir.model import Access, Barrier, Exchange, Kernel, Loop, Node, Place, Proxy, walk
 
 _MOST = 1024  # threads of a block
 
@@ -36,10 +41,10 @@ class Race:
 
     ``lanes``: both are lanes of one warp, which a barrier of the warp would order; else no barrier of the block is
     between. ``exchanged``: but a shuffle or vote is; ``data``: whether or where one of the two happens rests on data;
-    ``flying``: the first is an asynchronous copy that its thread has not waited for. ``proved``: the block is known;
-    else it happens in every sample of more than one warp, or in the largest block that the kernel is written for.
-    ``several``: blocks were tried; ``cut``: one of the two stands in a loop of which not all iterations were run, so
-    other warps may meet, too.
+    ``flying``: the first is an asynchronous copy that its thread has not waited for; ``named``: their warps
+    go different ways, and named barriers do not order them. ``proved``: the block is known; else it happens in
+    every sample of more than one warp, or in the largest block that the kernel is written for. ``several``: blocks were
+    tried; ``cut``: one of the two stands in a loop of which not all iterations were run, so other warps may meet, too.
     """
 
     first: Access
@@ -53,6 +58,7 @@ class Race:
     exchanged: bool = False
     data: bool = False
     flying: bool = False
+    named: bool = False
     cut: bool = False
 
 
@@ -81,6 +87,20 @@ class Straggler:
 
 
 @dataclass(frozen=True, slots=True)
+class ProxyHazard:
+    """``first`` and ``second``: a write by a thread and what has the asynchronous proxy read the same ``byte``, with no
+    fence between; or, ``overwritten``, a bulk copy and a write of what it may still read. ``proved``: the block is
+    known."""
+
+    first: Access | Proxy
+    second: Access | Proxy
+    byte: int
+    threads: tuple[int, int]
+    overwritten: bool
+    proved: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Hazards:
     """What runs of the kernel show. ``split``: added barriers of warps that a warp came to in part;
     ``miscounts``: named barriers that wait for another number of threads than come."""
@@ -90,6 +110,7 @@ class Hazards:
     stragglers: tuple[Straggler, ...] = ()
     split: frozenset[int] = frozenset()
     miscounts: tuple[Miscount, ...] = ()
+    proxies: tuple[ProxyHazard, ...] = ()
 
     @property
     def across(self) -> tuple[Race, ...]:
@@ -118,17 +139,27 @@ def find_hazards(
     barriers = bool(added.barriers) or any(
         isinstance(n, Barrier) and n.kind == "block" for n in walk(kernel.body)
     )
+    reads = any(isinstance(n, Proxy) and n.buffer >= 0 for n in walk(kernel.body))
     samples = _samples(kernel, values, control, shape, barriers=barriers)
     if not samples:
         return Hazards()
     script = write_script(kernel, values, control, verdicts, added)
+
+    def nothing_yet() -> Accesses:
+        traces = _traces(kernel, values, verdicts, shape)
+        return Accesses(kernel, values, script, Meetings(WARP), traces, Proxies() if reads else None)
+
     seen = _Seen()
     named = Counts(kernel, values)
     for dims in samples:
         for symbols in assignments(script.terms, dims):
-            run = _run(kernel, values, script, dims, symbols)
-            seen.note(run)
+            run = _run(dims, symbols, nothing_yet)
+            traces = run.accesses.traces
             named.note(run.named, math.prod(dims))
+            if traces is not None and not named.found:
+                for pair, met in unordered(traces).items():
+                    run.met.across.setdefault(pair, replace(met, named=True))
+            seen.note(run)
             if not (seen.anything or named.found):
                 break
         else:
@@ -137,23 +168,28 @@ def find_hazards(
     tails = _Seen()
     if values.masks:
         for dims in samples:
-            tails.note(Run(kernel, values, script, Evaluator(dims, _tail(script, dims)), Meetings(WARP)).go())
+            accesses = Accesses(kernel, values, script, Meetings(WARP))
+            tails.note(Run(kernel, values, script, Evaluator(dims, _tail(script, dims)), accesses).go())
     miscounts = named.told(known=shape is not None)
     if not (seen.anything or tails.missed):
         return Hazards(miscounts=miscounts)
     return replace(_Told(kernel, samples, shape is not None).hazards(seen, tails), miscounts=miscounts)
 
 
-def _run(kernel: Kernel, values: Values, script: Script, dims: Dims, symbols: dict[str, int]) -> Run:
+def _run(dims: Dims, symbols: dict[str, int], accesses: Callable[[], Accesses]) -> Run:
     """A run with these values; with another block of the grid instead, if the whole of this one returns and that one
     comes to more accesses."""
-    run = Run(kernel, values, script, Evaluator(dims, symbols), Meetings(WARP)).go()
+    run = _run_once(accesses(), Evaluator(dims, symbols))
     places = sorted(name for name in symbols if name.startswith("blockIdx."))
     if not run.deserted or len(places) < 2:
         return run
     turned = symbols | dict(zip(places, [symbols[name] for name in reversed(places)]))
-    other = Run(kernel, values, script, Evaluator(dims, turned), Meetings(WARP)).go()
-    return min(run, other, key=lambda each: each.left)
+    other = _run_once(accesses(), Evaluator(dims, turned))
+    return min(run, other, key=lambda each: each.accesses.left)
+
+
+def _run_once(accesses: Accesses, block: Evaluator) -> Run:
+    return Run(accesses.kernel, accesses.values, accesses.script, block, accesses).go()
 
 
 @dataclass(slots=True)
@@ -164,18 +200,21 @@ class _Seen:
     within: dict[Pair, Meeting] | None = None
     outside: dict[int, Outside] | None = None
     missed: dict[int, Missed] | None = None
+    unfenced: dict[Pair, Unfenced] | None = None
     cut: set[int] = field(default_factory=set)
 
     def note(self, run: Run) -> None:
         self.cut |= run.cut
         self.within = _common(self.within, {**run.met.within, **run.met.across})
         self.across = _common(self.across, run.met.across)
-        self.outside = _common(self.outside, run.outside)
+        self.outside = _common(self.outside, run.accesses.outside)
         self.missed = _common(self.missed, run.missed)
+        proxies = run.accesses.proxies
+        self.unfenced = _common(self.unfenced, {} if proxies is None else proxies.found)
 
     @property
     def anything(self) -> bool:
-        return bool(self.within or self.outside or self.missed)
+        return bool(self.within or self.outside or self.missed or self.unfenced)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +251,15 @@ class _Told:
                 proved = self.known and not tail
                 stragglers.append(Straggler(node, missed.thread, missed.other, proved, tail))
         split = frozenset(point for point in surely if isinstance(nodes[point], Place))
-        return Hazards(tuple(races), tuple(overruns), tuple(stragglers), split)
+        return Hazards(
+            tuple(races), tuple(overruns), tuple(stragglers), split, proxies=tuple(self._proxies(nodes, seen))
+        )
+
+    def _proxies(self, nodes: Mapping[int, Node], seen: _Seen) -> Iterator[ProxyHazard]:
+        for pair, found in (seen.unfenced or {}).items():
+            first, second = nodes[pair[0]], nodes[pair[1]]
+            assert isinstance(first, Access | Proxy) and isinstance(second, Access | Proxy)
+            yield ProxyHazard(first, second, found.byte, found.threads, found.overwritten, self.known)
 
     def _race(self, nodes: Mapping[int, Node], pair: Pair, met: Meeting, *, lanes: bool) -> Race:
         first, second = nodes[pair[0]], nodes[pair[1]]
@@ -220,8 +267,15 @@ class _Told:
         several, exchanged = len(self.samples) > 1, lanes and met.exchanged
         proved = self.known and not met.data
         dims = self.samples[0]
-        rest = lanes, exchanged, met.data, met.flying
+        rest = lanes, exchanged, met.data, met.flying, met.named
         return Race(first, second, met.byte, met.threads, dims, proved, several, *rest)
+
+
+def _traces(kernel: Kernel, values: Values, verdicts: Verdicts, shape: BlockShape | None) -> Traces | None:
+    """Where barriers are named, or one in the arms of a branch, and the block is known, so that they may be matched."""
+    families = {n.family for n in walk(kernel.body) if isinstance(n, Barrier) and n.point in values.named}
+    apart = len(families) == 1 or (not families and bool(verdicts.paired))
+    return Traces(shape.threads) if shape is not None and apart else None
 
 
 def _tail(script: Script, dims: Dims) -> dict[str, int]:

@@ -72,7 +72,7 @@ def redundant_barriers(
     found: list[Redundant] = []
     standing = facts
     for barrier in reversed(barriers):
-        if barrier.point not in facts.barriers or barrier.guess or barrier.span is None:
+        if barrier.point not in facts.barriers or barrier.guess or barrier.span is None or barrier.votes:
             continue
         for pairs in ways:
             ordered = ordered_foes(body, standing, accesses, pairs.foes, barrier.point)

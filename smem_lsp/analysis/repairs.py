@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from smem_lsp.analysis.copy_repairs import CopyGap, Judge, copy_gaps
+from smem_lsp.analysis.fence_repairs import Fence, fences
 from smem_lsp.analysis.races import Hazards, Race
-from smem_lsp.analysis.script import Added, is_free
+from smem_lsp.analysis.script import Added
 from smem_lsp.analysis.spots import candidates, groups, spots
-from smem_lsp.analysis.terms import WARP, Term
+from smem_lsp.analysis.terms import WARP, Term, is_free
 from smem_lsp.analysis.uniformity import Levels
 from smem_lsp.analysis.values import Values
 from smem_lsp.ir.model import Access, Branch, Kernel, Loop, Place, Seq, walk
@@ -31,11 +32,13 @@ class Gap:
 @dataclass(frozen=True, slots=True)
 class Gaps:
     """``across``: where a barrier of the block is missing; ``within``: where one of the warp is, when those stand;
-    ``copies``: where an asynchronous copy is not waited for, or not by all who read it."""
+    ``copies``: where an asynchronous copy is not waited for, or not by all who read it; ``fences``: where the
+    asynchronous proxy reads what it may not see, or what it reads is overwritten."""
 
     across: tuple[Gap, ...] = ()
     within: tuple[Gap, ...] = ()
     copies: tuple[CopyGap, ...] = ()
+    fences: tuple[Fence, ...] = ()
 
 
 def find_gaps(
@@ -43,11 +46,21 @@ def find_gaps(
 ) -> Gaps:
     """The races of a kernel in as few groups as barriers are missing. ``places``: where all threads of the block come
     to; ``warp_places``: where perhaps all lanes of a warp do."""
+    fenced = tuple(fences(kernel, found.proxies, spots(kernel, places), judge)) if found.proxies else ()
+    return replace(_race_gaps(kernel, found, places, warp_places, judge), fences=fenced)
+
+
+def _race_gaps(
+    kernel: Kernel, found: Hazards, places: frozenset[int], warp_places: frozenset[int], judge: Judge
+) -> Gaps:
     trial = _Trials(kernel, found, judge)
     copying = [race for race in found.races if race.first.asynchronous]
     copies = tuple(copy_gaps(kernel, copying, spots(kernel, places), trial)) if copying else ()
-    plain = [race for race in found.across if not race.first.asynchronous]
-    across = tuple(_gaps(kernel, plain, places, lambda point: trial(added=Added(frozenset((point,))))))
+    plain = [race for race in found.across if not (race.first.asynchronous or race.named)]
+    apart = tuple(_apart(race for race in found.across if race.named))
+    across = apart + tuple(
+        _gaps(kernel, plain, places, lambda point: trial(added=Added(frozenset((point,)))))
+    )
     stand = frozenset(gap.place for gap in across if gap.place is not None)
     if len(stand) < len(across) or copies:
         return Gaps(across, (), copies)  # what the missing barriers would order between lanes is not known
@@ -110,6 +123,15 @@ def _gaps(
         known = not any(race.cut for race in group)  # else a barrier of the warp may not be enough
         place = next((point for point in found if known and _ends(again(point), group, point)), None)
         yield Gap(tuple(group), back, place)
+
+
+def _apart(races: Iterable[Race]) -> Iterator[Gap]:
+    """Races between warps that go different ways, one gap for each buffer: a barrier of the block helps nowhere."""
+    by_buffer: dict[int, list[Race]] = {}
+    for race in races:
+        by_buffer.setdefault(race.first.buffer, []).append(race)
+    for group in by_buffer.values():
+        yield Gap(tuple(group), False, None)
 
 
 def _ends(after: Hazards, group: Sequence[Race], point: int) -> bool:

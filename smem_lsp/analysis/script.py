@@ -13,7 +13,7 @@ from functools import reduce
 from operator import or_
 
 from smem_lsp.analysis.divergence import Verdicts
-from smem_lsp.analysis.terms import Const, Op, Opaque, Sym, Term
+from smem_lsp.analysis.terms import Const, Op, Opaque, Sym, Term, is_free, parts_of
 from smem_lsp.analysis.uniformity import Control
 from smem_lsp.analysis.values import Values
 from smem_lsp.analysis.waiting import may_wait
@@ -28,6 +28,7 @@ from smem_lsp.ir.model import (
     Loop,
     Node,
     Place,
+    Proxy,
     Seq,
     storages_of,
     walk,
@@ -46,7 +47,8 @@ class Step:
     the like inside; ``free``: how it goes depends on more than the block and constants: on ``symbols``; ``uniform``: it
     is decided alike by all threads, or would be in a run without a race: ``trusting``, also of what is inside;
     ``copies``: asynchronous ones are committed or waited for inside; ``lands``: an added wait for all of them;
-    ``unsteady``: not every iteration of a loop around it comes to its named barriers.
+    ``unsteady``: not every iteration of a loop around it comes to its named barriers;
+    ``fences``: of the asynchronous proxy inside, or waits for its copies.
     """
 
     node: Node
@@ -68,18 +70,21 @@ class Step:
     copies: bool = False
     lands: bool = False
     unsteady: bool = False
+    fences: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Added:
     """What a kernel is taken to have besides its own text, by place (point): barriers of the block, barriers of warps,
     waits for the copies of the thread, in front of a barrier at the same place (True: for those of no group too).
-    ``left``: existing waits (points) that leave another number of groups open."""
+    ``left``: existing waits (points) that leave another number of groups open; ``fences``: for the asynchronous proxy.
+    """
 
     barriers: frozenset[int] = frozenset()
     in_warps: frozenset[int] = frozenset()
     waits: Mapping[int, bool] = field(default_factory=dict)
     left: Mapping[int, int] = field(default_factory=dict)
+    fences: frozenset[int] = frozenset()
 
 
 NOTHING = Added()
@@ -160,6 +165,8 @@ def _steps(seq: Seq, writer: _Writer) -> Iterator[Step]:
     for node in seq.items:
         if isinstance(node, Access | Exchange):
             yield Step(node, node.point)
+        elif isinstance(node, Proxy):
+            yield Step(node, node.point, fences=node.kind not in ("copy", "read"))
         elif isinstance(node, CopyWait):
             yield Step(node, node.point, copies=True)
         elif isinstance(node, Barrier):
@@ -174,6 +181,8 @@ def _steps(seq: Seq, writer: _Writer) -> Iterator[Step]:
             added, point = writer.added, node.point
             if point in added.waits:
                 yield Step(node, point, lands=True, copies=True)
+            if point in added.fences:
+                yield Step(node, point, fences=True)
             if point in added.barriers:
                 yield Step(node, point, syncs=True)
             elif point in added.in_warps:
@@ -258,6 +267,7 @@ def _around(node: Branch | Loop, first: tuple[Step, ...], second: tuple[Step, ..
         uniform=node.point in writer.control.uniform or node.point in writer.control.alike,
         trusting=node.point in writer.control.alike or any(step.trusting for step in inside),
         copies=any(step.copies for step in inside),
+        fences=any(step.fences for step in inside),
         unsteady=any(step.unsteady for step in inside)
         or (isinstance(node, Branch) and any(step.orders for step in inside) and _changes(deciding)),
     )
@@ -275,18 +285,10 @@ def _changes(deciding: Sequence[Term]) -> bool:
     return any(not term.known or term.carried for term in deciding)
 
 
-def is_free(term: Term) -> bool:
-    """Does the value depend on more than constants, the block's shape and the thread?"""
-    return any(
-        isinstance(each, Opaque) or (isinstance(each, Sym) and not each.name.startswith("blockDim."))
-        for each in _parts(term)
-    )
-
-
 def is_loaded(term: Term, pointers: frozenset[str]) -> bool:
     """Does the value rest on data that threads load from what ``pointers`` lead to, and on nothing else: no thread has
     elements of its own?"""
-    parts = [each for each in _parts(term) if not isinstance(each, Const | Op)]
+    parts = [each for each in parts_of(term) if not isinstance(each, Const | Op)]
     return bool(parts) and all(
         isinstance(each, Opaque)
         and each.origin == "load"
@@ -306,7 +308,7 @@ def narrows(condition: Term, truth: bool, sizes: frozenset[str]) -> bool:
         return narrows(args[0], not truth, sizes)
     if name in ("&&", "||"):
         return any(narrows(arg, truth, sizes) for arg in args)
-    if not _symbols(condition) & sizes and not any(isinstance(each, Opaque) for each in _parts(condition)):
+    if not _symbols(condition) & sizes and not any(isinstance(each, Opaque) for each in parts_of(condition)):
         return False  # a choice, not a size
     if name in ("==", "!="):
         return (name == "==") == truth
@@ -318,16 +320,6 @@ def narrows(condition: Term, truth: bool, sizes: frozenset[str]) -> bool:
 
 def _symbols(term: Term) -> set[str]:
     """What the kernel is given, by name."""
-    return {each.name for each in _parts(term) if isinstance(each, Sym) and not each.name.startswith(_PLACE)}
-
-
-def _parts(term: Term) -> Iterator[Term]:
-    stack, seen = [term], set[Term]()
-    while stack:
-        each = stack.pop()
-        if each in seen:
-            continue
-        seen.add(each)
-        yield each
-        if isinstance(each, Op):
-            stack.extend(each.args)
+    return {
+        each.name for each in parts_of(term) if isinstance(each, Sym) and not each.name.startswith(_PLACE)
+    }

@@ -8,6 +8,7 @@ is certain and ``carried`` for the loop variables and loads whose own levels are
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -326,3 +327,24 @@ def whole(term: Term) -> bool:
     if isinstance(term, Sym):
         return term.name.startswith(_BUILTIN)
     return all(whole(arg) for arg in term.args) if isinstance(term, Op) else not isinstance(term, Opaque)
+
+
+def is_free(term: Term) -> bool:
+    """Does the value depend on more than constants, the block's shape and the thread?"""
+    return any(
+        isinstance(each, Opaque) or (isinstance(each, Sym) and not each.name.startswith("blockDim."))
+        for each in parts_of(term)
+    )
+
+
+def parts_of(term: Term) -> Iterator[Term]:
+    """All that a term is an expression of, itself too, each once."""
+    stack, seen = [term], set[Term]()
+    while stack:
+        each = stack.pop()
+        if each in seen:
+            continue
+        seen.add(each)
+        yield each
+        if isinstance(each, Op):
+            stack.extend(each.args)

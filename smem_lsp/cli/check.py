@@ -8,17 +8,16 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TextIO
 
 from smem_lsp.cli.checking import Job, Options, Outcome, check_file, failed
-from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FAILED, EXIT_FINDINGS, UsageError, complain, not_built
+from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FAILED, EXIT_FINDINGS, UsageError, complain
 from smem_lsp.cli.fixing import FixPolicy
 from smem_lsp.cli.progress import Progress
 from smem_lsp.cli.settings import Settings, named_codes, rule_names
 from smem_lsp.cli.terminal import terminal_style, use_utf8
 from smem_lsp.config import ConfigError
 from smem_lsp.environment import MAX_BYTES, SourceError, SourceFile, collect, decode
-from smem_lsp.output import json_
+from smem_lsp.output import json_, sarif
 from smem_lsp.output.style import plural
 from smem_lsp.rules.model import Severity
 
@@ -56,8 +55,6 @@ class _Totals:
 
 def run(flags: argparse.Namespace) -> int:
     """Print the findings of all paths and return the exit code. Raises UsageError."""
-    if flags.output_format in ("sarif", "github"):
-        raise not_built(f"--output-format {flags.output_format}")
     if flags.unsafe_fixes and not (flags.fix or flags.diff):
         raise UsageError("--unsafe-fixes needs --fix or --diff")
     settings = Settings(flags)
@@ -65,9 +62,11 @@ def run(flags: argparse.Namespace) -> int:
     totals = _Totals()
     jobs = _jobs(flags, settings, totals)
     outcomes = _print_all(jobs, options, flags, totals)
-    if options.format == "json" and not options.diff:
+    if options.format in ("json", "sarif") and not options.diff:
         # The fixed text of stdin has stdout to itself.
-        _print_json(outcomes, sys.stderr if flags.fix and _STDIN in flags.paths else sys.stdout)
+        stream = sys.stderr if flags.fix and _STDIN in flags.paths else sys.stdout
+        use_utf8(stream)
+        stream.write(_json(outcomes) if options.format == "json" else _sarif(outcomes))
     _print_totals(totals, options, flags)
     return _exit_code(totals, flags)
 
@@ -171,12 +170,18 @@ def _outcomes(jobs: Sequence[Job | Outcome], options: Options, wanted: int | Non
                 yield failed(job.path, f"{job.path}: not checked, the process that should do it died")
 
 
-def _print_json(outcomes: Sequence[Outcome], stream: TextIO) -> None:
+def _json(outcomes: Sequence[Outcome]) -> str:
     findings = [finding for outcome in outcomes for finding in outcome.findings]
     kernels = [kernel for outcome in outcomes for kernel in outcome.kernels]
-    text = json_.document(findings, kernels, [outcome.file for outcome in outcomes])
-    use_utf8(stream)
-    stream.write(text)
+    return json_.document(findings, kernels, [outcome.file for outcome in outcomes])
+
+
+def _sarif(outcomes: Sequence[Outcome]) -> str:
+    from smem_lsp.rules.registry import RULES
+
+    findings = [finding for outcome in outcomes for finding in outcome.findings]
+    problems = [(each.path, str(each.file["error"])) for each in outcomes if each.file["error"] is not None]
+    return sarif.document(findings, RULES, problems)
 
 
 def _print_totals(totals: _Totals, options: Options, flags: argparse.Namespace) -> None:

@@ -17,7 +17,7 @@ from smem_lsp.config import Config
 from smem_lsp.engine.report import Report
 from smem_lsp.environment import DiskReader, SourceError, SourceFile, read_source, write_source
 from smem_lsp.environment.compiler import OFF
-from smem_lsp.output import concise, full, json_
+from smem_lsp.output import concise, full, github, json_
 from smem_lsp.output.json_ import JsonObject
 from smem_lsp.output.style import Style
 from smem_lsp.rules.model import Severity
@@ -27,7 +27,7 @@ from smem_lsp.rules.model import Severity
 class Options:
     """What to do with every file."""
 
-    format: str = "full"  # full | concise | json
+    format: str = "full"  # full | concise | json | sarif | github
     style: Style = field(default_factory=Style)
     fix: bool = False  # write the fixed text back
     diff: bool = False  # show what fixing would change; wins over fix
@@ -138,10 +138,12 @@ def _outcome(fixed: Fixed, job: Job, options: Options) -> Outcome:
     report = fixed.report
     outcome = Outcome(job.path, file=json_.file_object(report), fixed=fixed.counts)
     match options.format:
-        case "json":
-            names = rule_names()
-            outcome.findings = json_.finding_objects(report, names)
-            outcome.kernels = json_.kernel_objects(report)
+        case "json" | "sarif":
+            outcome.findings = json_.finding_objects(report, rule_names())
+            if options.format == "json":
+                outcome.kernels = json_.kernel_objects(report)
+        case "github":
+            outcome.text = github.render(report)
         case "concise":
             outcome.text = concise.render(report, options.style)
         case "full":

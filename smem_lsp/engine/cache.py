@@ -17,6 +17,7 @@ from smem_lsp.ir.bindings import Binding
 from smem_lsp.ir.build import build_kernel
 from smem_lsp.ir.model import LaunchSite
 from smem_lsp.ir.shift import Moves, moves, shift_kernel
+from smem_lsp.ir.stated import Stated
 from smem_lsp.ir.survey import Key, Surroundings, parts_of
 from smem_lsp.rules.model import Finding, Rule
 from smem_lsp.rules.subject import KernelFacts
@@ -147,18 +148,18 @@ class Setting:
         return self.config.arch, self.config.threads, self.config.registers
 
     def place(
-        self, function: Function, binding: Binding | None, own: Key, index: int, assumed: dict[str, int]
+        self, function: Function, binding: Binding | None, own: Key, index: int, stated: Stated
     ) -> PlacedKernel:
         """Everything about one kernel, from the cache where nothing that matters has changed. ``own``: its key."""
         unit, around = self.unit, self.around
-        key = (own, self.key, tuple(sorted(assumed.items())))
+        key = (own, self.key, stated)
         known = self.cache.kernels.find(key)
         if known is None:
             self.cache.checkpoint()
-            kernel = build_kernel(unit, around, function, binding)
-            known = Known(plan_kernel(index, kernel, unit.source, self.config, assumed))
+            kernel = build_kernel(unit, around, function, binding, stated)
+            known = Known(plan_kernel(index, kernel, unit.source, self.config))
             self.cache.kernels.keep(key, known)
-        known = self._measured(known, key, function, binding, assumed)
+        known = self._measured(known, key, function, binding)
         return PlacedKernel(known, around, function, binding, index)
 
     def _measured(
@@ -167,7 +168,6 @@ class Setting:
         key: tuple[object, ...],
         function: Function,
         binding: Binding | None,
-        assumed: dict[str, int],
     ) -> Known:
         """``known`` with what a compiler said of this text, or of an earlier one with the same kernel in it."""
         under = self.measured.under
@@ -187,5 +187,5 @@ class Setting:
         facts = known.facts
         kernel = sized(facts.kernel, found)
         if kernel is not None:
-            facts = plan_kernel(facts.index, kernel, facts.source, self.config, assumed)
+            facts = plan_kernel(facts.index, kernel, facts.source, self.config)
         return self.cache.kernels.keep(whole, Known(measure(facts, found)))

@@ -7,25 +7,24 @@ from collections.abc import Callable, Iterator, Sequence
 
 from smem_lsp.config import Config
 from smem_lsp.engine.cache import Cache, PlacedKernel, Setting
-from smem_lsp.engine.confirm import if_ranges_are_as_planned, unless_it_costs
+from smem_lsp.engine.confirm import if_ranges_are_as_planned, if_rows_are_as_planned, unless_it_costs
 from smem_lsp.engine.instances import join_instances
 from smem_lsp.engine.lazy import LazySequence
 from smem_lsp.engine.measured import NOT_MEASURED, Measured
 from smem_lsp.engine.report import BarrierRow, FileStatistics, KernelReport, OccupancyRow, Report
+from smem_lsp.engine.stated import stated_of
 from smem_lsp.engine.statistics import count_statements
 from smem_lsp.fixes import fixes_for
 from smem_lsp.fixes.model import Fix
 from smem_lsp.ir.model import Barrier, walk
 from smem_lsp.ir.survey import kernels_of, survey_file
-from smem_lsp.rules.model import Finding, MergeBuffers, MoveRanges, Rule, Severity
+from smem_lsp.rules.model import Finding, MergeBuffers, MoveRanges, PadRows, Rule, Severity
 from smem_lsp.rules.registry import ALL_NAMES, RULES
 from smem_lsp.rules.subject import FileFacts, KernelFacts
 from smem_lsp.rules.suppressions import Suppression, Suppressions, parse_suppressions
 from smem_lsp.source import FileReader, SourceText, apply_edits
 from smem_lsp.syntax.lexer import comments
-from smem_lsp.syntax.parse import Function, parse
-
-_ASSUMED_DIM = re.compile(r"blockDim\s*\.\s*([xyz])\s*==\s*(\d+)")
+from smem_lsp.syntax.parse import parse
 
 
 def check(
@@ -59,10 +58,10 @@ def check(
     kernels: list[PlacedKernel] = []
     templates: list[list[PlacedKernel]] = []  # the instances of each kernel
     for function, instances in kernels_of(around):
-        assumed = assumed_dims(function, suppressions, source)
         templates.append([])
         for binding, key in instances:
-            placed = setting.place(function, binding, key, len(kernels), assumed)
+            stated = stated_of(function, suppressions, around, binding)
+            placed = setting.place(function, binding, key, len(kernels), stated)
             kernels.append(placed)
             templates[-1].append(placed)
     facts = LazySequence(len(kernels), lambda index: kernels[index].facts)
@@ -107,7 +106,9 @@ def _fixes(
     found = fixes_for(finding, kernels, unit)
     if isinstance(finding.remedy, MoveRanges):
         return tuple(if_ranges_are_as_planned(fix, finding, report, again) for fix in found)
-    if not isinstance(finding.remedy, MergeBuffers) or not measured.kernels:
+    if isinstance(finding.remedy, PadRows):
+        found = tuple(if_rows_are_as_planned(fix, finding, report, again) for fix in found)
+    if not isinstance(finding.remedy, (MergeBuffers, PadRows)) or not measured.kernels:
         return found
     place = kernels[finding.remedy.kernel].kernel.name_span
     instances = [facts for facts in kernels if facts.kernel.name_span == place]
@@ -119,21 +120,6 @@ def suppressions_of(source: SourceText) -> Suppressions:
     if "smem:" not in source.text:
         return Suppressions((), (), ())
     return parse_suppressions(source, comments(source.text), ALL_NAMES)
-
-
-def assumed_dims(function: Function, suppressions: Suppressions, source: SourceText) -> dict[str, int]:
-    """Block dimensions from ``// smem: assume(blockDim.x == 256)`` inside the kernel or right before it."""
-    found: dict[str, int] = {}
-    if not suppressions.facts:
-        return found
-    last = source.line_number(function.span.end)
-    first = source.line_number(function.span.start) - 1
-    for fact in suppressions.facts:
-        if fact.name != "assume" or not first <= source.line_number(fact.span.start) <= last:
-            continue
-        for axis, value in _ASSUMED_DIM.findall(fact.text):
-            found[axis] = int(value)
-    return found
 
 
 def _judge(

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from smem_lsp.allocation.plan import Plan
+from smem_lsp.allocation.validate import validate
+from smem_lsp.analysis.rows import in_rows
 from smem_lsp.engine.measured import Measured, lost
 from smem_lsp.engine.report import Report
 from smem_lsp.fixes.model import Fix, Safety
-from smem_lsp.rules.model import Finding, Severity
-from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.rules.model import Finding, PadRows, Severity
+from smem_lsp.rules.subject import Carved, KernelFacts
 from smem_lsp.source import apply_edits
 
 _CORRECTNESS = ("SMEM1", "SMEM2")  # other findings may follow from what was improved: the next step of a plan
@@ -24,22 +27,94 @@ def unless_it_costs(fix: Fix, instances: Sequence[KernelFacts], text: str, measu
 def if_ranges_are_as_planned(
     fix: Fix, finding: Finding, report: Report, again: Callable[[str], Report]
 ) -> Fix:
-    """Moved ranges of dynamic shared memory, if another check finds them to take the bytes that were promised."""
+    """Moved ranges of dynamic shared memory, if another check finds every access where a valid layout of the bytes that
+    were promised has its range: a pointer that is counted from a moved one moves with it."""
     if not fix.edits or finding.remedy is None:
         return fix
-    kernel = report.facts[finding.remedy.kernel].kernel
+    facts = report.facts[finding.remedy.kernel]
     after = again(apply_edits(report.source.text, fix.edits))
-    now = next(
-        (f for f in after.facts if (f.kernel.name, f.kernel.instance) == (kernel.name, kernel.instance)), None
-    )
-    found = None if now is None or now.carved is None else now.carved.declared.bytes
-    if found != finding.data["bytes_after"]:
+    now = _counterpart(after, facts)
+    found = None if now is None or facts.carved is None else _ranges_after(facts.carved, now.carved)
+    if found is None or found.bytes != finding.data["bytes_after"] or not _valid(facts, found):
         return _withdrawn(fix, "other pointers are counted from where they point now")
     new = new_findings(report, after, finding)
     return _withdrawn(fix, new[0]) if new else fix
 
 
-def new_findings(report: Report, again: Report, finding: Finding) -> list[str]:
+def _ranges_after(before: Carved, after: Carved | None) -> Plan | None:
+    """Where the ranges are in the edited text, by the bytes that its accesses reach; None: they fell apart."""
+    if after is None:
+        return None
+    old, new = (sorted(carved.carving.reached.items()) for carved in (before, after))
+    if len(old) != len(new):
+        return None
+    shifts: dict[int, set[int]] = {each.index: set() for each in before.carving.ranges}
+    for (point, (low, high)), (_, (low_now, high_now)) in zip(old, new):
+        if high - low != high_now - low_now:
+            return None
+        shifts[before.carving.of[point]].add(low_now - low)
+    if any(len(found) != 1 for found in shifts.values()):
+        return None
+    offsets = {each.index: each.offset + min(shifts[each.index]) for each in before.carving.ranges}
+    end = max(offsets[each.index] + each.size for each in before.carving.ranges)
+    return Plan("rewrite", end, offsets)
+
+
+def _valid(facts: KernelFacts, plan: Plan) -> bool:
+    ranges, carved = facts.of_ranges, facts.carved
+    assert ranges is not None and carved is not None
+    return not validate(carved.items, plan, ranges.kernel.body, carved.best[0].facts, frozenset())
+
+
+def if_rows_are_as_planned(fix: Fix, finding: Finding, report: Report, again: Callable[[str], Report]) -> Fix:
+    """Padded rows, if another check finds every access of every instance at the same place of the same row, and no
+    conflict of the buffer left."""
+    remedy = finding.remedy
+    if not fix.edits or not isinstance(remedy, PadRows):
+        return fix
+    kernel = report.facts[remedy.kernel].kernel
+    after = again(apply_edits(report.source.text, fix.edits))
+    for facts in report.facts:
+        if facts.kernel.name_span != kernel.name_span:
+            continue
+        now = _counterpart(after, facts)
+        counted = "other code counts" if now is None else _counts_rows(facts, now, remedy)
+        if now is None or counted is not None:
+            return _withdrawn(fix, f"{counted} with the length of the rows of `{finding.buffers[0]}`")
+        name = now.kernel.buffers[remedy.buffer].name
+        left = next((c for c in now.banks if now.kernel.buffers[c.buffer].name == name), None)
+        if left is not None:
+            return _withdrawn(fix, f"an access to `{name}` would still take {left.wavefronts} wavefronts")
+    new = new_findings(report, after, finding, (*_CORRECTNESS, "SMEM4", "SMEM5"))
+    return _withdrawn(fix, new[0]) if new else fix
+
+
+def _counterpart(after: Report, facts: KernelFacts) -> KernelFacts | None:
+    """The same kernel, or the same instance, in another report."""
+    mine = facts.kernel.name, facts.kernel.instance
+    return next((f for f in after.facts if (f.kernel.name, f.kernel.instance) == mine), None)
+
+
+def _counts_rows(facts: KernelFacts, now: KernelFacts, remedy: PadRows) -> str | None:
+    """Who counts with the length of the rows; None: both access the buffer at the same places of its rows, which they
+    never leave."""
+    other = "other code counts"
+    if len(facts.kernel.buffers) != len(now.kernel.buffers):
+        return other
+    old, new = facts.kernel.buffers[remedy.buffer], now.kernel.buffers[remedy.buffer]
+    last = old.dims[-1] if old.dims else None
+    if last is None or new.name != old.name or new.dims != (*old.dims[:-1], last + remedy.pad):
+        return other
+    behind = {access.point: place for access, place in in_rows(now.kernel, new, facts.shape)}
+    for access, place in in_rows(facts.kernel, old, facts.shape):
+        if place is None or not place.inside or behind.pop(access.point, None) != place:
+            return f"line {access.line} counts"
+    return other if behind else None
+
+
+def new_findings(
+    report: Report, again: Report, finding: Finding, codes: tuple[str, ...] = _CORRECTNESS
+) -> list[str]:
     """What is wrong after a fix of ``finding`` and was not before, and the finding itself when it still is."""
 
     def count(where: Report, code: str, kernel: str | None, buffers: tuple[str, ...]) -> int:
@@ -52,7 +127,7 @@ def new_findings(report: Report, again: Report, finding: Finding) -> list[str]:
     told = {(f.code, f.kernel, f.message) for f in report.findings}
     for new in again.findings:
         kind = new.code, new.kernel, new.buffers
-        if not new.code.startswith(_CORRECTNESS) or new.severity > Severity.WARNING or kind == mine:
+        if not new.code.startswith(codes) or new.severity > Severity.WARNING or kind == mine:
             continue
         if (new.code, new.kernel, new.message) in told:
             continue

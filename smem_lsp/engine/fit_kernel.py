@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from smem_lsp.config import Config
-from smem_lsp.engine.check import assumed_dims, newest_target, suppressions_of
+from smem_lsp.engine.check import newest_target, suppressions_of
 from smem_lsp.engine.plan_kernel import plan_kernel
+from smem_lsp.engine.stated import stated_of
 from smem_lsp.ir import templates
 from smem_lsp.ir.bindings import Binding
 from smem_lsp.ir.build import build_kernel
@@ -21,6 +22,7 @@ from smem_lsp.ir.spelling import spell_argument
 from smem_lsp.ir.survey import Surroundings, bindings_of, survey_file
 from smem_lsp.ir.types import INT
 from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.rules.suppressions import Suppressions
 from smem_lsp.source import FileReader, SourceText
 from smem_lsp.syntax.parse import Function, TranslationUnit, parse
 
@@ -33,7 +35,7 @@ class Reading:
     around: Surroundings
     function: Function
     base: Binding | None
-    assumed: dict[str, int]
+    suppressions: Suppressions
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +64,7 @@ class Place:
         function = kernels[number]
         bindings = bindings_of(around, function)
         base = bindings[min(ordinal, len(bindings) - 1)]
-        assumed = assumed_dims(function, suppressions_of(source), source)
-        return Reading(unit, around, function, base, assumed)
+        return Reading(unit, around, function, base, suppressions_of(source))
 
 
 def choose_kernel(reading: Reading | None, wanted: str) -> tuple[int, int] | None:
@@ -108,11 +109,12 @@ def plan(reading: Reading, given: Mapping[str, int], config: Config) -> KernelFa
         if seen is None:
             launches = _launches_like(reading)
         binding = seen or binding
-    kernel = build_kernel(unit, around, function, binding)
+    stated = stated_of(function, reading.suppressions, around, binding)
+    kernel = build_kernel(unit, around, function, binding, stated)
     if launches is not None:
         kernel = replace(kernel, launches=launches)
     kernel = replace(kernel, siblings=0, more_instances=None)  # nobody asks about the others
-    return plan_kernel(0, kernel, unit.source, config, reading.assumed, layouts_only=True)
+    return plan_kernel(0, kernel, unit.source, config, layouts_only=True)
 
 
 def _alike(a: Binding, b: Binding) -> bool:

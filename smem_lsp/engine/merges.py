@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from smem_lsp.rules.merging import best_step
+from collections.abc import Collection
+from dataclasses import replace
+from itertools import combinations
+
+from smem_lsp.allocation.best import best
+from smem_lsp.analysis.conflicts import pair
+from smem_lsp.rules.merging import best_step, merged_buffers, overlap
 from smem_lsp.rules.model import Finding, MergeBuffers, Severity
 from smem_lsp.rules.subject import Candidate, KernelFacts
 
@@ -15,6 +21,59 @@ def savings(facts: KernelFacts) -> list[int]:
     return [
         number for number, candidate in enumerate(facts.best) if facts.total(candidate.plan.bytes) < before
     ]
+
+
+_MOST_PARTS = 6  # entries of a menu
+
+
+def parts(facts: KernelFacts, picked: Collection[int]) -> list[Candidate]:
+    """Merges of some of the buffers that could share bytes, each saving some, most of them first. ``picked``: the
+    buffers that are asked for; one of them alone is paired with each of the others, and without any there is one merge
+    for each set of buffers that share in the best plan."""
+    if not savings(facts):
+        return []
+    names = [item.index for item in facts.items]
+    if len(picked) > 1:
+        choices = [frozenset(picked)]
+    elif picked:
+        choices = [frozenset((*picked, other)) for other in names if other not in picked]
+    else:
+        choices = _sharing(facts, facts.best[savings(facts)[0]])
+    found = [part for chosen in choices if (part := _part(facts, chosen)) is not None]
+    found.sort(key=lambda part: facts.total(part.plan.bytes))
+    return found[:_MOST_PARTS]
+
+
+def _sharing(facts: KernelFacts, candidate: Candidate) -> list[frozenset[int]]:
+    """The sets of buffers that share bytes in a plan, where there are several."""
+    sets: list[frozenset[int]] = []
+    for buffer in merged_buffers(facts, candidate.plan):
+        touching = [
+            each for each in sets if any(overlap(facts, candidate.plan, buffer.index, o) for o in each)
+        ]
+        joined = frozenset((buffer.index,)).union(*touching)
+        sets = [each for each in sets if each not in touching] + [joined]
+    return sets if len(sets) > 1 else []
+
+
+def _part(facts: KernelFacts, chosen: frozenset[int]) -> Candidate | None:
+    """The smallest layout in which only the ``chosen`` share bytes, with few barriers; None: it saves none."""
+    assert facts.declared is not None
+    before = facts.total(facts.declared.bytes)
+    for candidate in facts.best:
+        if len(candidate.plan.barriers) > 1:  # some of them the others may need
+            break
+        others = {
+            pair(a.index, b.index)
+            for a, b in combinations(facts.items, 2)
+            if not {a.index, b.index} <= chosen
+        }
+        conflicts = replace(candidate.conflicts, soft=candidate.conflicts.soft | others)
+        plan = best(facts.items, conflicts, facts.liveness.lives)
+        if facts.total(plan.bytes) < before:
+            plan = replace(plan, barriers=candidate.plan.barriers, cost=candidate.plan.cost)
+            return replace(candidate, plan=plan, conflicts=conflicts)
+    return None
 
 
 def merge_finding(facts: KernelFacts, candidate: Candidate) -> Finding:

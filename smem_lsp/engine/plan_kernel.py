@@ -11,7 +11,13 @@ from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.layouts import Task, best_layouts, layouts, task
 from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.analysis.banks import bank_conflicts
-from smem_lsp.analysis.block_shape import BlockShape, block_shape, most_threads, threads_per_block
+from smem_lsp.analysis.block_shape import (
+    BlockShape,
+    block_shape,
+    most_threads,
+    shape_of_threads,
+    threads_per_block,
+)
 from smem_lsp.analysis.divergence import judge
 from smem_lsp.analysis.dynamic_need import Need, dynamic_need
 from smem_lsp.analysis.evaluate import Dims
@@ -46,20 +52,23 @@ def plan_kernel(
     kernel: Kernel,
     source: SourceText,
     config: Config,
-    assumed: dict[str, int],
     *,
     layouts_only: bool = False,
 ) -> KernelFacts:
-    """Analyse one kernel. ``assumed``: block dimensions that the author stated, by axis. ``layouts_only``: nobody asks
-    for races, bank conflicts, touched bytes and the layouts that are only compared; there are none."""
+    """Analyse one kernel. ``layouts_only``: nobody asks for races, bank conflicts, touched bytes and the layouts that
+    are only compared; there are none."""
     kernel = _bounded(kernel)
+    assumed = dict(kernel.stated.dims)
     shape = block_shape(kernel, assumed=assumed, setting=config.threads)
+    rows = shape is not None and shape.fact and shape.dims[0] % 32 == 0
+    values = propagate(kernel.body, memory=kernel.memory, rows=rows, agreed=kernel.agreed)
+    shape = block_shape(kernel, assumed=assumed, setting=config.threads, axes=values.table.axes())
     fact = shape if shape is not None and shape.fact else None
-    rows = fact is not None and fact.dims[0] % 32 == 0
-    values = propagate(kernel.body, memory=kernel.memory, rows=rows)
     control, levels = prove_levels(
         kernel.body, values, buffers=kernel.buffers, shape=fact, upper=most_threads(kernel)
     )
+    if shape is None and config.threads is not None and not kernel.launches and not assumed:
+        shape = shape_of_threads(config.threads, kernel, values, control)
     facts = prove(kernel, control, fact, values)
     assuming = facts if shape is None or shape.fact else prove(kernel, control, shape, values)
     kept = _kept_buffers(kernel)
@@ -84,7 +93,7 @@ def plan_kernel(
     if not layouts_only:
         judged = partial(find_hazards, kernel, values, control, verdicts, shape)
         hazards = judged()
-        if hazards.races:
+        if hazards.races or hazards.proxies:
             in_warps = warp_places(kernel, values, levels, control.places)
             gaps = find_gaps(kernel, hazards, control.places, in_warps, judged)
         else:
@@ -251,7 +260,7 @@ def _occupied(kernel: Kernel, shape: BlockShape | None, config: Config) -> tuple
     if any(buffer.bytes is None for buffer in kernel.helper_bytes):
         return ()
     threads = known[0]
-    passed = {site.dynamic_bytes for site in kernel.launches}
+    passed = kernel.passed
     dynamic = {each for each in passed if each is not None}
     if None in passed or (not passed and any(b.space is Space.DYNAMIC for b in kernel.buffers)):
         return ()  # blocks per SM depend on bytes that are not known

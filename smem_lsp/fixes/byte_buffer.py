@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 
 from smem_lsp.allocation.plan import align_up
 from smem_lsp.fixes.declarations import (
@@ -16,7 +17,7 @@ from smem_lsp.fixes.declarations import (
     statement_of,
 )
 from smem_lsp.fixes.declarations import dims_text as dims_of
-from smem_lsp.fixes.layout import Group, GroupRewrite
+from smem_lsp.fixes.layout import Group, GroupRewrite, Laid, Measures
 from smem_lsp.fixes.phases import body_indentation, fresh_name, require_visible, storage_place
 from smem_lsp.ir.model import Buffer, Kernel
 from smem_lsp.source import SourceText, Span, TextEdit
@@ -62,7 +63,30 @@ def merge_as_bytes(
         ]
         edits += replace_declarators(source, siblings, {b.index for b in here}, references)
     align = max(group.item(b).align for b in group.buffers)
-    return GroupRewrite(at, size, align, dict(group.offsets), tuple(edits))
+    return GroupRewrite(at, size, align, dict(group.offsets), tuple(edits), partial(_measured, group))
+
+
+def _measured(group: Group, buffers: Measures) -> Laid:
+    """The byte buffer where its members take other bytes: each stands on the end of the same one as here."""
+    order = sorted(group.buffers, key=lambda b: (group.offsets[b.index], b.declared.start))
+    inner: dict[int, int] = {}
+    for buffer in order:
+        start = 0
+        if group.offsets[buffer.index]:
+            below = _below(group, order, buffer)
+            start = inner[below.index] + buffers[below.index].size
+            if _is_rounded(group, below, buffer):
+                start = align_up(start, group.item(buffer).align)
+        inner[buffer.index] = start
+    size = max(inner[index] + buffers[index].size for index in inner)
+    return inner, size, max(item.align for item in buffers.values())
+
+
+def _is_rounded(group: Group, below: Buffer, buffer: Buffer) -> bool:
+    """Does the offset of ``buffer`` have to be rounded up from the end of ``below``?"""
+    align = group.item(buffer).align
+    end = group.offsets[below.index] + group.item(below).size
+    return align > group.item(below).align or bool(end % align)
 
 
 def _size_of(buffer: Buffer) -> str:
@@ -100,7 +124,7 @@ def _offsets(group: Group, taken: set[str]) -> tuple[list[str], dict[int, str], 
         expression = ends[below.index]
         name = fresh_name(f"{buffer.name}_offset", taken)
         align = group.item(buffer).align
-        if align > group.item(below).align or (group.offsets[below.index] + group.item(below).size) % align:
+        if _is_rounded(group, below, buffer):
             expression = f"({expression} + {align - 1}) / {align} * {align}"
         constants.append(f"constexpr size_t {name} = {expression};")
         place[buffer.index] = f" + {name}"
@@ -131,7 +155,7 @@ def size_in_full(group: Group) -> str:
             return [_size_of(buffer)]
         below = _below(group, order, buffer)
         align = group.item(buffer).align
-        if (group.offsets[below.index] + group.item(below).size) % align or align > group.item(below).align:
+        if _is_rounded(group, below, buffer):
             return [f"({_sum(end(below))} + {align - 1}) / {align} * {align}", _size_of(buffer)]
         return [*end(below), _size_of(buffer)]
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 
 from smem_lsp.ir.model import Buffer, Kernel
 from smem_lsp.source import SourceText, Span, TextEdit
+from smem_lsp.syntax.lexer import comments
 
 
 class Refused(Exception):
@@ -48,12 +49,9 @@ def element_type(buffer: Buffer) -> str:
 
 
 def _before(element: str, sign: str) -> str:
-    """``float&``, ``float* volatile &``."""
-    return (
-        f"{element}{sign}"
-        if element[-1] in "*&" or " " not in element.rpartition("*")[2]
-        else f"{element} {sign}"
-    )
+    """``float&``, ``long long&``, ``float* volatile &``."""
+    qualified = "*" in element and element[-1] not in "*&"
+    return f"{element} {sign}" if qualified else f"{element}{sign}"
 
 
 def dims_text(buffer: Buffer) -> str:
@@ -124,7 +122,7 @@ def replace_declarators(
     """Take the declarators ``gone`` out of one declaration statement and put ``lines`` in their place.
 
     ``group``: all buffers of the statement, in order. When nothing is left of it, ``lines`` replace the statement;
-    else they follow on lines of their own.
+    else they follow on lines of their own. Comments that stood in what is taken out go with the first line.
     """
     statement = statement_of(group[0])
     indent = indentation(source, statement.start)
@@ -132,11 +130,26 @@ def replace_declarators(
     if not kept:
         if not lines:
             return [remove_statement(source, statement)]
-        return _replace_statement(source, statement, indent, lines)
-    edits = [TextEdit(span, "") for span in _declarator_cuts(group, gone)]
+        return _replace_statement(
+            source, statement, indent, [with_comments(source, [statement], lines[0]), *lines[1:]]
+        )
+    cuts = _declarator_cuts(group, gone)
+    edits = [TextEdit(span, "") for span in cuts]
     if lines:
+        lines = [with_comments(source, cuts, lines[0]), *lines[1:]]
         edits.append(_lines_after(source, statement, indent, lines))
     return edits
+
+
+def with_comments(source: SourceText, taken: Sequence[Span], line: str) -> str:
+    """``line`` with the comments that stand in the text ``taken`` out, in front of a comment of its own."""
+    code, mark, ours = line.partition("  //")
+    for span in taken:
+        text = source.slice(span)
+        for comment in comments(text):
+            words = text[comment.start : comment.end]
+            code += f" /* {words[2:].strip()} */" if words.startswith("//") else f" {words}"
+    return f"{code}{mark}{ours}"
 
 
 def _replace_statement(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 
 from smem_lsp.fixes.declarations import (
     Refused,
@@ -17,8 +18,9 @@ from smem_lsp.fixes.declarations import (
     rest_of_line,
     same_type,
     statement_of,
+    with_comments,
 )
-from smem_lsp.fixes.layout import Group, GroupRewrite
+from smem_lsp.fixes.layout import Group, GroupRewrite, Laid, Measures
 from smem_lsp.ir.model import Access, Buffer, Kernel, walk
 from smem_lsp.source import SourceText, Span, TextEdit
 
@@ -51,12 +53,17 @@ def merge_into_host(
     if moved:
         edits += _moved(kernel, source, group, host, moved)
     return GroupRewrite(
-        anchor=statement_of(host).start,
+        anchor=host.declared.start,  # of several declarators in one statement it is not the first
         size=group.item(host).size,
         align=align,
         inner={buffer.index: 0 for buffer in group.buffers},
         edits=tuple(edits),
+        measured=partial(_measured, host.index),
     )
+
+
+def _measured(host: int, buffers: Measures) -> Laid:
+    return dict.fromkeys(buffers, 0), buffers[host].size, max(item.align for item in buffers.values())
 
 
 def _host(kernel: Kernel, group: Group) -> Buffer:
@@ -167,6 +174,7 @@ def _moved(
         own = statement_of(guest)
         trailing = rest_of_line(source, own).rstrip()
         first, *others = reference_lines(kernel, group, guest, host)
+        first = with_comments(source, [own], first)
         if trailing.strip():
             code, _, comment = first.partition("  //")
             lines += [f"//{comment}", f"{code}{trailing}"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from smem_lsp.allocation.plan import Item, Plan, align_up
@@ -33,15 +33,21 @@ class Group:
         return frozenset((a.index, b.index)) in self.equal
 
 
+Measures = Mapping[int, Item]  # buffer -> bytes and alignment in some instance of a template
+Laid = tuple[dict[int, int], int, int]  # offset of each buffer in a shared object, its size and alignment
+
+
 @dataclass(frozen=True, slots=True)
 class GroupRewrite:
-    """One shared object that replaces a group. ``inner``: offset of each buffer in it, in bytes."""
+    """One shared object that replaces a group. ``inner``: offset of each buffer in it, in bytes; ``measured``: the same
+    with size and alignment in an instance whose buffers take other bytes."""
 
     anchor: int  # offset in the text of its declaration: its place in the declaration order
     size: int
     align: int
     inner: dict[int, int]
     edits: tuple[TextEdit, ...]
+    measured: Callable[[Measures], Laid]
 
 
 def layout_after(

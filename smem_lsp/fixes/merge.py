@@ -15,11 +15,12 @@ from smem_lsp.fixes.barriers import insert_barriers
 from smem_lsp.fixes.byte_buffer import merge_as_bytes
 from smem_lsp.fixes.declarations import Refused, require_editable
 from smem_lsp.fixes.guest import merge_into_host
+from smem_lsp.fixes.instances import require_right_in
 from smem_lsp.fixes.layout import Group, GroupRewrite, layout_after, needed_alignment
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.fixes.phases import merge_as_union
 from smem_lsp.fixes.reorder import reorder_fix
-from smem_lsp.ir.model import Buffer, Kernel
+from smem_lsp.ir.model import Buffer
 from smem_lsp.rules.merging import overlap
 from smem_lsp.rules.model import MergeBuffers
 from smem_lsp.rules.subject import Candidate, KernelFacts
@@ -31,7 +32,7 @@ def merge_fix(
     source: SourceText,
     remedy: MergeBuffers,
     names: frozenset[str] = frozenset(),
-    siblings: Sequence[Kernel] = (),
+    siblings: Sequence[KernelFacts] = (),
 ) -> Fix:
     """The fix for a plan; a display fix without edits whose title is the reason when it is refused.
 
@@ -128,13 +129,13 @@ def _rewrite(
     remedy: MergeBuffers,
     groups: Sequence[Group],
     names: frozenset[str],
-    siblings: Sequence[Kernel],
+    siblings: Sequence[KernelFacts],
 ) -> tuple[list[GroupRewrite], Plan, list[TextEdit]]:
     """Each group in the first style that keeps the promise of the plan, the layout after it, and the edits that keep
     the other buffers aligned."""
     kernel = facts.kernel
     styles: tuple[_Style, ...] = (
-        lambda group, taken: merge_into_host(kernel, source, group, siblings),
+        lambda group, taken: merge_into_host(kernel, source, group, [each.kernel for each in siblings]),
         lambda group, taken: merge_as_union(kernel, source, group, taken),
         lambda group, taken: merge_as_bytes(kernel, source, group, taken),
     )
@@ -150,6 +151,8 @@ def _rewrite(
             require_editable(kernel, source, buffer)
         rewrites = [merge_as_bytes(kernel, source, everything, set(kernel.identifiers) | names)]
         after, aligned = _checked_layout(facts, remedy, rewrites)
+    for sibling in siblings:
+        require_right_in(sibling, facts, rewrites, remedy.candidate)
     return rewrites, after, aligned
 
 

@@ -6,6 +6,10 @@ The house idiom of GEMM epilogues: no casts, right under any tile size.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from functools import partial
 
 from smem_lsp.allocation.plan import align_up
 from smem_lsp.fixes.declarations import (
@@ -17,7 +21,7 @@ from smem_lsp.fixes.declarations import (
     require_reference,
     statement_of,
 )
-from smem_lsp.fixes.layout import Group, GroupRewrite
+from smem_lsp.fixes.layout import Group, GroupRewrite, Laid, Measures
 from smem_lsp.ir.model import Access, Buffer, Kernel, Loop, Seq, walk
 from smem_lsp.source import SourceText, Span, TextEdit
 
@@ -45,9 +49,12 @@ def merge_as_union(kernel: Kernel, source: SourceText, group: Group, taken: set[
             raise Refused(f"`{buffer.name}` is accessed as wider vectors than its type")
     at, at_top = storage_place(kernel, source, group)
     require_visible(kernel, group, at)
-    inner, size, align = _layout(group, phases)
+    measured = partial(_layout, [[buffer.index for buffer in phase] for phase in phases])
+    inner, size, align = measured(
+        {b.index: replace(group.item(b), align=b.align or 1) for b in group.buffers}
+    )
     type_name, object_name = fresh_name("Smem", taken), fresh_name("smem", taken)
-    names = _phase_names(kernel, phases)
+    names = _phase_names(kernel, phases, taken)
     text = _union_text(source, phases, names, type_name, object_name, at_top, at)
     edits = [TextEdit(Span(at, at), text)]
     seen: set[int] = set()
@@ -62,7 +69,7 @@ def merge_as_union(kernel: Kernel, source: SourceText, group: Group, taken: set[
         here = [b for b in group.buffers if statement_of(b).start == start]
         lines = [f"auto& {b.name} = {object_name}.{names[_phase_of(phases, b)]}.{b.name};" for b in here]
         edits += replace_declarators(source, siblings, {b.index for b in here}, lines)
-    return GroupRewrite(at, size, align, inner, tuple(edits))
+    return GroupRewrite(at, size, align, inner, tuple(edits), measured)
 
 
 def storage_place(kernel: Kernel, source: SourceText, group: Group) -> tuple[int, bool]:
@@ -77,13 +84,18 @@ def storage_place(kernel: Kernel, source: SourceText, group: Group) -> tuple[int
 
 
 def fresh_name(wanted: str, taken: set[str]) -> str:
-    """``wanted``, or with the first free number: ``Smem_2``."""
+    """``wanted``, or with the first free number: ``Smem_2``. From now on it is taken."""
+    name = _free_name(wanted, taken)
+    taken.add(name)
+    return name
+
+
+def _free_name(wanted: str, taken: Collection[str]) -> str:
     name = wanted
     number = 2
     while name in taken:
         name = f"{wanted}_{number}"
         number += 1
-    taken.add(name)
     return name
 
 
@@ -106,32 +118,32 @@ def _phase_of(phases: list[list[Buffer]], buffer: Buffer) -> int:
     return next(i for i, phase in enumerate(phases) if buffer in phase)
 
 
-def _layout(group: Group, phases: list[list[Buffer]]) -> tuple[dict[int, int], int, int]:
-    """(offset of each buffer, size, alignment) of the union, by C++'s rules."""
+def _layout(phases: Sequence[Sequence[int]], buffers: Measures) -> Laid:
+    """The union by C++'s rules; ``phases``: the members of each struct. Those without measures are left out."""
     inner: dict[int, int] = {}
     size = 0
-    align = max(buffer.align or 1 for buffer in group.buffers)
     for phase in phases:
         end = 0
-        for buffer in phase:
-            start = align_up(end, buffer.align or 1)
-            inner[buffer.index] = start
-            end = start + group.item(buffer).size
-        size = max(size, align_up(end, max(buffer.align or 1 for buffer in phase)))
+        for index in phase:
+            if index in buffers:
+                inner[index] = align_up(end, buffers[index].align)
+                end = inner[index] + buffers[index].size
+        size = max(size, align_up(end, max((buffers[i].align for i in phase if i in buffers), default=1)))
+    align = max(item.align for item in buffers.values())
     return inner, align_up(size, align), align
 
 
-def _phase_names(kernel: Kernel, phases: list[list[Buffer]]) -> list[str]:
-    """`mainloop` and `epilogue` where that is what they are, else `phase1`, `phase2`, ..."""
+def _phase_names(kernel: Kernel, phases: list[list[Buffer]], taken: AbstractSet[str]) -> list[str]:
+    """`mainloop` and `epilogue` where that is what they are, else `phase1`, `phase2`, ... A member may not have the
+    name of a macro, and it shall not have that of anything in the kernel; two unions may have members of one name."""
     if len(phases) == 2:
         loops = [_outer_loop(kernel.body, {b.index for b in phase}) for phase in phases]
         if loops[0] is not None and (loops[1] is None or loops[1].point > loops[0].end_point):
-            if any(b.name in ("mainloop", "epilogue") for phase in phases for b in phase):
-                return ["phase1", "phase2"]
             first_use = min(_points(kernel.body, {b.index for b in phases[1]}), default=0)
             if first_use > loops[0].end_point and loops[0].trips != 1:
-                return ["mainloop", "epilogue"]
-    return [f"phase{i + 1}" for i in range(len(phases))]
+                if taken.isdisjoint(("mainloop", "epilogue")):
+                    return ["mainloop", "epilogue"]
+    return [_free_name(f"phase{i + 1}", taken) for i in range(len(phases))]
 
 
 def _outer_loop(body: Seq, buffers: set[int]) -> Loop | None:

@@ -7,13 +7,13 @@ again: a pointer that was counted from a moved one has moved too.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 from smem_lsp.allocation.plan import Item, Plan, align_up
 from smem_lsp.allocation.validate import validate
-from smem_lsp.fixes.declarations import Refused
+from smem_lsp.fixes.declarations import Refused, with_comments
 from smem_lsp.fixes.launches import configuration
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.ir.model import Buffer, LaunchSite
@@ -60,20 +60,21 @@ def move_ranges(facts: KernelFacts, source: SourceText, unit: TranslationUnit) -
     names: dict[int, list[str]] = {}  # offset afterwards -> who starts there
     for each in carved.carving.ranges:
         names.setdefault(plan.offsets[each.index], []).append(each.name)
-    moved = [each for each in carved.carving.ranges if plan.offsets[each.index] != each.offset]
+    shifts = {each.name: plan.offsets[each.index] - each.offset for each in carved.carving.ranges}
+    moved = [name for name, shift in shifts.items() if shift]
     edits: list[TextEdit] = []
     words: set[str] = set()
-    for each in moved:
+    for each in carved.carving.ranges:
         pointer = pointers.get(each.name)
         if pointer is None or each.name in kernel.redeclared:
-            raise Refused(f"`{each.name}` is not set where it is declared")
+            if shifts[each.name]:
+                raise Refused(f"`{each.name}` is not set where it is declared")
+            continue
+        if _carried(pointer, pointers, shifts, source) == shifts[each.name]:
+            continue
         to = plan.offsets[each.index]
-        edits.append(
-            TextEdit(
-                pointer.initializer,
-                _address(pointer, base, [pointers[n] for n in names[to] if n in pointers], to),
-            )
-        )
+        place = _address(pointer, base, [pointers[n] for n in names[to] if n in pointers], to)
+        edits.append(TextEdit(pointer.initializer, with_comments(source, [pointer.initializer], place)))
     for each in carved.carving.ranges:
         if each.name in pointers:
             words |= set(_NAME.findall(_TYPES.sub("", source.slice(pointers[each.name].initializer))))
@@ -87,10 +88,28 @@ def move_ranges(facts: KernelFacts, source: SourceText, unit: TranslationUnit) -
             f"right for what {', '.join(constants)} {'is' if len(constants) == 1 else 'are'} now"
         )
     assumptions += still
-    what = f"Move {', '.join(each.name for each in moved)} in {base.name}"
+    what = f"Move {', '.join(moved)} in {base.name}"
     title = f"{what}: {before:,} → {after:,} B of dynamic shared memory"
     title += "".join(f"; {each}" for each in assumptions)
     return Fix(title, Safety.UNSAFE if assumptions else Safety.SAFE, tuple(sorted(edits)))
+
+
+def _carried(
+    pointer: _Pointer,
+    pointers: Mapping[str, _Pointer],
+    shifts: Mapping[str, int],
+    source: SourceText,
+    depth: int = 0,
+) -> int | None:
+    """Bytes that a pointer moves by, as it is set, when those that it is counted from move. None: by several of them,
+    in different ways."""
+    found: set[int | None] = {0} if depth > len(pointers) else set()
+    for name in _NAME.findall(_TYPES.sub("", source.slice(pointer.initializer))):
+        other = pointers.get(name)
+        if other is not None and other is not pointer:
+            own = shifts.get(name)
+            found.add(own if own is not None else _carried(other, pointers, shifts, source, depth + 1))
+    return found.pop() if len(found) == 1 else None if found else 0
 
 
 def _fewest_moves(carved: Carved, candidate: Candidate, ranges: KernelFacts) -> Plan:

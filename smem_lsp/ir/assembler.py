@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from smem_lsp.ir import copies, expressions
+from smem_lsp.ir import copies, expressions, mbarriers
 from smem_lsp.ir.context import Context
 from smem_lsp.ir.flights import ALL, COMMIT, UNKNOWN
 from smem_lsp.ir.model import Branch, Kind, Seq
@@ -202,40 +202,60 @@ def _instruction(ctx: Context, instruction: str, operands: list[_Operand], size:
     used = [_find(operands, name) for name in _OPERAND.findall(arguments)]
     refs = [op.result for op in used if op is not None and isinstance(op.result, Ref)]
     if words[0] in _BARRIERS:
-        _barrier(ctx, instruction, words, refs, operands, size)
+        _barrier(ctx, instruction, words, arguments, refs, operands, size)
     elif words[:2] == ["cp", "async"] and "bulk" not in words and "shared" in opcode:
         _copy(ctx, arguments, operands, size)
     elif words[0] in ("ld", "ldu", "ldmatrix", "st", "stmatrix", "atom", "red") and "global" not in words:
         _memory(ctx, opcode, words, arguments, operands, size)
     elif words[:2] == ["cp", "async"] and words[2:3] in (["commit_group"], ["wait_group"], ["wait_all"]):
         _complete(ctx, instruction, words[2], arguments, operands)
+    elif words[:3] == ["cp", "async", "bulk"] and words[3:4] in (["commit_group"], ["wait_group"]):
+        copies.bulk_group(ctx, words[3], _number(arguments, operands), 0, size)
     elif words[0] == "fence" and words[1:3] == ["proxy", "async"]:
         copies.proxy_fence(ctx, 0, size)
     elif words[0] in _REGISTERS:
-        return
+        if words[0] == "mapa":
+            ctx.reach_out(0, size)
     else:
         if "bulk" in words and re.search(r"\.global\.shared", opcode):
-            copies.proxy_read(ctx, refs, 0, size)
+            copies.proxy_copy(ctx, refs, _bulk_bytes(words, arguments, operands), 0, size)
         for ref in refs:
             ctx.access(ref.lost().place(), Kind.UPDATE, 0, size)
             ctx.escape(ref, 0, f"an operand of {words[0]}")
-        _touch(ctx, operands, size)
+        reached = _touch(ctx, operands, size)
+        if words[:2] in (["wgmma", "mma_async"], ["tcgen05", "mma"]):
+            copies.proxy_read(ctx, reached.union(*(ref.bases for ref in refs)), 0, size)
 
 
-def _touch(ctx: Context, operands: list[_Operand], size: int) -> bool:
-    """What the operands may lead into is read and written; is there any such thing?"""
+def _touch(ctx: Context, operands: list[_Operand], size: int) -> frozenset[int]:
+    """What the operands may lead into is read and written: these buffers."""
     found = [ctx.reach(op.result, 0, size) for op in operands if op.result is not None]
-    return any(found)
+    return frozenset[int]().union(*found)
+
+
+def _bulk_bytes(words: list[str], arguments: str, operands: list[_Operand]) -> int | None:
+    """``cp.async.bulk.global.shared::cta [to], [from], bytes``; None: not known, or a tensor."""
+    behind = arguments.rpartition("]")[2].strip(", ").split(",")[0]
+    return None if "tensor" in words else _number(behind, operands)
 
 
 def _barrier(
-    ctx: Context, instruction: str, words: list[str], refs: list[Ref], operands: list[_Operand], size: int
+    ctx: Context,
+    instruction: str,
+    words: list[str],
+    arguments: str,
+    refs: list[Ref],
+    operands: list[_Operand],
+    size: int,
 ) -> None:
+    if words[0] == "mbarrier":
+        mbarriers.instruction(ctx, words, _address(ctx, arguments, operands), refs, size)
+        return
     for ref in refs:
         ctx.access(ref.lost().place(), Kind.UPDATE, 0, size)
         ctx.fix(ref.bases, f"{{}} is used by {words[0]} at line {ctx.line(0)}", within=ref.within)
-    if words[0] == "mbarrier":
-        ctx.barrier("other", 0, size, "")
+    if "cluster" in words:
+        ctx.barrier("cluster", 0, size, "")
     elif "warp" in words:
         ctx.barrier("warp", 0, size, "__syncwarp();")
     elif _PLAIN_BARRIER.match(instruction):

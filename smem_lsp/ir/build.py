@@ -13,6 +13,7 @@ from smem_lsp.ir.lexical import Lexical
 from smem_lsp.ir.model import Kernel, Part, Seq
 from smem_lsp.ir.refs import Ref
 from smem_lsp.ir.scopes import Scope
+from smem_lsp.ir.stated import NOTHING_STATED, Stated
 from smem_lsp.ir.survey import (
     Surroundings,
     bindings_of,
@@ -45,7 +46,11 @@ def _part(function: Function, source: SourceText) -> Part:
 
 
 def build_kernel(
-    unit: TranslationUnit, around: Surroundings, function: Function, binding: Binding | None = None
+    unit: TranslationUnit,
+    around: Surroundings,
+    function: Function,
+    binding: Binding | None = None,
+    stated: Stated = NOTHING_STATED,
 ) -> Kernel:
     """The IR of one kernel, or of one instance of it."""
     constants, helpers = around.constants, around.helpers
@@ -67,6 +72,7 @@ def build_kernel(
             numbers=numbers,
             conditional=conditional,
             landings=landings,
+            stated=stated.uniform,
         )
         _lower(ctx)
         if ctx.settled:
@@ -114,6 +120,8 @@ def build_kernel(
         may_opt_in=opts_in(around, function, binding),
         launch_bounds=_launch_bounds(function, own_constants),
         cluster=cluster_of(function, own_constants),
+        stated=stated,
+        agreed=frozenset(ctx.agreed),
         non_portable=non_portable(around, function, binding),
         launches=around.launches_of(function, binding),
         complete=ctx.complete

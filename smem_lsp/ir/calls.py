@@ -13,7 +13,9 @@ from smem_lsp.ir import (
     expressions,
     fragments,
     inlining,
+    mbarriers,
     methods,
+    named_barriers,
     objects,
     pipelines,
     unknown_calls,
@@ -35,6 +37,7 @@ from smem_lsp.ir.intrinsics import (
     SAME_ADDRESS,
     STATE_MAKERS,
     STATE_READERS,
+    VOTING_BARRIERS,
     WARP_BARRIERS,
     is_pure,
     takes_values,
@@ -53,7 +56,7 @@ _ALL_LANES = Const(0xFFFFFFFF)
 _GROUP_FACTORIES = {
     "this_thread_block": "block",
     "this_grid": "grid",
-    "this_cluster": "other",
+    "this_cluster": "cluster",
     "tiled_partition": "warp",
     "coalesced_threads": "warp",
     "labeled_partition": "warp",
@@ -63,7 +66,7 @@ _GROUP_FACTORIES = {
 GROUP_TYPES = {
     "thread_block": "block",
     "grid_group": "grid",
-    "cluster_group": "other",
+    "cluster_group": "cluster",
     "thread_block_tile": "warp",
     "coalesced_group": "warp",
     "thread_group": "other",
@@ -138,6 +141,10 @@ def call(ctx: Context, expr: tree.Call, scope: Scope) -> Value | Ref:
             ctx.exchange(expr.lo, expr.hi, name, values[0] if values and name.endswith("_sync") else None)
         return _result_of(ctx, name, values)
     inlined = inlining.inline_function(ctx, expr, callee, scope)
+    if inlined is None:
+        inlined = named_barriers.static_call(ctx, expr, callee, scope) or mbarriers.init_call(
+            ctx, expr, name, scope
+        )
     if inlined is not None:
         return inlined
     if MACRO_NAME.match(callee.text) and callee.text not in ctx.helpers:
@@ -231,7 +238,7 @@ def _block_barrier(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> Va
     if name == "__barrier_sync" and arguments[:1] != [Const(0)]:
         ctx.named_barrier(expr.lo, expr.hi, arguments[0] if arguments else None, None, arrives=False)
     else:
-        ctx.barrier("block", expr.lo, expr.hi, "__syncthreads();")
+        ctx.barrier("block", expr.lo, expr.hi, "__syncthreads();", votes=name in VOTING_BARRIERS)
     return ctx.fresh(uniform=True)
 
 
@@ -323,12 +330,16 @@ def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: Scope) ->
             expressions.value(ctx, argument, scope)
         if callee.name in ("sync", "barrier_wait"):
             _group_sync(ctx, expr, kind)
+        if kind == "cluster" and callee.name == "map_shared_rank":
+            ctx.reach_out(expr.lo, expr.hi)
         if kind == "warp" and callee.name in GROUP_EXCHANGES:
             ctx.exchange(expr.lo, expr.hi, callee.name, None)
         return _group_answer(ctx, callee, kind, scope)
     result = pipelines.method(ctx, expr, callee, scope)
     if result is None:
         result = collectives.collective(ctx, expr, callee, scope)
+    if result is None:
+        result = named_barriers.method(ctx, expr, callee, scope)
     if result is not None:
         return result
     followed = methods.call(ctx, expr, callee, scope)
@@ -339,7 +350,7 @@ def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: Scope) ->
         followed = methods.call_shared(ctx, base, expr, callee, scope)
         if followed is not None:
             return followed
-        ctx.access(base.part(), Kind.UPDATE, callee.base.lo, callee.base.hi)
+        ctx.access(mbarriers.word_of(base), Kind.UPDATE, callee.base.lo, callee.base.hi)
         why = f"{{}} is an object whose {callee.name}() is called at line {ctx.line(expr.lo)}"
         ctx.fix(base.bases, why, within=base.within)
         ctx.note_unknown(

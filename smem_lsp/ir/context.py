@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
@@ -25,6 +25,7 @@ from smem_lsp.ir.model import (
     Kind,
     Loop,
     Node,
+    Remote,
     Seq,
     Tile,
     walk,
@@ -82,6 +83,8 @@ class Context:
     conditional: tuple[Span, ...] = ()
     local_names: dict[str, int] = field(default_factory=dict)
     pointer_elements: set[int] = field(default_factory=set)  # buffers whose elements are pointers
+    stated: frozenset[str] = frozenset()  # expressions, as in Stated.uniform
+    agreed: set[Value] = field(default_factory=set)  # their values
     unknown: list[str] = field(default_factory=list)
     unknown_accesses: int = 0
     unknown_barriers: int = 0
@@ -111,6 +114,7 @@ class Context:
     copied: dict[int, Bytes | None] = field(default_factory=dict)
     landings: int = 4  # numbers of points that each wait keeps for the copies that land there
     pipelines: dict[int, bool] = field(default_factory=dict)  # variable -> is it of one thread?
+    named_barriers: dict[int, Sequence[Value]] = field(default_factory=dict)  # variable -> threads, number
     bound_copies: dict[int, int] = field(default_factory=dict)  # point of an issue -> what it waits for
     unseen: set[int] = field(default_factory=set)  # buffers with accesses that are not in the tree
     # variables, and values by key, that may hold addresses that are not followed -> the buffers they lead into
@@ -319,11 +323,21 @@ class Context:
                 )
             )
 
-    def barrier(self, kind: str, lo: int, hi: int, spelling: str, mask: Value | None = None) -> None:
-        self.emit(Barrier(self.next_point(), kind, self.span(lo, hi), self.line(lo), spelling, mask=mask))
+    def barrier(
+        self, kind: str, lo: int, hi: int, spelling: str, mask: Value | None = None, *, votes: bool = False
+    ) -> None:
+        where = self.span(lo, hi), self.line(lo)
+        self.emit(Barrier(self.next_point(), kind, *where, spelling, mask=mask, votes=votes))
 
     def named_barrier(
-        self, lo: int, hi: int, number: Value | None, count: Value | None, *, arrives: bool
+        self,
+        lo: int,
+        hi: int,
+        number: Value | None,
+        count: Value | None,
+        *,
+        arrives: bool,
+        family: str = "",
     ) -> None:
         self.emit(
             Barrier(
@@ -335,11 +349,16 @@ class Context:
                 number=number,
                 count=count,
                 arrives=arrives,
+                family=family,
             )
         )
 
     def exchange(self, lo: int, hi: int, spelling: str, mask: Value | None) -> None:
         self.emit(Exchange(self.next_point(), self.span(lo, hi), self.line(lo), spelling, mask))
+
+    def reach_out(self, lo: int, hi: int) -> None:
+        """Shared memory of another block gets an address here."""
+        self.emit(Remote(self.next_point(), self.span(lo, hi), self.line(lo)))
 
     def touch(self, kind: Kind, base: Value | None = None, index: Value | None = None) -> None:
         """Memory outside shared memory is read or written."""
@@ -504,6 +523,10 @@ class Context:
         """A place whose index keeps the values of now, whatever its variables become."""
         index = None if ref.index is None else tuple(self._snapshot(value) for value in ref.index)
         return replace(ref, index=index, offset=None if ref.offset is None else self._snapshot(ref.offset))
+
+    def frozen_value(self, value: Value) -> Value:
+        """What a value is now, whatever its variables become."""
+        return self._snapshot(value)
 
     def _snapshot(self, value: Value) -> Value:
         if isinstance(value, (Const, Sym, Thread)):

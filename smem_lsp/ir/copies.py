@@ -36,6 +36,7 @@ _PROXY_FENCES = frozenset(
 _BULK_GROUPS = frozenset(
     ("cp_async_bulk_commit_group", "cp_async_bulk_wait_group", "cp_async_bulk_wait_group_read")
 )
+_PTX_COPIES = frozenset(("cp_async_bulk", "cp_async_bulk_tensor"))
 _BULK_STORES = re.compile(r"cp_async_bulk(?:_tensor_\dd)?_shared_to_global")
 
 
@@ -58,10 +59,10 @@ def copying_call(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> Valu
         calls.group_barrier(ctx, expr, kind, "__syncthreads();")  # both end in group.sync()
     elif name in _PROXY_FENCES:
         proxy_fence(ctx, expr.lo, expr.hi)
-    elif _BULK_STORES.fullmatch(name):
+    elif _BULK_STORES.fullmatch(name) or _stores(expr, name):
         _bulk_store(ctx, expr, scope)
-    elif name in _BULK_GROUPS and not expr.arguments:
-        pass  # of copies out of shared memory: what they read is never written by them
+    elif name in _BULK_GROUPS and len(expr.arguments) <= 1:
+        bulk_group(ctx, name, _bulk_left(expr, scope), expr.lo, expr.hi)
     else:
         return pipelines.wait_prior(ctx, expr, name, scope)
     return ctx.fresh()
@@ -69,21 +70,56 @@ def copying_call(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> Valu
 
 def proxy_fence(ctx: Context, lo: int, hi: int) -> None:
     """The asynchronous proxy sees what this thread has written."""
-    ctx.emit(Proxy(ctx.next_point(), None, ctx.span(lo, hi), ctx.line(lo)))
+    ctx.emit(Proxy(ctx.next_point(), "fence", ctx.span(lo, hi), ctx.line(lo)))
 
 
-def proxy_read(ctx: Context, refs: Iterable[Ref], lo: int, hi: int) -> None:
-    """The asynchronous proxy reads what these addresses lead to."""
+def proxy_copy(ctx: Context, refs: Iterable[Ref], width: int | None, lo: int, hi: int) -> None:
+    """The asynchronous proxy reads from these addresses on, ``width`` bytes or not known how many: some at least."""
     for ref in refs:
         for buffer in sorted(ref.bases):
-            ctx.emit(Proxy(ctx.next_point(), buffer, ctx.span(lo, hi), ctx.line(lo)))
+            offset = ref.offset if len(ref.bases) == 1 else None
+            kind = "read" if offset is None else "copy"
+            proxy = Proxy(ctx.next_point(), kind, ctx.span(lo, hi), ctx.line(lo), buffer)
+            ctx.emit(replace(proxy, offset=offset, width=width or WIDEST))
+
+
+def proxy_read(ctx: Context, buffers: Iterable[int], lo: int, hi: int) -> None:
+    """The asynchronous proxy reads some bytes of these."""
+    for buffer in sorted(buffers):
+        ctx.emit(Proxy(ctx.next_point(), "read", ctx.span(lo, hi), ctx.line(lo), buffer))
+
+
+def bulk_group(ctx: Context, name: str, left: int | None, lo: int, hi: int) -> None:
+    """``cp.async.bulk.commit_group`` and ``cp.async.bulk.wait_group``."""
+    kind = "commit" if "commit" in name else "wait"
+    ctx.emit(Proxy(ctx.next_point(), kind, ctx.span(lo, hi), ctx.line(lo), left=left))
+
+
+def _stores(expr: tree.Call, name: str) -> bool:
+    """``cuda::ptx::cp_async_bulk(space_global, space_shared, ...)``"""
+    spaces = [each.text.rpartition("::")[2] for each in expr.arguments[:2] if isinstance(each, tree.Name)]
+    return name in _PTX_COPIES and spaces == ["space_global", "space_shared"]
+
+
+def _bulk_left(expr: tree.Call, scope: Scope) -> int | None:
+    """N of ``cp_async_bulk_wait_group_read<N>()`` or ``cp_async_bulk_wait_group_read(n32_t<N>())``."""
+    named: tree.Expr | None = expr.callee
+    if expr.arguments:
+        given = expr.arguments[0]
+        named = given.callee if isinstance(given, tree.Call) else None
+        if isinstance(given, tree.Cast) and len(given.type.names) == 1:
+            named = given.type.names[0]
+    if not isinstance(named, tree.Name) or not named.arguments or not named.arguments[-1]:
+        return None
+    return evaluate(named.arguments[-1][0], scope.constant_scope())
 
 
 def _bulk_store(ctx: Context, expr: tree.Call, scope: Scope) -> None:
     """A bulk or tensor copy out of shared memory: its bytes are read at any time from now on."""
     results = [expressions.load(ctx, expressions.operand(ctx, each, scope), each) for each in expr.arguments]
     refs = [each for each in results if isinstance(each, Ref)]
-    proxy_read(ctx, refs, expr.lo, expr.hi)
+    size = results[-1]
+    proxy_copy(ctx, refs, size.n if isinstance(size, Const) else None, expr.lo, expr.hi)
     for each in results:
         if isinstance(each, Ref):
             in_flight(ctx, each.bases, ctx.line(expr.lo), each.within)

@@ -11,6 +11,7 @@ from smem_lsp.ir import (
     expressions,
     fragments,
     methods,
+    named_barriers,
     objects,
     pipelines,
     records,
@@ -31,6 +32,7 @@ from smem_lsp.ir.types import Array, Enum, Pointer, Scalar, Type, is_struct
 from smem_lsp.ir.values import Const, Op, Value
 from smem_lsp.source import Span
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.lexer import without_comments
 from smem_lsp.syntax.parse import Body
 
 _NOT_TYPE = frozenset(
@@ -98,6 +100,8 @@ def _declare_local(
         _declare_constant(ctx, declaration, declarator, scope)
         return
     if pipelines.declared(ctx, declaration, declarator, scope):
+        return
+    if named_barriers.declared(ctx, declaration, declarator, scope):
         return
     record = None
     if not {"constexpr", "static"} & set(declaration.words):
@@ -546,21 +550,21 @@ def _type_text(body: Body, base: int, declaration: tree.Declaration, text: str) 
     spans = [body.span(*run) for run in runs]
     if any(span is None for span in spans):
         return None
-    return " ".join(text[span.start : span.end] for span in spans if span is not None)
+    return " ".join(without_comments(text[span.start : span.end]) for span in spans if span is not None)
 
 
 def _text(body: Body, base: int, text: str, lo: int, hi: int) -> str:
-    """Tokens as the author wrote them."""
+    """Tokens as the author wrote them, without comments."""
     if lo >= hi:
         return ""
     span = body.span(base + lo, base + hi)
     if span is not None:
-        return text[span.start : span.end]
+        return without_comments(text[span.start : span.end])
     # a macro: spell its invocation
     offsets = body.tokens.offsets
     before, after = offsets[base + lo - 1], offsets[base + hi] if base + hi < len(offsets) else -1
     if 0 <= before < after:
-        return text[before + 1 : after].strip()
+        return without_comments(text[before + 1 : after]).strip()
     return " ".join(body.tokens.texts[base + lo : base + hi])
 
 

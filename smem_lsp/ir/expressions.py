@@ -35,6 +35,21 @@ def value(ctx: Context, expr: tree.Expr, scope: Scope) -> Value:
 def load(ctx: Context, result: Value | Ref, expr: tree.Expr, *, pointer: bool = False) -> Value | Ref:
     """Lvalue to rvalue: an element is read, an array becomes the address of its first element. ``pointer``: an address
     is wanted."""
+    loaded = _loaded(ctx, result, expr, pointer)
+    if ctx.stated and ctx.function is ctx.kernel and not isinstance(loaded, Ref):
+        if _words(ctx, expr) in ctx.stated:
+            ctx.agreed.add(loaded)
+    return loaded
+
+
+def _words(ctx: Context, expr: tree.Expr) -> str:
+    """An expression without white space. Parentheses around its first or last part are no part of its tree."""
+    texts, lo, hi = ctx.body.tokens.texts, ctx.base + expr.lo, ctx.base + expr.hi
+    opened = texts[lo:hi].count("(") - texts[lo:hi].count(")")
+    return "(" * -opened + "".join(texts[lo:hi]) + ")" * opened
+
+
+def _loaded(ctx: Context, result: Value | Ref, expr: tree.Expr, pointer: bool) -> Value | Ref:
     if not isinstance(result, Ref) or result.pointer:
         return result
     if result.shape:
@@ -242,7 +257,7 @@ def _binary(ctx: Context, expr: tree.Binary, scope: Scope) -> Value | Ref:
         if operator == "+":
             return ref.moved(offset)
         if operator == "-" and ref is left_side:
-            return ref.moved(operation("neg", offset))
+            return ref.moved(offset, "-")
         if ref.number and operator in ("&", "|", "^", "*", "/", "<<", ">>"):
             low = operator == "&" and isinstance(offset, Const) and 0 <= offset.n < _PAGE
             return ctx.fresh() if low else ref.moved(None)  # rounded up or down, perhaps
@@ -441,8 +456,9 @@ def _assign(ctx: Context, expr: tree.Assign, scope: Scope) -> Value | Ref:
         ctx.alias(variable.index, right)
         return right
     if isinstance(place, Ref) and compound:
-        moved = place.moved(right if expr.operator == "+=" else operation("neg", right))
-        _move_pointer(ctx, expr.target, moved if expr.operator in ("+=", "-=") else place.moved(None), scope)
+        known = expr.operator in ("+=", "-=")
+        moved = place.moved(right, expr.operator[0]) if known else place.moved(None)
+        _move_pointer(ctx, expr.target, moved, scope)
         return operand(ctx, expr.target, scope) if whole else place.moved(None)
     result: Value = right
     if variable.array:

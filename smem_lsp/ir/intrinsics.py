@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 
 # Barriers that every thread of the block takes part in (CUDA programming guide, "Synchronization Functions").
-BLOCK_BARRIERS = frozenset(
-    ("__syncthreads", "__syncthreads_count", "__syncthreads_and", "__syncthreads_or", "__barrier_sync")
-)
+VOTING_BARRIERS = frozenset(("__syncthreads_count", "__syncthreads_and", "__syncthreads_or"))
+BLOCK_BARRIERS = VOTING_BARRIERS | {"__syncthreads", "__barrier_sync"}
 WARP_BARRIERS = frozenset(("__syncwarp",))
 
 # Lanes of a warp exchange values ("Warp Shuffle Functions", "Warp Vote Functions", ...); with `_sync` the first

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from smem_lsp.ir.memory import GlobalMemory
 from smem_lsp.ir.refs import Bytes
 from smem_lsp.ir.refs import Part as MemberPart
+from smem_lsp.ir.stated import NOTHING_STATED, Stated
 from smem_lsp.ir.values import Value
 from smem_lsp.source import Span, record
 
@@ -153,7 +154,7 @@ class Barrier:
     """A synchronisation statement. Only ``kind == "block"`` can ever separate accesses."""
 
     point: int
-    kind: str  # "block", "warp", "named", "other"
+    kind: str  # "block", "warp", "named", "cluster", "other"
     span: Span | None
     line: int
     spelling: str  # "__syncthreads();"
@@ -163,6 +164,8 @@ class Barrier:
     number: Value | None = None
     count: Value | None = None
     arrives: bool = False
+    votes: bool = False  # it also tells all threads what they say: __syncthreads_count()
+    family: str = ""  # "cutlass": the number counts from the first that the library leaves to its users
 
 
 @record
@@ -214,11 +217,28 @@ class CopyWait:
 
 @record
 class Proxy:
-    """The asynchronous proxy (bulk and tensor copies) reads ``buffer``; None: a fence makes it see what the thread has
-    written before."""
+    """Something of the asynchronous proxy (bulk and tensor copies, matrix instructions that read shared memory).
+
+    ``kind``: "copy", it reads ``width`` bytes of ``buffer`` from ``offset`` on, until its thread has waited; "read", it
+    reads some of it; "fence", it sees what the thread has written before; "commit", "wait", bulk copies become a group,
+    or all but the ``left`` newest groups have read what they copy (None: not known how many).
+    """
 
     point: int
-    buffer: int | None
+    kind: str
+    span: Span | None
+    line: int
+    buffer: int = -1
+    offset: Value | None = None
+    width: int = 0
+    left: int | None = 0
+
+
+@record
+class Remote:
+    """A thread gets the address of shared memory of another block of its cluster."""
+
+    point: int
     span: Span | None
     line: int
 
@@ -308,7 +328,20 @@ class Seq:
         return len(self.items)
 
 
-Node = Access | Barrier | Exchange | GlobalAccess | CopyWait | Proxy | Assign | Branch | Loop | Jump | Place
+Node = (
+    Access
+    | Barrier
+    | Exchange
+    | GlobalAccess
+    | CopyWait
+    | Proxy
+    | Remote
+    | Assign
+    | Branch
+    | Loop
+    | Jump
+    | Place
+)
 
 
 def doubtful(items: Sequence[Node]) -> Seq:
@@ -319,6 +352,8 @@ def doubtful(items: Sequence[Node]) -> Seq:
             item = replace(item, guess=True)
         elif isinstance(item, Exchange):
             item = replace(item, mask=None)
+        elif isinstance(item, Remote) or (isinstance(item, Proxy) and item.buffer >= 0):
+            continue
         elif isinstance(item, Branch):
             item = replace(item, then=doubtful(item.then.items), otherwise=doubtful(item.otherwise.items))
         elif isinstance(item, Loop):
@@ -432,3 +467,14 @@ class Kernel:
     memory: GlobalMemory = field(default_factory=GlobalMemory)
     cluster: Dims | None = None  # blocks, by __cluster_dims__
     non_portable: bool = False  # something in sight may allow clusters that not every device takes
+    stated: Stated = NOTHING_STATED
+    agreed: frozenset[Value] = (
+        frozenset()
+    )  # values that the author states to be the same for all threads of a block
+
+    @property
+    def passed(self) -> set[int | None]:
+        """The dynamic bytes of its launches; None where one in sight is not known, and the author does not state it."""
+        stated = None if self.stated.dynamic is None else self.stated.dynamic[1]
+        found = {stated if site.dynamic_bytes is None else site.dynamic_bytes for site in self.launches}
+        return found or (set() if stated is None else {stated})

@@ -89,13 +89,13 @@ class Ref:
         known = None if self.index is None else (*self.index, index)
         return replace(self, index=known, offset=_advance(self.offset, index, step), shape=self.shape[1:])
 
-    def moved(self, by: Value | None) -> Ref:
-        """``pointer + by``; None: by an unknown amount."""
+    def moved(self, by: Value | None, sign: str = "+") -> Ref:
+        """``pointer + by`` or ``pointer - by``; None: by an unknown amount."""
         if by is None:
             return replace(self, index=None, offset=None)
-        offset = _advance(self.offset, by, self.bytes)
+        offset = _advance(self.offset, by, self.bytes, sign)
         within = self.within if by == Const(0) or self._stays(offset) else None
-        return replace(self, index=_shifted(self.index, by), offset=offset, within=within)
+        return replace(self, index=_shifted(self.index, by, sign), offset=offset, within=within)
 
     def _stays(self, offset: Value | None) -> bool:
         """May an address that is moved to ``offset`` still lead into the object that it was made from?"""
@@ -230,12 +230,12 @@ def join(refs: list[Ref]) -> Ref:
     )
 
 
-def _advance(offset: Value | None, by: Value, step: int | None) -> Value | None:
+def _advance(offset: Value | None, by: Value, step: int | None, sign: str = "+") -> Value | None:
     if by == Const(0):
         return offset
     if offset is None or step is None:
         return None
-    return operation("+", offset, operation("*", by, Const(step)))
+    return operation(sign, offset, operation("*", by, Const(step)))
 
 
 def _product(element: int | None, shape: tuple[int | None, ...]) -> int | None:
@@ -245,13 +245,13 @@ def _product(element: int | None, shape: tuple[int | None, ...]) -> int | None:
     return size
 
 
-def _shifted(index: tuple[Value, ...] | None, by: Value) -> tuple[Value, ...] | None:
-    """``index`` with ``by`` added to its last dimension."""
+def _shifted(index: tuple[Value, ...] | None, by: Value, sign: str) -> tuple[Value, ...] | None:
+    """``index`` with ``by`` added to, or taken from, its last dimension."""
     if by == Const(0):
         return index
     if not index:
         return None
     last = index[-1]
-    if last == Const(0):
+    if last == Const(0) and sign == "+":
         return (*index[:-1], by)
-    return (*index[:-1], operation("+", last, by))
+    return (*index[:-1], operation(sign, last, by))

@@ -57,8 +57,8 @@ class View:
 
 @record
 class Group:
-    """A cooperative group handle. ``kind``: "block", "warp", "grid" or "other"; ``size``: threads of a tile that is cut
-    out of the block."""
+    """A cooperative group handle. ``kind``: "block", "warp", "grid", "cluster" or "other"; ``size``: threads of a
+    tile that is cut out of the block."""
 
     kind: str
     size: int | None = None

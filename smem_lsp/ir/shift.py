@@ -22,6 +22,7 @@ from smem_lsp.ir.model import (
     Part,
     Place,
     Proxy,
+    Remote,
     Seq,
 )
 from smem_lsp.source import SourceText, Span
@@ -109,7 +110,7 @@ def shift_kernel(kernel: Kernel, to: Moves) -> Kernel:
 
     def node(old: Node) -> Node:
         match old:
-            case Access() | Barrier() | Exchange() | Proxy():
+            case Access() | Barrier() | Exchange() | Proxy() | Remote():
                 return replace(old, span=maybe(old.span), line=to.line(old.line))
             case Place():
                 return replace(old, statement=maybe(old.statement), line=to.line(old.line))

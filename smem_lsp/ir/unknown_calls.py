@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from smem_lsp.ir import callees, expressions, keeping, objects
+from smem_lsp.ir.calm import is_calm
 from smem_lsp.ir.constants import evaluate_value
 from smem_lsp.ir.context import Context, template_parameters
 from smem_lsp.ir.model import Kind
@@ -21,7 +22,11 @@ from smem_lsp.syntax.parse import Function
 def unknown_call(ctx: Context, expr: tree.Call, scope: Scope, name: str) -> Value:
     """A function that is not understood: it may write what it gets by reference and keep what it gets as a pointer."""
     reached = hand_over(ctx, expr, scope, name)
-    ctx.may_synchronise()
+    found = callees.candidates(ctx, expr.callee, expr, scope) if isinstance(expr.callee, tree.Name) else ()
+    if is_calm(ctx, [each.function for each in found]):
+        ctx.touch(Kind.UPDATE)  # of global memory, perhaps
+    else:
+        ctx.may_synchronise()
     return ctx.lost_address(reached)
 
 

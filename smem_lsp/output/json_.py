@@ -169,9 +169,12 @@ def _offset(plan: Plan | None, buffer: Buffer) -> int | None:
 
 
 def _dynamic(kernel: Kernel) -> tuple[int | None, str | None]:
-    """Dynamic bytes that all launches in sight agree on, and the expression of the first that has one."""
+    """Dynamic bytes that all launches in sight agree on, and the expression of the first that has one; else what the
+    author states."""
     expression = next((site.dynamic_expression for site in kernel.launches if site.dynamic_expression), None)
-    passed = {site.dynamic_bytes for site in kernel.launches}
+    if expression is None and kernel.stated.dynamic is not None:
+        expression = kernel.stated.dynamic[0]
+    passed = kernel.passed
     if len(passed) == 1:
         return passed.pop(), expression
     declares = any(buffer.space is Space.DYNAMIC for buffer in kernel.buffers)

@@ -24,6 +24,7 @@ from smem_lsp.ir.model import (
     Node,
     Place,
     Proxy,
+    Remote,
     walk,
 )
 from smem_lsp.output.json_ import buffer_names
@@ -299,6 +300,8 @@ def _kind(node: Node) -> str:
             return "copy wait"
         case Proxy():
             return "proxy"
+        case Remote():
+            return "cluster"
         case Place():
             return "place"
         case Assign():

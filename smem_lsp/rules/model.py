@@ -91,6 +91,17 @@ class InsertWait:
 
 
 @dataclass(frozen=True, slots=True)
+class InsertFence:
+    """Put a fence of the asynchronous proxy at a Place (its point), for what threads write to ``buffer``. ``proved``:
+    that it is missing."""
+
+    kernel: int
+    place: int
+    buffer: str
+    proved: bool
+
+
+@dataclass(frozen=True, slots=True)
 class LowerWait:
     """Let a wait for asynchronous copies (its point) leave only ``left`` groups open."""
 
@@ -115,6 +126,26 @@ class RemoveBarrier:
 
     kernel: int
     barrier: int
+
+
+@dataclass(frozen=True, slots=True)
+class PadRows:
+    """Make the rows of a buffer ``pad`` elements longer. ``effect``: for the title: "32 → 1 wavefronts"; ``instead``:
+    what else would help, in words for the user."""
+
+    kernel: int
+    buffer: int
+    pad: int
+    effect: str
+    instead: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShowSwizzle:
+    """Show how the author could swizzle the columns of a buffer: ``text``."""
+
+    kernel: int
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,13 +184,16 @@ Remedy = (
     | RemoveDeclarator
     | InsertBarrier
     | InsertWait
+    | InsertFence
     | LowerWait
     | MoveBarrier
     | RemoveBarrier
     | ReorderDeclarations
     | MoveRanges
     | MoveToDynamic
+    | PadRows
     | ShowStorage
+    | ShowSwizzle
 )
 DataValue = int | str | bool | None
 

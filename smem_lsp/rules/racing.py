@@ -52,7 +52,9 @@ def _finding(facts: KernelFacts, gap: Gap, races: Sequence[Race], code: str, sev
     race = races[0]
     buffer = facts.kernel.buffers[race.first.buffer]
     message = sentence(facts, race, back=gap.back)
-    if not alone(gap, race):
+    if race.named:
+        message += ", and no barrier that both come to orders them"
+    elif not alone(gap, race):
         message += f", with no barrier between them; {_advice(facts, gap, race)}"
     return Finding(
         code,

@@ -22,16 +22,20 @@ __global__ void k(float* out) {
 
 ## Limits
 
-A suppression of a rule that did not run (not selected, or not built yet) proves nothing and is not reported.
+A suppression of a rule that did not run (not selected, or not built yet) proves nothing and is not reported. A fact
+that nobody can use is only an info: `assume(…)` of anything but `blockDim.x`, `.y` or `.z` `==` a number, `uniform(…)`
+of an expression that the kernel does not have, either outside a kernel.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 
 from smem_lsp.rules.model import Finding, Severity, result_rule
 from smem_lsp.rules.subject import FileFacts
-from smem_lsp.rules.suppressions import Suppression
+from smem_lsp.rules.suppressions import Fact, Suppression, assumed_dims
+from smem_lsp.source import Span
 
 
 @result_rule("SMEM002", "unused-suppression", Severity.WARNING)
@@ -42,3 +46,35 @@ def RULE(facts: FileFacts, used: Collection[Suppression], judged: Collection[str
     for entry in facts.suppressions.unused(used, judged):
         message = f"`{entry.kind}[{entry.code}]` silences nothing: remove it"
         yield Finding("SMEM002", message, entry.span, Severity.WARNING, unnecessary=True)
+    for fact, why in _without_effect(facts):
+        yield Finding("SMEM002", f"{why}: this states nothing", fact.span, Severity.INFO, unnecessary=True)
+
+
+def _without_effect(facts: FileFacts) -> Iterator[tuple[Fact, str]]:
+    """Facts that no kernel takes up, and why."""
+    source, suppressions = facts.source, facts.suppressions
+    if not suppressions.facts:
+        return
+    kernels = [function for function in facts.unit.functions if function.is_kernel]
+    taken: dict[Fact, Span] = {}
+    for function in kernels:
+        taken |= dict.fromkeys(suppressions.about(function.span, source), function.span)
+    for fact in suppressions.facts:
+        if fact not in taken:
+            yield fact, f"`{fact.name}` stands neither in a kernel nor right above one"
+        elif fact.name == "assume" and not assumed_dims(fact.text):
+            yield fact, f"only `blockDim.x == 256` and its like can be assumed, not `{fact.text}`"
+        elif fact.name == "uniform" and not _occurs(fact, source.text, taken[fact]):
+            yield fact, f"the kernel has no expression `{fact.text}`"
+
+
+def _occurs(fact: Fact, text: str, kernel: Span) -> bool:
+    parts = re.findall(r"\w+|[^\w\s]", fact.text)
+    if not parts:
+        return False
+    border = r"\b" if parts[0][-1].isalnum() else ""
+    wanted = re.compile(
+        border + r"\s*".join(map(re.escape, parts)) + (r"\b" if parts[-1][-1].isalnum() else "")
+    )
+    found = wanted.finditer(text, kernel.start, kernel.end)
+    return any(not fact.span.covers(Span(*each.span())) for each in found)

@@ -45,14 +45,17 @@ with the largest one that the kernel is written for or with several, and then on
 that depend on data are left out, two writes are compared only where they surely store different things, two updates
 only when neither is a function call that may be atomic, and elements that several threads write at once only with each
 other. Nothing is said of `volatile` buffers, of kernels without any barrier or launch bounds when the block is not
-known, of loops that wait for a flag or a lock, of named and asynchronous barriers, and where a function that is not in
-sight is called in between.
+known, of loops that wait for a flag or a lock, of what asynchronous barriers order, and where a function that is not in
+sight is called in between. Named barriers are followed where the block is known and every number and count can be
+worked out, up to the first iterations of loops. Of clusters one thing is told: a block that may return while another
+still reaches into its shared memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from smem_lsp.analysis.cluster_exits import unguarded
 from smem_lsp.rules import racing
 from smem_lsp.rules.model import Finding, Severity, kernel_rule
 from smem_lsp.rules.subject import KernelFacts
@@ -61,3 +64,14 @@ from smem_lsp.rules.subject import KernelFacts
 @kernel_rule("SMEM201", "missing-barrier", Severity.WARNING)
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
     yield from racing.findings(facts, "SMEM201", Severity.WARNING)
+    remote = unguarded(facts.kernel) if racing.followed(facts) else None
+    if remote is not None and remote.span is not None:
+        yield Finding(
+            "SMEM201",
+            "a block may return while another of its cluster still uses this address in its shared memory: put a "
+            "barrier of the cluster, `cluster.sync()`, behind the last access",
+            remote.span,
+            Severity.WARNING,
+            kernel=facts.kernel.name,
+            verdict="likely",
+        )

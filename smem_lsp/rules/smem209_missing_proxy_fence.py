@@ -12,7 +12,7 @@ barrier alone orders threads, not proxies.
 #include <cuda/barrier>
 namespace cde = cuda::device::experimental;
 
-__global__ void k(const float* in, float* out) {
+static __global__ void __launch_bounds__(256) k(const float* in, float* out) {
   __shared__ alignas(128) float s[256];
   s[threadIdx.x] = in[threadIdx.x];
   __syncthreads();
@@ -21,6 +21,9 @@ __global__ void k(const float* in, float* out) {
     cde::cp_async_bulk_commit_group();
     cde::cp_async_bulk_wait_group_read<0>();
   }
+}
+void host(const float* in, float* out) {
+  k<<<1, 256>>>(in, out);
 }
 ```
 
@@ -30,10 +33,10 @@ __global__ void k(const float* in, float* out) {
 #include <cuda/barrier>
 namespace cde = cuda::device::experimental;
 
-__global__ void k(const float* in, float* out) {
+static __global__ void __launch_bounds__(256) k(const float* in, float* out) {
   __shared__ alignas(128) float s[256];
   s[threadIdx.x] = in[threadIdx.x];
-  cde::fence_proxy_async_shared_cta();
+  cde::fence_proxy_async_shared_cta();  // the asynchronous proxy must see what this thread has written to s
   __syncthreads();
   if (threadIdx.x == 0) {
     cde::cp_async_bulk_shared_to_global(out, s, sizeof(s));
@@ -41,51 +44,92 @@ __global__ void k(const float* in, float* out) {
     cde::cp_async_bulk_wait_group_read<0>();
   }
 }
+void host(const float* in, float* out) {
+  k<<<1, 256>>>(in, out);
+}
 ```
 
 ## Limits
 
-Told of static arrays only, and only where the kernel has no such fence at all and calls nothing that might have one.
-Matrix instructions that read shared memory by descriptor (wgmma) are not looked at.
+What is told was found by running one block, where there is a fence somewhere in the kernel, for matrix instructions
+that read shared memory by descriptor (`wgmma`), and for bytes that are written before a bulk copy out of them has been
+waited for (`cp.async.bulk.wait_group.read`). A fence by the thread that issues the copy, behind the barrier, is
+accepted. Nothing is told where a function that is not in sight may have a fence.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from smem_lsp.analysis.fence_repairs import Fence
 from smem_lsp.ir.model import Access, Branch, Kernel, Loop, Proxy, Seq, Space, walk
 from smem_lsp.rules import racing
-from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
+from smem_lsp.rules.model import Finding, InsertFence, Note, Severity, kernel_rule
 from smem_lsp.rules.subject import KernelFacts
 
 
 @kernel_rule("SMEM209", "missing-proxy-fence", Severity.WARNING)
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
     kernel = facts.kernel
-    nodes = [node for node in walk(kernel.body) if isinstance(node, Proxy)]
-    if not nodes or not kernel.complete or facts.withheld or kernel.hidden or kernel.opaque:
+    if not kernel.complete or facts.withheld or kernel.hidden:
         return
-    if any(node.buffer is None for node in nodes):
-        return
+    nodes = {node.point: node for node in walk(kernel.body)}
     told: set[int] = set()
-    for node in nodes:
-        assert node.buffer is not None
+    for fence in facts.gaps.fences:
+        first, second = nodes[fence.hazard.first.point], nodes[fence.hazard.second.point]
+        if fence.hazard.overwritten and isinstance(first, Proxy) and isinstance(second, Access):
+            yield _overwritten(facts, fence, first, second)
+        elif isinstance(first, Access) and isinstance(second, Proxy) and second.buffer not in told:
+            told.add(second.buffer)
+            place = fence.place
+            name = kernel.buffers[second.buffer].name
+            remedy = None if place is None else InsertFence(facts.index, place, name, fence.hazard.proved)
+            yield _unfenced(facts, first, second, remedy, proved=fence.hazard.proved)
+    reads = [node for node in nodes.values() if isinstance(node, Proxy)]
+    if kernel.opaque or any(node.kind == "fence" for node in reads):
+        return
+    for node in reads:
+        written = _written(kernel, node) if node.buffer >= 0 and node.buffer not in told else None
         buffer = kernel.buffers[node.buffer]
-        written = _written(kernel, node)
-        if written is None or node.buffer in told or buffer.space is not Space.STATIC or buffer.record:
-            continue
-        told.add(node.buffer)
-        place = node.span or racing.where(facts, written)
-        yield Finding(
-            "SMEM209",
-            f"this copy reads `{buffer.name}` through the asynchronous proxy, and nothing makes it see what threads "
-            f"have written (line {written.line}): each of them needs `fence.proxy.async` in front of the barrier",
-            place,
-            Severity.WARNING,
-            kernel=kernel.name,
-            buffers=(buffer.name,),
-            related=(Note(racing.where(facts, written), f"`{buffer.name}` is written here"),),
-        )
+        if written is not None and buffer.space is Space.STATIC and not buffer.record:
+            told.add(node.buffer)
+            yield _unfenced(facts, written, node, None, proved=False)
+
+
+def _unfenced(
+    facts: KernelFacts, written: Access, read: Proxy, remedy: InsertFence | None, *, proved: bool
+) -> Finding:
+    name = facts.kernel.buffers[read.buffer].name
+    what = "this copy" if read.kind == "copy" else "this"
+    return Finding(
+        "SMEM209",
+        f"{what} reads `{name}` through the asynchronous proxy, and nothing makes it see what threads "
+        f"have written (line {written.line}): each of them needs `fence.proxy.async` in front of the barrier",
+        read.span or racing.where(facts, written),
+        Severity.WARNING,
+        kernel=facts.kernel.name,
+        buffers=(name,),
+        verdict="proved" if proved else "likely",
+        related=(Note(racing.where(facts, written), f"`{name}` is written here"),),
+        remedy=remedy,
+    )
+
+
+def _overwritten(facts: KernelFacts, fence: Fence, read: Proxy, written: Access) -> Finding:
+    buffer = facts.kernel.buffers[written.buffer]
+    place = racing.element(buffer, fence.hazard.byte)
+    copier, writer = fence.hazard.threads
+    return Finding(
+        "SMEM209",
+        f"thread {writer} writes {place} while the copy that thread {copier} issues (line {read.line}) may still read "
+        "it: that thread has to wait with `cp.async.bulk.wait_group.read`, and a barrier has to follow",
+        racing.where(facts, written),
+        Severity.WARNING,
+        kernel=facts.kernel.name,
+        buffers=(buffer.name,),
+        verdict="proved" if fence.hazard.proved else "likely",
+        related=() if read.span is None else (Note(read.span, f"`{buffer.name}` is read from here on"),),
+    )
 
 
 def _written(kernel: Kernel, read: Proxy) -> Access | None:

@@ -9,24 +9,24 @@ length of the rows, one column of padding, spreads the column over all banks.
 ## Example
 
 ```cuda
-__global__ void __launch_bounds__(32) k(const float* in, float* out, int n) {
+__global__ void __launch_bounds__(256) k(const float* in, float* out, int n) {
   __shared__ float tile[32][32];
   int t = threadIdx.x;
-  for (int i = 0; i < 32; i++) tile[i][t] = in[i * 32 + t];
+  if (t < 32) for (int i = 0; i < 32; i++) tile[i][t] = in[i * 32 + t];
   __syncthreads();
-  for (int i = 0; i < n; i++) out[i * 32 + t] = tile[t][i * 7 % 32];
+  for (int i = 0; i < n; i++) out[i * 256 + t] = tile[t % 32][i * 7 % 32];
 }
 ```
 
 ## Use instead
 
 ```cuda
-__global__ void __launch_bounds__(32) k(const float* in, float* out, int n) {
-  __shared__ float tile[32][33];
+__global__ void __launch_bounds__(256) k(const float* in, float* out, int n) {
+  __shared__ float tile[32][32 + 1];
   int t = threadIdx.x;
-  for (int i = 0; i < 32; i++) tile[i][t] = in[i * 32 + t];
+  if (t < 32) for (int i = 0; i < 32; i++) tile[i][t] = in[i * 32 + t];
   __syncthreads();
-  for (int i = 0; i < n; i++) out[i * 32 + t] = tile[t][i * 7 % 32];
+  for (int i = 0; i < n; i++) out[i * 256 + t] = tile[t % 32][i * 7 % 32];
 }
 ```
 
@@ -39,23 +39,26 @@ accesses coincide in pairs, and for shapes of `ldmatrix` other than `m8n8`. Whic
 and `store_matrix_sync` of `wmma` is not documented: of those a lower bound is told, by the words that each bank has to
 deliver, where the fragment's type and the leading dimension are known. Without a block size only kernels that use
 `threadIdx.x` alone are looked at. Padding is proposed only when no other access to the buffer gets worse by it; it
-moves every row, so whatever counts with the pitch has to follow: a leading dimension, a pointer, code elsewhere.
+moves every row, so whatever counts with the pitch has to follow: a leading dimension, a pointer, code elsewhere. As an
+edit it is offered where nothing does: every use of the buffer has all its subscripts and provably stays in its row. No
+resident block may be lost and no conflict of the buffer be left by it; else the title says why not. A swizzle of the
+columns is shown and not written.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from math import gcd
 
+from smem_lsp.analysis.bank_layouts import Remedy
 from smem_lsp.analysis.banks import BankConflict
 from smem_lsp.analysis.wavefronts import BANKS, WORD
 from smem_lsp.ir.model import Access, Buffer, walk
-from smem_lsp.rules.model import Finding, Severity, kernel_rule
+from smem_lsp.rules.model import Finding, PadRows, Severity, ShowSwizzle, kernel_rule
+from smem_lsp.rules.padding import block_lost, wider
 from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import Span
 
-_SUMMAND = re.compile(r"(?:\A|\+\s*)(\d+)\s*\Z")
 _LONGEST = 60  # characters of an expression that a message repeats
 
 
@@ -81,9 +84,9 @@ def _finding(facts: KernelFacts, span: Span, found: BankConflict) -> Finding:
     kernel = facts.kernel
     buffer = kernel.buffers[found.buffer]
     message = f"{_name(facts, span, buffer)}: {_count(found)} ({_why(found)})"
-    cure = _cure(buffer, found)
-    if cure:
-        message += f"; {cure}"
+    cures = _cures(facts, buffer, found)
+    if cures:
+        message += f"; {'; '.join(words for _, words in cures)}"
     assumed = facts.shape_assumption
     if assumed:
         message += f", {', '.join(assumed)}"
@@ -104,6 +107,7 @@ def _finding(facts: KernelFacts, span: Span, found: BankConflict) -> Finding:
             "total_wavefronts": found.total_wavefronts,
             "total_minimum": found.total_least,
         },
+        remedy=_remedy(facts, buffer, found, [cure for cure, _ in cures]),
     )
 
 
@@ -140,10 +144,21 @@ def _why(found: BankConflict) -> str:
     return f"lanes are {abs(words)} words apart, {where}"
 
 
-def _cure(buffer: Buffer, found: BankConflict) -> str:
-    remedy = found.remedy
-    if remedy is None:
-        return ""
+def _cures(facts: KernelFacts, buffer: Buffer, found: BankConflict) -> list[tuple[Remedy, str]]:
+    """The change to make, in words, and behind padding that costs a resident block the one that does not."""
+    best = found.remedies[0] if found.remedies else None
+    if best is None:
+        return []
+    lost = block_lost(facts, buffer, best.pad) if best.pad else None
+    words = _in_words(buffer, best)
+    if lost is None:
+        return [(best, words)]
+    swizzle = next((each for each in found.remedies if not each.pad), None)
+    costly = (best, f"{words}, and costs a block: {lost}")
+    return [costly] if swizzle is None else [costly, (swizzle, _in_words(buffer, swizzle))]
+
+
+def _in_words(buffer: Buffer, remedy: Remedy) -> str:
     few = remedy.pad <= 1
     effect = (
         f"remove{'s' if few else ''} it"
@@ -151,18 +166,29 @@ def _cure(buffer: Buffer, found: BankConflict) -> str:
         else f"leave{'s' if few else ''} {remedy.wavefronts} of {remedy.before} wavefronts"
     )
     if remedy.pad:
-        width = _wider(buffer.dims_text[-1], remedy.pad)
+        width = wider(buffer.dims_text[-1], remedy.pad)
         dims = "".join(f"[{text}]" for text in buffer.dims_text[:-1])
         columns = "one column" if remedy.pad == 1 else f"{remedy.pad} columns"
         pitch = f", leading dimension {width}" if remedy.leading else ""
         return f"{columns} of padding (`{buffer.name}{dims}[{width}]`{pitch}) {effect}"
+    return f"a swizzled column ({_swizzle(buffer, remedy)}) {effect}"
+
+
+def _swizzle(buffer: Buffer, remedy: Remedy) -> str:
     row = f"row % {remedy.rows}" if remedy.unit == 1 else f"row % {remedy.rows} * {remedy.unit}"
-    return f"a swizzled column (`column ^ {row}` in every index of `{buffer.name}`) {effect}"
+    return f"`column ^ {row}` in every index of `{buffer.name}`"
 
 
-def _wider(extent: str, pad: int) -> str:
-    """``N + 1`` and 2 -> ``N + 3``"""
-    number = _SUMMAND.search(extent)
-    if number is None:
-        return f"{extent} + {pad}"
-    return f"{extent[: number.start(1)]}{int(number[1]) + pad}"
+def _remedy(
+    facts: KernelFacts, buffer: Buffer, found: BankConflict, cures: list[Remedy]
+) -> PadRows | ShowSwizzle | None:
+    if not cures:
+        return None
+    first, *others = cures
+    if not first.pad:
+        return ShowSwizzle(facts.index, _swizzle(buffer, first))
+    effect = f"{first.before:,} → {first.wavefronts:,} wavefronts in all"
+    if first.wavefronts == first.least:
+        effect = f"{found.wavefronts} → {found.least} wavefronts"
+    instead = f"a swizzled column ({_swizzle(buffer, others[0])})" if others else ""
+    return PadRows(facts.index, buffer.index, first.pad, effect, instead)

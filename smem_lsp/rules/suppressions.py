@@ -24,6 +24,7 @@ _WORD = re.compile(r"[A-Za-z][\w-]*")
 _LIST = re.compile(r"[ \t]*\[([^\]\r\n]*)\]")
 
 _DIRECTIVES = ("ignore", "ignore-next-line", "disable", "enable", "ignore-file")
+_DIM = re.compile(r"blockDim\s*\.\s*([xyz])\s*==\s*(\d+)")
 _FACTS = ("assume", "uniform")
 
 
@@ -73,9 +74,24 @@ class Suppressions:
         """The first comment that silences rule ``code`` (called ``name``) on 1-based ``line``."""
         return next((s for s in self.entries if s.code in (code, name) and s.covers(line)), None)
 
+    def about(self, kernel: Span, source: SourceText) -> tuple[Fact, ...]:
+        """The facts inside a kernel or on the lines right above it."""
+        if not self.facts:
+            return ()
+        first, last = source.line_number(kernel.start), source.line_number(kernel.end)
+        lines = {fact.line for fact in self.facts}
+        while first - 1 in lines:
+            first -= 1
+        return tuple(fact for fact in self.facts if first <= fact.line <= last)
+
     def unused(self, used: Collection[Suppression], judged: Collection[str]) -> Iterator[Suppression]:
         """Those that silenced nothing, of the rules in ``judged``: one that did not run proves nothing."""
         return (s for s in self.entries if s.code in judged and s not in used)
+
+
+def assumed_dims(text: str) -> dict[str, int]:
+    """Threads of the block by axis, of what an ``assume`` says."""
+    return {axis: int(value) for axis, value in _DIM.findall(text)}
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from smem_lsp.engine import Report
-from smem_lsp.engine.merges import merge_finding, savings
+from smem_lsp.engine.merges import merge_finding, parts, savings
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.rules.model import Finding, MergeBuffers
 from smem_lsp.rules.subject import KernelFacts
@@ -95,6 +95,13 @@ def edits_of(analysis: Analysis, key: str, check: Callable[[str], Report]) -> Se
                 fix = _merge_fix(analysis, int(kernel), candidate)
                 if _mark(fix) == mark:
                     return fix.edits
+    if word == "part":
+        kernel, chosen, mark = place.split(" ")
+        picked = [int(each) for each in chosen.split(".") if each]
+        if int(kernel) < len(analysis.report.facts):
+            for fix in _parts(analysis, int(kernel), picked):
+                if _mark(fix) == mark:
+                    return fix.edits
     for at, finding in enumerate(analysis.report.findings):
         own = finding_id(finding)
         if word == "ignore" and place == own:
@@ -154,7 +161,8 @@ def _suppressions(source: SourceText, touched: Sequence[tuple[int, Finding]]) ->
 
 
 def _merges(analysis: Analysis, asked: Asked, offered: set[tuple[TextEdit, ...]]) -> Iterator[Action]:
-    """Each point of the curve of bytes against barriers that saves something, for the kernel under the cursor."""
+    """Each point of the curve of bytes against barriers that saves something, for the kernel under the cursor, and of
+    some of its buffers: those that are selected, or the one under the cursor with each of the others."""
     assert analysis.report is not None
     index = kernel_at(analysis.report, Span(asked.span.start, asked.span.start))
     if index is None:
@@ -169,7 +177,15 @@ def _merges(analysis: Analysis, asked: Asked, offered: set[tuple[TextEdit, ...]]
             if asked.invoked:
                 yield Action("Merge buffers", MERGE, key, refused=fix.title)
         elif fix.edits not in offered or asked.only is not None:
+            offered.add(fix.edits)
             yield Action(fix.title, MERGE, key)
+    if asked.invoked:
+        picked = [each.index for each in facts.kernel.buffers if _touch(each.declared, asked.span)]
+        for fix in _parts(analysis, index, picked):
+            if fix.edits and fix.edits not in offered:
+                offered.add(fix.edits)
+                chosen = ".".join(map(str, picked))
+                yield Action(fix.title, MERGE, f"part {index} {chosen} {_mark(fix)}")
 
 
 def _reached(facts: KernelFacts, asked: Asked) -> bool:
@@ -185,3 +201,13 @@ def _merge_fix(analysis: Analysis, kernel: int, candidate: int) -> Fix:
     assert analysis.report is not None
     facts = analysis.report.facts[kernel]
     return analysis.fixes(f"merge {kernel} {candidate}", merge_finding(facts, facts.best[candidate]))[0]
+
+
+def _parts(analysis: Analysis, kernel: int, picked: Sequence[int]) -> Iterator[Fix]:
+    """Merges of some buffers of a kernel."""
+    assert analysis.report is not None
+    facts = analysis.report.facts[kernel]
+    for candidate in parts(facts, picked):
+        shared = ".".join(map(str, candidate.plan.offsets.values()))
+        label = f"part {kernel} {shared} {candidate.plan.barriers}"
+        yield analysis.fixes(label, merge_finding(facts, candidate))[0]

@@ -226,3 +226,12 @@ def lex_macro(text: str) -> tuple[list[str], list[str]]:
 def comments(text: str) -> list[Span]:
     """Spans of all comments, string literals left alone."""
     return [Span(*m.span()) for m in _COMMENTS.finditer(text) if m[0][0] == "/"]
+
+
+def without_comments(text: str) -> str:
+    """A piece of a line or of several, on one line where there are comments in it."""
+    if "/*" not in text and "//" not in text:
+        return text
+    for span in reversed(comments(text)):
+        text = f"{text[: span.start]} {text[span.end :]}"
+    return " ".join(text.split())

@@ -190,6 +190,10 @@ def test_recurrences(loop: str, kind: str) -> None:
 @pytest.mark.parametrize(
     ("statements", "interval"),
     [
+        ("for (int r = 0; r < 32; r += 8) s[r] = 0;", (0, 24)),
+        ("for (int r = 3; r <= 32; r += 8) s[r] = 0;", (3, 27)),
+        ("for (int r = 31; r >= 0; r -= 4) s[r] = 0;", (3, 31)),
+        ("for (int r = 0; r < 32; r += threadIdx.x) s[r] = 0;", (0, 31)),
         ("s[tid] = 0;", (0, 255)),
         ("s[tid / 32] = 0;", (0, 7)),
         ("s[tid % 48] = 0;", (0, 47)),

@@ -139,8 +139,6 @@ def test_file_names_that_are_no_utf8(smem: Command) -> None:
         (("--registers", "300"), "smem-lsp: --registers must be between 1 and 255, not 300"),
         (("--define", "1X"), 'smem-lsp: --define is wrong: "1X" is no definition'),
         (("--fail-on", "fatal"), "smem-lsp: argument --fail-on: invalid choice: 'fatal'"),
-        (("--output-format", "sarif"), "smem-lsp: --output-format sarif is not built yet"),
-        (("--output-format", "github"), "smem-lsp: --output-format github is not built yet"),
         (("--unsafe-fixes",), "smem-lsp: --unsafe-fixes needs --fix or --diff"),
         (("--config", "none.toml"), "smem-lsp: none.toml: cannot be read"),
         (("--config", "x", "--isolated"), "smem-lsp: --isolated and --config contradict each other"),

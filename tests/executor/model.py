@@ -157,7 +157,8 @@ class Outcome:
     """What one run found.
 
     ``buffers``: the global buffers that a kernel wrote, by the order of their allocation. ``schedule``: a number that
-    two runs share when their threads ran in the same order. ``crash``: the signal that ended the run, or 0; nothing
+    two runs share when their threads ran in the same order. ``scattered``: lines at which lanes met in one operation of
+    their warp. ``crash``: the signal that ended the run, or 0; nothing
     else is known then (27: it took too long).
     """
 
@@ -165,6 +166,7 @@ class Outcome:
     races: tuple[Race, ...] = ()
     uninitialised: tuple[Uninitialised, ...] = ()
     divergence: tuple[Divergence, ...] = ()
+    scattered: tuple[tuple[int, ...], ...] = ()
     deadlock: tuple[Waiting, ...] = ()
     banks: tuple[Banks, ...] = ()
     trap: Trap | None = None

@@ -40,13 +40,15 @@ SECONDS = 60  # of processor time, of one run
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of a program: the same seed gives the same run. ``banks``: count bank conflicts, too."""
+    """One run of a program: the same seed gives the same run. ``banks``: count bank conflicts, too;
+    ``pairs``: see every pair of accesses that race, not only those that no other access hides (slow)."""
 
     program: str
     seed: int = 0
     banks: bool = False
     budget: int = BUDGET
     seconds: int = SECONDS
+    pairs: bool = False
 
 
 class Programs:
@@ -107,7 +109,8 @@ class Programs:
         number = self._number[run.program]
         layout = self._layouts[number]
         statics = [f"{each.place} {each.size}" for each in layout.variables]
-        words = [number, run.seed, int(run.banks), run.budget, run.seconds, layout.dynamic, len(statics)]
+        flags = int(run.banks), int(run.pairs)
+        words = [number, run.seed, *flags, run.budget, run.seconds, layout.dynamic, len(statics)]
         return " ".join(map(str, [*words, *statics])) + "\n"
 
     def _find_lines(self, places: set[int]) -> None:
@@ -151,6 +154,7 @@ class Programs:
                 Divergence(tuple(sorted(map(line, places))), splits)
                 for splits, *places in answer["divergence"]
             ),
+            scattered=tuple(tuple(sorted(map(line, places))) for places in answer["scattered"]),
             deadlock=tuple(Waiting(at, line(place), count) for at, place, count in answer["deadlock"]),
             banks=tuple(Banks(line(place), *counts) for place, *counts in answer["banks"]),
             trap=trap,
@@ -207,6 +211,7 @@ def _places(answer: dict[str, Any]) -> Iterable[int]:
         yield second[2]
     yield from (place for place, *_ in answer["uninitialised"])
     yield from (place for _, *places in answer["divergence"] for place in places)
+    yield from (place for places in answer["scattered"] for place in places)
     yield from (place for _, place, _ in answer["deadlock"])
     yield from (place for place, *_ in answer["banks"])
     if "trap" in answer:

@@ -16,6 +16,7 @@ from smem_lsp.rules.model import (
     MergeBuffers,
     MoveRanges,
     MoveToDynamic,
+    PadRows,
     ReorderDeclarations,
     Severity,
 )
@@ -37,11 +38,11 @@ class Rewrite:
 
 def rewrites(text: str) -> list[Rewrite]:
     """One for each point of the curve bytes against barriers of each kernel, whether it would be reported or not; and
-    what is reported of ranges of dynamic memory, of padding and of what is too much for static memory."""
+    what is reported of ranges of dynamic memory, of padding, of bank conflicts and of too much static memory."""
     report = check(text)
     found = _rewrites(text, report.facts, report.fixes_for)
     for finding in report.findings:
-        if isinstance(finding.remedy, (MoveRanges, MoveToDynamic, ReorderDeclarations)):
+        if isinstance(finding.remedy, (MoveRanges, MoveToDynamic, PadRows, ReorderDeclarations)):
             fixes = [fix for fix in report.fixes_for(finding) if fix.edits]
             found += [Rewrite(fix.title, apply(text, fix), 0, fix.safety is Safety.SAFE) for fix in fixes]
     return found

@@ -1,9 +1,11 @@
-"""Named barriers: those that as many threads come to as they wait for are silent, the others are told."""
+"""Named barriers: those that as many threads come to as they wait for are silent, the others are told; what they order
+is silent, what they do not is told."""
 
 from __future__ import annotations
 
 import pytest
 
+from hazards.named_patterns import PATTERNS, Warps
 from smem_lsp.engine import check
 from smem_lsp.rules.model import Severity
 
@@ -91,3 +93,26 @@ def test_it_is_an_error_that_names_the_barrier() -> None:
     (finding,) = (each for each in report.findings if each.code == "SMEM207")
     assert finding.severity is Severity.ERROR
     assert (finding.data["number"], finding.data["count"], finding.data["come"]) == (1, 128, 256)
+
+
+# ---- what they order -------------------------------------------------------------------------------------------------
+
+JUDGED = ("SMEM103", "SMEM201", "SMEM202", "SMEM203", "SMEM205", "SMEM206", "SMEM207", "SMEM208", "SMEM402")
+
+
+def codes(source: str) -> set[str]:
+    return {finding.code for finding in check(source).findings if finding.code in JUDGED}
+
+
+@pytest.mark.parametrize("pattern", [pytest.param(each, id=each.name) for each in PATTERNS])
+def test_what_they_order_is_silent(pattern: Warps) -> None:
+    assert codes(pattern.text()) == set()
+    assert codes(pattern.text().partition("void host")[0]) == set()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "number"),
+    [pytest.param(p, i, id=f"{p.name}, {i}") for p in PATTERNS for i in range(len(p.broken))],
+)
+def test_what_they_do_not_order_is_told(pattern: Warps, number: int) -> None:
+    assert codes(pattern.text(number)) == set(pattern.broken[number][1])

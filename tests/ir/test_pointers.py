@@ -6,6 +6,8 @@ import pytest
 from harness import kernel_facts
 from ir.interpret import Run
 
+from smem_lsp import check
+
 
 def touched(statements: str, above: str = "", parameters: str = "float* out, int n") -> list[str]:
     """Bytes that the thread with threadIdx.x == 5 touches when n == 3, as ``W a 20+4``."""
@@ -130,3 +132,23 @@ STRUCT = "struct Tile { float a[4][8]; int n; double d[2]; union { float u; char
 )  # fmt: skip
 def test_members(statements: str, expected: list[str]) -> None:
     assert touched(statements, STRUCT) == expected
+
+
+@pytest.mark.parametrize(
+    "moved", ["a + 255 - t", "a + (255 - t)", "&a[255] - t", "a + 255; q -= t", "a; q += 255; q -= t"]
+)
+def test_a_pointer_that_goes_back_is_followed(moved: str) -> None:
+    """Its distance from the start of the array is never negative, though ``-t`` is."""
+    text = f"""\
+__global__ void k(int* o) {{
+  // smem: assume(blockDim.x == 256)
+  __shared__ int a[256];
+  int t = threadIdx.x;
+  a[t] = o[t];
+  int* q = {moved};
+  o[t] = *q;
+}}
+"""
+    (found,) = check(text).findings
+    assert found.code == "SMEM201"
+    assert "thread 0 writes `a[0]` (line 5), thread 255 reads it (line 7)" in found.message

@@ -100,6 +100,93 @@ def test_every_point_of_the_curve_is_offered() -> None:
         assert after.count("__syncthreads") == 3
 
 
+def in_turn(*buffers: str) -> str:
+    """A kernel that uses each of its buffers before the next one."""
+    lines = [f"  __shared__ float {name};" for name in buffers]
+    for name in (buffer.partition("[")[0] for buffer in buffers):
+        lines += [
+            f"  {name}[tid] = s;",
+            "  __syncthreads();",
+            f"  s += {name}[255 - tid];",
+            "  __syncthreads();",
+        ]
+    head = "static __global__ void k(const float* in, float* out) {\n  int tid = threadIdx.x;\n  float s = in[tid];\n"
+    tail = "  out[tid] = s;\n}\nvoid run(float* p) { k<<<1, 256>>>(p, p); }\n"
+    return head + "\n".join(lines) + "\n" + tail
+
+
+FOUR = in_turn("a[256]", "b[256]", "c[512]", "d[256]")
+
+
+def merges_at(text: str, start: tuple[int, int], end: tuple[int, int] | None = None) -> list[dict[str, Any]]:
+    with serving(PUSH) as client:
+        client.open(URI, text)
+        actions = client.actions(URI, start, end or start, only=["refactor.rewrite.mergeBuffers"])
+        for action in actions:
+            action["after"] = applied(text, resolved(client, action)["edit"])
+        return actions
+
+
+def test_a_buffer_can_be_merged_with_each_of_the_others() -> None:
+    actions = merges_at(FOUR, place(FOUR, "d["))
+    assert [action["title"].partition(", no")[0] for action in actions] == [
+        "Merge a, b, c, d: 5,120 → 2,048 B",
+        "Merge a, d: 5,120 → 4,096 B",
+        "Merge b, d: 5,120 → 4,096 B",
+        "Merge c, d: 5,120 → 4,096 B",
+    ]
+    assert [check(action["after"]).kernels[0].static_bytes for action in actions] == [2048, 4096, 4096, 4096]
+
+
+def test_the_selected_buffers_are_merged() -> None:
+    actions = merges_at(FOUR, place(FOUR, "b["), place(FOUR, "d["))
+    assert [action["title"].partition(", no")[0] for action in actions] == [
+        "Merge a, b, c, d: 5,120 → 2,048 B",
+        "Merge b, c, d: 5,120 → 3,072 B",
+    ]
+    after = check(actions[1]["after"])
+    assert (after.kernels[0].static_bytes, "__shared__ float a[256];" in after.source.text) == (3072, True)
+
+
+def test_elsewhere_in_the_kernel_only_the_whole_is_offered() -> None:
+    (action,) = merges_at(FOUR, place(FOUR, "out[tid]"))
+    assert action["title"].startswith("Merge a, b, c, d: ")
+
+
+def test_sets_of_buffers_that_share_are_offered_one_by_one() -> None:
+    text = """\
+static __global__ void k(const float* in, float* out) {
+  __shared__ float a[256], b[256], c[256], d[256];
+  int tid = threadIdx.x;
+  a[tid] = in[tid];
+  b[tid] = in[tid + 256];
+  __syncthreads();
+  float s = a[255 - tid] + b[255 - tid];
+  __syncthreads();
+  c[tid] = s;
+  d[tid] = s * s;
+  __syncthreads();
+  out[tid] = c[255 - tid] + d[255 - tid];
+}
+void run(float* p) { k<<<1, 256>>>(p, p); }
+"""
+    actions = merges_at(text, place(text, "float s"))
+    assert [action["title"].partition(", no")[0] for action in actions] == [
+        "Merge a, c, b, d: 4,096 → 2,048 B",
+        "Merge a, c: 4,096 → 3,072 B",
+        "Merge b, d: 4,096 → 3,072 B",
+    ]
+
+
+def test_a_menu_has_few_of_them() -> None:
+    many = in_turn(*(f"b{number}[{256 + 32 * number}]" for number in range(12)))
+    whole, *parts = merges_at(many, place(many, "b11["))
+    assert whole["title"].startswith("Merge b0, b1, b2, ")
+    assert [part["title"].partition(":")[0] for part in parts] == [
+        f"Merge b{number}, b11" for number in (10, 9, 8, 7, 6, 5)
+    ]
+
+
 @pytest.mark.parametrize(
     ("only", "kinds"),
     [

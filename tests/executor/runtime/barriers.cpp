@@ -35,6 +35,7 @@ unsigned live, waiting;  // threads of the block
 Named named[named_barriers];
 std::map<const void*, Object> objects;
 std::map<std::set<uint32_t>, bool> divergent;  // the places that met in one block barrier; whether that split a warp
+std::set<std::set<uint32_t>> scattered;  // the places that met in one operation of a warp, where these are several
 std::map<std::tuple<State, uint32_t>, unsigned> deadlock;
 
 uint32_t code(const void* place) { return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(place)); }
@@ -91,6 +92,9 @@ void try_warp(unsigned thread) {
     const Fiber& other = fibers[first + __builtin_ctz(left)];
     if (other.state != State::warp || other.operation != operation || other.mask != mask) return;
   }
+  std::set<uint32_t> places;
+  for (uint32_t left = group; left != 0; left &= left - 1) places.insert(fibers[first + __builtin_ctz(left)].pc);
+  if (places.size() > 1) scattered.insert(places);
   Clock all;
   for (uint32_t left = group; left != 0; left &= left - 1) {
     const unsigned t = first + __builtin_ctz(left);
@@ -255,6 +259,16 @@ std::string written_divergence() {
     text += splits ? "true" : "false";
     for (uint32_t pc : places) text += "," + std::to_string(pc);
     text += "]";
+  }
+  return text;
+}
+
+std::string written_scattered() {
+  std::string text;
+  for (const auto& places : scattered) {
+    std::string part;
+    for (uint32_t pc : places) part += (part.empty() ? "[" : ",") + std::to_string(pc);
+    text += (text.empty() ? "" : ",") + part + "]";
   }
   return text;
 }

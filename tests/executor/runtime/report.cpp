@@ -31,7 +31,7 @@ void trap(const char* kind, uint32_t pc, Where where, uint64_t address, uint64_t
 std::string written_report() {
   std::ostringstream out;
   out << "{\"races\":[" << written_races() << "],\"uninitialised\":[" << written_uninitialised() << "],\"divergence\":["
-      << written_divergence() << "],\"deadlock\":[" << written_deadlock() << "],\"banks\":[" << written_banks() << "]";
+      << written_divergence() << "],\"scattered\":[" << written_scattered() << "],\"deadlock\":[" << written_deadlock() << "],\"banks\":[" << written_banks() << "]";
   if (!the_trap.kind.empty())
     out << ",\"trap\":[\"" << the_trap.kind << "\"," << the_trap.pc << "," << the_trap.thread << "," << the_trap.address
         << "," << the_trap.bytes << "," << (the_trap.shared ? "true" : "false") << "]";
@@ -79,11 +79,12 @@ void run_one(const Request& request, int out) {
 
 bool parse(const std::string& line, Request& request, unsigned& seconds) {
   std::istringstream in(line);
-  int banks = 0;
+  int banks = 0, pairs = 0;
   size_t regions = 0;
-  if (!(in >> request.program >> request.seed >> banks >> request.budget >> seconds >> request.dynamic_base >> regions))
+  if (!(in >> request.program >> request.seed >> banks >> pairs >> request.budget >> seconds >> request.dynamic_base >> regions))
     return false;
   request.banks = banks != 0;
+  request.pairs = pairs != 0;
   request.statics.resize(regions);
   for (Region& region : request.statics) in >> region.begin >> region.size;
   return static_cast<bool>(in);

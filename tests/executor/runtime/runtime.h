@@ -36,7 +36,7 @@ struct Region {
 struct Request {
   unsigned program = 0;
   uint64_t seed = 0;
-  bool banks = false;
+  bool banks = false, pairs = false;
   uint64_t budget = 0;        // accesses of one run
   uint32_t dynamic_base = 0;  // byte of the arena at which `extern __shared__` arrays begin
   std::vector<Region> statics;
@@ -157,6 +157,7 @@ void start_meetings();
 void thread_has_exited(unsigned thread);  // others may have waited for nobody else
 void report_deadlock();
 std::string written_divergence();
+std::string written_scattered();
 std::string written_deadlock();
 
 void start_copies();

@@ -3,7 +3,8 @@
 // A cell stands for an aligned word until something touches a part of it, then for one byte. It keeps the last write and
 // up to four reads and atomic accesses that none of the others is ordered behind; of more than four a random choice.
 // With more than four unordered readers of a byte, and synchronisation of less than the block, a race may be missed;
-// another seed chooses others. Atomic accesses do not race with each other and order nothing: threads that synchronise by
+// another seed chooses others; so may the race of a write that another one has overwritten. Where every pair is asked for,
+// all accesses of a block are kept and nothing is missed. Atomic accesses do not race with each other and order nothing: threads that synchronise by
 // atomics and fences alone are reported.
 #include <algorithm>
 #include <cstdio>
@@ -47,6 +48,7 @@ struct Race {
 Cell* words;
 Cell* bytes;
 std::vector<bool> split, valid;
+std::vector<std::vector<Touch>> histories;  // of each byte in this block; empty unless every pair is asked for
 std::vector<Region> regions;
 std::map<std::tuple<uint32_t, Kind, uint32_t, Kind>, Race> races;
 
@@ -101,6 +103,14 @@ void touch_cell(Cell& cell, const Touch& now, unsigned thread, uint32_t offset) 
   }
 }
 
+void touch_history(std::vector<Touch>& history, const Touch& now, unsigned thread, uint32_t offset) {
+  for (const Touch& old : history) {
+    if (old.kind == now.kind && now.kind != Kind::write) continue;
+    if (!ordered_before(old.agent, old.time, thread)) report(old, now, offset);
+  }
+  history.push_back(now);
+}
+
 const char* word(Kind kind) { return kind == Kind::read ? "read" : kind == Kind::write ? "write" : "atomic"; }
 
 void mark(const Region& region, bool value) {
@@ -118,6 +128,7 @@ void open_arena(const Request& request) {
   split.assign(smem_arena_bytes / 4 + 1, false);
   valid.assign(smem_arena_bytes, false);
   for (const Region& region : request.statics) mark(region, true);
+  if (request.pairs) histories.resize(smem_arena_bytes);
 }
 
 void start_block_memory(uint32_t dynamic_bytes, Random& random) {
@@ -129,6 +140,7 @@ void start_block_memory(uint32_t dynamic_bytes, Random& random) {
   const int pattern = random.below(2) ? 0xFF : 0x7F;
   for (const Region& region : regions) memset(smem_arena + region.begin, pattern, region.size);
   std::fill(split.begin(), split.end(), false);
+  for (std::vector<Touch>& each : histories) each.clear();
 }
 
 bool in_shared(uint32_t offset, size_t size) {
@@ -137,6 +149,8 @@ bool in_shared(uint32_t offset, size_t size) {
 
 void touch(uint32_t offset, size_t size, Kind kind, unsigned agent, unsigned thread, uint32_t pc) {
   const Touch now{time_of(agent), pc, static_cast<uint16_t>(agent), kind};
+  if (!histories.empty())
+    for (size_t i = 0; i < size; ++i) touch_history(histories[offset + i], now, thread, offset + static_cast<uint32_t>(i));
   for (uint32_t at = offset, end = offset + static_cast<uint32_t>(size); at < end;) {
     const uint32_t index = at / 4;
     const bool whole = at % 4 == 0 && at + 4 <= end;

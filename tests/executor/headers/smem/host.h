@@ -83,5 +83,15 @@ inline void launch_each(void (*kernel)(const float*, float*, int), unsigned thre
     Launch(2, threads)([=] { kernel(in, out, n); });
   }
 }
+// The same for each pair of trips and extent, the last two arguments of the kernel, with dynamic shared memory.
+inline void launch_each(void (*kernel)(const float*, float*, int, int), dim3 block, size_t dynamic_bytes,
+                        std::initializer_list<int> trips, std::initializer_list<int> extents) {
+  for (int n : trips)
+    for (int m : extents) {
+      const float* in = input<float>(8192);
+      float* out = output<float>(2 * block.x * block.y * block.z);
+      Launch(2, block, dynamic_bytes)([=] { kernel(in, out, n, m); });
+    }
+}
 
 }  // namespace smem

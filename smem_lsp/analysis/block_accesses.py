@@ -1,0 +1,168 @@
+"""Accesses of one run of a block: which bytes each thread touches in one iteration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from smem_lsp.analysis.evaluate import Evaluator, asks
+from smem_lsp.analysis.events import Event
+from smem_lsp.analysis.meetings import Meetings
+from smem_lsp.analysis.proxies import Proxies
+from smem_lsp.analysis.script import Script, is_loaded
+from smem_lsp.analysis.terms import is_free
+from smem_lsp.analysis.values import Values
+from smem_lsp.analysis.warp_traces import Traces
+from smem_lsp.ir.model import Access, Kernel, Proxy, Space
+
+_MAX_NOTED = 20_000  # accesses of one run, iterations and threads counted
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """``thread`` accesses bytes from ``byte`` on, which its buffer does not have."""
+
+    byte: int
+    thread: int
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """Why an access happens. ``decisions``: branches and loops around it whose way rests on what the kernel is given;
+    ``supposed``: it is not known that it runs in this run; ``sure``: it runs whatever the kernel is given;
+    ``unsure``: it rests on data whether it runs, in all threads or in none unless they race."""
+
+    decisions: frozenset[int]
+    supposed: bool
+    sure: bool
+    unsure: bool
+
+
+@dataclass(slots=True)
+class Accesses:
+    """``met``: accesses that meet; ``outside``: access -> who leaves its buffer, whatever values the kernel gets;
+    ``left``: so many more are noted."""
+
+    kernel: Kernel
+    values: Values
+    script: Script
+    met: Meetings
+    traces: Traces | None = None  # of a kernel whose warps go different ways between barriers
+    proxies: Proxies | None = None  # of one that has the asynchronous proxy read
+    outside: dict[int, Outside] = field(default_factory=dict)
+    left: int = _MAX_NOTED
+
+    def make(self, access: Access, here: Evaluator, why: Circumstances) -> None:
+        """All threads ``here`` make an access."""
+        buffer = self.kernel.buffers[access.buffer]
+        storage = self.script.storages[access.buffer]
+        width, offset = self.script.widths[access.point], self.values.offset(access, buffer)
+        moving = asks(access, here)
+        if access.guess or access.part is not None or self.left <= 0 or moving is None:
+            return
+        here = moving
+        starts = None if width is None or offset is None else here.values(offset)
+        unit = self.script.units[storage]
+        if (
+            width is None
+            or offset is None
+            or (starts is None and not is_loaded(offset, self.kernel.memory.pointers))
+        ):
+            return
+        self.left -= len(here.threads)
+        if starts is None:
+            self._note(access, storage, unit, here, why, {}, {}, data=True)
+            return
+        end = buffer.bytes if buffer.space is Space.STATIC and buffer.bytes is not None else 1 << 40
+        inside = self._inside(access, here)
+        low: dict[int, int] = {}
+        high: dict[int, int] = {}
+        if inside is None and width == unit and min(starts) >= 0 and max(starts) + width <= end:
+            cells = [start // unit for start in starts]  # threads come in rising order
+            high = dict(zip(cells, here.threads))
+            low = dict(zip(reversed(cells), reversed(here.threads)))
+        else:
+            for number, (thread, start) in enumerate(zip(here.threads, starts)):
+                if start < 0 or start + width > end:
+                    if why.sure and not is_free(offset):
+                        self.outside.setdefault(access.point, Outside(start, thread))
+                elif inside is None or inside[number]:
+                    for cell in range(start // unit, (start + width - 1) // unit + 1):
+                        low.setdefault(cell, thread)
+                        high[cell] = thread
+        self._note(access, storage, unit, here, why, low, high)
+
+    def proxy(self, node: Proxy, here: Evaluator) -> None:
+        """Threads ``here`` have the asynchronous proxy do something, or wait for it."""
+        proxies = self.proxies
+        if proxies is None:
+            return
+        if node.kind == "fence":
+            proxies.fence(here.threads)
+        elif node.kind == "commit":
+            proxies.commit(here.threads)
+        elif node.kind == "wait":
+            proxies.wait(here.threads, node.left)
+        else:
+            storage = self.script.storages[node.buffer]
+            unit = self.script.units.get(storage, 0)
+            offset = self.values.offsets.get(node.point)
+            starts = None if offset is None else here.values(offset)
+            copies = node.kind == "copy"
+            if not unit:
+                return
+            if starts is None:
+                proxies.read(node.point, storage, unit, here.threads[0], None, copies=copies)
+            for thread, start in zip(here.threads, starts or ()):
+                cells = range(start // unit, (start + node.width - 1) // unit + 1)
+                proxies.read(node.point, storage, unit, thread, cells, copies=copies)
+
+    def _note(
+        self,
+        access: Access,
+        storage: int,
+        unit: int,
+        here: Evaluator,
+        why: Circumstances,
+        low: dict[int, int],
+        high: dict[int, int],
+        *,
+        data: bool = False,
+    ) -> None:
+        buffer = self.kernel.buffers[access.buffer]
+        event = Event(
+            access,
+            low,
+            high,
+            self.met.synced,
+            self.met.exchanged,
+            self.values.stored.get(access.point),
+            here,
+            lanes="volatile" in buffer.qualifiers and not buffer.dims,  # a flag, perhaps
+            decisions=why.decisions,
+            supposed=why.supposed,
+            data=data,
+            unsure=why.unsure,
+        )
+        self.met.add(storage, unit, event)
+        if self.traces is not None and not (why.supposed or data or access.asynchronous):
+            self.traces.access(storage, unit, event)
+        if (
+            self.proxies is not None
+            and access.kind.writes
+            and not (why.supposed or data or access.asynchronous)
+        ):
+            self.proxies.write(access.point, storage, unit, low)
+
+    def _inside(self, access: Access, here: Evaluator) -> list[bool] | None:
+        """For each thread: does every index stay in its dimension? One that leaves its row says that the block is not
+        meant to be so. None: all do."""
+        dims = self.kernel.buffers[access.buffer].dims
+        found: list[bool] | None = None
+        for index, dim in list(zip(self.values.indices.get(access.point, ()), dims))[1:]:
+            numbers = here.values(index)
+            if numbers is None or dim is None:
+                return [False] * len(here.threads)
+            if min(numbers) < 0 or max(numbers) >= dim:
+                found = found or [True] * len(here.threads)
+                found = [ok and 0 <= number < dim for ok, number in zip(found, numbers)]
+        return found

@@ -1,0 +1,29 @@
+"""Operations of a warp that some of the lanes miss which their mask names."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """``thread`` comes to an operation of its warp whose mask names the lane of ``other``, which goes another way."""
+
+    thread: int
+    other: int
+
+
+def first_missed(
+    mask: int, here: Sequence[int], block: Sequence[int], away: Collection[int], warp: int
+) -> Missed | None:
+    """Are all lanes ``here`` that ``mask`` names, but for those that have returned? ``warp``: lanes of one."""
+    present = set(here)
+    first: dict[int, int] = {}
+    for thread in here:
+        first.setdefault(thread // warp, thread)
+    for thread in block:
+        number, lane = divmod(thread, warp)
+        if number in first and mask >> lane & 1 and thread not in present and thread not in away:
+            return Missed(first[number], thread)
+    return None

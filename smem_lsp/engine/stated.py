@@ -1,0 +1,28 @@
+"""What the comments of a file state of its kernels."""
+
+from __future__ import annotations
+
+from smem_lsp.ir.bindings import Binding
+from smem_lsp.ir.stated import NOTHING_STATED, Stated
+from smem_lsp.ir.stated_value import stated_value, stated_words
+from smem_lsp.ir.survey import Surroundings
+from smem_lsp.rules.suppressions import Suppressions, assumed_dims
+from smem_lsp.syntax.parse import Function
+
+
+def stated_of(
+    function: Function, suppressions: Suppressions, around: Surroundings, binding: Binding | None
+) -> Stated:
+    """Everything about one instance of a kernel; of several facts of one kind about one thing the last holds."""
+    facts = suppressions.about(function.span, around.unit.source)
+    if not facts:
+        return NOTHING_STATED
+    dims: dict[str, int] = {}
+    dynamic = None
+    for fact in facts:
+        if fact.name == "assume":
+            dims |= assumed_dims(fact.text)
+        elif fact.name == "dynamic_bytes":
+            dynamic = fact.text, stated_value(fact.text, around, function, binding)
+    uniform = frozenset(stated_words(fact.text, around.unit) for fact in facts if fact.name == "uniform")
+    return Stated(tuple(sorted(dims.items())), uniform, dynamic)

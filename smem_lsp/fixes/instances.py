@@ -1,0 +1,55 @@
+"""One text, several instances of a template: what is written for one has to be right in the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from smem_lsp.allocation.plan import Item, Plan
+from smem_lsp.allocation.validate import validate
+from smem_lsp.fixes.declarations import Refused
+from smem_lsp.fixes.layout import GroupRewrite, layout_after, needed_alignment
+from smem_lsp.ir.model import walk
+from smem_lsp.rules.subject import Candidate, KernelFacts
+
+
+def require_right_in(
+    sibling: KernelFacts, facts: KernelFacts, rewrites: Sequence[GroupRewrite], candidate: Candidate
+) -> None:
+    """Raises Refused unless the layout that rewrites for ``facts`` have in another instance is valid there. An instance
+    with a size that is not known is not judged."""
+    if sibling.declared is None or not sibling.best:
+        return
+    instance = sibling.kernel.instance
+    here, there = ([type(node) for node in walk(each.kernel.body)] for each in (facts, sibling))
+    if candidate.plan.barriers and here != there:
+        raise Refused(f"{instance} has other statements: where the barriers belong there is not known")
+    buffers = sibling.kernel.buffers
+    items = {item.index: item for item in sibling.items}
+    twins = {buffer.declared: buffer.index for buffer in buffers}
+    own = {buffer.index: twins.get(buffer.declared) for buffer in facts.kernel.buffers}
+    laid: list[GroupRewrite] = []
+    for rewrite in rewrites:
+        measures: dict[int, Item] = {}
+        for index in rewrite.inner:
+            twin = own[index]
+            if twin is None or buffers[twin].bytes is None:
+                raise Refused(f"`{facts.kernel.buffers[index].name}` has no known size in {instance}")
+            other = buffers[twin]
+            measures[index] = items.get(twin) or Item(twin, other.name, other.bytes or 0, other.align or 1)
+        inner, size, align = rewrite.measured(measures)
+        offsets = {own[index]: offset for index, offset in inner.items() if own[index] in items}
+        found = {index: offset for index, offset in offsets.items() if index is not None}
+        laid.append(GroupRewrite(rewrite.anchor, size, align, found, (), rewrite.measured))
+    positions = {buffer.index: buffer.declared.start for buffer in buffers}
+    after = layout_after(sibling.items, positions, {i: buffers[i].align or 1 for i in items}, laid)
+    needed = needed_alignment(sibling)
+    proved = next(
+        (c.facts for c in sibling.best if c.assumes_shape == candidate.assumes_shape), sibling.best[0].facts
+    )
+    fixed = frozenset(buffer.index for buffer in buffers if buffer.fixed is not None)
+    end = max((after.offsets[item.index] + item.size for item in sibling.items), default=0)
+    plan = Plan("rewrite", end, after.offsets, barriers=candidate.plan.barriers)
+    measured = [Item(item.index, item.name, item.size, needed[item.index]) for item in sibling.items]
+    violations = validate(measured, plan, sibling.kernel.body, proved, fixed)
+    if violations:
+        raise Refused(f"in {instance} {violations[0].why}")

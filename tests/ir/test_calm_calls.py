@@ -1,0 +1,60 @@
+"""Calls of functions in sight that are too large to follow: do they hide a race?"""
+
+from __future__ import annotations
+
+import pytest
+
+from smem_lsp import check
+
+LARGE = " ".join(f"v = v * {n}.5f + sqrtf(v);" for n in range(12))
+
+
+def codes(helper: str, call: str = "v = blend(v);") -> list[str]:
+    text = f"""\
+{helper}
+__global__ void __launch_bounds__(256) k(const float* x, float* y) {{
+  __shared__ float s[256];
+  // smem: assume(blockDim.x == 256)
+  float v = x[threadIdx.x];
+  s[threadIdx.x] = v;
+  {call}
+  y[threadIdx.x] = v + s[threadIdx.x ^ 64];
+}}
+"""
+    return [finding.code for finding in check(text).findings]
+
+
+def test_arithmetic_orders_nothing() -> None:
+    assert codes(f"__device__ float blend(float v) {{ {LARGE} return v; }}") == ["SMEM201"]
+
+
+def test_what_it_calls_is_looked_at() -> None:
+    inner = f"__device__ float inner(float v) {{ {LARGE} return v; }}\n"
+    assert codes(inner + f"__device__ float blend(float v) {{ {LARGE} return inner(v); }}") == ["SMEM201"]
+    waits = f"__device__ float inner(float v) {{ {LARGE} elsewhere(v); return v; }}\n"
+    assert codes(waits + f"__device__ float blend(float v) {{ {LARGE} return inner(v); }}") == []
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "elsewhere();",
+        "group.sync();",
+        "ns::elsewhere();",
+        "elsewhere<3>(v);",
+        "v = __shfl_sync(~0u, v, 0);",
+        "volatile float* p = &v; while (*p < 0) {}",
+        "MACRO(v);",
+    ],
+)
+def test_what_may_wait_for_others_hides_a_race(more: str) -> None:
+    assert codes(f"__device__ float blend(float v) {{ {LARGE} {more} return v; }}") == []
+
+
+def test_a_function_out_of_sight_may_wait() -> None:
+    assert codes("__device__ float blend(float v);") == []
+
+
+def test_it_calls_itself() -> None:
+    helper = f"__device__ float blend(float v) {{ {LARGE} return v < 0 ? blend(v + 1) : v; }}"
+    assert codes(helper) == ["SMEM201"]

@@ -1,0 +1,145 @@
+"""Rewrites of declarations that random kernels (tests/executor/written_kernels.py) have shown to be delicate."""
+
+from __future__ import annotations
+
+import pytest
+from harness import check_fix, compile_cubin, plan_fix
+
+from smem_lsp.engine import apply, check
+from smem_lsp.engine.merges import merge_finding
+from smem_lsp.fixes.model import Safety
+
+READ_BY_ALL = "  __syncthreads();\n  out[t] = {}[255 - t] + in[t];\n"
+
+
+def test_a_host_that_is_not_the_first_of_its_statement_stays_behind_the_first() -> None:
+    """As a host there `host` would begin at 16, behind `small`: 1,044 B, 12 more than a byte buffer takes."""
+    text = """
+__global__ void k(const float* in, float* out) {
+  __shared__ __align__(16) float small, host[256];
+  __shared__ float last;
+  __shared__ __align__(16) double guest[128];
+  const int t = threadIdx.x;
+  if (t == 0) small = in[0];
+  if (t == 1) last = in[1];
+  host[t] = in[t];
+  __syncthreads();
+  float v = host[255 - t];
+  __syncthreads();
+  if (t < 128) guest[t] = v;
+  __syncthreads();
+  out[t] = v + guest[(t + 1) & 127] + small + last;
+}
+"""
+    fix = plan_fix(text, 0)
+    after = apply(text, fix)
+    assert fix.static_bytes == check(after).kernels[0].static_bytes == 1024 + 4 + 4
+    assert compile_cubin(after, "sm_90").bytes == fix.static_bytes
+
+
+@pytest.mark.parametrize(("name", "loop"), [("phase1", ""), ("mainloop", "for (int i = 0; i < n; ++i) ")])
+def test_members_of_the_union_do_not_have_the_name_of_a_macro(name: str, loop: str) -> None:
+    text = f"""
+#define {name} 7
+__global__ void k(const float* in, float* out, int n) {{
+  __shared__ float a[256], b[256];
+  __shared__ float c[384];
+  const int t = threadIdx.x;
+  float v = {name};
+  {loop}{{
+    a[t] = in[t];
+    b[t] = in[t + 1];
+    __syncthreads();
+    v += a[255 - t] + b[255 - t];
+    __syncthreads();
+  }}
+  for (int i = t; i < 384; i += 256) c[i] = v;
+{READ_BY_ALL.format("c")}}}
+"""
+    after = apply(text, plan_fix(text, 0))
+    assert "union Smem" in after
+    assert f" {name};" not in after.partition("union")[2].partition("};\n  __shared__")[0]
+    assert compile_cubin(after, "sm_90").bytes == 2048
+
+
+def test_comments_inside_a_declaration_stay() -> None:
+    before = """
+__global__ void __launch_bounds__(256) k(const float* in, float* out) {
+  __shared__ float w[512 /* two for each thread */];
+  __shared__ double /* sums */ red[256 /* one each */], spare;  // of the second half
+  const int t = threadIdx.x;
+  if (t == 0) spare = in[t];
+  for (int i = t; i < 512; i += 256) w[i] = in[i];
+  __syncthreads();
+  float v = w[511 - t] + spare;
+  __syncthreads();
+  red[t] = v;
+  __syncthreads();
+  out[t] = red[255 - t];
+}
+"""
+    after = """
+__global__ void __launch_bounds__(256) k(const float* in, float* out) {
+  alignas(double) __shared__ float w[512 /* two for each thread */];
+  __shared__ double /* sums */ spare;  // of the second half
+  double (&red)[256] = *reinterpret_cast<double (*)[256]>(&w); /* one each */  // shares w's bytes: w is dead by then
+  static_assert(sizeof(red) <= sizeof(w), "red must fit in w");
+  const int t = threadIdx.x;
+  if (t == 0) spare = in[t];
+  for (int i = t; i < 512; i += 256) w[i] = in[i];
+  __syncthreads();
+  float v = w[511 - t] + spare;
+  __syncthreads();
+  red[t] = v;
+  __syncthreads();
+  out[t] = red[255 - t];
+}
+"""
+    check_fix(before, after)
+
+
+def test_a_comment_of_a_line_becomes_one_that_ends() -> None:
+    """A reference and its reason stand on one line: what was said of it goes between them."""
+    text = """
+__global__ void k(const float* in, float* out) {
+  __shared__ float host[256];
+  __shared__ float guest[256  // a row
+                         ];
+  const int t = threadIdx.x;
+  host[t] = in[t];
+  __syncthreads();
+  float v = host[255 - t];
+  __syncthreads();
+  guest[t] = v;
+  __syncthreads();
+  out[t] = guest[255 - t];
+}
+"""
+    after = apply(text, plan_fix(text, 0))
+    assert "  float (&guest)[256] = host; /* a row */  // shares host's bytes" in after
+
+
+def test_a_merge_for_one_instance_of_a_template_has_to_be_right_in_the_others() -> None:
+    """In k<float, 64> each thread has the elements of `b` that it has of `a`; in k<short, 64> it has not."""
+    text = """
+template <typename T, int N>
+static __global__ void k(const float* in, float* out) {
+  __shared__ float a[N];
+  __shared__ T b[N];
+  const int t = threadIdx.x;
+  a[t] = in[t];
+  float v = a[t];
+  b[t] = (T)v;
+  out[t] = (float)b[t];
+}
+void run(const float* in, float* out) {
+  k<float, 64><<<1, 64>>>(in, out);
+}
+"""
+    alone = check(text)
+    assert alone.facts[0].best[0].plan.bytes == 256
+    both = check(text.replace("out);\n}\n", "out);\n  k<short, 64><<<1, 64>>>(in, out);\n}\n"))
+    finding = merge_finding(both.facts[0], both.facts[0].best[0])
+    (fix,) = both.fixes_for(finding)
+    assert fix.safety is Safety.DISPLAY
+    assert "in k<short, 64> no barrier between a" in fix.title
