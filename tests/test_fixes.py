@@ -1284,7 +1284,7 @@ def test_the_title_says_what_is_gained() -> None:
     launched += "void go(const float* in, float* out) { k<<<1, 256>>>(in, out); }\n"
     fix = only_fix(check(launched, config=Config(arch=("sm_90",), registers=32)), "SMEM301")
     gained = "3 → 6 blocks/SM (sm_90, 256 threads, 32 registers)"
-    assert fix.title == f"Merge tile, red: 65,536 → 32,768 B, no barrier added, {gained}"
+    assert fix.title == f"Merge tile, red: 65,536 → 32,768 B, no barrier added, {gained}; unconfirmed"
 
 
 # ---- refusals ----------------------------------------------------------------------------------------------

@@ -63,7 +63,7 @@ def changes(text: str, fix: Fix) -> list[str]:
 
 def test_a_pointer_and_its_launch() -> None:
     text, fix = offered()
-    assert fix.title == "Move z in smem: 3,072 → 2,048 B of dynamic shared memory"
+    assert fix.title == "Move z in smem: 3,072 → 2,048 B of dynamic shared memory; unconfirmed"
     assert fix.safety is Safety.SAFE
     assert changes(text, fix) == ["float* z = x;", "k<<<1, 256, 2048>>>(in, out);"]
     assert not [each for each in check(apply(text, fix)).findings if each.code != "SMEM501"]
@@ -92,7 +92,7 @@ def test_how_launches_spell_their_bytes(bytes_: str, after: str) -> None:
 def test_a_launch_that_cannot_be_edited_is_named() -> None:
     text, fix = offered(above="#define BYTES 3072", bytes="BYTES")
     assert fix.safety is Safety.UNSAFE
-    assert fix.title.endswith("; the launch at line 17 still passes 3,072 B")
+    assert fix.title.endswith("; the launch at line 17 still passes 3,072 B; unconfirmed")
     assert changes(text, fix) == ["float* z = x;"]
 
 
@@ -114,7 +114,7 @@ def test_ranges_change_places_where_a_large_one_needs_room() -> None:
         z="double* z = (double*)(y + 256);",
         bytes="4096",
     )
-    assert fix.title == "Move y, z in smem: 4,096 → 3,072 B of dynamic shared memory"
+    assert fix.title == "Move y, z in smem: 4,096 → 3,072 B of dynamic shared memory; unconfirmed"
     assert changes(text, fix)[:2] == [
         "int* y = reinterpret_cast<int*>(smem + 2048);",
         "double* z = reinterpret_cast<double*>(x);",
@@ -124,7 +124,7 @@ def test_ranges_change_places_where_a_large_one_needs_room() -> None:
 def test_what_rests_on_constants_says_so() -> None:
     _, fix = offered(above="constexpr int N = 256;", y="float* y = smem + N;")
     assert fix.safety is Safety.UNSAFE
-    assert fix.title.endswith("; right for what N is now")
+    assert fix.title.endswith("; right for what N is now; unconfirmed")
 
 
 def test_another_pointer_to_the_same_place_is_not_left_behind() -> None:
@@ -142,6 +142,86 @@ def test_a_pointer_that_is_set_later_stays() -> None:
     _, fix = offered(z="float* z; z = y + 256;")
     assert (fix.safety, fix.edits) == (Safety.DISPLAY, ())
     assert fix.title.endswith(": `z` is not set where it is declared")
+
+
+LAUNCH = "  k<<<1, 256, 3072>>>(in, out);\n"
+LIMIT = "cudaFuncSetAttribute({}, cudaFuncAttributeMaxDynamicSharedMemorySize, {});"
+
+
+def with_host(host: str, *, above: str = "") -> tuple[str, Fix]:
+    text = KERNEL.format(**(PLAIN | {"above": above}))
+    assert LAUNCH in text
+    text = text.replace(LAUNCH, "".join(f"  {line}\n" for line in host.splitlines()))
+    return text, offered_for(text)
+
+
+def test_a_product_that_counts_the_ranges() -> None:
+    text, fix = with_host("k<<<1, 256, 3 * N * sizeof(float)>>>(in, out);", above="constexpr int N = 256;")
+    assert changes(text, fix)[1] == "k<<<1, 256, 2 * N * sizeof(float)>>>(in, out);"
+    assert fix.safety is Safety.UNSAFE and "; right for what N is now" in fix.title
+
+
+def test_the_limit_follows_its_launch() -> None:
+    limit = LIMIT.format("k", "768 * sizeof(float)")
+    text, fix = with_host(f"{limit}\nk<<<1, 256, 768 * sizeof(float)>>>(in, out);")
+    assert changes(text, fix)[1:] == [
+        LIMIT.format("k", "512 * sizeof(float)"),
+        "k<<<1, 256, 512 * sizeof(float)>>>(in, out);",
+    ]
+
+
+def test_the_limit_of_another_kernel_stays() -> None:
+    text, fix = with_host(f"{LIMIT.format('other', '3072')}\n{LAUNCH.strip()}")
+    assert changes(text, fix)[1:] == ["k<<<1, 256, 2048>>>(in, out);"]
+
+
+def test_a_constant_for_launch_and_limit() -> None:
+    limit = LIMIT.format("k", "bytes")
+    host = f"const size_t bytes = 3 * 256 * sizeof(float);\n{limit}\nk<<<1, 256, bytes>>>(in, out);"
+    text, fix = with_host(host)
+    assert changes(text, fix)[1:] == ["const size_t bytes = 2 * 256 * sizeof(float);"]
+
+
+def test_a_constant_that_something_else_uses_stays() -> None:
+    host = 'const size_t bytes = 3072;\nk<<<1, 256, bytes>>>(in, out);\nprintf("%zu", bytes);'
+    text, fix = with_host(host)
+    assert changes(text, fix) == ["float* z = x;"]
+    assert "; the launch at line 18 still passes 3,072 B" in fix.title
+
+
+def instances(*launches: str) -> str:
+    text = KERNEL.format(**PLAIN).replace("static __global__", "template <typename T> static __global__")
+    return text.replace(LAUNCH, "".join(f"  k<{each}>>>(in, out);\n" for each in launches))
+
+
+def test_a_template_with_one_instance() -> None:
+    text = instances("float><<<1, 256, 3072")
+    fix = offered_for(text)
+    assert changes(text, fix) == ["float* z = x;", "k<float><<<1, 256, 2048>>>(in, out);"]
+
+
+def test_instances_that_agree() -> None:
+    text = instances("float><<<1, 256, 3072", "int><<<1, 256, 4096")
+    fix = offered_for(text)
+    assert changes(text, fix) == [
+        "float* z = x;",
+        "k<float><<<1, 256, 2048>>>(in, out);",
+        "k<int><<<1, 256, 3072>>>(in, out);",
+    ]
+
+
+def test_instances_that_do_not_agree() -> None:
+    text = instances("float><<<1, 256, 3072", "char><<<1, 256, 3072").replace(
+        "z[tid] = y", "if (sizeof(T) == 1) x[tid] = 1;\n  out[tid] = x[tid];\n  z[tid] = y"
+    )
+    report = check(text)
+    assert not [
+        fix
+        for each in report.findings
+        if each.code == "SMEM301"
+        for fix in report.fixes_for(each)
+        if fix.edits
+    ]
 
 
 def test_a_pointer_that_is_counted_from_a_moved_one_gets_its_own_place() -> None:

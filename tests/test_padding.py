@@ -132,7 +132,7 @@ def test_only_the_last_extent_changes(name: str) -> None:
 def test_the_title_says_what_it_costs_and_gains() -> None:
     assert offered(TRANSPOSE).title == (
         "Pad tile[32][32 + 1]: 4,096 → 4,224 B, 32 → 1 wavefronts, "
-        "same ≤ 8 blocks/SM (sm_80, 256 threads, shared memory alone)"
+        "same ≤ 8 blocks/SM (sm_80, 256 threads, shared memory alone); unconfirmed"
     )
 
 
@@ -287,7 +287,7 @@ def test_columns_of_a_block_of_unknown_size() -> None:
     )
     assert offered(guarded).safety is Safety.UNSAFE
     assert offered(guarded).title.endswith(
-        "; assumes that no resident block is lost (the launches are not known)"
+        "; assumes that no resident block is lost (the launches are not known); unconfirmed"
     )
 
 

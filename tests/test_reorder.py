@@ -31,7 +31,7 @@ def offered(declarations: str) -> tuple[str, Fix]:
 
 def test_lines_change_places_with_their_comments() -> None:
     text, fix = offered(PADDED)
-    assert (fix.title, fix.safety) == ("Reorder tile, first, last: 1,283 → 1,030 B", Safety.SAFE)
+    assert (fix.title, fix.safety) == ("Reorder tile, first, last: 1,283 → 1,030 B; unconfirmed", Safety.SAFE)
     declarations = apply(text, fix).splitlines()[1:4]
     assert declarations == [
         "  __shared__ alignas(256) float tile[256];",
@@ -83,4 +83,4 @@ __global__ void k(const float* in, float* out) {
     report = check(text)
     (finding,) = (each for each in report.findings if each.code == "SMEM303")
     (fix,) = report.fixes_for(finding)
-    assert fix.title == "Reorder tile, raw, flag: 1,293 → 1,040 B"
+    assert fix.title == "Reorder tile, raw, flag: 1,293 → 1,040 B; unconfirmed"

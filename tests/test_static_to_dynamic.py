@@ -49,7 +49,8 @@ def refusal(text: str) -> str:
 def test_declarations_and_every_launch() -> None:
     fix = offered(TEXT)
     assert (
-        fix.title == "Move 57,344 B to dynamic shared memory (limit 48 KiB) and raise the limit at 2 launches"
+        fix.title
+        == "Move 57,344 B to dynamic shared memory (limit 48 KiB) and raise the limit at 2 launches; unconfirmed"
     )
     assert fix.safety is Safety.UNSAFE
     after = apply(TEXT, fix)

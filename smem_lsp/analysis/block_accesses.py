@@ -60,6 +60,9 @@ class Accesses:
         if access.guess or access.part is not None or self.left <= 0 or moving is None:
             return
         here = moving
+        if access.start is not None:
+            self._together(access, storage, here, why)
+            return
         starts = None if width is None or offset is None else here.values(offset)
         unit = self.script.units[storage]
         if (
@@ -79,7 +82,7 @@ class Accesses:
         if inside is None and width == unit and min(starts) >= 0 and max(starts) + width <= end:
             cells = [start // unit for start in starts]  # threads come in rising order
             high = dict(zip(cells, here.threads))
-            low = dict(zip(reversed(cells), reversed(here.threads)))
+            low = high if len(high) == len(cells) else dict(zip(reversed(cells), reversed(here.threads)))
         else:
             for number, (thread, start) in enumerate(zip(here.threads, starts)):
                 if start < 0 or start + width > end:
@@ -90,6 +93,17 @@ class Accesses:
                         low.setdefault(cell, thread)
                         high[cell] = thread
         self._note(access, storage, unit, here, why, low, high)
+
+    def _together(self, access: Access, storage: int, here: Evaluator, why: Circumstances) -> None:
+        """A copy by several threads, taken to be dealt out among them byte by byte."""
+        unit = self.script.units[storage]
+        start = here.constant(self.values.copied[access.point])
+        if start is None or not unit or start % unit or access.size % unit:
+            return
+        self.left -= len(here.threads)
+        cells = range(start // unit, (start + access.size) // unit)
+        dealt = {cell: here.threads[number % len(here.threads)] for number, cell in enumerate(cells)}
+        self._note(access, storage, unit, here, why, dealt, dealt)
 
     def proxy(self, node: Proxy, here: Evaluator) -> None:
         """Threads ``here`` have the asynchronous proxy do something, or wait for it."""

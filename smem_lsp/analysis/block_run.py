@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import takewhile
+from itertools import compress, takewhile
 
 from smem_lsp.analysis.block_accesses import Accesses, Circumstances
 from smem_lsp.analysis.evaluate import Evaluator, iterations
@@ -200,6 +200,8 @@ class Run:
         )
         if mask is None or point in self.missed:
             return
+        if len(going.threads) + len(self.away) >= len(self.block.threads):
+            return  # all are here
         missed = first_missed(mask, going.threads, self.block.threads, self.away, self.met.warp)
         if missed is not None:
             self.missed[point] = missed
@@ -244,13 +246,16 @@ class Run:
         staying: set[int] = set()
         ordered = step.orders or self._calls(node.point, step.end)
         with self._decided_by(step, stays=step.leaves):
-            for arm, taken in ((step.first, mask), (step.second, [not each for each in mask])):
+            for arm, truth in ((step.first, True), (step.second, False)):
                 if ordered:
                     self._forget()
-                if any(taken):
-                    inside = here if all(taken) else here.only([int(each) for each in taken])
-                    going = self._steps(arm, inside) if arm else inside
-                    staying.update(going.threads if going is not None else ())
+                if any(mask) if truth else not all(mask):
+                    taken = mask if truth else [not each for each in mask]
+                    if not arm:
+                        staying.update(compress(here.threads, taken))
+                    else:
+                        going = self._steps(arm, here if all(taken) else here.only(taken))
+                        staying.update(going.threads if going is not None else ())
                     if ordered:
                         self._forget()
         self._fences(step)
@@ -374,7 +379,7 @@ class Run:
         if step.orders or self._calls(node.point, node.end_point):
             self._forget()
         self._fences(step)
-        return _only(here, set(here.threads) - self.away)
+        return _only(here, set(here.threads) - self.away) if self.away else here
 
     def _turns(self, step: Step, node: Loop, facts: LoopFacts, here: Evaluator) -> None:
         """The iterations that are known: the first ones, and the last where it is a long loop that is counted."""
@@ -421,7 +426,8 @@ class Run:
     def _turn(self, step: Step, node: Loop, inside: Evaluator) -> bool:
         """One iteration; False when no thread runs it."""
         self._decide(inside)
-        running = _only(inside, set(inside.threads) - self.broken - self.away)
+        gone = self.broken or self.away
+        running = _only(inside, set(inside.threads) - self.broken - self.away) if gone else inside
         if running is None:
             return False
         self._steps(step.first, running)
@@ -455,4 +461,6 @@ class Run:
 
 def _only(here: Evaluator, threads: set[int]) -> Evaluator | None:
     """``here`` for those of its threads."""
+    if len(threads) == len(here.threads):
+        return here
     return here.of([thread in threads for thread in here.threads])

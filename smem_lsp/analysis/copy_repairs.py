@@ -62,7 +62,10 @@ def _repair(kernel: Kernel, races: Sequence[Race], spots: Sequence[Spot], judge:
 def _changes(
     kernel: Kernel, races: tuple[Race, ...], spots: Sequence[Spot]
 ) -> Iterator[tuple[CopyGap, Added]]:
-    """What may end ``races``, the least change in front."""
+    """What may end ``races``, the least change in front. Copies of a group, and those that are bound to an object, have
+    waits of their own."""
+    if not all(race.first.grouped and race.first.start is None for race in races):
+        return
     read = min(race.second.point for race in races)
     near = sorted((spot for spot in spots if spot.place.point < read), key=lambda s: -s.place.point)
     between = _between(kernel, races, spots)

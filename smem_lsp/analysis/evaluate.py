@@ -10,6 +10,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 
 from smem_lsp.analysis.terms import Const, LoopVar, Op, Sym, Term, Thread
 from smem_lsp.analysis.values import LoopFacts, Recurrence
@@ -29,18 +30,37 @@ _PLAIN: dict[str, Callable[[int, int], int]] = {
     "&": operator.and_,
     "|": operator.or_,
     "^": operator.xor,
-    "<": lambda a, b: int(a < b),
-    "<=": lambda a, b: int(a <= b),
-    ">": lambda a, b: int(a > b),
-    ">=": lambda a, b: int(a >= b),
-    "==": lambda a, b: int(a == b),
-    "!=": lambda a, b: int(a != b),
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
     "min": min,
     "max": max,
     "<<": lambda a, b: a << min(max(b, 0), _MAX_SHIFT),
     ">>": lambda a, b: a >> min(max(b, 0), _MAX_SHIFT),
     "/": lambda a, b: abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1),
     "%": lambda a, b: a - abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1) * b,
+}
+_TRUNCATING = ("/", "%")
+# the same of a vector and a number that is not negative; the last two of a vector without negative numbers
+_OF_VECTOR: dict[str, Callable[[list[int], int], list[int]]] = {
+    "+": lambda a, b: [v + b for v in a],
+    "-": lambda a, b: [v - b for v in a],
+    "*": lambda a, b: [v * b for v in a],
+    "&": lambda a, b: [v & b for v in a],
+    "|": lambda a, b: [v | b for v in a],
+    "^": lambda a, b: [v ^ b for v in a],
+    "<": lambda a, b: [v < b for v in a],
+    "<=": lambda a, b: [v <= b for v in a],
+    ">": lambda a, b: [v > b for v in a],
+    ">=": lambda a, b: [v >= b for v in a],
+    "==": lambda a, b: [v == b for v in a],
+    "!=": lambda a, b: [v != b for v in a],
+    ">>": lambda a, b: [v >> b for v in a],
+    "/": lambda a, b: [v // b for v in a],
+    "%": lambda a, b: [v % b for v in a],
 }
 _SINGLE: dict[str, Callable[[int], int]] = {
     "neg": operator.neg,
@@ -97,13 +117,15 @@ class Evaluator:
 
     def only(self, mask: Sequence[int]) -> Evaluator:
         """The evaluator of those of ``threads`` whose entry in ``mask`` is not 0; there must be one."""
-        threads = [thread for thread, inside in zip(self.threads, mask) if inside]
+        threads = list(compress(self.threads, mask))
         assert threads, "an empty set of threads has no values"
         bound = {
-            atom: value if isinstance(value, int) else [v for v, inside in zip(value, mask) if inside]
+            atom: value if isinstance(value, int) else list(compress(value, mask))
             for atom, value in self.bound.items()
         }
-        return Evaluator(self.dims, self.symbols, self.strict, bound, threads)
+        made = Evaluator(self.dims, self.symbols, self.strict, bound, threads)
+        made._known = {term: value for term, value in self._known.items() if isinstance(value, int)}
+        return made
 
     def of(self, mask: Sequence[int]) -> Evaluator | None:
         """The same; None: there is none."""
@@ -160,6 +182,9 @@ class Evaluator:
         if isinstance(a, int):
             return self._checked(function(a, b) if isinstance(b, int) else [function(a, v) for v in b])
         if isinstance(b, int):
+            quick = _OF_VECTOR.get(name) if 0 <= b <= _MAX_SHIFT or name != ">>" else None
+            if quick is not None and b >= 0 and (name not in _TRUNCATING or min(a) >= 0):
+                return self._checked(quick(a, b))
             return self._checked([function(v, b) for v in a])
         return self._checked(list(map(function, a, b)))
 

@@ -59,8 +59,11 @@ class Flights:
             done = {
                 thread
                 for thread in flight.threads.intersection(threads)
-                if left is None
-                or flight.groups.get(thread, self.committed[thread]) < self.committed[thread] - left
+                if flight.event.access.grouped
+                and (
+                    left is None
+                    or flight.groups.get(thread, self.committed[thread]) < self.committed[thread] - left
+                )
             }
             if done:
                 landed.append(Flight(flight.storage, flight.event, done))

@@ -81,7 +81,7 @@ class Meetings:
     def add(self, storage: int, unit: int, event: Event) -> None:
         """``event`` happens: it meets what is open."""
         earlier = self.open.setdefault(storage, [])
-        for each in earlier:
+        for each in earlier if event.access.start is None else ():  # else it is not known who writes what
             self.compare(each, event, unit)
         if event.access.asynchronous:
             if event.low:
@@ -110,6 +110,8 @@ class Meetings:
         stores = kinds == (Kind.WRITE, Kind.WRITE)
         if stores and (form_of(one) is None or form_of(other) is None):
             return  # perhaps the same value
+        if one.low is one.high and other.low is other.high and one.low == other.low:
+            return  # every thread touches what it touched before
         for cell in sorted(one.low.keys() & other.low.keys()):
             low, high, least, most = one.low[cell], one.high[cell], other.low[cell], other.high[cell]
             if not stores and (

@@ -88,6 +88,7 @@ def propagate(
         walk.outside,
         walk.masks,
         walk.named,
+        walk.copied,
     )
 
 
@@ -150,6 +151,7 @@ class _Walk:
     outside: dict[int, tuple[Term, Term]] = field(default_factory=dict)
     masks: dict[int, Term] = field(default_factory=dict)
     named: dict[int, tuple[Term | None, Term | None]] = field(default_factory=dict)
+    copied: dict[int, Term] = field(default_factory=dict)
     guards: list[Term] = field(default_factory=list)
     targets: list[_Target] = field(default_factory=list)
     alike: dict[Term, Term] = field(default_factory=dict)  # what the author states that all threads agree on
@@ -172,6 +174,8 @@ class _Walk:
                     self.offsets[node.point] = self.term(node.offset)
                 if node.part is not None:
                     self.bases[node.point] = self.term(node.part.base)
+                if node.start is not None:
+                    self.copied[node.point] = self.term(node.start)
                 if node.stored is not None:
                     self.stored[node.point] = self.term(node.stored)
             elif type(node) is GlobalAccess:

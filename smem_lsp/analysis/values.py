@@ -60,6 +60,7 @@ class Values:
     masks: Mapping[int, Term]  # of barriers and exchanges inside a warp: lanes that take part
     # of named barriers: number, and threads that they are for
     named: Mapping[int, tuple[Term | None, Term | None]]
+    copied: Mapping[int, Term]  # first bytes of copies that threads make together
 
     def address(self, access: int) -> tuple[Term, ...] | None:
         """What decides which bytes the access at this point touches; None: not known."""

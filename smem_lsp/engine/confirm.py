@@ -2,26 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import replace
 
 from smem_lsp.allocation.plan import Plan
 from smem_lsp.allocation.validate import validate
 from smem_lsp.analysis.rows import in_rows
-from smem_lsp.engine.measured import Measured, lost
+from smem_lsp.engine.measured import Measured, broken_promise, is_covered, lost
 from smem_lsp.engine.report import Report
 from smem_lsp.fixes.model import Fix, Safety
-from smem_lsp.rules.model import Finding, PadRows, Severity
+from smem_lsp.rules.model import (
+    Finding,
+    MergeBuffers,
+    MoveRanges,
+    MoveToDynamic,
+    PadRows,
+    ReorderDeclarations,
+    Severity,
+)
 from smem_lsp.rules.subject import Carved, KernelFacts
 from smem_lsp.source import apply_edits
 
 _CORRECTNESS = ("SMEM1", "SMEM2")  # other findings may follow from what was improved: the next step of a plan
 
 
-def unless_it_costs(fix: Fix, instances: Sequence[KernelFacts], text: str, measured: Measured) -> Fix:
-    """A merge that a compiler has shown to cost a resident block, or spills, is withdrawn."""
-    after = measured.rewritten(apply_edits(text, fix.edits)) if fix.edits else ()
-    why = next((words for facts in instances if after and (words := lost(facts, after))), None)
-    return fix if why is None else _withdrawn(fix, why)
+# what a compiler has a say in
+REWRITES = (MergeBuffers, MoveRanges, MoveToDynamic, PadRows, ReorderDeclarations)
+
+
+def as_compiled(fix: Fix, finding: Finding, report: Report, measured: Measured) -> Fix:
+    """A rewrite that a compiler has shown to cost a resident block, spills or other bytes than were promised is
+    withdrawn; where none has confirmed it, the title says so."""
+    remedy = finding.remedy
+    if not fix.edits or not isinstance(remedy, REWRITES):
+        return fix
+    kernel = report.facts[remedy.kernel].kernel
+    instances = [facts for facts in report.facts if facts.kernel.name_span == kernel.name_span]
+    after = measured.rewritten(apply_edits(report.source.text, fix.edits))
+    for facts in instances if after else ():
+        promised = fix.static_bytes if facts.index == remedy.kernel else None
+        broken = broken_promise(facts, after, promised)
+        why = lost(facts, after) or broken
+        if why is not None:
+            return replace(_withdrawn(fix, why), broken=broken)
+    if after and all(is_covered(facts, after) for facts in instances):
+        return fix
+    return replace(fix, title=f"{fix.title}; unconfirmed")
 
 
 def if_ranges_are_as_planned(
@@ -33,10 +59,14 @@ def if_ranges_are_as_planned(
         return fix
     facts = report.facts[finding.remedy.kernel]
     after = again(apply_edits(report.source.text, fix.edits))
-    now = _counterpart(after, facts)
-    found = None if now is None or facts.carved is None else _ranges_after(facts.carved, now.carved)
-    if found is None or found.bytes != finding.data["bytes_after"] or not _valid(facts, found):
-        return _withdrawn(fix, "other pointers are counted from where they point now")
+    for each in report.facts:
+        if each.kernel.name_span != facts.kernel.name_span:
+            continue
+        now = _counterpart(after, each)
+        found = None if now is None or each.carved is None else _ranges_after(each.carved, now.carved)
+        promised = None if each.carved is None else each.carved.best[0].plan.bytes
+        if found is None or found.bytes != promised or not _valid(each, found):
+            return _withdrawn(fix, "other pointers are counted from where they point now")
     new = new_findings(report, after, finding)
     return _withdrawn(fix, new[0]) if new else fix
 

@@ -201,6 +201,24 @@ def lost(facts: KernelFacts, after: Sequence[Measurement]) -> str | None:
     return None
 
 
+def broken_promise(facts: KernelFacts, after: Sequence[Measurement], promised: int | None) -> str | None:
+    """In words, when ptxas reports other static bytes for a rewrite than were promised."""
+    if promised is None or not isinstance(facts, MeasuredFacts):
+        return None
+    for before in facts.measured:
+        now = next((each for each in after if _same_kernel(each, before)), None)
+        if now is not None and now.shared_bytes != promised:
+            return f"{promised:,} B were promised, ptxas reports {now.shared_bytes:,} B on {before.arch}"
+    return None
+
+
+def is_covered(facts: KernelFacts, after: Sequence[Measurement]) -> bool:
+    """Was the kernel compiled for every target in force that the compiler knows, before and after a rewrite?"""
+    if not isinstance(facts, MeasuredFacts) or not facts.measured:
+        return False
+    return all(any(_same_kernel(each, before) for each in after) for before in facts.measured)
+
+
 def _same_kernel(one: Measurement, other: Measurement) -> bool:
     return (one.name, one.arguments, one.arch) == (other.name, other.arguments, other.arch)
 

@@ -53,7 +53,7 @@ class Verified:
 
     @property
     def refused(self) -> bool:
-        return not self.fix.edits
+        return not self.fix.edits and self.fix.broken is None
 
     @property
     def kept(self) -> bool:
@@ -70,7 +70,8 @@ def verify(report: Report, chosen: Sequence[int], check: Check, measured: Measur
             if fix.edits in seen:
                 continue
             if not fix.edits:
-                found.append(Verified(finding, fix, line))
+                broken = () if fix.broken is None else (fix.broken,)
+                found.append(Verified(finding, fix, line, problems=broken))
                 continue
             seen.add(fix.edits)
             text = apply(report.source.text, fix)

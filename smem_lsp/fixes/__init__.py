@@ -61,7 +61,7 @@ def _fix(remedy: Remedy, facts: KernelFacts, kernels: Sequence[KernelFacts], uni
         case PadRows():
             return pad_rows(facts, remedy, unit)
         case MoveRanges():
-            return move_ranges(facts, source, unit)
+            return move_ranges(facts, unit, _siblings(facts, kernels))
         case MoveToDynamic():
             return move_to_dynamic(facts, source, unit)
         case RemoveDeclarator():

@@ -1,8 +1,179 @@
-"""Where the arguments between ``<<<`` and ``>>>`` stand in the text."""
+"""Where the host says how many dynamic bytes a kernel gets: the third argument of launches, the attribute that raises
+the limit, and constants that are made for both."""
 
 from __future__ import annotations
 
-from smem_lsp.source import SourceText, Span
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from smem_lsp.ir.model import LaunchSite
+from smem_lsp.source import SourceText, Span, TextEdit
+from smem_lsp.syntax import tree
+from smem_lsp.syntax.parse import Function, TranslationUnit
+
+_SETTERS = ("cudaFuncSetAttribute", "cuFuncSetAttribute", "hipFuncSetAttribute")
+_ATTRIBUTES = (
+    "cudaFuncAttributeMaxDynamicSharedMemorySize",
+    "CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES",
+    "hipFuncAttributeMaxDynamicSharedMemorySize",
+)
+_COUNT = re.compile(r"(\d+)[uUlLzZ]*")
+_FACTOR = re.compile(r"(?<![\w.])(\d+)[uUlLzZ]*(?![\w.])")
+_PRODUCT = re.compile(r"[\w\s*]*(?:sizeof\s*\([^()]*\)[\w\s*]*)?")  # nothing but factors
+_SIZEOF = re.compile(r"sizeof\s*\([^()]*\)")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """``edits``: of the bytes that the host names; ``constants``: what they are counted with; ``still``: in words, the
+    launches that go on passing as many."""
+
+    edits: tuple[TextEdit, ...]
+    constants: frozenset[str]
+    still: tuple[str, ...]
+
+
+def fewer_bytes(unit: TranslationUnit, kernel: str, launches: Sequence[LaunchSite], saved: int) -> Passed:
+    """Let launches of a kernel pass ``saved`` bytes less, and the attribute that raises the limit name as many as they
+    do."""
+    edits: dict[Span, TextEdit] = {}
+    still: list[str] = []
+    constants: set[str] = set()
+    passed: dict[str, int] = {}  # expression -> bytes, before
+    for launch in launches:
+        edit = _of_launch(unit, kernel, launch, saved)
+        if edit is None:
+            bytes_ = "its bytes" if launch.dynamic_bytes is None else f"{launch.dynamic_bytes:,} B"
+            still.append(f"the launch at line {launch.line} still passes {bytes_}")
+            continue
+        edits[edit.span] = edit
+        constants |= _names(edit.text)
+        passed[(launch.dynamic_expression or "").strip()] = launch.dynamic_bytes or 0
+    for span in () if still else _limits(unit, kernel):
+        bytes_before = passed.get(unit.source.slice(span))
+        text = None if bytes_before is None else _scaled(unit.source.slice(span), bytes_before, saved)
+        if text is not None:
+            edits[span] = TextEdit(span, text)
+    return Passed(tuple(edits.values()), frozenset(constants), tuple(still))
+
+
+def _names(text: str) -> set[str]:
+    return set(_WORD.findall(_SIZEOF.sub("", text))) - {"u", "U", "l", "L"}
+
+
+def _of_launch(unit: TranslationUnit, kernel: str, launch: LaunchSite, saved: int) -> TextEdit | None:
+    """None: what the launch passes is counted in a way that is not understood, or counts something else, too."""
+    arguments = None if launch.extended else configuration(unit.source, launch.span)
+    before = launch.dynamic_bytes
+    if arguments is None or len(arguments) < 3 or before is None or before < saved:
+        return None
+    span = arguments[2]
+    text = _scaled(unit.source.slice(span), before, saved)
+    if text is not None:
+        return TextEdit(span, text)
+    made = _initializer(unit, kernel, launch, span)
+    text = None if made is None else _scaled(unit.source.slice(made), before, saved)
+    return None if made is None or text is None else TextEdit(made, text)
+
+
+def _scaled(text: str, before: int, saved: int) -> str | None:
+    """``3 * N * sizeof(float)`` with another number in the place of 3, for ``saved`` of the ``before`` bytes less."""
+    wanted = before - saved
+    literal = _COUNT.fullmatch(text)
+    if literal is not None:
+        return str(wanted) if int(literal[1]) == before else None
+    if _PRODUCT.fullmatch(text) is None:
+        return None
+    for factor in _FACTOR.finditer(_SIZEOF.sub(lambda m: "_" * len(m[0]), text)):
+        count = int(factor[1])
+        if count and before % count == 0 and wanted % (before // count) == 0:
+            return f"{text[: factor.start()]}{wanted // (before // count)}{text[factor.end() :]}"
+    return None
+
+
+def _initializer(unit: TranslationUnit, kernel: str, launch: LaunchSite, argument: Span) -> Span | None:
+    """Of a local constant that nothing but launches of the kernel and its limit use."""
+    name = unit.source.slice(argument)
+    around = [f for f in unit.functions if f.span.start <= launch.span.start < f.span.end]
+    if not _WORD.fullmatch(name) or len(around) != 1:
+        return None
+    function = around[0]
+    allowed = {argument.start, *(span.start for span in _limits(unit, kernel))}
+    for other in _opened(function):
+        arguments = configuration(unit.source, other)
+        if arguments is not None and len(arguments) > 2 and _launched(unit.source, other.start) == kernel:
+            allowed.add(arguments[2].start)
+    made = list(_declared(function, name))
+    tokens = function.body.tokens
+    uses = [tokens.offsets[at] for at, text in enumerate(tokens.texts) if text == name]
+    if len(made) != 1 or [use for use in uses if use not in allowed and use != made[0][0]]:
+        return None
+    return made[0][1]
+
+
+def _declared(function: Function, name: str) -> Iterator[tuple[int, Span | None]]:
+    """Where a local of this name is declared, and its initializer."""
+    body = function.body
+    stack: list[tree.Statement] = [body.statements]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, tree.Block):
+            stack.extend(node.statements)
+        if not isinstance(node, tree.DeclarationStatement):
+            continue
+        declaration = body.chunk("declaration", node.chunk)
+        for declarator in declaration.declarators if declaration is not None else ():
+            if declarator.name != name:
+                continue
+            at = node.chunk[0]
+            value, span = declarator.initializer, None
+            if value is not None and declarator.style == "=" and len(declaration.declarators) == 1:
+                end = node.chunk[1] - (body.tokens.kinds[node.chunk[1] - 1] == "SEMI")
+                span = body.span_between(at + declarator.hi + 1, end)
+            place = next(i for i in range(at, node.chunk[1]) if body.tokens.texts[i] == name)
+            yield body.tokens.offsets[place], span
+
+
+def _opened(function: Function) -> Iterator[Span]:
+    """From each ``<<<`` to the end of its function."""
+    tokens = function.body.tokens
+    for kind, offset in zip(tokens.kinds, tokens.offsets):
+        if kind == "LAUNCH_OPEN" and offset >= 0:
+            yield Span(offset, function.span.end)
+
+
+def _launched(source: SourceText, opening: int) -> str:
+    """The name in front of ``<<<``, template arguments left out."""
+    before = re.search(r"(\w+)\s*(?:<[^<>;]*>\s*)?\Z", source.text[max(0, opening - 200) : opening])
+    return before[1] if before is not None else ""
+
+
+def _limits(unit: TranslationUnit, kernel: str) -> Iterator[Span]:
+    """The last argument of each call that raises the dynamic bytes that the kernel may get."""
+    for function in unit.functions:
+        tokens, partner = function.body.tokens, function.body.ahead.partner
+        for at, text in enumerate(tokens.texts[:-1]):
+            if text not in _SETTERS or tokens.texts[at + 1] != "(":
+                continue
+            end = partner[at + 1]
+            commas = [
+                i
+                for i in range(at + 2, end)
+                if tokens.texts[i] == "," and _depth(tokens.texts[at + 2 : i]) == 0
+            ]
+            if len(commas) != 2 or kernel not in tokens.texts[at + 2 : commas[0]]:
+                continue
+            if not {*tokens.texts[commas[0] + 1 : commas[1]]} & {*_ATTRIBUTES}:
+                continue
+            span = function.body.span_between(commas[1] + 1, end)
+            if span is not None:
+                yield span
+
+
+def _depth(texts: Sequence[str]) -> int:
+    return sum((text in ("(", "[", "{", "<")) - (text in (")", "]", "}", ">")) for text in texts)
 
 
 def configuration(source: SourceText, launch: Span) -> list[Span] | None:

@@ -17,9 +17,11 @@ class Safety(enum.Enum):
 @dataclass(frozen=True, slots=True)
 class Fix:
     """``edits`` refer to the checked text. A display fix may have none: then its title is the reason.
-    ``static_bytes``: what ptxas will report for the kernel afterwards, where the title names it."""
+    ``static_bytes``: what ptxas will report for the kernel afterwards, where the title names it. ``broken``: why a
+    compiler made us withdraw it although we had promised otherwise: a mistake of ours."""
 
     title: str
     safety: Safety
     edits: tuple[TextEdit, ...]
     static_bytes: int | None = None
+    broken: str | None = None

@@ -14,9 +14,9 @@ from itertools import combinations
 from smem_lsp.allocation.plan import Item, Plan, align_up
 from smem_lsp.allocation.validate import validate
 from smem_lsp.fixes.declarations import Refused, with_comments
-from smem_lsp.fixes.launches import configuration
+from smem_lsp.fixes.launches import fewer_bytes
 from smem_lsp.fixes.model import Fix, Safety
-from smem_lsp.ir.model import Buffer, LaunchSite
+from smem_lsp.ir.model import Buffer
 from smem_lsp.rules.subject import Candidate, Carved, KernelFacts
 from smem_lsp.source import SourceText, Span, TextEdit
 from smem_lsp.syntax import tree
@@ -24,11 +24,6 @@ from smem_lsp.syntax.parse import Function, TranslationUnit
 
 MOST_RANGES = 8  # that every set of moves is tried for
 
-_COUNT = re.compile(r"(?P<count>\d+)[uUlLzZ]*")
-_PRODUCT = re.compile(
-    r"(?P<before>)(?P<count>\d+)[uUlLzZ]*(?P<after>\s*\*\s*sizeof\s*\([^()]*\))"
-    r"|(?P<before_>sizeof\s*\([^()]*\)\s*\*\s*)(?P<count_>\d+)[uUlLzZ]*"
-)
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _TYPES = re.compile(r"\w+_cast\b|sizeof\s*\([^()]*\)|<[^<>]*>|\([^()]*\*\s*\)")
 
@@ -44,12 +39,59 @@ class _Pointer:
     cast: str | None  # the type that the initializer is cast to, as written
 
 
-def move_ranges(facts: KernelFacts, source: SourceText, unit: TranslationUnit) -> Fix:
-    """The fix for the best plan without an added barrier. Raises Refused."""
-    kernel, carved, ranges = facts.kernel, facts.carved, facts.of_ranges
+def move_ranges(facts: KernelFacts, unit: TranslationUnit, siblings: Sequence[KernelFacts] = ()) -> Fix:
+    """The fix for the best plan without an added barrier. ``siblings``: the other instances of the same template, which
+    it has to fit as well. Raises Refused."""
+    if facts.kernel.more_instances:
+        raise Refused(f"other instances of the template carve it as well: {facts.kernel.more_instances}")
+    found = _moved(facts, unit)
+    launches = list(facts.kernel.launches)
+    for other in siblings:
+        if not _saves(other) or _moved(other, unit).edits != found.edits:
+            raise Refused(f"{other.kernel.instance} has other ranges than {facts.kernel.instance}")
+        launches += other.kernel.launches
+    saved = found.before - found.after
+    passed = fewer_bytes(unit, facts.kernel.name, launches, saved)
+    assumptions = [
+        words for words in facts.assumptions(found.candidate) if not words.startswith("checked for")
+    ]
+    constants = sorted(found.constants | passed.constants)
+    if constants:
+        assumptions.append(
+            f"right for what {', '.join(constants)} {'is' if len(constants) == 1 else 'are'} now"
+        )
+    if not launches:
+        assumptions.append(
+            f"nothing is saved until the launches, which are not in this file, pass {found.after:,} B"
+        )
+    assumptions += passed.still
+    title = f"{found.title}: {found.before:,} → {found.after:,} B of dynamic shared memory"
+    title += "".join(f"; {each}" for each in assumptions)
+    edits = tuple(sorted({*found.edits, *passed.edits}))
+    return Fix(title, Safety.UNSAFE if assumptions else Safety.SAFE, edits)
+
+
+@dataclass(frozen=True, slots=True)
+class _Moved:
+    """Pointers that start elsewhere. ``before`` and ``after``: bytes of all ranges; ``constants``: what the pointers
+    are counted with."""
+
+    title: str
+    candidate: Candidate
+    before: int
+    after: int
+    edits: tuple[TextEdit, ...]
+    constants: frozenset[str]
+
+
+def _saves(facts: KernelFacts) -> bool:
+    carved = facts.carved
+    return carved is not None and bool(carved.best) and carved.best[0].plan.bytes < carved.declared.bytes
+
+
+def _moved(facts: KernelFacts, unit: TranslationUnit) -> _Moved:
+    kernel, carved, ranges, source = facts.kernel, facts.carved, facts.of_ranges, unit.source
     assert carved is not None and ranges is not None
-    if kernel.siblings or kernel.more_instances:
-        raise Refused("other instances of the template carve it as well")
     function = next((f for f in unit.functions if f.name_span == kernel.name_span), None)
     if function is None:
         raise Refused("the kernel comes from a macro")
@@ -78,20 +120,9 @@ def move_ranges(facts: KernelFacts, source: SourceText, unit: TranslationUnit) -
     for each in carved.carving.ranges:
         if each.name in pointers:
             words |= set(_NAME.findall(_TYPES.sub("", source.slice(pointers[each.name].initializer))))
-    before, after = carved.declared.bytes, plan.bytes
-    launches, still = _launches(source, kernel.launches, before, after)
-    edits += launches
-    assumptions = list(facts.assumptions(candidate))
-    constants = sorted(words - pointers.keys() - {base.name})
-    if constants:
-        assumptions.append(
-            f"right for what {', '.join(constants)} {'is' if len(constants) == 1 else 'are'} now"
-        )
-    assumptions += still
     what = f"Move {', '.join(moved)} in {base.name}"
-    title = f"{what}: {before:,} → {after:,} B of dynamic shared memory"
-    title += "".join(f"; {each}" for each in assumptions)
-    return Fix(title, Safety.UNSAFE if assumptions else Safety.SAFE, tuple(sorted(edits)))
+    constants = frozenset(words - pointers.keys() - {base.name})
+    return _Moved(what, candidate, carved.declared.bytes, plan.bytes, tuple(edits), constants)
 
 
 def _carried(
@@ -203,47 +234,3 @@ def _address(pointer: _Pointer, base: Buffer, there: Sequence[_Pointer], offset:
     if wanted is None:
         raise Refused(f"the type of `{pointer.name}` is not spelled")
     return place if wanted == kind else f"reinterpret_cast<{wanted}>({place})"
-
-
-def _launches(
-    source: SourceText, launches: Sequence[LaunchSite], before: int, after: int
-) -> tuple[list[TextEdit], list[str]]:
-    """Edits of the bytes that launches pass, and in words which launches go on passing as many."""
-    edits: list[TextEdit] = []
-    still: list[str] = []
-    if not launches:
-        still.append(f"nothing is saved until the launches, which are not in this file, pass {after:,} B")
-    for launch in launches:
-        edit = _fewer_bytes(source, launch, before - after)
-        if edit is not None:
-            edits.append(edit)
-        else:
-            passed = "its bytes" if launch.dynamic_bytes is None else f"{launch.dynamic_bytes:,} B"
-            still.append(f"the launch at line {launch.line} still passes {passed}")
-    return edits, still
-
-
-def _fewer_bytes(source: SourceText, launch: LaunchSite, saved: int) -> TextEdit | None:
-    """The literal in the third argument of a launch, so many bytes less. None: it is no literal, or counts something
-    else."""
-    span = None if launch.extended else _dynamic_bytes(source, launch.span)
-    if span is None or launch.dynamic_bytes is None or launch.dynamic_bytes < saved:
-        return None
-    text, wanted = source.slice(span), launch.dynamic_bytes - saved
-    literal = _COUNT.fullmatch(text)
-    if literal is not None and int(literal["count"]) == launch.dynamic_bytes:
-        return TextEdit(span, str(wanted))
-    product = _PRODUCT.fullmatch(text)
-    if product is None:
-        return None
-    count = int(product["count"] or product["count_"])
-    size, rest = divmod(launch.dynamic_bytes, count) if count else (0, 1)
-    if rest or not size or wanted % size:
-        return None
-    before, behind = product["before"] or product["before_"] or "", product["after"] or ""
-    return TextEdit(span, f"{before}{wanted // size}{behind}")
-
-
-def _dynamic_bytes(source: SourceText, launch: Span) -> Span | None:
-    arguments = configuration(source, launch)
-    return arguments[2] if arguments is not None and len(arguments) > 2 else None

@@ -16,14 +16,14 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from smem_lsp.ir import calls, expressions, pipelines
+from smem_lsp.ir import calls, expressions, mbarriers, pipelines
 from smem_lsp.ir.constants import evaluate
 from smem_lsp.ir.context import Context
 from smem_lsp.ir.flights import BARRIER, COMMIT, COMMITTED, OPEN, UNKNOWN, Flights, settled
 from smem_lsp.ir.intrinsics import ASYNC_COPIES
 from smem_lsp.ir.model import Access, Branch, Kind, Loop, Node, Proxy, Wait
 from smem_lsp.ir.refs import Bytes, Ref
-from smem_lsp.ir.scopes import Scope, Variable
+from smem_lsp.ir.scopes import BufferName, Scope, Variable
 from smem_lsp.ir.values import Const, Value
 from smem_lsp.syntax import tree
 
@@ -177,8 +177,12 @@ def waits_for(ctx: Context, expr: tree.Call, callee: tree.Member, base: Ref) -> 
     mark(ctx, BARRIER, expr.lo, barrier)
 
 
-def issue(ctx: Context, to: Ref, width: int | None, lo: int, hi: int, bound: int = OPEN) -> None:
-    """One copy of ``width`` bytes; None: not known how many, and perhaps by several threads."""
+def issue(
+    ctx: Context, to: Ref, width: int | None, lo: int, hi: int, bound: int = OPEN, together: int = 0
+) -> None:
+    """One copy of ``width`` bytes; None: not known how many, and perhaps by several threads, which are ``together``
+    if that is known."""
+    start = to.offset if together and len(to.bases) == 1 else None
     to = to.reached(width)
     place = to.lost().place()
     if width is not None:
@@ -189,7 +193,9 @@ def issue(ctx: Context, to: Ref, width: int | None, lo: int, hi: int, bound: int
     for number in range(first, len(ctx.items)):
         access = ctx.items[number]
         assert isinstance(access, Access)
-        ctx.items[number] = replace(access, asynchronous=True, grouped=bound == OPEN)
+        ctx.items[number] = replace(
+            access, asynchronous=True, grouped=bound == OPEN, start=start, size=together
+        )
         ctx.bound_copies[access.point] = bound
     for buffer in to.bases:
         ctx.copied[buffer] = (
@@ -219,16 +225,19 @@ def _issue(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> None:
                 in_flight(ctx, each.bases, ctx.line(argument.lo), each.within)
                 ctx.access(each.lost().place(), Kind.UPDATE, argument.lo, argument.hi)
         return
-    width = None
-    if name == "__pipeline_memcpy_async":
-        width = results[2].n if isinstance(results[2], Const) else None
-    elif not _is_number(ctx, given[-1 - (bound != OPEN)], scope):  # aligned_size_t<16>, say
+    size = _bytes(ctx, given[2], results[2], scope) if len(results) > 2 else None
+    width = None if group else size
+    if name != "__pipeline_memcpy_async" and not _is_number(
+        ctx, given[-1 - (bound != OPEN)], scope
+    ):  # aligned_size_t<16>, say
         _require(ctx, to, WIDEST)
     if bound >= 0:
+        word = results[-1]
+        assert isinstance(word, Ref)
         why = f"{{}} is what a copy at line {ctx.line(expr.lo)} is bound to"
-        ctx.fix(frozenset((bound,)), why, within=results[-1].within)  # type: ignore[union-attr]
-        ctx.access(results[-1].part(), Kind.UPDATE, given[-1].lo, given[-1].hi)  # type: ignore[union-attr]
-    issue(ctx, to, width, given[0].lo, given[0].hi, bound)
+        ctx.fix(frozenset((bound,)), why, within=word.within)
+        ctx.access(mbarriers.word_of(word), Kind.UPDATE, given[-1].lo, given[-1].hi)
+    issue(ctx, to, width, given[0].lo, given[0].hi, bound, (size or 0) if group else 0)
     if group and bound == OPEN:
         mark(ctx, COMMIT, expr.lo)  # the last thing that cooperative_groups::memcpy_async does
 
@@ -262,6 +271,15 @@ def _bound_to(
     ):
         return min(last.bases)
     return None
+
+
+def _bytes(ctx: Context, expr: tree.Expr, result: Value | Ref, scope: Scope) -> int | None:
+    """A number of bytes, ``sizeof`` of a buffer too."""
+    if isinstance(result, Const):
+        return result.n
+    asked = expr.operand if isinstance(expr, tree.SizeOf) and expr.operator == "sizeof" else None
+    meaning = scope.lookup(asked.text) if isinstance(asked, tree.Name) else None
+    return ctx.buffers[meaning.buffer].bytes if isinstance(meaning, BufferName) else None
 
 
 def _is_number(ctx: Context, size: tree.Expr, scope: Scope) -> bool:

@@ -147,6 +147,9 @@ class Access:
     within: Bytes | None = None
     strayed: bool = False
     grouped: bool = False  # a copy is issued here that its thread waits for in groups
+    # a copy that a group of threads makes together, which of them what is not said: its first byte, and how many
+    start: Value | None = None
+    size: int = 0
 
 
 @record

@@ -91,6 +91,7 @@ def wait_prior(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> Value 
     every = given and evaluate(given[0], scope.constant_scope()) == 0
     # <N> makes N stages count as under way, be it more than there are
     copies.mark(ctx, EVERY_STAGE if every else UNCOUNTED, expr.lo, key(variable))
+    ctx.may_synchronise()
     return ctx.fresh()
 
 

@@ -49,7 +49,7 @@ void host(const float* in, float* out) {
 
 One run of one block, as for SMEM201, in which the groups of each thread are counted: the first iterations of a loop and
 its last ones. A copy is lost sight of where a commit or a wait may or may not run, at calls that are not understood,
-and at the waits of `cuda::barrier`, `cuda::pipeline` and `mbarrier` objects. Bulk and tensor copies are not judged. A
+and at any wait of a `cuda::barrier`, `cuda::pipeline` or `mbarrier` object. Bulk and tensor copies are not judged. A
 copy that overwrites what other threads still read is SMEM201.
 """
 
@@ -90,8 +90,10 @@ def _message(facts: KernelFacts, gap: CopyGap, race: Race) -> str:
     place = racing.element(facts.kernel.buffers[race.first.buffer], race.byte)
     copier, other = race.threads
     does = racing.DOES[race.second.kind]
-    copies = f"thread {copier} copies {place} asynchronously (line {race.first.line})"
-    who = "it" if copier == other else f"thread {other}"
+    together = race.first.start is not None
+    whose = "a group of threads" if together else f"thread {copier}"
+    copies = f"{whose} copies {place} asynchronously (line {race.first.line})"
+    who = "it" if copier == other and not together else f"thread {other}"
     if not race.flying:
         message = f"{copies} and waits for its own copies only; {who} {does} it (line {race.second.line})"
         message += ", with no barrier behind the wait"
@@ -105,6 +107,8 @@ def _message(facts: KernelFacts, gap: CopyGap, race: Race) -> str:
             f"{left}"
         )
     found = racing.place_of(facts, gap.place)
+    if found is None and together:
+        return f"{message}: the group has to wait for it first"
     if found is None:
         return message
     what = {(True, True): "wait for it and put a barrier", (True, False): "wait for it"}.get(

@@ -11,10 +11,11 @@ from pathlib import Path
 from smem_lsp.config import Config
 from smem_lsp.engine import Report, apply, check
 from smem_lsp.engine.cache import Cache
+from smem_lsp.engine.confirm import REWRITES
 from smem_lsp.engine.measured import NOT_MEASURED, Measured
 from smem_lsp.environment.compiler import Compiler, Request, header_versions
 from smem_lsp.fixes.model import Fix
-from smem_lsp.rules.model import Finding, MergeBuffers
+from smem_lsp.rules.model import Finding
 from smem_lsp.server.config_files import ConfigFiles
 from smem_lsp.server.languages import holds_cuda
 from smem_lsp.server.settings import ClientSettings
@@ -96,7 +97,7 @@ class Analyst:
         seconds = time.perf_counter() - started
         request = None if request is None else _worth_compiling(request, job, report, included)
         if request is not None and measured.kernels:
-            request = replace(request, rewrites=_merged(report))
+            request = replace(request, rewrites=_rewritten(report))
         return Analysis(job, report, resolved.config, included, resolved.problems, seconds, request)
 
     def check(self, job: Job, text: str, config: Config, reader: FileReader) -> Report:
@@ -163,10 +164,10 @@ def _worth_compiling(request: Request, job: Job, report: Report, included: froze
     return None if headers is None else replace(request, headers=headers)
 
 
-def _merged(report: Report) -> tuple[str, ...]:
-    """The text after each merge that is offered: what they cost in registers only a compiler knows."""
-    merges = [f for f in report.findings if isinstance(f.remedy, MergeBuffers)][:_MOST_REWRITES]
-    fixes = (fix for finding in merges for fix in report.fixes_for(finding) if fix.edits)
+def _rewritten(report: Report) -> tuple[str, ...]:
+    """The text after each rewrite that is offered: what they cost in registers only a compiler knows."""
+    found = [f for f in report.findings if isinstance(f.remedy, REWRITES)][:_MOST_REWRITES]
+    fixes = (fix for finding in found for fix in report.fixes_for(finding) if fix.edits)
     return tuple(dict.fromkeys(apply(report.source.text, fix) for fix in fixes))
 
 

@@ -169,8 +169,10 @@ class Block:
         kinds, texts = self.tokens.kinds, self.tokens.texts
         return Counter(
             text
-            for before, kind, text in zip(kinds, kinds[1:], texts[1:])
-            if kind == "NAME" and before in ("TYPE", "STAR", "AMP", "NAME", "QUALIFIER")
+            for far, before, kind, text in zip(["", *kinds], kinds, kinds[1:], texts[1:])
+            if kind == "NAME"
+            and before in ("TYPE", "STAR", "AMP", "NAME", "QUALIFIER")
+            and not (before in ("STAR", "AMP") and far in ("NUMBER", "RB"))  # a product
         )
 
     @cached_property

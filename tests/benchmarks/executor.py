@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Merged memory against the original on the CPU: random kernels, every merge that can be written, equal bytes, no race.
 
-    python tests/benchmarks/executor.py --kernels 10000 [--seed N] [--jobs N] [--schedules N]
+    python tests/benchmarks/executor.py [--kernels 5000] [--seed N] [--jobs N] [--schedules N]
 
 Prints what was run and how long it took, and every mismatch with the command that shows it again. Exits with 1 on one.
 ``--show SEED`` prints one kernel, its rewrites, and what is wrong. ``--build N`` builds N kernels into one executable
@@ -25,12 +25,13 @@ from executor import build, missing  # noqa: E402
 from executor.merging import Result, check_kernels  # noqa: E402
 from executor.random_kernels import Generator  # noqa: E402
 from executor.rewriting import rewrites  # noqa: E402
+from executor.written_kernels import WrittenKernel  # noqa: E402
 
 BATCH = 160  # kernels in one executable
 
 
 def show(seed: int, schedules: int) -> int:
-    generator = Generator(seed)
+    generator = WrittenKernel(seed)
     text = generator.text()
     print(text)
     for rewrite in rewrites(text):
@@ -61,7 +62,7 @@ def _processor_seconds() -> float:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--kernels", type=int, default=2000)
+    parser.add_argument("--kernels", type=int, default=5000)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 30))
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--schedules", type=int, default=3, help="of each program")

@@ -15,10 +15,29 @@ class Shared:
     columns: int = 0
     aligned: bool = False
 
+    @property
+    def flat(self) -> bool:
+        """Its elements lie in a row and have its type: a pointer to the type may walk over them."""
+        return not self.columns
+
+    @property
+    def extent(self) -> str:
+        """``count`` as the kernel's text has it."""
+        return str(self.count)
+
+    @property
+    def varies(self) -> bool:
+        """``count`` is that of the smallest instance of a template only."""
+        return False
+
     def at(self, index: str) -> str:
         if self.columns:
             return f"{self.name}[({index}) / {self.columns}][({index}) % {self.columns}]"
         return f"{self.name}[{index}]"
+
+    def get(self, index: str) -> str:
+        """The number there."""
+        return self.at(index)
 
     @property
     def declared(self) -> str:

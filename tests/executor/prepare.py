@@ -87,8 +87,8 @@ def _without_launches(text: str) -> str:
         name, config = text[begin:at], text[at + 3 : end]
         # The arguments are evaluated once, not by every thread.
         arguments = [each for each in split(text[call + 1 : last], ",") if each.strip()]
-        captures = "".join(f", smem_{i} = ({argument})" for i, argument in enumerate(arguments))
-        names = ", ".join(f"smem_{i}" for i in range(len(arguments)))
+        captures = "".join(f", smem_argument_{i} = ({argument})" for i, argument in enumerate(arguments))
+        names = ", ".join(f"smem_argument_{i}" for i in range(len(arguments)))
         run = f"smem::Launch({config})([={captures}] {{ {name}({names}); }})"
         text = text[:begin] + run + text[last + 1 :]
 

@@ -14,6 +14,7 @@ from .actions import Action, Block, Shared, Use, place_barriers
 from .model import Source
 
 TRIPS = (0, 1, 3)  # values of the kernel's argument n, one launch each
+Maker = Callable[[Shared, list[Shared]], Action | None]
 _TYPES = ("float", "int", "double", "unsigned short", "unsigned char")
 
 
@@ -35,7 +36,7 @@ class Generator:
 
     def text(self) -> str:
         for _ in range(self.random.randint(2, 6)):
-            self.buffers.append(self.new_buffer())
+            self.buffers.append(self.new_buffer(top=True))
         visible = list(self.buffers)
         self.random.shuffle(visible)
         items: list[Action | Block] = []
@@ -50,6 +51,10 @@ class Generator:
             items += self.without_half_of_the_threads(visible)
         place_barriers(items, frozenset())
         self.scatter(items)
+        return self.file(items)
+
+    def file(self, items: list[Action | Block]) -> str:
+        """The text of a kernel that does this."""
         lines = self.render(items, "  ")
         declarations = self.declarations(self.buffers, "  ")
         bounds = f"__launch_bounds__({self.threads}) " if self.random.random() < 0.5 else ""
@@ -57,7 +62,7 @@ class Generator:
         head = "#include <cuda_runtime.h>\n" + ("#include <cuda_pipeline.h>\n" if self.asynchronous else "")
         return "\n".join(
             [
-                head + "".join(_HELPERS[name] for name in sorted(self.helpers)) + fact.rstrip("\n"),
+                head + "".join(HELPERS[name] for name in sorted(self.helpers)) + fact.rstrip("\n"),
                 f"__global__ void {bounds}k(const float* in, float* out, int n) {{",
                 "  const int tid = threadIdx.x;",
                 *declarations,
@@ -69,7 +74,7 @@ class Generator:
             ]
         )
 
-    def new_buffer(self) -> Shared:
+    def new_buffer(self, *, top: bool = False) -> Shared:
         self.names += 1
         type = self.random.choice(("float", "float", "float", *_TYPES))
         t = self.threads
@@ -167,14 +172,17 @@ class Generator:
         buffer = self.random.choice(visible)
         if buffer.name not in self.filled:
             return self.fill(buffer, visible)
-        choices: list[Callable[[Shared, list[Shared]], Action | None]] = [
+        while True:
+            action = self.random.choice(self.choices())(buffer, visible)
+            if action is not None:
+                return action
+
+    def choices(self) -> list[Maker]:
+        """What may be done with a buffer that is filled; None where it cannot be."""
+        return [
             self.gather, self.gather, self.gather, self.fill, self.own_update, self.partial_fill, self.reduction,
             self.count, self.call, self.alias, self.warp, self.vector, self.guarded_read, self.lambda_, self.ping_pong,
         ]  # fmt: skip
-        while True:
-            action = self.random.choice(choices)(buffer, visible)
-            if action is not None:
-                return action
 
     def value(self, buffer: Shared, index: str) -> str:
         whole = f"{index} + {self.random.randint(0, 9)}"
@@ -186,7 +194,7 @@ class Generator:
         t = self.threads
         self.filled.add(buffer.name)
         own = Use(buffer.name, "write", True)
-        if buffer.count == t and not buffer.columns:
+        if buffer.count == t and buffer.flat and not buffer.varies:
             if buffer.type == "float" and self.random.random() < 0.2:
                 self.asynchronous = True
                 copy = f"__pipeline_memcpy_async(&{buffer.at('tid')}, &in[blockIdx.x * {t} + tid], 4);"
@@ -195,14 +203,14 @@ class Generator:
             others = [b for b in visible if b.name in self.filled and b.name != buffer.name]
             if others and self.random.random() < 0.3:
                 other = self.random.choice(others)
-                line = f"{buffer.at('tid')} = ({buffer.type}){other.at(self.elsewhere(other))};"
+                line = f"{buffer.at('tid')} = ({buffer.type}){other.get(self.elsewhere(other))};"
                 return Action([line], [own, Use(other.name, "read", False)], [])
             return Action([f"{buffer.at('tid')} = {self.value(buffer, 'tid')};"], [own], [])
-        if buffer.count < t:
-            guard = "tid == 0" if buffer.count == 1 else f"tid < {buffer.count}"
+        if buffer.count < t and not buffer.varies:
+            guard = "tid == 0" if buffer.count == 1 else f"tid < {buffer.extent}"
             return Action([f"if ({guard}) {buffer.at('tid')} = {self.value(buffer, 'tid')};"], [own], [])
         line = (
-            f"for (int i = tid; i < {buffer.count}; i += {t}) {buffer.at('i')} = {self.value(buffer, 'i')};"
+            f"for (int i = tid; i < {buffer.extent}; i += {t}) {buffer.at('i')} = {self.value(buffer, 'i')};"
         )
         return Action([line], [own], [])
 
@@ -211,7 +219,7 @@ class Generator:
         t = self.threads
         buffer = self.random.choice(visible)
         others = [each for each in visible if each is not buffer]
-        if (buffer.type, buffer.count, buffer.columns) != ("float", t, 0) or not others:
+        if (buffer.type, buffer.count, buffer.flat, buffer.varies) != ("float", t, True, False) or not others:
             return [self.action(visible)]
         self.asynchronous = True
         copy = f"__pipeline_memcpy_async(&{buffer.at('tid')}, &in[blockIdx.x * {t} + tid], 4);"
@@ -223,17 +231,17 @@ class Generator:
         return [issue, *meanwhile, Action([wait], [own], [])]
 
     def elsewhere(self, buffer: Shared) -> str:
-        return f"(tid * {self.random.choice((1, 3, 7))} + {self.random.randint(0, 40)}) % {buffer.count}"
+        return f"(tid * {self.random.choice((1, 3, 7))} + {self.random.randint(0, 40)}) % {buffer.extent}"
 
     def gather(self, buffer: Shared, visible: list[Shared]) -> Action:
         read = Use(buffer.name, "read", False)
         if self.random.random() < 0.3:
-            index = f"(tid * 4 + j) % {buffer.count}"
-            return Action([f"for (int j = 0; j < 4; ++j) v += {buffer.at(index)};"], [read], [])
-        return Action([f"v += {buffer.at(self.elsewhere(buffer))};"], [read], [])
+            index = f"(tid * 4 + j) % {buffer.extent}"
+            return Action([f"for (int j = 0; j < 4; ++j) v += {buffer.get(index)};"], [read], [])
+        return Action([f"v += {buffer.get(self.elsewhere(buffer))};"], [read], [])
 
     def guarded_read(self, buffer: Shared, visible: list[Shared]) -> Action:
-        line = f"if (tid < {self.threads // 2}) v = v * 0.25f + {buffer.at(self.elsewhere(buffer))};"
+        line = f"if (tid < {self.threads // 2}) v = v * 0.25f + {buffer.get(self.elsewhere(buffer))};"
         return Action([line], [Use(buffer.name, "read", False)], [])
 
     def own_update(self, buffer: Shared, visible: list[Shared]) -> Action | None:
@@ -259,7 +267,7 @@ class Generator:
 
     def reduction(self, buffer: Shared, visible: list[Shared]) -> Action | None:
         half = self.threads // 2
-        if buffer.columns or buffer.count < self.threads or self.threads & (self.threads - 1):
+        if not buffer.flat or buffer.count < self.threads or self.threads & (self.threads - 1):
             return None
         if buffer.type not in ("float", "int", "double"):
             return None
@@ -279,13 +287,13 @@ class Generator:
         return Action(lines, both, after, has_barrier=True)
 
     def count(self, buffer: Shared, visible: list[Shared]) -> Action | None:
-        if buffer.type != "int" or buffer.columns:
+        if buffer.type != "int" or not buffer.flat:
             return None
         line = f"atomicAdd(&{buffer.name}[{self.elsewhere(buffer)}], tid + 1);"
         return Action([line], [Use(buffer.name, "atomic", False)], [])
 
     def call(self, buffer: Shared, visible: list[Shared]) -> Action | None:
-        if buffer.type != "float" or buffer.columns:
+        if buffer.type != "float" or not buffer.flat:
             return None
         name = self.random.choice(("pick", "put"))
         if name == "put" and buffer.count < self.threads:
@@ -293,18 +301,18 @@ class Generator:
         self.helpers.add(name)
         if name == "pick":
             return Action(
-                [f"v += pick({buffer.name}, tid, {buffer.count});"], [Use(buffer.name, "read", False)], []
+                [f"v += pick({buffer.name}, tid, {buffer.extent});"], [Use(buffer.name, "read", False)], []
             )
         return Action([f"put({buffer.name}, tid, v);"], [Use(buffer.name, "write", True)], [])
 
     def alias(self, buffer: Shared, visible: list[Shared]) -> Action | None:
-        if buffer.columns or buffer.count < 8:
+        if not buffer.flat or buffer.count < 8:
             return None
         self.names += 1
         name, by = f"p{self.names}", self.random.randint(0, 4)
         read = Use(buffer.name, "read", False)
-        index = f"(tid * 3) % {buffer.count - by}"
-        others = [b for b in visible if b.type == buffer.type and b.name in self.filled and not b.columns]
+        index = f"(tid * 3) % ({buffer.extent} - {by})"
+        others = [b for b in visible if b.type == buffer.type and b.name in self.filled and b.flat]
         other = self.random.choice(others)
         if other is not buffer and other.count >= buffer.count and self.random.random() < 0.5:
             line = f"const {buffer.type}* {name} = n > 1 ? {buffer.name} + {by} : {other.name};"
@@ -315,7 +323,7 @@ class Generator:
     def lambda_(self, buffer: Shared, visible: list[Shared]) -> Action:
         self.names += 1
         name = f"get{self.names}"
-        line = f"auto {name} = [&](int i) {{ return {buffer.at(f'i % {buffer.count}')}; }};"
+        line = f"auto {name} = [&](int i) {{ return {buffer.get(f'i % {buffer.extent}')}; }};"
         return Action([line, f"v += {name}(tid + 3);"], [Use(buffer.name, "read", False)], [])
 
     def ping_pong(self, buffer: Shared, visible: list[Shared]) -> Action | None:
@@ -324,9 +332,9 @@ class Generator:
         same = [
             b
             for b in visible
-            if (b.type, b.count, b.columns) == ("float", buffer.count, 0) and b is not buffer
+            if (b.type, b.count, b.flat) == ("float", buffer.count, True) and b is not buffer
         ]
-        if buffer.type != "float" or buffer.columns or buffer.count < t or not same:
+        if buffer.type != "float" or not buffer.flat or buffer.count < t or not same:
             return None
         other = self.random.choice(same)
         self.names += 1
@@ -354,7 +362,7 @@ class Generator:
         return [leave, *(self.gather(b, visible) for b in filled[:2])]
 
     def warp(self, buffer: Shared, visible: list[Shared]) -> Action | None:
-        if buffer.count < self.threads or buffer.columns:
+        if buffer.count < self.threads or not buffer.flat:
             return None
         element, neighbour = buffer.at("tid"), buffer.at(f"tid ^ {self.random.choice((1, 2, 16))}")
         lines = [f"{element} = {self.value(buffer, 'tid')};", "__syncwarp();", f"v += {neighbour};"]
@@ -363,7 +371,7 @@ class Generator:
     def vector(self, buffer: Shared, visible: list[Shared]) -> Action | None:
         if (
             buffer.type != "float"
-            or buffer.columns
+            or not buffer.flat
             or buffer.count < 4
             or buffer.count % 4
             or not buffer.aligned
@@ -371,12 +379,12 @@ class Generator:
             return None
         self.names += 1
         name = f"q{self.names}"
-        index = f"tid % {buffer.count // 4} * 4"
+        index = f"tid % ({buffer.extent} / 4) * 4"
         line = f"const float4 {name} = *reinterpret_cast<const float4*>(&{buffer.name}[{index}]);"
         return Action([line, f"v += {name}.x - {name}.w;"], [Use(buffer.name, "read", False)], [])
 
 
-_HELPERS = {
+HELPERS = {
     "pick": (
         "__device__ float pick(const float* values, int at, int count) {\n"
         "  return values[(at * 5 + 2) % count] * 0.5f;\n}\n"

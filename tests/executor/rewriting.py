@@ -2,74 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
-from smem_lsp.config import Config
 from smem_lsp.engine import apply, check
-from smem_lsp.engine.fit_kernel import Place, plan
-from smem_lsp.fixes import fixes_for
+from smem_lsp.engine.merges import merge_finding, savings
+from smem_lsp.engine.report import Report
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.rules.model import (
-    Finding,
     MergeBuffers,
     MoveRanges,
     MoveToDynamic,
     PadRows,
     ReorderDeclarations,
-    Severity,
 )
-from smem_lsp.rules.subject import KernelFacts
 
 from .model import Outcome
 from .programs import Programs, Run
 
+_REMEDIES = (MergeBuffers, MoveRanges, MoveToDynamic, PadRows, ReorderDeclarations)
+
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """``text``: of the whole file afterwards. ``barriers``: added ones."""
+    """``text``: of the whole file afterwards. ``remedy``: what it makes of which kernel, by its number."""
 
-    title: str
+    fix: Fix
     text: str
-    barriers: int
-    safe: bool
+    remedy: MergeBuffers | MoveRanges | MoveToDynamic | PadRows | ReorderDeclarations
+
+    @property
+    def title(self) -> str:
+        return self.fix.title
+
+    @property
+    def barriers(self) -> int:
+        """Added ones."""
+        return len(self.remedy.candidate.plan.barriers) if isinstance(self.remedy, MergeBuffers) else 0
+
+    @property
+    def safe(self) -> bool:
+        return self.fix.safety is Safety.SAFE
 
 
 def rewrites(text: str) -> list[Rewrite]:
-    """One for each point of the curve bytes against barriers of each kernel, whether it would be reported or not; and
-    what is reported of ranges of dynamic memory, of padding, of bank conflicts and of too much static memory."""
-    report = check(text)
-    found = _rewrites(text, report.facts, report.fixes_for)
-    for finding in report.findings:
-        if isinstance(finding.remedy, (MoveRanges, MoveToDynamic, PadRows, ReorderDeclarations)):
-            fixes = [fix for fix in report.fixes_for(finding) if fix.edits]
-            found += [Rewrite(fix.title, apply(text, fix), 0, fix.safety is Safety.SAFE) for fix in fixes]
-    return found
+    """One for each point of the curve bytes against barriers of each kernel that saves bytes, whether it would be
+    reported or not; and what is reported of ranges of dynamic memory, of padding, of bank conflicts and of too much
+    static memory."""
+    return rewrites_of(check(text))
 
 
-def rewrites_of_first_kernel(text: str) -> list[Rewrite]:
-    """The same for the first kernel of a text, without what only findings need: races, barriers, bank conflicts."""
-    config = Config()
-    reading = Place("<memory>", None).read(text, config, 0, 0)
-    assert reading is not None
-    facts = [plan(reading, {}, config)]
-    return _rewrites(text, facts, partial(fixes_for, kernels=facts, unit=reading.unit))
-
-
-def _rewrites(
-    text: str, kernels: Sequence[KernelFacts], fixes: Callable[[Finding], Sequence[Fix]]
-) -> list[Rewrite]:
-    found: dict[str, Rewrite] = {}
-    for index, facts in enumerate(kernels):
-        for candidate in facts.best:
-            remedy = MergeBuffers(index, candidate, "")
-            finding = Finding("SMEM302", "", facts.kernel.name_span, Severity.INFO, remedy=remedy)
-            for fix in fixes(finding):
-                if fix.safety is Safety.DISPLAY or not fix.edits:
-                    continue
-                after, added = apply(text, fix), len(candidate.plan.barriers)
-                found.setdefault(after, Rewrite(fix.title, after, added, fix.safety is Safety.SAFE))
+def rewrites_of(report: Report) -> list[Rewrite]:
+    """The same of a text that is checked already."""
+    text, found = report.source.text, dict[str, Rewrite]()
+    findings = [finding for finding in report.findings if not isinstance(finding.remedy, MergeBuffers)]
+    for facts in report.facts:
+        findings += [merge_finding(facts, facts.best[number]) for number in savings(facts)]
+    for finding in findings:
+        if isinstance(finding.remedy, _REMEDIES):
+            for fix in report.fixes_for(finding):
+                if fix.safety is not Safety.DISPLAY and fix.edits:
+                    after = apply(text, fix)
+                    found.setdefault(after, Rewrite(fix, after, finding.remedy))
     return list(found.values())
 
 

@@ -19,7 +19,8 @@ _PLAIN = re.compile(r"[\w$]+(?:\.\d+)?(?:_\d+)?")
 
 def watch_stores(text: str, hidden: str) -> str:
     """``a[i] = …`` becomes ``smem::set(a[i]) = …``. ``hidden``: the text without comments and literals."""
-    shared = set(re.findall(r"\w+", " ".join(_SHARED_NAMES.findall(hidden))))
+    declared = re.sub(r"\[[^\]]*\]", "", " ".join(_SHARED_NAMES.findall(hidden)))  # sizes are no shared names
+    shared = set(re.findall(r"\w+", declared))
     parts, done = [], 0
     for found in _ASSIGNED.finditer(hidden):
         end = len(hidden[: found.start()].rstrip())

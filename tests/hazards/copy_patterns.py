@@ -7,6 +7,11 @@ from dataclasses import dataclass
 NOT_WAITED = ("SMEM206",)
 MISSING = ("SMEM201",)
 
+GROUPS = """\
+#include <cooperative_groups.h>
+#include <cooperative_groups/memcpy_async.h>
+namespace cg = cooperative_groups;
+"""
 ASSEMBLER = """\
 __device__ __forceinline__ void cp_async(void* to, const void* from, bool wanted = true) {
   const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(to));
@@ -258,5 +263,95 @@ out[t] = s[255 - t];
             ("if (t < 200) {", "s[t] = 1;\nif (t < 200) {", ()),
             ("__pipeline_commit();", "s[t] *= 2;\n__pipeline_commit();", NOT_WAITED),
         ),
+    ),
+    Copies(
+        "a tile that the block copies",
+        """
+__shared__ float s[256];
+auto block = cg::this_thread_block();
+cg::memcpy_async(block, s, in, sizeof(s));
+cg::wait(block);
+out[t] = s[255 - t];
+""",
+        (("cg::wait(block);\n", "", NOT_WAITED), ("cg::wait(block);", "block.sync();", NOT_WAITED)),
+        head=GROUPS,
+    ),
+    Copies(
+        "two tiles that the block copies",
+        """
+__shared__ float s[256];
+__shared__ float r[256];
+auto block = cg::this_thread_block();
+cg::memcpy_async(block, s, in, 1024);
+cg::memcpy_async(block, r, in + 256, 1024);
+cg::wait_prior<1>(block);
+out[t] = s[255 - t];
+cg::wait(block);
+out[t] += r[255 - t];
+""",
+        (
+            ("cg::wait_prior<1>(block);", "cg::wait_prior<2>(block);", NOT_WAITED),
+            ("out[t] = s[255 - t];", "out[t] = r[255 - t];", NOT_WAITED),
+        ),
+        head=GROUPS,
+    ),
+    Copies(
+        "one half is copied, the other is read",
+        """
+__shared__ float s[512];
+auto block = cg::this_thread_block();
+cg::memcpy_async(block, s, in, 1024);
+cg::wait(block);
+cg::memcpy_async(block, s + 256, in + 256, 1024);
+out[t] = s[255 - t];
+cg::wait(block);
+out[t] += s[511 - t];
+""",
+        (
+            ("out[t] = s[255 - t];", "out[t] = s[256 + t];", NOT_WAITED),
+            (
+                "cg::wait(block);\nout[t] += s[511 - t];",
+                "out[t] += s[511 - t];\ncg::wait(block);",
+                NOT_WAITED,
+            ),
+        ),
+        head=GROUPS,
+    ),
+    Copies(
+        "a copy of each thread, bound to a barrier",
+        """
+__shared__ float s[256];
+__shared__ cuda::barrier<cuda::thread_scope_block> bar;
+if (t == 0) init(&bar, 256);
+__syncthreads();
+cuda::memcpy_async(&s[t], &in[t], sizeof(float), bar);
+bar.arrive_and_wait();
+out[t] = s[255 - t];
+""",
+        (
+            (
+                "bar.arrive_and_wait();\nout[t] = s[255 - t];",
+                "out[t] = s[t];\nbar.arrive_and_wait();",
+                NOT_WAITED,
+            ),
+            ("bar.arrive_and_wait();", "__syncthreads();", NOT_WAITED),
+        ),
+        head="#include <cuda/barrier>\n",
+    ),
+    Copies(
+        "a copy of each thread, in a stage of its pipeline",
+        """
+__shared__ float s[256];
+auto pipe = cuda::make_pipeline();
+pipe.producer_acquire();
+cuda::memcpy_async(&s[t], &in[t], sizeof(float), pipe);
+pipe.producer_commit();
+pipe.consumer_wait();
+__syncthreads();
+out[t] = s[255 - t];
+pipe.consumer_release();
+""",
+        (),
+        head="#include <cuda/pipeline>\n",
     ),
 )

@@ -83,5 +83,13 @@ SMEM_CALL void wait(const Group& group) {
   else
     smem::warp_barrier(group.mask(), SMEM_PLACE);
 }
+template <unsigned Left, class Group>
+SMEM_CALL void wait_prior(const Group& group) {
+  smem::async_wait(Left);
+  if constexpr (std::is_same_v<Group, thread_block>)
+    smem::block_barrier(smem::Count::none, 0, SMEM_PLACE);
+  else
+    smem::warp_barrier(group.mask(), SMEM_PLACE);
+}
 
 }  // namespace cooperative_groups

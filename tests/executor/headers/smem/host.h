@@ -83,6 +83,13 @@ inline void launch_each(void (*kernel)(const float*, float*, int), unsigned thre
     Launch(2, threads)([=] { kernel(in, out, n); });
   }
 }
+// The same for a host function that launches by itself, of at most 256 threads, and for two kernels.
+inline void call_each(void (*run)(const float*, float*, int), std::initializer_list<int> trips) {
+  for (int n : trips) {
+    const float* in = input<float>(8192);
+    run(in, output<float>(1024), n);
+  }
+}
 // The same for each pair of trips and extent, the last two arguments of the kernel, with dynamic shared memory.
 inline void launch_each(void (*kernel)(const float*, float*, int, int), dim3 block, size_t dynamic_bytes,
                         std::initializer_list<int> trips, std::initializer_list<int> extents) {
