@@ -29,11 +29,13 @@ class Outside:
 @dataclass(frozen=True, slots=True)
 class Circumstances:
     """Why an access happens. ``decisions``: branches and loops around it whose way rests on what the kernel is given;
-    ``supposed``: it is not known that it runs in this run; ``sure``: it runs whatever the kernel is given."""
+    ``supposed``: it is not known that it runs in this run; ``sure``: it runs whatever the kernel is given;
+    ``unsure``: it rests on data whether it runs, in all threads or in none unless they race."""
 
     decisions: frozenset[int]
     supposed: bool
     sure: bool
+    unsure: bool
 
 
 @dataclass(slots=True)
@@ -185,6 +187,7 @@ class Accesses:
             decisions=why.decisions,
             supposed=why.supposed,
             data=data,
+            unsure=why.unsure,
         )
         self.met.add(storage, unit, event)
         if self.traces is not None and not (why.supposed or data or access.asynchronous):

@@ -111,7 +111,7 @@ class Meetings:
             return
         if kinds == (Kind.UPDATE, Kind.UPDATE) and not (one.access.plain or other.access.plain):
             return  # both may be atomic
-        if other.supposed and not one.decisions <= other.decisions:
+        if other.supposed and not (one.decisions <= other.decisions or other.decisions <= one.decisions):
             return  # perhaps never in one run
         if one.data or other.data:
             self._may_meet(one, other, unit)
@@ -140,9 +140,11 @@ class Meetings:
                 if stores and not differ(one, a, other, b):
                     continue
                 if not together:
-                    self.across[pair] = Meeting(cell * unit, (a, b))
+                    self.across[pair] = Meeting(cell * unit, (a, b), data=other.unsure)
                     return
-                self.within[pair] = Meeting(cell * unit, (a, b), other.exchanged > one.exchanged)
+                self.within[pair] = Meeting(
+                    cell * unit, (a, b), other.exchanged > one.exchanged, data=other.unsure
+                )
 
     def _catch(self, flight: Flight, event: Event, unit: int) -> None:
         """An access while copies are in flight: whose they are makes no difference."""
