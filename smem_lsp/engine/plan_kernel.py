@@ -31,6 +31,7 @@ from smem_lsp.analysis.races import Hazards, find_hazards
 from smem_lsp.analysis.redundancy import Redundant, redundant_barriers
 from smem_lsp.analysis.repairs import Gaps, find_gaps, warp_places
 from smem_lsp.analysis.reuse import relate, survey
+from smem_lsp.analysis.suspects import calm_accesses
 from smem_lsp.analysis.uniformity import prove_levels
 from smem_lsp.analysis.values import Values
 from smem_lsp.config import Config
@@ -92,7 +93,8 @@ def plan_kernel(
     gaps = Gaps()
     redundant: tuple[Redundant, ...] = ()
     if not layouts_only:
-        judged = partial(find_hazards, kernel, values, control, verdicts, shape)
+        calm = calm_accesses(kernel, values, assuming, shape)
+        judged = partial(find_hazards, kernel, values, control, verdicts, shape, calm=calm)
         hazards = judged()
         if hazards.races or hazards.proxies:
             in_warps = warp_places(kernel, values, levels, control.places)
