@@ -138,9 +138,9 @@ def call(ctx: Context, expr: tree.Call, scope: Scope) -> Value | Ref:
         if EXCHANGES.fullmatch(name):
             ctx.exchange(expr.lo, expr.hi, name, values[0] if values and name.endswith("_sync") else None)
         return _result_of(ctx, name, values)
-    inlined = named_barriers.static_call(ctx, expr, callee, scope)
-    if inlined is not None:
-        return inlined
+    named = named_barriers.static_call(ctx, expr, callee, scope)
+    if named is not None:
+        return named
     inlined = inlining.inline_function(ctx, expr, callee, scope)
     if inlined is None:
         inlined = mbarriers.init_call(ctx, expr, name, scope)
