@@ -29,11 +29,13 @@ class Outside:
 @dataclass(frozen=True, slots=True)
 class Circumstances:
     """Why an access happens. ``decisions``: branches and loops around it whose way rests on what the kernel is given;
-    ``supposed``: it is not known that it runs in this run; ``sure``: it runs whatever the kernel is given."""
+    ``supposed``: it is not known that it runs in this run; ``sure``: it runs whatever the kernel is given;
+    ``unsure``: it rests on data whether it runs, in all threads or in none unless they race."""
 
     decisions: frozenset[int]
     supposed: bool
     sure: bool
+    unsure: bool
 
 
 @dataclass(slots=True)
@@ -73,11 +75,16 @@ class Accesses:
             or (starts is None and not is_loaded(offset, self.kernel.memory.pointers))
         ):
             return
-        self.left -= len(here.threads)
+        apart = access.point in self.script.apart
         if starts is None:
-            self._note(access, storage, unit, here, why, {}, {}, data=True)
+            if not apart:
+                self.left -= len(here.threads)
+                self._note(access, storage, unit, here, why, {}, {}, data=True)
             return
         end = buffer.bytes if buffer.space is Space.STATIC and buffer.bytes is not None else 1 << 40
+        if apart and min(starts) >= 0 and max(starts) + width <= end:
+            return
+        self.left -= len(here.threads)
         inside = self._inside(access, here)
         low: dict[int, int] = {}
         high: dict[int, int] = {}
@@ -94,7 +101,8 @@ class Accesses:
                     for cell in range(start // unit, (start + width - 1) // unit + 1):
                         low.setdefault(cell, thread)
                         high[cell] = thread
-        self._note(access, storage, unit, here, why, low, high)
+        if not apart:
+            self._note(access, storage, unit, here, why, low, high)
 
     def _is_one_thing(self, number: int) -> bool:
         """Is a buffer surely read where threads write it: no store of several things, and no copy goes into it?"""
@@ -179,6 +187,7 @@ class Accesses:
             decisions=why.decisions,
             supposed=why.supposed,
             data=data,
+            unsure=why.unsure,
         )
         self.met.add(storage, unit, event)
         if self.traces is not None and not (why.supposed or data or access.asynchronous):

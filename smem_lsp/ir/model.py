@@ -96,6 +96,7 @@ class Buffer:
     qualifiers: tuple[str, ...] = ()  # volatile, const
     attributes: tuple[str, ...] = ()  # alignas(16), __align__(8): as written
     fixed: str | None = None  # why it may never share bytes, in words for the user; None: it may
+    lent: bool = False  # only because it belongs to a function that the kernel calls
     seen: bool = True  # every access to it is in the region tree, with what it writes
     placed: bool = True  # the same, but for what asynchronous copies write and when
     required_align: int = 1  # what accesses through wider types ask for
