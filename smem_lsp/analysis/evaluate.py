@@ -178,6 +178,8 @@ class Evaluator:
             return self._select(args[0], args[1], args[2])
         if name in ("&&", "||"):
             return self._short_circuit(name, args[0], args[1])
+        if name not in _PLAIN and name not in _SINGLE:
+            return None  # a function: `__shfl_down_sync()`
         operands = [self.value(arg) for arg in args]
         if len(args) == 1:
             a = operands[0]
