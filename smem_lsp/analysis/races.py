@@ -8,7 +8,7 @@ symbols.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -22,7 +22,7 @@ from smem_lsp.analysis.intervals import MAX_DIMS
 from smem_lsp.analysis.meetings import WARP, Meeting, Meetings, Pair
 from smem_lsp.analysis.named_barriers import Counts, Miscount
 from smem_lsp.analysis.proxies import Proxies, Unfenced
-from smem_lsp.analysis.script import NOTHING, Added, Script, write_script
+from smem_lsp.analysis.script import NOTHING, RESTLESS, Added, Calm, Script, write_script
 from smem_lsp.analysis.stragglers import Missed
 from smem_lsp.analysis.uniformity import Control
 from smem_lsp.analysis.values import Values
@@ -40,8 +40,8 @@ class Race:
     """Threads ``threads`` of a block ``dims`` touch ``byte`` of one buffer in ``first`` and ``second``, in no order.
 
     ``lanes``: both are lanes of one warp, which a barrier of the warp would order; else no barrier of the block is
-    between. ``exchanged``: but a shuffle or vote is; ``data``: one of the two goes where its data lead; ``flying``: the
-    first is an asynchronous copy that its thread has not waited for; ``named``: their warps
+    between. ``exchanged``: but a shuffle or vote is; ``data``: whether or where one of the two happens rests on data;
+    ``flying``: the first is an asynchronous copy that its thread has not waited for; ``named``: their warps
     go different ways, and named barriers do not order them. ``proved``: the block is known; else it happens in
     every sample of more than one warp, or in the largest block that the kernel is written for. ``several``: blocks were
     tried; ``cut``: one of the two stands in a loop of which not all iterations were run, so other warps may meet, too.
@@ -103,7 +103,7 @@ class ProxyHazard:
 @dataclass(frozen=True, slots=True)
 class Hazards:
     """What runs of the kernel show. ``split``: added barriers of warps that a warp came to in part;
-    ``miscounts``: named barriers that wait for another number of threads than come."""
+    ``miscounts``: named barriers that wait for another number of threads than come; ``full``: there are more races."""
 
     races: tuple[Race, ...] = ()
     overruns: tuple[Overrun, ...] = ()
@@ -111,6 +111,7 @@ class Hazards:
     split: frozenset[int] = frozenset()
     miscounts: tuple[Miscount, ...] = ()
     proxies: tuple[ProxyHazard, ...] = ()
+    full: bool = False
 
     @property
     def across(self) -> tuple[Race, ...]:
@@ -130,32 +131,36 @@ def find_hazards(
     verdicts: Verdicts,
     shape: BlockShape | None,
     added: Added = NOTHING,
+    calm: Calm = RESTLESS,
 ) -> Hazards:
     """All pairs of accesses that race, accesses outside of their buffers, and operations of a warp that lanes miss.
 
-    ``shape``: the block, if one is known or launched in sight; ``added``: what the kernel is taken to have besides."""
+    ``shape``: the block, if one is known or launched in sight; ``added``: what the kernel is taken to have besides;
+    ``calm``: accesses of which nothing else is to be shown."""
     if kernel.irregular is not None or not (kernel.buffers or values.masks or values.named):
         return Hazards()
-    barriers = bool(added.barriers) or any(
-        isinstance(n, Barrier) and n.kind == "block" for n in walk(kernel.body)
-    )
-    reads = any(isinstance(n, Proxy) and n.buffer >= 0 for n in walk(kernel.body))
+    nodes = tuple(walk(kernel.body))
+    reads = any(isinstance(n, Proxy) and n.buffer >= 0 for n in nodes)
+    if not (values.masks or values.named or reads) and calm.idle.issuperset(
+        n.point for n in nodes if isinstance(n, Access)
+    ):
+        return Hazards()
+    barriers = bool(added.barriers) or any(isinstance(n, Barrier) and n.kind == "block" for n in nodes)
     samples = _samples(kernel, values, control, shape, barriers=barriers)
     if not samples:
         return Hazards()
-    script = write_script(kernel, values, control, verdicts, added)
+    script = write_script(kernel, values, control, verdicts, added, calm)
+
+    def nothing_yet() -> Accesses:
+        traces = _traces(kernel, values, verdicts, shape)
+        return Accesses(kernel, values, script, Meetings(WARP), traces, Proxies() if reads else None)
+
     seen = _Seen()
     named = Counts(kernel, values)
     for dims in samples:
         for symbols in assignments(script.terms, dims):
-            traces = _traces(kernel, values, verdicts, shape)
-            run = Run(
-                kernel,
-                values,
-                script,
-                Evaluator(dims, symbols),
-                Accesses(kernel, values, script, Meetings(WARP), traces, Proxies() if reads else None),
-            ).go()
+            run = _run(dims, symbols, nothing_yet)
+            traces = run.accesses.traces
             named.note(run.named, math.prod(dims))
             if traces is not None and not named.found:
                 for pair, met in unordered(traces).items():
@@ -174,7 +179,25 @@ def find_hazards(
     miscounts = named.told(known=shape is not None)
     if not (seen.anything or tails.missed):
         return Hazards(miscounts=miscounts)
-    return replace(_Told(kernel, samples, shape is not None).hazards(seen, tails), miscounts=miscounts)
+    return replace(
+        _Told(kernel, samples, shape is not None).hazards(seen, tails), miscounts=miscounts, full=seen.full
+    )
+
+
+def _run(dims: Dims, symbols: dict[str, int], accesses: Callable[[], Accesses]) -> Run:
+    """A run with these values; with another block of the grid instead, if the whole of this one returns and that one
+    comes to more accesses."""
+    run = _run_once(accesses(), Evaluator(dims, symbols))
+    places = sorted(name for name in symbols if name.startswith("blockIdx."))
+    if not run.deserted or len(places) < 2:
+        return run
+    turned = symbols | dict(zip(places, [symbols[name] for name in reversed(places)]))
+    other = _run_once(accesses(), Evaluator(dims, turned))
+    return min(run, other, key=lambda each: each.accesses.left)
+
+
+def _run_once(accesses: Accesses, block: Evaluator) -> Run:
+    return Run(accesses.kernel, accesses.values, accesses.script, block, accesses).go()
 
 
 @dataclass(slots=True)
@@ -187,9 +210,11 @@ class _Seen:
     missed: dict[int, Missed] | None = None
     unfenced: dict[Pair, Unfenced] | None = None
     cut: set[int] = field(default_factory=set)
+    full: bool = False
 
     def note(self, run: Run) -> None:
         self.cut |= run.cut
+        self.full = self.full or run.met.full
         self.within = _common(self.within, {**run.met.within, **run.met.across})
         self.across = _common(self.across, run.met.across)
         self.outside = _common(self.outside, run.accesses.outside)

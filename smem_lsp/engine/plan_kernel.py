@@ -31,10 +31,12 @@ from smem_lsp.analysis.races import Hazards, find_hazards
 from smem_lsp.analysis.redundancy import Redundant, redundant_barriers
 from smem_lsp.analysis.repairs import Gaps, find_gaps, warp_places
 from smem_lsp.analysis.reuse import relate, survey
+from smem_lsp.analysis.suspects import calm_accesses
 from smem_lsp.analysis.uniformity import prove_levels
 from smem_lsp.analysis.values import Values
 from smem_lsp.config import Config
 from smem_lsp.engine.plan_carving import plan_carving
+from smem_lsp.engine.plan_lending import plan_lending
 from smem_lsp.engine.plan_storage import plan_storages
 from smem_lsp.ir.model import Access, Branch, Buffer, Kernel, Loop, Seq, Space, walk
 from smem_lsp.rules.merging import WORTH_SAYING
@@ -91,7 +93,8 @@ def plan_kernel(
     gaps = Gaps()
     redundant: tuple[Redundant, ...] = ()
     if not layouts_only:
-        judged = partial(find_hazards, kernel, values, control, verdicts, shape)
+        calm = calm_accesses(kernel, values, assuming, shape)
+        judged = partial(find_hazards, kernel, values, control, verdicts, shape, calm=calm)
         hazards = judged()
         if hazards.races or hazards.proxies:
             in_warps = warp_places(kernel, values, levels, control.places)
@@ -145,6 +148,7 @@ def plan_kernel(
         extents={} if layouts_only else extents(kernel, values, fact),
         carved=None if layouts_only else plan_carving(kernel, control, values, shape),
         storages=storages,
+        lending=None if natural is None or layouts_only else plan_lending(kernel, items or (), facts, fixed),
     )
 
 
