@@ -199,7 +199,7 @@ class WrittenKernel(Generator):
             f"{u}{kernel}<<<2, {block}{third}>>>(in, {'out + 512' if number else 'out'}, n);"
             for number, kernel in enumerate(kernels)
         ]
-        self.scribe.lines += launches
+        self.scribe.lines += [*above, *launches]
         return ["", "void run(const float* in, float* out, int n) {", *above, *launches, "}"]
 
     def _renamed(self, items: list[Action | Block]) -> dict[str, str]:
