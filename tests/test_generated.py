@@ -30,10 +30,28 @@ def example() -> str:
 
 
 def before_after() -> str:
-    return f"```diff\n{_printed('--diff', '--select', 'SMEM301', 'tests/examples/gemm.cu')}```"
+    return _diff("tests/examples/gemm.cu")
 
 
-BLOCKS: Mapping[str, Callable[[], str]] = {"rules": rules, "example": example, "before-after": before_after}
+def scratch_in_tile() -> str:
+    return _diff("tests/kernels/01_existing_barrier.cu")
+
+
+def dynamic_carve() -> str:
+    return _diff("--unsafe-fixes", "tests/kernels/29_dynamic_carve.cu")
+
+
+def _diff(*arguments: str) -> str:
+    return f"```diff\n{_printed('--diff', '--select', 'SMEM301', *arguments).rstrip()}\n```"
+
+
+BLOCKS: Mapping[str, Callable[[], str]] = {
+    "rules": rules,
+    "example": example,
+    "before-after": before_after,
+    "scratch-in-tile": scratch_in_tile,
+    "dynamic-carve": dynamic_carve,
+}
 
 
 def _printed(*arguments: str) -> str:

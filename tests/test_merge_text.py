@@ -143,3 +143,31 @@ void run(const float* in, float* out) {
     (fix,) = both.fixes_for(finding)
     assert fix.safety is Safety.DISPLAY
     assert "in k<short, 64> no barrier between a" in fix.title
+
+
+def test_a_barrier_of_one_instance_is_found_in_another_that_has_fewer_statements() -> None:
+    text = """
+template <int K>
+static __global__ void k(const float* in, float* out) {
+  __shared__ float a[256], b[256];
+  const int t = threadIdx.x;
+  if constexpr (K > 1) {
+    for (int i = 0; i < K; ++i) out[256 * i + t] = 0.0f;
+  }
+  a[t] = in[t];
+  __syncthreads();
+  float v = a[255 - t];
+  b[t] = v;
+  __syncthreads();
+  out[t] = b[255 - t];
+}
+void run(const float* in, float* out) {
+  k<1><<<1, 256>>>(in, out);
+  k<4><<<1, 256>>>(in, out);
+}
+"""
+    report = check(text)
+    for facts in report.facts:
+        (fix,) = report.fixes_for(merge_finding(facts, facts.best[-1]))
+        assert "1 barrier added" in fix.title and fix.safety is Safety.UNSAFE
+        assert apply(text, fix).count("__syncthreads();") == 3

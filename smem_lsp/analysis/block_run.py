@@ -14,6 +14,7 @@ from itertools import compress, takewhile
 
 from smem_lsp.analysis.block_accesses import Accesses, Circumstances
 from smem_lsp.analysis.evaluate import Evaluator, iterations
+from smem_lsp.analysis.exits import exit_values
 from smem_lsp.analysis.flights import Flights
 from smem_lsp.analysis.meetings import Meetings
 from smem_lsp.analysis.named_barriers import Arrivals
@@ -200,8 +201,6 @@ class Run:
         )
         if mask is None or point in self.missed:
             return
-        if len(going.threads) + len(self.away) >= len(self.block.threads):
-            return  # all are here
         missed = first_missed(mask, going.threads, self.block.threads, self.away, self.met.warp)
         if missed is not None:
             self.missed[point] = missed
@@ -369,6 +368,8 @@ class Run:
 
     def _loop(self, step: Step, node: Loop, here: Evaluator) -> Evaluator | None:
         facts = self.values.loops[node.point]
+        if not (step.first or step.waits):
+            return self._behind(node, facts, here)
         outer, self.broken = self.broken, set()
         with self._decided_by(step, stays=step.returns):
             if facts.once:
@@ -379,7 +380,14 @@ class Run:
         if step.orders or self._calls(node.point, node.end_point):
             self._forget()
         self._fences(step)
+        here = self._behind(node, facts, here)
         return _only(here, set(here.threads) - self.away) if self.away else here
+
+    def _behind(self, node: Loop, facts: LoopFacts, here: Evaluator) -> Evaluator:
+        """With what the loop leaves in its variables."""
+        wanted = self.values.exits.get(node.point, ())
+        found = exit_values(facts, here, wanted) if wanted else {}
+        return here.behind(found) if found else here
 
     def _turns(self, step: Step, node: Loop, facts: LoopFacts, here: Evaluator) -> None:
         """The iterations that are known: the first ones, and the last where it is a long loop that is counted."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
 
-from smem_lsp.analysis.terms import Const, LoopVar, Op, Sym, Term, Thread
+from smem_lsp.analysis.terms import Const, LoopVar, Op, Opaque, Sym, Term, Thread
 from smem_lsp.analysis.values import LoopFacts, Recurrence
 from smem_lsp.analysis.wavefronts import LANES
 from smem_lsp.ir.model import Access
@@ -80,13 +80,15 @@ def asks(access: Access, threads: Evaluator) -> Evaluator | None:
 @dataclass(slots=True)
 class Evaluator:
     """Values under one assignment. ``threads``: linear ids of the threads asked about; ``bound``: loop variables of
-    the iterations asked about; ``symbols``: values of parameters and the like. ``blockDim`` follows from ``dims``."""
+    the iterations asked about; ``symbols``: values of parameters and the like; ``exits``: what variables are behind
+    loops that have run, by thread. ``blockDim`` follows from ``dims``."""
 
     dims: Dims
     symbols: Mapping[str, int] = field(default_factory=dict)
     strict: bool = True
     bound: Mapping[LoopVar, Vector] = field(default_factory=dict)
     threads: Sequence[int] = ()
+    exits: Mapping[Term, Mapping[int, int]] = field(default_factory=dict)
     _known: dict[Term, Vector | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -95,7 +97,7 @@ class Evaluator:
 
     def value(self, term: Term) -> Vector | None:
         """The value in ``threads``; None: not known."""
-        if not term.known:
+        if not (term.known or self.exits):
             return None
         try:
             return self._known[term]
@@ -123,7 +125,7 @@ class Evaluator:
             atom: value if isinstance(value, int) else list(compress(value, mask))
             for atom, value in self.bound.items()
         }
-        made = Evaluator(self.dims, self.symbols, self.strict, bound, threads)
+        made = Evaluator(self.dims, self.symbols, self.strict, bound, threads, self.exits)
         made._known = {term: value for term, value in self._known.items() if isinstance(value, int)}
         return made
 
@@ -135,9 +137,16 @@ class Evaluator:
 
     def within(self, bound: Mapping[LoopVar, Vector]) -> Evaluator:
         """The evaluator of one iteration."""
-        made = Evaluator(self.dims, self.symbols, self.strict, {**self.bound, **bound}, self.threads)
+        bound = {**self.bound, **bound}
+        made = Evaluator(self.dims, self.symbols, self.strict, bound, self.threads, self.exits)
         made._known = {term: value for term, value in self._known.items() if not term.carried}
         return made
+
+    def behind(self, exits: Mapping[Term, Mapping[int, int]]) -> Evaluator:
+        """The evaluator behind a loop that has run to its end."""
+        known: dict[Term, Vector | None] = {t: v for t, v in self._known.items() if v is not None}
+        exits = {**self.exits, **exits}
+        return Evaluator(self.dims, self.symbols, self.strict, self.bound, self.threads, exits, known)
 
     def _value(self, term: Term) -> Vector | None:
         if isinstance(term, Const):
@@ -150,6 +159,9 @@ class Evaluator:
             return self.symbols.get(term.name)
         if isinstance(term, LoopVar):
             return self.bound.get(term)
+        if isinstance(term, Opaque):
+            known = self.exits.get(term)
+            return None if known is None else _whole([known.get(thread) for thread in self.threads])
         return self._operation(term) if isinstance(term, Op) else None
 
     def _coordinate(self, axis: str) -> Vector | None:
@@ -229,6 +241,13 @@ class Evaluator:
             return None
         answers = iter(found)
         return [int(bool(next(answers))) if each else int(not goes_on) for each in asked]
+
+
+def _whole(values: list[int | None]) -> Vector | None:
+    known = [value for value in values if value is not None]
+    if len(known) < len(values):
+        return None
+    return known[0] if known.count(known[0]) == len(known) else known
 
 
 def _truth(value: Vector) -> Vector:

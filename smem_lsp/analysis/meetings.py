@@ -15,6 +15,7 @@ from smem_lsp.analysis.flights import Flight, Flights
 from smem_lsp.ir.model import Kind
 
 WARP = 32
+_MOST_PAIRS = 500  # of accesses that meet in one run
 
 Pair = tuple[int, int]  # points of two accesses, in the order of the run
 
@@ -44,6 +45,11 @@ class Meetings:
     synced: dict[int, int] = field(default_factory=dict)
     exchanged: int = 0
     flights: Flights = field(default_factory=Flights)
+
+    @property
+    def full(self) -> bool:
+        """So many accesses meet that no more are looked for."""
+        return len(self.across) + len(self.within) >= _MOST_PAIRS
 
     def barrier(self) -> None:
         """All threads of the block have come here."""
@@ -81,7 +87,8 @@ class Meetings:
     def add(self, storage: int, unit: int, event: Event) -> None:
         """``event`` happens: it meets what is open."""
         earlier = self.open.setdefault(storage, [])
-        for each in earlier if event.access.start is None else ():  # else it is not known who writes what
+        dealt = event.access.start is not None and not event.access.serves  # it is not known who writes what
+        for each in () if dealt else earlier:
             self.compare(each, event, unit)
         if event.access.asynchronous:
             if event.low:
@@ -90,7 +97,7 @@ class Meetings:
         for flight in self.flights.open:
             if flight.storage == storage:
                 self._catch(flight, event, unit)
-        if event.access.kind is Kind.WRITE or event.access.plain:
+        if event.access.kind is Kind.WRITE or (event.access.plain and not event.access.serves):
             self.compare(event, event, unit)
         earlier.append(event)
 
@@ -98,7 +105,9 @@ class Meetings:
         """Two accesses that nothing orders: they meet where they touch the same unit and one of them writes."""
         pair = one.access.point, other.access.point
         kinds = one.access.kind, other.access.kind
-        if pair in self.across or kinds == (Kind.READ, Kind.READ):
+        if pair in self.across or kinds == (Kind.READ, Kind.READ) or self.full:
+            return
+        if one.access.serves != other.access.serves:
             return
         if kinds == (Kind.UPDATE, Kind.UPDATE) and not (one.access.plain or other.access.plain):
             return  # both may be atomic

@@ -15,7 +15,7 @@ from functools import partial
 from smem_lsp.analysis.addresses import Untouched, untouched
 from smem_lsp.analysis.assignments import assigned_in, escapes
 from smem_lsp.analysis.terms import BLOCK, THREAD, Const, LoopVar, Table, Term, is_free, is_truth
-from smem_lsp.analysis.values import LoopFacts, Recurrence, Values, recurrence, varies_in
+from smem_lsp.analysis.values import Exit, LoopFacts, Recurrence, Values, recurrence, varies_in
 from smem_lsp.ir import values as ir
 from smem_lsp.ir.memory import GlobalMemory
 from smem_lsp.ir.model import (
@@ -88,6 +88,7 @@ def propagate(
         walk.outside,
         walk.masks,
         walk.named,
+        {point: tuple(found) for point, found in walk.exits.items()},
         walk.copied,
     )
 
@@ -154,6 +155,7 @@ class _Walk:
     copied: dict[int, Term] = field(default_factory=dict)
     guards: list[Term] = field(default_factory=list)
     targets: list[_Target] = field(default_factory=list)
+    exits: dict[int, list[Exit]] = field(default_factory=dict)  # loop -> what its variables are behind it
     alike: dict[Term, Term] = field(default_factory=dict)  # what the author states that all threads agree on
     changes: list[int] = field(default_factory=list)  # variables in order of assignment
     changed_in: dict[int, frozenset[int]] = field(default_factory=dict)  # loop -> variables
@@ -372,7 +374,9 @@ class _Walk:
             if moves.kind == "affine" and moves.by is not None:
                 total = self.table.op("*", moves.by, self.table.const(node.trips))
                 return self.table.op("+", init, total)
-        return self.table.opaque("exit", (*ends, here.again, here.first, *here.exits))
+        made = self.table.opaque("exit", (*ends, here.again, here.first, *here.exits))
+        self.exits.setdefault(node.point, []).append(Exit(made, following, init))
+        return made
 
     # ---- expressions -----------------------------------------------------------------------------------------------
 

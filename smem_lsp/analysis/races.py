@@ -22,7 +22,7 @@ from smem_lsp.analysis.intervals import MAX_DIMS
 from smem_lsp.analysis.meetings import WARP, Meeting, Meetings, Pair
 from smem_lsp.analysis.named_barriers import Counts, Miscount
 from smem_lsp.analysis.proxies import Proxies, Unfenced
-from smem_lsp.analysis.script import NOTHING, Added, Script, write_script
+from smem_lsp.analysis.script import NOTHING, RESTLESS, Added, Calm, Script, write_script
 from smem_lsp.analysis.stragglers import Missed
 from smem_lsp.analysis.uniformity import Control
 from smem_lsp.analysis.values import Values
@@ -103,7 +103,7 @@ class ProxyHazard:
 @dataclass(frozen=True, slots=True)
 class Hazards:
     """What runs of the kernel show. ``split``: added barriers of warps that a warp came to in part;
-    ``miscounts``: named barriers that wait for another number of threads than come."""
+    ``miscounts``: named barriers that wait for another number of threads than come; ``full``: there are more races."""
 
     races: tuple[Race, ...] = ()
     overruns: tuple[Overrun, ...] = ()
@@ -111,6 +111,7 @@ class Hazards:
     split: frozenset[int] = frozenset()
     miscounts: tuple[Miscount, ...] = ()
     proxies: tuple[ProxyHazard, ...] = ()
+    full: bool = False
 
     @property
     def across(self) -> tuple[Race, ...]:
@@ -130,20 +131,25 @@ def find_hazards(
     verdicts: Verdicts,
     shape: BlockShape | None,
     added: Added = NOTHING,
+    calm: Calm = RESTLESS,
 ) -> Hazards:
     """All pairs of accesses that race, accesses outside of their buffers, and operations of a warp that lanes miss.
 
-    ``shape``: the block, if one is known or launched in sight; ``added``: what the kernel is taken to have besides."""
+    ``shape``: the block, if one is known or launched in sight; ``added``: what the kernel is taken to have besides;
+    ``calm``: accesses of which nothing else is to be shown."""
     if kernel.irregular is not None or not (kernel.buffers or values.masks or values.named):
         return Hazards()
-    barriers = bool(added.barriers) or any(
-        isinstance(n, Barrier) and n.kind == "block" for n in walk(kernel.body)
-    )
-    reads = any(isinstance(n, Proxy) and n.buffer >= 0 for n in walk(kernel.body))
+    nodes = tuple(walk(kernel.body))
+    reads = any(isinstance(n, Proxy) and n.buffer >= 0 for n in nodes)
+    if not (values.masks or values.named or reads) and calm.idle.issuperset(
+        n.point for n in nodes if isinstance(n, Access)
+    ):
+        return Hazards()
+    barriers = bool(added.barriers) or any(isinstance(n, Barrier) and n.kind == "block" for n in nodes)
     samples = _samples(kernel, values, control, shape, barriers=barriers)
     if not samples:
         return Hazards()
-    script = write_script(kernel, values, control, verdicts, added)
+    script = write_script(kernel, values, control, verdicts, added, calm)
 
     def nothing_yet() -> Accesses:
         traces = _traces(kernel, values, verdicts, shape)
@@ -173,7 +179,9 @@ def find_hazards(
     miscounts = named.told(known=shape is not None)
     if not (seen.anything or tails.missed):
         return Hazards(miscounts=miscounts)
-    return replace(_Told(kernel, samples, shape is not None).hazards(seen, tails), miscounts=miscounts)
+    return replace(
+        _Told(kernel, samples, shape is not None).hazards(seen, tails), miscounts=miscounts, full=seen.full
+    )
 
 
 def _run(dims: Dims, symbols: dict[str, int], accesses: Callable[[], Accesses]) -> Run:
@@ -202,9 +210,11 @@ class _Seen:
     missed: dict[int, Missed] | None = None
     unfenced: dict[Pair, Unfenced] | None = None
     cut: set[int] = field(default_factory=set)
+    full: bool = False
 
     def note(self, run: Run) -> None:
         self.cut |= run.cut
+        self.full = self.full or run.met.full
         self.within = _common(self.within, {**run.met.within, **run.met.across})
         self.across = _common(self.across, run.met.across)
         self.outside = _common(self.outside, run.accesses.outside)

@@ -84,7 +84,8 @@ class _Trials:
         if self.left == 0:
             return self.found
         self.left -= 1
-        return self.judge(added=added)
+        after = self.judge(added=added)
+        return self.found if after.full else after
 
 
 def warp_places(kernel: Kernel, values: Values, levels: Levels, places: frozenset[int]) -> frozenset[int]:

@@ -91,6 +91,18 @@ NOTHING = Added()
 
 
 @dataclass(frozen=True, slots=True)
+class Calm:
+    """``apart``: accesses (points) that surely meet none of another thread; ``idle``: those of them that no run can
+    show to leave their buffer."""
+
+    apart: frozenset[int] = frozenset()
+    idle: frozenset[int] = frozenset()
+
+
+RESTLESS = Calm()
+
+
+@dataclass(frozen=True, slots=True)
 class Script:
     """``storages``: buffer -> the buffer whose bytes it shares; ``units``: storage -> bytes that are told apart;
     ``widths``: access -> bytes that a thread touches."""
@@ -103,6 +115,7 @@ class Script:
     sizes: frozenset[str]  # symbols that addresses, numbers of iterations or what single threads do rest on
     added: Added
     bits: Mapping[str, int]  # of the symbols in steps, by name
+    apart: frozenset[int]  # accesses that surely race with none
     alike: frozenset[int]  # branches and loops that are uniform in runs without a race
 
 
@@ -112,8 +125,9 @@ def write_script(
     control: Control,
     verdicts: Verdicts,
     added: Added = NOTHING,
+    calm: Calm = RESTLESS,
 ) -> Script:
-    """What a run of ``kernel`` comes to."""
+    """What a run of ``kernel`` comes to. ``calm``: what a run needs not look at."""
     storages = storages_of(kernel.buffers)
     units: dict[int, int] = {}
     widths: dict[int, int | None] = {}
@@ -130,7 +144,7 @@ def write_script(
         *values.offsets.values(),
     ]
     rests = _Rests()
-    steps = tuple(_steps(kernel.body, _Writer(values, control, verdicts, rests, added)))
+    steps = tuple(_steps(kernel.body, _Writer(values, control, verdicts, rests, added, calm.idle)))
     return Script(
         steps,
         storages,
@@ -140,6 +154,7 @@ def write_script(
         _sizes(values, control, rests),
         added,
         rests.bits,
+        calm.apart,
         control.alike,
     )
 
@@ -159,12 +174,14 @@ class _Writer:
     verdicts: Verdicts
     rests: _Rests
     added: Added
+    idle: frozenset[int]
 
 
 def _steps(seq: Seq, writer: _Writer) -> Iterator[Step]:
     for node in seq.items:
         if isinstance(node, Access | Exchange):
-            yield Step(node, node.point)
+            if node.point not in writer.idle:
+                yield Step(node, node.point)
         elif isinstance(node, Proxy):
             yield Step(node, node.point, fences=node.kind not in ("copy", "read"))
         elif isinstance(node, CopyWait):
@@ -191,12 +208,14 @@ def _steps(seq: Seq, writer: _Writer) -> Iterator[Step]:
             yield Step(node, node.point, leaves=True, returns=node.kind == "return")
         elif isinstance(node, Branch):
             then, otherwise = tuple(_steps(node.then, writer)), tuple(_steps(node.otherwise, writer))
-            if then or otherwise:
+            if not all(map(_computes, (*then, *otherwise))):
                 yield _around(node, then, otherwise, writer)
         elif isinstance(node, Loop):
             body = tuple(_steps(node.body, writer))
             if any(map(_acts, body)) or may_wait(node, writer.values):
                 yield _around(node, body, (), writer)
+            elif node.point in writer.values.exits:
+                yield Step(node, node.end_point)
 
 
 @dataclass(slots=True)
@@ -273,10 +292,17 @@ def _around(node: Branch | Loop, first: tuple[Step, ...], second: tuple[Step, ..
     )
 
 
+def _computes(step: Step) -> bool:
+    """Is it a loop that does nothing but to compute what is read behind it?"""
+    return isinstance(step.node, Loop) and not (step.first or step.waits)
+
+
 def _acts(step: Step) -> bool:
     """Does a step of a loop's body do more than to leave the loop or an iteration of it?"""
     if isinstance(step.node, Jump):
         return step.node.kind == "return"
+    if _computes(step):
+        return False
     return not isinstance(step.node, Branch) or any(map(_acts, (*step.first, *step.second)))
 
 

@@ -18,12 +18,13 @@ def first_missed(
     mask: int, here: Sequence[int], block: Sequence[int], away: Collection[int], warp: int
 ) -> Missed | None:
     """Are all lanes ``here`` that ``mask`` names, but for those that have returned? ``warp``: lanes of one."""
-    present = set(here)
+    if len(here) + len(away) >= len(block):
+        return None  # all are here
     first: dict[int, int] = {}
     for thread in here:
         first.setdefault(thread // warp, thread)
-    for thread in block:
+    for thread in sorted(set(block).difference(here, away)):
         number, lane = divmod(thread, warp)
-        if number in first and mask >> lane & 1 and thread not in present and thread not in away:
+        if number in first and mask >> lane & 1:
             return Missed(first[number], thread)
     return None

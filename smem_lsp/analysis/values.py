@@ -44,6 +44,16 @@ class LoopFacts:
 
 
 @record
+class Exit:
+    """What a variable is behind a loop that changes it: ``following`` as the last iteration has left it, ``init`` where
+    none was run."""
+
+    value: Term
+    following: Term
+    init: Term
+
+
+@record
 class Values:
     """Terms by point. ``indices``: one per dimension; ``offsets``: bytes from the start of the buffer, where an access
     has no index; ``bases``: where the object begins that a member is accessed of."""
@@ -60,6 +70,7 @@ class Values:
     masks: Mapping[int, Term]  # of barriers and exchanges inside a warp: lanes that take part
     # of named barriers: number, and threads that they are for
     named: Mapping[int, tuple[Term | None, Term | None]]
+    exits: Mapping[int, tuple[Exit, ...]]  # by loop
     copied: Mapping[int, Term]  # first bytes of copies that threads make together
 
     def address(self, access: int) -> tuple[Term, ...] | None:

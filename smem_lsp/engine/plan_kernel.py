@@ -31,10 +31,12 @@ from smem_lsp.analysis.races import Hazards, find_hazards
 from smem_lsp.analysis.redundancy import Redundant, redundant_barriers
 from smem_lsp.analysis.repairs import Gaps, find_gaps, warp_places
 from smem_lsp.analysis.reuse import relate, survey
+from smem_lsp.analysis.suspects import calm_accesses
 from smem_lsp.analysis.uniformity import prove_levels
 from smem_lsp.analysis.values import Values
 from smem_lsp.config import Config
 from smem_lsp.engine.plan_carving import plan_carving
+from smem_lsp.engine.plan_lending import plan_lending
 from smem_lsp.engine.plan_storage import plan_storages
 from smem_lsp.ir.model import Access, Branch, Buffer, Kernel, Loop, Seq, Space, walk
 from smem_lsp.rules.merging import WORTH_SAYING
@@ -91,7 +93,8 @@ def plan_kernel(
     gaps = Gaps()
     redundant: tuple[Redundant, ...] = ()
     if not layouts_only:
-        judged = partial(find_hazards, kernel, values, control, verdicts, shape)
+        calm = calm_accesses(kernel, values, assuming, shape)
+        judged = partial(find_hazards, kernel, values, control, verdicts, shape, calm=calm)
         hazards = judged()
         if hazards.races or hazards.proxies:
             in_warps = warp_places(kernel, values, levels, control.places)
@@ -103,7 +106,12 @@ def plan_kernel(
     storages: tuple[Carved, ...] = ()
     if natural is not None and not layouts_only:
         storages = plan_storages(kernel, control, values, shape, items or (), natural)
-    if any(_saves(each) for each in storages):  # which barriers the members then need is not asked
+    lending = None
+    if natural is not None and not layouts_only:
+        lending = plan_lending(kernel, items or (), facts, fixed)
+    if lending is not None or any(
+        _saves(each) for each in storages
+    ):  # which barriers the members then need is not asked
         redundant = tuple(replace(each, merging=True) for each in redundant)
     mispaired = () if layouts_only else mispairings(kernel, levels, control, verdicts, shape)
 
@@ -145,6 +153,7 @@ def plan_kernel(
         extents={} if layouts_only else extents(kernel, values, fact),
         carved=None if layouts_only else plan_carving(kernel, control, values, shape),
         storages=storages,
+        lending=lending,
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from smem_lsp.fixes.barriers import insert_barrier, insert_lines, remove_barrier, spelling_at
 from smem_lsp.fixes.copy_waits import insert_wait, lower_wait
-from smem_lsp.fixes.declarations import Refused, replace_declarators, require_editable, statement_of
+from smem_lsp.fixes.declarations import Refused, lent_to, replace_declarators, require_editable, statement_of
 from smem_lsp.fixes.dynamic import move_to_dynamic
 from smem_lsp.fixes.fences import insert_fence
 from smem_lsp.fixes.merge import merge_fix, reorder
@@ -29,6 +29,7 @@ from smem_lsp.rules.model import (
     RemoveBarrier,
     RemoveDeclarator,
     ReorderDeclarations,
+    ShowLending,
     ShowStorage,
     ShowSwizzle,
 )
@@ -90,6 +91,11 @@ def _fix(remedy: Remedy, facts: KernelFacts, kernels: Sequence[KernelFacts], uni
             return Fix("Remove the barrier", Safety.SAFE, (remove_barrier(kernel, source, remedy.barrier),))
         case ShowStorage():
             words = f"Declare the members of `{remedy.buffer}` as `{remedy.text}`"
+            return Fix(words, Safety.DISPLAY, ())
+        case ShowLending():
+            words = "; ".join(
+                lent_to(kernel.buffers[lent], kernel.buffers[host]) for lent, host in remedy.hosts
+            )
             return Fix(words, Safety.DISPLAY, ())
         case ShowSwizzle():
             return Fix(f"Swizzle the columns: {remedy.text}", Safety.DISPLAY, ())

@@ -72,6 +72,15 @@ def pointer_type(buffer: Buffer) -> str:
     return f"{element_type(buffer)} (*){dims_text(buffer)}"
 
 
+def lent_to(lent: Buffer, host: Buffer) -> str:
+    """In words: how a function would get the bytes of its array from its caller."""
+    parameter, argument = reference_to(lent), f"*reinterpret_cast<{pointer_type(lent)}>(&{host.name})"
+    return (
+        f"Give {lent.function}() a parameter `{parameter}` in the place of its array, "
+        f"and pass `{argument}` in each call"
+    )
+
+
 def member_of(buffer: Buffer) -> str:
     """``float As[BM][BK];`` as a member of a struct, alignment attributes kept."""
     attributes = "".join(f"{text} " for text in buffer.attributes)

@@ -8,8 +8,9 @@ from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.allocation.validate import validate
 from smem_lsp.fixes.declarations import Refused
 from smem_lsp.fixes.layout import GroupRewrite, layout_after, needed_alignment
-from smem_lsp.ir.model import walk
+from smem_lsp.ir.model import Kernel, Place, walk
 from smem_lsp.rules.subject import Candidate, KernelFacts
+from smem_lsp.source import Span
 
 
 def require_right_in(
@@ -20,9 +21,7 @@ def require_right_in(
     if sibling.declared is None or not sibling.best:
         return
     instance = sibling.kernel.instance
-    here, there = ([type(node) for node in walk(each.kernel.body)] for each in (facts, sibling))
-    if candidate.plan.barriers and here != there:
-        raise Refused(f"{instance} has other statements: where the barriers belong there is not known")
+    barriers = _same_places(facts.kernel, sibling.kernel, candidate.plan.barriers)
     buffers = sibling.kernel.buffers
     items = {item.index: item for item in sibling.items}
     twins = {buffer.declared: buffer.index for buffer in buffers}
@@ -48,8 +47,30 @@ def require_right_in(
     )
     fixed = frozenset(buffer.index for buffer in buffers if buffer.fixed is not None)
     end = max((after.offsets[item.index] + item.size for item in sibling.items), default=0)
-    plan = Plan("rewrite", end, after.offsets, barriers=candidate.plan.barriers)
+    plan = Plan("rewrite", end, after.offsets, barriers=barriers)
     measured = [Item(item.index, item.name, item.size, needed[item.index]) for item in sibling.items]
     violations = validate(measured, plan, sibling.kernel.body, proved, fixed)
     if violations:
         raise Refused(f"in {instance} {violations[0].why}")
+
+
+def _same_places(here: Kernel, there: Kernel, points: Sequence[int]) -> tuple[int, ...]:
+    """The places of another instance that stand where these do in the text. Raises Refused where one has none."""
+    own, other = _places(here), _places(there)
+    found: list[int] = []
+    for point in points:
+        spot, alike = next((spot, alike) for spot, alike in own.items() if point in alike)
+        twins = other.get(spot, [])
+        if len(twins) != len(alike):
+            raise Refused(f"{there.instance} has no place for a barrier where this one stands")
+        found.append(twins[alike.index(point)])
+    return tuple(found)
+
+
+def _places(kernel: Kernel) -> dict[tuple[Span | None, bool], list[int]]:
+    """By what follows in the text, the places there; several in a body that is called more than once."""
+    found: dict[tuple[Span | None, bool], list[int]] = {}
+    for node in walk(kernel.body):
+        if isinstance(node, Place):
+            found.setdefault((node.statement, node.at_end), []).append(node.point)
+    return found

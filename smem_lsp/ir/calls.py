@@ -140,11 +140,12 @@ def call(ctx: Context, expr: tree.Call, scope: Scope) -> Value | Ref:
         if EXCHANGES.fullmatch(name):
             ctx.exchange(expr.lo, expr.hi, name, values[0] if values and name.endswith("_sync") else None)
         return _result_of(ctx, name, values)
+    inlined: Value | Ref | None = named_barriers.static_call(ctx, expr, callee, scope)
+    if inlined is not None:
+        return inlined
     inlined = inlining.inline_function(ctx, expr, callee, scope)
     if inlined is None:
-        inlined = named_barriers.static_call(ctx, expr, callee, scope) or mbarriers.init_call(
-            ctx, expr, name, scope
-        )
+        inlined = mbarriers.init_call(ctx, expr, name, scope)
     if inlined is not None:
         return inlined
     if MACRO_NAME.match(callee.text) and callee.text not in ctx.helpers:

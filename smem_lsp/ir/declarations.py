@@ -445,8 +445,7 @@ def _declare_shared(
         elif "const" in buffer.qualifiers and declarator.initializer is not None:
             ctx.fix(frozenset((index,)), "{} has an initializer", seen=True)
         elif ctx.function is not ctx.kernel:
-            why = f"{{}} belongs to {ctx.function.name}(), which others may call"
-            ctx.fix(frozenset((index,)), why, seen=True)
+            ctx.owned[index] = f"{buffer.name} belongs to {ctx.function.name}(), which others may call"
 
 
 def _statement_span(ctx: Context) -> Span | None:

@@ -235,7 +235,9 @@ def unexact(ctx: Context, items: Seq, helper_arrays: Sequence[Buffer]) -> str | 
     uses = _uses(items, len(ctx.buffers))
     for buffer in ctx.buffers:
         if buffer.space is Space.STATIC:
-            why = _changed(ctx, buffer, uses[buffer.index], ctx.fixed.get(buffer.index))
+            why = _changed(
+                ctx, buffer, uses[buffer.index], ctx.owned.get(buffer.index) or ctx.fixed.get(buffer.index)
+            )
             if why is not None:
                 return why
     return None

@@ -149,6 +149,14 @@ class ShowSwizzle:
 
 
 @dataclass(frozen=True, slots=True)
+class ShowLending:
+    """Show how a function could be handed the bytes of a buffer of its caller, ``host``, for its own array."""
+
+    kernel: int
+    hosts: tuple[tuple[int, int], ...]  # (array, host)
+
+
+@dataclass(frozen=True, slots=True)
 class ReorderDeclarations:
     """Declare all buffers of the kernel in this order."""
 
@@ -192,6 +200,7 @@ Remedy = (
     | MoveRanges
     | MoveToDynamic
     | PadRows
+    | ShowLending
     | ShowStorage
     | ShowSwizzle
 )

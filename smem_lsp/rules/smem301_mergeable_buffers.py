@@ -53,8 +53,9 @@ only suggests (the title says so). The layout is checked by a second, independen
 ## Limits
 
 A warning when it changes resident blocks on a target in force (registers known) or lifts the kernel under 48 KiB; else
-info. Under 128 bytes without such a step nothing is said. Buffers whose address escapes and arrays of helper functions
-keep their place. Members of a class in shared memory are planned one by one: an access belongs to the member that it
+info. Under 128 bytes without such a step nothing is said. Buffers whose address escapes keep their place, and arrays of
+helper functions: where one could use the bytes of its caller's buffers, from 1 KiB or a step on, the parameter that it
+would need is shown. Members of a class in shared memory are planned one by one: an access belongs to the member that it
 names. They are told, never edited: the fix shows the class with the `union` that the author would write, and its bytes
 are those of that text. Ranges that pointers carve out of dynamic shared memory are told, as info, where every access is
 known to stay in its range for the block that is launched. The fix changes where the pointers start, and the bytes that
@@ -79,9 +80,19 @@ from smem_lsp.rules.merging import (
     reason,
     related_notes,
 )
-from smem_lsp.rules.model import Finding, MergeBuffers, MoveRanges, Severity, ShowStorage, kernel_rule
+from smem_lsp.rules.model import (
+    Finding,
+    MergeBuffers,
+    MoveRanges,
+    Severity,
+    ShowLending,
+    ShowStorage,
+    kernel_rule,
+)
 from smem_lsp.rules.storage_union import as_union
 from smem_lsp.rules.subject import Carved, KernelFacts
+
+_WORTH_A_PARAMETER = 1024  # bytes: fewer are not worth another interface
 
 
 @kernel_rule("SMEM301", "mergeable-buffers", Severity.WARNING)
@@ -89,6 +100,12 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
     yield from _ranges(facts)
     for carved in facts.storages:
         yield from _members(facts, carved)
+    found = list(_merge(facts))
+    yield from found or _lent(facts)
+
+
+def _merge(facts: KernelFacts) -> Iterator[Finding]:
+    """The best plan without an added barrier."""
     if facts.declared is None or facts.withheld or not facts.best:
         return
     candidate = facts.best[0]
@@ -129,6 +146,38 @@ def _weigh(facts: KernelFacts, before: int, after: int) -> tuple[str, Severity, 
         message += f", {step.words()}"
     known = step is not None and step.row.registers is not None
     return message, Severity.WARNING if limit or (gains and known) else Severity.INFO, step
+
+
+def _lent(facts: KernelFacts) -> Iterator[Finding]:
+    """Arrays of the functions that the kernel calls: shown, as their callers would have to change too."""
+    lending = facts.lending
+    if lending is None or facts.withheld or facts.declared is None:
+        return
+    before, after = facts.total(facts.declared.bytes), facts.total(lending.bytes)
+    worth = _weigh(facts, before, after)
+    if worth is None:
+        return
+    message, severity, step = worth
+    gains = step is not None and step.after > step.before
+    if not gains and not crosses_limit(facts, before, after) and before - after < _WORTH_A_PARAMETER:
+        return
+    buffers = facts.kernel.buffers
+    if any(facts.source.slice(buffers[lent].declared) != buffers[lent].name for lent in lending.hosts):
+        return  # of a header
+    shared = [(buffers[lent], buffers[host]) for lent, host in sorted(lending.hosts.items())]
+    words = ", ".join(
+        f"`{lent.name}` of {lent.function}() can use the bytes of `{host.name}`" for lent, host in shared
+    )
+    yield Finding(
+        "SMEM301",
+        f"{words}: {message}, no barrier added",
+        shared[0][1].declared,
+        severity,
+        kernel=facts.kernel.name,
+        buffers=tuple(dict.fromkeys(each.name for both in shared for each in both)),
+        data=data_of(facts, lending.plan, step),
+        remedy=ShowLending(facts.index, tuple(sorted(lending.hosts.items()))),
+    )
 
 
 def _ranges(facts: KernelFacts) -> Iterator[Finding]:

@@ -55,6 +55,16 @@ class Carved:
 
 
 @dataclass(frozen=True, slots=True)
+class Lending:
+    """Arrays of the functions that a kernel calls, each in the bytes of one of its own buffers: ``hosts``, by the index
+    of the array. ``bytes``: of the buffers that are left; ``plan``: where everything is."""
+
+    hosts: Mapping[int, int]
+    bytes: int
+    plan: Plan
+
+
+@dataclass(frozen=True, slots=True)
 class Occupied:
     """What occupancy on one target is computed with. ``registers`` per thread; None when they are not known.
     ``barriers``: of the hardware, per block. ``spill_bytes``: stores and loads, as a compiler counted them.
@@ -106,6 +116,7 @@ class KernelFacts:
     extents: Mapping[int, tuple[int, int]]  # buffer -> (first byte, end byte) of what is touched, where known
     carved: Carved | None = None  # ranges of dynamic shared memory, where they are known
     storages: tuple[Carved, ...] = ()  # members of classes in static shared memory, one item for each buffer
+    lending: Lending | None = None  # what arrays of helpers could save
 
     @property
     def of_ranges(self) -> KernelFacts | None:

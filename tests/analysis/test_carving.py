@@ -87,7 +87,7 @@ def test_the_finding_and_its_fix_name_what_they_assume() -> None:
         "(dead after the barrier at line 11); assumes 256 threads (launch line 16)"
     )
     (fix,) = report.fixes_for(finding)
-    assert fix.title.endswith("; assumes 256 threads (launch line 16)")
+    assert fix.title.endswith("; assumes 256 threads (launch line 16); unconfirmed")
 
 
 def test_a_value_that_is_read_later_keeps_its_range() -> None:

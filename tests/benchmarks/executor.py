@@ -4,6 +4,7 @@
     python tests/benchmarks/executor.py [--kernels 5000] [--seed N] [--jobs N] [--schedules N]
 
 Prints what was run and how long it took, and every mismatch with the command that shows it again. Exits with 1 on one.
+``--programs SEEDS``: instead, the reference programs, K1 to K30 and their rewrites, each under so many schedules.
 ``--show SEED`` prints one kernel, its rewrites, and what is wrong. ``--build N`` builds N kernels into one executable
 and prints how long that took.
 """
@@ -24,6 +25,7 @@ sys.path[:0] = [str(TESTS), str(TESTS.parent)]
 from executor import build, missing  # noqa: E402
 from executor.merging import Result, check_kernels  # noqa: E402
 from executor.random_kernels import Generator  # noqa: E402
+from executor.references import check_references  # noqa: E402
 from executor.rewriting import rewrites  # noqa: E402
 from executor.written_kernels import WrittenKernel  # noqa: E402
 
@@ -42,6 +44,21 @@ def show(seed: int, schedules: int) -> int:
     for _, wrong in result.unfit:
         print(f"the original: {wrong}")
     return 1 if result.mismatches or result.unfit else 0
+
+
+def references(seeds: int) -> int:
+    started, wrong = time.perf_counter(), 0
+    for only in ("0", "1", "2", "3", "4", "5", "k"):  # by the first letter of the name
+        found = check_references(seeds, only)
+        print(
+            f"{only}…: {found.programs} programs, {found.rewrites} rewrites, {found.runs} runs, "
+            f"{len(found.wrong)} wrong; lack barriers on purpose: {', '.join(found.racy) or 'none'}",
+            flush=True,
+        )
+        print(*(f"  {each}" for each in found.wrong), sep="\n", end="\n" if found.wrong else "")
+        wrong += len(found.wrong)
+    print(f"{wrong} wrong, {time.perf_counter() - started:.0f} s")
+    return min(wrong, 1)
 
 
 def time_build(count: int, seed: int) -> int:
@@ -66,12 +83,15 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 30))
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--schedules", type=int, default=3, help="of each program")
+    parser.add_argument("--programs", type=int, metavar="SEEDS")
     parser.add_argument("--show", type=int, metavar="SEED")
     parser.add_argument("--build", type=int, metavar="N")
     options = parser.parse_args()
     if missing():
         print(missing(), file=sys.stderr)
         return 2
+    if options.programs is not None:
+        return references(options.programs)
     if options.build is not None:
         return time_build(options.build, options.seed)
     if options.show is not None:
@@ -87,7 +107,7 @@ def main() -> int:
     with ProcessPoolExecutor(options.jobs) as pool:
         for result in pool.map(check_kernels, batches, [options.schedules] * len(batches)):
             total.add(result)
-            if total.kernels % 500 == 0:
+            if sys.stderr.isatty() or total.kernels % (4 * BATCH) == 0:
                 print(
                     f"{total.kernels} kernels, {len(total.mismatches)} mismatches",
                     file=sys.stderr,

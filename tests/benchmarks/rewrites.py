@@ -1,8 +1,9 @@
 """Does every rewrite that is offered keep its promise, on every target, by nvcc?
 
-Run it by hand: ``python tests/benchmarks/rewrites.py [kernels|corpora] ...``, without a word the reference kernels.
-``kernels``: tests/kernels; ``corpora``: files of the PyPI corpora in the cache (``tests/corpora/fetch.py`` fetches
-them) for which a rewrite is offered and that compile without anything but the toolkit. ``--arch`` names the targets.
+Run it by hand: ``python tests/benchmarks/rewrites.py [kernels|cases|corpora] ...``, without a word ``kernels``.
+``kernels``: tests/kernels; ``cases``: K1 to K30 of tests/allocation/cases; ``corpora``: the files of the PyPI corpora
+that compile on their own, or with headers of ours (tests/corpora/standalone.txt). ``--arch`` names the targets;
+``--readme`` writes the ten kernels of the corpora that save most into README.md.
 What a rewrite promises: that it compiles, the static bytes of its title, no resident block fewer, nothing more spilled,
 no new finding. What nvcc shows to cost a block is not offered; it is counted.
 """
@@ -10,17 +11,19 @@ no new finding. What nvcc shows to cost a block is not offered; it is counted.
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.insert(0, str(Path(__file__).parents[1] / "corpora"))
 
-from corpora.fetch import cache_folder
+from corpora.test_standalone import resolved, sources, standalone
 
 from smem_lsp.cli.compiling import measured, requested
 from smem_lsp.config import Config
@@ -28,10 +31,12 @@ from smem_lsp.engine import check
 from smem_lsp.engine.measured import NOT_MEASURED, Measured
 from smem_lsp.engine.merges import savings
 from smem_lsp.engine.report import Report
-from smem_lsp.engine.verify import Verified, verify
+from smem_lsp.engine.verify import Row, Verified, verify
 from smem_lsp.environment import DiskReader, SourceError, read_source
 
-KERNELS = Path(__file__).parents[1] / "kernels"
+TESTS = Path(__file__).parents[1]
+README = TESTS.parent / "README.md"
+ROWS = 10  # of the table in it
 TARGETS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
 
 
@@ -40,6 +45,7 @@ class Tally:
     counts: Counter[str] = field(default_factory=Counter)
     broken: list[str] = field(default_factory=list)
     saved: list[tuple[float, str]] = field(default_factory=list)
+    kept: list[tuple[str, Verified]] = field(default_factory=list)
 
     def add(self, name: str, found: list[Verified]) -> None:
         for each in found:
@@ -52,6 +58,8 @@ class Tally:
             if not each.kept:
                 why = [*each.problems, *(f"{row.arch}: {row.problem}" for row in each.rows if row.problem)]
                 self.broken.append(f"{where}: {'; '.join(why)}")
+            else:
+                self.kept.append((name, each))
             bytes_ = [(row.before.bytes, row.after.bytes) for row in each.rows if row.before is not None]
             if bytes_ and bytes_[0][0]:
                 before, after = bytes_[0]
@@ -85,36 +93,98 @@ def judge(path: Path, config: Config, reader: DiskReader) -> list[Verified] | No
     return results if found.kernels or any(each.rows for each in results) else None
 
 
-def files(what: str) -> Iterator[tuple[str, Path]]:
-    if what == "kernels":
-        for path in sorted(KERNELS.glob("*.cu")):
-            if ".wrong." not in path.name:
-                yield path.name, path
+def files(what: str) -> Iterator[tuple[str, Path, Config]]:
+    """Name and path of each, and what it is compiled with."""
+    if what == "corpora":
+        for file in standalone(everything=True):
+            _, folder = sources(file.corpus)
+            _, include_dirs, defines = resolved(file, folder)
+            config = Config(include_dirs=tuple(include_dirs), defines=tuple(defines))
+            yield file.path, folder / file.path, config
         return
-    for path in sorted(cache_folder().glob("*-2/**/*.cu")):
-        yield path.relative_to(cache_folder()).as_posix(), path
+    folder = TESTS / ("kernels" if what == "kernels" else "allocation/cases")
+    for path in sorted(folder.glob("*.cu")):
+        if ".wrong." not in path.name:
+            yield path.name, path, Config()
+
+
+def table(kept: Sequence[tuple[str, Verified]]) -> str:
+    """The kernels that save most, each with the rewrite that saves most: bytes and blocks/SM as nvcc has them."""
+    best: dict[tuple[str, str], tuple[int, str]] = {}
+    for name, each in kept:
+        rows = [row for row in each.rows if row.before is not None]
+        if not rows:
+            continue
+        chosen = max(rows, key=lambda row: _saved(row)).kernel  # of several instances
+        rows = [row for row in rows if row.kernel == chosen]
+        before, after = rows[0].before, rows[0].after
+        assert before is not None
+        saved = before.bytes - after.bytes
+        added = re.search(r"(\w+) barriers? added", each.fix.title)
+        blocks = ", ".join(
+            f"{row.arch} {row.before.blocks} → {row.after.blocks}"
+            for row in rows
+            if row.before is not None and row.before.blocks is not None
+        )
+        package, _, path = name.partition("/")
+        text = (
+            f"| {package} | `{path}:{each.line}` `{chosen}` | {before.bytes:,} → {after.bytes:,} "
+            f"| {added[1] if added else ''} | {blocks} |"
+        )
+        key = (name, chosen.partition("<")[0])
+        if saved > best.get(key, (0, ""))[0]:
+            best[key] = (saved, text)
+    rows_ = [text for _, text in sorted(best.values(), reverse=True)[:ROWS]]
+    head = "| package | kernel | static bytes, by ptxas | barriers added | resident blocks per SM |"
+    return "\n".join([head, "| --- | --- | --- | --- | --- |", *rows_])
+
+
+def _saved(row: Row) -> int:
+    return 0 if row.before is None else row.before.bytes - row.after.bytes
+
+
+def write_readme(text: str) -> None:
+    block = re.compile(r"(<!-- corpora:begin -->\n).*?(<!-- corpora:end -->)", re.S)
+    readme = README.read_text(encoding="utf-8")
+    assert len(block.findall(readme)) == 1
+    README.write_text(block.sub(lambda match: f"{match[1]}{text}\n{match[2]}", readme), encoding="utf-8")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", nargs="*", default=["kernels"], choices=("kernels", "corpora"))
+    parser.add_argument("what", nargs="*", default=["kernels"], choices=("kernels", "cases", "corpora"))
+    parser.add_argument(
+        "--only", nargs="*", default=[""], help="files that have one of these words in their path"
+    )
+    parser.add_argument("--readme", action="store_true")
     parser.add_argument("--arch", default=",".join(TARGETS))
     flags = parser.parse_args()
-    config = Config(arch=tuple(flags.arch.split(",")), arch_configured=True)
+    targets = tuple(flags.arch.split(","))
     reader, broken = DiskReader(), 0
     for what in flags.what:
         tally, started = Tally(), time.monotonic()
-        for name, path in files(what):
-            found = judge(path, config, reader)
+        for name, path, config in files(what):
+            if not any(word in name for word in flags.only):
+                continue
+            found = judge(path, replace(config, arch=targets, arch_configured=True), reader)
             if found is not None:
                 tally.counts["files"] += 1
                 tally.add(name, found)
+                print(
+                    f"{name}: {len(found)} rewrites, {len(tally.broken)} broken so far",
+                    file=sys.stderr,
+                    flush=True,
+                )
         print(f"{what}: {dict(tally.counts)}, {len(tally.broken)} broken, {time.monotonic() - started:.0f} s")
         for share, where in sorted(tally.saved, reverse=True)[:10]:
             print(f"  {share:.0%} less: {where}")
         print(*(f"  BROKEN {each}" for each in tally.broken), sep="\n")
+        if what == "corpora":
+            print(table(tally.kept))
+            if flags.readme:
+                write_readme(table(tally.kept))
         broken += len(tally.broken)
     return min(broken, 1)
 

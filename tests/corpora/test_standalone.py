@@ -45,9 +45,8 @@ class Standalone:
     flags: tuple[str, ...]
 
 
-def standalone() -> list[Standalone]:
+def standalone(*, everything: bool = os.environ.get("SMEM_CORPORA_ALL") == "1") -> list[Standalone]:
     """The files of the list: all of them with ``SMEM_CORPORA_ALL=1``, else the default ones."""
-    everything = os.environ.get("SMEM_CORPORA_ALL") == "1"
     found: list[Standalone] = []
     corpus, flags = "", tuple[str, ...]()
     for line in FILES.read_text(encoding="utf-8").splitlines():
@@ -117,6 +116,12 @@ def curand_headers() -> Path:
     return target
 
 
+def salted(corpus: Corpus) -> str:
+    """What decides beside a file and its flags what nvcc says."""
+    stubs = sorted(path for path in STUBS.rglob("*") if path.is_file())
+    return " ".join([corpus.sha256, CURAND_SHA256, *(path.read_text(encoding="utf-8") for path in stubs)])
+
+
 def resolved(file: Standalone, folder: Path) -> tuple[list[str], list[str], list[str]]:
     """(nvcc's flags, include folders, macros) of a file."""
     folders: list[str] = []
@@ -179,7 +184,7 @@ def test_exact_bytes_are_those_of_ptxas(file: Standalone, capfd: pytest.CaptureF
     corpus, folder = sources(file.corpus)
     flags, folders, defines = resolved(file, folder)
     path = folder / file.path
-    salt = f"{corpus.sha256} {CURAND_SHA256} {(STUBS / 'nccl.h').read_text(encoding='utf-8')}"
+    salt = salted(corpus)
     compiled = compile_entries(compiler, path, flags, cache_folder() / "compiled", salt)
     assert not isinstance(compiled, str), compiled
     config = Config(include_dirs=tuple(folders), defines=tuple(defines))
@@ -202,7 +207,7 @@ def test_the_background_says_what_ptxas_says(file: Standalone, capfd: pytest.Cap
     corpus, folder = sources(file.corpus)
     flags, folders, defines = resolved(file, folder)
     path = folder / file.path
-    salt = f"{corpus.sha256} {CURAND_SHA256} {(STUBS / 'nccl.h').read_text(encoding='utf-8')}"
+    salt = salted(corpus)
     compiled = compile_entries(compiler, path, flags, cache_folder() / "compiled", salt)
     assert not isinstance(compiled, str), compiled
     config = Config(arch=("sm_90",), include_dirs=tuple(folders), defines=tuple(defines))

@@ -49,6 +49,10 @@ class BuildError(Exception):
         self.errors = errors
         shown = [f"{name}:{line}: {message}" for name, found in errors.items() for line, message in found[:3]]
         super().__init__("\n".join(shown) or output[-4000:])
+        self.output = output
+
+    def __reduce__(self) -> tuple[type[BuildError], tuple[dict[str, list[tuple[int, str]]], str]]:
+        return BuildError, (self.errors, self.output)  # between processes
 
 
 def missing() -> str:

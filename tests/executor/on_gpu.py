@@ -4,19 +4,21 @@
     python tests/executor/on_gpu.py [--kernels N] [--seed N] [--compile-only]
 
 Each is compiled by nvcc, run alone and under the racecheck, memcheck and synccheck tools of compute-sanitizer; a
-rewrite has to print what the original prints. It says so where there is no GPU, no nvcc or no compute-sanitizer, and
-exits with 2; with 1 when something is wrong. ``--compile-only`` needs nvcc alone.
+rewrite has to print what the original prints. The reference programs are also timed, with many blocks: a rewrite must
+reach 0.99 of the original's speed, unless more of its blocks are resident. It says so where there is no GPU, no nvcc or
+no compute-sanitizer, and exits with 2; with 1 when something is wrong. ``--compile-only`` needs nvcc alone.
 """
 
 from __future__ import annotations
 
 import argparse
 import random
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
@@ -27,6 +29,30 @@ from toolchain import nvcc  # noqa: E402
 from executor.random_kernels import TRIPS, Generator  # noqa: E402
 from executor.rewriting import rewrites  # noqa: E402
 
+SPEED = 0.99  # of the original's
+BLOCKS = 1024  # of a timed launch
+_LAUNCH = re.compile(r"\b(\w+(?:<[^<>;]*>)?)<<<2, (\w+)((?:, [^<>;]+)?)>>>(\([^;]*\));")
+_SIZES = re.compile(r"const int inputs = (\d+), outputs = (\d+);")
+_TIMED = """
+  cudaEvent_t from, to;
+  cudaEventCreate(&from);
+  cudaEventCreate(&to);
+  float best = 1e30f;
+  for (int round = 0; round < 20; ++round) {{
+    float ms;
+    cudaEventRecord(from);
+    for (int i = 0; i < 20; ++i) {launch}
+    cudaEventRecord(to);
+    cudaEventSynchronize(to);
+    cudaEventElapsedTime(&ms, from, to);
+    if (ms < best) best = ms;
+  }}
+  int resident = 0;
+  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, {kernel}, {threads}, {bytes});
+  if (cudaGetLastError() != cudaSuccess) return 3;
+  printf("%g %d\\n", best, resident);
+  return 0;
+"""
 TOOLS = ("racecheck", "memcheck", "synccheck")
 _HOST = """
 #include <cstdio>
@@ -90,6 +116,35 @@ def _with_rewrites(name: str, text: str, host: str) -> list[Program]:
     return [Program(name, name, text + host), *others]
 
 
+def timed(text: str) -> str | None:
+    """A reference program that launches many blocks and prints the best time and the resident blocks of its kernel.
+    None where it is not launched like the others."""
+    launch = _LAUNCH.search(text)
+    sizes = _SIZES.search(text)
+    if launch is None or sizes is None:
+        return None
+    kernel, threads, bytes_, arguments = launch.groups()
+    many = f"{kernel}<<<{BLOCKS}, {threads}{bytes_}>>>{arguments};"
+    report = _TIMED.format(
+        launch=many, kernel=kernel, threads=threads, bytes=bytes_.split(",")[1].strip() if bytes_ else "0"
+    )
+    more = f"const int inputs = {sizes[1]} * {BLOCKS // 2}, outputs = {sizes[2]} * {BLOCKS // 2};"
+    text = text.replace(sizes[0], more)
+    return re.sub(r"\n  return 0;\r?\n(?=}\s*\Z)", lambda _: report, text.replace(launch[0], many))
+
+
+def slower(before: str, after: str) -> str:
+    """What is wrong with two printed timings, the original's first."""
+    (old, was), (new, now) = ((float(ms), int(blocks)) for ms, blocks in map(_last_line, (before, after)))
+    if old >= SPEED * new or now > was:
+        return ""
+    return f"{old / new:.3f} of the original's speed, {was} → {now} blocks/SM"
+
+
+def _last_line(printed: str) -> list[str]:
+    return printed.splitlines()[-1].split()
+
+
 def lacking(compile_only: bool) -> str:
     """What is missing here, in words; empty when nothing is."""
     if nvcc() is None:
@@ -129,11 +184,13 @@ def compile_one(program: Program, folder: Path, arch: str) -> tuple[Path, str]:
     return executable, "" if done.returncode == 0 else done.stdout + done.stderr
 
 
-def run_one(executable: Path) -> tuple[str, str]:
-    """What it prints, and what is wrong with it."""
+def run_one(executable: Path, *, checked_too: bool = True) -> tuple[str, str]:
+    """What it prints, and what is wrong with it, by the tools too."""
     done = subprocess.run([str(executable)], capture_output=True, text=True, timeout=60, check=False)
     if done.returncode:
         return done.stdout, f"exit {done.returncode} {done.stderr.strip()}"
+    if not checked_too:
+        return done.stdout, ""
     checker = sanitizer()
     assert checker is not None
     for tool in TOOLS:
@@ -154,21 +211,29 @@ def main() -> int:
     if why:
         print(f"on_gpu: {why}: nothing was run", file=sys.stderr)
         return 2
-    wrong, printed = [], {}
+    wrong, printed, times = [], dict[str, str](), dict[str, str]()
     chosen = programs(options.kernels, options.seed)
+    arch = "sm_80" if options.compile_only else "native"
     with tempfile.TemporaryDirectory() as folder:
         for program in chosen:
-            arch = "sm_80" if options.compile_only else "native"
             executable, error = compile_one(program, Path(folder), arch)
             if not error and not options.compile_only:
                 printed[program.name], error = run_one(executable)
                 if not error and printed[program.name] != printed.get(program.original):
                     error = f"prints {printed[program.name].strip()}, not {printed[program.original].strip()}"
+            text = None if error else timed(program.text)
+            if text is not None:
+                executable, error = compile_one(replace(program, text=text), Path(folder), arch)
+            if text is not None and not error and not options.compile_only:
+                times[program.name], error = run_one(executable, checked_too=False)
+                error = error or slower(times[program.original], times[program.name])
             if error:
                 wrong.append(program.name)
                 print(f"{program.name}: {error}", flush=True)
             executable.unlink(missing_ok=True)
     done = "compiled, none was run" if options.compile_only else f"run, each under {', '.join(TOOLS)}"
+    if times:
+        print(f"{len(times)} programs timed")
     print(f"{len(chosen)} programs {done}; {len(wrong)} wrong; random kernels from seed {options.seed}")
     return 1 if wrong else 0
 

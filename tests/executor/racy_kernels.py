@@ -181,10 +181,10 @@ class Generator:
             by = chance.choice((least, least, least // 2))
             lines += [
                 "extern __shared__ float dynamic[];",
-                "float* d0 = dynamic;",
-                f"int* d1 = reinterpret_cast<int*>(dynamic + {by});",
+                "float* low = dynamic;",
+                f"int* high = reinterpret_cast<int*>(dynamic + {by});",
             ]
-            self.buffers += [Shared("d0", "float", least), Shared("d1", "int", least)]
+            self.buffers += [Shared("low", "float", least), Shared("high", "int", least)]
         return lines
 
     def buffer(self) -> Shared:

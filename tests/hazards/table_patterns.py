@@ -93,7 +93,7 @@ out[2 * t] = s[2 * t];
 out[2 * t + 1] = s[2 * t + 1];
 """,
         block="64",
-        variants=((1, "", MISSING), (2, "", ())),  # what a loop leaves in a variable is not worked out
+        variants=((1, "", MISSING), (2, "", MISSING)),
     ),
     Pattern(
         "histogram without atomics",
@@ -276,6 +276,7 @@ float sum = Reduce(storage).Sum(in[t]);
 float most = Reduce(storage).Sum(in[t + 256]);
 if (t == 0) out[0] = sum + most;
 """,
+        variants=((1, "", REUSE),),
     ),
     Pattern(
         "as long as any thread wants",

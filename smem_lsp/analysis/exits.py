@@ -1,0 +1,47 @@
+"""Behind a loop that is run to its end: what the variables are that it changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from smem_lsp.analysis.evaluate import Evaluator, iterations
+from smem_lsp.analysis.terms import Term
+from smem_lsp.analysis.values import Exit, LoopFacts
+
+_MOST = 70  # iterations
+
+
+def exit_values(
+    loop: LoopFacts, outside: Evaluator, wanted: Sequence[Exit]
+) -> Mapping[Term, Mapping[int, int]]:
+    """The values by thread, for the threads of ``outside``; none where it is not known how often the loop runs."""
+    if loop.exits or loop.once:
+        return {}
+    found: dict[Term, dict[int, int]] = {exit_.value: {} for exit_ in wanted}
+    staying = set(outside.threads)
+    last: Evaluator | None = None
+    for inside in iterations(loop, outside, _MOST):
+        if inside is None:
+            return {}
+        _leave(found, wanted, last or outside, staying.difference(inside.threads), ran=last is not None)
+        staying, last = set(inside.threads), inside
+    _leave(found, wanted, last or outside, staying, ran=last is not None)
+    return {value: known for value, known in found.items() if len(known) == len(outside.threads)}
+
+
+def _leave(
+    found: Mapping[Term, dict[int, int]],
+    wanted: Sequence[Exit],
+    where: Evaluator,
+    threads: set[int],
+    *,
+    ran: bool,
+) -> None:
+    """``threads`` leave the loop after the iteration ``where``, or have not come into it."""
+    leaving = where.of([thread in threads for thread in where.threads]) if threads else None
+    if leaving is None:
+        return
+    for exit_ in wanted:
+        values = leaving.values(exit_.following if ran else exit_.init)
+        if values is not None:
+            found[exit_.value].update(zip(leaving.threads, values))

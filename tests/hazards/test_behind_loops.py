@@ -1,0 +1,77 @@
+"""A variable that a loop has changed has a value behind it, where the loop is run to its end."""
+
+from __future__ import annotations
+
+import pytest
+
+from smem_lsp.engine import check
+
+# The two sweeps of a scan of 512 elements: the second starts with the `off` that the first has left.
+SCAN = """\
+static __global__ void k(int* g) {{
+  __shared__ int t[512];
+  const int th = threadIdx.x;
+  int off = 1;
+  t[th] = g[th];
+  t[th + 256] = g[th + 256];
+  for (int d = 256; d > 0; d >>= 1) {{
+    __syncthreads();
+    if (th < d) t[off * (2 * th + 2) - 1] += t[off * (2 * th + 1) - 1];
+    off *= 2;
+  }}
+  if (th == 0) t[511] = 0;
+  for (int d = 1; d < 512; d *= 2) {{
+    off >>= 1;
+    {inside}
+    if (th < d) {{
+      const int x = off * (2 * th + 1) - 1, y = off * (2 * th + 2) - 1, v = t[x];
+      t[x] = t[y];
+      t[y] += v;
+    }}
+  }}
+  {behind}
+  g[th] = t[th];
+  g[th + 256] = t[th + 256];
+}}
+void host(int* g) {{ k<<<1, 256>>>(g); }}
+"""
+BARRIER = "__syncthreads();"
+
+TRIPS = """\
+static __global__ void k(int* g, int n) {{
+  __shared__ int s[512];
+  const int t = threadIdx.x;
+  int at = {start};
+  {loop}
+  s[at] = g[t];
+  g[t] = s[t];
+}}
+void host(int* g, int n) {{ k<<<1, 256>>>(g, n); }}
+"""
+
+
+def races(text: str) -> set[str]:
+    return {finding.code for finding in check(text).findings} & {"SMEM201", "SMEM205", "SMEM402"}
+
+
+def test_a_scan() -> None:
+    assert races(SCAN.format(inside=BARRIER, behind=BARRIER)) == set()
+    assert races(SCAN.format(inside=BARRIER, behind="")) == {"SMEM201"}
+    assert "SMEM205" in races(SCAN.format(inside="", behind=BARRIER))
+
+
+@pytest.mark.parametrize(
+    ("start", "loop", "expected"),
+    [
+        ("t", "for (int i = 0; i < 3; ++i) at = 255 - at;", {"SMEM201"}),
+        ("t", "for (int i = 0; i < 4; ++i) at = 255 - at;", set()),
+        ("0", "for (int i = 0; i < t; ++i) at += 1;", set()),  # as often as the thread says: its own slot
+        ("0", "for (int i = 0; i < t / 4; ++i) at += 4;", {"SMEM205"}),
+        ("t", "for (int i = 5; i < 5; ++i) at = 255 - at;", set()),  # never
+        ("t", "for (int i = 0; i < n; ++i) at = 255 - at;", set()),  # perhaps an even number
+        ("t", "for (int i = 0; i < 3; ++i) { if (g[i] < 0) break; at = 255 - at; }", set()),
+        ("t", "if (n > 3) for (int i = 0; i < 3; ++i) at = 255 - at;", set()),  # not always
+    ],
+)
+def test_the_number_of_iterations_decides(start: str, loop: str, expected: set[str]) -> None:
+    assert races(TRIPS.format(start=start, loop=loop)) == expected
