@@ -646,7 +646,7 @@ __syncthreads();
         """
 __shared__ float s[256];
 const int t = threadIdx.x;
-if (__ldg(in + blockIdx.x) == 0.0f) return;
+if (__ldg(in + blockIdx.x) == -1.0f) return;
 s[t] = in[t];
 @1
 out[t] = s[255 - t];
