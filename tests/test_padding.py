@@ -210,6 +210,12 @@ REFUSED = {
         TRANSPOSE.replace("  __syncthreads();", "  if (sizeof(tile) > 4096) return;\n  __syncthreads();"),
         "`tile` is used without all its subscripts at line 6",
     ),
+    "the distance of two rows": (
+        TRANSPOSE.replace(
+            "  __syncthreads();", "  float* p = &tile[1][0];\n  n = p - &tile[0][0];\n  __syncthreads();"
+        ),
+        "the distance of two addresses in `tile` is asked for",
+    ),
     "a macro that uses it": (
         "#define ALL (sizeof tile)\n"
         + TRANSPOSE.replace("  __syncthreads();", "  if (ALL > 4096) return;\n  __syncthreads();"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 from smem_lsp.analysis.evaluate import Evaluator, asks
@@ -12,7 +13,7 @@ from smem_lsp.analysis.script import Script, is_loaded
 from smem_lsp.analysis.terms import is_free
 from smem_lsp.analysis.values import Values
 from smem_lsp.analysis.warp_traces import Traces
-from smem_lsp.ir.model import Access, Kernel, Proxy, Space
+from smem_lsp.ir.model import Access, Kernel, Kind, Proxy, Space, walk
 
 _MAX_NOTED = 20_000  # accesses of one run, iterations and threads counted
 
@@ -28,11 +29,13 @@ class Outside:
 @dataclass(frozen=True, slots=True)
 class Circumstances:
     """Why an access happens. ``decisions``: branches and loops around it whose way rests on what the kernel is given;
-    ``supposed``: it is not known that it runs in this run; ``sure``: it runs whatever the kernel is given."""
+    ``supposed``: it is not known that it runs in this run; ``sure``: it runs whatever the kernel is given;
+    ``unsure``: it rests on data whether it runs, in all threads or in none unless they race."""
 
     decisions: frozenset[int]
     supposed: bool
     sure: bool
+    unsure: bool
 
 
 @dataclass(slots=True)
@@ -58,6 +61,9 @@ class Accesses:
         if access.guess or access.part is not None or self.left <= 0 or moving is None:
             return
         here = moving
+        if access.serves:
+            self._serves(access, storage, here, why)
+            return
         if access.start is not None:
             self._together(access, storage, here, why)
             return
@@ -98,6 +104,28 @@ class Accesses:
         if not apart:
             self._note(access, storage, unit, here, why, low, high)
 
+    def _is_one_thing(self, number: int) -> bool:
+        """Is a buffer surely read where threads write it: no store of several things, and no copy goes into it?"""
+        buffer = self.kernel.buffers[number]
+        filled = any(
+            isinstance(node, Access)
+            and node.buffer == number
+            and node.kind is Kind.UPDATE
+            and node.index is None
+            and node.offset is None
+            and not (node.strayed or node.asynchronous)
+            for node in walk(self.kernel.body)
+        )
+        bytes_only = (buffer.element_bytes or 1) == 1
+        return buffer.space is Space.STATIC and not (buffer.record or bytes_only or filled)
+
+    def _serves(self, access: Access, storage: int, here: Evaluator, why: Circumstances) -> None:
+        """The storage of a collective that all threads of the block call: its first byte stands for it."""
+        start = here.constant(self.values.copied[access.point])
+        if start is not None and len(here.threads) == math.prod(here.dims) > self.met.warp:
+            cell, threads = start // (self.script.units[storage] or 1), here.threads
+            self._note(access, storage, 1, here, why, {cell: threads[0]}, {cell: threads[-1]})
+
     def _together(self, access: Access, storage: int, here: Evaluator, why: Circumstances) -> None:
         """A copy by several threads, taken to be dealt out among them byte by byte."""
         unit = self.script.units[storage]
@@ -128,7 +156,7 @@ class Accesses:
             copies = node.kind == "copy"
             if not unit:
                 return
-            if starts is None:
+            if starts is None and self._is_one_thing(node.buffer):
                 proxies.read(node.point, storage, unit, here.threads[0], None, copies=copies)
             for thread, start in zip(here.threads, starts or ()):
                 cells = range(start // unit, (start + node.width - 1) // unit + 1)
@@ -159,6 +187,7 @@ class Accesses:
             decisions=why.decisions,
             supposed=why.supposed,
             data=data,
+            unsure=why.unsure,
         )
         self.met.add(storage, unit, event)
         if self.traces is not None and not (why.supposed or data or access.asynchronous):

@@ -20,6 +20,7 @@ from smem_lsp.analysis.meetings import Meetings
 from smem_lsp.analysis.named_barriers import Arrivals
 from smem_lsp.analysis.script import Script, Step, narrows
 from smem_lsp.analysis.stragglers import Missed, first_missed
+from smem_lsp.analysis.terms import Term
 from smem_lsp.analysis.turns import turns
 from smem_lsp.analysis.values import LoopFacts, Values
 from smem_lsp.analysis.warp_traces import Traces
@@ -31,6 +32,7 @@ _FEW = 4
 _LAST_STAGES = 6  # iterations at its end that are run of one with asynchronous copies
 _MET = 2  # iterations after which a loop has met itself over its back edge
 _MAX_SUPPOSED = 4_000  # of a branch or loop that this run does not come to
+_MAX_BEHIND = 12_000  # behind a return or the like of which it is not known whether the block takes it
 _MAX_DECIDED = 100_000  # branches and iterations of one run, threads counted
 _ALL_LANES = 0xFFFFFFFF
 
@@ -58,6 +60,10 @@ class Run:
     )  # branches and loops around it that rest on what the kernel is given
     decided: int = 0  # the symbols that they rest on, and those of returns: their bits
     supposed: bool = False
+    unsure: bool = False  # does what happens rest on values that threads agree on unless they race?
+    deserted: bool = (
+        False  # have all threads returned for what the kernel is given, or for the block's place?
+    )
     away: set[int] = field(default_factory=set)  # threads that have returned
     broken: set[int] = field(default_factory=set)  # threads that have left the innermost loop
     named: Arrivals = field(default_factory=Arrivals)
@@ -91,7 +97,9 @@ class Run:
             self._come_to(node.point)
             if isinstance(node, Access):
                 sure = not (self.free or self.decisions)
-                self.accesses.make(node, going, Circumstances(self.decisions, self.supposed, sure))
+                self.accesses.make(
+                    node, going, Circumstances(self.decisions, self.supposed, sure, self.unsure)
+                )
             elif isinstance(node, Branch):
                 going = self._branch(step, node, going)
             elif isinstance(node, Loop):
@@ -215,21 +223,22 @@ class Run:
 
     def _branch(self, step: Step, node: Branch, here: Evaluator) -> Evaluator | None:
         self._decide(here)
-        mask = here.values(self.values.conditions[node.point])
+        condition = self.values.conditions[node.point]
+        mask = here.values(condition)
         if step.paired:
             self._arms_apart(step, mask, here)
             return here
-        if step.uniform and step.free and not step.symbols & self.decided:
+        if step.uniform and (step.free or mask is None) and not step.symbols & self.decided:
             for arm, truth in ((step.first, True), (step.second, False)):
                 elsewhere = mask is None or any(mask) != truth
                 if elsewhere and any(each.orders for each in arm):
                     self.named.all_seen = False
-                if (
-                    arm
-                    and elsewhere
-                    and not narrows(self.values.conditions[node.point], truth, self.script.sizes)
-                ):
+                if arm and elsewhere and not narrows(condition, truth, self.script.sizes):
                     self._suppose(step, arm, here, again=False)
+            if mask is None and step.leaves and not step.waits:
+                staying_arm = self._arm_that_stays(step, condition)
+                if staying_arm is not None:
+                    return self._stay(step, staying_arm, here)
         if mask is None:
             self._pass_over(step, here)
             return here
@@ -249,7 +258,33 @@ class Run:
                     if ordered:
                         self._forget()
         self._fences(step)
+        if not staying and step.returns and step.uniform and not self.supposed:
+            self.deserted = True
         return _only(here, staying)
+
+    def _arm_that_stays(self, step: Step, condition: Term) -> Sequence[Step] | None:
+        """The one arm that does not lead away for sure: all threads are in it, or none is behind the branch."""
+        for arm, other, truth in ((step.first, step.second, True), (step.second, step.first, False)):
+            if any(isinstance(each.node, Jump) for each in other) and not any(each.leaves for each in arm):
+                return None if narrows(condition, truth, self.script.sizes) else arm
+        return None
+
+    def _stay(self, step: Step, arm: Sequence[Step], here: Evaluator) -> Evaluator | None:
+        """Go on behind a branch of which only that all threads take it alike is known, through ``arm``. What named
+        barriers and fences do from there on is not followed."""
+        self.named.all_seen = False
+        self._lose(here.threads)
+        if self.accesses.proxies is not None and not self.supposed:
+            self.accesses.proxies.forget()
+        with self._decided_by(step, stays=True):
+            self.free, self.accesses.left = True, min(self.accesses.left, _MAX_BEHIND)
+            self._trust(step)
+            going = self._steps(arm, here)
+        self._come_to(step.end)
+        return going
+
+    def _trust(self, step: Step) -> None:
+        self.unsure = self.unsure or step.node.point in self.script.alike
 
     def _fences(self, step: Step) -> None:
         """Behind a branch or loop: whether its fences have run may rest on what the kernel is given."""
@@ -295,11 +330,21 @@ class Run:
         that decide it. Afterwards all is as it was before."""
         met, kept = (
             self.met,
-            (self.at, self.away, self.broken, self.depth, self.decisions, self.decided, self.free),
+            (
+                self.at,
+                self.away,
+                self.broken,
+                self.depth,
+                self.decisions,
+                self.decided,
+                self.free,
+                self.unsure,
+            ),
         )
         before = met.open, met.synced, met.exchanged, met.flights
         supposed, self.supposed = self.supposed, True
         self.away, self.broken, self.free = set(self.away), set(self.broken), True
+        self._trust(step)
         met.open = {storage: list(events) for storage, events in met.open.items()}
         met.flights = met.flights.saved()
         self.decisions |= {step.node.point}
@@ -317,7 +362,9 @@ class Run:
             met.forget()
         met.open, met.synced, met.exchanged, met.flights = before
         self.supposed, self.accesses.left = supposed, left - (spent - self.accesses.left)
-        self.at, self.away, self.broken, self.depth, self.decisions, self.decided, self.free = kept
+        self.at, self.away, self.broken, self.depth, self.decisions, self.decided, self.free, self.unsure = (
+            kept
+        )
 
     def _loop(self, step: Step, node: Loop, here: Evaluator) -> Evaluator | None:
         facts = self.values.loops[node.point]
@@ -400,6 +447,7 @@ class Run:
         self.cut.add(step.node.point)
         if step.leaves or step.waits or not step.sure:
             raise _Lost
+        self.unsure = self.unsure or (step.trusting and step.syncs)
         if step.orders and not (isinstance(step.node, Loop) and not step.unsteady):
             self.named.all_seen = False
         if step.copies:

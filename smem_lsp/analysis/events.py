@@ -18,7 +18,8 @@ class Event:
     of its barriers lie before it; ``exchanged``: how many exchanges. ``here``: evaluates what is stored. ``lanes``: a
     ``volatile``, with which warps may wait for each other: only lanes of one warp are compared. ``decisions``: branches
     and loops around it whose way rests on what the kernel is given; ``supposed``: it is not known that it runs in this
-    run; ``data``: where it goes rests on data, it may be any unit."""
+    run; ``data``: where it goes rests on data, it may be any unit; ``unsure``: it rests on data whether it runs, but
+    it does in all threads or in none, unless they race."""
 
     access: Access
     low: Mapping[int, int]
@@ -31,6 +32,7 @@ class Event:
     decisions: frozenset[int] = frozenset()
     supposed: bool = False
     data: bool = False
+    unsure: bool = False
     form: object = _UNASKED  # of what is stored, in all threads
 
 

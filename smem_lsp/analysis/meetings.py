@@ -87,7 +87,8 @@ class Meetings:
     def add(self, storage: int, unit: int, event: Event) -> None:
         """``event`` happens: it meets what is open."""
         earlier = self.open.setdefault(storage, [])
-        for each in earlier if event.access.start is None else ():  # else it is not known who writes what
+        dealt = event.access.start is not None and not event.access.serves  # it is not known who writes what
+        for each in () if dealt else earlier:
             self.compare(each, event, unit)
         if event.access.asynchronous:
             if event.low:
@@ -96,7 +97,7 @@ class Meetings:
         for flight in self.flights.open:
             if flight.storage == storage:
                 self._catch(flight, event, unit)
-        if event.access.kind is Kind.WRITE or event.access.plain:
+        if event.access.kind is Kind.WRITE or (event.access.plain and not event.access.serves):
             self.compare(event, event, unit)
         earlier.append(event)
 
@@ -106,9 +107,11 @@ class Meetings:
         kinds = one.access.kind, other.access.kind
         if pair in self.across or kinds == (Kind.READ, Kind.READ) or self.full:
             return
+        if one.access.serves != other.access.serves:
+            return
         if kinds == (Kind.UPDATE, Kind.UPDATE) and not (one.access.plain or other.access.plain):
             return  # both may be atomic
-        if other.supposed and not one.decisions <= other.decisions:
+        if other.supposed and not (one.decisions <= other.decisions or other.decisions <= one.decisions):
             return  # perhaps never in one run
         if one.data or other.data:
             self._may_meet(one, other, unit)
@@ -137,9 +140,11 @@ class Meetings:
                 if stores and not differ(one, a, other, b):
                     continue
                 if not together:
-                    self.across[pair] = Meeting(cell * unit, (a, b))
+                    self.across[pair] = Meeting(cell * unit, (a, b), data=other.unsure)
                     return
-                self.within[pair] = Meeting(cell * unit, (a, b), other.exchanged > one.exchanged)
+                self.within[pair] = Meeting(
+                    cell * unit, (a, b), other.exchanged > one.exchanged, data=other.unsure
+                )
 
     def _catch(self, flight: Flight, event: Event, unit: int) -> None:
         """An access while copies are in flight: whose they are makes no difference."""

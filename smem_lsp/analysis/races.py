@@ -8,7 +8,7 @@ symbols.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -40,8 +40,8 @@ class Race:
     """Threads ``threads`` of a block ``dims`` touch ``byte`` of one buffer in ``first`` and ``second``, in no order.
 
     ``lanes``: both are lanes of one warp, which a barrier of the warp would order; else no barrier of the block is
-    between. ``exchanged``: but a shuffle or vote is; ``data``: one of the two goes where its data lead; ``flying``: the
-    first is an asynchronous copy that its thread has not waited for; ``named``: their warps
+    between. ``exchanged``: but a shuffle or vote is; ``data``: whether or where one of the two happens rests on data;
+    ``flying``: the first is an asynchronous copy that its thread has not waited for; ``named``: their warps
     go different ways, and named barriers do not order them. ``proved``: the block is known; else it happens in
     every sample of more than one warp, or in the largest block that the kernel is written for. ``several``: blocks were
     tried; ``cut``: one of the two stands in a loop of which not all iterations were run, so other warps may meet, too.
@@ -150,18 +150,17 @@ def find_hazards(
     if not samples:
         return Hazards()
     script = write_script(kernel, values, control, verdicts, added, calm)
+
+    def nothing_yet() -> Accesses:
+        traces = _traces(kernel, values, verdicts, shape)
+        return Accesses(kernel, values, script, Meetings(WARP), traces, Proxies() if reads else None)
+
     seen = _Seen()
     named = Counts(kernel, values)
     for dims in samples:
         for symbols in assignments(script.terms, dims):
-            traces = _traces(kernel, values, verdicts, shape)
-            run = Run(
-                kernel,
-                values,
-                script,
-                Evaluator(dims, symbols),
-                Accesses(kernel, values, script, Meetings(WARP), traces, Proxies() if reads else None),
-            ).go()
+            run = _run(dims, symbols, nothing_yet)
+            traces = run.accesses.traces
             named.note(run.named, math.prod(dims))
             if traces is not None and not named.found:
                 for pair, met in unordered(traces).items():
@@ -183,6 +182,22 @@ def find_hazards(
     return replace(
         _Told(kernel, samples, shape is not None).hazards(seen, tails), miscounts=miscounts, full=seen.full
     )
+
+
+def _run(dims: Dims, symbols: dict[str, int], accesses: Callable[[], Accesses]) -> Run:
+    """A run with these values; with another block of the grid instead, if the whole of this one returns and that one
+    comes to more accesses."""
+    run = _run_once(accesses(), Evaluator(dims, symbols))
+    places = sorted(name for name in symbols if name.startswith("blockIdx."))
+    if not run.deserted or len(places) < 2:
+        return run
+    turned = symbols | dict(zip(places, [symbols[name] for name in reversed(places)]))
+    other = _run_once(accesses(), Evaluator(dims, turned))
+    return min(run, other, key=lambda each: each.accesses.left)
+
+
+def _run_once(accesses: Accesses, block: Evaluator) -> Run:
+    return Run(accesses.kernel, accesses.values, accesses.script, block, accesses).go()
 
 
 @dataclass(slots=True)

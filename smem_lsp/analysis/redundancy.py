@@ -95,7 +95,7 @@ def _all_is_seen(kernel: Kernel, barriers: list[Barrier]) -> bool:
         and not kernel.opaque
         and not kernel.unknown_accesses
         and all(barrier.kind in ("block", "warp") for barrier in barriers)
-        and all(b.seen and b.fixed is None and "volatile" not in b.qualifiers for b in kernel.buffers)
+        and all(b.seen and "volatile" not in b.qualifiers for b in kernel.buffers)
         and not kernel.memory.volatile
     )
 
@@ -135,6 +135,7 @@ class _Pairs:
         bounds = Bounds(values.loops, MAX_DIMS if shape is None else shape.dims, shape is not None)
         self.forms = Forms(values.table, bounds)
         self.shaped = False
+        self.touched: dict[int, list[range] | None] = {}
         self.storages = storages_of(kernel.buffers)
         for group in sharing:
             self.storages |= dict.fromkeys(group, min(group))
@@ -155,11 +156,43 @@ class _Pairs:
         one, other = self.accesses[earlier], self.accesses[later]
         if one.buffer == _OUTSIDE:
             return self._apart(one.point, other.point)
-        mine, theirs = self.slots.get(one.point), self.slots.get(other.point)
-        if one.buffer != other.buffer or mine is None or theirs is None:
+        if one.buffer != other.buffer:
             return False
-        self.shaped = True
-        return own_slots(mine, theirs)
+        mine, theirs = self.slots.get(one.point), self.slots.get(other.point)
+        own = mine is not None and theirs is not None and own_slots(mine, theirs)
+        if own or self._own_bytes(one, other):
+            self.shaped = True
+            return True
+        return False
+
+    def _own_bytes(self, one: Access, other: Access) -> bool:
+        """Does no thread touch a byte of another, by offsets and widths that are the same each time?"""
+        ranges = self._bytes(one), self._bytes(other)
+        if ranges[0] is None or ranges[1] is None:
+            return False
+        owner: dict[int, int] = {}
+        for thread, touched in enumerate(ranges[0]):
+            for byte in touched:
+                owner[byte] = -1 if byte in owner else thread
+        return all(
+            owner.get(byte, thread) == thread for thread, touched in enumerate(ranges[1]) for byte in touched
+        )
+
+    def _bytes(self, access: Access) -> list[range] | None:
+        """The bytes of each thread."""
+        if access.point not in self.touched:
+            self.touched[access.point] = self._touched(access)
+        return self.touched[access.point]
+
+    def _touched(self, access: Access) -> list[range] | None:
+        buffer = self.kernel.buffers[access.buffer]
+        width = access.width if access.width is not None else buffer.element_bytes
+        offset = self.values.offset(access, buffer)
+        unclear = access.part is not None or access.rows or access.asynchronous or access.guess
+        if self.threads is None or width is None or offset is None or offset.carried or unclear:
+            return None
+        starts = self.threads.values(offset)
+        return None if starts is None else [range(start, start + width) for start in starts]
 
     def _apart(self, one: int, other: int) -> bool:
         """Do different threads touch different memory outside of shared memory?"""

@@ -15,7 +15,8 @@ from operator import or_
 from smem_lsp.analysis.divergence import Verdicts
 from smem_lsp.analysis.terms import Const, Op, Opaque, Sym, Term, is_free, parts_of
 from smem_lsp.analysis.uniformity import Control
-from smem_lsp.analysis.values import LoopFacts, Values
+from smem_lsp.analysis.values import Values
+from smem_lsp.analysis.waiting import may_wait
 from smem_lsp.ir.model import (
     Access,
     Barrier,
@@ -24,7 +25,6 @@ from smem_lsp.ir.model import (
     Exchange,
     Jump,
     Kernel,
-    Kind,
     Loop,
     Node,
     Place,
@@ -45,8 +45,9 @@ class Step:
     by other threads in the other arm; ``warps``: it is a barrier of warps; ``leaves``: somebody may jump out of it;
     ``returns``: or leave the kernel; ``waits``: a loop that may wait for other threads; ``orders``: named barriers and
     the like inside; ``free``: how it goes depends on more than the block and constants: on ``symbols``; ``uniform``: it
-    is decided alike by all threads; ``copies``: asynchronous ones are committed or waited for inside; ``lands``: an
-    added wait for all of them; ``unsteady``: not every iteration of a loop around it comes to its named barriers;
+    is decided alike by all threads, or would be in a run without a race: ``trusting``, also of what is inside;
+    ``copies``: asynchronous ones are committed or waited for inside; ``lands``: an added wait for all of them;
+    ``unsteady``: not every iteration of a loop around it comes to its named barriers;
     ``fences``: of the asynchronous proxy inside, or waits for its copies.
     """
 
@@ -65,6 +66,7 @@ class Step:
     free: bool = False
     symbols: int = 0
     uniform: bool = False
+    trusting: bool = False
     copies: bool = False
     lands: bool = False
     unsteady: bool = False
@@ -114,6 +116,7 @@ class Script:
     added: Added
     bits: Mapping[str, int]  # of the symbols in steps, by name
     apart: frozenset[int]  # accesses that surely race with none
+    alike: frozenset[int]  # branches and loops that are uniform in runs without a race
 
 
 def write_script(
@@ -152,6 +155,7 @@ def write_script(
         added,
         rests.bits,
         calm.apart,
+        control.alike,
     )
 
 
@@ -184,11 +188,10 @@ def _steps(seq: Seq, writer: _Writer) -> Iterator[Step]:
             yield Step(node, node.point, copies=True)
         elif isinstance(node, Barrier):
             if node.kind == "block":
-                point = node.point
-                paired = point in writer.verdicts.paired
-                yield Step(
-                    node, point, syncs=True, sure=paired or point in writer.control.barriers, paired=paired
-                )
+                point, control = node.point, writer.control
+                paired, trusting = point in writer.verdicts.paired, point in control.alike
+                sure = paired or trusting or point in control.barriers
+                yield Step(node, point, syncs=True, sure=sure, paired=paired, trusting=trusting)
             else:
                 yield Step(node, node.point, warps=node.kind == "warp", orders=node.kind != "warp")
         elif isinstance(node, Place):
@@ -209,7 +212,7 @@ def _steps(seq: Seq, writer: _Writer) -> Iterator[Step]:
                 yield _around(node, then, otherwise, writer)
         elif isinstance(node, Loop):
             body = tuple(_steps(node.body, writer))
-            if any(map(_acts, body)) or _waits(node, writer.values.loops[node.point]):
+            if any(map(_acts, body)) or may_wait(node, writer.values):
                 yield _around(node, body, (), writer)
             elif node.point in writer.values.exits:
                 yield Step(node, node.end_point)
@@ -217,8 +220,8 @@ def _steps(seq: Seq, writer: _Writer) -> Iterator[Step]:
 
 @dataclass(slots=True)
 class _Rests:
-    """What terms rest on: what the kernel is given, a bit for each name, and whether that, a block's place or data
-    decide."""
+    """What terms rest on: what the kernel is given and values that are not followed, a bit for each, by name or as
+    ``#`` and a number; and whether such a thing or a block's place decides."""
 
     bits: dict[str, int] = field(default_factory=dict)
     _known: dict[Term, tuple[int, bool]] = field(default_factory=dict)
@@ -237,8 +240,10 @@ class _Rests:
                 name = term.name
                 bit = 0 if name.startswith(_PLACE) else self.bits.setdefault(name, 1 << len(self.bits))
                 found = bit, not name.startswith("blockDim.")
+            elif isinstance(term, Opaque):
+                found = self.bits.setdefault(f"#{term.serial}", 1 << len(self.bits)), True
             else:
-                found = 0, isinstance(term, Opaque)
+                found = 0, False
             self._known[term] = found
         return found
 
@@ -254,7 +259,9 @@ def _around(node: Branch | Loop, first: tuple[Step, ...], second: tuple[Step, ..
         deciding = [facts.first, facts.again, *facts.exits]
         deciding += [term for each in facts.recurrences for term in (each.init, each.next)]
         in_step = any(step.syncs for step in first) and all(step.sure for step in inside)
-        waits = not in_step and _waits(node, facts)  # threads that meet in each iteration do not spin
+        waits = not in_step and may_wait(
+            node, writer.values
+        )  # threads that meet in each iteration do not spin
         waits = waits or any(step.waits for step in first)
         leaves, end = returns, node.end_point
     else:
@@ -276,7 +283,8 @@ def _around(node: Branch | Loop, first: tuple[Step, ...], second: tuple[Step, ..
         orders=any(step.orders for step in inside),
         free=any(rests[1] for rests in on),
         symbols=reduce(or_, (rests[0] for rests in on), 0),
-        uniform=node.point in writer.control.uniform,
+        uniform=node.point in writer.control.uniform or node.point in writer.control.alike,
+        trusting=node.point in writer.control.alike or any(step.trusting for step in inside),
         copies=any(step.copies for step in inside),
         fences=any(step.fences for step in inside),
         unsteady=any(step.unsteady for step in inside)
@@ -341,26 +349,3 @@ def _symbols(term: Term) -> set[str]:
     return {
         each.name for each in parts_of(term) if isinstance(each, Sym) and not each.name.startswith(_PLACE)
     }
-
-
-def _waits(node: Loop, facts: LoopFacts) -> bool:
-    """Does the loop wait for what another thread does to shared memory?"""
-    deciding = (facts.first, facts.head, facts.again, *facts.exits)
-    if any(_from_shared(deciding)):
-        return True
-    unknown = any(not term.known for term in deciding)
-    return unknown and any(isinstance(each, Access) and each.kind is Kind.UPDATE for each in walk(node.body))
-
-
-def _from_shared(terms: Sequence[Term]) -> Iterator[bool]:
-    stack, seen = list(terms), set[Term]()
-    while stack:
-        each = stack.pop()
-        if each in seen:
-            continue
-        seen.add(each)
-        if isinstance(each, Opaque):
-            yield each.access is not None
-            stack.extend(each.sources)
-        elif isinstance(each, Op):
-            stack.extend(each.args)

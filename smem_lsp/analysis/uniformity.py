@@ -9,7 +9,7 @@ between two barriers that stand around the read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from smem_lsp.analysis.block_shape import BlockShape
@@ -27,13 +27,16 @@ _MAX_ROUNDS = 6
 
 @record
 class Control:
-    """Points that are proved; see ``Facts``. ``steady``: points reached by all threads of the block together."""
+    """Points that are proved; see ``Facts``. ``steady``: points reached by all threads of the block together.
+    ``alike``: branches, loops, jumps and barriers that are as if proved in every run without a race: they rest on
+    values that all threads read from one address in shared memory."""
 
     uniform: frozenset[int]
     barriers: frozenset[int]
     places: frozenset[int]
     steady: frozenset[int]
     divergent_return: int | None  # line of the first return that only some threads take
+    alike: frozenset[int] = frozenset()
 
 
 @dataclass(slots=True)
@@ -126,17 +129,27 @@ def prove_levels(
     levels = Levels(values, Bounds(values.loops, dims, shape is not None), shape)
     control = _control(body, levels)
     followed = _followed(buffers)
-    shared = frozenset(_deciding_loads(levels)) if followed else frozenset()
+    shared = _loads_of(followed, body, _deciding_loads(levels)) if followed else frozenset()
+    alike: frozenset[int] | None = None
     for _ in range(_MAX_ROUNDS):
         if not shared:
             break
         raised = replace(levels, shared=shared, of={}, _decided={})
         found = _control(body, raised)
+        if alike is None:  # in this round no write is taken to be near a load
+            polled = any("volatile" in buffer.qualifiers for buffer in buffers)
+            alike = frozenset() if polled else found.uniform | found.barriers
         agreed = _agreed_loads(body, values, followed, shared, found)
         if agreed == shared:
-            return found, raised
+            return replace(found, alike=alike - found.uniform - found.barriers), raised
         shared = agreed
-    return control, levels
+    return replace(control, alike=(alike or frozenset()) - control.uniform - control.barriers), levels
+
+
+def _loads_of(buffers: Collection[int], body: Seq, points: Collection[int]) -> frozenset[int]:
+    """Those of the accesses at ``points`` that go to ``buffers``."""
+    accesses = (node for node in walk(body) if isinstance(node, Access))
+    return frozenset(node.point for node in accesses if node.buffer in buffers and node.point in points)
 
 
 def _followed(buffers: Sequence[Buffer]) -> dict[int, int]:

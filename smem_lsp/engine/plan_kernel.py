@@ -106,7 +106,12 @@ def plan_kernel(
     storages: tuple[Carved, ...] = ()
     if natural is not None and not layouts_only:
         storages = plan_storages(kernel, control, values, shape, items or (), natural)
-    if any(_saves(each) for each in storages):  # which barriers the members then need is not asked
+    lending = None
+    if natural is not None and not layouts_only:
+        lending = plan_lending(kernel, items or (), facts, fixed)
+    if lending is not None or any(
+        _saves(each) for each in storages
+    ):  # which barriers the members then need is not asked
         redundant = tuple(replace(each, merging=True) for each in redundant)
     mispaired = () if layouts_only else mispairings(kernel, levels, control, verdicts, shape)
 
@@ -148,7 +153,7 @@ def plan_kernel(
         extents={} if layouts_only else extents(kernel, values, fact),
         carved=None if layouts_only else plan_carving(kernel, control, values, shape),
         storages=storages,
-        lending=None if natural is None or layouts_only else plan_lending(kernel, items or (), facts, fixed),
+        lending=lending,
     )
 
 

@@ -92,6 +92,8 @@ def _require_rows(facts: KernelFacts, buffer: Buffer) -> list[str]:
     """Raises Refused unless every access is known to stay in its row. What that assumes, in words."""
     if not buffer.placed:
         raise Refused(f"not every access to `{buffer.name}` is known")
+    if buffer.spanned:
+        raise Refused(f"the distance of two addresses in `{buffer.name}` is asked for")
     fact = facts.shape if facts.shape is not None and facts.shape.fact else None
     if _leaves_row(facts.kernel, buffer, fact) is None:
         return []

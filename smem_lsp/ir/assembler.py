@@ -219,11 +219,12 @@ def _instruction(ctx: Context, instruction: str, operands: list[_Operand], size:
     else:
         if "bulk" in words and re.search(r"\.global\.shared", opcode):
             copies.proxy_copy(ctx, refs, _bulk_bytes(words, arguments, operands), 0, size)
+        multiplies = words[:2] in (["wgmma", "mma_async"], ["tcgen05", "mma"])  # matrices are read only
         for ref in refs:
-            ctx.access(ref.lost().place(), Kind.UPDATE, 0, size)
+            ctx.access(ref.lost().place(), Kind.READ if multiplies else Kind.UPDATE, 0, size)
             ctx.escape(ref, 0, f"an operand of {words[0]}")
         reached = _touch(ctx, operands, size)
-        if words[:2] in (["wgmma", "mma_async"], ["tcgen05", "mma"]):
+        if multiplies:
             copies.proxy_read(ctx, reached.union(*(ref.bases for ref in refs)), 0, size)
 
 

@@ -49,6 +49,8 @@ from smem_lsp.ir.values import Const, Op, Sym, Thread, Value, Var, operation
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 
+_FLOATING_LIMITS = frozenset(("fmin", "fmax", "fminf", "fmaxf"))
+_EXACT = 1 << 24  # integers that a float keeps: a limit below leaves what is larger as large as it has to be
 MACRO_NAME = re.compile(r"[A-Z][A-Z0-9_]{2,}\Z")
 _ALL_LANES = Const(0xFFFFFFFF)
 _GROUP_FACTORIES = {
@@ -138,11 +140,12 @@ def call(ctx: Context, expr: tree.Call, scope: Scope) -> Value | Ref:
         if EXCHANGES.fullmatch(name):
             ctx.exchange(expr.lo, expr.hi, name, values[0] if values and name.endswith("_sync") else None)
         return _result_of(ctx, name, values)
+    inlined: Value | Ref | None = named_barriers.static_call(ctx, expr, callee, scope)
+    if inlined is not None:
+        return inlined
     inlined = inlining.inline_function(ctx, expr, callee, scope)
     if inlined is None:
-        inlined = named_barriers.static_call(ctx, expr, callee, scope) or mbarriers.init_call(
-            ctx, expr, name, scope
-        )
+        inlined = mbarriers.init_call(ctx, expr, name, scope)
     if inlined is not None:
         return inlined
     if MACRO_NAME.match(callee.text) and callee.text not in ctx.helpers:
@@ -163,6 +166,8 @@ def _result_of(ctx: Context, name: str, arguments: list[Value]) -> Value:
         return ctx.fresh()
     if name in ("min", "max") and len(arguments) == 2:
         return Op(name, tuple(arguments))
+    if name in _FLOATING_LIMITS and any(isinstance(a, Const) and abs(a.n) <= _EXACT for a in arguments):
+        return Op(name[1:4], tuple(arguments))
     return Op(f"{name}()", tuple(arguments))
 
 

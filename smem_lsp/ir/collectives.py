@@ -8,13 +8,14 @@ barrier in front of it nor behind it (CUB documentation, "Temporary storage" and
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from smem_lsp.ir import expressions
 from smem_lsp.ir.context import Context
 from smem_lsp.ir.declared import AliasDecl, Declared, UsingDecl
-from smem_lsp.ir.intrinsics import COLLECTIVES, TOTALS
+from smem_lsp.ir.intrinsics import COLLECTIVES, REUSED, TOTALS
 from smem_lsp.ir.lexical import Lexical
-from smem_lsp.ir.model import Kind
+from smem_lsp.ir.model import Access, Kind
 from smem_lsp.ir.refs import Ref
 from smem_lsp.ir.scopes import Scope, Variable
 from smem_lsp.ir.types import Record
@@ -37,26 +38,43 @@ def collective(ctx: Context, expr: tree.Call, callee: tree.Member, scope: Scope)
     kind = class_of(name, scope.constant_scope())
     if kind is None or scope.lookup(name.text) is not None:
         return None
-    for argument in storage:  # the storage, and perhaps thread numbers
-        _touch(ctx, argument, scope)
+    used = [_touch(ctx, argument, scope) for argument in storage]  # the storage, and perhaps thread numbers
+    place = used[0] if used and kind in REUSED else None
+    if place is not None:
+        _serve(ctx, place, storage[0])
     for argument in expr.arguments:
         _touch(ctx, argument, scope, writes="Store" in kind)
     ctx.may_synchronise()
+    if place is not None:
+        _serve(ctx, place, storage[0])
     total = TOTALS.get((kind, callee.name, len(expr.arguments)))
     for number, argument in enumerate(expr.arguments):
         _overwrite(ctx, argument, scope, uniform=number == total)
     return ctx.fresh()
 
 
-def _touch(ctx: Context, argument: tree.Expr, scope: Scope, *, writes: bool = False) -> None:
-    """What is shared of an argument is read and written; what a pointer leads to elsewhere, with ``writes``."""
+def _serve(ctx: Context, place: Ref, argument: tree.Expr) -> None:
+    """The storage serves all threads of the block, from here on or up to here."""
+    first = len(ctx.items)
+    ctx.access(place.part(), Kind.UPDATE, argument.lo, argument.hi, plain=True)
+    for number in range(first, len(ctx.items)):
+        access = ctx.items[number]
+        assert isinstance(access, Access)
+        ctx.items[number] = replace(access, start=place.offset)
+
+
+def _touch(ctx: Context, argument: tree.Expr, scope: Scope, *, writes: bool = False) -> Ref | None:
+    """What is shared of an argument is read and written: that place; what a pointer leads to elsewhere, with
+    ``writes``."""
     result = expressions.operand(ctx, argument, scope)
     if isinstance(result, Ref):
         place = result if not result.pointer and not result.shape else result.lost().place()
         ctx.access(place.part() if place is result else place, Kind.UPDATE, argument.lo, argument.hi)
-    elif writes:
+        return result if place is result and len(result.bases) == 1 and result.offset is not None else None
+    if writes:
         ctx.write(result)
         ctx.hand_out(result)
+    return None
 
 
 def _overwrite(ctx: Context, argument: tree.Expr, scope: Scope, *, uniform: bool) -> None:

@@ -89,6 +89,7 @@ class Context:
     unknown_accesses: int = 0
     unknown_barriers: int = 0
     opaque: list[int] = field(default_factory=list)  # points of calls that may synchronise
+    spanned: set[int] = field(default_factory=set)  # buffers with addresses that are subtracted
     owned: dict[int, str] = field(default_factory=dict)  # arrays of helpers, and why they keep their place
     hidden: list[str] = field(default_factory=list)
     irregular: str | None = None
@@ -578,6 +579,7 @@ class Context:
                 lent=i in self.owned and not {i} & (self.fixed.keys() | self.unseen | self.copied.keys()),
                 seen=i not in self.unseen and i not in self.copied,
                 placed=i not in self.unseen,
+                spanned=i in self.spanned,
                 members=storage.members(self.seen_as, self.kinds, i, b),
                 kept=tuple(Kept(*each) for each in self._kept(i).items()),
                 required_align=self.required_align.get(i, 1),

@@ -78,8 +78,7 @@ def proxy_copy(ctx: Context, refs: Iterable[Ref], width: int | None, lo: int, hi
     for ref in refs:
         for buffer in sorted(ref.bases):
             offset = ref.offset if len(ref.bases) == 1 else None
-            kind = "read" if offset is None else "copy"
-            proxy = Proxy(ctx.next_point(), kind, ctx.span(lo, hi), ctx.line(lo), buffer)
+            proxy = Proxy(ctx.next_point(), "copy", ctx.span(lo, hi), ctx.line(lo), buffer)
             ctx.emit(replace(proxy, offset=offset, width=width or WIDEST))
 
 

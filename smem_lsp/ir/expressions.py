@@ -250,6 +250,8 @@ def _binary(ctx: Context, expr: tree.Binary, scope: Scope) -> Value | Ref:
             return ctx.fresh()
     right_side = load(ctx, operand(ctx, expr.right, scope), expr.right)
     if isinstance(left_side, Ref) and isinstance(right_side, Ref):
+        if operator == "-":
+            ctx.spanned |= left_side.bases | right_side.bases
         return ctx.fresh()  # a difference or comparison of addresses keeps neither
     if isinstance(left_side, Ref) or isinstance(right_side, Ref):
         ref, offset = (left_side, right_side) if isinstance(left_side, Ref) else (right_side, left_side)

@@ -143,6 +143,10 @@ COLLECTIVES = frozenset(
         " WarpExchange WarpLoad WarpMergeSort WarpReduce WarpScan WarpStore"
     ).split()
 )
+# Those that leave their storage with some threads still reading it, and begin with others writing it.
+REUSED = frozenset(
+    "BlockAdjacentDifference BlockDiscontinuity BlockMergeSort BlockRadixSort BlockReduce".split()
+)
 # (class, method, arguments) -> number of the argument that gets the total of the whole block: the same in all threads
 TOTALS = {
     ("BlockScan", "InclusiveSum", 3): 2,

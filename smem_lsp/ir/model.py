@@ -99,6 +99,7 @@ class Buffer:
     lent: bool = False  # only because it belongs to a function that the kernel calls
     seen: bool = True  # every access to it is in the region tree, with what it writes
     placed: bool = True  # the same, but for what asynchronous copies write and when
+    spanned: bool = False  # the distance of two addresses in it is asked for
     required_align: int = 1  # what accesses through wider types ask for
     function: str = ""  # name of the function that declares it
     record: bool = False  # an element is a class, struct or union
@@ -148,9 +149,15 @@ class Access:
     within: Bytes | None = None
     strayed: bool = False
     grouped: bool = False  # a copy is issued here that its thread waits for in groups
-    # a copy that a group of threads makes together, which of them what is not said: its first byte, and how many
+    # of what threads do together, which of them what is not said: its first byte, and of a copy how many; a collective
+    # of the block uses its storage
     start: Value | None = None
     size: int = 0
+
+    @property
+    def serves(self) -> bool:
+        """Is it the storage of a collective of the block?"""
+        return self.start is not None and not self.asynchronous
 
 
 @record
@@ -223,9 +230,9 @@ class CopyWait:
 class Proxy:
     """Something of the asynchronous proxy (bulk and tensor copies, matrix instructions that read shared memory).
 
-    ``kind``: "copy", it reads ``width`` bytes of ``buffer`` from ``offset`` on, until its thread has waited; "read", it
-    reads some of it; "fence", it sees what the thread has written before; "commit", "wait", bulk copies become a group,
-    or all but the ``left`` newest groups have read what they copy (None: not known how many).
+    ``kind``: "copy", it reads ``width`` bytes of ``buffer`` from ``offset`` on (None: some), till its thread waits;
+    "read", it reads some of it; "fence", it sees what the thread has written before; "commit", "wait", bulk copies
+    become a group, or all but the ``left`` newest groups have read what they copy (None: not known how many).
     """
 
     point: int

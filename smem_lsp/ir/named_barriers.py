@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from smem_lsp.ir import expressions
+from smem_lsp.ir import expressions, unknown_calls
 from smem_lsp.ir.context import Context
 from smem_lsp.ir.scopes import Scope, Variable
 from smem_lsp.ir.values import Value
@@ -21,10 +21,12 @@ _METHODS = {"sync": False, "arrive_and_wait": False, "arrive": True}  # does it 
 
 
 def static_call(ctx: Context, expr: tree.Call, callee: tree.Name, scope: Scope) -> Value | None:
-    """``NamedBarrier::sync(n, id)``; None: another function."""
+    """``NamedBarrier::sync(n, id)``; None: another function, or one that is in sight."""
     path = callee.text.split("::")
-    if path[-2:-1] != [_CLASS] or path[-1] not in _METHODS or len(expr.arguments) != 2 or _declared(ctx):
+    if path[-2:-1] != [_CLASS] or path[-1] in ctx.unit.header_functions or _in_sight(ctx):
         return None
+    if path[-1] not in _METHODS or not _takes(ctx, callee, expr.arguments):
+        return unknown_calls.unknown_call(ctx, expr, scope, callee.text)
     return _come(ctx, expr, path[-1], _values(ctx, expr.arguments, scope))
 
 
@@ -33,8 +35,9 @@ def method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: Scope) -> 
     if callee.operator != "." or callee.name not in _METHODS or expr.arguments:
         return None
     made = callee.base
-    if isinstance(made, tree.Call) and isinstance(made.callee, tree.Name) and len(made.arguments) == 2:
-        if made.callee.text.rpartition("::")[2] == _CLASS and not _declared(ctx):
+    if isinstance(made, tree.Call) and isinstance(made.callee, tree.Name):
+        named = made.callee.text.rpartition("::")[2] == _CLASS
+        if named and _takes(ctx, made.callee, made.arguments):
             return _come(ctx, expr, callee.name, _values(ctx, made.arguments, scope))
     meaning = scope.lookup(made.text) if isinstance(made, tree.Name) else None
     if isinstance(meaning, Variable) and meaning.index in ctx.named_barriers:
@@ -49,10 +52,9 @@ def declared(ctx: Context, declaration: tree.Declaration, declarator: tree.Decla
         not declaration.words
         or declaration.words[-1].rpartition("::")[2] != _CLASS
         or not isinstance(given, tree.Braces)
-        or len(given.items) != 2
+        or not _takes(ctx, tree.Name(declaration.lo, declaration.hi, declaration.words[-1]), given.items)
         or declarator.pointers
         or declarator.dims
-        or _declared(ctx)
         or not _stays(ctx, declarator.name)
     ):
         return False
@@ -73,12 +75,21 @@ def _values(ctx: Context, arguments: Sequence[tree.Expr], scope: Scope) -> list[
     return [ctx.frozen_value(expressions.value(ctx, each, scope)) for each in arguments]
 
 
-def _declared(ctx: Context) -> bool:
-    """Does the file have such functions of its own?"""
+def _takes(ctx: Context, name: tree.Name, arguments: Sequence[tree.Expr]) -> bool:
+    """Are these the threads and the number of a barrier of CUTLASS? Others have a class of that name, too."""
+    if len(arguments) != 2 or _in_sight(ctx):
+        return False
+    count = arguments[0]
+    whole = isinstance(count, tree.Number) and count.text.isdigit() and int(count.text) % 32 == 0
+    return whole or "cutlass" in name.text.split("::") or "arch" in name.text.split("::")
+
+
+def _in_sight(ctx: Context) -> bool:
+    """Does the file have such a class of its own?"""
     return any(
         function.island.enclosing[-1:] == (_CLASS,)
-        for name in _METHODS
-        for function in ctx.helpers.get(name, ())
+        for method in _METHODS
+        for function in ctx.helpers.get(method, ())
     )
 
 

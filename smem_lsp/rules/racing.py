@@ -73,6 +73,10 @@ def _finding(facts: KernelFacts, gap: Gap, races: Sequence[Race], code: str, sev
 def sentence(facts: KernelFacts, race: Race, *, back: bool) -> str:
     """Who does what: ``thread 0 writes `s[31]` (line 3), thread 32 reads it (line 4)``."""
     place = element(facts.kernel.buffers[race.first.buffer], race.byte)
+    if race.first.serves:
+        name, again = facts.kernel.buffers[race.first.buffer].name, " in the next iteration" if back else ""
+        lines = race.first.line, race.second.line
+        return f"`{name}` serves a collective of the block (line {lines[0]}) and another{again} (line {lines[1]})"
     if race.first.point == race.second.point and race.first.kind is Kind.WRITE:
         one, other = sorted(race.threads)
         return f"threads {one} and {other} both write {place} (line {race.first.line}), not the same value"
@@ -129,6 +133,9 @@ def _advice(facts: KernelFacts, gap: Gap, race: Race) -> str:
     place = place_of(facts, gap.place)
     if gap.back and (place is None or place.at_end):
         return "put one at the end of the loop"
+    first, second = sorted((race.first.point, race.second.point))
+    if place is None and not any(first < point < second for point in facts.control.places):
+        return "no place that all threads of the block come to lies between"
     return f"put one before line {race.second.line if place is None else place.line}"
 
 
@@ -141,7 +148,9 @@ def place_of(facts: KernelFacts, point: int | None) -> Place | None:
 def _remedy(facts: KernelFacts, gap: Gap, race: Race, buffer: Buffer) -> InsertBarrier | None:
     if gap.place is None:
         return None
-    if race.first.kind is Kind.READ:
+    if race.first.serves:
+        reason = f"every thread must be done with {buffer.name}"
+    elif race.first.kind is Kind.READ:
         reason = f"every warp must be done reading {buffer.name}"
     elif race.second.kind is Kind.READ:
         reason = f"every warp must have written {buffer.name}"
@@ -174,7 +183,7 @@ def element(buffer: Buffer, byte: int) -> str:
 def _code(facts: KernelFacts, race: Race) -> str:
     """SMEM202 when the same bytes have two names: members of a union, parts carved out of one block."""
     buffer = facts.kernel.buffers[race.first.buffer]
-    if race.first.buffer != race.second.buffer:
+    if race.first.buffer != race.second.buffer or race.first.serves:
         return "SMEM202"
     names = [_name(facts, access) for access in (race.first, race.second)]
     several = buffer.record or buffer.space is Space.DYNAMIC

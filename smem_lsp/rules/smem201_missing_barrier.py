@@ -41,14 +41,15 @@ void host(const float* in, float* out) {
 ## Limits
 
 Each finding is one run of one block, shown with its threads: with the block that is launched in sight or stated, else
-with the largest one that the kernel is written for or with several, and then only `likely`. Addresses and conditions
-that depend on data are left out, two writes are compared only where they surely store different things, two updates
-only when neither is a function call that may be atomic, and elements that several threads write at once only with each
-other. Nothing is said of `volatile` buffers, of kernels without any barrier or launch bounds when the block is not
-known, of loops that wait for a flag or a lock, of what asynchronous barriers order, and where a function that is not in
-sight is called in between. Named barriers are followed where the block is known and every number and count can be
-worked out, up to the first iterations of loops. Of clusters one thing is told: a block that may return while another
-still reaches into its shared memory.
+with the largest one that the kernel is written for or with several, and then only `likely`, a warning. Conditions that
+depend on each thread's own data are left out, and so are addresses; a value that all threads load from one address
+takes them all the same way, either way, and a race behind one in shared memory is `likely`. Two writes are compared
+only where they surely store different things, two updates only when neither is a function call that may be atomic, and
+elements that several threads write at once only with each other. Nothing is said of `volatile` buffers, of kernels
+without any barrier or launch bounds when the block is not known, of loops that wait for a flag or a lock, of what
+asynchronous barriers order, and where a function that is not in sight is called in between. Named barriers are
+followed where the block is known and every number and count can be worked out, up to the first iterations of loops. Of
+clusters one thing is told: a block that may return while another still reaches into its shared memory.
 """
 
 from __future__ import annotations
@@ -61,9 +62,9 @@ from smem_lsp.rules.model import Finding, Severity, kernel_rule
 from smem_lsp.rules.subject import KernelFacts
 
 
-@kernel_rule("SMEM201", "missing-barrier", Severity.WARNING)
+@kernel_rule("SMEM201", "missing-barrier", Severity.ERROR)
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
-    yield from racing.findings(facts, "SMEM201", Severity.WARNING)
+    yield from racing.findings(facts, "SMEM201", Severity.ERROR)
     remote = unguarded(facts.kernel) if racing.followed(facts) else None
     if remote is not None and remote.span is not None:
         yield Finding(

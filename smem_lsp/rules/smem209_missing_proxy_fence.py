@@ -89,7 +89,7 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
     if kernel.opaque or any(node.kind == "fence" for node in reads):
         return
     for node in reads:
-        written = _written(kernel, node) if node.buffer >= 0 and node.buffer not in told else None
+        written = _written(kernel, node) if node.kind == "copy" and node.buffer not in told else None
         buffer = kernel.buffers[node.buffer]
         if written is not None and buffer.space is Space.STATIC and not buffer.record:
             told.add(node.buffer)

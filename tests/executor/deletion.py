@@ -10,10 +10,12 @@ from smem_lsp.ir.model import Barrier, walk
 
 from .model import Outcome, Source
 from .programs import build_what_compiles
-from .rewriting import outcomes
+from .rewriting import differences, outcomes
 
 RACES = ("SMEM201", "SMEM202", "SMEM205")
 _PER_UNIT = 60
+_FILL = "2654435761u"  # a program's inputs are a hash with this factor
+_FACTORS = (2654435761, 2246822519, 3266489917, 668265263, 374761393, 2654435769, 1597334677, 3812015801)
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,32 @@ def deletions(source: Source) -> Iterator[Deletion]:
                 bool(after & set(RACES)),
                 "SMEM203" in after,
             )
+
+
+def survivors(sources: Sequence[Source], seeds: Sequence[int], inputs: int) -> tuple[int, list[str]]:
+    """How many barriers of ``sources`` are SMEM204, and those without which a run complains or gives other bytes: each
+    is run with ``inputs`` different data, up to ``len(_FACTORS)``, under all ``seeds``."""
+    told = [each for source in sources for each in deletions(source) if each.redundant]
+    kept = {source.name: source for source in sources}
+    wrong: list[str] = []
+    for factor in _FACTORS[:inputs]:
+        pairs = [(_filled(kept[each.kernel], factor), _filled(each.source, factor)) for each in told]
+        befores = {before.name: before for before, _ in pairs}
+        programs, refused = build_what_compiles([*befores.values(), *(after for _, after in pairs)])
+        with programs:
+            found = outcomes(programs, [name for name in befores if name not in refused], [0])
+            names = [after.name for _, after in pairs if after.name not in refused]
+            found = {**found, **outcomes(programs, names, seeds)}
+        for before, after in pairs:
+            if before.name in refused or after.name in refused:
+                wrong.append(f"{after.name}: not built")
+            elif said := differences(found[before.name], found[after.name]):
+                wrong.append(f"{after.name}, factor {factor}: {said}")
+    return len(told), wrong
+
+
+def _filled(source: Source, factor: int) -> Source:
+    return replace(source, text=source.text.replace(_FILL, f"{factor}u"))
 
 
 def judge(sources: Sequence[Source], seeds: Sequence[int]) -> Tally:

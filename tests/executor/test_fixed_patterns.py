@@ -36,6 +36,7 @@ class Case:
 
     def source(self, name: str, text: str) -> Source:
         text = text.partition("void host")[0].replace(PREDICATED, BRANCH)
+        text = f"#include <cub/block/block_reduce.cuh>\n{text}" if "cub::" in text else text
         arguments = (filled("float", 1 << 16), zeroed("float", 1 << 16), self.n)
         return Source(name, text, Launch("k", (1,), self.block, arguments, self.dynamic))
 

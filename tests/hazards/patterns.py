@@ -641,4 +641,97 @@ __syncthreads();
 """,
         variants=((1, "", MISSING),),
     ),
+    Pattern(
+        "block that returns for what it loads",
+        """
+__shared__ float s[256];
+const int t = threadIdx.x;
+if (__ldg(in + blockIdx.x) == 0.0f) return;
+s[t] = in[t];
+@1
+out[t] = s[255 - t];
+""",
+        variants=((1, "", MISSING),),
+    ),
+    Pattern(
+        "block that returns unless it loads a small number: it may be written for one warp",
+        """
+__shared__ float s[256];
+const int t = threadIdx.x;
+if (__ldg(in + blockIdx.x) > 32.0f) return;
+s[t] = in[t];
+@1
+out[t] = s[255 - t];
+""",
+        variants=((1, "", ()),),
+    ),
+    Pattern(
+        "blocks below the diagonal return",
+        """
+__shared__ float s[256];
+const int t = threadIdx.x;
+if (blockIdx.y > blockIdx.x) return;
+s[t] = in[blockIdx.x * 256 + t];
+@1
+out[blockIdx.y * 256 + t] = s[255 - t];
+""",
+        variants=((1, "", MISSING),),
+    ),
+    Pattern(
+        "barriers under a flag that all threads read from one address",
+        """
+__shared__ unsigned removed[64];
+const int t = threadIdx.x, m = fminf(n, 64);
+if (t < 64) removed[t] = 0;
+@1
+for (int k = 0; k < 64; ++k) {
+  unsigned now = removed[k];
+  @2
+  for (int bit = 0; bit < 8; ++bit) {
+    if (!(now & (1u << bit))) {
+      for (int j = t; j < m; j += blockDim.x) {
+        if (j >= k) removed[j] |= (unsigned)in[k * 64 + j];
+      }
+      @3
+      now = removed[k];
+    }
+    @4
+  }
+}
+""",
+        variants=((1, "", MISSING), (2, "", MISSING), (3, "", MISSING)),
+    ),
+    Pattern(
+        "loop that counts up to a number in shared memory",
+        """
+__shared__ int sizes[256];
+__shared__ int starts[256];
+const int t = threadIdx.x;
+sizes[t] = (int)in[t];
+starts[t] = (int)in[n + t];
+@1
+float sum = 0;
+for (int i = 0; i < sizes[255 - t]; ++i) sum += in[i];
+int last = 0;
+for (; last < 256; ++last) {
+  if (starts[last]) break;
+}
+out[t] = sum + last;
+""",
+        variants=((1, "", MISSING),),
+    ),
+    Pattern(
+        "as many elements as there are left",
+        """
+__shared__ float s[64];
+const int t = threadIdx.x;
+const int m = fminf(n - blockIdx.x * 64, 64);
+if (t < m) s[t] = in[blockIdx.x * 64 + t];
+@1
+float sum = 0;
+for (int i = 0; i < m; ++i) sum += s[i];
+out[t] = sum;
+""",
+        variants=((1, "", MISSING),),
+    ),
 )

@@ -159,6 +159,7 @@ def small_warps() -> Iterator[None]:
     with (
         patch.object(races, "WARP", 4),
         patch.object(block_run, "_MAX_SUPPOSED", 0),
+        patch.object(block_run, "_MAX_BEHIND", 0),
         patch.object(races, "assignments", lambda terms, dims: [dict(SYMBOLS)]),
     ):
         yield

@@ -276,6 +276,7 @@ float sum = Reduce(storage).Sum(in[t]);
 float most = Reduce(storage).Sum(in[t + 256]);
 if (t == 0) out[0] = sum + most;
 """,
+        variants=((1, "", REUSE),),
     ),
     Pattern(
         "as long as any thread wants",

@@ -18,7 +18,8 @@ BROKEN = [
     for number, instead, codes in ((0, "", pattern.right), *pattern.variants)
     if set(codes) & set(RACES)
 ]
-# What no barrier ends: one statement meets itself, or the barrier of a loop is out of step.
+# What no barrier ends: one statement meets itself, or the barrier of a loop is out of step; or it would have to stand
+# under a flag that all threads agree on only once it is there.
 NOT_ENDED = {
     "ring of one, 1",
     "reduction in step with the warp, 0",
@@ -26,6 +27,7 @@ NOT_ENDED = {
     "two threads for each cell, 0",
     "lane 0 of each warp writes one cell, 0",
     "everybody adds to one cell, 0",
+    "barriers under a flag that all threads read from one address, 3",
     "bitonic sort of 128, 1",  # lanes of one warp, as far as its loops are run
 }
 

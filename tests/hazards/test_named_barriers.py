@@ -116,3 +116,27 @@ def test_what_they_order_is_silent(pattern: Warps) -> None:
 )
 def test_what_they_do_not_order_is_told(pattern: Warps, number: int) -> None:
     assert codes(pattern.text(number)) == set(pattern.broken[number][1])
+
+
+@pytest.mark.parametrize(
+    ("comes", "goes", "expected"),
+    [
+        ("cutlass::arch::NamedBarrier::arrive(256, 1);", "cutlass::arch::NamedBarrier::sync(256, 1);", set()),
+        ("NamedBarrier::arrive(256, 0);", "NamedBarrier(256, 0).arrive_and_wait();", set()),
+        ("full.arrive();", "full.sync();", set()),
+        ("cutlass::arch::NamedBarrier::arrive(256, 1);", "", {"SMEM207"}),
+        ("full.arrive();", "cutlass::arch::NamedBarrier::sync(256, 2);", {"SMEM207"}),
+        (
+            "cutlass::arch::NamedBarrier::sync(128, 1);",
+            "cutlass::arch::NamedBarrier::sync(128, 2);",
+            {"SMEM201"},
+        ),
+        ("NamedBarrier::sync(1, 128);", "NamedBarrier::sync(2, 128);", set()),  # of another library, perhaps
+    ],
+)
+def test_those_of_cutlass_are_followed(comes: str, goes: str, expected: set[str]) -> None:
+    body = (
+        "const cutlass::arch::NamedBarrier full(256, 1);\n"
+        f"  if (t < 128) {{ s[t] = in[t]; {comes} }} else {{ {goes} out[t] = s[t - 128]; }}"
+    )
+    assert codes(text(body) + LAUNCH) == expected

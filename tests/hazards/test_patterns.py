@@ -42,5 +42,19 @@ def test_without_a_launch_nothing_else_is_said(
             assert finding.verdict == "likely" and finding.severity >= Severity.WARNING
 
 
+def test_a_proved_race_is_an_error_and_a_likely_one_a_warning() -> None:
+    flag = "__shared__ int s[256];\nconst int t = threadIdx.x;\n"
+    proved = Pattern("", flag + "s[t] = (int)in[t];\n@1\nout[t] = s[255 - t];")
+    likely = Pattern(
+        "", flag + "s[t] = (int)in[t];\n@2\nif (s[0]) {\n  s[t] = t;\n  @1\n  out[t] = s[255 - t];\n}"
+    )
+    for pattern, verdict, severity in (
+        (proved, "proved", Severity.ERROR),
+        (likely, "likely", Severity.WARNING),
+    ):
+        found = [finding for finding in check(pattern.text(1)).findings if finding.code == "SMEM201"]
+        assert {(each.verdict, each.severity) for each in found} == {(verdict, severity)}
+
+
 def test_there_are_enough_of_them() -> None:
     assert len(CASES) >= 80

@@ -99,6 +99,13 @@ ROUND = "for (int i = 0; i < n; ++i)"
         f"s[t] = in[t]; fence(); {SYNC} multiply(s);",
         f"fence(); other[t] = in[t]; {SYNC} multiply(s); out[t] = other[255 - t];",
         f"s[t] = in[t]; fence(); {SYNC} {STORE} if (t == 0) finish(); {SYNC} s[t] = 0; {SYNC} out[t] = s[255 - t];",
+        # a store of several things: what is multiplied is not what threads have written
+        f"__shared__ alignas(128) unsigned char all[4096]; reinterpret_cast<float*>(all)[t] = in[t]; {SYNC}"
+        " multiply(reinterpret_cast<float*>(all + 2048));",
+        # a copy fills it
+        'if (t < 8) s[t] = 0; asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0],'
+        ' [%1], 1024, [%2];" :: "r"((unsigned)__cvta_generic_to_shared(s)), "l"(in), "r"(n));'
+        f" {SYNC} multiply(s);",
         # perhaps there
         f"fence(); s[t] = in[t]; unseen(other); {SYNC} {STORE}",
         f"fence(); s[t] = in[t]; if (n == 7) fence(); {SYNC} {STORE}",
