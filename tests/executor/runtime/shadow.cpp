@@ -104,11 +104,16 @@ void touch_cell(Cell& cell, const Touch& now, unsigned thread, uint32_t offset) 
 }
 
 void touch_history(std::vector<Touch>& history, const Touch& now, unsigned thread, uint32_t offset) {
-  for (const Touch& old : history) {
+  Touch* same = nullptr;  // what races with an earlier one of the same place and thread races with the latest, too
+  for (Touch& old : history) {
+    if (old.agent == now.agent && old.pc == now.pc && old.kind == now.kind) same = &old;
     if (old.kind == now.kind && now.kind != Kind::write) continue;
     if (!ordered_before(old.agent, old.time, thread)) report(old, now, offset);
   }
-  history.push_back(now);
+  if (same != nullptr)
+    *same = now;
+  else
+    history.push_back(now);
 }
 
 const char* word(Kind kind) { return kind == Kind::read ? "read" : kind == Kind::write ? "write" : "atomic"; }
