@@ -14,10 +14,12 @@ from itertools import compress, takewhile
 
 from smem_lsp.analysis.block_accesses import Accesses, Circumstances
 from smem_lsp.analysis.evaluate import Evaluator, iterations
+from smem_lsp.analysis.events import Event
 from smem_lsp.analysis.exits import exit_values
 from smem_lsp.analysis.flights import Flights
 from smem_lsp.analysis.meetings import Meetings
 from smem_lsp.analysis.named_barriers import Arrivals
+from smem_lsp.analysis.resting import names_in, rests_on
 from smem_lsp.analysis.script import Script, Step, narrows
 from smem_lsp.analysis.stragglers import Missed, first_missed
 from smem_lsp.analysis.terms import Term
@@ -326,8 +328,8 @@ class Run:
                 self.free = True
 
     def _suppose(self, step: Step, arm: Sequence[Step], here: Evaluator, *, again: bool) -> None:
-        """Run steps that some launch surely runs, though this run does not: with all threads, and the symbols unknown
-        that decide it. Afterwards all is as it was before."""
+        """Run steps that some launch surely runs, though this run does not: with all threads, and without what rests on
+        the symbols that decide it. Afterwards all is as it was before."""
         met, kept = (
             self.met,
             (
@@ -345,13 +347,15 @@ class Run:
         supposed, self.supposed = self.supposed, True
         self.away, self.broken, self.free = set(self.away), set(self.broken), True
         self._trust(step)
-        met.open = {storage: list(events) for storage, events in met.open.items()}
+        deciding = self._deciding(step)
+        met.open = {storage: self._apart_from(deciding, open_) for storage, open_ in met.open.items()}
         met.flights = met.flights.saved()
+        met.flights.open = [each for each in met.flights.open if self._apart_from(deciding, [each.event])]
         self.decisions |= {step.node.point}
         self.decided |= step.symbols
-        bits = self.script.bits
-        names = {name: value for name, value in here.symbols.items() if not bits.get(name, 0) & step.symbols}
-        unknown = Evaluator(here.dims, names, here.strict, here.bound, here.threads)
+        names = {name: value for name, value in here.symbols.items() if name not in deciding}
+        bound = {atom: at for atom, at in here.bound.items() if not rests_on(atom, deciding, self.values)}
+        unknown = Evaluator(here.dims, names, here.strict, bound, here.threads)
         left, self.accesses.left = self.accesses.left, min(self.accesses.left, _MAX_SUPPOSED)
         spent = self.accesses.left
         try:
@@ -365,6 +369,21 @@ class Run:
         self.at, self.away, self.broken, self.depth, self.decisions, self.decided, self.free, self.unsure = (
             kept
         )
+
+    def _deciding(self, step: Step) -> frozenset[str]:
+        """The symbols on which it rests how a branch or loop goes."""
+        loop = self.values.loops.get(step.node.point)
+        terms = (self.values.conditions[step.node.point],) if loop is None else (loop.first, loop.again)
+        return self.script.names(step.symbols) | names_in(terms)
+
+    def _apart_from(self, names: frozenset[str], events: Iterable[Event]) -> list[Event]:
+        """Those that touch the same bytes whatever these symbols are."""
+        found: list[Event] = []
+        for event in events:
+            offset = self.values.offset(event.access, self.kernel.buffers[event.access.buffer])
+            if offset is None or not rests_on(offset, names, self.values):
+                found.append(event)
+        return found
 
     def _loop(self, step: Step, node: Loop, here: Evaluator) -> Evaluator | None:
         facts = self.values.loops[node.point]

@@ -218,6 +218,9 @@ def _turns(loop: LoopFacts, here: Evaluator, levels: Levels) -> Iterator[Evaluat
     for inside in iterations(loop, here, _ITERATIONS):
         found = found or inside is not None
         yield inside
+    starting = None if loop.min_trip else here.values(loop.first)
+    if starting is not None and not any(starting):
+        return
     if not found and all(map(levels.uniform, (loop.first, loop.head, loop.again, *loop.exits))):
         yield here
 

@@ -118,6 +118,10 @@ class Script:
     apart: frozenset[int]  # accesses that surely race with none
     alike: frozenset[int]  # branches and loops that are uniform in runs without a race
 
+    def names(self, symbols: int) -> frozenset[str]:
+        """Of symbols that are given as bits."""
+        return frozenset(name for name, bit in self.bits.items() if bit & symbols)
+
 
 def write_script(
     kernel: Kernel,

@@ -1,0 +1,44 @@
+"""Code that a launch runs which the sample does not: what decides it is not what the sample has."""
+
+from __future__ import annotations
+
+import pytest
+
+from smem_lsp.engine import check
+
+KERNEL = """\
+__global__ void __launch_bounds__(256) k(int* o, int n) {{
+  // smem: assume(blockDim.x == 256)
+  __shared__ int s[512];
+  const int t = threadIdx.x;
+  {body}
+}}
+"""
+
+
+def codes(body: str) -> set[str]:
+    return {finding.code for finding in check(KERNEL.format(body=body)).findings} & {"SMEM201", "SMEM205"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "s[t] = 1; if (blockIdx.x == 0) o[t] = s[t + blockIdx.x];",  # its own slot: blockIdx.x is 0 there
+        "s[(t + blockIdx.x) % 512] = 1; if (blockIdx.x == 0) o[t] = s[t];",
+        "s[(t + n) % 512] = 1; if (n == 0) o[t] = s[t];",
+        "s[t] = 1; if (n == 0) o[t] = s[(t + n) % 512];",
+        "for (int i = blockIdx.x; i < blockIdx.x + 2; ++i) { s[t] = i; if (blockIdx.x == 0) o[t] = s[t + i % 1]; }",
+    ],
+)
+def test_what_decides_is_not_known_there(body: str) -> None:
+    assert codes(body) == set()
+
+
+@pytest.mark.parametrize("condition", ["blockIdx.x == 0", "n == 0", "n > 3 && gridDim.x == 1"])
+def test_what_does_not_rest_on_it_races(condition: str) -> None:
+    assert codes(f"s[t] = 1; if ({condition}) o[t] = s[t ^ 64];") == {"SMEM201"}
+
+
+def test_a_loop_that_never_runs_has_no_barrier_that_some_miss() -> None:
+    body = "if (t < 1) for (int d = 32; d > 32; d >>= 1) __syncthreads();\n  __syncthreads();\n  o[t] = s[t] = 1;"
+    assert {finding.code for finding in check(KERNEL.format(body=body)).findings} & {"SMEM203"} == set()
