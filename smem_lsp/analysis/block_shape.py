@@ -58,6 +58,15 @@ def block_shape(
     return None
 
 
+def smallest_grid(kernel: Kernel) -> Dims | None:
+    """Blocks that every launch in sight has at least; None where they are not all known."""
+    grids = [site.grid for site in kernel.launches if site.grid is not None and min(site.grid) > 0]
+    if not grids or len(grids) < len(kernel.launches):
+        return None
+    x, y, z = (min(grid[axis] for grid in grids) for axis in range(3))
+    return x, y, z
+
+
 def most_threads(kernel: Kernel) -> Dims:
     """Threads per dimension that no launch can exceed: the hardware's limits and ``__launch_bounds__``."""
     if kernel.launch_bounds is None:

@@ -89,9 +89,9 @@ def samples_for(values: Values) -> list[Dims]:
     return [(threads, 1, 1) for threads in _THREADS]
 
 
-def assignments(terms: Sequence[Term], dims: Dims) -> Iterator[dict[str, int]]:
+def assignments(terms: Sequence[Term], dims: Dims, grid: Dims | None = None) -> Iterator[dict[str, int]]:
     """Values for the free symbols, all different: large ones, multiples of the block, for what the kernel is given; a
-    block among the first ones of a grid."""
+    block among the first ones of a grid. ``grid``: its blocks, where they are known."""
     names = sorted(set(_symbols(terms)))
     threads = dims[0] * dims[1] * dims[2]
     for turn in range(_ASSIGNMENTS if names else 1):
@@ -99,13 +99,16 @@ def assignments(terms: Sequence[Term], dims: Dims) -> Iterator[dict[str, int]]:
             name: threads * (37 + 11 * turn + (5 + 2 * turn) * place) for place, name in enumerate(names)
         }
         yield given | {
-            name: _of_grid(name, turn) for name in names if name.startswith(("blockIdx.", "gridDim."))
+            name: _of_grid(name, turn, grid) for name in names if name.startswith(("blockIdx.", "gridDim."))
         }
 
 
-def _of_grid(name: str, turn: int) -> int:
+def _of_grid(name: str, turn: int, grid: Dims | None) -> int:
     axis = "xyz".find(name[-1])
-    return (3 if name.startswith("blockIdx.") else 13) + turn + 2 * axis
+    place = 3 + turn + 2 * axis
+    if grid is not None and axis >= 0:
+        return min(place, grid[axis] - 1) if name.startswith("blockIdx.") else grid[axis]
+    return place if name.startswith("blockIdx.") else place + 10
 
 
 def _symbols(terms: Sequence[Term]) -> Iterator[str]:

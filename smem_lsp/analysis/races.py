@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from smem_lsp.analysis.block_accesses import Accesses, Outside
 from smem_lsp.analysis.block_run import Run
-from smem_lsp.analysis.block_shape import BlockShape, evidence
+from smem_lsp.analysis.block_shape import BlockShape, evidence, smallest_grid
 from smem_lsp.analysis.divergence import Verdicts, assignments, samples_for
 from smem_lsp.analysis.evaluate import Dims, Evaluator
 from smem_lsp.analysis.happens_before import unordered
@@ -158,7 +158,7 @@ def find_hazards(
     seen = _Seen()
     named = Counts(kernel, values)
     for dims in samples:
-        for symbols in assignments(script.terms, dims):
+        for symbols in assignments(script.terms, dims, smallest_grid(kernel)):
             run = _run(dims, symbols, nothing_yet)
             traces = run.accesses.traces
             named.note(run.named, math.prod(dims))

@@ -46,7 +46,10 @@ class Claim:
         if "race" in self.what:
             return any(race.lines == self.lines for race in outcome.races)
         if self.what == "SMEM103":
-            return any(each.line in self.lines for each in outcome.uninitialised)
+            touched = [each.line for each in outcome.uninitialised]  # or with a write that nothing orders
+            return any(
+                line in self.lines for line in [*touched, *(n for r in outcome.races for n in r.lines)]
+            )
         if outcome.trap is not None and outcome.trap.line in self.lines:
             return True
         met = [*(each.lines for each in outcome.divergence), *outcome.scattered]
@@ -58,7 +61,8 @@ class Claim:
 class Tally:
     """``told`` and ``shown``: claims by kind; ``unjudged``: those not shown by kernels that came to no end, or of lines
     that are never run. ``racy``: kernels that race, of these ``found``: those of which that is told; ``freed``: kernels
-    whose redundant barriers were taken away. ``wrong``: seed of the kernel and what no run shows, or a run shows to be wrong."""
+    whose redundant barriers were taken away. ``wrong``: seed of the kernel and what no run shows, or a run shows to be
+    wrong."""
 
     kernels: int = 0
     racy: int = 0
@@ -163,9 +167,9 @@ def judge(numbers: Iterable[int]) -> Tally:
 
 
 def _never_run(claims: Iterable[Claim], kernels: Mapping[int, Judged]) -> set[Claim]:
-    """Reads of what nobody wrote that stand where no run comes to: behind conditions that contradict each other, or that
-    these data never fulfil."""
-    asked = {_name(c.kernel, c.shape): c for c in claims if c.what == "SMEM103"}
+    """Reads of what nobody wrote, and barriers, that stand where no run comes to: behind conditions that contradict
+    each other, or that these data never fulfil."""
+    asked = {_name(c.kernel, c.shape): c for c in claims if c.what in ("SMEM103", "SMEM203")}
     programs = []
     for name, claim in asked.items():
         lines = kernels[claim.kernel].kernel.text.split("\n")

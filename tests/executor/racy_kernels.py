@@ -57,17 +57,18 @@ class Kernel:
     shape: tuple[int, int, int]
 
     def source(self, name: str, shape: tuple[int, int, int] | None = None, *, wide: bool = False) -> Source:
-        """With a host program. ``shape``: another block; ``wide``: launched with many more sizes."""
+        """With a host program. ``shape``: another block; ``wide``: launched with many more sizes and blocks."""
         x, y, z = shape or self.shape
         sizes = (many if wide else few)(x * y * z)
-        return Source(name, self.text + host_program((x, y, z), sizes))
+        return Source(name, self.text + host_program((x, y, z), sizes, 6 if wide else 2))
 
 
-def host_program(shape: tuple[int, int, int], sizes: Sizes) -> str:
+def host_program(shape: tuple[int, int, int], sizes: Sizes, blocks: int) -> str:
     """A ``main`` that launches the kernel with every pair of sizes."""
     trips, extents = (", ".join(map(str, each)) for each in (sizes.trips, sizes.extents))
     dims = ", ".join(map(str, shape))
-    return f"int main() {{ smem::launch_each(k, dim3({dims}), {_DYNAMIC_BYTES}, {{{trips}}}, {{{extents}}}); }}\n"
+    sizes_of = f"{{{trips}}}, {{{extents}}}"
+    return f"int main() {{ smem::launch_each(k, dim3({dims}), {_DYNAMIC_BYTES}, {sizes_of}, {blocks}); }}\n"
 
 
 @dataclass(slots=True)

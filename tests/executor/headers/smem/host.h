@@ -92,12 +92,12 @@ inline void call_each(void (*run)(const float*, float*, int), std::initializer_l
 }
 // The same for each pair of trips and extent, the last two arguments of the kernel, with dynamic shared memory.
 inline void launch_each(void (*kernel)(const float*, float*, int, int), dim3 block, size_t dynamic_bytes,
-                        std::initializer_list<int> trips, std::initializer_list<int> extents) {
+                        std::initializer_list<int> trips, std::initializer_list<int> extents, unsigned blocks = 2) {
   for (int n : trips)
     for (int m : extents) {
       const float* in = input<float>(8192);
-      float* out = output<float>(2 * block.x * block.y * block.z);
-      Launch(2, block, dynamic_bytes)([=] { kernel(in, out, n, m); });
+      float* out = output<float>(blocks * block.x * block.y * block.z);
+      Launch(blocks, block, dynamic_bytes)([=] { kernel(in, out, n, m); });
     }
 }
 // A call of a host function with an input for each pointer to const, an output for each other pointer, and numbers.
