@@ -145,23 +145,29 @@ def _counts_rows(facts: KernelFacts, now: KernelFacts, remedy: PadRows) -> str |
 def new_findings(
     report: Report, again: Report, finding: Finding, codes: tuple[str, ...] = _CORRECTNESS
 ) -> list[str]:
-    """What is wrong after a fix of ``finding`` and was not before, and the finding itself when it still is."""
+    """What is wrong after a fix of ``finding`` and was not before, and the finding itself when it still is. In merged
+    memory what was wrong before may go by the name of another buffer."""
+    merged = isinstance(finding.remedy, MergeBuffers)
 
-    def count(where: Report, code: str, kernel: str | None, buffers: tuple[str, ...]) -> int:
-        return sum((f.code, f.kernel, f.buffers) == (code, kernel, buffers) for f in where.findings)
+    def whole(each: Finding) -> object:
+        return each.code, each.kernel, each.buffers
+
+    def kind(each: Finding) -> object:
+        return (each.code, each.kernel) if merged else whole(each)
+
+    def count(where: Report, like: Finding, key: Callable[[Finding], object]) -> int:
+        return sum(key(each) == key(like) for each in where.findings)
 
     found: list[str] = []
-    mine = finding.code, finding.kernel, finding.buffers
-    if finding in report.findings and count(again, *mine) >= count(report, *mine):
+    if finding in report.findings and count(again, finding, whole) >= count(report, finding, whole):
         found.append(f"{finding.code} is still reported")
     told = {(f.code, f.kernel, f.message) for f in report.findings}
     for new in again.findings:
-        kind = new.code, new.kernel, new.buffers
-        if not new.code.startswith(codes) or new.severity > Severity.WARNING or kind == mine:
+        if not new.code.startswith(codes) or new.severity > Severity.WARNING or whole(new) == whole(finding):
             continue
         if (new.code, new.kernel, new.message) in told:
             continue
-        if count(again, *kind) > count(report, *kind):
+        if count(again, new, kind) > count(report, new, kind):
             line = again.source.line_number(new.span.start)
             found.append(f"{new.code} is new at line {line}: {new.message}")
     return found
