@@ -59,7 +59,7 @@ def test_two_names_of_dynamic_memory_are_the_same_bytes() -> None:
 
 def test_the_array_of_a_helper_does_not_stand_in_the_way() -> None:
     text = """__device__ float sum(float v) {
-  __shared__ float part[256];
+  __shared__ float part[512];
   part[threadIdx.x] = v;
   __syncthreads();
   float r = part[threadIdx.x] + part[255 - threadIdx.x];

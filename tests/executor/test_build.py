@@ -68,7 +68,7 @@ def test_lines_keep_their_numbers() -> None:
 @pytest.mark.parametrize(
     ("written", "meant"),
     [
-        ("k<<<1, 2>>>(f(b, 1));", "smem::Launch(1, 2)([=, smem_0 = (f(b, 1))] { k(smem_0); });"),
+        ("k<<<1, 2>>>(f(b, 1));", "smem::Launch(1, 2)([=, smem_argument_0 = (f(b, 1))] { k(smem_argument_0); });"),
         ("ns::k<4, float><<<g(1, 2), b>>>();", "smem::Launch(g(1, 2), b)([=] { ns::k<4, float>(); });"),
         ('puts("k<<<1>>>()");', 'puts("k<<<1>>>()");'),
         ("__shared__ alignas(16) float a[4];", "alignas(16) __shared__ float a[4];"),

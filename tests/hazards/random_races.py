@@ -160,6 +160,6 @@ def small_warps() -> Iterator[None]:
         patch.object(races, "WARP", 4),
         patch.object(block_run, "_MAX_SUPPOSED", 0),
         patch.object(block_run, "_MAX_BEHIND", 0),
-        patch.object(races, "assignments", lambda terms, dims: [dict(SYMBOLS)]),
+        patch.object(races, "assignments", lambda terms, dims, grid: [dict(SYMBOLS)]),
     ):
         yield
