@@ -251,3 +251,12 @@ def test_a_range_that_two_pointers_name_is_not_moved_by_one_of_them() -> None:
     fix = offered_for(text)
     assert fix.safety is Safety.DISPLAY
     assert "other pointers are counted from where they point now" in fix.title
+
+
+def test_a_launch_that_passes_less_than_the_ranges_may_reach() -> None:
+    """Taking as much off as the ranges shrink would leave it with less than the new layout needs."""
+    _, fix = with_host("k<<<1, 256, 3000>>>(in, out);")
+    assert fix.safety is Safety.DISPLAY
+    assert fix.title.endswith(
+        "the launch at line 17 passes 3,000 B, fewer than the 3,072 B that the ranges may reach"
+    )

@@ -51,6 +51,12 @@ def move_ranges(facts: KernelFacts, unit: TranslationUnit, siblings: Sequence[Ke
             raise Refused(f"{other.kernel.instance} has other ranges than {facts.kernel.instance}")
         launches += other.kernel.launches
     saved = found.before - found.after
+    for launch in launches:
+        if launch.dynamic_bytes is not None and launch.dynamic_bytes < found.before:
+            raise Refused(
+                f"the launch at line {launch.line} passes {launch.dynamic_bytes:,} B, fewer than the "
+                f"{found.before:,} B that the ranges may reach"
+            )
     passed = fewer_bytes(unit, facts.kernel.name, launches, saved)
     assumptions = [
         words for words in facts.assumptions(found.candidate) if not words.startswith("checked for")
