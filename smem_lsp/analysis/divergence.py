@@ -15,7 +15,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from smem_lsp.analysis.evaluate import Dims, Evaluator, iterations
-from smem_lsp.analysis.terms import Op, Sym, Term
+from smem_lsp.analysis.resting import names_in
+from smem_lsp.analysis.terms import Term
 from smem_lsp.analysis.uniformity import Control, Levels
 from smem_lsp.analysis.values import LoopFacts, Values
 from smem_lsp.ir.model import Barrier, Branch, Jump, Loop, Node, Seq, walk
@@ -92,7 +93,7 @@ def samples_for(values: Values) -> list[Dims]:
 def assignments(terms: Sequence[Term], dims: Dims, grid: Dims | None = None) -> Iterator[dict[str, int]]:
     """Values for the free symbols, all different: large ones, multiples of the block, for what the kernel is given; a
     block among the first ones of a grid. ``grid``: its blocks, where they are known."""
-    names = sorted(set(_symbols(terms)))
+    names = sorted(names_in(terms))
     threads = dims[0] * dims[1] * dims[2]
     for turn in range(_ASSIGNMENTS if names else 1):
         given = {
@@ -109,20 +110,6 @@ def _of_grid(name: str, turn: int, grid: Dims | None) -> int:
     if grid is not None and axis >= 0:
         return min(place, grid[axis] - 1) if name.startswith("blockIdx.") else grid[axis]
     return place if name.startswith("blockIdx.") else place + 10
-
-
-def _symbols(terms: Sequence[Term]) -> Iterator[str]:
-    seen: set[Term] = set()
-    stack = list(terms)
-    while stack:
-        term = stack.pop()
-        if term in seen:
-            continue
-        seen.add(term)
-        if isinstance(term, Sym) and not term.name.startswith("blockDim."):
-            yield term.name
-        elif isinstance(term, Op):
-            stack.extend(term.args)
 
 
 def open_barriers(

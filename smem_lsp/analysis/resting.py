@@ -12,8 +12,7 @@ def names_in(terms: Iterable[Term]) -> frozenset[str]:
     """The symbols that some terms are made of, but for the block's shape."""
     return frozenset(
         part.name
-        for term in terms
-        for part in parts_of(term)
+        for part in parts_of(*terms)
         if isinstance(part, Sym) and not part.name.startswith("blockDim.")
     )
 

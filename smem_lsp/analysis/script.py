@@ -120,7 +120,7 @@ class Script:
 
     def names(self, symbols: int) -> frozenset[str]:
         """Of symbols that are given as bits."""
-        return frozenset(name for name, bit in self.bits.items() if bit & symbols)
+        return _names(self.bits, symbols)
 
 
 def write_script(
@@ -168,7 +168,7 @@ def _sizes(values: Values, control: Control, rests: _Rests) -> frozenset[str]:
     for loop in values.loops.values():
         found += [loop.first, loop.again, *(each.init for each in loop.recurrences)]
     found += [term for point, term in values.conditions.items() if point not in control.uniform]
-    return rests.names(reduce(or_, (rests.on(term)[0] for term in found), 0))
+    return _names(rests.bits, reduce(or_, (rests.on(term)[0] for term in found), 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,8 +251,9 @@ class _Rests:
             self._known[term] = found
         return found
 
-    def names(self, mask: int) -> frozenset[str]:
-        return frozenset(name for name, bit in self.bits.items() if bit & mask)
+
+def _names(bits: Mapping[str, int], mask: int) -> frozenset[str]:
+    return frozenset(name for name, bit in bits.items() if bit & mask)
 
 
 def _around(node: Branch | Loop, first: tuple[Step, ...], second: tuple[Step, ...], writer: _Writer) -> Step:

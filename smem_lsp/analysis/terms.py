@@ -337,9 +337,9 @@ def is_free(term: Term) -> bool:
     )
 
 
-def parts_of(term: Term) -> Iterator[Term]:
-    """All that a term is an expression of, itself too, each once."""
-    stack, seen = [term], set[Term]()
+def parts_of(*terms: Term) -> Iterator[Term]:
+    """All that some terms are expressions of, themselves too, each once."""
+    stack, seen = list(terms), set[Term]()
     while stack:
         each = stack.pop()
         if each in seen:

@@ -36,8 +36,7 @@ def as_compiled(fix: Fix, finding: Finding, report: Report, measured: Measured) 
     remedy = finding.remedy
     if not fix.edits or not isinstance(remedy, REWRITES):
         return fix
-    kernel = report.facts[remedy.kernel].kernel
-    instances = [facts for facts in report.facts if facts.kernel.name_span == kernel.name_span]
+    instances = _instances(report, report.facts[remedy.kernel])
     after = measured.rewritten(apply_edits(report.source.text, fix.edits))
     for facts in instances if after else ():
         promised = fix.static_bytes if facts.index == remedy.kernel else None
@@ -59,9 +58,7 @@ def if_ranges_are_as_planned(
         return fix
     facts = report.facts[finding.remedy.kernel]
     after = again(apply_edits(report.source.text, fix.edits))
-    for each in report.facts:
-        if each.kernel.name_span != facts.kernel.name_span:
-            continue
+    for each in _instances(report, facts):
         now = _counterpart(after, each)
         found = None if now is None or each.carved is None else _ranges_after(each.carved, now.carved)
         promised = None if each.carved is None else each.carved.best[0].plan.bytes
@@ -102,11 +99,8 @@ def if_rows_are_as_planned(fix: Fix, finding: Finding, report: Report, again: Ca
     remedy = finding.remedy
     if not fix.edits or not isinstance(remedy, PadRows):
         return fix
-    kernel = report.facts[remedy.kernel].kernel
     after = again(apply_edits(report.source.text, fix.edits))
-    for facts in report.facts:
-        if facts.kernel.name_span != kernel.name_span:
-            continue
+    for facts in _instances(report, report.facts[remedy.kernel]):
         now = _counterpart(after, facts)
         counted = "other code counts" if now is None else _counts_rows(facts, now, remedy)
         if now is None or counted is not None:
@@ -117,6 +111,11 @@ def if_rows_are_as_planned(fix: Fix, finding: Finding, report: Report, again: Ca
             return _withdrawn(fix, f"an access to `{name}` would still take {left.wavefronts} wavefronts")
     new = new_findings(report, after, finding, (*_CORRECTNESS, "SMEM4", "SMEM5"))
     return _withdrawn(fix, new[0]) if new else fix
+
+
+def _instances(report: Report, facts: KernelFacts) -> list[KernelFacts]:
+    """The kernel, or all instances of the template that it is one of."""
+    return [each for each in report.facts if each.kernel.name_span == facts.kernel.name_span]
 
 
 def _counterpart(after: Report, facts: KernelFacts) -> KernelFacts | None:
