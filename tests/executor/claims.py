@@ -23,7 +23,7 @@ from .racy_kernels import Generator, Kernel
 
 SEEDS = 20
 _FIRST = range(1)  # shows nearly everything
-# Schedules of what is not shown then, with every pair; and with more launches, too, which costs a hundred times as much.
+# Schedules of what is not shown then, with every pair; then with more launches, too, which costs a hundred times more.
 _AGAIN = ((range(4), False), (range(2), True), (range(2, SEEDS), True))
 _WITHOUT = range(2)  # schedules of kernels without their redundant barriers
 _ACCESSES, _SECONDS = 1_000_000, 5  # of one run; some kernels never end
