@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 
 from smem_lsp.analysis.evaluate import Evaluator, asks
-from smem_lsp.analysis.events import Event
+from smem_lsp.analysis.events import Decision, Event
 from smem_lsp.analysis.meetings import Meetings
 from smem_lsp.analysis.proxies import Proxies
 from smem_lsp.analysis.script import Script, is_loaded
@@ -32,7 +32,7 @@ class Circumstances:
     ``supposed``: it is not known that it runs in this run; ``sure``: it runs whatever the kernel is given;
     ``unsure``: it rests on data whether it runs, in all threads or in none unless they race."""
 
-    decisions: frozenset[int]
+    decisions: frozenset[Decision]
     supposed: bool
     sure: bool
     unsure: bool

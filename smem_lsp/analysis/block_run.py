@@ -14,7 +14,7 @@ from itertools import compress, takewhile
 
 from smem_lsp.analysis.block_accesses import Accesses, Circumstances
 from smem_lsp.analysis.evaluate import Evaluator, iterations
-from smem_lsp.analysis.events import Event
+from smem_lsp.analysis.events import Decision, Event
 from smem_lsp.analysis.exits import exit_values
 from smem_lsp.analysis.flights import Flights
 from smem_lsp.analysis.meetings import Meetings
@@ -57,9 +57,7 @@ class Run:
     depth: int = 0  # loops around the point that it has come to
     at: int = -1  # the point that the run has come to
     free: bool = False  # has somebody gone away for a reason that is not known of every launch?
-    decisions: frozenset[int] = (
-        frozenset()
-    )  # branches and loops around it that rest on what the kernel is given
+    decisions: frozenset[Decision] = frozenset()  # around it, that rest on what the kernel is given
     decided: int = 0  # the symbols that they rest on, and those of returns: their bits
     supposed: bool = False
     unsure: bool = False  # does what happens rest on values that threads agree on unless they race?
@@ -246,8 +244,8 @@ class Run:
             return here
         staying: set[int] = set()
         ordered = step.orders or self._calls(node.point, step.end)
-        with self._decided_by(step, stays=step.leaves):
-            for arm, truth in ((step.first, True), (step.second, False)):
+        for arm, truth in ((step.first, True), (step.second, False)):
+            with self._decided_by(step, truth, stays=step.leaves):
                 if ordered:
                     self._forget()
                 if any(mask) if truth else not all(mask):
@@ -278,7 +276,7 @@ class Run:
         self._lose(here.threads)
         if self.accesses.proxies is not None and not self.supposed:
             self.accesses.proxies.forget()
-        with self._decided_by(step, stays=True):
+        with self._decided_by(step, arm is step.first, stays=True):
             self.free, self.accesses.left = True, min(self.accesses.left, _MAX_BEHIND)
             self._trust(step)
             going = self._steps(arm, here)
@@ -311,11 +309,11 @@ class Run:
         self.met.barrier()
 
     @contextmanager
-    def _decided_by(self, step: Step, *, stays: bool) -> Iterator[None]:
-        """Inside, what happens rests on how this branch or loop goes; with ``stays`` it does so for good."""
+    def _decided_by(self, step: Step, way: bool, *, stays: bool) -> Iterator[None]:
+        """Inside, what happens rests on this branch or loop going this way; with ``stays`` it does so for good."""
         decisions, decided = self.decisions, self.decided
         if step.free:
-            self.decisions |= {step.node.point}
+            self.decisions |= {self._decision(step, way)}
             if isinstance(step.node, Branch):
                 self.decided |= step.symbols
         try:
@@ -326,6 +324,11 @@ class Run:
                 self.decided = decided
             elif step.free:
                 self.free = True
+
+    def _decision(self, step: Step, way: bool) -> Decision:
+        """One that may turn out otherwise in the next iteration of a loop goes either way."""
+        condition = self.values.conditions.get(step.node.point)
+        return step.node.point, way or condition is None or bool(condition.carried)
 
     def _suppose(self, step: Step, arm: Sequence[Step], here: Evaluator, *, again: bool) -> None:
         """Run steps that some launch surely runs, though this run does not: with all threads, and without what rests on
@@ -351,7 +354,7 @@ class Run:
         met.open = {storage: self._apart_from(deciding, open_) for storage, open_ in met.open.items()}
         met.flights = met.flights.saved()
         met.flights.open = [each for each in met.flights.open if self._apart_from(deciding, [each.event])]
-        self.decisions |= {step.node.point}
+        self.decisions |= {self._decision(step, arm is step.first)}
         self.decided |= step.symbols
         names = {name: value for name, value in here.symbols.items() if name not in deciding}
         bound = {atom: at for atom, at in here.bound.items() if not rests_on(atom, deciding, self.values)}
@@ -390,7 +393,7 @@ class Run:
         if not (step.first or step.waits):
             return self._behind(node, facts, here)
         outer, self.broken = self.broken, set()
-        with self._decided_by(step, stays=step.returns):
+        with self._decided_by(step, True, stays=step.returns):
             if facts.once:
                 self._steps(step.first, here)
             else:
