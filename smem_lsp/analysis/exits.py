@@ -18,14 +18,17 @@ def exit_values(
     if loop.exits or loop.once:
         return {}
     found: dict[Term, dict[int, int]] = {exit_.value: {} for exit_ in wanted}
-    staying = set(outside.threads)
+    staying: Sequence[int] = outside.threads
     last: Evaluator | None = None
     for inside in iterations(loop, outside, _MOST):
         if inside is None:
             return {}
-        _leave(found, wanted, last or outside, staying.difference(inside.threads), ran=last is not None)
-        staying, last = set(inside.threads), inside
-    _leave(found, wanted, last or outside, staying, ran=last is not None)
+        if len(inside.threads) < len(staying):
+            _leave(
+                found, wanted, last or outside, set(staying).difference(inside.threads), ran=last is not None
+            )
+        staying, last = inside.threads, inside
+    _leave(found, wanted, last or outside, set(staying), ran=last is not None)
     return {value: known for value, known in found.items() if len(known) == len(outside.threads)}
 
 
