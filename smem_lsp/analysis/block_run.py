@@ -380,13 +380,13 @@ class Run:
         """Those that touch the same bytes whatever these symbols are."""
         found: list[Event] = []
         for event in events:
-            offset = self.values.offset(event.access, self.kernel.buffers[event.access.buffer])
+            offset = self.script.offsets[event.access.point]
             if offset is None or not rests_on(offset, names, self.values):
                 found.append(event)
         return found
 
     def _loop(self, step: Step, node: Loop, here: Evaluator) -> Evaluator | None:
-        facts = self.values.loops[node.point]
+        facts = self.script.followed.loops[node.point]
         if not (step.first or step.waits):
             return self._behind(node, facts, here)
         outer, self.broken = self.broken, set()
@@ -404,7 +404,7 @@ class Run:
 
     def _behind(self, node: Loop, facts: LoopFacts, here: Evaluator) -> Evaluator:
         """With what the loop leaves in its variables."""
-        wanted = self.values.exits.get(node.point, ())
+        wanted = self.script.followed.exits.get(node.point, ())
         found = exit_values(facts, here, wanted) if wanted else {}
         return here.behind(found) if found else here
 

@@ -172,7 +172,7 @@ class Evaluator:
 
     def behind(self, exits: Mapping[Term, Mapping[int, int]]) -> Evaluator:
         """The evaluator behind a loop that has run to its end."""
-        known = {term: value for term, value in self._behind.items() if value is not None}
+        known: dict[Term, Vector | None] = {t: v for t, v in self._behind.items() if v is not None}
         return replace(self, exits={**self.exits, **exits}, _behind=known)
 
     def _value(self, term: Term) -> Vector | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from smem_lsp.analysis.evaluate import Evaluator, iterations
-from smem_lsp.analysis.terms import Term
+from smem_lsp.analysis.terms import Opaque, Term, parts_of
 from smem_lsp.analysis.values import Exit, LoopFacts
 
 _MOST = 70  # iterations
@@ -21,7 +21,11 @@ def exit_values(
     staying: Sequence[int] = outside.threads
     last: Evaluator | None = None
     for inside in iterations(loop, outside, _MOST):
-        if inside is None:
+        if last is None:  # what is computed from other unknown values stays unknown once the loop has run
+            wanted = [
+                exit_ for exit_ in wanted if all(map(outside.exits.__contains__, _unknown(exit_.following)))
+            ]
+        if inside is None or not wanted:
             return {}
         if len(inside.threads) < len(staying):
             _leave(
@@ -30,6 +34,10 @@ def exit_values(
         staying, last = inside.threads, inside
     _leave(found, wanted, last or outside, set(staying), ran=last is not None)
     return {value: known for value, known in found.items() if len(known) == len(outside.threads)}
+
+
+def _unknown(term: Term) -> Iterable[Term]:
+    return () if term.known else (part for part in parts_of(term) if isinstance(part, Opaque))
 
 
 def _leave(
