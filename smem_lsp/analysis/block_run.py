@@ -43,6 +43,10 @@ class _Lost(Exception):
     """From here on it is not known who runs what."""
 
 
+class _Settled(Exception):
+    """Nothing else is to be found out."""
+
+
 @dataclass(slots=True)
 class Run:
     """``missed``: barrier or exchange of a warp -> who comes to it without a lane that its mask names."""
@@ -71,6 +75,7 @@ class Run:
     named: Arrivals = field(default_factory=Arrivals)
     cut: set[int] = field(default_factory=set)  # loops of which not all iterations were run
     apart: bool = False  # inside a branch whose arms have barriers that are one
+    brief: bool = False  # is it over when all that is asked about meets?
 
     @property
     def met(self) -> Meetings:
@@ -85,6 +90,8 @@ class Run:
             self.met.forget()
             self.named.all_seen = False
             self._lose(set(self.block.threads) - self.away)
+        except _Settled:
+            pass  # ``met`` tells it all
         return self
 
     # ---- control -----------------------------------------------------------------------------------------------------
@@ -102,6 +109,8 @@ class Run:
                 self.accesses.make(
                     node, going, Circumstances(self.decisions, self.supposed, sure, self.unsure)
                 )
+                if self.brief and self.met.settled:
+                    raise _Settled
             elif isinstance(node, Branch):
                 going = self._branch(step, node, going)
             elif isinstance(node, Loop):

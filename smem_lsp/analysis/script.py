@@ -7,7 +7,7 @@ to shared memory, no barrier stands and nobody jumps out of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
@@ -98,6 +98,11 @@ class Calm:
 
     apart: frozenset[int] = frozenset()
     idle: frozenset[int] = frozenset()
+
+    def but(self, asked: frozenset[int], nodes: Iterable[Node]) -> Calm:
+        """Nothing is to be shown of other accesses among ``nodes`` than ``asked``."""
+        others = (node.point for node in nodes if isinstance(node, Access))
+        return Calm(self.apart, self.idle.union(point for point in others if point not in asked))
 
 
 RESTLESS = Calm()
