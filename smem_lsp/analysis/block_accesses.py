@@ -56,7 +56,7 @@ class Accesses:
         """All threads ``here`` make an access."""
         buffer = self.kernel.buffers[access.buffer]
         storage = self.script.storages[access.buffer]
-        width, offset = self.script.widths[access.point], self.values.offset(access, buffer)
+        width, offset = self.script.widths[access.point], self.script.offsets[access.point]
         moving = asks(access, here)
         if access.guess or access.part is not None or self.left <= 0 or moving is None:
             return

@@ -43,6 +43,10 @@ class _Lost(Exception):
     """From here on it is not known who runs what."""
 
 
+class _Settled(Exception):
+    """Nothing else is to be found out."""
+
+
 @dataclass(slots=True)
 class Run:
     """``missed``: barrier or exchange of a warp -> who comes to it without a lane that its mask names."""
@@ -69,6 +73,7 @@ class Run:
     named: Arrivals = field(default_factory=Arrivals)
     cut: set[int] = field(default_factory=set)  # loops of which not all iterations were run
     apart: bool = False  # inside a branch whose arms have barriers that are one
+    brief: bool = False  # is it over when all that is asked about meets?
 
     @property
     def met(self) -> Meetings:
@@ -83,6 +88,8 @@ class Run:
             self.met.forget()
             self.named.all_seen = False
             self._lose(set(self.block.threads) - self.away)
+        except _Settled:
+            pass  # ``met`` tells it all
         return self
 
     # ---- control -----------------------------------------------------------------------------------------------------
@@ -100,6 +107,8 @@ class Run:
                 self.accesses.make(
                     node, going, Circumstances(self.decisions, self.supposed, sure, self.unsure)
                 )
+                if self.brief and self.met.settled:
+                    raise _Settled
             elif isinstance(node, Branch):
                 going = self._branch(step, node, going)
             elif isinstance(node, Loop):
@@ -383,13 +392,13 @@ class Run:
         """Those that touch the same bytes whatever these symbols are."""
         found: list[Event] = []
         for event in events:
-            offset = self.values.offset(event.access, self.kernel.buffers[event.access.buffer])
+            offset = self.script.offsets[event.access.point]
             if offset is None or not rests_on(offset, names, self.values):
                 found.append(event)
         return found
 
     def _loop(self, step: Step, node: Loop, here: Evaluator) -> Evaluator | None:
-        facts = self.values.loops[node.point]
+        facts = self.script.followed.loops[node.point]
         if not (step.first or step.waits):
             return self._behind(node, facts, here)
         outer, self.broken = self.broken, set()
@@ -407,7 +416,7 @@ class Run:
 
     def _behind(self, node: Loop, facts: LoopFacts, here: Evaluator) -> Evaluator:
         """With what the loop leaves in its variables."""
-        wanted = self.values.exits.get(node.point, ())
+        wanted = self.script.followed.exits.get(node.point, ())
         found = exit_values(facts, here, wanted) if wanted else {}
         return here.behind(found) if found else here
 
