@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import compress, takewhile
 
 from smem_lsp.analysis.block_accesses import Accesses, Circumstances
-from smem_lsp.analysis.evaluate import Evaluator, iterations
+from smem_lsp.analysis.evaluate import Evaluator, decided, iterations
 from smem_lsp.analysis.events import Event
 from smem_lsp.analysis.exits import exit_values
 from smem_lsp.analysis.flights import Flights
@@ -226,7 +226,7 @@ class Run:
     def _branch(self, step: Step, node: Branch, here: Evaluator) -> Evaluator | None:
         self._decide(here)
         condition = self.values.conditions[node.point]
-        mask = here.values(condition)
+        mask = decided(condition, here)
         if step.paired:
             self._arms_apart(step, mask, here)
             return here
@@ -422,7 +422,10 @@ class Run:
                 lasts = _LAST_STAGES if step.copies and most > _LAST_STAGES else 2 if most > _FEW else 1
         self.depth += 1
         enough = self.accesses.left // 2  # is left for what is behind the loop, once it has met itself
-        for number, inside in enumerate(iterations(facts, here, most)):
+        together = step.uniform and step.syncs
+        for number, inside in enumerate(iterations(facts, here, most, together=together)):
+            if number and together and (facts.exits or not facts.again.known):
+                self._trust(step)
             if number >= _MET and self.accesses.left < enough and step.sure and not step.leaves:
                 self._pass_over(step, here)
                 break
