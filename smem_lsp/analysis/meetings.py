@@ -70,9 +70,15 @@ class Meetings:
         self.flights.open.clear()
 
     def wait(self, threads: Collection[int], left: int | None) -> None:
-        """``threads`` wait for their copies but those of the ``left`` newest groups; None: for all."""
+        """``threads`` wait for their copies but those of the ``left`` newest groups; None: for all. Those of objects,
+        which are in no group, may land with them: a pipeline commits groups, too."""
         for flight in self.flights.land(threads, left):
             self._done(flight)
+        objects = [flight for flight in self.flights.open if not flight.event.access.grouped]
+        for flight in objects:
+            if flight.fresh:
+                self._done(flight)
+            self.flights.open.remove(flight)
 
     def _done(self, flight: Flight) -> None:
         cells = flight.cells()

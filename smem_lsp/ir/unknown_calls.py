@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from smem_lsp.ir import callees, expressions, keeping, objects
+from smem_lsp.ir import callees, expressions, keeping, objects, pipelines
 from smem_lsp.ir.calm import is_calm
 from smem_lsp.ir.constants import evaluate_value
 from smem_lsp.ir.context import Context, template_parameters
@@ -77,6 +77,7 @@ def pass_by_reference(
         if isinstance(argument, tree.Braces):
             reached |= pass_by_reference(ctx, argument.items, scope, name)
             continue
+        pipelines.hand_over(ctx, argument, scope)
         result = expressions.operand(ctx, argument, scope)
         by_reference = taken is None or taken[number].reference
         if by_reference:

@@ -24,6 +24,16 @@ __device__ void copy(float* to, const float* from, bool wanted) {
   asm volatile("{ .reg .pred p; setp.ne.b32 p, %2, 0; @p cp.async.cg.shared.global [%0], [%1], 16; }" :: "r"(at), "l"(from), "r"((int)wanted));
 }
 """
+HEAD += """
+template <typename Pipe> __device__ void put(Pipe& pipe, float* to, const float* from) {
+  pipe.producer_acquire();
+  cuda::memcpy_async(to, from, 4, pipe);
+  pipe.producer_commit();
+}
+__device__ void take(cuda::pipeline<cuda::thread_scope_thread>& p) { p.consumer_wait(); p.consumer_release(); }
+__device__ void twice(cuda::pipeline<cuda::thread_scope_thread>& p) { take(p); p.producer_commit(); take(p); }
+__device__ void late(cuda::pipeline<cuda::thread_scope_thread>& p) { p.producer_commit(); keep(&p); }
+"""
 STAGES = "auto pipe = cuda::make_pipeline();"
 OF_BLOCK = "__shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 2> state; auto pipe = cuda::make_pipeline(block, &state);"
 PIPELINE = "__pipeline_memcpy_async(&a[t], in + t, 4);"
@@ -68,6 +78,10 @@ def landings(kernel: Kernel) -> list[str]:
         "cuda::memcpy_async(a + t, in + t, 4, bar); auto token = bar.arrive(); b[t] = 1; bar.wait(std::move(token));",
         f"{STAGES} STAGE(a) pipe.consumer_wait(); pipe.consumer_release();",
         f"{STAGES} STAGE(a) cuda::pipeline_consumer_wait_prior<0>(pipe);",
+        f"{STAGES} put(pipe, a + t, in + t); take(pipe);",
+        f"{STAGES} put(pipe, a + t, in + t); pipe.consumer_wait(); pipe.consumer_release();",
+        f"{STAGES} STAGE(a) STAGE(a) take(pipe); take(pipe);",
+        f"{STAGES} STAGE(a) STAGE(a) twice(pipe);",
         f"{OF_BLOCK} GROUPED(a) pipe.consumer_wait(); __syncthreads(); pipe.consumer_release();",
         f"{STAGES} STAGE(a) STAGE(a) pipe.consumer_wait(); pipe.consumer_release(); pipe.consumer_wait(); pipe.consumer_release();",
         f"{STAGES} for (int i = 0; i < n; ++i) {{ STAGE(a) pipe.consumer_wait(); pipe.consumer_release(); }}",
@@ -109,6 +123,9 @@ def test_a_wait_ends_a_copy(body: str) -> None:
         f"{STAGES} STAGE(a) for (int i = 0; i < n; ++i) pipe.consumer_wait();",
         f"{STAGES} if (n > 3) {{ STAGE(b) }} STAGE(a) pipe.consumer_wait(); pipe.consumer_release();",
         f"{STAGES} for (int i = 0; i < n; ++i) {{ STAGE(b) }} STAGE(a) pipe.consumer_wait(); pipe.consumer_release();",
+        f"{STAGES} STAGE(b) put(pipe, a + t, in + t); take(pipe);",
+        f"{STAGES} STAGE(a) late(pipe); pipe.consumer_wait(); pipe.consumer_release();",
+        f"{STAGES} STAGE(a) if (n > 3) take(pipe);",
         f"{STAGES} STAGE(a) more(pipe); pipe.consumer_wait(); pipe.consumer_release();",
         f"{STAGES} STAGE(a) auto& same = pipe; same.producer_commit(); pipe.consumer_wait(); pipe.consumer_release();",
         f"{STAGES} STAGE(a) cuda::pipeline_consumer_wait_prior<1>(pipe);",
