@@ -157,6 +157,52 @@ def test_a_copy_needs_the_alignment_of_its_width() -> None:
     assert kernel_of(body).buffers[0].required_align == 16
 
 
+_OF_A = "unsigned s = (unsigned)__cvta_generic_to_shared(a), w = (unsigned)__cvta_generic_to_shared(&bar);"
+_TENSOR = "cp.async.bulk.tensor.2d"
+_TO_SHARED = "shared::cluster.global.mbarrier::complete_tx::bytes"
+_PTX = "cuda::ptx::cp_async_bulk"
+_IN = "cuda::ptx::space_cluster, cuda::ptx::space_global"
+_OUT = "cuda::ptx::space_global, cuda::ptx::space_shared"
+_DEVICE = "cuda::device::experimental::cp_async_bulk"
+
+
+@pytest.mark.parametrize(
+    ("align", "body"),
+    [
+        (16, "cuda::memcpy_async(a, in, cuda::aligned_size_t<16>(1024), bar);"),
+        (128, "cuda::memcpy_async(a, in, cuda::aligned_size_t<128>(1024), bar);"),
+        (32, "cuda::memcpy_async(block, a, in, cuda::aligned_size_t<32>(1024), bar);"),
+        (
+            16,
+            f'{_OF_A} asm("cp.async.bulk.{_TO_SHARED} [%0], [%1], 64, [%2];" :: "r"(s), "l"(in), "r"(w));',
+        ),
+        (
+            128,
+            f'{_OF_A} asm("{_TENSOR}.{_TO_SHARED} [%0], [%1, {{0, 0}}], [%2];" :: "r"(s), "l"(in), "r"(w));',
+        ),
+        (
+            16,
+            f'{_OF_A} asm("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 64;" :: "l"(out), "r"(s));',
+        ),
+        (
+            128,
+            f'{_OF_A} asm("{_TENSOR}.global.shared::cta.bulk_group [%0, {{0, 0}}], [%1];" :: "l"(out), "r"(s));',
+        ),
+        (16, f"{_PTX}({_IN}, a, in, 1024, cuda::device::barrier_native_handle(bar));"),
+        (16, f"{_PTX}({_OUT}, out, a, 1024);"),
+        (128, f"{_PTX}_tensor({_IN}, a, in, &n, cuda::device::barrier_native_handle(bar));"),
+        (128, f"{_PTX}_tensor({_OUT}, in, &n, a);"),
+        (16, f"{_DEVICE}_global_to_shared(a, in, 1024, bar);"),
+        (16, f"{_DEVICE}_shared_to_global(out, a, 1024);"),
+        (128, f"{_DEVICE}_tensor_2d_global_to_shared(a, in, 0, 0, bar);"),
+        (128, f"{_DEVICE}_tensor_2d_shared_to_global(in, 0, 0, a);"),
+    ],
+)
+def test_bulk_and_tensor_copies_need_more(align: int, body: str) -> None:
+    buffers = kernel_of(body).buffers
+    assert [buffer.required_align for buffer in buffers] == [align, 1, 1]
+
+
 def test_assembler_needs_the_alignment_of_its_width() -> None:
     text = 'unsigned s = (unsigned)__cvta_generic_to_shared(a); asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];" : "=r"(t), "=r"(t), "=r"(t), "=r"(t) : "r"(s));'
     assert kernel_of(text).buffers[0].required_align == 16
