@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from itertools import compress, takewhile
 
 from smem_lsp.analysis.block_accesses import Accesses, Circumstances
-from smem_lsp.analysis.evaluate import Evaluator, iterations
-from smem_lsp.analysis.events import Decision, Event
+from smem_lsp.analysis.data_guards import data_guard
+from smem_lsp.analysis.evaluate import Evaluator, decided, iterations
+from smem_lsp.analysis.events import Decision, Event, Guard
 from smem_lsp.analysis.exits import exit_values
 from smem_lsp.analysis.flights import Flights
 from smem_lsp.analysis.meetings import Meetings
@@ -74,6 +75,8 @@ class Run:
     cut: set[int] = field(default_factory=set)  # loops of which not all iterations were run
     apart: bool = False  # inside a branch whose arms have barriers that are one
     brief: bool = False  # is it over when all that is asked about meets?
+    guard: Guard | None = None  # what data decide who is here
+    loop: tuple[int, int] | None = None  # the outermost loop without barriers around the point
 
     @property
     def met(self) -> Meetings:
@@ -103,9 +106,9 @@ class Run:
             node = step.node
             self._come_to(node.point)
             if isinstance(node, Access):
-                sure = not (self.free or self.decisions)
+                sure = not (self.free or self.decisions or self.guard)
                 self.accesses.make(
-                    node, going, Circumstances(self.decisions, self.supposed, sure, self.unsure)
+                    node, going, Circumstances(self.decisions, self.supposed, sure, self.unsure, self.guard)
                 )
                 if self.brief and self.met.settled:
                     raise _Settled
@@ -233,7 +236,7 @@ class Run:
     def _branch(self, step: Step, node: Branch, here: Evaluator) -> Evaluator | None:
         self._decide(here)
         condition = self.values.conditions[node.point]
-        mask = here.values(condition)
+        mask = decided(condition, here)
         if step.paired:
             self._arms_apart(step, mask, here)
             return here
@@ -249,6 +252,9 @@ class Run:
                 if staying_arm is not None:
                     return self._stay(step, staying_arm, here)
         if mask is None:
+            if not step.uniform:
+                for arm, truth in ((step.first, True), (step.second, False)):
+                    self._perhaps(step, arm, condition, truth, here)
             self._pass_over(step, here)
             return here
         staying: set[int] = set()
@@ -382,6 +388,22 @@ class Run:
             kept
         )
 
+    def _perhaps(
+        self, step: Step, arm: Sequence[Step], condition: Term, truth: bool, here: Evaluator
+    ) -> None:
+        """Run steps that some threads run, but their data decide which."""
+        acts = step.leaves or step.waits or step.syncs or step.orders or step.copies or step.fences
+        if acts or not arm or self.supposed or self._calls(step.node.point, step.end):
+            return
+        found = data_guard(condition, truth, here, self.values, self.kernel.memory.pointers)
+        inside = None if found is None else here.of(found.mask)
+        if found is None or inside is None:
+            return
+        outer, at = self.guard, self.at
+        self.guard = found.guard(self.met.open, outer, self.loop)
+        self._steps(arm, inside)
+        self.guard, self.at = outer, at
+
     def _deciding(self, step: Step) -> frozenset[str]:
         """The symbols on which it rests how a branch or loop goes."""
         loop = self.values.loops.get(step.node.point)
@@ -402,12 +424,15 @@ class Run:
         if not (step.first or step.waits):
             return self._behind(node, facts, here)
         outer, self.broken = self.broken, set()
+        calm = self.loop
+        if not step.syncs:
+            self.loop = calm or (node.point, node.end_point)
         with self._decided_by(step, True, stays=step.returns):
             if facts.once:
                 self._steps(step.first, here)
             else:
                 self._turns(step, node, facts, here)
-        self.broken = outer
+        self.broken, self.loop = outer, calm
         if step.orders or self._calls(node.point, node.end_point):
             self._forget()
         self._fences(step)
@@ -434,7 +459,10 @@ class Run:
                 lasts = _LAST_STAGES if step.copies and most > _LAST_STAGES else 2 if most > _FEW else 1
         self.depth += 1
         enough = self.accesses.left // 2  # is left for what is behind the loop, once it has met itself
-        for number, inside in enumerate(iterations(facts, here, most)):
+        together = step.uniform and step.syncs
+        for number, inside in enumerate(iterations(facts, here, most, together=together)):
+            if number and together and (facts.exits or not facts.again.known):
+                self._trust(step)
             if number >= _MET and self.accesses.left < enough and step.sure and not step.leaves:
                 self._pass_over(step, here)
                 break
@@ -448,6 +476,9 @@ class Run:
             if inside is None or self.accesses.left <= 0:
                 if number == 0 and step.uniform and step.free and not facts.exits:
                     self._suppose(step, step.first, here, again=True)
+                elif number == 0 and not step.uniform:
+                    begun = {r.atom: v for r in facts.recurrences if (v := here.value(r.init)) is not None}
+                    self._perhaps(step, step.first, facts.first, True, here.within(begun))
                 self._pass_over(step, here)
                 break
             if not self._turn(step, node, inside):

@@ -151,7 +151,9 @@ def _buffer(buffer: Buffer) -> str:
     dims = "".join(f"[{'?' if dim is None else dim}]" for dim in buffer.dims)
     unknown = f"{symbolic_bytes(buffer)} B" if symbolic_bytes(buffer) else "size unknown"
     size = unknown if buffer.bytes is None else f"{buffer.bytes} B"
-    align = "" if buffer.align is None else f", aligned to {max(buffer.align, buffer.required_align)}"
+    align = "" if buffer.align is None else f", aligned to {buffer.align}"
+    if buffer.align is not None and buffer.required_align > buffer.align:
+        align += f" (its accesses need {buffer.required_align})"
     owner = f", declared in {buffer.function}()" if buffer.function else ""
     stays = f"; stays where it is: {buffer.fixed}" if buffer.fixed else ""
     return (

@@ -42,6 +42,8 @@ def _what(buffer: Buffer) -> str:
     unknown = f"{symbolic_bytes(buffer)} B" if symbolic_bytes(buffer) else "size not known"
     size = unknown if buffer.bytes is None else f"{buffer.bytes:,} B"
     align = "" if buffer.align is None else f", aligned to {buffer.align} B"
+    if buffer.align is not None and buffer.required_align > buffer.align:
+        align += f" (its accesses need {buffer.required_align} B)"
     dynamic = ", dynamic" if buffer.space is Space.DYNAMIC else ""
     return f"**`{buffer.type} {buffer.name}{''.join(f'[{dim}]' for dim in dims)}`** {size}{align}{dynamic}"
 
