@@ -347,7 +347,14 @@ class Run:
 
     def _suppose(self, step: Step, arm: Sequence[Step], here: Evaluator, *, again: bool) -> None:
         """Run steps that some launch surely runs, though this run does not: with all threads, and without what rests on
-        the symbols that decide it. Afterwards all is as it was before."""
+        the symbols that decide it; none where these do not decide it here. Afterwards all is as it was before."""
+        deciding = self._deciding(step)
+        names = {name: value for name, value in here.symbols.items() if name not in deciding}
+        bound = {atom: at for atom, at in here.bound.items() if not rests_on(atom, deciding, self.values)}
+        unknown = Evaluator(here.dims, names, here.strict, bound, here.threads)
+        condition = self.values.conditions.get(step.node.point)
+        if condition is not None and decided(condition, unknown) is not None:
+            return
         met, kept = (
             self.met,
             (
@@ -365,15 +372,11 @@ class Run:
         supposed, self.supposed = self.supposed, True
         self.away, self.broken, self.free = set(self.away), set(self.broken), True
         self._trust(step)
-        deciding = self._deciding(step)
         met.open = {storage: self._apart_from(deciding, open_) for storage, open_ in met.open.items()}
         met.flights = met.flights.saved()
         met.flights.open = [each for each in met.flights.open if self._apart_from(deciding, [each.event])]
         self.decisions |= {self._decision(step, arm is step.first)}
         self.decided |= step.symbols
-        names = {name: value for name, value in here.symbols.items() if name not in deciding}
-        bound = {atom: at for atom, at in here.bound.items() if not rests_on(atom, deciding, self.values)}
-        unknown = Evaluator(here.dims, names, here.strict, bound, here.threads)
         left, self.accesses.left = self.accesses.left, min(self.accesses.left, _MAX_SUPPOSED)
         spent = self.accesses.left
         try:

@@ -55,6 +55,10 @@ def test_arms_of_which_a_launch_only_ever_takes_one(arms: str) -> None:
     assert codes(body) == set()
 
 
+def test_an_arm_that_no_thread_comes_to_whatever_a_launch_passes() -> None:
+    assert codes("s[t] = 1; if (n == 1 || t < 256) o[t] = s[t]; else s[0] += 1;") == set()
+
+
 def test_arms_that_take_turns_race() -> None:
     arms = "if (i != n) r += s[(t + 1) % 256]; else s[t] = r;"
     body = f"int r = t; s[t] = 0; __syncthreads(); for (int i = 0; i < 3; ++i) {{ {arms} }} o[t] = r;"
