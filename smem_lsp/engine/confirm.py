@@ -68,6 +68,20 @@ def if_ranges_are_as_planned(
     return _withdrawn(fix, new[0]) if new else fix
 
 
+def if_no_copy_is_left(fix: Fix, finding: Finding, report: Report, again: Callable[[str], Report]) -> Fix:
+    """A merge with one more wait, if another check finds no copy in flight after that wait, and nothing new wrong."""
+    remedy = finding.remedy
+    if not fix.edits or not isinstance(remedy, MergeBuffers):
+        return fix
+    after = again(apply_edits(report.source.text, fix.edits))
+    for facts in _instances(report, report.facts[remedy.kernel]):
+        now = _counterpart(after, facts)
+        if now is None or now.kernel.drained is not None or now.static_bytes is None:
+            return _withdrawn(fix, "a copy may still be in flight")
+    new = new_findings(report, after, finding)
+    return _withdrawn(fix, new[0]) if new else fix
+
+
 def _ranges_after(before: Carved, after: Carved | None) -> Plan | None:
     """Where the ranges are in the edited text, by the bytes that its accesses reach; None: they fell apart."""
     if after is None:

@@ -88,6 +88,13 @@ def plan_kernel(
         if assuming is not facts and len(items) > 1:
             of = task(items, kernel.body, assuming, fixed, survey(kernel.body, assuming, fixed, found))
             best = _merge(best, _best(of, assumes_shape=True))
+    drained: tuple[Candidate, ...] = ()
+    if kernel.drained is not None and items is not None and len(items) > 1:
+        freed = fixed - kernel.drained.buffers
+        drained = _best(task(items, kernel.drained.body, facts, freed))
+        if assuming is not facts:
+            of = task(items, kernel.drained.body, assuming, freed)
+            drained = _merge(drained, _best(of, assumes_shape=True))
     verdicts = judge(kernel.body, levels, control, None if shape is None else shape.dims)
     hazards = Hazards()
     gaps = Gaps()
@@ -154,6 +161,7 @@ def plan_kernel(
         carved=None if layouts_only else plan_carving(kernel, control, values, shape),
         storages=storages,
         lending=lending,
+        drained=drained,
     )
 
 

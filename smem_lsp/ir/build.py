@@ -128,6 +128,7 @@ def build_kernel(
         and all(_is_read(read) for read in (function, *ctx.inlined.values()))
         and not unit.preprocessed.exhausted,
         irregular=ctx.irregular,
+        drained=ctx.drained,
         unexact=around.unexact
         or ctx.unexact
         or static_layout.header_unexact(unit, constants, parts)

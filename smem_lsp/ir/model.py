@@ -434,6 +434,18 @@ class Part:
     last_line: int
 
 
+@record
+class Drained:
+    """A kernel with one more wait of every thread, after which no copy is in flight any more. ``place``: the point of
+    the Place that it would stand at; ``loose``: it has to cover copies of no group too; ``buffers``: they keep their
+    bytes for those copies only; ``body``: the tree with what then has landed."""
+
+    place: int
+    loose: bool
+    buffers: frozenset[int]
+    body: Seq
+
+
 @dataclass(frozen=True)
 class Kernel:
     """One ``__global__`` function."""
@@ -483,6 +495,13 @@ class Kernel:
     agreed: frozenset[Value] = (
         frozenset()
     )  # values that the author states to be the same for all threads of a block
+
+    drained: Drained | None = None  # None: no copy is left in flight, or one wait is not enough
+
+    def with_wait(self, drained: Drained) -> Kernel:
+        """The same with that wait."""
+        buffers = (replace(b, fixed=None, kept=()) if b.index in drained.buffers else b for b in self.buffers)
+        return replace(self, body=drained.body, buffers=tuple(buffers), drained=None)
 
     @property
     def passed(self) -> set[int | None]:
