@@ -60,7 +60,9 @@ def if_ranges_are_as_planned(
     after = again(apply_edits(report.source.text, fix.edits))
     for each in _instances(report, facts):
         now = _counterpart(after, each)
-        found = None if now is None or each.carved is None else _ranges_after(each.carved, now.carved)
+        found = None
+        if now is not None and each.carved is not None:
+            found = _ranges_after(each.carved, now.carved or now.uncarved)
         promised = None if each.carved is None else each.carved.best[0].plan.bytes
         if found is None or found.bytes != promised or not _valid(each, found):
             return _withdrawn(fix, "other pointers are counted from where they point now")

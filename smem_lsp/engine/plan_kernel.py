@@ -132,6 +132,8 @@ def plan_kernel(
             again.races or again.stragglers or mispairings(changed, reached, proved, agreed, shape)
         )
 
+    carved = None if layouts_only else plan_carving(kernel, control, values, shape)
+    several = carved is not None and len(carved.carving.ranges) > 1
     return KernelFacts(
         index=index,
         source=source,
@@ -158,7 +160,8 @@ def plan_kernel(
         banks=() if layouts_only else bank_conflicts(kernel, values, levels, shape),
         needs={} if layouts_only else _needs(kernel, values),
         extents={} if layouts_only else extents(kernel, values, fact),
-        carved=None if layouts_only else plan_carving(kernel, control, values, shape),
+        carved=carved if several else None,
+        uncarved=None if several else carved,
         storages=storages,
         lending=lending,
         drained=drained,

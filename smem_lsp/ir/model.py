@@ -399,7 +399,8 @@ def storages_of(buffers: Sequence[Buffer]) -> dict[int, int]:
 @record
 class LaunchSite:
     """``kernel<<<grid, block, dynamic>>>(...)`` or ``cudaLaunchKernelEx`` in sight; None where the argument is no
-    constant. ``cluster``: blocks of a cluster, where an attribute of the launch says so."""
+    constant. ``cluster``: blocks of a cluster, where an attribute of the launch says so; ``addends``: what the dynamic
+    bytes are the sum of, from left to right, where the argument, or the local constant that it is, is a sum."""
 
     kernel: str
     block: Dims | None
@@ -410,6 +411,7 @@ class LaunchSite:
     grid: Dims | None = None
     cluster: Dims | None = None
     extended: bool = False  # cudaLaunchKernelEx
+    addends: tuple[int | None, ...] = ()
 
     @property
     def threads(self) -> int | None:

@@ -115,6 +115,7 @@ class KernelFacts:
     needs: Mapping[Dims, Need]  # block of a launch -> dynamic bytes that it is sure to touch
     extents: Mapping[int, tuple[int, int]]  # buffer -> (first byte, end byte) of what is touched, where known
     carved: Carved | None = None  # ranges of dynamic shared memory, where they are known
+    uncarved: Carved | None = None  # all of dynamic shared memory, where it is one range
     storages: tuple[Carved, ...] = ()  # members of classes in static shared memory, one item for each buffer
     lending: Lending | None = None  # what arrays of helpers could save
     drained: tuple[Candidate, ...] = ()  # what one more wait for copies could save, like ``best``
