@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from smem_lsp.analysis.evaluate import Evaluator, asks
-from smem_lsp.analysis.events import Event
+from smem_lsp.analysis.events import Decision, Event, Guard
 from smem_lsp.analysis.meetings import Meetings
 from smem_lsp.analysis.proxies import Proxies
 from smem_lsp.analysis.script import Script, is_loaded
@@ -30,12 +31,14 @@ class Outside:
 class Circumstances:
     """Why an access happens. ``decisions``: branches and loops around it whose way rests on what the kernel is given;
     ``supposed``: it is not known that it runs in this run; ``sure``: it runs whatever the kernel is given;
-    ``unsure``: it rests on data whether it runs, in all threads or in none unless they race."""
+    ``unsure``: it rests on data whether it runs, in all threads or in none unless they race; ``guard``: in which
+    threads it runs rests on their data."""
 
-    decisions: frozenset[int]
+    decisions: frozenset[Decision]
     supposed: bool
     sure: bool
     unsure: bool
+    guard: Guard | None = None
 
 
 @dataclass(slots=True)
@@ -51,14 +54,20 @@ class Accesses:
     proxies: Proxies | None = None  # of one that has the asynchronous proxy read
     outside: dict[int, Outside] = field(default_factory=dict)
     left: int = _MAX_NOTED
+    left_guarded: int = _MAX_NOTED  # and of those in threads that data decide
 
     def make(self, access: Access, here: Evaluator, why: Circumstances) -> None:
         """All threads ``here`` make an access."""
         buffer = self.kernel.buffers[access.buffer]
         storage = self.script.storages[access.buffer]
-        width, offset = self.script.widths[access.point], self.values.offset(access, buffer)
+        width, offset = self.script.widths[access.point], self.script.offsets[access.point]
         moving = asks(access, here)
-        if access.guess or access.part is not None or self.left <= 0 or moving is None:
+        if access.guess or access.part is not None or moving is None:
+            return
+        guarded = why.guard is not None
+        if (self.left_guarded if guarded else self.left) <= 0:
+            return
+        if guarded and (access.serves or access.start is not None or access.rows or access.asynchronous):
             return
         here = moving
         if access.serves:
@@ -77,18 +86,28 @@ class Accesses:
             return
         apart = access.point in self.script.apart
         if starts is None:
-            if not apart:
+            if not (apart or guarded):
                 self.left -= len(here.threads)
                 self._note(access, storage, unit, here, why, {}, {}, data=True)
             return
         end = buffer.bytes if buffer.space is Space.STATIC and buffer.bytes is not None else 1 << 40
         if apart and min(starts) >= 0 and max(starts) + width <= end:
             return
-        self.left -= len(here.threads)
+        if guarded:
+            self.left_guarded -= len(here.threads)
+        else:
+            self.left -= len(here.threads)
         inside = self._inside(access, here)
         low: dict[int, int] = {}
         high: dict[int, int] = {}
-        if inside is None and width == unit and min(starts) >= 0 and max(starts) + width <= end:
+        touched: dict[int, range] = {}
+        if (
+            not guarded
+            and inside is None
+            and width == unit
+            and min(starts) >= 0
+            and max(starts) + width <= end
+        ):
             cells = [start // unit for start in starts]  # threads come in rising order
             high = dict(zip(cells, here.threads))
             low = high if len(high) == len(cells) else dict(zip(reversed(cells), reversed(here.threads)))
@@ -98,11 +117,14 @@ class Accesses:
                     if why.sure and not is_free(offset):
                         self.outside.setdefault(access.point, Outside(start, thread))
                 elif inside is None or inside[number]:
-                    for cell in range(start // unit, (start + width - 1) // unit + 1):
+                    cells_of = range(start // unit, (start + width - 1) // unit + 1)
+                    for cell in cells_of:
                         low.setdefault(cell, thread)
                         high[cell] = thread
+                    if guarded:
+                        touched[thread] = cells_of
         if not apart:
-            self._note(access, storage, unit, here, why, low, high)
+            self._note(access, storage, unit, here, why, low, high, touched=touched)
 
     def _is_one_thing(self, number: int) -> bool:
         """Is a buffer surely read where threads write it: no store of several things, and no copy goes into it?"""
@@ -173,6 +195,7 @@ class Accesses:
         high: dict[int, int],
         *,
         data: bool = False,
+        touched: Mapping[int, range] | None = None,
     ) -> None:
         buffer = self.kernel.buffers[access.buffer]
         event = Event(
@@ -188,8 +211,12 @@ class Accesses:
             supposed=why.supposed,
             data=data,
             unsure=why.unsure,
+            guard=why.guard,
+            touched=touched or {},
         )
         self.met.add(storage, unit, event)
+        if why.guard is not None:
+            return
         if self.traces is not None and not (why.supposed or data or access.asynchronous):
             self.traces.access(storage, unit, event)
         if (

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from smem_lsp.analysis.races import Hazards, Race
+from smem_lsp.analysis.meetings import Pair
+from smem_lsp.analysis.races import Hazards, Race, pairs_of
 from smem_lsp.analysis.script import Added
 from smem_lsp.analysis.spots import Spot, candidates, common_loop
 from smem_lsp.ir.model import Barrier, CopyWait, Kernel, walk
@@ -15,9 +16,9 @@ _TRIES = 3  # of each kind
 
 
 class Judge(Protocol):
-    """Judges the kernel with something added."""
+    """Judges the kernel with something added. ``asked``: only whether these pairs of accesses still race."""
 
-    def __call__(self, *, added: Added) -> Hazards: ...
+    def __call__(self, *, added: Added, asked: frozenset[Pair] | None = None) -> Hazards: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +53,11 @@ def copy_gaps(
 
 def _repair(kernel: Kernel, races: Sequence[Race], spots: Sequence[Spot], judge: Judge) -> CopyGap | None:
     group = tuple(races)
-    pairs = {(race.first.point, race.second.point) for race in races}
+    pairs = pairs_of(races)
     for gap, added in _changes(kernel, group, spots):
-        if not any((race.first.point, race.second.point) in pairs for race in judge(added=added).races):
+        if not any(
+            (race.first.point, race.second.point) in pairs for race in judge(added=added, asked=pairs).races
+        ):
             return gap
     return None
 
@@ -64,12 +67,13 @@ def _changes(
 ) -> Iterator[tuple[CopyGap, Added]]:
     """What may end ``races``, the least change in front. Copies of a group, and those that are bound to an object, have
     waits of their own."""
-    if not all(race.first.grouped and race.first.start is None for race in races):
+    flying = any(race.flying for race in races)
+    if any(race.first.start is not None or (flying and not race.first.grouped) for race in races):
         return
     read = min(race.second.point for race in races)
     near = sorted((spot for spot in spots if spot.place.point < read), key=lambda s: -s.place.point)
     between = _between(kernel, races, spots)
-    if not any(race.flying for race in races):
+    if not flying:
         behind = [spot.place.point for spot in near if isinstance(spot.after, CopyWait)]
         for point in list(dict.fromkeys((*behind[:_TRIES], *between[:_TRIES]))):
             yield CopyGap(races, point, barrier=True), Added(barriers=frozenset((point,)))

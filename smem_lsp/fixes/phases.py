@@ -24,7 +24,7 @@ from smem_lsp.fixes.declarations import (
 )
 from smem_lsp.fixes.layout import Group, GroupRewrite, Laid, Measures
 from smem_lsp.ir.model import Access, Buffer, Kernel, Loop, Seq, walk
-from smem_lsp.source import SourceText, Span, TextEdit
+from smem_lsp.source import SourceText, Span, TextEdit, listed
 from smem_lsp.syntax.lexer import comments
 
 
@@ -185,7 +185,7 @@ def _union_lines(
     for phase, name in zip(phases, names):
         members = " ".join(member_of(buffer) for buffer in phase)
         lines.append(f"{unit}struct {{ {members} }} {name};")
-    why = f"{' and '.join(names)} share their bytes: never live together"
+    why = f"{listed(names)} share their bytes: never live together"
     return [*lines, "};", f"__shared__ {type_name} {object_name};  // {why}"]
 
 
