@@ -135,7 +135,8 @@ def table(kept: Sequence[tuple[str, Verified]]) -> str:
         before, after = rows[0].before, rows[0].after
         assert before is not None
         saved = before.bytes - after.bytes
-        added = re.search(r"(\w+) barriers? added", each.fix.title)
+        words = re.search(r"(\w+) barriers? added( and a wait)?", each.fix.title)
+        added = "" if words is None else words[1] + (words[2] or "")
         blocks = ", ".join(
             f"{row.arch} {row.before.blocks} → {row.after.blocks}"
             for row in rows
@@ -144,7 +145,7 @@ def table(kept: Sequence[tuple[str, Verified]]) -> str:
         package, _, path = name.partition("/")
         text = (
             f"| {package} | `{path}:{each.line}` `{chosen}` | {before.bytes:,} → {after.bytes:,} "
-            f"| {added[1] if added else ''} | {blocks} |"
+            f"| {added} | {blocks} |"
         )
         key = (name, chosen.partition("<")[0])
         if saved > best.get(key, (0, ""))[0]:
