@@ -145,7 +145,7 @@ def table(kept: Sequence[tuple[str, Verified]]) -> str:
         package, _, path = name.partition("/")
         text = (
             f"| {package} | `{path}:{each.line}` `{chosen}` | {before.bytes:,} → {after.bytes:,} "
-            f"| {added} | {blocks} |"
+            f"| {added} | {blocks or 'no block size in sight'} |"
         )
         key = (name, chosen.partition("<")[0])
         if saved > best.get(key, (0, ""))[0]:
