@@ -106,12 +106,20 @@ def test_copies_of_no_group_are_waited_for_too() -> None:
         ("  for (int i = 0;", "  if (n == 5) return;\n  for (int i = 0;"),  # it leaves its copies in flight
         ("  out[", "  __pipeline_memcpy_async(&ring[0][tid], in + tid / 4 * 4, 16);\n  out["),
         ("  out[", "  v += ring[n][0].y;\n  out["),
+        ("  out[", "  if (v > 5) goto end;\nend:\n  out["),
     ],
-    ids=["a thread returns before it", "a copy is issued behind it", "what was copied is read behind it"],
+    ids=[
+        "a thread returns before it",
+        "a copy is issued behind it",
+        "what was copied is read behind it",
+        "the flow of control is not known",
+    ],
 )
 def test_where_one_wait_is_not_enough(old: str, new: str) -> None:
     assert old in RING
-    assert offered(RING.replace(old, new)) is None
+    text = RING.replace(old, new)
+    assert offered(text) is None
+    assert check(text).facts[0].kernel.irregular is None or check(text).facts[0].of_drained is None
 
 
 TEMPLATE = (

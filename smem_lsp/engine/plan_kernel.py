@@ -89,7 +89,8 @@ def plan_kernel(
             of = task(items, kernel.body, assuming, fixed, survey(kernel.body, assuming, fixed, found))
             best = _merge(best, _best(of, assumes_shape=True))
     drained: tuple[Candidate, ...] = ()
-    if kernel.drained is not None and items is not None and len(items) > 1:
+    known = kernel.irregular is None and not layouts_only
+    if kernel.drained is not None and known and items is not None and len(items) > 1:
         freed = fixed - kernel.drained.buffers
         drained = _best(task(items, kernel.drained.body, facts, freed))
         if assuming is not facts:
