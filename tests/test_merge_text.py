@@ -215,3 +215,43 @@ def test_a_union_is_indented_like_the_file_and_leaves_comments_with_their_buffer
     (finding,) = (each for each in check(text).findings if each.code == "SMEM301")
     (fix,) = check(text).fixes_for(finding)
     assert UNION.replace("    ", unit) in apply(text, fix)
+
+
+LATE_TYPE = """\
+struct Number {{ float x; }};
+__global__ void __launch_bounds__(256) k(const float* in, float* out) {{
+  __shared__ float a[256];
+  __shared__ float c[256];
+  const int t = threadIdx.x;
+  a[t] = in[t];
+  c[t] = in[t + 256];
+  {type}
+  __shared__ {name} b[384];
+  __syncthreads();
+  float v = a[255 - t] + c[255 - t];
+  __syncthreads();
+  b[t].x = v;
+  __syncthreads();
+  out[t] = b[255 - t].x;
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("type_", "name"),
+    [
+        ("using Local = Number;", "Local"),
+        ("typedef Number Local;", "Local"),
+        ("struct Local { float x; };", "Local"),
+        ("struct Local : Number {};", "Local"),
+    ],
+)
+def test_a_union_does_not_stand_above_a_type_of_the_kernel_that_it_names(type_: str, name: str) -> None:
+    text = LATE_TYPE.format(type=type_, name=name)
+    (finding,) = (each for each in check(text).findings if each.code == "SMEM301")
+    (fix,) = check(text).fixes_for(finding)
+    why = f"`{name}`, which `b` needs, is declared below the first merged buffer"
+    assert (fix.title, fix.edits) == (f"Cannot merge a, c, b: {why}", ())
+    text = LATE_TYPE.format(type="struct Number n{};", name="Number")
+    (fix,) = check(text).fixes_for(next(each for each in check(text).findings if each.code == "SMEM301"))
+    assert "union Smem" in apply(text, fix)

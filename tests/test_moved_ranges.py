@@ -170,6 +170,51 @@ def test_the_limit_follows_its_launch() -> None:
     ]
 
 
+TERMS = "(M + 0) * sizeof(float) + M * sizeof(float) + M * sizeof(int)"
+CONSTANT = "constexpr int M = 256;"
+
+
+def test_a_sum_loses_the_term_that_is_saved() -> None:
+    limit = LIMIT.format("k", TERMS)
+    text, fix = with_host(f"{limit}\nk<<<1, 256, {TERMS}>>>(in, out);", above=CONSTANT)
+    less = "(M + 0) * sizeof(float) + M * sizeof(float)"
+    assert changes(text, fix)[1:] == [LIMIT.format("k", less), f"k<<<1, 256, {less}>>>(in, out);"]
+    assert fix.safety is Safety.UNSAFE and "; right for what M is now" in fix.title
+
+
+@pytest.mark.parametrize(
+    ("bytes_", "after"),
+    [
+        ("1024 + 2 * M * sizeof(float)", "2 * M * sizeof(float)"),
+        ("2 * M * sizeof(float) + 16 + 1016", "1 * M * sizeof(float) + 16 + 1016"),
+        ("512 + M * sizeof(float) + 512 + 1024", "512 + M * sizeof(float) + 512"),
+        ("24 + 1000 + 2048", "2048"),
+    ],
+)
+def test_a_constant_that_is_a_sum(bytes_: str, after: str) -> None:
+    host = f"const size_t bytes = {{}};\n{LIMIT.format('k', 'bytes')}\nk<<<1, 256, bytes>>>(in, out);"
+    text, fix = with_host(host.format(bytes_), above=CONSTANT)
+    assert changes(text, fix)[1:] == [f"const size_t bytes = {after};"]
+
+
+def test_a_sum_of_what_is_not_known_stays() -> None:
+    host = "const size_t bytes = 2 * M * sizeof(float) + (M > 3 ? 1024 : 0);\nk<<<1, 256, bytes>>>(in, out);"
+    text, fix = with_host(host, above="constexpr int M = 256;\nint count();")
+    assert changes(text, fix)[1:] == ["const size_t bytes = 2 * M * sizeof(float);"]
+    text, fix = with_host(host.replace("M > 3 ?", "count() ?"), above="constexpr int M = 256;\nint count();")
+    assert "; the launch at line 19 still passes its bytes" in fix.title
+
+
+def test_ranges_that_all_begin_at_one_place() -> None:
+    text = KERNEL.format(**PLAIN)
+    text = text.replace(
+        "y[tid] = x[255 - tid];", "float v = x[255 - tid];\n  __syncthreads();\n  y[tid] = v;"
+    )
+    text = text.replace("z[tid] = y[255 - tid];", "v = y[255 - tid];\n  __syncthreads();\n  z[tid] = v;")
+    fix = offered_for(text)
+    assert changes(text, fix) == ["float* y = x;", "float* z = x;", "k<<<1, 256, 1024>>>(in, out);"]
+
+
 def test_the_limit_of_another_kernel_stays() -> None:
     text, fix = with_host(f"{LIMIT.format('other', '3072')}\n{LAUNCH.strip()}")
     assert changes(text, fix)[1:] == ["k<<<1, 256, 2048>>>(in, out);"]

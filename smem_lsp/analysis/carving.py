@@ -79,7 +79,7 @@ class Carving:
 
 
 def carve(kernel: Kernel, values: Values, shape: BlockShape | None) -> Carving | None:
-    """The ranges of a kernel; None where there are fewer than two, or one access is not known to stay in its range."""
+    """The ranges of a kernel; None where one access is not known to stay in its range."""
     dynamic = {buffer.index: buffer for buffer in kernel.buffers if buffer.space is Space.DYNAMIC}
     if not dynamic or kernel.irregular is not None:
         return None
@@ -106,7 +106,7 @@ def carve(kernel: Kernel, values: Values, shape: BlockShape | None) -> Carving |
     names.update((member.offset, member.path) for member in reversed(members))
     touched = [*reached.values(), *((member.offset, member.offset + member.size) for member in members)]
     parts = list(_parts(sorted(names), touched))
-    if len(parts) < 2:
+    if not parts:
         return None
     wide = max(buffer.required_align for buffer in dynamic.values())
     ranges: list[Range] = []

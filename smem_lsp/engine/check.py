@@ -7,7 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 from smem_lsp.config import Config
 from smem_lsp.engine.cache import Cache, PlacedKernel, Setting
-from smem_lsp.engine.confirm import as_compiled, if_ranges_are_as_planned, if_rows_are_as_planned
+from smem_lsp.engine.confirm import (
+    as_compiled,
+    if_no_copy_is_left,
+    if_ranges_are_as_planned,
+    if_rows_are_as_planned,
+)
 from smem_lsp.engine.instances import join_instances
 from smem_lsp.engine.lazy import LazySequence
 from smem_lsp.engine.measured import NOT_MEASURED, Measured
@@ -18,7 +23,7 @@ from smem_lsp.fixes import fixes_for
 from smem_lsp.fixes.model import Fix
 from smem_lsp.ir.model import Barrier, walk
 from smem_lsp.ir.survey import kernels_of, survey_file
-from smem_lsp.rules.model import Finding, MoveRanges, PadRows, Rule, Severity
+from smem_lsp.rules.model import Finding, MergeBuffers, MoveRanges, PadRows, Rule, Severity
 from smem_lsp.rules.registry import ALL_NAMES, RULES
 from smem_lsp.rules.subject import FileFacts, KernelFacts
 from smem_lsp.rules.suppressions import Suppression, Suppressions, parse_suppressions
@@ -106,6 +111,8 @@ def _fixes(
     found = fixes_for(finding, report.facts, unit)
     if isinstance(finding.remedy, MoveRanges):
         found = tuple(if_ranges_are_as_planned(fix, finding, report, again) for fix in found)
+    if isinstance(finding.remedy, MergeBuffers) and finding.remedy.waits:
+        found = tuple(if_no_copy_is_left(fix, finding, report, again) for fix in found)
     if isinstance(finding.remedy, PadRows):
         found = tuple(if_rows_are_as_planned(fix, finding, report, again) for fix in found)
     return tuple(as_compiled(fix, finding, report, measured) for fix in found)

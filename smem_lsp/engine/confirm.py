@@ -60,10 +60,26 @@ def if_ranges_are_as_planned(
     after = again(apply_edits(report.source.text, fix.edits))
     for each in _instances(report, facts):
         now = _counterpart(after, each)
-        found = None if now is None or each.carved is None else _ranges_after(each.carved, now.carved)
+        found = None
+        if now is not None and each.carved is not None:
+            found = _ranges_after(each.carved, now.carved or now.uncarved)
         promised = None if each.carved is None else each.carved.best[0].plan.bytes
         if found is None or found.bytes != promised or not _valid(each, found):
             return _withdrawn(fix, "other pointers are counted from where they point now")
+    new = new_findings(report, after, finding)
+    return _withdrawn(fix, new[0]) if new else fix
+
+
+def if_no_copy_is_left(fix: Fix, finding: Finding, report: Report, again: Callable[[str], Report]) -> Fix:
+    """A merge with one more wait, if another check finds no copy in flight after that wait, and nothing new wrong."""
+    remedy = finding.remedy
+    if not fix.edits or not isinstance(remedy, MergeBuffers):
+        return fix
+    after = again(apply_edits(report.source.text, fix.edits))
+    for facts in _instances(report, report.facts[remedy.kernel]):
+        now = _counterpart(after, facts)
+        if now is None or now.kernel.drained is not None or now.static_bytes is None:
+            return _withdrawn(fix, "a copy may still be in flight")
     new = new_findings(report, after, finding)
     return _withdrawn(fix, new[0]) if new else fix
 

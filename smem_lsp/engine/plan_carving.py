@@ -23,10 +23,13 @@ def plan_carving(kernel: Kernel, control: Control, values: Values, shape: BlockS
     found = carve(kernel, values, shape)
     if found is None:
         return None
+    declared = Plan("declared", found.bytes, {each.index: each.offset for each in found.ranges})
+    items = tuple(Item(each.index, each.name, each.size, each.align) for each in found.ranges)
+    if len(items) < 2:
+        return Carved(found, items, declared, (), {})
     fact = shape if shape is not None and (found.shaped or shape.fact) else None
     assumed = fact is not None and not fact.fact
     stays = frozenset(each.index for each in found.ranges if each.stays)
-    items = tuple(Item(each.index, each.name, each.size, each.align) for each in found.ranges)
     proved = prove(kernel, control, fact, values)
     facts = replace(proved, full=frozenset(), slots={}, covering={})  # these speak of the whole array
     of = task(items, found.applied(kernel).body, facts, stays)
@@ -34,7 +37,7 @@ def plan_carving(kernel: Kernel, control: Control, values: Values, shape: BlockS
     return Carved(
         carving=found,
         items=items,
-        declared=Plan("declared", found.bytes, {each.index: each.offset for each in found.ranges}),
+        declared=declared,
         best=tuple(
             Candidate(plan, relate(of.found, frozenset(plan.barriers)), facts, assumed)
             for plan in best_layouts(of)

@@ -88,6 +88,14 @@ def plan_kernel(
         if assuming is not facts and len(items) > 1:
             of = task(items, kernel.body, assuming, fixed, survey(kernel.body, assuming, fixed, found))
             best = _merge(best, _best(of, assumes_shape=True))
+    drained: tuple[Candidate, ...] = ()
+    known = kernel.irregular is None and not layouts_only
+    if kernel.drained is not None and known and items is not None and len(items) > 1:
+        freed = fixed - kernel.drained.buffers
+        drained = _best(task(items, kernel.drained.body, facts, freed))
+        if assuming is not facts:
+            of = task(items, kernel.drained.body, assuming, freed)
+            drained = _merge(drained, _best(of, assumes_shape=True))
     verdicts = judge(kernel.body, levels, control, None if shape is None else shape.dims)
     hazards = Hazards()
     gaps = Gaps()
@@ -125,6 +133,8 @@ def plan_kernel(
             again.races or again.stragglers or mispairings(changed, reached, proved, agreed, shape)
         )
 
+    carved = None if layouts_only else plan_carving(kernel, control, values, shape)
+    several = carved is not None and len(carved.carving.ranges) > 1
     return KernelFacts(
         index=index,
         source=source,
@@ -151,9 +161,11 @@ def plan_kernel(
         banks=() if layouts_only else bank_conflicts(kernel, values, levels, shape),
         needs={} if layouts_only else _needs(kernel, values),
         extents={} if layouts_only else extents(kernel, values, fact),
-        carved=None if layouts_only else plan_carving(kernel, control, values, shape),
+        carved=carved if several else None,
+        uncarved=None if several else carved,
         storages=storages,
         lending=lending,
+        drained=drained,
     )
 
 

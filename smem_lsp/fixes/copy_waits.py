@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from smem_lsp.fixes.barriers import insert_lines, spelling_at
 from smem_lsp.fixes.declarations import Refused
@@ -10,6 +11,7 @@ from smem_lsp.ir.model import Access, Barrier, CopyWait, Kernel, Place, walk
 from smem_lsp.source import SourceText, Span, TextEdit
 
 _PRIMITIVES = "__pipeline_wait_prior(0);", "__pipeline_commit(); __pipeline_wait_prior(0);"
+_WAIT_TEMPLATE = re.compile(r"([\w:]+)<[^<>,;]*>\(\);")
 _SEMICOLON = re.compile(r"""(?:"(?:[^"\\]|\\.)*"|[^;"{}])*;""")
 _ASSEMBLER = (
     'asm volatile("cp.async.wait_group 0;" ::: "memory");',
@@ -31,6 +33,22 @@ def insert_wait(
         lines.append(f"{spelling_at(kernel, source, point)}  // and those of all others")
     edit, line = insert_lines(kernel, source, point, lines)
     return edit, f"`{wait.rstrip(';')}` {'and a barrier ' if barrier else ''}before line {line}"
+
+
+def insert_last_wait(kernel: Kernel, source: SourceText, barriers: Sequence[TextEdit]) -> list[TextEdit]:
+    """``barriers``, with the wait after which no copy is in flight any more, in front of one that stands there too.
+
+    Raises Refused when there is no text to stand on.
+    """
+    drained = kernel.drained
+    if drained is None:
+        raise Refused("a copy may still be in flight")
+    wait = _spelling(kernel, source, drained.place, loose=drained.loose, templates=True)
+    line = f"{wait}  // every copy must have landed before its bytes are reused"
+    edit, _ = insert_lines(kernel, source, drained.place, [line])
+    here = [each.text for each in barriers if each.span == edit.span]
+    others = [each for each in barriers if each.span != edit.span]
+    return [TextEdit(edit.span, "".join((edit.text, *here))), *others]
 
 
 def lower_wait(kernel: Kernel, source: SourceText, point: int, left: int) -> TextEdit:
@@ -82,8 +100,9 @@ def _whole(source: SourceText, start: int) -> Span:
     return Span(start, source.line_end(start) if end is None else end.end())
 
 
-def _spelling(kernel: Kernel, source: SourceText, point: int, *, loose: bool) -> str:
-    """The way the kernel writes a wait for all groups elsewhere, else the way of its copies."""
+def _spelling(kernel: Kernel, source: SourceText, point: int, *, loose: bool, templates: bool = False) -> str:
+    """The way the kernel writes a wait for all groups elsewhere, else the way of its copies. ``templates``: a template
+    argument that is no number is taken for that of the groups, which whoever asks checks afterwards."""
     statements = _statements(kernel, source)
     waits = [n for n in walk(kernel.body) if isinstance(n, CopyWait) and n.point in statements]
     for wait in sorted(waits, key=lambda w: abs(w.point - point)):
@@ -96,5 +115,7 @@ def _spelling(kernel: Kernel, source: SourceText, point: int, *, loose: bool) ->
         numbers = re.findall(r"(?<![\w.])\d+(?![\w.])", text)
         if numbers == [str(wait.left)]:
             return re.sub(r"(?<![\w.])\d+(?![\w.])", "0", text)
+        if templates and _WAIT_TEMPLATE.fullmatch(text):
+            return _WAIT_TEMPLATE.sub(r"\1<0>();", text)
     primitives = "__pipeline_" in source.slice(kernel.span)
     return (_PRIMITIVES if primitives else _ASSEMBLER)[loose]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from smem_lsp.ir.model import LaunchSite
 from smem_lsp.source import SourceText, Span, TextEdit
@@ -22,6 +23,7 @@ _COUNT = re.compile(r"(\d+)[uUlLzZ]*")
 _FACTOR = re.compile(r"(?<![\w.])(\d+)[uUlLzZ]*(?![\w.])")
 _PRODUCT = re.compile(r"[\w\s*]*(?:sizeof\s*\([^()]*\)[\w\s*]*)?")  # nothing but factors
 _SIZEOF = re.compile(r"sizeof\s*\([^()]*\)")
+_MOST_ADDENDS = 8
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -41,7 +43,7 @@ def fewer_bytes(unit: TranslationUnit, kernel: str, launches: Sequence[LaunchSit
     edits: dict[Span, TextEdit] = {}
     still: list[str] = []
     constants: set[str] = set()
-    passed: dict[str, int] = {}  # expression -> bytes, before
+    passed: dict[str, LaunchSite] = {}  # by the expression
     for launch in launches:
         edit = _of_launch(unit, kernel, launch, saved)
         if edit is None:
@@ -50,10 +52,10 @@ def fewer_bytes(unit: TranslationUnit, kernel: str, launches: Sequence[LaunchSit
             continue
         edits[edit.span] = edit
         constants |= _names(edit.text)
-        passed[(launch.dynamic_expression or "").strip()] = launch.dynamic_bytes or 0
+        passed[(launch.dynamic_expression or "").strip()] = launch
     for span in () if still else _limits(unit, kernel):
-        bytes_before = passed.get(unit.source.slice(span))
-        text = None if bytes_before is None else _scaled(unit.source.slice(span), bytes_before, saved)
+        like = passed.get(unit.source.slice(span))
+        text = None if like is None else _less(unit.source.slice(span), like, saved)
         if text is not None:
             edits[span] = TextEdit(span, text)
     return Passed(tuple(edits.values()), frozenset(constants), tuple(still))
@@ -70,12 +72,47 @@ def _of_launch(unit: TranslationUnit, kernel: str, launch: LaunchSite, saved: in
     if arguments is None or len(arguments) < 3 or before is None or before < saved:
         return None
     span = arguments[2]
-    text = _scaled(unit.source.slice(span), before, saved)
+    text = _less(unit.source.slice(span), launch, saved)
     if text is not None:
         return TextEdit(span, text)
     made = _initializer(unit, kernel, launch, span)
-    text = None if made is None else _scaled(unit.source.slice(made), before, saved)
+    text = None if made is None else _less(unit.source.slice(made), launch, saved)
     return None if made is None or text is None else TextEdit(made, text)
+
+
+def _less(text: str, launch: LaunchSite, saved: int) -> str | None:
+    """What ``text`` becomes that says how many bytes a launch passes; None: it is not understood."""
+    before, addends = launch.dynamic_bytes or 0, launch.addends
+    found = _scaled(text, before, saved)
+    if found is not None or not addends:
+        return found
+    parts = _summands(text)
+    if None in addends or len(parts) != len(addends) or len(parts) > _MOST_ADDENDS:
+        return None
+    if sum(each or 0 for each in addends) != before:
+        return None
+    for count in range(1, len(parts)):
+        for gone in reversed(list(combinations(range(len(parts)), count))):  # what is carved last moves first
+            if sum(addends[at] or 0 for at in gone) == saved:
+                return "+".join(part for at, part in enumerate(parts) if at not in gone).strip()
+    for at, part in enumerate(parts):
+        own = addends[at] or 0
+        less = _scaled(part.strip(), own, saved) if own > saved else None
+        if less is not None:
+            return "+".join((*parts[:at], part.replace(part.strip(), less), *parts[at + 1 :]))
+    return None
+
+
+def _summands(text: str) -> list[str]:
+    """``n * sizeof(float) `` and `` m * 4`` of their sum."""
+    depth, parts = 0, [""]
+    for char in text:
+        depth += (char in "([{<") - (char in ")]}>")
+        if char == "+" and not depth:
+            parts.append("")
+        else:
+            parts[-1] += char
+    return parts
 
 
 def _scaled(text: str, before: int, saved: int) -> str | None:

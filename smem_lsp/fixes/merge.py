@@ -13,6 +13,7 @@ from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.allocation.validate import validate
 from smem_lsp.fixes.barriers import insert_barriers
 from smem_lsp.fixes.byte_buffer import merge_as_bytes
+from smem_lsp.fixes.copy_waits import insert_last_wait
 from smem_lsp.fixes.declarations import Refused, require_editable
 from smem_lsp.fixes.guest import merge_into_host
 from smem_lsp.fixes.instances import require_right_in
@@ -20,7 +21,7 @@ from smem_lsp.fixes.layout import Group, GroupRewrite, layout_after, needed_alig
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.fixes.phases import merge_as_union
 from smem_lsp.fixes.reorder import reorder_fix
-from smem_lsp.ir.model import Buffer
+from smem_lsp.ir.model import Buffer, Kernel, Place, walk
 from smem_lsp.rules.merging import overlap
 from smem_lsp.rules.model import MergeBuffers
 from smem_lsp.rules.subject import Candidate, KernelFacts
@@ -39,7 +40,9 @@ def merge_fix(
     ``names``: macros and functions of the file, which new names must not hit; ``siblings``: other instances of the
     same template.
     """
-    candidate = remedy.candidate
+    candidate, undrained = remedy.candidate, facts.kernel
+    if remedy.waits:
+        facts = facts.of_drained or facts
     assert facts.declared is not None
     groups = _groups(facts, remedy)
     merged = [buffer.name for group in groups for buffer in group.buffers]
@@ -51,11 +54,14 @@ def merge_fix(
         for group in groups:
             for buffer in group.buffers:
                 require_editable(facts.kernel, source, buffer)
+        if remedy.waits:
+            siblings = [_drained_alike(each, undrained) for each in siblings]
         rewrites, after, aligned = _rewrite(facts, source, remedy, groups, names, siblings)
         edits = [*aligned, *(edit for rewrite in rewrites for edit in rewrite.edits)]
-        edits += insert_barriers(
+        barriers = insert_barriers(
             facts.kernel, source, candidate.plan.barriers, [group.buffers for group in groups]
         )
+        edits += insert_last_wait(undrained, source, barriers) if remedy.waits else barriers
         _require_disjoint(edits)
     except Refused as refusal:
         return Fix(f"Cannot {what}: {refusal}", Safety.DISPLAY, ())
@@ -63,16 +69,33 @@ def merge_fix(
     count = len(candidate.plan.barriers)
     if candidate.plan.cost > count:
         assumptions.append(f"a barrier inside a loop: {candidate.plan.cost} executions per block")
-    barriers = (
+    added = (
         "no barrier added" if count == 0 else "1 barrier added" if count == 1 else f"{count} barriers added"
     )
+    if remedy.waits:
+        added += " and a wait for its copies"
     before = facts.total(facts.declared.bytes)
     promised = facts.total(after.bytes)
-    title = f"{what[0].upper()}{what[1:]}: {before:,} → {promised:,} B, {barriers}"
+    title = f"{what[0].upper()}{what[1:]}: {before:,} → {promised:,} B, {added}"
     if remedy.benefit:
         title += f", {remedy.benefit}"
     title += "".join(f"; {words}" for words in assumptions)
     return Fix(title, Safety.UNSAFE if assumptions else Safety.SAFE, tuple(sorted(edits)), promised)
+
+
+def _drained_alike(sibling: KernelFacts, kernel: Kernel) -> KernelFacts:
+    """Another instance with one more wait for its copies, where that makes a difference. Raises Refused where it would
+    stand elsewhere than that of ``kernel``."""
+    if sibling.kernel.drained is not None and _of_wait(sibling.kernel) != _of_wait(kernel):
+        raise Refused(f"{sibling.kernel.instance} has no place for a wait where this one stands")
+    return sibling.of_drained or sibling
+
+
+def _of_wait(kernel: Kernel) -> Span | None:
+    """The statement that the wait would stand before."""
+    drained = kernel.drained
+    places = (n for n in walk(kernel.body) if isinstance(n, Place) and drained and n.point == drained.place)
+    return next((place.statement for place in places), None)
 
 
 def reorder(facts: KernelFacts, source: SourceText, order: Sequence[int]) -> Fix:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from smem_lsp.ir import copies, statements, static_layout
@@ -27,6 +28,8 @@ from smem_lsp.source import SourceText, Span
 from smem_lsp.syntax.parse import Body, Function, TranslationUnit
 
 _ALIAS_ROUNDS = 5
+# around the name: `using X =`, `struct X {`, `enum class X :`
+_TYPE_DECLARATIONS = frozenset((("USING", "EQ"), ("TAG", "LC"), ("TAG", "COLON")))
 
 
 def build_kernels(unit: TranslationUnit) -> list[Kernel]:
@@ -38,6 +41,17 @@ def build_kernels(unit: TranslationUnit) -> list[Kernel]:
         if function.is_kernel
         for binding in bindings_of(around, function)
     ]
+
+
+def _local_types(function: Function) -> Iterator[tuple[str, int]]:
+    """Aliases and classes that the body declares, and where; of several with one name the first."""
+    tokens, found = function.body.tokens, dict[str, int]()
+    for at in range(1, len(tokens) - 1):
+        before, after = tokens.kinds[at - 1], tokens.kinds[at + 1]
+        if tokens.kinds[at] != "NAME" or (before, after) not in _TYPE_DECLARATIONS:
+            continue
+        found.setdefault(tokens.texts[at], function.body.site(at, at + 1).start)
+    return iter(found.items())
 
 
 def _part(function: Function, source: SourceText) -> Part:
@@ -128,6 +142,7 @@ def build_kernel(
         and all(_is_read(read) for read in (function, *ctx.inlined.values()))
         and not unit.preprocessed.exhausted,
         irregular=ctx.irregular,
+        drained=ctx.drained,
         unexact=around.unexact
         or ctx.unexact
         or static_layout.header_unexact(unit, constants, parts)
@@ -142,7 +157,7 @@ def build_kernel(
         helper_bytes=helper_bytes,
         unreferable=dict(ctx.unreferable),
         redeclared=frozenset(ctx.redeclared),
-        local_names=dict(ctx.local_names),
+        local_names={**dict(_local_types(function)), **ctx.local_names},
         conditional=conditional,
         memory=replace(ctx.memory, written=tuple(dict.fromkeys(ctx.written))),
         opening=_opening(function),

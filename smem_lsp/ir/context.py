@@ -19,6 +19,7 @@ from smem_lsp.ir.model import (
     Barrier,
     Branch,
     Buffer,
+    Drained,
     Exchange,
     GlobalAccess,
     Kept,
@@ -118,6 +119,7 @@ class Context:
     # buffers that asynchronous copies are issued into -> the bytes, None: any
     copied: dict[int, Bytes | None] = field(default_factory=dict)
     landings: int = 4  # numbers of points that each wait keeps for the copies that land there
+    drained: Drained | None = None
     pipelines: dict[int, bool] = field(default_factory=dict)  # variable -> is it of one thread?
     named_barriers: dict[int, Sequence[Value]] = field(default_factory=dict)  # variable -> threads, number
     bound_copies: dict[int, int] = field(default_factory=dict)  # point of an issue -> what it waits for

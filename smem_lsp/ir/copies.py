@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from smem_lsp.ir import calls, expressions, mbarriers, pipelines
+from smem_lsp.ir import calls, draining, expressions, mbarriers, pipelines
 from smem_lsp.ir.constants import evaluate
 from smem_lsp.ir.context import Context
 from smem_lsp.ir.flights import BARRIER, COMMIT, COMMITTED, OPEN, UNKNOWN, Flights, settled
@@ -344,9 +344,10 @@ def settle(ctx: Context) -> None:
     lines: dict[int, int] = {}
     for node in _issues(ctx.items):
         lines.setdefault(node.buffer, node.line)
+    numbers = {buffer: number for number, buffer in enumerate(sorted(ctx.copied), start=1)}
+    ctx.drained = draining.drained(ctx, left - ctx.fixed.keys() - ctx.owned.keys(), numbers)
     for buffer in sorted(left):
         ctx.fix(frozenset((buffer,)), _still(lines[buffer]), seen=True, within=ctx.copied[buffer])
-    numbers = {buffer: number for number, buffer in enumerate(sorted(ctx.copied), start=1)}
     ctx.items[:] = settled(ctx.items, flights.covered, numbers, ctx.copied)
 
 

@@ -121,6 +121,7 @@ class _Finder:
         self.body = function.body
         self.constants = constants
         self.dims: dict[str, Dims | None] = {}
+        self.sums: dict[str, tuple[int | None, ...]] = {}  # constants that are one
         self.found = found
         self.configs = LaunchConfigs() if LAUNCH in function.definition.words else None
         self.depth = 0  # of branches and loops around
@@ -188,6 +189,7 @@ class _Finder:
                 if isinstance(initializer, tree.Braces) and len(initializer.items) == 1:
                     initializer = initializer.items[0]
                 self.constants.values[declarator.name] = evaluate(initializer, self.constants)
+                self.sums[declarator.name] = self._addends(initializer)
 
     def _settled(self, name: str, *, constant: bool) -> bool:
         """Does a local keep the value of its declaration wherever its name stands? It is declared once, and nothing
@@ -300,8 +302,7 @@ class _Finder:
         dynamic = expr.configuration[2] if len(expr.configuration) > 2 else None
         text: str | None = None
         if dynamic is not None:
-            span = self.body.span(base + dynamic.lo, base + dynamic.hi)
-            text = self.source.slice(span) if span else None
+            text = self._text(base + dynamic.lo, base + dynamic.hi)
         span = self.body.site(base + expr.lo, base + expr.hi)
         self.found.append(
             LaunchSite(
@@ -312,8 +313,33 @@ class _Finder:
                 span=Span(span.start, span.end),
                 line=self.source.line_number(span.start),
                 grid=self._positive(expr.configuration[0]),
+                addends=self._passed(dynamic),
             )
         )
+
+    def _passed(self, dynamic: tree.Expr | None) -> tuple[int | None, ...]:
+        """What the bytes of a launch are the sum of."""
+        if isinstance(dynamic, tree.Name):
+            return self.sums.get(dynamic.text, ())
+        return () if dynamic is None else self._addends(dynamic)
+
+    def _text(self, lo: int, hi: int) -> str | None:
+        """The text of an expression, with the parentheses that it begins or ends in."""
+        kinds = self.body.tokens.kinds
+        open_ = kinds[lo:hi].count("LP") - kinds[lo:hi].count("RP")
+        while open_ < 0 and kinds[lo - 1] == "LP":
+            lo, open_ = lo - 1, open_ + 1
+        while open_ > 0 and kinds[hi : hi + 1] == ["RP"]:
+            hi, open_ = hi + 1, open_ - 1
+        span = self.body.span(lo, hi)
+        return self.source.slice(span) if span else None
+
+    def _addends(self, expr: tree.Expr) -> tuple[int | None, ...]:
+        """Of a sum; nothing of anything else."""
+        if not isinstance(expr, tree.Binary) or expr.operator != "+":
+            return ()
+        left = self._addends(expr.left) or (evaluate(expr.left, self.constants),)
+        return (*left, evaluate(expr.right, self.constants))
 
     def _positive(self, expr: tree.Expr | None) -> Dims | None:
         """Extents that a launch can have."""
@@ -333,14 +359,13 @@ class _Finder:
             return
         span = self.body.site(base + expr.lo, base + expr.hi)
         bytes_, at = launch.dynamic, launch.dynamic_at
-        dynamic = None if bytes_ is None else self.body.span(at + bytes_.lo, at + bytes_.hi)
         passed = None if bytes_ is None else evaluate(bytes_, self.constants)
         self.found.append(
             LaunchSite(
                 kernel=launch.kernel.text.split("::")[-1],
                 block=self._positive(launch.block),
                 dynamic_bytes=0 if launch.no_dynamic else passed,
-                dynamic_expression=None if dynamic is None else self.source.slice(dynamic),
+                dynamic_expression=None if bytes_ is None else self._text(at + bytes_.lo, at + bytes_.hi),
                 span=Span(span.start, span.end),
                 line=self.source.line_number(span.start),
                 grid=self._positive(launch.grid),

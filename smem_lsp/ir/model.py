@@ -399,7 +399,8 @@ def storages_of(buffers: Sequence[Buffer]) -> dict[int, int]:
 @record
 class LaunchSite:
     """``kernel<<<grid, block, dynamic>>>(...)`` or ``cudaLaunchKernelEx`` in sight; None where the argument is no
-    constant. ``cluster``: blocks of a cluster, where an attribute of the launch says so."""
+    constant. ``cluster``: blocks of a cluster, where an attribute of the launch says so; ``addends``: what the dynamic
+    bytes are the sum of, from left to right, where the argument, or the local constant that it is, is a sum."""
 
     kernel: str
     block: Dims | None
@@ -410,6 +411,7 @@ class LaunchSite:
     grid: Dims | None = None
     cluster: Dims | None = None
     extended: bool = False  # cudaLaunchKernelEx
+    addends: tuple[int | None, ...] = ()
 
     @property
     def threads(self) -> int | None:
@@ -432,6 +434,18 @@ class Part:
     span: Span
     first_line: int
     last_line: int
+
+
+@record
+class Drained:
+    """A kernel with one more wait of every thread, after which no copy is in flight any more. ``place``: the point of
+    the Place that it would stand at; ``loose``: it has to cover copies of no group too; ``buffers``: they keep their
+    bytes for those copies only; ``body``: the tree with what then has landed."""
+
+    place: int
+    loose: bool
+    buffers: frozenset[int]
+    body: Seq
 
 
 @dataclass(frozen=True)
@@ -483,6 +497,13 @@ class Kernel:
     agreed: frozenset[Value] = (
         frozenset()
     )  # values that the author states to be the same for all threads of a block
+
+    drained: Drained | None = None  # None: no copy is left in flight, or one wait is not enough
+
+    def with_wait(self, drained: Drained) -> Kernel:
+        """The same with that wait."""
+        buffers = (replace(b, fixed=None, kept=()) if b.index in drained.buffers else b for b in self.buffers)
+        return replace(self, body=drained.body, buffers=tuple(buffers), drained=None)
 
     @property
     def passed(self) -> set[int | None]:

@@ -142,6 +142,7 @@ def shift_kernel(kernel: Kernel, to: Moves) -> Kernel:
         line=to.line(kernel.line),
         buffers=tuple(buffer(b) for b in kernel.buffers),
         body=seq(kernel.body),
+        drained=None if kernel.drained is None else replace(kernel.drained, body=seq(kernel.drained.body)),
         unreferable={index: words(reason) for index, reason in kernel.unreferable.items()},
         local_names={
             name: to.span(Span(offset, offset)).start for name, offset in kernel.local_names.items()

@@ -35,6 +35,8 @@ def _place(ctx: Context, lo: int, hi: int, *, at_end: bool = False) -> None:
         return
     span = ctx.editable(ctx.body.span(lo, hi))
     if span is not None and not (ctx.conditional and any(span.start in region for region in ctx.conditional)):
+        if ctx.waits:
+            ctx.point += ctx.landings + 1  # for another wait, and the copies that land there
         ctx.emit(Place(ctx.next_point(), span, ctx.unit.source.line_number(span.start), at_end))
 
 

@@ -51,11 +51,13 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class MergeBuffers:
-    """Lay the kernel's buffers out as ``candidate`` says. ``kernel`` is an index into the report's kernels."""
+    """Lay the kernel's buffers out as ``candidate`` says. ``kernel`` is an index into the report's kernels; ``waits``:
+    after one more wait for its copies."""
 
     kernel: int
     candidate: Candidate
     benefit: str  # for the title: "5 → 7 blocks/SM (sm_90, 256 threads, 40 registers)"
+    waits: bool = False
 
 
 @dataclass(frozen=True, slots=True)

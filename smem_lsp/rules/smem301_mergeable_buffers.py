@@ -59,8 +59,8 @@ would need is shown. Members of a class in shared memory are planned one by one:
 names. They are told, never edited: the fix shows the class with the `union` that the author would write, and its bytes
 are those of that text. Ranges that pointers carve out of dynamic shared memory are told, as info, where every access is
 known to stay in its range for the block that is launched. The fix changes where the pointers start, and the bytes that
-the launches in the file pass, and the limit that is raised for them, where those are a literal or a product; a launch
-that it leaves alone is named.
+the launches in the file pass, and the limit that is raised for them, where those are a literal, a product, or a
+sum of these; a launch that it leaves alone is named.
 """
 
 from __future__ import annotations

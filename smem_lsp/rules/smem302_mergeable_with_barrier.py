@@ -48,7 +48,10 @@ a loop (the title gives the executions per block) or when the plan rests on an a
 ## Limits
 
 The cheapest point of the curve that gains a step is reported; the others are in `smem-lsp layout`. Info instead of
-warning when the registers are not known ("shared memory alone").
+warning when the registers are not known ("shared memory alone"). A pipeline often ends with groups of asynchronous
+copies that nobody waits for, empty ones perhaps, and its buffer then keeps its bytes: where that is all that keeps
+them, the fix adds the wait for every group, too, in the kernel's own spelling, in front of the barrier. The wait
+stands behind every copy, outside every loop, and no thread may return before it.
 """
 
 from __future__ import annotations
@@ -76,7 +79,10 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         return
     before = facts.total(facts.declared.bytes)
     without = facts.total(facts.best[0].plan.bytes) if not facts.best[0].plan.barriers else before
-    chosen = _first_that_gains(facts, without)
+    chosen, drained = _first_that_gains(facts, without), facts.of_drained
+    waits = chosen is None and drained is not None
+    if waits and drained is not None:
+        facts, chosen = drained, _first_that_gains(drained, without)
     if chosen is None:
         return
     candidate, step, limit = chosen
@@ -87,6 +93,7 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         return
     count = len(plan.barriers)
     added = "1 added barrier" if count == 1 else f"{count} added barriers"
+    added = f"one more wait for its copies and {added}" if waits else added
     times = f", {plan.cost} executions per block" if plan.cost > count else ""
     message = f"{headline(facts, candidate, merged)}: with {added}{times} {before:,} → {after:,} B"
     if without < before:
@@ -111,7 +118,7 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         buffers=tuple(b.name for b in merged),
         related=related_notes(candidate, merged, facts),
         data={**data_of(facts, plan, step or shown), "bytes_saved_over_301": without - after},
-        remedy=MergeBuffers(facts.index, candidate, step.with_launch() if step is not None else ""),
+        remedy=MergeBuffers(facts.index, candidate, step.with_launch() if step is not None else "", waits),
     )
 
 

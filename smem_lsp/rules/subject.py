@@ -115,13 +115,22 @@ class KernelFacts:
     needs: Mapping[Dims, Need]  # block of a launch -> dynamic bytes that it is sure to touch
     extents: Mapping[int, tuple[int, int]]  # buffer -> (first byte, end byte) of what is touched, where known
     carved: Carved | None = None  # ranges of dynamic shared memory, where they are known
+    uncarved: Carved | None = None  # all of dynamic shared memory, where it is one range
     storages: tuple[Carved, ...] = ()  # members of classes in static shared memory, one item for each buffer
     lending: Lending | None = None  # what arrays of helpers could save
+    drained: tuple[Candidate, ...] = ()  # what one more wait for copies could save, like ``best``
 
     @property
     def of_ranges(self) -> KernelFacts | None:
         """The same kernel with its ranges of dynamic shared memory in the place of its static buffers."""
         return None if self.carved is None else self.split(self.carved)
+
+    @property
+    def of_drained(self) -> KernelFacts | None:
+        """The same kernel with one more wait for its copies, and the layouts that this allows."""
+        if self.kernel.drained is None or not self.drained:
+            return None
+        return replace(self, kernel=self.kernel.with_wait(self.kernel.drained), best=self.drained, drained=())
 
     def split(self, carved: Carved) -> KernelFacts:
         """The same kernel with the ranges of a buffer in its place."""

@@ -33,6 +33,8 @@ from smem_lsp.engine.merges import savings
 from smem_lsp.engine.report import Report
 from smem_lsp.engine.verify import Row, Verified, verify
 from smem_lsp.environment import DiskReader, SourceError, read_source
+from smem_lsp.ir.model import Space
+from smem_lsp.rules.subject import KernelFacts
 
 TESTS = Path(__file__).parents[1]
 README = TESTS.parent / "README.md"
@@ -67,9 +69,17 @@ class Tally:
 
 
 def offers(report: Report) -> bool:
-    """Is anything offered that a compiler could judge?"""
+    """Is anything offered that a compiler could judge, or may be once it has told the sizes?"""
     fixes = (fix for finding in report.findings for fix in report.fixes_for(finding))
-    return any(fix.edits for fix in fixes) or any(savings(facts) for facts in report.facts)
+    return any(savings(facts) or _may_share(facts) for facts in report.facts) or any(
+        fix.edits for fix in fixes
+    )
+
+
+def _may_share(facts: KernelFacts) -> bool:
+    """Does only a compiler know how large its buffers are, or how many blocks they cost?"""
+    static = [buffer for buffer in facts.kernel.buffers if buffer.space is Space.STATIC]
+    return len(static) > 1 and (facts.declared is None or bool(facts.drained))
 
 
 def judge(path: Path, config: Config, reader: DiskReader) -> list[Verified] | None:
@@ -125,7 +135,8 @@ def table(kept: Sequence[tuple[str, Verified]]) -> str:
         before, after = rows[0].before, rows[0].after
         assert before is not None
         saved = before.bytes - after.bytes
-        added = re.search(r"(\w+) barriers? added", each.fix.title)
+        words = re.search(r"(\w+) barriers? added( and a wait)?", each.fix.title)
+        added = "" if words is None else words[1] + (words[2] or "")
         blocks = ", ".join(
             f"{row.arch} {row.before.blocks} → {row.after.blocks}"
             for row in rows
@@ -134,7 +145,7 @@ def table(kept: Sequence[tuple[str, Verified]]) -> str:
         package, _, path = name.partition("/")
         text = (
             f"| {package} | `{path}:{each.line}` `{chosen}` | {before.bytes:,} → {after.bytes:,} "
-            f"| {added[1] if added else ''} | {blocks} |"
+            f"| {added} | {blocks or 'no block size in sight'} |"
         )
         key = (name, chosen.partition("<")[0])
         if saved > best.get(key, (0, ""))[0]:

@@ -1,4 +1,6 @@
-// Ours: an instance of the kernel that reduces in shared memory, for half precision.
+// Ours: a launch of the kernel that reduces in shared memory, for half precision, as its host code would.
 static_assert(aphrodite::kFloat16.id() == 1125899906910725);
-template __global__ void swordfish::swordfish_decode_kernel<1125899906910725, false>(
-    const half*, const int32_t*, const half*, const half*, half*, int, int, int, int);
+void launch_swordfish_decode(const half* a, const int32_t* b, const half* s, half* c, int m, int k, int n) {
+  swordfish::swordfish_decode_kernel<1125899906910725, false>
+      <<<dim3((m + 15) / 16, n / 64), swordfish::kDecodeThreads>>>(a, b, s, nullptr, c, m, k, n, 128);
+}
