@@ -197,7 +197,7 @@ def _lower(ctx: Context) -> None:
     statements.lower_parameters(ctx, scope)
     body = ctx.body
     root = body.statements
-    statements.block(ctx, root, scope, braces=_braces(ctx.function))
+    statements.block(ctx, root, scope, braces=statements.braces_of(ctx.function))
     for function in (ctx.kernel, *ctx.inlined.values()):
         _note_macros(ctx, function.body)
 
@@ -210,16 +210,6 @@ def _note_macros(ctx: Context, body: Body) -> None:
         ctx.note_unknown(f"line {line}: macro {name} is not known")
         if "UNROLL" not in name and "PRAGMA" not in name.upper():  # it may open a loop
             ctx.irregular = ctx.irregular or f"macro {name} at line {line} is not known"
-
-
-def _braces(function: Function) -> Span:
-    """The braces of the body."""
-    tokens = function.body.tokens
-    start = function.span.end - 1
-    if tokens.offsets:
-        first = tokens.offsets[0]
-        start = first if first >= 0 else -1 - first
-    return Span(start, function.span.end)
 
 
 def _opening(function: Function) -> int | None:

@@ -404,7 +404,8 @@ def body(ctx: Context, function: Function, block: tree.Block, inner: Scope, expr
     ctx.inline_depth += 1
     ctx.outcomes.append(outcome)
     with ctx.within(function), ctx.collect() as emitted:
-        statements.block(ctx, block, inner)
+        whole = block is function.body.statements  # else of a lambda
+        statements.block(ctx, block, inner, braces=statements.braces_of(function) if whole else None)
     ctx.outcomes.pop()
     ctx.inline_depth -= 1
     if emitted and isinstance(emitted[-1], Jump) and emitted[-1].kind == "leave":

@@ -12,6 +12,7 @@ from smem_lsp.ir.trips import count_trips
 from smem_lsp.ir.values import Const, Op, Sym, Value, Var, operation
 from smem_lsp.source import Span
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.parse import Function
 
 
 def block(ctx: Context, node: tree.Block, scope: Scope, *, braces: Span | None = None) -> None:
@@ -27,6 +28,16 @@ def block(ctx: Context, node: tree.Block, scope: Scope, *, braces: Span | None =
         closing = Span(braces.end - 1, braces.end)
         line = ctx.unit.source.line_number(closing.start)
         ctx.emit(Place(ctx.next_point(), closing, line, at_end=True))
+
+
+def braces_of(function: Function) -> Span:
+    """The braces of its body, which the body itself does not hold."""
+    tokens = function.body.tokens
+    start = function.span.end - 1
+    if tokens.offsets:
+        first = tokens.offsets[0]
+        start = first if first >= 0 else -1 - first
+    return Span(start, function.span.end)
 
 
 def _place(ctx: Context, lo: int, hi: int, *, at_end: bool = False) -> None:
