@@ -341,11 +341,13 @@ def narrows(condition: Term, truth: bool, sizes: frozenset[str]) -> bool:
         return any(narrows(arg, truth, sizes) for arg in args)
     if not _symbols(condition) & sizes and not any(isinstance(each, Opaque) for each in parts_of(condition)):
         return False  # a choice, not a size
+    if any(isinstance(each, Const) and each.n <= 0 for each in args):
+        return False  # nor is what may be nothing at all
     if name in ("==", "!="):
         return (name == "==") == truth
     if name in ("<", "<=", ">", ">="):
         below = (name in ("<", "<=")) == truth  # the left side is held down
-        return is_free(args[0 if below else 1])
+        return is_free(args[0 if below else 1]) and not is_free(args[1 if below else 0])
     return False
 
 
