@@ -347,7 +347,7 @@ def narrows(condition: Term, truth: bool, sizes: frozenset[str]) -> bool:
         return (name == "==") == truth
     if name in ("<", "<=", ">", ">="):
         below = (name in ("<", "<=")) == truth  # the left side is held down
-        return is_free(args[0 if below else 1]) and not is_free(args[1 if below else 0])
+        return is_free(args[0 if below else 1])
     return False
 
 
