@@ -223,7 +223,7 @@ __global__ void k(const float* in, float* out) {
 def test_a_merge_that_ptxas_needs_is_a_warning() -> None:
     (finding,) = (f for f in check_text(TWO_LARGE).findings if f.code == "SMEM302")
     assert finding.severity is Severity.WARNING
-    assert "with 1 added barrier 56,000 → 28,000 B, under the 49,152 B that ptxas accepts" in finding.message
+    assert "with 1 added barrier 56,000 → 28,000 B, within the 49,152 B that ptxas accepts" in finding.message
 
 
 def test_a_gained_block_is_a_warning_only_when_the_registers_are_known() -> None:

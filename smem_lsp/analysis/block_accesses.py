@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from smem_lsp.analysis.evaluate import Evaluator, asks
-from smem_lsp.analysis.events import Event, Guard
+from smem_lsp.analysis.events import Decision, Event, Guard
 from smem_lsp.analysis.meetings import Meetings
 from smem_lsp.analysis.proxies import Proxies
 from smem_lsp.analysis.script import Script, is_loaded
@@ -34,7 +34,7 @@ class Circumstances:
     ``unsure``: it rests on data whether it runs, in all threads or in none unless they race; ``guard``: in which
     threads it runs rests on their data."""
 
-    decisions: frozenset[int]
+    decisions: frozenset[Decision]
     supposed: bool
     sure: bool
     unsure: bool
@@ -60,7 +60,7 @@ class Accesses:
         """All threads ``here`` make an access."""
         buffer = self.kernel.buffers[access.buffer]
         storage = self.script.storages[access.buffer]
-        width, offset = self.script.widths[access.point], self.values.offset(access, buffer)
+        width, offset = self.script.widths[access.point], self.script.offsets[access.point]
         moving = asks(access, here)
         if access.guess or access.part is not None or moving is None:
             return

@@ -15,7 +15,7 @@ from itertools import compress, takewhile
 from smem_lsp.analysis.block_accesses import Accesses, Circumstances
 from smem_lsp.analysis.data_guards import data_guard
 from smem_lsp.analysis.evaluate import Evaluator, decided, iterations
-from smem_lsp.analysis.events import Event, Guard
+from smem_lsp.analysis.events import Decision, Event, Guard
 from smem_lsp.analysis.exits import exit_values
 from smem_lsp.analysis.flights import Flights
 from smem_lsp.analysis.meetings import Meetings
@@ -44,6 +44,10 @@ class _Lost(Exception):
     """From here on it is not known who runs what."""
 
 
+class _Settled(Exception):
+    """Nothing else is to be found out."""
+
+
 @dataclass(slots=True)
 class Run:
     """``missed``: barrier or exchange of a warp -> who comes to it without a lane that its mask names."""
@@ -58,9 +62,7 @@ class Run:
     depth: int = 0  # loops around the point that it has come to
     at: int = -1  # the point that the run has come to
     free: bool = False  # has somebody gone away for a reason that is not known of every launch?
-    decisions: frozenset[int] = (
-        frozenset()
-    )  # branches and loops around it that rest on what the kernel is given
+    decisions: frozenset[Decision] = frozenset()  # around it, that rest on what the kernel is given
     decided: int = 0  # the symbols that they rest on, and those of returns: their bits
     supposed: bool = False
     unsure: bool = False  # does what happens rest on values that threads agree on unless they race?
@@ -72,6 +74,7 @@ class Run:
     named: Arrivals = field(default_factory=Arrivals)
     cut: set[int] = field(default_factory=set)  # loops of which not all iterations were run
     apart: bool = False  # inside a branch whose arms have barriers that are one
+    brief: bool = False  # is it over when all that is asked about meets?
     guard: Guard | None = None  # what data decide who is here
     loop: tuple[int, int] | None = None  # the outermost loop without barriers around the point
 
@@ -88,6 +91,8 @@ class Run:
             self.met.forget()
             self.named.all_seen = False
             self._lose(set(self.block.threads) - self.away)
+        except _Settled:
+            pass  # ``met`` tells it all
         return self
 
     # ---- control -----------------------------------------------------------------------------------------------------
@@ -105,6 +110,8 @@ class Run:
                 self.accesses.make(
                     node, going, Circumstances(self.decisions, self.supposed, sure, self.unsure, self.guard)
                 )
+                if self.brief and self.met.settled:
+                    raise _Settled
             elif isinstance(node, Branch):
                 going = self._branch(step, node, going)
             elif isinstance(node, Loop):
@@ -252,8 +259,8 @@ class Run:
             return here
         staying: set[int] = set()
         ordered = step.orders or self._calls(node.point, step.end)
-        with self._decided_by(step, stays=step.leaves):
-            for arm, truth in ((step.first, True), (step.second, False)):
+        for arm, truth in ((step.first, True), (step.second, False)):
+            with self._decided_by(step, truth, stays=step.leaves):
                 if ordered:
                     self._forget()
                 if any(mask) if truth else not all(mask):
@@ -284,7 +291,7 @@ class Run:
         self._lose(here.threads)
         if self.accesses.proxies is not None and not self.supposed:
             self.accesses.proxies.forget()
-        with self._decided_by(step, stays=True):
+        with self._decided_by(step, arm is step.first, stays=True):
             self.free, self.accesses.left = True, min(self.accesses.left, _MAX_BEHIND)
             self._trust(step)
             going = self._steps(arm, here)
@@ -317,11 +324,11 @@ class Run:
         self.met.barrier()
 
     @contextmanager
-    def _decided_by(self, step: Step, *, stays: bool) -> Iterator[None]:
-        """Inside, what happens rests on how this branch or loop goes; with ``stays`` it does so for good."""
+    def _decided_by(self, step: Step, way: bool, *, stays: bool) -> Iterator[None]:
+        """Inside, what happens rests on this branch or loop going this way; with ``stays`` it does so for good."""
         decisions, decided = self.decisions, self.decided
         if step.free:
-            self.decisions |= {step.node.point}
+            self.decisions |= {self._decision(step, way)}
             if isinstance(step.node, Branch):
                 self.decided |= step.symbols
         try:
@@ -333,9 +340,21 @@ class Run:
             elif step.free:
                 self.free = True
 
+    def _decision(self, step: Step, way: bool) -> Decision:
+        """One that may turn out otherwise in the next iteration of a loop goes either way."""
+        condition = self.values.conditions.get(step.node.point)
+        return step.node.point, way or condition is None or bool(condition.carried)
+
     def _suppose(self, step: Step, arm: Sequence[Step], here: Evaluator, *, again: bool) -> None:
         """Run steps that some launch surely runs, though this run does not: with all threads, and without what rests on
-        the symbols that decide it. Afterwards all is as it was before."""
+        the symbols that decide it; none where these do not decide it here. Afterwards all is as it was before."""
+        deciding = self._deciding(step)
+        names = {name: value for name, value in here.symbols.items() if name not in deciding}
+        bound = {atom: at for atom, at in here.bound.items() if not rests_on(atom, deciding, self.values)}
+        unknown = Evaluator(here.dims, names, here.strict, bound, here.threads)
+        condition = self.values.conditions.get(step.node.point)
+        if condition is not None and decided(condition, unknown) is not None:
+            return
         met, kept = (
             self.met,
             (
@@ -353,15 +372,11 @@ class Run:
         supposed, self.supposed = self.supposed, True
         self.away, self.broken, self.free = set(self.away), set(self.broken), True
         self._trust(step)
-        deciding = self._deciding(step)
         met.open = {storage: self._apart_from(deciding, open_) for storage, open_ in met.open.items()}
         met.flights = met.flights.saved()
         met.flights.open = [each for each in met.flights.open if self._apart_from(deciding, [each.event])]
-        self.decisions |= {step.node.point}
+        self.decisions |= {self._decision(step, arm is step.first)}
         self.decided |= step.symbols
-        names = {name: value for name, value in here.symbols.items() if name not in deciding}
-        bound = {atom: at for atom, at in here.bound.items() if not rests_on(atom, deciding, self.values)}
-        unknown = Evaluator(here.dims, names, here.strict, bound, here.threads)
         left, self.accesses.left = self.accesses.left, min(self.accesses.left, _MAX_SUPPOSED)
         spent = self.accesses.left
         try:
@@ -402,20 +417,20 @@ class Run:
         """Those that touch the same bytes whatever these symbols are."""
         found: list[Event] = []
         for event in events:
-            offset = self.values.offset(event.access, self.kernel.buffers[event.access.buffer])
+            offset = self.script.offsets[event.access.point]
             if offset is None or not rests_on(offset, names, self.values):
                 found.append(event)
         return found
 
     def _loop(self, step: Step, node: Loop, here: Evaluator) -> Evaluator | None:
-        facts = self.values.loops[node.point]
+        facts = self.script.followed.loops[node.point]
         if not (step.first or step.waits):
             return self._behind(node, facts, here)
         outer, self.broken = self.broken, set()
         calm = self.loop
         if not step.syncs:
             self.loop = calm or (node.point, node.end_point)
-        with self._decided_by(step, stays=step.returns):
+        with self._decided_by(step, True, stays=step.returns):
             if facts.once:
                 self._steps(step.first, here)
             else:
@@ -429,7 +444,7 @@ class Run:
 
     def _behind(self, node: Loop, facts: LoopFacts, here: Evaluator) -> Evaluator:
         """With what the loop leaves in its variables."""
-        wanted = self.values.exits.get(node.point, ())
+        wanted = self.script.followed.exits.get(node.point, ())
         found = exit_values(facts, here, wanted) if wanted else {}
         return here.behind(found) if found else here
 

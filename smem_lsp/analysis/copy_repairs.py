@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from smem_lsp.analysis.races import Hazards, Race
+from smem_lsp.analysis.meetings import Pair
+from smem_lsp.analysis.races import Hazards, Race, pairs_of
 from smem_lsp.analysis.script import Added
 from smem_lsp.analysis.spots import Spot, candidates, common_loop
 from smem_lsp.ir.model import Barrier, CopyWait, Kernel, walk
@@ -15,9 +16,9 @@ _TRIES = 3  # of each kind
 
 
 class Judge(Protocol):
-    """Judges the kernel with something added."""
+    """Judges the kernel with something added. ``asked``: only whether these pairs of accesses still race."""
 
-    def __call__(self, *, added: Added) -> Hazards: ...
+    def __call__(self, *, added: Added, asked: frozenset[Pair] | None = None) -> Hazards: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +53,11 @@ def copy_gaps(
 
 def _repair(kernel: Kernel, races: Sequence[Race], spots: Sequence[Spot], judge: Judge) -> CopyGap | None:
     group = tuple(races)
-    pairs = {(race.first.point, race.second.point) for race in races}
+    pairs = pairs_of(races)
     for gap, added in _changes(kernel, group, spots):
-        if not any((race.first.point, race.second.point) in pairs for race in judge(added=added).races):
+        if not any(
+            (race.first.point, race.second.point) in pairs for race in judge(added=added, asked=pairs).races
+        ):
             return gap
     return None
 

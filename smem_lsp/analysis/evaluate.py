@@ -8,8 +8,8 @@ then depends on types that terms do not carry; proofs ask strictly, searches for
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import compress
 
 from smem_lsp.analysis.terms import Const, LoopVar, Op, Opaque, Sym, Term, Thread
@@ -90,6 +90,12 @@ class Evaluator:
     threads: Sequence[int] = ()
     exits: Mapping[Term, Mapping[int, int]] = field(default_factory=dict)
     _known: dict[Term, Vector | None] = field(default_factory=dict)
+    _behind: dict[Term, Vector | None] = field(default_factory=dict)  # of terms that rest on exits
+    _outer: Evaluator | None = None  # the same threads outside of the iteration that binds ``_own``
+    _own: Collection[LoopVar] = ()
+    _whole: tuple[Evaluator, Sequence[int]] | None = (
+        None  # it evaluates for more threads; those that are kept
+    )
 
     def __post_init__(self) -> None:
         if not self.threads:
@@ -97,13 +103,29 @@ class Evaluator:
 
     def value(self, term: Term) -> Vector | None:
         """The value in ``threads``; None: not known."""
-        if not (term.known or self.exits):
+        if term.known:
+            known = self._known
+        elif self.exits:
+            known = self._behind
+        else:
             return None
         try:
-            return self._known[term]
+            return known[term]
         except KeyError:
-            found = self._known[term] = self._value(term)
+            found = known[term] = self._found(term)
             return found
+
+    def _found(self, term: Term) -> Vector | None:
+        outer = self._outer
+        if outer is not None and term.carried.isdisjoint(self._own):
+            if term.known or outer.exits is self.exits:
+                return outer.value(term)
+        elif self._whole is not None and term.known:
+            whole, kept = self._whole
+            value = whole._known.get(term)
+            if value is not None:
+                return value if isinstance(value, int) else list(compress(value, kept))
+        return self._value(term)
 
     def values(self, term: Term) -> list[int] | None:
         """The same, one number for each thread."""
@@ -125,9 +147,9 @@ class Evaluator:
             atom: value if isinstance(value, int) else list(compress(value, mask))
             for atom, value in self.bound.items()
         }
-        made = Evaluator(self.dims, self.symbols, self.strict, bound, threads, self.exits)
-        made._known = {term: value for term, value in self._known.items() if isinstance(value, int)}
-        return made
+        return Evaluator(
+            self.dims, self.symbols, self.strict, bound, threads, self.exits, _whole=(self, mask)
+        )
 
     def of(self, mask: Sequence[int]) -> Evaluator | None:
         """The same; None: there is none."""
@@ -137,16 +159,21 @@ class Evaluator:
 
     def within(self, bound: Mapping[LoopVar, Vector]) -> Evaluator:
         """The evaluator of one iteration."""
-        bound = {**self.bound, **bound}
-        made = Evaluator(self.dims, self.symbols, self.strict, bound, self.threads, self.exits)
-        made._known = {term: value for term, value in self._known.items() if not term.carried}
-        return made
+        return Evaluator(
+            self.dims,
+            self.symbols,
+            self.strict,
+            {**self.bound, **bound},
+            self.threads,
+            self.exits,
+            _outer=self,
+            _own=bound.keys(),
+        )
 
     def behind(self, exits: Mapping[Term, Mapping[int, int]]) -> Evaluator:
         """The evaluator behind a loop that has run to its end."""
-        known: dict[Term, Vector | None] = {t: v for t, v in self._known.items() if v is not None}
-        exits = {**self.exits, **exits}
-        return Evaluator(self.dims, self.symbols, self.strict, self.bound, self.threads, exits, known)
+        known: dict[Term, Vector | None] = {t: v for t, v in self._behind.items() if v is not None}
+        return replace(self, exits={**self.exits, **exits}, _behind=known)
 
     def _value(self, term: Term) -> Vector | None:
         if isinstance(term, Const):
@@ -287,13 +314,16 @@ def iterations(
     """
     base = outside  # knows nothing of this loop's variables
     if not loop.min_trip:
-        starting = outside.values(loop.first)
+        starting = outside.value(loop.first)
         if starting is None:
             yield None
             return
-        if not any(starting):
+        if isinstance(starting, list):
+            if not any(starting):
+                return
+            base = outside if all(starting) else outside.only(starting)
+        elif not starting:
             return
-        base = outside if all(starting) else outside.only(starting)
     state: dict[LoopVar, Vector] = {}
     for recurrence in loop.recurrences:
         start = base.value(recurrence.init)
@@ -302,18 +332,22 @@ def iterations(
     for _ in range(most):
         inside = base.within(state)
         yield inside
-        staying = None if loop.exits and not together else decided(loop.again, inside)
+        staying: Vector | None = None
+        if together or not loop.exits:
+            staying = inside.value(loop.again)
+            if staying is None:
+                staying = decided(loop.again, inside)
         if staying is None and together:
-            staying = [1] * len(inside.threads)
+            staying = 1
         if staying is None:
             break
-        if not any(staying):
+        if not (any(staying) if isinstance(staying, list) else staying):
             return
         state = {r.atom: value for r in loop.recurrences if (value := inside.value(r.next)) is not None}
-        if not all(staying):
+        if isinstance(staying, list) and not all(staying):
             base = base.only(staying)
             state = {
-                atom: value if isinstance(value, int) else [v for v, stays in zip(value, staying) if stays]
+                atom: value if isinstance(value, int) else list(compress(value, staying))
                 for atom, value in state.items()
             }
     yield None

@@ -11,6 +11,8 @@ from smem_lsp.ir.model import Access
 
 _UNASKED = object()
 
+Decision = tuple[int, bool]  # a branch or loop, and whether it goes through its first arm or body
+
 
 @dataclass(frozen=True, slots=True)
 class Guard:
@@ -39,11 +41,11 @@ class Guard:
 class Event:
     """One access of one iteration: unit -> lowest, and highest, thread that touches it. ``synced``: warp -> how many
     of its barriers lie before it; ``exchanged``: how many exchanges. ``here``: evaluates what is stored. ``lanes``: a
-    ``volatile``, with which warps may wait for each other: only lanes of one warp are compared. ``decisions``: branches
-    and loops around it whose way rests on what the kernel is given; ``supposed``: it is not known that it runs in this
-    run; ``data``: where it goes rests on data, it may be any unit; ``unsure``: it rests on data whether it runs, but
-    it does in all threads or in none, unless they race; ``guard``: in which threads it happens rests on data, and
-    ``touched`` is what each of them does, if it does: thread -> units."""
+    ``volatile``, with which warps may wait for each other: only lanes of one warp are compared. ``decisions``:
+    branches and loops around it whose way rests on what the kernel is given, and the way; ``supposed``: it is not
+    known that it runs in this run; ``data``: where it goes rests on data, it may be any unit; ``unsure``: it rests on
+    data whether it runs, but it does in all threads or in none, unless they race; ``guard``: in which threads it
+    happens rests on data, and ``touched`` is what each of them does, if it does: thread -> units."""
 
     access: Access
     low: Mapping[int, int]
@@ -53,7 +55,7 @@ class Event:
     stored: Term | None
     here: Evaluator
     lanes: bool = False
-    decisions: frozenset[int] = frozenset()
+    decisions: frozenset[Decision] = frozenset()
     supposed: bool = False
     data: bool = False
     unsure: bool = False

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from smem_lsp.analysis.evaluate import Evaluator, iterations
-from smem_lsp.analysis.terms import Term
+from smem_lsp.analysis.terms import Opaque, Term, parts_of
 from smem_lsp.analysis.values import Exit, LoopFacts
 
 _MOST = 70  # iterations
@@ -18,15 +18,26 @@ def exit_values(
     if loop.exits or loop.once:
         return {}
     found: dict[Term, dict[int, int]] = {exit_.value: {} for exit_ in wanted}
-    staying = set(outside.threads)
+    staying: Sequence[int] = outside.threads
     last: Evaluator | None = None
     for inside in iterations(loop, outside, _MOST):
-        if inside is None:
+        if last is None:  # what is computed from other unknown values stays unknown once the loop has run
+            wanted = [
+                exit_ for exit_ in wanted if all(map(outside.exits.__contains__, _unknown(exit_.following)))
+            ]
+        if inside is None or not wanted:
             return {}
-        _leave(found, wanted, last or outside, staying.difference(inside.threads), ran=last is not None)
-        staying, last = set(inside.threads), inside
-    _leave(found, wanted, last or outside, staying, ran=last is not None)
+        if len(inside.threads) < len(staying):
+            _leave(
+                found, wanted, last or outside, set(staying).difference(inside.threads), ran=last is not None
+            )
+        staying, last = inside.threads, inside
+    _leave(found, wanted, last or outside, set(staying), ran=last is not None)
     return {value: known for value, known in found.items() if len(known) == len(outside.threads)}
+
+
+def _unknown(term: Term) -> Iterable[Term]:
+    return () if term.known else (part for part in parts_of(term) if isinstance(part, Opaque))
 
 
 def _leave(

@@ -36,9 +36,11 @@ class Meeting:
 
 @dataclass(slots=True)
 class Meetings:
-    """``across``: accesses of different warps that meet; ``within``: only lanes of one warp do."""
+    """``across``: accesses of different warps that meet; ``within``: only lanes of one warp do. ``asked``: those of
+    which anybody wants to know whether they meet; None: all."""
 
     warp: int = WARP
+    asked: frozenset[Pair] | None = None
     across: dict[Pair, Meeting] = field(default_factory=dict)
     within: dict[Pair, Meeting] = field(default_factory=dict)
     open: dict[int, list[Event]] = field(default_factory=dict)  # of this interval, by storage
@@ -50,6 +52,11 @@ class Meetings:
     def full(self) -> bool:
         """So many accesses meet that no more are looked for."""
         return len(self.across) + len(self.within) >= _MOST_PAIRS
+
+    @property
+    def settled(self) -> bool:
+        """All that are asked about meet."""
+        return bool(self.asked) and len(self.across) == len(self.asked or ())
 
     def barrier(self) -> None:
         """All threads of the block have come here."""
@@ -113,6 +120,8 @@ class Meetings:
         kinds = one.access.kind, other.access.kind
         if pair in self.across or kinds == (Kind.READ, Kind.READ) or self.full:
             return
+        if self.asked is not None and pair not in self.asked:
+            return
         if one.access.serves != other.access.serves:
             return
         if kinds == (Kind.UPDATE, Kind.UPDATE) and not (one.access.plain or other.access.plain):
@@ -161,6 +170,7 @@ class Meetings:
         known = self.across.get(pair)
         if (
             event.data
+            or (self.asked is not None and pair not in self.asked)
             or event.guard is not None
             or (event.supposed and not flight.event.supposed)
             or (known is not None and known.flying)

@@ -8,7 +8,7 @@ symbols.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -124,6 +124,11 @@ class Hazards:
         return tuple(race for race in self.races if race.lanes)
 
 
+def pairs_of(races: Iterable[Race]) -> frozenset[Pair]:
+    """The accesses (points) of each."""
+    return frozenset((race.first.point, race.second.point) for race in races)
+
+
 def find_hazards(
     kernel: Kernel,
     values: Values,
@@ -132,11 +137,13 @@ def find_hazards(
     shape: BlockShape | None,
     added: Added = NOTHING,
     calm: Calm = RESTLESS,
+    asked: frozenset[Pair] | None = None,
 ) -> Hazards:
     """All pairs of accesses that race, accesses outside of their buffers, and operations of a warp that lanes miss.
 
     ``shape``: the block, if one is known or launched in sight; ``added``: what the kernel is taken to have besides;
-    ``calm``: accesses of which nothing else is to be shown."""
+    ``calm``: accesses of which nothing else is to be shown; ``asked``: only whether these pairs race, and what lanes
+    miss of barriers that are added."""
     if kernel.irregular is not None or not (kernel.buffers or values.masks or values.named):
         return Hazards()
     nodes = tuple(walk(kernel.body))
@@ -149,30 +156,48 @@ def find_hazards(
     samples = _samples(kernel, values, control, shape, barriers=barriers)
     if not samples:
         return Hazards()
-    script = write_script(kernel, values, control, verdicts, added, calm)
+    pairwise = not (reads or values.named or verdicts.paired)  # else it counts what others do in between
+
+    def looking_at(points: frozenset[int]) -> Script:
+        return write_script(kernel, values, control, verdicts, added, calm.but(points, nodes))
+
+    if asked is None or not pairwise:
+        script = write_script(kernel, values, control, verdicts, added, calm)
+    else:
+        script = looking_at(frozenset(point for pair in asked for point in pair))
+    wanted = asked if pairwise else None
 
     def nothing_yet() -> Accesses:
         traces = _traces(kernel, values, verdicts, shape)
-        return Accesses(kernel, values, script, Meetings(WARP), traces, Proxies() if reads else None)
+        met = Meetings(WARP, wanted)
+        return Accesses(kernel, values, script, met, traces, Proxies() if reads else None)
 
     seen = _Seen()
     named = Counts(kernel, values)
     for dims in samples:
         for symbols in assignments(script.terms, dims, smallest_grid(kernel)):
-            run = _run(dims, symbols, nothing_yet)
+            run = _run(dims, symbols, nothing_yet, brief=asked is not None)
             traces = run.accesses.traces
             named.note(run.named, math.prod(dims))
             if traces is not None and not named.found:
                 for pair, met in unordered(traces).items():
                     run.met.across.setdefault(pair, replace(met, named=True))
+            first = seen.within is None
             seen.note(run)
+            if asked is not None and not (seen.within or (added.in_warps and seen.missed)):
+                return Hazards()
             if not (seen.anything or named.found):
                 break
+            if pairwise:
+                if first and asked is None:
+                    script = looking_at(seen.points)
+                wanted = frozenset(seen.within or ())
         else:
             continue
         break
     tails = _Seen()
-    if values.masks:
+    if values.masks and asked is None:
+        script = looking_at(frozenset())
         for dims in samples:
             accesses = Accesses(kernel, values, script, Meetings(WARP))
             tails.note(Run(kernel, values, script, Evaluator(dims, _tail(script, dims)), accesses).go())
@@ -184,20 +209,20 @@ def find_hazards(
     )
 
 
-def _run(dims: Dims, symbols: dict[str, int], accesses: Callable[[], Accesses]) -> Run:
+def _run(dims: Dims, symbols: dict[str, int], accesses: Callable[[], Accesses], *, brief: bool) -> Run:
     """A run with these values; with another block of the grid instead, if the whole of this one returns and that one
-    comes to more accesses."""
-    run = _run_once(accesses(), Evaluator(dims, symbols))
+    comes to more accesses. ``brief``: it is over when all that is asked about meets."""
+    run = _run_once(accesses(), Evaluator(dims, symbols), brief)
     places = sorted(name for name in symbols if name.startswith("blockIdx."))
     if not run.deserted or len(places) < 2:
         return run
     turned = symbols | dict(zip(places, [symbols[name] for name in reversed(places)]))
-    other = _run_once(accesses(), Evaluator(dims, turned))
+    other = _run_once(accesses(), Evaluator(dims, turned), brief)
     return min(run, other, key=lambda each: each.accesses.left)
 
 
-def _run_once(accesses: Accesses, block: Evaluator) -> Run:
-    return Run(accesses.kernel, accesses.values, accesses.script, block, accesses).go()
+def _run_once(accesses: Accesses, block: Evaluator, brief: bool) -> Run:
+    return Run(accesses.kernel, accesses.values, accesses.script, block, accesses, brief=brief).go()
 
 
 @dataclass(slots=True)
@@ -225,6 +250,11 @@ class _Seen:
     @property
     def anything(self) -> bool:
         return bool(self.within or self.outside or self.missed or self.unfenced)
+
+    @property
+    def points(self) -> frozenset[int]:
+        """Accesses of which something is shown."""
+        return frozenset(self.outside or ()).union(point for pair in self.within or () for point in pair)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from smem_lsp.analysis.copy_repairs import CopyGap, Judge, copy_gaps
 from smem_lsp.analysis.fence_repairs import Fence, fences
-from smem_lsp.analysis.races import Hazards, Race
+from smem_lsp.analysis.meetings import Pair
+from smem_lsp.analysis.races import Hazards, Race, pairs_of
 from smem_lsp.analysis.script import Added
 from smem_lsp.analysis.spots import candidates, groups, spots
 from smem_lsp.analysis.terms import WARP, Term, is_free
@@ -59,15 +60,17 @@ def _race_gaps(
     plain = [race for race in found.across if not (race.first.asynchronous or race.named)]
     apart = tuple(_apart(race for race in found.across if race.named))
     across = apart + tuple(
-        _gaps(kernel, plain, places, lambda point: trial(added=Added(frozenset((point,)))))
+        _gaps(
+            kernel, plain, places, lambda point, asked: trial(added=Added(frozenset((point,))), asked=asked)
+        )
     )
     stand = frozenset(gap.place for gap in across if gap.place is not None)
     if len(stand) < len(across) or copies:
         return Gaps(across, (), copies)  # what the missing barriers would order between lanes is not known
-    rest = judge(added=Added(stand)) if stand else found
+    rest = judge(added=Added(stand), asked=pairs_of(found.races)) if stand else found
 
-    def in_warps(point: int) -> Hazards:
-        return trial(added=Added(stand, frozenset((point,))))
+    def in_warps(point: int, asked: frozenset[Pair]) -> Hazards:
+        return trial(added=Added(stand, frozenset((point,))), asked=asked)
 
     return Gaps(across, tuple(_gaps(kernel, rest.within, warp_places, in_warps)))
 
@@ -80,11 +83,11 @@ class _Trials:
         self.left = max(_FEWEST, _WORK // (accesses + len(found.races) + 1))
         self.found, self.judge = found, judge
 
-    def __call__(self, *, added: Added) -> Hazards:
+    def __call__(self, *, added: Added, asked: frozenset[Pair] | None = None) -> Hazards:
         if self.left == 0:
             return self.found
         self.left -= 1
-        after = self.judge(added=added)
+        after = self.judge(added=added, asked=asked)
         return self.found if after.full else after
 
 
@@ -114,7 +117,10 @@ def warp_places(kernel: Kernel, values: Values, levels: Levels, places: frozense
 
 
 def _gaps(
-    kernel: Kernel, races: Sequence[Race], places: frozenset[int], again: Callable[[int], Hazards]
+    kernel: Kernel,
+    races: Sequence[Race],
+    places: frozenset[int],
+    again: Callable[[int, frozenset[Pair]], Hazards],
 ) -> Iterator[Gap]:
     if not races:
         return
@@ -122,7 +128,8 @@ def _gaps(
     for group, back in groups(kernel, races):
         found = candidates(kernel, group, where, back=back)[:_TRIES]
         known = not any(race.cut for race in group)  # else a barrier of the warp may not be enough
-        place = next((point for point in found if known and _ends(again(point), group, point)), None)
+        pairs = pairs_of(group)
+        place = next((p for p in found if known and _ends(again(p, pairs), pairs, p)), None)
         yield Gap(tuple(group), back, place)
 
 
@@ -135,8 +142,5 @@ def _apart(races: Iterable[Race]) -> Iterator[Gap]:
         yield Gap(tuple(group), False, None)
 
 
-def _ends(after: Hazards, group: Sequence[Race], point: int) -> bool:
-    still = {(race.first.point, race.second.point) for race in after.races}
-    return point not in after.split and not any(
-        (race.first.point, race.second.point) in still for race in group
-    )
+def _ends(after: Hazards, pairs: frozenset[Pair], point: int) -> bool:
+    return point not in after.split and pairs.isdisjoint(pairs_of(after.races))

@@ -7,12 +7,13 @@ to shared memory, no barrier stands and nobody jumps out of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
 
 from smem_lsp.analysis.divergence import Verdicts
+from smem_lsp.analysis.followed import Followed, followed
 from smem_lsp.analysis.terms import Const, Op, Opaque, Sym, Term, is_free, parts_of
 from smem_lsp.analysis.uniformity import Control
 from smem_lsp.analysis.values import Values
@@ -98,6 +99,11 @@ class Calm:
     apart: frozenset[int] = frozenset()
     idle: frozenset[int] = frozenset()
 
+    def but(self, asked: frozenset[int], nodes: Iterable[Node]) -> Calm:
+        """Nothing is to be shown of other accesses among ``nodes`` than ``asked``."""
+        others = (node.point for node in nodes if isinstance(node, Access))
+        return Calm(self.apart, self.idle.union(point for point in others if point not in asked))
+
 
 RESTLESS = Calm()
 
@@ -117,6 +123,8 @@ class Script:
     bits: Mapping[str, int]  # of the symbols in steps, by name
     apart: frozenset[int]  # accesses that surely race with none
     alike: frozenset[int]  # branches and loops that are uniform in runs without a race
+    offsets: Mapping[int, Term | None]  # access -> first byte
+    followed: Followed
 
     def names(self, symbols: int) -> frozenset[str]:
         """Of symbols that are given as bits."""
@@ -148,6 +156,11 @@ def write_script(
         *values.offsets.values(),
     ]
     rests = _Rests()
+    offsets = {
+        node.point: values.offset(node, kernel.buffers[node.buffer])
+        for node in walk(kernel.body)
+        if isinstance(node, Access)
+    }
     steps = tuple(_steps(kernel.body, _Writer(values, control, verdicts, rests, added, calm.idle)))
     return Script(
         steps,
@@ -160,7 +173,34 @@ def write_script(
         rests.bits,
         calm.apart,
         control.alike,
+        offsets,
+        _followed(steps, values, offsets),
     )
+
+
+def _followed(steps: Sequence[Step], values: Values, offsets: Mapping[int, Term | None]) -> Followed:
+    loops: list[int] = []
+    asked: list[Term | None] = []
+    for step in _all(steps):
+        node = step.node
+        if isinstance(node, Access):
+            asked += (offsets[node.point], values.stored.get(node.point), values.copied.get(node.point))
+            asked += values.indices.get(node.point, ())
+        elif isinstance(node, Branch):
+            asked.append(values.conditions[node.point])
+        elif isinstance(node, Loop):
+            loops.append(node.point)
+        else:
+            asked += (values.masks.get(node.point), values.offsets.get(node.point))
+            asked += values.named.get(node.point, ())
+    return followed(values, loops, (term for term in asked if term is not None))
+
+
+def _all(steps: Sequence[Step]) -> Iterator[Step]:
+    for step in steps:
+        yield step
+        yield from _all(step.first)
+        yield from _all(step.second)
 
 
 def _sizes(values: Values, control: Control, rests: _Rests) -> frozenset[str]:
