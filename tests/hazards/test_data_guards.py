@@ -228,6 +228,24 @@ if (t == 0) out[0] = found;
         variants=((1, "", MISSING), (2, "", MISSING)),
     ),
     Pattern(
+        "behind a loop that data end in its midst",
+        """
+__shared__ float s[256];
+const int t = threadIdx.x;
+s[t] = 0;
+__syncthreads();
+for (int e = (int)in[t]; e < (int)in[t + 1]; ++e) {
+  if (in[e] == 3.0f) break;
+  out[e] += s[0];
+}
+__syncthreads();
+s[t] = in[t];
+@1
+out[t] = s[255 - t];
+""",
+        variants=((1, "", MISSING),),
+    ),
+    Pattern(
         "some threads leave their value to the other half",
         """
 __shared__ float s[256];
