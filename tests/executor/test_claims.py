@@ -28,7 +28,7 @@ def test_what_is_told_happens(part: int) -> None:
     assert total.shown["race"] > total.kernels // 2
     assert total.freed > total.kernels // 10
     data = "race that data decide"  # which needs the right data
-    assert total.shown[data] > total.told[data] // 2
+    assert total.shown[data] > total.told[data] // 3
     unjudged = sum(total.unjudged.values()) - total.unjudged[data]
     assert unjudged < (sum(total.told.values()) - total.told[data]) // 10
 
