@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import compress, takewhile
 
@@ -402,10 +402,13 @@ class Run:
         inside = None if found is None else here.of(found.mask)
         if found is None or inside is None:
             return
-        outer, at = self.guard, self.at
-        self.guard = found.guard(self.met.open, outer, self.loop)
-        self._steps(arm, inside)
-        self.guard, self.at = outer, at
+        before = self.guard, self.at, self.free, self.unsure, self.accesses.left
+        broken, self.broken = self.broken, set(self.broken)
+        self.guard = found.guard(self.met.open, self.guard, self.loop)
+        with suppress(_Lost):  # then what they do from there on is not told
+            self._steps(arm, inside)
+        self.guard, self.at, self.free, self.unsure, self.accesses.left = before
+        self.broken = broken
 
     def _deciding(self, step: Step) -> frozenset[str]:
         """The symbols on which it rests how a branch or loop goes."""

@@ -13,10 +13,9 @@ from typing import TypeGuard
 
 from smem_lsp.analysis.evaluate import Evaluator
 from smem_lsp.analysis.events import Event, Guard
-from smem_lsp.analysis.terms import BLOCK, Op, Opaque, Sym, Term, is_truth, parts_of
+from smem_lsp.analysis.terms import BLOCK, THREAD, Op, Opaque, Sym, Term, is_truth, parts_of
 from smem_lsp.analysis.values import Values
 
-_ORDERS = ("<", "<=", ">", ">=")
 _EQUALITIES = ("==", "!=")
 _MOST = 40  # terms of a condition that are looked at
 
@@ -60,7 +59,7 @@ def data_guard(
         elif not reader.decides(part):
             return None
         else:
-            picks = picks or not _orders(part)
+            picks = picks or _picks(part, wanted)
     return DataGuard(mask, picks, frozenset(reader.loads)) if any(mask) else None
 
 
@@ -74,13 +73,15 @@ def _conjuncts(condition: Term, truth: bool) -> list[tuple[Term, bool]]:
     return [(condition, truth)]
 
 
-def _orders(condition: Term) -> bool:
-    """Does it ask which of two values is larger?"""
-    if not isinstance(condition, Op):
+def _picks(condition: Term, truth: bool) -> bool:
+    """Does it ask whether two values are equal? That may be so in one thread alone: the owner of something."""
+    if not isinstance(condition, Op) or _compares_truths(condition):
         return False
-    if condition.operator == "!" or _compares_truths(condition):
-        return all(arg.known or not is_truth(arg) or _orders(arg) for arg in condition.args)
-    return condition.operator in _ORDERS
+    if condition.operator in ("&&", "||"):
+        return any(_picks(arg, truth) for arg in condition.args if not arg.known)
+    if condition.operator == "!":
+        return _picks(condition.args[0], not truth)
+    return condition.operator == ("==" if truth else "!=")
 
 
 def _compares_truths(term: Term) -> TypeGuard[Op]:
@@ -107,6 +108,9 @@ class _Reader:
                 arg for arg in term.args if not arg.known
             ]  # either way for whom the other side is what it is
             return bool(unknown) and all(map(self.decides, unknown))
+        if isinstance(term, Op) and term.operator == "||":  # who comes by the other side comes in any case
+            unknown = [arg for arg in term.args if not arg.known]
+            return bool(unknown) and all(map(self.decides, unknown))
         return self.of_data(term) is True
 
     def of_data(self, term: Term) -> bool | None:
@@ -122,12 +126,16 @@ class _Reader:
                 return self._load(term)
             if term.origin == "lost" and term.sources:
                 return self._all(term.sources)
+            if term.origin == "exit":  # what a loop has made of the data, whatever it has run over
+                return self._all([each for each in term.sources if not each.known]) or None
             return False if term.level <= BLOCK and not term.carried and not term.sources else None
+        if isinstance(term, Op) and term.operator == "?:" and term.args[0].known:
+            return self._all(term.args[1:])
         if isinstance(term, Op) and not ("_sync" in term.operator or term.operator.startswith("atomic")):
             return self._all(term.args)
         return None
 
-    def _all(self, terms: tuple[Term, ...]) -> bool | None:
+    def _all(self, terms: Sequence[Term]) -> bool | None:
         found = [self.of_data(term) for term in terms]
         return None if None in found else any(found)
 
@@ -143,4 +151,8 @@ class _Reader:
 
     def _own(self, term: Term) -> bool:
         """Is it something else in some threads than in others?"""
-        return self.here.values(term) is not None and self.here.constant(term) is None
+        if not term.known:
+            return self.of_data(term) is True
+        return self.here.constant(term) is None and (
+            term.level == THREAD or self.here.values(term) is not None
+        )

@@ -381,6 +381,8 @@ def narrows(condition: Term, truth: bool, sizes: frozenset[str]) -> bool:
         return any(narrows(arg, truth, sizes) for arg in args)
     if not _symbols(condition) & sizes and not any(isinstance(each, Opaque) for each in parts_of(condition)):
         return False  # a choice, not a size
+    if any(isinstance(each, Const) and each.n <= 0 for each in args):
+        return False  # nor is what may be nothing at all
     if name in ("==", "!="):
         return (name == "==") == truth
     if name in ("<", "<=", ">", ">="):

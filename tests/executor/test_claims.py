@@ -27,7 +27,10 @@ def test_what_is_told_happens(part: int) -> None:
     assert total.wrong == [], "python tests/benchmarks/claims.py --show SEED"
     assert total.shown["race"] > total.kernels // 2
     assert total.freed > total.kernels // 10
-    assert sum(total.unjudged.values()) < sum(total.told.values()) // 10
+    data = "race that data decide"  # which needs the right data
+    assert total.shown[data] > total.told[data] // 3
+    unjudged = sum(total.unjudged.values()) - total.unjudged[data]
+    assert unjudged < (sum(total.told.values()) - total.told[data]) // 10
 
 
 def test_a_kernel_comes_from_its_seed() -> None:

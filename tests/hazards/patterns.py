@@ -184,7 +184,7 @@ if (in[t] > 0) atomicAdd(&count, 1);
 @2
 out[t] = count;
 """,
-        variants=((1, "", ("SMEM201",)), (2, "", ("SMEM201",))),  # which threads add is data: likely
+        variants=((1, "", MISSING), (2, "", MISSING)),
     ),
     Pattern(
         "counter that everybody raises",

@@ -153,6 +153,99 @@ for (int i = 0; i < n; ++i) {
         variants=((1, "", MISSING), (2, "", MISSING)),
     ),
     Pattern(
+        "neighbours of cells that a mask names",
+        """
+__shared__ float s[258];
+const int t = threadIdx.x;
+s[t + 1] = in[t];
+if (t == 0) s[0] = s[257] = 0;
+@1
+float v = s[t + 1];
+if (((const int*)in)[t + 512]) v = s[t] + s[t + 2];
+@2
+s[t + 1] = v;
+__syncthreads();
+out[t] = s[256 - t];
+""",
+        variants=((1, "", MISSING), (2, "", MISSING)),
+    ),
+    Pattern(
+        "heads of runs",
+        """
+__shared__ int sums[8];
+const int t = threadIdx.x;
+const bool head = t == 0 || in[t] != in[t - 1];
+if (t % 32 == 0) sums[t / 32] = __popc(t);
+__syncthreads();
+if (t == 0) {
+  for (int i = 1; i < 8; ++i) sums[i] += sums[i - 1];
+}
+@1
+if (head) out[t] = sums[t / 32];
+""",
+        variants=((1, "", MISSING),),
+    ),
+    Pattern(
+        "labels sink until nothing changes",
+        """
+__shared__ int label[256];
+__shared__ int changed;
+const int t = threadIdx.x;
+label[t] = (int)in[t];
+while (true) {
+  __syncthreads();
+  if (t == 0) changed = 0;
+  int least = label[t];
+  if (t > 0) least = min(least, label[t - 1]);
+  if (t < 255) least = min(least, label[t + 1]);
+  @1
+  if (least < label[t]) {
+    label[t] = least;
+    changed = 1;
+  }
+  @2
+  if (!changed) break;
+}
+out[t] = label[t];
+""",
+        variants=((2, "", MISSING),),
+    ),
+    Pattern(
+        "first hit of a search, as long as there is none",
+        """
+__shared__ int found;
+const int t = threadIdx.x;
+if (t == 0) found = -1;
+__syncthreads();
+for (int i = 0; i < n; i += 256) {
+  if (in[i + t] == 3.0f) found = i + t;
+  @1
+  if (found >= 0) break;
+  @2
+}
+if (t == 0) out[0] = found;
+""",
+        variants=((1, "", MISSING), (2, "", MISSING)),
+    ),
+    Pattern(
+        "behind a loop that data end in its midst",
+        """
+__shared__ float s[256];
+const int t = threadIdx.x;
+s[t] = 0;
+__syncthreads();
+for (int e = (int)in[t]; e < (int)in[t + 1]; ++e) {
+  if (in[e] == 3.0f) break;
+  out[e] += s[0];
+}
+__syncthreads();
+s[t] = in[t];
+@1
+out[t] = s[255 - t];
+""",
+        variants=((1, "", MISSING),),
+    ),
+    Pattern(
         "some threads leave their value to the other half",
         """
 __shared__ float s[256];
