@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from smem_lsp.analysis.evaluate import Evaluator, asks
-from smem_lsp.analysis.events import Event
+from smem_lsp.analysis.evaluate import Evaluator, Vector, asks
+from smem_lsp.analysis.events import ANY, Event
 from smem_lsp.analysis.meetings import Meetings
 from smem_lsp.analysis.proxies import Proxies
 from smem_lsp.analysis.script import Script, is_loaded
@@ -16,6 +17,7 @@ from smem_lsp.analysis.warp_traces import Traces
 from smem_lsp.ir.model import Access, Kernel, Kind, Proxy, Space, walk
 
 _MAX_NOTED = 20_000  # accesses of one run, iterations and threads counted
+_ENDLESS = 1 << 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,51 @@ class Circumstances:
     unsure: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Touched:
+    """Units that ``threads`` touch which access bytes from ``starts`` on, each with its lowest, and highest, thread.
+    None lies in front of ``first`` or behind ``last``."""
+
+    starts: Vector
+    threads: Sequence[int]
+    low: Mapping[int, int]
+    high: Mapping[int, int]
+    first: int
+    last: int
+
+
+_NOWHERE = _Touched(0, (), {}, {}, 0, ANY)
+
+
+def _cells(
+    here: Evaluator, starts: Vector, width: int, unit: int, end: int, inside: Sequence[bool] | None
+) -> tuple[Mapping[int, int], Mapping[int, int]]:
+    """Unit -> lowest, and highest, thread that touches it, of those that stay inside of the buffer, which ``end``s
+    there, and of their row."""
+    threads = here.threads
+    low: dict[int, int]
+    high: dict[int, int]
+    if inside is None and isinstance(starts, int):
+        touched = range(starts // unit, (starts + width - 1) // unit + 1)
+        if starts < 0 or starts + width > end:
+            return {}, {}
+        low = dict.fromkeys(touched, threads[0])
+        return low, low if len(threads) == 1 else dict.fromkeys(touched, threads[-1])
+    low, high = {}, {}
+    numbers = [starts] * len(threads) if isinstance(starts, int) else starts
+    if inside is None and width == unit and min(numbers) >= 0 and max(numbers) + width <= end:
+        cells = [start // unit for start in numbers]  # threads come in rising order
+        high = dict(zip(cells, threads))
+        low = high if len(high) == len(cells) else dict(zip(reversed(cells), reversed(threads)))
+        return low, high
+    for number, (thread, start) in enumerate(zip(threads, numbers)):
+        if start >= 0 and start + width <= end and (inside is None or inside[number]):
+            for cell in range(start // unit, (start + width - 1) // unit + 1):
+                low.setdefault(cell, thread)
+                high[cell] = thread
+    return (high, high) if low == high else (low, high)
+
+
 @dataclass(slots=True)
 class Accesses:
     """``met``: accesses that meet; ``outside``: access -> who leaves its buffer, whatever values the kernel gets;
@@ -51,6 +98,7 @@ class Accesses:
     proxies: Proxies | None = None  # of one that has the asynchronous proxy read
     outside: dict[int, Outside] = field(default_factory=dict)
     left: int = _MAX_NOTED
+    _touched: dict[int, _Touched] = field(default_factory=dict)  # by access: last time
 
     def make(self, access: Access, here: Evaluator, why: Circumstances) -> None:
         """All threads ``here`` make an access."""
@@ -67,7 +115,7 @@ class Accesses:
         if access.start is not None:
             self._together(access, storage, here, why)
             return
-        starts = None if width is None or offset is None else here.values(offset)
+        starts = None if width is None or offset is None else here.value(offset)
         unit = self.script.units[storage]
         if (
             width is None
@@ -79,30 +127,30 @@ class Accesses:
         if starts is None:
             if not apart:
                 self.left -= len(here.threads)
-                self._note(access, storage, unit, here, why, {}, {}, data=True)
+                self._note(access, storage, unit, here, why, _NOWHERE, data=True)
             return
-        end = buffer.bytes if buffer.space is Space.STATIC and buffer.bytes is not None else 1 << 40
-        if apart and min(starts) >= 0 and max(starts) + width <= end:
+        first, last = (starts, starts) if isinstance(starts, int) else (min(starts), max(starts))
+        end = buffer.bytes if buffer.space is Space.STATIC and buffer.bytes is not None else _ENDLESS
+        stays = first >= 0 and last + width <= end
+        if apart and stays:
             return
         self.left -= len(here.threads)
-        inside = self._inside(access, here)
-        low: dict[int, int] = {}
-        high: dict[int, int] = {}
-        if inside is None and width == unit and min(starts) >= 0 and max(starts) + width <= end:
-            cells = [start // unit for start in starts]  # threads come in rising order
-            high = dict(zip(cells, here.threads))
-            low = high if len(high) == len(cells) else dict(zip(reversed(cells), reversed(here.threads)))
-        else:
-            for number, (thread, start) in enumerate(zip(here.threads, starts)):
-                if start < 0 or start + width > end:
-                    if why.sure and not is_free(offset):
-                        self.outside.setdefault(access.point, Outside(start, thread))
-                elif inside is None or inside[number]:
-                    for cell in range(start // unit, (start + width - 1) // unit + 1):
-                        low.setdefault(cell, thread)
-                        high[cell] = thread
-        if not apart:
-            self._note(access, storage, unit, here, why, low, high)
+        if not stays and why.sure and not is_free(offset):
+            numbers = here.values(offset) or ()
+            outside = next(n for n, start in enumerate(numbers) if start < 0 or start + width > end)
+            self.outside.setdefault(access.point, Outside(numbers[outside], here.threads[outside]))
+        if apart:
+            return
+        known = self._touched.get(access.point)
+        again = known is not None and known.starts is starts and known.threads is here.threads
+        if (
+            known is None or not again or isinstance(starts, int)
+        ):  # of which there is one object for each value
+            inside = self._inside(access, here)
+            low, high = _cells(here, starts, width, unit, end, inside)
+            ends = first // unit, (last + width - 1) // unit
+            known = self._touched[access.point] = _Touched(starts, here.threads, low, high, *ends)
+        self._note(access, storage, unit, here, why, known)
 
     def _is_one_thing(self, number: int) -> bool:
         """Is a buffer surely read where threads write it: no store of several things, and no copy goes into it?"""
@@ -124,7 +172,8 @@ class Accesses:
         start = here.constant(self.values.copied[access.point])
         if start is not None and len(here.threads) == math.prod(here.dims) > self.met.warp:
             cell, threads = start // (self.script.units[storage] or 1), here.threads
-            self._note(access, storage, 1, here, why, {cell: threads[0]}, {cell: threads[-1]})
+            touched = _Touched(start, threads, {cell: threads[0]}, {cell: threads[-1]}, cell, cell)
+            self._note(access, storage, 1, here, why, touched)
 
     def _together(self, access: Access, storage: int, here: Evaluator, why: Circumstances) -> None:
         """A copy by several threads, taken to be dealt out among them byte by byte."""
@@ -135,7 +184,8 @@ class Accesses:
         self.left -= len(here.threads)
         cells = range(start // unit, (start + access.size) // unit)
         dealt = {cell: here.threads[number % len(here.threads)] for number, cell in enumerate(cells)}
-        self._note(access, storage, unit, here, why, dealt, dealt)
+        touched = _Touched(start, here.threads, dealt, dealt, cells.start, cells.stop)
+        self._note(access, storage, unit, here, why, touched)
 
     def proxy(self, node: Proxy, here: Evaluator) -> None:
         """Threads ``here`` have the asynchronous proxy do something, or wait for it."""
@@ -169,16 +219,15 @@ class Accesses:
         unit: int,
         here: Evaluator,
         why: Circumstances,
-        low: dict[int, int],
-        high: dict[int, int],
+        touched: _Touched,
         *,
         data: bool = False,
     ) -> None:
         buffer = self.kernel.buffers[access.buffer]
         event = Event(
             access,
-            low,
-            high,
+            touched.low,
+            touched.high,
             self.met.synced,
             self.met.exchanged,
             self.values.stored.get(access.point),
@@ -188,6 +237,8 @@ class Accesses:
             supposed=why.supposed,
             data=data,
             unsure=why.unsure,
+            first=touched.first,
+            last=touched.last,
         )
         self.met.add(storage, unit, event)
         if self.traces is not None and not (why.supposed or data or access.asynchronous):
@@ -197,7 +248,7 @@ class Accesses:
             and access.kind.writes
             and not (why.supposed or data or access.asynchronous)
         ):
-            self.proxies.write(access.point, storage, unit, low)
+            self.proxies.write(access.point, storage, unit, touched.low)
 
     def _inside(self, access: Access, here: Evaluator) -> list[bool] | None:
         """For each thread: does every index stay in its dimension? One that leaves its row says that the block is not

@@ -23,13 +23,24 @@ class Flight:
     threads: set[int]
     groups: dict[int, int] = field(default_factory=dict)
     fresh: bool = True
+    committed: bool = False  # by all of its threads
+    _cells: dict[int, int] | None = None
 
     def cells(self) -> dict[int, int]:
         """What these threads copy into, each cell with its thread; not what several threads copy into."""
-        low, high = self.event.low, self.event.high
-        return {
-            cell: thread for cell, thread in low.items() if thread in self.threads and high[cell] == thread
-        }
+        if self._cells is None:
+            low, high = self.event.low, self.event.high
+            self._cells = {
+                cell: thread
+                for cell, thread in low.items()
+                if thread in self.threads and high[cell] == thread
+            }
+        return self._cells
+
+    def take(self, threads: set[int]) -> None:
+        """``threads`` have waited."""
+        self.threads -= threads
+        self._cells = None
 
 
 @dataclass(slots=True)
@@ -46,9 +57,10 @@ class Flights:
     def commit(self, threads: Collection[int]) -> None:
         """What ``threads`` have issued becomes a group of each."""
         for flight in self.open:
-            for thread in flight.threads.intersection(threads):
-                if flight.event.access.grouped:
+            if flight.event.access.grouped and not flight.committed:
+                for thread in flight.threads.intersection(threads):
                     flight.groups.setdefault(thread, self.committed[thread])
+                flight.committed = flight.threads <= flight.groups.keys()
         self.committed.update(threads)
 
     def land(self, threads: Collection[int], left: int | None) -> list[Flight]:
@@ -67,7 +79,7 @@ class Flights:
             }
             if done:
                 landed.append(Flight(flight.storage, flight.event, done))
-                flight.threads -= done
+                flight.take(done)
         self.open = [flight for flight in self.open if flight.threads]
         return landed
 

@@ -158,13 +158,9 @@ def find_hazards(
         return Hazards()
     pairwise = not (reads or values.named or verdicts.paired)  # else it counts what others do in between
 
-    def looking_at(points: frozenset[int]) -> Script:
-        return write_script(kernel, values, control, verdicts, added, calm.but(points, nodes))
-
-    if asked is None or not pairwise:
-        script = write_script(kernel, values, control, verdicts, added, calm)
-    else:
-        script = looking_at(frozenset(point for pair in asked for point in pair))
+    if asked is not None and pairwise:
+        calm = calm.but(frozenset(point for pair in asked for point in pair), nodes)
+    script = write_script(kernel, values, control, verdicts, added, calm)
     wanted = asked if pairwise else None
 
     def nothing_yet() -> Accesses:
@@ -190,14 +186,14 @@ def find_hazards(
                 break
             if pairwise:
                 if first and asked is None:
-                    script = looking_at(seen.points)
+                    script = script.only(seen.points)
                 wanted = frozenset(seen.within or ())
         else:
             continue
         break
     tails = _Seen()
     if values.masks and asked is None:
-        script = looking_at(frozenset())
+        script = script.only(frozenset())
         for dims in samples:
             accesses = Accesses(kernel, values, script, Meetings(WARP))
             tails.note(Run(kernel, values, script, Evaluator(dims, _tail(script, dims)), accesses).go())
@@ -313,9 +309,11 @@ class _Told:
 
 def _traces(kernel: Kernel, values: Values, verdicts: Verdicts, shape: BlockShape | None) -> Traces | None:
     """Where barriers are named, or one in the arms of a branch, and the block is known, so that they may be matched."""
+    if shape is None or not (values.named or verdicts.paired):
+        return None
     families = {n.family for n in walk(kernel.body) if isinstance(n, Barrier) and n.point in values.named}
     apart = len(families) == 1 or (not families and bool(verdicts.paired))
-    return Traces(shape.threads) if shape is not None and apart else None
+    return Traces(shape.threads) if apart else None
 
 
 def _tail(script: Script, dims: Dims) -> dict[str, int]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from smem_lsp.analysis.terms import LoopVar, Sym, Term, parts_of
 from smem_lsp.analysis.values import Values
@@ -17,18 +18,32 @@ def names_in(terms: Iterable[Term]) -> frozenset[str]:
     )
 
 
-def rests_on(term: Term, names: Collection[str], values: Values) -> bool:
-    """Is a term made of one of these symbols, or of a loop variable that starts or moves by one?"""
-    seen: set[Term] = set()
-    stack = [term]
-    while stack:
-        for part in parts_of(stack.pop()):
-            if part in seen:
-                continue
-            seen.add(part)
-            if isinstance(part, Sym) and part.name in names:
-                return True
-            if isinstance(part, LoopVar) and part.loop in values.loops:
-                own = (each for each in values.loops[part.loop].recurrences if each.atom is part)
-                stack += [each for recurrence in own for each in (recurrence.init, recurrence.next)]
-    return False
+@dataclass(slots=True)
+class Resting:
+    """Which symbols the terms of a kernel rest on, each asked for once."""
+
+    values: Values
+    _known: dict[Term, frozenset[str]] = field(default_factory=dict)
+
+    def rests_on(self, term: Term, names: frozenset[str]) -> bool:
+        """Is a term made of one of these symbols, or of a loop variable that starts or moves by one?"""
+        found = self._known.get(term)
+        if found is None:
+            found = self._known[term] = self._names(term)
+        return not found.isdisjoint(names)
+
+    def _names(self, term: Term) -> frozenset[str]:
+        loops, found = self.values.loops, set[str]()
+        seen: set[Term] = set()
+        stack = [term]
+        while stack:
+            for part in parts_of(stack.pop()):
+                if part in seen:
+                    continue
+                seen.add(part)
+                if isinstance(part, Sym):
+                    found.add(part.name)
+                elif isinstance(part, LoopVar) and part.loop in loops:
+                    own = (each for each in loops[part.loop].recurrences if each.atom is part)
+                    stack += [each for recurrence in own for each in (recurrence.init, recurrence.next)]
+        return frozenset(found)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
 
 from smem_lsp.analysis.divergence import Verdicts
 from smem_lsp.analysis.followed import Followed, followed
+from smem_lsp.analysis.resting import Resting
 from smem_lsp.analysis.terms import Const, Op, Opaque, Sym, Term, is_free, parts_of
 from smem_lsp.analysis.uniformity import Control
 from smem_lsp.analysis.values import Values
@@ -125,10 +126,28 @@ class Script:
     alike: frozenset[int]  # branches and loops that are uniform in runs without a race
     offsets: Mapping[int, Term | None]  # access -> first byte
     followed: Followed
+    resting: Resting
+    _narrowing: dict[tuple[Term, bool], bool] = field(default_factory=dict)
+    _named: dict[int, frozenset[str]] = field(default_factory=dict)
 
     def names(self, symbols: int) -> frozenset[str]:
         """Of symbols that are given as bits."""
-        return _names(self.bits, symbols)
+        found = self._named.get(symbols)
+        if found is None:
+            found = self._named[symbols] = _names(self.bits, symbols)
+        return found
+
+    def narrows(self, condition: Term, truth: bool) -> bool:
+        """May the condition be so only for small sizes, such as those of a single warp? Then the block is small too,
+        perhaps, where the kernel's text does not say so: ``n <= 32``, ``warps == 1``."""
+        found = self._narrowing.get((condition, truth))
+        if found is None:
+            found = self._narrowing[condition, truth] = _narrows(condition, truth, self.sizes)
+        return found
+
+    def only(self, points: frozenset[int]) -> Script:
+        """What a run comes to that looks at no other accesses than these."""
+        return replace(self, steps=tuple(_kept(self.steps, points, self.followed)))
 
 
 def write_script(
@@ -175,6 +194,7 @@ def write_script(
         control.alike,
         offsets,
         _followed(steps, values, offsets),
+        Resting(values),
     )
 
 
@@ -337,6 +357,28 @@ def _around(node: Branch | Loop, first: tuple[Step, ...], second: tuple[Step, ..
     )
 
 
+def _kept(steps: Sequence[Step], points: frozenset[int], followed: Followed) -> Iterator[Step]:
+    """Those in which something happens when no other accesses count than these ``points``."""
+    for step in steps:
+        node = step.node
+        if isinstance(node, Access):
+            if node.point in points:
+                yield step
+        elif isinstance(node, Branch | Loop):
+            first = tuple(_kept(step.first, points, followed))
+            second = tuple(_kept(step.second, points, followed))
+            if isinstance(node, Branch):
+                acts = not all(map(_computes, (*first, *second)))
+            else:
+                acts = step.waits or any(map(_acts, first))
+            if acts:
+                yield replace(step, first=first, second=second)
+            elif isinstance(node, Loop) and node.point in followed.exits:
+                yield Step(node, node.end_point)
+        else:
+            yield step
+
+
 def _computes(step: Step) -> bool:
     """Is it a loop that does nothing but to compute what is read behind it?"""
     return isinstance(step.node, Loop) and not (step.first or step.waits)
@@ -369,16 +411,14 @@ def is_loaded(term: Term, pointers: frozenset[str]) -> bool:
     )
 
 
-def narrows(condition: Term, truth: bool, sizes: frozenset[str]) -> bool:
-    """May the condition be so only for small sizes, such as those of a single warp? Then the block is small too,
-    perhaps, where the kernel's text does not say so: ``n <= 32``, ``warps == 1``."""
+def _narrows(condition: Term, truth: bool, sizes: frozenset[str]) -> bool:
     if not isinstance(condition, Op):
         return False
     name, args = condition.operator, condition.args
     if name == "!":
-        return narrows(args[0], not truth, sizes)
+        return _narrows(args[0], not truth, sizes)
     if name in ("&&", "||"):
-        return any(narrows(arg, truth, sizes) for arg in args)
+        return any(_narrows(arg, truth, sizes) for arg in args)
     if not _symbols(condition) & sizes and not any(isinstance(each, Opaque) for each in parts_of(condition)):
         return False  # a choice, not a size
     if name in ("==", "!="):
