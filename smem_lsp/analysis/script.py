@@ -13,7 +13,7 @@ from functools import reduce
 from operator import or_
 
 from smem_lsp.analysis.divergence import Verdicts
-from smem_lsp.analysis.followed import Followed, followed
+from smem_lsp.analysis.followed import Followed, Unknown, followed
 from smem_lsp.analysis.resting import Resting
 from smem_lsp.analysis.terms import Const, Op, Opaque, Sym, Term, is_free, parts_of
 from smem_lsp.analysis.uniformity import Control
@@ -162,12 +162,26 @@ def write_script(
     storages = storages_of(kernel.buffers)
     units: dict[int, int] = {}
     widths: dict[int, int | None] = {}
+    offsets: dict[int, Term | None] = {}
+    nowhere: set[int] = set()
+    unknown = Unknown(values)
     for node in walk(kernel.body):
         if isinstance(node, Access):
-            width = node.width if node.width is not None else kernel.buffers[node.buffer].element_bytes
+            buffer, storage = kernel.buffers[node.buffer], storages[node.buffer]
+            width = node.width if node.width is not None else buffer.element_bytes
             widths[node.point] = width
-            storage = storages[node.buffer]
             units[storage] = math.gcd(units.get(storage, 0), width or 0)
+            offset = offsets[node.point] = values.offset(node, buffer)
+            if node.guess or node.part is not None:
+                nowhere.add(node.point)
+            elif node.serves or node.start is not None:
+                continue  # of a byte of their own
+            elif (
+                width is None
+                or offset is None
+                or (offset in unknown and not is_loaded(offset, kernel.memory.pointers))
+            ):
+                nowhere.add(node.point)
     terms = [
         *values.conditions.values(),
         *(t for loop in values.loops.values() for t in (loop.first, loop.again)),
@@ -175,12 +189,8 @@ def write_script(
         *values.offsets.values(),
     ]
     rests = _Rests()
-    offsets = {
-        node.point: values.offset(node, kernel.buffers[node.buffer])
-        for node in walk(kernel.body)
-        if isinstance(node, Access)
-    }
-    steps = tuple(_steps(kernel.body, _Writer(values, control, verdicts, rests, added, calm.idle)))
+    writer = _Writer(values, control, verdicts, rests, added, calm.idle | nowhere, calm.apart)
+    steps = tuple(_steps(kernel.body, writer, sure=True))
     return Script(
         steps,
         storages,
@@ -238,13 +248,15 @@ class _Writer:
     verdicts: Verdicts
     rests: _Rests
     added: Added
-    idle: frozenset[int]
+    idle: frozenset[int]  # accesses of which nothing is to be shown
+    apart: frozenset[int]  # of which only that they surely leave their buffer
 
 
-def _steps(seq: Seq, writer: _Writer) -> Iterator[Step]:
+def _steps(seq: Seq, writer: _Writer, *, sure: bool) -> Iterator[Step]:
+    """``sure``: does it come here whatever the kernel is given?"""
     for node in seq.items:
         if isinstance(node, Access | Exchange):
-            if node.point not in writer.idle:
+            if node.point not in writer.idle and (sure or node.point not in writer.apart):
                 yield Step(node, node.point)
         elif isinstance(node, Proxy):
             yield Step(node, node.point, fences=node.kind not in ("copy", "read"))
@@ -271,13 +283,20 @@ def _steps(seq: Seq, writer: _Writer) -> Iterator[Step]:
         elif isinstance(node, Jump):
             yield Step(node, node.point, leaves=True, returns=node.kind == "return")
         elif isinstance(node, Branch):
-            then, otherwise = tuple(_steps(node.then, writer)), tuple(_steps(node.otherwise, writer))
-            if not all(map(_computes, (*then, *otherwise))):
-                yield _around(node, then, otherwise, writer)
+            deciding = _Deciding(writer.rests, (writer.values.conditions[node.point],))
+            arms = [
+                tuple(_steps(arm, writer, sure=sure and not deciding.free))
+                for arm in (node.then, node.otherwise)
+            ]
+            if not all(map(_computes, (*arms[0], *arms[1]))):
+                yield _around(node, arms[0], arms[1], writer, deciding)
         elif isinstance(node, Loop):
-            body = tuple(_steps(node.body, writer))
+            facts = writer.values.loops[node.point]
+            moves = [term for each in facts.recurrences for term in (each.init, each.next)]
+            deciding = _Deciding(writer.rests, (facts.first, facts.again, *facts.exits, *moves))
+            body = tuple(_steps(node.body, writer, sure=sure and not deciding.free))
             if any(map(_acts, body)) or may_wait(node, writer.values):
-                yield _around(node, body, (), writer)
+                yield _around(node, body, (), writer, deciding)
             elif node.point in writer.values.exits:
                 yield Step(node, node.end_point)
 
@@ -316,13 +335,26 @@ def _names(bits: Mapping[str, int], mask: int) -> frozenset[str]:
     return frozenset(name for name, bit in bits.items() if bit & mask)
 
 
-def _around(node: Branch | Loop, first: tuple[Step, ...], second: tuple[Step, ...], writer: _Writer) -> Step:
+class _Deciding:
+    """How a branch or loop goes."""
+
+    def __init__(self, rests: _Rests, terms: Sequence[Term]) -> None:
+        on = [rests.on(term) for term in terms]
+        self.terms = terms
+        self.free = any(each[1] for each in on)
+        self.symbols = reduce(or_, (each[0] for each in on), 0)
+
+
+def _around(
+    node: Branch | Loop,
+    first: tuple[Step, ...],
+    second: tuple[Step, ...],
+    writer: _Writer,
+    deciding: _Deciding,
+) -> Step:
     inside = (*first, *second)
     returns = any(step.returns for step in inside)
     if isinstance(node, Loop):
-        facts = writer.values.loops[node.point]
-        deciding = [facts.first, facts.again, *facts.exits]
-        deciding += [term for each in facts.recurrences for term in (each.init, each.next)]
         in_step = any(step.syncs for step in first) and all(step.sure for step in inside)
         waits = not in_step and may_wait(
             node, writer.values
@@ -330,10 +362,8 @@ def _around(node: Branch | Loop, first: tuple[Step, ...], second: tuple[Step, ..
         waits = waits or any(step.waits for step in first)
         leaves, end = returns, node.end_point
     else:
-        deciding = [writer.values.conditions[node.point]]
         leaves, waits = any(step.leaves for step in inside), any(step.waits for step in inside)
         end = max(step.end for step in inside)
-    on = [writer.rests.on(term) for term in deciding]
     return Step(
         node,
         end,
@@ -346,14 +376,14 @@ def _around(node: Branch | Loop, first: tuple[Step, ...], second: tuple[Step, ..
         returns=returns,
         waits=waits,
         orders=any(step.orders for step in inside),
-        free=any(rests[1] for rests in on),
-        symbols=reduce(or_, (rests[0] for rests in on), 0),
+        free=deciding.free,
+        symbols=deciding.symbols,
         uniform=node.point in writer.control.uniform or node.point in writer.control.alike,
         trusting=node.point in writer.control.alike or any(step.trusting for step in inside),
         copies=any(step.copies for step in inside),
         fences=any(step.fences for step in inside),
         unsteady=any(step.unsteady for step in inside)
-        or (isinstance(node, Branch) and any(step.orders for step in inside) and _changes(deciding)),
+        or (isinstance(node, Branch) and any(step.orders for step in inside) and _changes(deciding.terms)),
     )
 
 
