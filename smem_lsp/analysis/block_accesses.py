@@ -72,11 +72,18 @@ def _cells(
         return low, low if len(threads) == 1 else dict.fromkeys(touched, threads[-1])
     low, high = {}, {}
     numbers = [starts] * len(threads) if isinstance(starts, int) else starts
-    if inside is None and width == unit and min(numbers) >= 0 and max(numbers) + width <= end:
-        cells = [start // unit for start in numbers]  # threads come in rising order
-        high = dict(zip(cells, threads))
-        low = high if len(high) == len(cells) else dict(zip(reversed(cells), reversed(threads)))
-        return low, high
+    if inside is None and width % unit == 0 and min(numbers) >= 0 and max(numbers) + width <= end:
+        cells = [start // unit for start in numbers]
+        if width == unit:  # threads come in rising order
+            high = dict(zip(cells, threads))
+            low = high if len(high) == len(cells) else dict(zip(reversed(cells), reversed(threads)))
+            return low, high
+        if not any(start % unit for start in numbers):
+            each = range(width // unit)
+            low = {cell + number: thread for cell, thread in zip(cells, threads) for number in each}
+            if len(low) == len(cells) * len(each):  # no two threads touch the same
+                return low, low
+            low = {}
     for number, (thread, start) in enumerate(zip(threads, numbers)):
         if start >= 0 and start + width <= end and (inside is None or inside[number]):
             for cell in range(start // unit, (start + width - 1) // unit + 1):

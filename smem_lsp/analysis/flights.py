@@ -7,7 +7,7 @@ A thread's copy belongs to the group that the thread commits next; a wait leaves
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from smem_lsp.analysis.events import Event
@@ -24,17 +24,16 @@ class Flight:
     groups: dict[int, int] = field(default_factory=dict)
     fresh: bool = True
     committed: bool = False  # by all of its threads
-    _cells: dict[int, int] | None = None
+    _cells: Mapping[int, int] | None = None
 
-    def cells(self) -> dict[int, int]:
+    def cells(self) -> Mapping[int, int]:
         """What these threads copy into, each cell with its thread; not what several threads copy into."""
         if self._cells is None:
             low, high = self.event.low, self.event.high
-            self._cells = {
-                cell: thread
-                for cell, thread in low.items()
-                if thread in self.threads and high[cell] == thread
-            }
+            if low is high and self.threads.issuperset(low.values()):
+                self._cells = low
+            else:
+                self._cells = {c: t for c, t in low.items() if t in self.threads and high[c] == t}
         return self._cells
 
     def take(self, threads: set[int]) -> None:
@@ -68,15 +67,12 @@ class Flights:
         too."""
         landed: list[Flight] = []
         for flight in self.open:
-            done = {
-                thread
-                for thread in flight.threads.intersection(threads)
-                if flight.event.access.grouped
-                and (
-                    left is None
-                    or flight.groups.get(thread, self.committed[thread]) < self.committed[thread] - left
-                )
-            }
+            if not flight.event.access.grouped:
+                continue
+            groups, committed = flight.groups, self.committed
+            done = flight.threads.intersection(threads)
+            if left is not None:
+                done = {t for t in done if groups.get(t, committed[t]) < committed[t] - left}
             if done:
                 landed.append(Flight(flight.storage, flight.event, done))
                 flight.take(done)
