@@ -10,7 +10,8 @@ from smem_lsp.analysis.evaluate import Evaluator, Vector, asks
 from smem_lsp.analysis.events import ANY, Event
 from smem_lsp.analysis.meetings import Meetings
 from smem_lsp.analysis.proxies import Proxies
-from smem_lsp.analysis.script import Script, is_loaded
+from smem_lsp.analysis.resting import is_loaded
+from smem_lsp.analysis.script import Script
 from smem_lsp.analysis.terms import is_free
 from smem_lsp.analysis.values import Values
 from smem_lsp.analysis.warp_traces import Traces

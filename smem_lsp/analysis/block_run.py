@@ -229,7 +229,7 @@ class Run:
 
     def _decide(self, here: Evaluator) -> None:
         self.undecided -= len(here.threads)
-        if self.undecided < 0:
+        if self.undecided < 0 or (here.work is not None and here.work.left < 0):
             raise _Lost  # it would take too long
 
     def _branch(self, step: Step, node: Branch, here: Evaluator) -> Evaluator | None:
@@ -369,7 +369,7 @@ class Run:
         names = {name: value for name, value in here.symbols.items() if name not in deciding}
         resting = self.script.resting
         bound = {atom: at for atom, at in here.bound.items() if not resting.rests_on(atom, deciding)}
-        unknown = Evaluator(here.dims, names, here.strict, bound, here.threads)
+        unknown = Evaluator(here.dims, names, here.strict, bound, here.threads, work=here.work)
         left, self.accesses.left = self.accesses.left, min(self.accesses.left, _MAX_SUPPOSED)
         spent = self.accesses.left
         try:

@@ -79,10 +79,18 @@ def asks(access: Access, threads: Evaluator) -> Evaluator | None:
 
 
 @dataclass(slots=True)
+class Work:
+    """``left``: so many numbers may still be worked out; from then on no further value is known."""
+
+    left: int
+
+
+@dataclass(slots=True)
 class Evaluator:
     """Values under one assignment. ``threads``: linear ids of the threads asked about; ``bound``: loop variables of
     the iterations asked about; ``symbols``: values of parameters and the like; ``exits``: what variables are behind
-    loops that have run, by thread. ``blockDim`` follows from ``dims``."""
+    loops that have run, by thread; ``work``: what all of one run may cost together. ``blockDim`` follows from
+    ``dims``."""
 
     dims: Dims
     symbols: Mapping[str, int] = field(default_factory=dict)
@@ -90,6 +98,7 @@ class Evaluator:
     bound: Mapping[LoopVar, Vector] = field(default_factory=dict)
     threads: Sequence[int] = ()
     exits: Mapping[Term, Mapping[int, int]] = field(default_factory=dict)
+    work: Work | None = None
     _known: dict[Term, Vector | None] = field(default_factory=dict)
     _behind: dict[Term, Vector | None] = field(default_factory=dict)  # of terms that rest on exits
     _outer: Evaluator | None = None  # the same threads outside of the iteration that binds ``_own``
@@ -132,7 +141,14 @@ class Evaluator:
             value = whole._known.get(term)
             if value is not None:
                 return value if isinstance(value, int) else list(compress(value, kept))
-        return self._value(term)
+        work = self.work
+        if work is None:
+            return self._value(term)
+        if work.left < 0:
+            return None
+        value = self._value(term)
+        work.left -= len(value) if isinstance(value, list) else 1
+        return value
 
     def values(self, term: Term) -> list[int] | None:
         """The same, one number for each thread."""
@@ -155,7 +171,7 @@ class Evaluator:
             for atom, value in self.bound.items()
         }
         return Evaluator(
-            self.dims, self.symbols, self.strict, bound, threads, self.exits, _whole=(self, mask)
+            self.dims, self.symbols, self.strict, bound, threads, self.exits, self.work, _whole=(self, mask)
         )
 
     def of(self, mask: Sequence[int]) -> Evaluator | None:
@@ -173,6 +189,7 @@ class Evaluator:
             {**self.bound, **bound},
             self.threads,
             self.exits,
+            self.work,
             _outer=self,
             _own=bound.keys(),
         )

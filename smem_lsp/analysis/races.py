@@ -16,7 +16,7 @@ from smem_lsp.analysis.block_accesses import Accesses, Outside
 from smem_lsp.analysis.block_run import Run
 from smem_lsp.analysis.block_shape import BlockShape, evidence, smallest_grid
 from smem_lsp.analysis.divergence import Verdicts, assignments, samples_for
-from smem_lsp.analysis.evaluate import Dims, Evaluator
+from smem_lsp.analysis.evaluate import Dims, Evaluator, Work
 from smem_lsp.analysis.happens_before import unordered
 from smem_lsp.analysis.intervals import MAX_DIMS
 from smem_lsp.analysis.meetings import WARP, Meeting, Meetings, Pair
@@ -30,6 +30,7 @@ from smem_lsp.analysis.warp_traces import Traces
 from smem_lsp.ir.model import Access, Barrier, Exchange, Kernel, Loop, Node, Place, Proxy, walk
 
 _MOST = 1024  # threads of a block
+_MAX_WORK = 200_000  # numbers that are worked out in one run: of a value for each thread
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -196,7 +197,7 @@ def find_hazards(
         script = script.only(frozenset())
         for dims in samples:
             accesses = Accesses(kernel, values, script, Meetings(WARP))
-            tails.note(Run(kernel, values, script, Evaluator(dims, _tail(script, dims)), accesses).go())
+            tails.note(Run(kernel, values, script, _block(dims, _tail(script, dims)), accesses).go())
     miscounts = named.told(known=shape is not None)
     if not (seen.anything or tails.missed):
         return Hazards(miscounts=miscounts)
@@ -208,13 +209,17 @@ def find_hazards(
 def _run(dims: Dims, symbols: dict[str, int], accesses: Callable[[], Accesses], *, brief: bool) -> Run:
     """A run with these values; with another block of the grid instead, if the whole of this one returns and that one
     comes to more accesses. ``brief``: it is over when all that is asked about meets."""
-    run = _run_once(accesses(), Evaluator(dims, symbols), brief)
+    run = _run_once(accesses(), _block(dims, symbols), brief)
     places = sorted(name for name in symbols if name.startswith("blockIdx."))
     if not run.deserted or len(places) < 2:
         return run
     turned = symbols | dict(zip(places, [symbols[name] for name in reversed(places)]))
-    other = _run_once(accesses(), Evaluator(dims, turned), brief)
+    other = _run_once(accesses(), _block(dims, turned), brief)
     return min(run, other, key=lambda each: each.accesses.left)
+
+
+def _block(dims: Dims, symbols: dict[str, int]) -> Evaluator:
+    return Evaluator(dims, symbols, work=Work(_MAX_WORK))
 
 
 def _run_once(accesses: Accesses, block: Evaluator, brief: bool) -> Run:

@@ -14,8 +14,8 @@ from operator import or_
 
 from smem_lsp.analysis.divergence import Verdicts
 from smem_lsp.analysis.followed import Followed, Unknown, followed
-from smem_lsp.analysis.resting import Resting
-from smem_lsp.analysis.terms import Const, Op, Opaque, Sym, Term, is_free, parts_of
+from smem_lsp.analysis.resting import Resting, Rests, is_loaded, named, narrows
+from smem_lsp.analysis.terms import Term
 from smem_lsp.analysis.uniformity import Control
 from smem_lsp.analysis.values import Values
 from smem_lsp.analysis.waiting import may_wait
@@ -35,8 +35,6 @@ from smem_lsp.ir.model import (
     storages_of,
     walk,
 )
-
-_PLACE = ("blockDim.", "blockIdx.", "gridDim.")  # of a block: no sizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +132,7 @@ class Script:
         """Of symbols that are given as bits."""
         found = self._named.get(symbols)
         if found is None:
-            found = self._named[symbols] = _names(self.bits, symbols)
+            found = self._named[symbols] = named(self.bits, symbols)
         return found
 
     def narrows(self, condition: Term, truth: bool) -> bool:
@@ -142,7 +140,7 @@ class Script:
         perhaps, where the kernel's text does not say so: ``n <= 32``, ``warps == 1``."""
         found = self._narrowing.get((condition, truth))
         if found is None:
-            found = self._narrowing[condition, truth] = _narrows(condition, truth, self.sizes)
+            found = self._narrowing[condition, truth] = narrows(condition, truth, self.sizes)
         return found
 
     def only(self, points: frozenset[int]) -> Script:
@@ -188,7 +186,7 @@ def write_script(
         *(term for index in values.indices.values() for term in index),
         *values.offsets.values(),
     ]
-    rests = _Rests()
+    rests = Rests()
     writer = _Writer(values, control, verdicts, rests, added, calm.idle | nowhere, calm.apart)
     steps = tuple(_steps(kernel.body, writer, sure=True))
     return Script(
@@ -233,12 +231,12 @@ def _all(steps: Sequence[Step]) -> Iterator[Step]:
         yield from _all(step.second)
 
 
-def _sizes(values: Values, control: Control, rests: _Rests) -> frozenset[str]:
+def _sizes(values: Values, control: Control, rests: Rests) -> frozenset[str]:
     found = [term for index in values.indices.values() for term in index] + list(values.offsets.values())
     for loop in values.loops.values():
         found += [loop.first, loop.again, *(each.init for each in loop.recurrences)]
     found += [term for point, term in values.conditions.items() if point not in control.uniform]
-    return _names(rests.bits, reduce(or_, (rests.on(term)[0] for term in found), 0))
+    return named(rests.bits, reduce(or_, (rests.on(term)[0] for term in found), 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +244,7 @@ class _Writer:
     values: Values
     control: Control
     verdicts: Verdicts
-    rests: _Rests
+    rests: Rests
     added: Added
     idle: frozenset[int]  # accesses of which nothing is to be shown
     apart: frozenset[int]  # of which only that they surely leave their buffer
@@ -301,44 +299,10 @@ def _steps(seq: Seq, writer: _Writer, *, sure: bool) -> Iterator[Step]:
                 yield Step(node, node.end_point)
 
 
-@dataclass(slots=True)
-class _Rests:
-    """What terms rest on: what the kernel is given and values that are not followed, a bit for each, by name or as
-    ``#`` and a number; and whether such a thing or a block's place decides."""
-
-    bits: dict[str, int] = field(default_factory=dict)
-    _known: dict[Term, tuple[int, bool]] = field(default_factory=dict)
-
-    def on(self, term: Term) -> tuple[int, bool]:
-        found = self._known.get(term)
-        if found is None:
-            if isinstance(term, Op):
-                names, free = 0, False
-                for each in term.args:
-                    part = self.on(each)
-                    names |= part[0]
-                    free = free or part[1]
-                found = names, free
-            elif isinstance(term, Sym):
-                name = term.name
-                bit = 0 if name.startswith(_PLACE) else self.bits.setdefault(name, 1 << len(self.bits))
-                found = bit, not name.startswith("blockDim.")
-            elif isinstance(term, Opaque):
-                found = self.bits.setdefault(f"#{term.serial}", 1 << len(self.bits)), True
-            else:
-                found = 0, False
-            self._known[term] = found
-        return found
-
-
-def _names(bits: Mapping[str, int], mask: int) -> frozenset[str]:
-    return frozenset(name for name, bit in bits.items() if bit & mask)
-
-
 class _Deciding:
     """How a branch or loop goes."""
 
-    def __init__(self, rests: _Rests, terms: Sequence[Term]) -> None:
+    def __init__(self, rests: Rests, terms: Sequence[Term]) -> None:
         on = [rests.on(term) for term in terms]
         self.terms = terms
         self.free = any(each[1] for each in on)
@@ -426,41 +390,3 @@ def _acts(step: Step) -> bool:
 def _changes(deciding: Sequence[Term]) -> bool:
     """May it go another way in another iteration of a loop around it?"""
     return any(not term.known or term.carried for term in deciding)
-
-
-def is_loaded(term: Term, pointers: frozenset[str]) -> bool:
-    """Does the value rest on data that threads load from what ``pointers`` lead to, and on nothing else: no thread has
-    elements of its own?"""
-    parts = [each for each in parts_of(term) if not isinstance(each, Const | Op)]
-    return bool(parts) and all(
-        isinstance(each, Opaque)
-        and each.origin == "load"
-        and bool(each.sources)
-        and bool(_symbols(each.sources[0]) & pointers)
-        for each in parts
-    )
-
-
-def _narrows(condition: Term, truth: bool, sizes: frozenset[str]) -> bool:
-    if not isinstance(condition, Op):
-        return False
-    name, args = condition.operator, condition.args
-    if name == "!":
-        return _narrows(args[0], not truth, sizes)
-    if name in ("&&", "||"):
-        return any(_narrows(arg, truth, sizes) for arg in args)
-    if not _symbols(condition) & sizes and not any(isinstance(each, Opaque) for each in parts_of(condition)):
-        return False  # a choice, not a size
-    if name in ("==", "!="):
-        return (name == "==") == truth
-    if name in ("<", "<=", ">", ">="):
-        below = (name in ("<", "<=")) == truth  # the left side is held down
-        return is_free(args[0 if below else 1])
-    return False
-
-
-def _symbols(term: Term) -> set[str]:
-    """What the kernel is given, by name."""
-    return {
-        each.name for each in parts_of(term) if isinstance(each, Sym) and not each.name.startswith(_PLACE)
-    }
