@@ -436,6 +436,40 @@ __global__ void k(const float* in, float* out) {
     )
 
 
+def test_the_host_is_aligned_for_the_vectors_that_itself_is_written_as() -> None:
+    check_fix(
+        """
+__global__ void k(const float4* in, float* out) {
+  __shared__ float tile[512];
+  __shared__ float red[128];
+  int tid = threadIdx.x;
+  reinterpret_cast<float4*>(tile)[tid] = in[tid];
+  __syncthreads();
+  float s = tile[511 - tid];
+  __syncthreads();
+  red[tid] = s;
+  __syncthreads();
+  out[tid] = red[127 - tid];
+}
+""",
+        """
+__global__ void k(const float4* in, float* out) {
+  alignas(16) __shared__ float tile[512];
+  float (&red)[128] = *reinterpret_cast<float (*)[128]>(&tile);  // shares tile's bytes: tile is dead by then
+  static_assert(sizeof(red) <= sizeof(tile), "red must fit in tile");
+  int tid = threadIdx.x;
+  reinterpret_cast<float4*>(tile)[tid] = in[tid];
+  __syncthreads();
+  float s = tile[511 - tid];
+  __syncthreads();
+  red[tid] = s;
+  __syncthreads();
+  out[tid] = red[127 - tid];
+}
+""",
+    )
+
+
 def test_macros_in_dimensions_stay_in_charge() -> None:
     check_fix(
         """

@@ -171,3 +171,47 @@ void run(const float* in, float* out) {
         (fix,) = report.fixes_for(merge_finding(facts, facts.best[-1]))
         assert "1 barrier added" in fix.title and fix.safety is Safety.UNSAFE
         assert apply(text, fix).count("__syncthreads();") == 3
+
+
+PHASES = """\
+__global__ void __launch_bounds__(256) k(const float* in, float* out) {
+    const int tid = threadIdx.x;
+
+    // What is read,
+    // and its neighbour.
+    __shared__ float a[256];
+    __shared__ float b[256];
+    // What is written.
+    __shared__ double c[192];
+    a[tid] = in[tid];
+    b[tid] = in[tid + 256];
+    __syncthreads();
+    const float s = a[255 - tid] + b[255 - tid];
+    __syncthreads();
+    if (tid < 192) c[tid] = s;
+    __syncthreads();
+    out[tid] = c[tid / 2];
+}
+"""
+UNION = """
+    union Smem {
+        struct { float a[256]; float b[256]; } phase1;
+        struct { double c[192]; } phase2;
+    };
+    __shared__ Smem smem;  // phase1 and phase2 share their bytes: never live together
+    // What is read,
+    // and its neighbour.
+    auto& a = smem.phase1.a;
+    auto& b = smem.phase1.b;
+    // What is written.
+    auto& c = smem.phase2.c;
+"""
+
+
+@pytest.mark.parametrize("unit", ["    ", "\t", "  "])
+def test_a_union_is_indented_like_the_file_and_leaves_comments_with_their_buffers(unit: str) -> None:
+    """`c` is larger than `a` or `b` alone, and smaller than both."""
+    text = PHASES.replace("    ", unit)
+    (finding,) = (each for each in check(text).findings if each.code == "SMEM301")
+    (fix,) = check(text).fixes_for(finding)
+    assert UNION.replace("    ", unit) in apply(text, fix)

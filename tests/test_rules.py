@@ -223,7 +223,7 @@ __global__ void k(const float* in, float* out) {
 def test_a_merge_that_ptxas_needs_is_a_warning() -> None:
     (finding,) = (f for f in check_text(TWO_LARGE).findings if f.code == "SMEM302")
     assert finding.severity is Severity.WARNING
-    assert "with 1 added barrier 56,000 → 28,000 B, under the 49,152 B that ptxas accepts" in finding.message
+    assert "with 1 added barrier 56,000 → 28,000 B, within the 49,152 B that ptxas accepts" in finding.message
 
 
 def test_a_gained_block_is_a_warning_only_when_the_registers_are_known() -> None:
@@ -325,6 +325,43 @@ __global__ void k(const float* __restrict__ in, float* __restrict__ out) {
 }
 """
     )
+
+
+@pytest.mark.parametrize(
+    ("read", "launches", "told"),
+    [
+        ("N - 1 - tid", ("<256, true>", "<128, false>"), 1),
+        ("Own ? tid : N - 1 - tid", ("<256, true>", "<128, true>"), 2),
+        (
+            "Own ? tid : N - 1 - tid",
+            ("<256, true>", "<128, false>"),
+            1,
+        ),  # the second one is needed in one of them
+        ("N - 1 - tid", ("<256, true>", "<size(), false>"), 0),  # not known which
+        ("N - 1 - tid", (), 0),
+    ],
+)
+def test_a_barrier_in_a_template_is_redundant_if_it_is_in_every_instance(
+    read: str, launches: tuple[str, ...], told: int
+) -> None:
+    calls = "".join(f"  k{each}<<<1, {256 if '256' in each else 128}>>>(in, out);\n" for each in launches)
+    report = check_text(
+        "template <int N, bool Own>\n"
+        "static __global__ void k(const float* __restrict__ in, float* __restrict__ out) {\n"
+        "  __shared__ float s[N];\n"
+        "  int tid = threadIdx.x;\n"
+        "  s[tid] = in[tid];\n"
+        "  __syncthreads();\n"
+        "  s[tid] *= 2.0f;\n"
+        "  __syncthreads();\n"
+        f"  out[tid] = s[{read}];\n"
+        "}\n"
+        f"void host(const float* in, float* out) {{\n{calls}}}\n"
+    )
+    found = [finding for finding in report.findings if finding.code == "SMEM204"]
+    assert len(found) == told
+    assert all(finding.message.endswith("in any of the 2 instances") for finding in found)
+    assert all(report.fixes_for(finding) for finding in found)
 
 
 def test_no_barrier_is_asked_for_where_it_gains_no_block() -> None:

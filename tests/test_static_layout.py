@@ -39,6 +39,17 @@ KERNELS = {
     " o[threadIdx.x] = f; }": True,
     "__global__ void write_only(int* o, int n) { __shared__ int a[64]; __shared__ int b[64];"
     " a[threadIdx.x] = n; __syncthreads(); o[threadIdx.x] = a[n]; b[threadIdx.x] = n; }": True,
+    "__global__ void volatile_members(int* o, int n) { union Smem { struct { volatile float a[64]; } one;"
+    " struct { volatile short b[32]; } two; }; __shared__ Smem s; auto& a = s.one.a; auto& b = s.two.b;"
+    " a[threadIdx.x] = n; __syncthreads(); b[threadIdx.x & 31] = n; o[threadIdx.x] = n; }": True,
+    "__global__ void volatile_pointer(int* o, int n) { __shared__ int a[64]; volatile int* p = a;"
+    " p[threadIdx.x] = n; o[threadIdx.x] = n; }": True,
+    "__global__ void volatile_reference(int* o, int n) { __shared__ float a[64];"
+    " volatile int (&r)[32] = *reinterpret_cast<volatile int (*)[32]>(&a); r[threadIdx.x & 31] = n;"
+    " o[threadIdx.x] = n; }": True,
+    "__global__ void volatile_parameter(int* o, int n) { __shared__ int a[64]; put(a, n); o[threadIdx.x] = n; }": True,
+    "__global__ void other_member_volatile(int* o, int n) { __shared__ struct { volatile int v; int a[64]; } s;"
+    " s.a[threadIdx.x] = n; o[threadIdx.x] = n; }": True,
     "__global__ void unused_value(int* o, int n) { __shared__ int a[64]; a[threadIdx.x] = n; __syncthreads();"
     " int x = a[n]; (void)x; }": False,
     "__global__ void vectors(float4* o, int n) { __shared__ char c; __shared__ float4 v[3];"
@@ -52,6 +63,7 @@ KERNELS = {
     " o[threadIdx.x] = l[n % N].d + r[n & 1][threadIdx.x % 7]; }": True,
 }
 ABOVE = "struct Item { int a; char b[3]; double* p; };\nenum class Kind : short { A, B };\n"
+ABOVE += "__device__ void put(volatile int* to, int n) { to[threadIdx.x] = n; }\n"
 
 
 def shared_bytes(text: str, folder: Path) -> dict[str, int]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from smem_lsp.analysis.evaluate import Evaluator, Vector, asks
-from smem_lsp.analysis.events import ANY, Event
+from smem_lsp.analysis.events import ANY, Decision, Event, Guard
 from smem_lsp.analysis.meetings import Meetings
 from smem_lsp.analysis.proxies import Proxies
 from smem_lsp.analysis.resting import is_loaded
@@ -33,12 +33,14 @@ class Outside:
 class Circumstances:
     """Why an access happens. ``decisions``: branches and loops around it whose way rests on what the kernel is given;
     ``supposed``: it is not known that it runs in this run; ``sure``: it runs whatever the kernel is given;
-    ``unsure``: it rests on data whether it runs, in all threads or in none unless they race."""
+    ``unsure``: it rests on data whether it runs, in all threads or in none unless they race; ``guard``: in which
+    threads it runs rests on their data."""
 
-    decisions: frozenset[int]
+    decisions: frozenset[Decision]
     supposed: bool
     sure: bool
     unsure: bool
+    guard: Guard | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,7 @@ class _Touched:
     last: int
 
 
+_NONE: Mapping[int, range] = {}
 _NOWHERE = _Touched(0, (), {}, {}, 0, ANY)
 
 
@@ -85,12 +88,21 @@ def _cells(
             if len(low) == len(cells) * len(each):  # no two threads touch the same
                 return low, low
             low = {}
-    for number, (thread, start) in enumerate(zip(threads, numbers)):
-        if start >= 0 and start + width <= end and (inside is None or inside[number]):
-            for cell in range(start // unit, (start + width - 1) // unit + 1):
-                low.setdefault(cell, thread)
-                high[cell] = thread
+    for thread, cells_of in _ranges(here, starts, width, unit, end, inside):
+        for cell in cells_of:
+            low.setdefault(cell, thread)
+            high[cell] = thread
     return (high, high) if low == high else (low, high)
+
+
+def _ranges(
+    here: Evaluator, starts: Vector, width: int, unit: int, end: int, inside: Sequence[bool] | None
+) -> Iterator[tuple[int, range]]:
+    """The same by thread."""
+    numbers = [starts] * len(here.threads) if isinstance(starts, int) else starts
+    for number, (thread, start) in enumerate(zip(here.threads, numbers)):
+        if start >= 0 and start + width <= end and (inside is None or inside[number]):
+            yield thread, range(start // unit, (start + width - 1) // unit + 1)
 
 
 @dataclass(slots=True)
@@ -106,6 +118,7 @@ class Accesses:
     proxies: Proxies | None = None  # of one that has the asynchronous proxy read
     outside: dict[int, Outside] = field(default_factory=dict)
     left: int = _MAX_NOTED
+    left_guarded: int = _MAX_NOTED  # and of those in threads that data decide
     _touched: dict[int, _Touched] = field(default_factory=dict)  # by access: last time
 
     def make(self, access: Access, here: Evaluator, why: Circumstances) -> None:
@@ -114,7 +127,12 @@ class Accesses:
         storage = self.script.storages[access.buffer]
         width, offset = self.script.widths[access.point], self.script.offsets[access.point]
         moving = asks(access, here)
-        if access.guess or access.part is not None or self.left <= 0 or moving is None:
+        if access.guess or access.part is not None or moving is None:
+            return
+        guarded = why.guard is not None
+        if (self.left_guarded if guarded else self.left) <= 0:
+            return
+        if guarded and (access.serves or access.start is not None or access.rows or access.asynchronous):
             return
         here = moving
         if access.serves:
@@ -133,7 +151,7 @@ class Accesses:
             return
         apart = access.point in self.script.apart
         if starts is None:
-            if not apart:
+            if not (apart or guarded):
                 self.left -= len(here.threads)
                 self._note(access, storage, unit, here, why, _NOWHERE, data=True)
             return
@@ -142,7 +160,10 @@ class Accesses:
         stays = first >= 0 and last + width <= end
         if apart and stays:
             return
-        self.left -= len(here.threads)
+        if guarded:
+            self.left_guarded -= len(here.threads)
+        else:
+            self.left -= len(here.threads)
         if not stays and why.sure and not is_free(offset):
             numbers = here.values(offset) or ()
             outside = next(n for n, start in enumerate(numbers) if start < 0 or start + width > end)
@@ -151,14 +172,15 @@ class Accesses:
             return
         known = self._touched.get(access.point)
         again = known is not None and known.starts is starts and known.threads is here.threads
-        if (
-            known is None or not again or isinstance(starts, int)
-        ):  # of which there is one object for each value
+        ranges = _NONE
+        if known is None or guarded or not again or isinstance(starts, int):  # equal ones may be one object
             inside = self._inside(access, here)
             low, high = _cells(here, starts, width, unit, end, inside)
             ends = first // unit, (last + width - 1) // unit
             known = self._touched[access.point] = _Touched(starts, here.threads, low, high, *ends)
-        self._note(access, storage, unit, here, why, known)
+            if guarded:
+                ranges = dict(_ranges(here, starts, width, unit, end, inside))
+        self._note(access, storage, unit, here, why, known, ranges=ranges)
 
     def _is_one_thing(self, number: int) -> bool:
         """Is a buffer surely read where threads write it: no store of several things, and no copy goes into it?"""
@@ -230,6 +252,7 @@ class Accesses:
         touched: _Touched,
         *,
         data: bool = False,
+        ranges: Mapping[int, range] = _NONE,
     ) -> None:
         buffer = self.kernel.buffers[access.buffer]
         event = Event(
@@ -247,8 +270,12 @@ class Accesses:
             unsure=why.unsure,
             first=touched.first,
             last=touched.last,
+            guard=why.guard,
+            touched=ranges,
         )
         self.met.add(storage, unit, event)
+        if why.guard is not None:
+            return
         if self.traces is not None and not (why.supposed or data or access.asynchronous):
             self.traces.access(storage, unit, event)
         if (

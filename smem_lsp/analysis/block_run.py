@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from itertools import compress, takewhile
 
 from smem_lsp.analysis.block_accesses import Accesses, Circumstances
-from smem_lsp.analysis.evaluate import Evaluator, iterations
-from smem_lsp.analysis.events import Event
+from smem_lsp.analysis.data_guards import data_guard
+from smem_lsp.analysis.evaluate import Evaluator, decided, iterations
+from smem_lsp.analysis.events import Decision, Event, Guard
 from smem_lsp.analysis.exits import exit_values
 from smem_lsp.analysis.flights import Flights
 from smem_lsp.analysis.meetings import Meetings
@@ -61,9 +62,7 @@ class Run:
     depth: int = 0  # loops around the point that it has come to
     at: int = -1  # the point that the run has come to
     free: bool = False  # has somebody gone away for a reason that is not known of every launch?
-    decisions: frozenset[int] = (
-        frozenset()
-    )  # branches and loops around it that rest on what the kernel is given
+    decisions: frozenset[Decision] = frozenset()  # around it, that rest on what the kernel is given
     decided: int = 0  # the symbols that they rest on, and those of returns: their bits
     supposed: bool = False
     unsure: bool = False  # does what happens rest on values that threads agree on unless they race?
@@ -76,6 +75,8 @@ class Run:
     cut: set[int] = field(default_factory=set)  # loops of which not all iterations were run
     apart: bool = False  # inside a branch whose arms have barriers that are one
     brief: bool = False  # is it over when all that is asked about meets?
+    guard: Guard | None = None  # what data decide who is here
+    loop: tuple[int, int] | None = None  # the outermost loop without barriers around the point
 
     @property
     def met(self) -> Meetings:
@@ -105,9 +106,9 @@ class Run:
             node = step.node
             self._come_to(node.point)
             if isinstance(node, Access):
-                sure = not (self.free or self.decisions)
+                sure = not (self.free or self.decisions or self.guard)
                 self.accesses.make(
-                    node, going, Circumstances(self.decisions, self.supposed, sure, self.unsure)
+                    node, going, Circumstances(self.decisions, self.supposed, sure, self.unsure, self.guard)
                 )
                 if self.brief and self.met.settled:
                     raise _Settled
@@ -236,9 +237,9 @@ class Run:
         self._decide(here)
         condition = self.values.conditions[node.point]
         value = here.value(condition)
-        mask = [value] if isinstance(value, int) else value
+        mask = [value] if isinstance(value, int) else decided(condition, here)
         if step.paired:
-            self._arms_apart(step, here.values(condition), here)
+            self._arms_apart(step, decided(condition, here), here)
             return here
         if step.uniform and (step.free or mask is None) and not step.symbols & self.decided:
             for arm, truth in ((step.first, True), (step.second, False)):
@@ -252,12 +253,15 @@ class Run:
                 if staying_arm is not None:
                     return self._stay(step, staying_arm, here)
         if mask is None:
+            if not step.uniform:
+                for arm, truth in ((step.first, True), (step.second, False)):
+                    self._perhaps(step, arm, condition, truth, here)
             self._pass_over(step, here)
             return here
         staying: list[Sequence[int]] = []  # threads that come to the end of an arm
         ordered = step.orders or self._calls(node.point, step.end)
-        with self._decided_by(step, stays=step.leaves):
-            for arm, truth in ((step.first, True), (step.second, False)):
+        for arm, truth in ((step.first, True), (step.second, False)):
+            with self._decided_by(step, truth, stays=step.leaves):
                 if ordered:
                     self._forget()
                 if any(mask) if truth else not all(mask):
@@ -291,7 +295,7 @@ class Run:
         self._lose(here.threads)
         if self.accesses.proxies is not None and not self.supposed:
             self.accesses.proxies.forget()
-        with self._decided_by(step, stays=True):
+        with self._decided_by(step, arm is step.first, stays=True):
             self.free, self.accesses.left = True, min(self.accesses.left, _MAX_BEHIND)
             self._trust(step)
             going = self._steps(arm, here)
@@ -324,11 +328,11 @@ class Run:
         self.met.barrier()
 
     @contextmanager
-    def _decided_by(self, step: Step, *, stays: bool) -> Iterator[None]:
-        """Inside, what happens rests on how this branch or loop goes; with ``stays`` it does so for good."""
+    def _decided_by(self, step: Step, way: bool, *, stays: bool) -> Iterator[None]:
+        """Inside, what happens rests on this branch or loop going this way; with ``stays`` it does so for good."""
         decisions, decided = self.decisions, self.decided
         if step.free:
-            self.decisions |= {step.node.point}
+            self.decisions |= {self._decision(step, way)}
             if isinstance(step.node, Branch):
                 self.decided |= step.symbols
         try:
@@ -340,9 +344,22 @@ class Run:
             elif step.free:
                 self.free = True
 
+    def _decision(self, step: Step, way: bool) -> Decision:
+        """One that may turn out otherwise in the next iteration of a loop goes either way."""
+        condition = self.values.conditions.get(step.node.point)
+        return step.node.point, way or condition is None or bool(condition.carried)
+
     def _suppose(self, step: Step, arm: Sequence[Step], here: Evaluator, *, again: bool) -> None:
         """Run steps that some launch surely runs, though this run does not: with all threads, and without what rests on
-        the symbols that decide it. Afterwards all is as it was before."""
+        the symbols that decide it; none where these do not decide it here. Afterwards all is as it was before."""
+        deciding = self._deciding(step)
+        resting = self.script.resting
+        names = {name: value for name, value in here.symbols.items() if name not in deciding}
+        bound = {atom: at for atom, at in here.bound.items() if not resting.rests_on(atom, deciding)}
+        unknown = Evaluator(here.dims, names, here.strict, bound, here.threads, work=here.work)
+        condition = self.values.conditions.get(step.node.point)
+        if condition is not None and decided(condition, unknown) is not None:
+            return
         met, kept = (
             self.met,
             (
@@ -360,16 +377,11 @@ class Run:
         supposed, self.supposed = self.supposed, True
         self.away, self.broken, self.free = set(self.away), set(self.broken), True
         self._trust(step)
-        deciding = self._deciding(step)
         met.open = {storage: self._apart_from(deciding, open_) for storage, open_ in met.open.items()}
         met.flights = met.flights.saved()
         met.flights.open = [each for each in met.flights.open if self._apart_from(deciding, [each.event])]
-        self.decisions |= {step.node.point}
+        self.decisions |= {self._decision(step, arm is step.first)}
         self.decided |= step.symbols
-        names = {name: value for name, value in here.symbols.items() if name not in deciding}
-        resting = self.script.resting
-        bound = {atom: at for atom, at in here.bound.items() if not resting.rests_on(atom, deciding)}
-        unknown = Evaluator(here.dims, names, here.strict, bound, here.threads, work=here.work)
         left, self.accesses.left = self.accesses.left, min(self.accesses.left, _MAX_SUPPOSED)
         spent = self.accesses.left
         try:
@@ -383,6 +395,22 @@ class Run:
         self.at, self.away, self.broken, self.depth, self.decisions, self.decided, self.free, self.unsure = (
             kept
         )
+
+    def _perhaps(
+        self, step: Step, arm: Sequence[Step], condition: Term, truth: bool, here: Evaluator
+    ) -> None:
+        """Run steps that some threads run, but their data decide which."""
+        acts = step.leaves or step.waits or step.syncs or step.orders or step.copies or step.fences
+        if acts or not arm or self.supposed or self._calls(step.node.point, step.end):
+            return
+        found = data_guard(condition, truth, here, self.values, self.kernel.memory.pointers)
+        inside = None if found is None else here.of(found.mask)
+        if found is None or inside is None:
+            return
+        outer, at = self.guard, self.at
+        self.guard = found.guard(self.met.open, outer, self.loop)
+        self._steps(arm, inside)
+        self.guard, self.at = outer, at
 
     def _deciding(self, step: Step) -> frozenset[str]:
         """The symbols on which it rests how a branch or loop goes."""
@@ -404,12 +432,15 @@ class Run:
         if not (step.first or step.waits):
             return self._behind(node, facts, here)
         outer, self.broken = self.broken, set()
-        with self._decided_by(step, stays=step.returns):
+        calm = self.loop
+        if not step.syncs:
+            self.loop = calm or (node.point, node.end_point)
+        with self._decided_by(step, True, stays=step.returns):
             if facts.once:
                 self._steps(step.first, here)
             else:
                 self._turns(step, node, facts, here)
-        self.broken = outer
+        self.broken, self.loop = outer, calm
         if step.orders or self._calls(node.point, node.end_point):
             self._forget()
         self._fences(step)
@@ -436,7 +467,10 @@ class Run:
                 lasts = _LAST_STAGES if step.copies and most > _LAST_STAGES else 2 if most > _FEW else 1
         self.depth += 1
         enough = self.accesses.left // 2  # is left for what is behind the loop, once it has met itself
-        for number, inside in enumerate(iterations(facts, here, most)):
+        together = step.uniform and step.syncs
+        for number, inside in enumerate(iterations(facts, here, most, together=together)):
+            if number and together and (facts.exits or not facts.again.known):
+                self._trust(step)
             if number >= _MET and self.accesses.left < enough and step.sure and not step.leaves:
                 self._pass_over(step, here)
                 break
@@ -450,6 +484,9 @@ class Run:
             if inside is None or self.accesses.left <= 0:
                 if number == 0 and step.uniform and step.free and not facts.exits:
                     self._suppose(step, step.first, here, again=True)
+                elif number == 0 and not step.uniform:
+                    begun = {r.atom: v for r in facts.recurrences if (v := here.value(r.init)) is not None}
+                    self._perhaps(step, step.first, facts.first, True, here.within(begun))
                 self._pass_over(step, here)
                 break
             if not self._turn(step, node, inside):

@@ -67,12 +67,13 @@ def _changes(
 ) -> Iterator[tuple[CopyGap, Added]]:
     """What may end ``races``, the least change in front. Copies of a group, and those that are bound to an object, have
     waits of their own."""
-    if not all(race.first.grouped and race.first.start is None for race in races):
+    flying = any(race.flying for race in races)
+    if any(race.first.start is not None or (flying and not race.first.grouped) for race in races):
         return
     read = min(race.second.point for race in races)
     near = sorted((spot for spot in spots if spot.place.point < read), key=lambda s: -s.place.point)
     between = _between(kernel, races, spots)
-    if not any(race.flying for race in races):
+    if not flying:
         behind = [spot.place.point for spot in near if isinstance(spot.after, CopyWait)]
         for point in list(dict.fromkeys((*behind[:_TRIES], *between[:_TRIES]))):
             yield CopyGap(races, point, barrier=True), Added(barriers=frozenset((point,)))

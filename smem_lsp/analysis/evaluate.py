@@ -317,10 +317,24 @@ def advance(recurrence: Recurrence, before: Evaluator) -> tuple[list[int], int] 
     return None if step is None or first is None else (first, step)
 
 
-def iterations(loop: LoopFacts, outside: Evaluator, most: int = 70) -> Iterator[Evaluator | None]:
+def decided(condition: Term, threads: Evaluator) -> list[int] | None:
+    """What it says to each of ``threads``, also where one side of it is enough and the other one is not known."""
+    found = threads.values(condition)
+    if found is None and isinstance(condition, Op) and condition.operator in ("&&", "||"):
+        enough = condition.operator == "||"
+        sides = [decided(arg, threads) for arg in condition.args]
+        if any(side is not None and all(bool(each) == enough for each in side) for side in sides):
+            return [int(enough)] * len(threads.threads)
+    return found
+
+
+def iterations(
+    loop: LoopFacts, outside: Evaluator, most: int = 70, *, together: bool = False
+) -> Iterator[Evaluator | None]:
     """The evaluators of a loop's iterations, from the first one on, each for the threads that still run.
 
     Ends with None when it is not known whether or how the loop goes on, ``break`` included, and after ``most``.
+    ``together``: all go on or none; they are taken to go on then, and ``break`` is left to who asks.
     """
     base = outside  # knows nothing of this loop's variables
     if not loop.min_trip:
@@ -342,7 +356,13 @@ def iterations(loop: LoopFacts, outside: Evaluator, most: int = 70) -> Iterator[
     for _ in range(most):
         inside = base.within(state)
         yield inside
-        staying = None if loop.exits else inside.value(loop.again)
+        staying: Vector | None = None
+        if together or not loop.exits:
+            staying = inside.value(loop.again)
+            if staying is None:
+                staying = decided(loop.again, inside)
+        if staying is None and together:
+            staying = 1
         if staying is None:
             break
         if not (any(staying) if isinstance(staying, list) else staying):

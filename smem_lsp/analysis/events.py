@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from smem_lsp.analysis.evaluate import Evaluator
 from smem_lsp.analysis.terms import BLOCK, Op, Opaque, Term
@@ -12,15 +12,41 @@ from smem_lsp.ir.model import Access
 _UNASKED = object()
 ANY = 1 << 62
 
+Decision = tuple[int, bool]  # a branch or loop, and whether it goes through its first arm or body
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """Conditions of data that an access stands under. ``picks``: they may let single threads through; ``loads``:
+    accesses (points) to shared memory that they rest on, ``asked``: those of this very time; ``changing``: buffers
+    among these that others may be writing; ``loop``: first and last point of a loop without barriers around it."""
+
+    picks: bool
+    loads: frozenset[int]
+    asked: tuple[Event, ...]
+    changing: frozenset[int]
+    loop: tuple[int, int] | None
+
+    def and_also(self, inner: Guard) -> Guard:
+        """Both of them."""
+        return Guard(
+            self.picks or inner.picks,
+            self.loads | inner.loads,
+            self.asked + inner.asked,
+            self.changing | inner.changing,
+            inner.loop,
+        )
+
 
 @dataclass(slots=True)
 class Event:
     """One access of one iteration: unit -> lowest, and highest, thread that touches it. ``synced``: warp -> how many
     of its barriers lie before it; ``exchanged``: how many exchanges. ``here``: evaluates what is stored. ``lanes``: a
-    ``volatile``, with which warps may wait for each other: only lanes of one warp are compared. ``decisions``: branches
-    and loops around it whose way rests on what the kernel is given; ``supposed``: it is not known that it runs in this
-    run; ``data``: where it goes rests on data, it may be any unit; ``unsure``: it rests on data whether it runs, but
-    it does in all threads or in none, unless they race."""
+    ``volatile``, with which warps may wait for each other: only lanes of one warp are compared. ``decisions``:
+    branches and loops around it whose way rests on what the kernel is given, and the way; ``supposed``: it is not
+    known that it runs in this run; ``data``: where it goes rests on data, it may be any unit; ``unsure``: it rests on
+    data whether it runs, but it does in all threads or in none, unless they race; ``guard``: in which threads it
+    happens rests on data, and ``touched`` is what each of them does, if it does: thread -> units."""
 
     access: Access
     low: Mapping[int, int]
@@ -30,10 +56,12 @@ class Event:
     stored: Term | None
     here: Evaluator
     lanes: bool = False
-    decisions: frozenset[int] = frozenset()
+    decisions: frozenset[Decision] = frozenset()
     supposed: bool = False
     data: bool = False
     unsure: bool = False
+    guard: Guard | None = None
+    touched: Mapping[int, range] = field(default_factory=dict)
     form: object = _UNASKED  # of what is stored, in all threads
     first: int = 0  # no unit in front of it is touched
     last: int = ANY  # nor one behind it

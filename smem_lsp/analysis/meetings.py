@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 
-from smem_lsp.analysis.events import Event, alike, differ
+from smem_lsp.analysis.events import Event, Guard, alike, differ, form_of
 from smem_lsp.analysis.flights import Flight, Flights
 from smem_lsp.ir.model import Kind
 
@@ -77,9 +77,15 @@ class Meetings:
         self.flights.open.clear()
 
     def wait(self, threads: Collection[int], left: int | None) -> None:
-        """``threads`` wait for their copies but those of the ``left`` newest groups; None: for all."""
+        """``threads`` wait for their copies but those of the ``left`` newest groups; None: for all. Those of objects,
+        which are in no group, may land with them: a pipeline commits groups, too."""
         for flight in self.flights.land(threads, left):
             self._done(flight)
+        objects = [flight for flight in self.flights.open if not flight.event.access.grouped]
+        for flight in objects:
+            if flight.fresh:
+                self._done(flight)
+            self.flights.open.remove(flight)
 
     def _done(self, flight: Flight) -> None:
         cells = flight.cells()
@@ -127,6 +133,9 @@ class Meetings:
             return  # both may be atomic
         if other.supposed and not (one.decisions <= other.decisions or other.decisions <= one.decisions):
             return  # perhaps never in one run
+        if one.guard is not None or other.guard is not None:
+            self._perhaps_meet(one, other, unit)
+            return
         if one.data or other.data:
             self._may_meet(one, other, unit)
             return
@@ -179,6 +188,7 @@ class Meetings:
         if (
             event.data
             or (self.asked is not None and pair not in self.asked)
+            or event.guard is not None
             or (event.supposed and not flight.event.supposed)
             or (known is not None and known.flying)
         ):
@@ -205,3 +215,51 @@ class Meetings:
         if away is not None and many:
             threads = (thread, away) if known is one else (away, thread)
             self.across[pair] = Meeting(cell * unit, threads, data=True)
+
+    def _perhaps_meet(self, one: Event, other: Event, unit: int) -> None:
+        """Data decide which threads come to one of the two; to the other all come that are there."""
+        guarded, known = (one, other) if one.guard is not None else (other, one)
+        guard = guarded.guard
+        assert guard is not None
+        if known.guard is not None or any(e.data or e.supposed or e.lanes for e in (one, other)):
+            return
+        if guarded.access.kind is Kind.WRITE and known.access.kind is Kind.WRITE:
+            return  # who is last may not matter
+        if _stays_open(guarded, guard, known):
+            return
+        found = [(thread, self._foe(thread, cells, known)) for thread, cells in guarded.touched.items()]
+        met = [(thread, foe) for thread, foe in found if foe is not None]
+        if not met or (guard.picks and len(met) < len(found)):
+            return
+        thread, (cell, foe) = met[0]
+        threads = (thread, foe) if guarded is one else (foe, thread)
+        self.across[one.access.point, other.access.point] = Meeting(cell * unit, threads, data=True)
+
+    def _foe(self, thread: int, cells: range, known: Event) -> tuple[int, int] | None:
+        """A unit, and a thread of another warp that touches it, too."""
+        for cell in cells:
+            for foe in (known.low.get(cell, thread), known.high.get(cell, thread)):
+                if foe // self.warp != thread // self.warp:
+                    return cell, foe
+        return None
+
+
+def _stays_open(guarded: Event, guard: Guard, known: Event) -> bool:
+    """May the two be meant to meet? Who reads what others are writing, to decide, perhaps waits for them; who looks
+    whether there is still something to do need not see the newest value; and a flag without a barrier in its loop is
+    polled."""
+    stores = guarded.access.kind is not Kind.READ
+    if guard.changing - ({guarded.access.buffer} if stores else set()):
+        return True
+    if any(each is known for each in guard.asked):
+        return True
+    form = form_of(guarded) if guarded.access.kind is Kind.WRITE else None
+    flag = guarded.access.kind is Kind.UPDATE or (stores and _is_same_for_all(form))
+    if flag and known.access.point in guard.loads:
+        return True
+    loop = guard.loop
+    return flag and loop is not None and loop[0] <= known.access.point <= loop[1]
+
+
+def _is_same_for_all(form: object) -> bool:
+    return isinstance(form, int) or (isinstance(form, tuple) and form[0] == "same")

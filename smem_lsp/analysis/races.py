@@ -186,7 +186,7 @@ def find_hazards(
             if not (seen.anything or named.found):
                 break
             if pairwise:
-                if first and asked is None:
+                if first and asked is None and not seen.by_data:
                     script = script.only(seen.points)
                 wanted = frozenset(seen.within or ())
         else:
@@ -251,6 +251,11 @@ class _Seen:
     @property
     def anything(self) -> bool:
         return bool(self.within or self.outside or self.missed or self.unfenced)
+
+    @property
+    def by_data(self) -> bool:
+        """Does what others access count, too, for whether two of them meet?"""
+        return any(met.data for met in (self.within or {}).values())
 
     @property
     def points(self) -> frozenset[int]:

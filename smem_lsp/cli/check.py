@@ -18,8 +18,8 @@ from smem_lsp.cli.terminal import terminal_style, use_utf8
 from smem_lsp.config import ConfigError
 from smem_lsp.environment import MAX_BYTES, SourceError, SourceFile, collect, decode
 from smem_lsp.output import json_, sarif
-from smem_lsp.output.style import plural
 from smem_lsp.rules.model import Severity
+from smem_lsp.source import plural
 
 _STDIN = "-"
 _STDIN_NAME = "<stdin>"

@@ -35,6 +35,8 @@ def join_instances(found: Sequence[tuple[Instance, Sequence[Finding]]], *, unani
         everywhere = len(alike) == len(found) and len({finding.message for _, finding in alike}) == 1
         if unanimous and len({kernel.instance for kernel, _ in alike}) < len(found):
             continue
+        if unanimous and any(finding.remedy is None for _, finding in alike):
+            chosen = replace(chosen, remedy=None)  # what is not sure of one is not done to any
         if not everywhere:
             chosen = replace(chosen, message=f"{chosen.message} (in {kernel.instance})")
         joined.append(chosen)

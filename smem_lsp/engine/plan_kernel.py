@@ -215,7 +215,7 @@ def _kept_buffers(kernel: Kernel) -> list[Buffer]:
             (read if node.kind.reads else written).add(node.buffer)
     kept: list[Buffer] = []
     for buffer in kernel.buffers:
-        effect = buffer.index in written and ("volatile" in buffer.qualifiers or buffer.fixed is not None)
+        effect = buffer.index in written and (buffer.stays or buffer.fixed is not None)
         if buffer.space is Space.STATIC and (buffer.index in read or effect or _escapes(buffer)):
             kept.append(buffer)
     return sorted(kept, key=lambda buffer: (buffer.rank, buffer.index))

@@ -110,7 +110,7 @@ def _insert(source: SourceText, place: Place, spelling: str, comment: str) -> Te
         return TextEdit(Span(at, at), f"{spelling} ")
     indent = _inner_indentation(source, at) if place.at_end else indentation(source, at)
     line = f"{spelling}  // {comment}" if comment else spelling
-    start = _above_attached(source, start, hidden)
+    start = above_attached(source, start, hidden)
     return TextEdit(Span(start, start), f"{indent}{line}{source.newline}")
 
 
@@ -128,7 +128,7 @@ def _inner_indentation(source: SourceText, brace: int) -> str:
     return own + "  "
 
 
-def _above_attached(source: SourceText, start: int, hidden: Sequence[Span]) -> int:
+def above_attached(source: SourceText, start: int, hidden: Sequence[Span]) -> int:
     """Start of the first of the pragmas, attributes, macros and comments directly above a line."""
     starts = source.lines.starts
     line = source.lines.line_of(start)

@@ -9,7 +9,6 @@ from smem_lsp.allocation.plan import align_up
 from smem_lsp.fixes.declarations import (
     Refused,
     element_type,
-    indentation,
     pointer_type,
     reference_to,
     replace_declarators,
@@ -18,9 +17,9 @@ from smem_lsp.fixes.declarations import (
 )
 from smem_lsp.fixes.declarations import dims_text as dims_of
 from smem_lsp.fixes.layout import Group, GroupRewrite, Laid, Measures
-from smem_lsp.fixes.phases import body_indentation, fresh_name, require_visible, storage_place
+from smem_lsp.fixes.phases import declared_at, fresh_name, require_visible, storage_place
 from smem_lsp.ir.model import Buffer, Kernel
-from smem_lsp.source import SourceText, Span, TextEdit
+from smem_lsp.source import SourceText
 
 
 def merge_as_bytes(
@@ -40,13 +39,7 @@ def merge_as_bytes(
         align = max(group.item(b).align for b in group.buffers)
         constants = [line for line in constants if not line.startswith(f"constexpr size_t {size_text} =")]
         lines = [*constants, f"extern __shared__ __align__({align}) unsigned char {storage}[];"]
-    indent = (body_indentation(source, at) or "  ") if at_top else indentation(source, at)
-    newline = source.newline
-    if at_top:
-        text = "".join(f"{newline}{indent}{line}" for line in lines)
-    else:
-        text = "".join(f"{line}{newline}{indent}" for line in lines)
-    edits = [TextEdit(Span(at, at), text)]
+    edits = [declared_at(source, at, lines, at_top=at_top)]
     seen: set[int] = set()
     for buffer in group.buffers:
         start = statement_of(buffer).start

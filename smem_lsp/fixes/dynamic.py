@@ -24,7 +24,7 @@ def move_to_dynamic(facts: KernelFacts, source: SourceText, unit: TranslationUni
     """The fix; host code changes with it, so it is never safe. Raises Refused."""
     kernel = facts.kernel
     if kernel.instance is not None or kernel.template:
-        raise Refused("the sizes belong to a template")
+        raise Refused("it is a template, and a launch may name any instance of it")
     if kernel.helper_bytes or any(buffer.function != kernel.name for buffer in kernel.buffers):
         raise Refused("functions that it calls have shared arrays of their own")
     if any(buffer.space is Space.DYNAMIC for buffer in kernel.buffers):

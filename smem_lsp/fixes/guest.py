@@ -43,7 +43,7 @@ def merge_into_host(
     align = max(group.item(buffer).align for buffer in group.buffers)
     edits: list[TextEdit] = []
     if align > (host.align or 1):
-        edits.append(_raise_alignment(host, guests, group))
+        edits.append(_raise_alignment(host, group))
     for guest in guests:
         require_reference(kernel, source, guest)
     moved = [guest for guest in guests if statement_of(guest).start < statement_of(host).start]
@@ -85,11 +85,11 @@ def _host(kernel: Kernel, group: Group) -> Buffer:
     raise Refused("no buffer covers the others")
 
 
-def _raise_alignment(host: Buffer, guests: list[Buffer], group: Group) -> TextEdit:
-    """The host takes over the alignment that a guest needs."""
+def _raise_alignment(host: Buffer, group: Group) -> TextEdit:
+    """The host takes over the alignment that a guest, or an access of its own, needs."""
     if host.site.count > 1:
         raise Refused(f"`{host.name}` would need its own declaration to be aligned for a guest")
-    needy = max(guests, key=lambda g: group.item(g).align)
+    needy = max(group.buffers, key=lambda b: group.item(b).align)
     align = group.item(needy).align
     words = (
         needy.type if align == needy.align and not needy.attributes and "*" not in needy.type else str(align)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import partial
 
 from smem_lsp.allocation.plan import align_up
+from smem_lsp.fixes.barriers import above_attached
 from smem_lsp.fixes.declarations import (
     Refused,
     element_type,
@@ -23,7 +24,8 @@ from smem_lsp.fixes.declarations import (
 )
 from smem_lsp.fixes.layout import Group, GroupRewrite, Laid, Measures
 from smem_lsp.ir.model import Access, Buffer, Kernel, Loop, Seq, walk
-from smem_lsp.source import SourceText, Span, TextEdit
+from smem_lsp.source import SourceText, Span, TextEdit, listed
+from smem_lsp.syntax.lexer import comments
 
 
 def merge_as_union(kernel: Kernel, source: SourceText, group: Group, taken: set[str]) -> GroupRewrite:
@@ -55,8 +57,8 @@ def merge_as_union(kernel: Kernel, source: SourceText, group: Group, taken: set[
     )
     type_name, object_name = fresh_name("Smem", taken), fresh_name("smem", taken)
     names = _phase_names(kernel, phases, taken)
-    text = _union_text(source, phases, names, type_name, object_name, at_top, at)
-    edits = [TextEdit(Span(at, at), text)]
+    lines = _union_lines(kernel, source, phases, names, type_name, object_name)
+    edits = [declared_at(source, at, lines, at_top=at_top)]
     seen: set[int] = set()
     for buffer in group.buffers:
         start = statement_of(buffer).start
@@ -170,30 +172,34 @@ def require_visible(kernel: Kernel, group: Group, at: int) -> None:
                 )
 
 
-def _union_text(
+def _union_lines(
+    kernel: Kernel,
     source: SourceText,
     phases: list[list[Buffer]],
     names: list[str],
     type_name: str,
     object_name: str,
-    at_top: bool,
-    at: int,
-) -> str:
-    first = min((b for phase in phases for b in phase), key=lambda b: b.declared.start)
-    indent = indentation(source, at)
-    if at_top:
-        indent = body_indentation(source, at) or indentation(source, statement_of(first).start)
-    newline = source.newline
-    unit = "\t" if indent.startswith("\t") else "  "
+) -> list[str]:
+    unit = _indentation_unit(kernel, source)
     lines = [f"union {type_name} {{"]
     for phase, name in zip(phases, names):
         members = " ".join(member_of(buffer) for buffer in phase)
         lines.append(f"{unit}struct {{ {members} }} {name};")
-    why = f"{' and '.join(names)} share their bytes: never live together"
-    lines += ["};", f"__shared__ {type_name} {object_name};  // {why}"]
+    why = f"{listed(names)} share their bytes: never live together"
+    return [*lines, "};", f"__shared__ {type_name} {object_name};  // {why}"]
+
+
+def declared_at(source: SourceText, at: int, lines: Sequence[str], *, at_top: bool) -> TextEdit:
+    """``lines`` at a storage place: above the comments of the statement there, which stay with it."""
+    newline = source.newline
     if at_top:
-        return "".join(f"{newline}{indent}{line}" for line in lines)
-    return "".join(f"{line}{newline}{indent}" for line in lines)
+        indent = body_indentation(source, at) or "  "
+        return TextEdit(Span(at, at), "".join(f"{newline}{indent}{line}" for line in lines))
+    indent, start = indentation(source, at), source.line_start(at)
+    if source.text[start:at].strip():  # not the first on its line
+        return TextEdit(Span(at, at), "".join(f"{line}{newline}{indent}" for line in lines))
+    start = above_attached(source, start, comments(source.text))
+    return TextEdit(Span(start, start), "".join(f"{indent}{line}{newline}" for line in lines))
 
 
 def body_indentation(source: SourceText, at: int) -> str:
@@ -205,3 +211,12 @@ def body_indentation(source: SourceText, at: int) -> str:
             return indentation(source, starts[line])
         line += 1
     return ""
+
+
+def _indentation_unit(kernel: Kernel, source: SourceText) -> str:
+    """How much deeper the body of the kernel is indented than its first line."""
+    outside = indentation(source, kernel.span.start)
+    inside = "" if kernel.opening is None else body_indentation(source, kernel.opening)
+    if inside.startswith(outside) and len(inside) > len(outside):
+        return inside[len(outside) :]
+    return "  "

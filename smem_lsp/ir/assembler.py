@@ -217,6 +217,10 @@ def _instruction(ctx: Context, instruction: str, operands: list[_Operand], size:
         if words[0] == "mapa":
             ctx.reach_out(0, size)
     else:
+        if words[0] == "cp" and "bulk" in words:
+            moved = refs[:-1] if "mbarrier" in opcode else refs  # the last one is the barrier
+            for ref in moved:
+                copies.require(ctx, ref, copies.TENSOR if "tensor" in words else copies.WIDEST)
         if "bulk" in words and re.search(r"\.global\.shared", opcode):
             copies.proxy_copy(ctx, refs, _bulk_bytes(words, arguments, operands), 0, size)
         multiplies = words[:2] in (["wgmma", "mma_async"], ["tcgen05", "mma"])  # matrices are read only

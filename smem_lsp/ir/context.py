@@ -32,7 +32,7 @@ from smem_lsp.ir.model import (
 )
 from smem_lsp.ir.refs import Bytes, Ref, join
 from smem_lsp.ir.scopes import Address, LocalObject, Meaning, This, Variable, View
-from smem_lsp.ir.types import Record, Type
+from smem_lsp.ir.types import Qualified, Record, Type
 from smem_lsp.ir.values import Const, Op, Sym, Thread, Unknown, Value, Var
 from smem_lsp.source import Span
 from smem_lsp.syntax.blocks import Definition
@@ -78,6 +78,9 @@ class Context:
     # classes that the bytes of a buffer are seen as: (buffer, offset in bytes, class)
     seen_as: dict[tuple[int, int, Record], None] = field(default_factory=dict)
     required_align: dict[int, int] = field(default_factory=dict)
+    volatile: set[int] = field(
+        default_factory=set
+    )  # buffers that are written as such, however they are declared
     unreferable: dict[int, str] = field(default_factory=dict)
     redeclared: set[str] = field(default_factory=set)
     conditional: tuple[Span, ...] = ()
@@ -302,6 +305,8 @@ class Context:
         strayed: bool = False,
     ) -> None:
         """Access what is at a place. Several possible bases: a partial access of each."""
+        if kind.writes and isinstance(ref.kind, Qualified):  # nobody writes what is const
+            self.volatile |= ref.bases
         single = len(ref.bases) == 1 and not ref.pointer
         for buffer in sorted(ref.bases):
             known = single and ref.index is not None and len(ref.index) == len(self.buffers[buffer].dims)
@@ -583,6 +588,7 @@ class Context:
                 members=storage.members(self.seen_as, self.kinds, i, b),
                 kept=tuple(Kept(*each) for each in self._kept(i).items()),
                 required_align=self.required_align.get(i, 1),
+                stays=i in self.volatile or "volatile" in b.qualifiers,
             )
             for i, b in enumerate(self.buffers)
         )

@@ -27,7 +27,8 @@ from smem_lsp.ir.scopes import BufferName, Scope, Variable
 from smem_lsp.ir.values import Const, Value
 from smem_lsp.syntax import tree
 
-WIDEST = 16  # bytes that one thread copies at a time, and what they are aligned to
+WIDEST = 16  # bytes that one thread copies at a time, and what they are aligned to; bulk copies, too
+TENSOR = 128  # what tensor copies are aligned to (CUDA programming guide, "Tensor Memory Accelerator")
 
 # <cuda/barrier>, <cuda/ptx>, and what CUTLASS calls them
 _PROXY_FENCES = frozenset(
@@ -37,6 +38,7 @@ _BULK_GROUPS = frozenset(
     ("cp_async_bulk_commit_group", "cp_async_bulk_wait_group", "cp_async_bulk_wait_group_read")
 )
 _PTX_COPIES = frozenset(("cp_async_bulk", "cp_async_bulk_tensor"))
+_BULK = re.compile(r"cp_(?:reduce_)?async_bulk(?!\w*_group)(_tensor)?")
 _BULK_STORES = re.compile(r"cp_async_bulk(?:_tensor_\dd)?_shared_to_global")
 
 
@@ -60,7 +62,7 @@ def copying_call(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> Valu
     elif name in _PROXY_FENCES:
         proxy_fence(ctx, expr.lo, expr.hi)
     elif _BULK_STORES.fullmatch(name) or _stores(expr, name):
-        _bulk_store(ctx, expr, scope)
+        _bulk_store(ctx, expr, name, scope)
     elif name in _BULK_GROUPS and len(expr.arguments) <= 1:
         bulk_group(ctx, name, _bulk_left(expr, scope), expr.lo, expr.hi)
     else:
@@ -94,6 +96,16 @@ def bulk_group(ctx: Context, name: str, left: int | None, lo: int, hi: int) -> N
     ctx.emit(Proxy(ctx.next_point(), kind, ctx.span(lo, hi), ctx.line(lo), left=left))
 
 
+def align_bulk(ctx: Context, to: Ref, name: str) -> None:
+    """A function of that name gets an address: bulk and tensor copies need one that is aligned."""
+    found = _BULK.match(name.rpartition("::")[2])
+    sizes = [ctx.buffers[buffer].bytes for buffer in to.bases]
+    if found is not None and all(
+        size is None or size >= WIDEST for size in sizes
+    ):  # else it is a barrier object
+        require(ctx, to, TENSOR if found[1] else WIDEST)
+
+
 def _stores(expr: tree.Call, name: str) -> bool:
     """``cuda::ptx::cp_async_bulk(space_global, space_shared, ...)``"""
     spaces = [each.text.rpartition("::")[2] for each in expr.arguments[:2] if isinstance(each, tree.Name)]
@@ -113,7 +125,7 @@ def _bulk_left(expr: tree.Call, scope: Scope) -> int | None:
     return evaluate(named.arguments[-1][0], scope.constant_scope())
 
 
-def _bulk_store(ctx: Context, expr: tree.Call, scope: Scope) -> None:
+def _bulk_store(ctx: Context, expr: tree.Call, callee: str, scope: Scope) -> None:
     """A bulk or tensor copy out of shared memory: its bytes are read at any time from now on."""
     results = [expressions.load(ctx, expressions.operand(ctx, each, scope), each) for each in expr.arguments]
     refs = [each for each in results if isinstance(each, Ref)]
@@ -121,6 +133,7 @@ def _bulk_store(ctx: Context, expr: tree.Call, scope: Scope) -> None:
     proxy_copy(ctx, refs, size.n if isinstance(size, Const) else None, expr.lo, expr.hi)
     for each in results:
         if isinstance(each, Ref):
+            align_bulk(ctx, each, callee)
             in_flight(ctx, each.bases, ctx.line(expr.lo), each.within)
             ctx.access(each.lost().place(), Kind.READ, expr.lo, expr.hi)
         else:
@@ -186,7 +199,7 @@ def issue(
     place = to.lost().place()
     if width is not None:
         place = to.viewed(width, (), same=width == to.bytes, pointer=False)
-        _require(ctx, to, min(width, WIDEST))
+        require(ctx, to, min(width, WIDEST))
     first = len(ctx.items)
     ctx.access(place, Kind.WRITE, lo, hi)
     for number in range(first, len(ctx.items)):
@@ -216,6 +229,8 @@ def _issue(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> None:
         results.append(result if barrier else expressions.load(ctx, result, argument))
     bound = _bound_to(ctx, name, group, given, results, scope)
     to = results[0] if results else None
+    if name == "memcpy_async" and isinstance(to, Ref) and len(given) > 2:
+        require(ctx, to, _promised(ctx, given[2], scope))
     shared = sum(isinstance(each, Ref) for each in results)
     if bound is None or shared != 1 + (bound >= 0) or not isinstance(to, Ref) or not to.pointer:
         mark(ctx, UNKNOWN, expr.lo)
@@ -226,10 +241,6 @@ def _issue(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> None:
         return
     size = _bytes(ctx, given[2], results[2], scope) if len(results) > 2 else None
     width = None if group else size
-    if name != "__pipeline_memcpy_async" and not _is_number(
-        ctx, given[-1 - (bound != OPEN)], scope
-    ):  # aligned_size_t<16>, say
-        _require(ctx, to, WIDEST)
     if bound >= 0:
         word = results[-1]
         assert isinstance(word, Ref)
@@ -293,7 +304,24 @@ def _is_number(ctx: Context, size: tree.Expr, scope: Scope) -> bool:
     return isinstance(size, tree.Number | tree.SizeOf)
 
 
-def _require(ctx: Context, to: Ref, align: int) -> None:
+def _promised(ctx: Context, size: tree.Expr, scope: Scope) -> int:
+    """The alignment that ``cuda::aligned_size_t<16>(n)`` promises; of what is not understood the widest of a thread."""
+    if _is_number(ctx, size, scope):
+        return 1
+    named = (
+        size.callee
+        if isinstance(size, tree.Call)
+        else size.type.names[0]
+        if isinstance(size, tree.Cast)
+        else None
+    )
+    if isinstance(named, tree.Name) and named.arguments and named.arguments[-1]:
+        return evaluate(named.arguments[-1][0], scope.constant_scope()) or WIDEST
+    return WIDEST
+
+
+def require(ctx: Context, to: Ref, align: int) -> None:
+    """Addresses like this one are aligned to so many bytes."""
     for buffer in to.bases:
         ctx.required_align[buffer] = max(ctx.required_align.get(buffer, 1), align)
 

@@ -245,7 +245,8 @@ def pointee(
         return None, None, ()
     dims = declarator.dims if declarator.nested else declarator.dims[1:] if decays else []
     inner = stars if decays else stars[1:]
-    kind = typing_rules.type_id(tree.TypeId(0, 0, named, inner, [], names), constants)
+    named += [word for word in words if word in ("volatile", "__volatile__")]
+    kind = typing_rules.pointee(tree.TypeId(0, 0, named, inner, [], names), constants)
     size = size_of_type(kind)
     if size is None:
         return None, None, ()

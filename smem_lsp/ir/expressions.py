@@ -627,7 +627,7 @@ def _cast_address(ctx: Context, expr: tree.Cast, ref: Ref, scope: Scope) -> Valu
             return ctx.fresh()
         return ref.as_number()
     pointee = tree.TypeId(type_id.lo, type_id.hi, type_id.words, type_id.pointers[1:], [], type_id.names)
-    kind = typing_rules.type_id(pointee, scope.constant_scope())
+    kind = typing_rules.pointee(pointee, scope.constant_scope())
     size = size_of_type(kind)
     same = True
     for buffer in ref.bases:

@@ -170,7 +170,9 @@ def is_shared(ctx: Context, argument: tree.Expr, scope: Scope) -> bool:
             case BufferName() | View() | Closure() | Group():
                 return True
             case Variable() | Address() | This() as meaning:
-                if ctx.reached_by(meaning):
+                if ctx.reached_by(meaning) or (
+                    isinstance(meaning, Variable) and meaning.index in ctx.pipelines
+                ):
                     return True
     return False
 

@@ -101,6 +101,7 @@ class Buffer:
     placed: bool = True  # the same, but for what asynchronous copies write and when
     spanned: bool = False  # the distance of two addresses in it is asked for
     required_align: int = 1  # what accesses through wider types ask for
+    stays: bool = False  # something is written to it as volatile: no compiler drops it
     function: str = ""  # name of the function that declares it
     record: bool = False  # an element is a class, struct or union
     holds_pointers: bool = False  # an element is or has a pointer, as far as one can tell

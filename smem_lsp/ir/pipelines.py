@@ -1,7 +1,8 @@
 """Objects of libcu++ that asynchronous copies are bound to: ``cuda::pipeline``, and the tokens of ``cuda::barrier``.
 
-A pipeline is followed where every use of its name in the function is one of those that are understood: its own methods
-and the last argument of ``memcpy_async``. By its header (CCCL, cuda/pipeline) ``consumer_wait`` waits for the oldest of
+A pipeline is followed where every use of its name in the function is one of those that are understood: its own methods,
+the last argument of ``memcpy_async``, and an argument of a function in sight that takes it by reference and uses it in
+these ways, too. By its header (CCCL, cuda/pipeline) ``consumer_wait`` waits for the oldest of
 the stages that were committed; the next wait is for the one after it, in a pipeline of a block once that is released.
 """
 
@@ -10,13 +11,15 @@ from __future__ import annotations
 from smem_lsp.ir import copies, expressions
 from smem_lsp.ir.constants import evaluate
 from smem_lsp.ir.context import Context
-from smem_lsp.ir.flights import ARRIVE, EVERY_STAGE, RELEASE, STAGE, STAGE_DONE, TOKEN, UNCOUNTED
+from smem_lsp.ir.flights import ARRIVE, EVERY_STAGE, RELEASE, STAGE, STAGE_DONE, TOKEN, UNCOUNTED, UNKNOWN
 from smem_lsp.ir.scopes import Scope, Variable
 from smem_lsp.ir.values import Value, Var
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.parse import Body, Function
 
 _METHODS = ("producer_acquire", "producer_commit", "consumer_wait", "consumer_release", "quit")
 _PRIOR = "pipeline_consumer_wait_prior"
+_DEEPEST = 4  # calls in each other that a pipeline is handed on in
 
 
 def declared(ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: Scope) -> bool:
@@ -41,29 +44,62 @@ def declared(ctx: Context, declaration: tree.Declaration, declarator: tree.Decla
 
 
 def _stays(ctx: Context, name: str) -> bool:
-    kinds, texts = ctx.body.tokens.kinds, ctx.body.tokens.texts
-    uses = [i for i, text in enumerate(texts) if text == name and kinds[i] == "NAME"]
-    for i in uses[1:]:
-        follows = texts[i + 1 : i + 4]
-        asked = len(follows) == 3 and follows[0] == "." and follows[1] in _METHODS and follows[2] == "("
-        handed = follows[:1] == [")"] and (
-            _called(ctx, i) == "memcpy_async" or (_called(ctx, i) == _PRIOR and texts[i - 1] == "(")
-        )
-        if texts[i - 1] in (".", "->", "::") or not (asked or handed):
-            return False
-    return bool(name) and len(uses) > 1
+    uses = _uses(ctx.body, name)
+    return len(uses) > 1 and all(_understood(ctx, ctx.body, i) for i in uses[1:])
 
 
-def _called(ctx: Context, argument: int) -> str:
-    """The function whose last argument is the token ``argument``."""
-    kinds, texts = ctx.body.tokens.kinds, ctx.body.tokens.texts
-    opening = ctx.body.ahead.partner[argument + 1]
-    i = opening - 1
-    if texts[argument - 1] not in ("(", ","):
-        return ""
-    while i > 0 and kinds[i] != "NAME":  # f<0>(
+def _uses(body: Body, name: str) -> list[int]:
+    kinds, texts = body.tokens.kinds, body.tokens.texts
+    return [i for i, text in enumerate(texts) if name and text == name and kinds[i] == "NAME"]
+
+
+def _understood(ctx: Context, body: Body, use: int, deep: int = 0) -> bool:
+    """Is it known what is done to the pipeline whose name is the token ``use``?"""
+    texts = body.tokens.texts
+    before, follows = texts[use - 1] if use else "", texts[use + 1 : use + 4]
+    if before in (".", "->", "::"):
+        return False
+    if len(follows) == 3 and follows[0] == "." and follows[1] in _METHODS and follows[2] == "(":
+        return True
+    if before not in ("(", ",") or follows[:1] not in ([")"], [","]):
+        return False
+    called, number = _call_around(body, use)
+    if follows[0] == ")" and (called == "memcpy_async" or (called == _PRIOR and before == "(")):
+        return True
+    found = ctx.helpers.get(called, ())
+    return bool(found) and all(_is_used_well(ctx, each, number, deep) for each in found)
+
+
+def _is_used_well(ctx: Context, function: Function, number: int, deep: int) -> bool:
+    """Does a function take its argument ``number`` by reference, and is every use of it understood?"""
+    parameters = function.parameters or ()
+    if deep >= _DEEPEST or number >= len(parameters) or len(parameters[number].declarators) != 1:
+        return False
+    declarator = parameters[number].declarators[0]
+    if [each for each in declarator.pointers if each in ("*", "&", "&&", "...")] != ["&"]:
+        return False
+    uses = _uses(function.body, declarator.name)
+    return all(_understood(ctx, function.body, use, deep + 1) for use in uses)
+
+
+def _call_around(body: Body, argument: int) -> tuple[str, int]:
+    """The function that the token ``argument`` is handed to, and the number of that argument."""
+    kinds, texts = body.tokens.kinds, body.tokens.texts
+    number, i = 0, argument - 1
+    while i > 0 and texts[i] != "(":
+        if texts[i] in (";", "{", "}"):
+            if texts[i] != "}" or body.ahead.partner[i] >= i:
+                return "", 0
+            i = body.ahead.partner[i]
+        elif texts[i] in (")", "]"):
+            i = body.ahead.partner[i]
+        number += texts[i] == ","
         i -= 1
-    return texts[i]
+    i -= 1
+    if i > 0 and texts[i] == ">":  # f<0>(
+        while i > 0 and kinds[i] != "NAME":
+            i -= 1
+    return (texts[i], number) if i >= 0 and kinds[i] == "NAME" else ("", 0)
 
 
 def method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: Scope) -> Value | None:
@@ -77,7 +113,7 @@ def method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: Scope) -> 
         copies.mark(ctx, STAGE_DONE, expr.lo, key(variable))
     if callee.name == ("consumer_wait" if ctx.pipelines[variable] else "consumer_release"):
         copies.mark(ctx, RELEASE, expr.lo, key(variable))
-    ctx.may_synchronise()
+    _meets_others(ctx, variable, expr.lo, waits=callee.name == "consumer_wait")
     return ctx.fresh()
 
 
@@ -91,8 +127,25 @@ def wait_prior(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> Value 
     every = given and evaluate(given[0], scope.constant_scope()) == 0
     # <N> makes N stages count as under way, be it more than there are
     copies.mark(ctx, EVERY_STAGE if every else UNCOUNTED, expr.lo, key(variable))
-    ctx.may_synchronise()
+    _meets_others(ctx, variable, expr.lo, waits=True)
     return ctx.fresh()
+
+
+def _meets_others(ctx: Context, variable: int, lo: int, *, waits: bool) -> None:
+    """The pipeline of a block has threads wait for each other; that of a thread waits for its own copies, which have
+    landed then, or some of them."""
+    if not ctx.pipelines[variable]:
+        ctx.may_synchronise()
+    elif waits:
+        copies.mark(ctx, UNKNOWN, lo)
+
+
+def hand_over(ctx: Context, expr: tree.Expr, scope: Scope) -> None:
+    """What is done to a pipeline from here on is not known: stages that are committed there, and waits."""
+    variable = _pipeline(ctx, expr, scope)
+    if variable is not None:
+        copies.mark(ctx, UNCOUNTED, expr.lo, key(variable))
+        copies.mark(ctx, UNKNOWN, expr.lo)
 
 
 def key(variable: int) -> int:

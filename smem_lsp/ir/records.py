@@ -11,7 +11,18 @@ from dataclasses import dataclass, field
 
 from smem_lsp.ir import attributes, collecting, constants, lexical, sizes, typing_rules
 from smem_lsp.ir.declared import ClassDecl, Member, declaration_tree, record_start, split
-from smem_lsp.ir.types import Array, Enum, Qualified, Record, Reference, Scalar, Type, is_aggregate, scalar_of
+from smem_lsp.ir.types import (
+    Array,
+    Enum,
+    Qualified,
+    Record,
+    Reference,
+    Scalar,
+    Type,
+    is_aggregate,
+    plain_type,
+    scalar_of,
+)
 from smem_lsp.ir.types import Sequence as ArrayClass
 from smem_lsp.syntax import tree
 
@@ -113,9 +124,11 @@ def named_member(record: Record, name: str, depth: int = 0) -> NamedMember | Non
         for declarator in parsed.declarators:
             if declarator.name == name and "static" not in parsed.words:
                 base = typing_rules.specified(parsed.words, parsed.names, scope, kind, source, lo)
+                base = typing_rules.as_volatile(base, parsed.words)
                 shape = typing_rules.declarator_type(base, declarator, scope)
-                union = isinstance(shape, Record) and shape.decl.tag == "union"
-                return NamedMember(name, shape, union or not isinstance(shape, Record))
+                of_class = plain_type(shape)
+                union = isinstance(of_class, Record) and of_class.decl.tag == "union"
+                return NamedMember(name, shape, union or not isinstance(of_class, Record))
     return None
 
 
@@ -293,6 +306,7 @@ class _Builder:
         if {"static", "constexpr", "typedef", "friend"} & set(parsed.words):
             return
         base = typing_rules.specified(parsed.words, parsed.names, scope, record, source, lo)
+        base = typing_rules.as_volatile(base, parsed.words)
         for declarator in parsed.declarators:
             if declarator.function and not declarator.core[0]:
                 continue

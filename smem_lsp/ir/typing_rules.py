@@ -112,6 +112,17 @@ def type_id(node: tree.TypeId, scope: lexical.Lexical) -> Type | None:
     return _compose(base, node.pointers, node.dims, node.core, "()" in node.pointers, scope)
 
 
+def pointee(node: tree.TypeId, scope: lexical.Lexical) -> Type | None:
+    """The type of a type-id that an address leads to, in which `volatile` counts: what is written there stays."""
+    kind = type_id(node, scope)
+    return kind if "*" in node.pointers else as_volatile(kind, node.words)
+
+
+def as_volatile(kind: Type | None, words: Sequence[str]) -> Type | None:
+    """The type with what the specifiers ``words`` say of it."""
+    return Qualified(kind) if kind is not None and {"volatile", "__volatile__"} & set(words) else kind
+
+
 def qualified_type_id(node: tree.TypeId, scope: lexical.Lexical) -> Type | None:
     """The type of a template argument, in which `const` counts."""
     if not {"const", "volatile", "__const"} & {*node.words, *node.pointers}:

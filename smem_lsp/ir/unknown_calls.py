@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from smem_lsp.ir import callees, expressions, keeping, objects
+from smem_lsp.ir import callees, copies, expressions, keeping, objects, pipelines
 from smem_lsp.ir.calm import is_calm
 from smem_lsp.ir.constants import evaluate_value
 from smem_lsp.ir.context import Context, template_parameters
@@ -77,6 +77,7 @@ def pass_by_reference(
         if isinstance(argument, tree.Braces):
             reached |= pass_by_reference(ctx, argument.items, scope, name)
             continue
+        pipelines.hand_over(ctx, argument, scope)
         result = expressions.operand(ctx, argument, scope)
         by_reference = taken is None or taken[number].reference
         if by_reference:
@@ -85,6 +86,8 @@ def pass_by_reference(
             loaded = result if by_reference and not result.shape else expressions.load(ctx, result, argument)
             if not isinstance(loaded, Ref):
                 continue
+            if loaded.pointer:
+                copies.align_bulk(ctx, loaded, name)
             if loaded.pointer and taken is not None and not taken[number].keeps:
                 kind = Kind.READ if taken[number].reads else Kind.UPDATE
                 ctx.access(loaded.lost().place(), kind, argument.lo, argument.hi)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from smem_lsp.engine.report import KernelReport, OccupancyRow
 from smem_lsp.ir.model import Buffer, Kernel, Space
 from smem_lsp.ir.symbolic_size import symbolic_bytes
 from smem_lsp.output.memory_map import BlockBarrier, Drawing, MemoryMap, Rectangle
-from smem_lsp.output.style import plural
+from smem_lsp.source import listed, plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def occupancy(row: OccupancyRow, arrow: str = "→") -> str:
     blocks = f"{row.blocks_before}" if same else f"{row.blocks_before} {arrow} {row.blocks_after}"
     source = row.registers_from.replace("_", " ")
     registers = "registers unknown" if row.registers is None else f"{row.registers} registers {source}"
-    limits = f", limited by {' and '.join(row.limited_by)}" if row.limited_by else ""
+    limits = f", limited by {listed(row.limited_by)}" if row.limited_by else ""
     return f"{blocks} blocks/SM ({row.arch}, {row.threads} threads, {registers}){limits}"
 
 
@@ -224,9 +224,3 @@ def _unknown(kernel: Kernel) -> Iterator[str]:
         accesses = f"{kernel.unknown_accesses:,} access{'' if kernel.unknown_accesses == 1 else 'es'}"
         yield f"Not resolved: {accesses} and {plural(kernel.unknown_barriers, 'barrier')}."
     yield from (f"  {reason}" for reason in kernel.unknown)
-
-
-def listed(words: Iterable[str]) -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
-    items = list(words)
-    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}" if items else ""

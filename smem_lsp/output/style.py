@@ -62,8 +62,3 @@ def _columns(char: str) -> int:
     if unicodedata.combining(char):
         return 0
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
-
-
-def plural(count: int, noun: str) -> str:
-    """``1 finding``, ``2 findings``, ``1,024 bytes``."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -13,12 +13,11 @@ from smem_lsp.ir.model import Access, Assign, Barrier, Branch, Buffer, Jump, Ker
 from smem_lsp.ir.symbolic_size import symbolic_bytes
 from smem_lsp.ir.values import Const, Op, Sym, Thread, Unknown, Value, Var
 from smem_lsp.output.map_layouts import facts_in_force
-from smem_lsp.output.style import plural
 from smem_lsp.output.trace_memory import live_set_lines, open_access_lines, stack_lines
 from smem_lsp.output.trace_values import binding_lines, value_lines
 from smem_lsp.rules.apart import open_pairs, why_open
 from smem_lsp.rules.subject import KernelFacts
-from smem_lsp.source import SourceText
+from smem_lsp.source import SourceText, plural
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Body, Function, TranslationUnit
 
@@ -152,7 +151,9 @@ def _buffer(buffer: Buffer) -> str:
     dims = "".join(f"[{'?' if dim is None else dim}]" for dim in buffer.dims)
     unknown = f"{symbolic_bytes(buffer)} B" if symbolic_bytes(buffer) else "size unknown"
     size = unknown if buffer.bytes is None else f"{buffer.bytes} B"
-    align = "" if buffer.align is None else f", aligned to {max(buffer.align, buffer.required_align)}"
+    align = "" if buffer.align is None else f", aligned to {buffer.align}"
+    if buffer.align is not None and buffer.required_align > buffer.align:
+        align += f" (its accesses need {buffer.required_align})"
     owner = f", declared in {buffer.function}()" if buffer.function else ""
     stays = f"; stays where it is: {buffer.fixed}" if buffer.fixed else ""
     return (

@@ -12,7 +12,7 @@ from smem_lsp.ir.bindings import find_instances
 from smem_lsp.ir.constants import file_constants
 from smem_lsp.ir.model import Access, Kernel, Loop, Node, walk
 from smem_lsp.ir.spelling import spell_argument
-from smem_lsp.output.style import plural
+from smem_lsp.source import plural
 from smem_lsp.syntax.parse import Function, TranslationUnit
 
 _MOST_ORIGINS = 6  # of one value

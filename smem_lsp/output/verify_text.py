@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from smem_lsp.engine.verify import Row, State, Verified
-from smem_lsp.output.style import PLAIN, Style, plural, width
+from smem_lsp.output.style import PLAIN, Style, width
+from smem_lsp.source import plural
 
 _HEAD = ("kernel", "target", "bytes", "registers", "spilled", "blocks/SM", "")
 

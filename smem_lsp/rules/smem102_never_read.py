@@ -52,7 +52,7 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
     for buffer in kernel.buffers:
         if buffer.index in read or buffer.index not in accessed(facts) or buffer.fixed is not None:
             continue
-        if "volatile" in buffer.qualifiers or named_when_inactive(facts, buffer):
+        if buffer.stays or named_when_inactive(facts, buffer):
             continue
         writes = [node for node in accesses if node.buffer == buffer.index]
         notes = tuple(Note(node.span, "written here") for node in writes[:3] if node.span is not None)

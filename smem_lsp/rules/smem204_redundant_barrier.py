@@ -43,9 +43,10 @@ void host(const float* in, float* out) {
 Only what is proved: each access to shared memory that the barrier alone orders is in slots of a thread's own, and
 accesses to other memory are reads, through `__restrict__` pointers, or at an index of the thread's own. All barriers
 that are reported with a fix may go together. Nothing is said of barriers that let buffers share bytes (SMEM301), in
-headers, of barriers in helpers, in templates and kernels with `#if`, `if constexpr`, assembler, fences, `volatile`,
-clocks, clusters or asynchronous copies, where a race or a mispaired barrier is reported, and where a function that is
-not in sight is called. A proof that rests on the block of a launch names it and offers no fix.
+headers, of barriers in helpers, in templates unless it is so in every instance and there can be no other, in kernels
+with `#if`, `if constexpr`, assembler, fences, `volatile`, clocks, clusters or asynchronous copies, where a race or a
+mispaired barrier is reported, and where a function that is not in sight is called. A proof that rests on the block of a
+launch names it and offers no fix.
 """
 
 from __future__ import annotations
@@ -73,7 +74,9 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
     kernel = facts.kernel
     if not facts.redundant or not racing.followed(facts) or _HEADER.search(facts.source.path):
         return
-    if facts.hazards.races or facts.mispaired or kernel.template or kernel.instance or kernel.conditional:
+    if facts.hazards.races or facts.mispaired or kernel.conditional:
+        return
+    if kernel.template or (kernel.instance and kernel.more_instances):
         return
     if any(_OTHER_ORDER.search(facts.source.slice(part.span)) for part in kernel.parts):
         return
@@ -84,6 +87,8 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
             continue
         assumed = found.shaped and facts.shape is not None and not facts.shape.fact
         message = "no shared or global access needs this barrier"
+        if kernel.instance and kernel.siblings:
+            message += f" in any of the {kernel.siblings + 1} instances"
         if assumed and facts.shape is not None:
             message += f": redundant for {facts.shape.threads} threads ({facts.shape_source})"
         yield Finding(

@@ -49,8 +49,9 @@ void host(const float* in, float* out) {
 
 One run of one block, as for SMEM201, in which the groups of each thread are counted: the first iterations of a loop and
 its last ones. A copy is lost sight of where a commit or a wait may or may not run, at calls that are not understood,
-and at any wait of a `cuda::barrier`, `cuda::pipeline` or `mbarrier` object. Bulk and tensor copies are not judged. A
-copy that overwrites what other threads still read is SMEM201.
+and at any wait of a `cuda::barrier`, `cuda::pipeline` or `mbarrier` object; the pipeline of a thread may be handed to
+helpers in sight. Bulk and tensor copies are not judged. A copy that overwrites what other threads still read is
+SMEM201.
 """
 
 from __future__ import annotations

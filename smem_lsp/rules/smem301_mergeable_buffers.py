@@ -141,7 +141,7 @@ def _weigh(facts: KernelFacts, before: int, after: int) -> tuple[str, Severity, 
         return None
     message = f"{before:,} → {after:,} B"
     if limit:
-        message += f", under the {facts.static_limit:,} B that ptxas accepts"
+        message += f", within the {facts.static_limit:,} B that ptxas accepts"
     if step is not None and gains:
         message += f", {step.words()}"
     known = step is not None and step.row.registers is not None

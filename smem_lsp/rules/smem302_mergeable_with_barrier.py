@@ -92,7 +92,7 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
     if without < before:
         message += f" ({without:,} without)"
     if limit:
-        message += f", under the {facts.static_limit:,} B that ptxas accepts"
+        message += f", within the {facts.static_limit:,} B that ptxas accepts"
     gains = step is not None and step.after > step.before
     if step is not None and gains:
         first = Step(step.row, facts.blocks(step.row, before), step.after)

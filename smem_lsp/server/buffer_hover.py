@@ -14,7 +14,8 @@ from smem_lsp.rules.apart import open_pairs, why_open
 from smem_lsp.rules.merging import partners
 from smem_lsp.rules.subject import Carved, KernelFacts
 from smem_lsp.server.analysis import Analysis
-from smem_lsp.server.words import best_bytes, counted, launch, listed, shown_row
+from smem_lsp.server.words import best_bytes, launch, shown_row
+from smem_lsp.source import listed, plural
 
 _BANKS = 32  # of 4 bytes each, on every target
 _WORD = 4  # bytes
@@ -41,6 +42,8 @@ def _what(buffer: Buffer) -> str:
     unknown = f"{symbolic_bytes(buffer)} B" if symbolic_bytes(buffer) else "size not known"
     size = unknown if buffer.bytes is None else f"{buffer.bytes:,} B"
     align = "" if buffer.align is None else f", aligned to {buffer.align} B"
+    if buffer.align is not None and buffer.required_align > buffer.align:
+        align += f" (its accesses need {buffer.required_align} B)"
     dynamic = ", dynamic" if buffer.space is Space.DYNAMIC else ""
     return f"**`{buffer.type} {buffer.name}{''.join(f'[{dim}]' for dim in dims)}`** {size}{align}{dynamic}"
 
@@ -110,7 +113,7 @@ def _price(report: KernelReport, plan: Plan) -> str:
         return "without an added barrier"
     lines = sorted({line for point in plan.barriers if (line := report.point_lines.get(point)) is not None})
     where = f" before {'line' if len(lines) == 1 else 'lines'} {listed(map(str, lines))}" if lines else ""
-    return f"after {counted(len(plan.barriers), 'added barrier')}{where}"
+    return f"after {plural(len(plan.barriers), 'added barrier')}{where}"
 
 
 def _refusal(analysis: Analysis, facts: KernelFacts, buffer: Buffer) -> str:
@@ -145,7 +148,7 @@ def _pitch(buffer: Buffer) -> str:
     words, rest = divmod(pitch, _WORD)
     if rest or not words:
         return f"Row pitch {pitch:,} B"
-    text = f"Row pitch {pitch:,} B = {counted(words, 'word')}"
+    text = f"Row pitch {pitch:,} B = {plural(words, 'word')}"
     if buffer.element_bytes != _WORD:
         return text  # wider and narrower accesses are split and joined in ways that the pitch does not decide
     ways = gcd(words, _BANKS) * _LANES // _BANKS
@@ -164,7 +167,7 @@ def _next_step(facts: KernelFacts) -> str:
     less, free = facts.next_steps(row, size)
     parts: list[str] = []
     if less:
-        parts.append(f"−{less:,} B → {counted(facts.blocks(row, size - less), 'block')}/SM")
+        parts.append(f"−{less:,} B → {plural(facts.blocks(row, size - less), 'block')}/SM")
     if free is not None:
         parts.append(f"{free:,} B free before {'one is lost' if now > 1 else 'no block fits'}")
     return f"{'; '.join(parts)} ({launch(row)})" if parts else ""

@@ -12,7 +12,8 @@ from smem_lsp.server.analysis import Analysis
 from smem_lsp.server.handshake import Features
 from smem_lsp.server.positions import client_text
 from smem_lsp.server.to_lsp import to_range
-from smem_lsp.server.words import amount, best_bytes, blocks, kib, launch, least_bytes, listed, shown_row
+from smem_lsp.server.words import amount, best_bytes, blocks, kib, launch, least_bytes, shown_row
+from smem_lsp.source import listed
 
 OPEN_MAP = "smem.openMap"
 """The client's command; its one argument is ``{uri, position}``, as ``smem/layout`` takes them."""

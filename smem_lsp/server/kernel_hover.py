@@ -12,7 +12,8 @@ from smem_lsp.engine.report import KernelReport
 from smem_lsp.output.staircase import staircases
 from smem_lsp.output.staircase_text import stairs_text
 from smem_lsp.rules.subject import KernelFacts, Occupied
-from smem_lsp.server.words import best_bytes, blocks, counted, launch, least_bytes, listed, shown_row
+from smem_lsp.server.words import best_bytes, blocks, launch, least_bytes, shown_row
+from smem_lsp.source import listed, plural
 from smem_lsp.targets import target
 
 _KIB = 1024
@@ -71,7 +72,7 @@ def kernel_lines(report: KernelReport, facts: KernelFacts) -> Iterator[str]:
         yield words
     if kernel.unknown_accesses or kernel.unknown_barriers:
         accesses = f"{kernel.unknown_accesses:,} access{'' if kernel.unknown_accesses == 1 else 'es'}"
-        yield f"Not resolved: {accesses}, {counted(kernel.unknown_barriers, 'barrier')}"
+        yield f"Not resolved: {accesses}, {plural(kernel.unknown_barriers, 'barrier')}"
 
 
 def _launches(facts: KernelFacts, static_bytes: int) -> Iterator[str]:
@@ -83,7 +84,7 @@ def _launches(facts: KernelFacts, static_bytes: int) -> Iterator[str]:
         held = facts.blocks(replace(row, dynamic_bytes=site.dynamic_bytes or 0), static_bytes)
         bound = "≤ " if row.registers is None else ""
         words = f"{static_bytes:,} B static + {site.dynamic_bytes:,} B dynamic"
-        yield f"Line {site.line}: {words}: {bound}{counted(held, 'block')}/SM ({row.arch})"
+        yield f"Line {site.line}: {words}: {bound}{plural(held, 'block')}/SM ({row.arch})"
 
 
 def kernel_stairs(facts: KernelFacts) -> Iterator[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from smem_lsp.ir.model import Access, Space, walk
 from smem_lsp.rules.subject import KernelFacts, Occupied
 
@@ -34,16 +32,6 @@ def launch(row: Occupied) -> str:
         return f"{row.arch}, {row.threads} threads, shared memory alone{row.dynamic_words}"
     registers = f"{row.registers} registers {row.registers_from.replace('_', ' ')}"
     return f"{row.arch}, {row.threads} threads, {registers}{row.dynamic_words}"
-
-
-def listed(words: Iterable[str]) -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
-    items = list(words)
-    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}" if items else ""
-
-
-def counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def shown_row(facts: KernelFacts, before: int, after: int) -> Occupied | None:

@@ -4,6 +4,7 @@ from smem_lsp.source.edits import OverlapError, TextEdit, apply_edits
 from smem_lsp.source.reader import NO_FLAGS, CompileFlags, FileReader
 from smem_lsp.source.record import record
 from smem_lsp.source.text import LineIndex, SourceText, Span
+from smem_lsp.source.words import listed, plural
 
 __all__ = [
     "NO_FLAGS",
@@ -15,5 +16,7 @@ __all__ = [
     "Span",
     "TextEdit",
     "apply_edits",
+    "listed",
+    "plural",
     "record",
 ]

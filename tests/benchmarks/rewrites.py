@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[2]))
 sys.path.insert(0, str(Path(__file__).parents[1] / "corpora"))
 
-from corpora.test_standalone import resolved, sources, standalone
+from corpora.alone import compile_command, resolved, sources, standalone
 
 from smem_lsp.cli.compiling import measured, requested
 from smem_lsp.config import Config
@@ -98,9 +98,14 @@ def files(what: str) -> Iterator[tuple[str, Path, Config]]:
     if what == "corpora":
         for file in standalone(everything=True):
             _, folder = sources(file.corpus)
+            path = file.place(folder)
             _, include_dirs, defines = resolved(file, folder)
-            config = Config(include_dirs=tuple(include_dirs), defines=tuple(defines))
-            yield file.path, folder / file.path, config
+            config = Config(
+                include_dirs=tuple(include_dirs),
+                defines=tuple(defines),
+                compile_commands=compile_command(file, path),
+            )
+            yield file.path, path, config
         return
     folder = TESTS / ("kernels" if what == "kernels" else "allocation/cases")
     for path in sorted(folder.glob("*.cu")):

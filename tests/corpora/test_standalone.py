@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import subprocess
-import sys
-import tempfile
-import zipfile
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cache
-from pathlib import Path, PurePosixPath
-from typing import NoReturn
 
 import pytest
-from fetch import Corpus, Unavailable, cache_folder, corpus_named, fetch
+from alone import Standalone, compile_command, resolved, salted, sources, standalone
+from fetch import cache_folder
 from ptxas import Entry, compile_entries, demangled
 from toolchain import nvcc, require
 
@@ -28,112 +21,6 @@ from smem_lsp.environment import DiskReader
 from smem_lsp.environment.compiler import Compiler
 from smem_lsp.environment.compiler_store import Store
 from smem_lsp.environment.nvcc import Stop
-
-FILES = Path(__file__).parent / "standalone.txt"
-STUBS = Path(__file__).parent / "stubs"
-CURAND = "nvidia-curand==10.4.5.25"
-CURAND_SHA256 = "22bb226a857e5888fe6b54ae465fc4371296bcff13a35f79e19691bcf454f529"
-MOST_HEADER = 4 * 1024 * 1024  # bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Standalone:
-    """A line of the list."""
-
-    corpus: str
-    path: str  # below the corpus's folder
-    flags: tuple[str, ...]
-
-
-def standalone(*, everything: bool = os.environ.get("SMEM_CORPORA_ALL") == "1") -> list[Standalone]:
-    """The files of the list: all of them with ``SMEM_CORPORA_ALL=1``, else the default ones."""
-    found: list[Standalone] = []
-    corpus, flags = "", tuple[str, ...]()
-    for line in FILES.read_text(encoding="utf-8").splitlines():
-        if line == "[all]":
-            if not everything:
-                break
-        elif line.startswith(" "):
-            found.append(Standalone(corpus, line.strip(), flags))
-        elif line and not line.startswith("#"):
-            corpus, _, rest = line.partition(":")
-            flags = tuple(rest.split())
-    return found
-
-
-@cache
-def sources(name: str) -> tuple[Corpus, Path]:
-    """The corpus of this name and its folder. Skips the test where it cannot be had."""
-    corpus = corpus_named(name)
-    try:
-        return corpus, fetch(corpus)
-    except Unavailable as reason:
-        _skip(str(reason))
-
-
-def _skip(reason: str) -> NoReturn:
-    if os.environ.get("SMEM_REQUIRE_TOOLS") == "1":
-        pytest.fail(f"{reason} (SMEM_REQUIRE_TOOLS=1)", pytrace=False)
-    pytest.skip(reason)
-
-
-@cache
-def curand_headers() -> Path:
-    """NVIDIA's cuRAND headers, out of the pinned wheel; nothing else of it is kept."""
-    target = cache_folder() / f"{CURAND.replace('==', '-')}-{CURAND_SHA256[:12]}"
-    if target.is_dir():
-        return target
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".fetch-") as scratch:
-        wanted = Path(scratch, "requirements.txt")
-        wanted.write_text(f"{CURAND} --hash=sha256:{CURAND_SHA256}\n", encoding="utf-8")
-        flags = ("--no-deps", "--only-binary=:all:", "--platform=manylinux_2_27_x86_64", "--require-hashes")
-        command = [
-            sys.executable,
-            "-m",
-            "pip",
-            "download",
-            "--quiet",
-            *flags,
-            "-r",
-            str(wanted),
-            "-d",
-            scratch,
-        ]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
-        if done.returncode:
-            _skip(f"{CURAND}: {done.stderr.strip().splitlines()[-1:]}")
-        (wheel,) = Path(scratch).glob("*.whl")
-        assert hashlib.sha256(wheel.read_bytes()).hexdigest() == CURAND_SHA256
-        unpacked = Path(scratch, "headers")
-        unpacked.mkdir()
-        with zipfile.ZipFile(wheel) as archive:
-            for member in archive.infolist():
-                path = PurePosixPath(member.filename)
-                if path.suffix == ".h" and path.parent.name == "include" and member.file_size < MOST_HEADER:
-                    Path(unpacked, path.name).write_bytes(archive.read(member))
-        unpacked.rename(target)
-    return target
-
-
-def salted(corpus: Corpus) -> str:
-    """What decides beside a file and its flags what nvcc says."""
-    stubs = sorted(path for path in STUBS.rglob("*") if path.is_file())
-    return " ".join([corpus.sha256, CURAND_SHA256, *(path.read_text(encoding="utf-8") for path in stubs)])
-
-
-def resolved(file: Standalone, folder: Path) -> tuple[list[str], list[str], list[str]]:
-    """(nvcc's flags, include folders, macros) of a file."""
-    folders: list[str] = []
-    defines: list[str] = []
-    for flag in file.flags:
-        if flag.startswith("-I"):
-            folders.append(str(folder / flag[2:]))
-        elif flag.startswith("-D"):
-            defines.append(flag[2:])
-        else:
-            folders.append(str({"stubs": STUBS, "curand": None}[flag] or curand_headers()))
-    return [f"-I{each}" for each in folders] + [f"-D{each}" for each in defines], folders, defines
 
 
 def compared(reports: list[KernelReport], compiled: list[Entry]) -> Iterator[tuple[KernelReport, Entry]]:
@@ -183,7 +70,7 @@ def test_exact_bytes_are_those_of_ptxas(file: Standalone, capfd: pytest.CaptureF
     compiler = require(nvcc(), "nvcc is not installed")
     corpus, folder = sources(file.corpus)
     flags, folders, defines = resolved(file, folder)
-    path = folder / file.path
+    path = file.place(folder)
     salt = salted(corpus)
     compiled = compile_entries(compiler, path, flags, cache_folder() / "compiled", salt)
     assert not isinstance(compiled, str), compiled
@@ -206,7 +93,7 @@ def test_the_background_says_what_ptxas_says(file: Standalone, capfd: pytest.Cap
     compiler = require(nvcc(), "nvcc is not installed")
     corpus, folder = sources(file.corpus)
     flags, folders, defines = resolved(file, folder)
-    path = folder / file.path
+    path = file.place(folder)
     salt = salted(corpus)
     compiled = compile_entries(compiler, path, flags, cache_folder() / "compiled", salt)
     assert not isinstance(compiled, str), compiled
@@ -214,7 +101,13 @@ def test_the_background_says_what_ptxas_says(file: Standalone, capfd: pytest.Cap
     text = path.read_text(encoding="utf-8", errors="replace")
     background = Compiler(Store(cache_folder() / "answers"))
     request = background.request(
-        text, str(path), ["sm_90"], setting=str(compiler), include_dirs=folders, defines=defines
+        text,
+        str(path),
+        ["sm_90"],
+        setting=str(compiler),
+        compile_commands=compile_command(file, path),
+        include_dirs=folders,
+        defines=defines,
     )
     assert request is not None
     background.compile(request, Stop(), lambda arch: None)

@@ -54,11 +54,9 @@ def left_over(rewrite: Rewrite, after: Report | None = None) -> Iterator[str]:
     report = after or check(rewrite.text)
     kind, number = type(rewrite.remedy), rewrite.remedy.kernel
     facts = report.facts[number]
-    # That a member is volatile is not followed: a union of such that is only written counts as dropped by ptxas.
-    members = rewrite.text.partition("union ")[2].partition("};")[0]
-    promised = None if "volatile" in members else rewrite.fix.static_bytes
+    promised = rewrite.fix.static_bytes
     if promised is not None and facts.static_bytes != promised:
-        yield f"{rewrite.fix.static_bytes} B were promised, {facts.static_bytes} B are found afterwards"
+        yield f"{promised:,} B were promised, {facts.static_bytes} B are found afterwards"
     if kind is MergeBuffers:
         left = [facts.best[number] for number in savings(facts) if not facts.best[number].plan.barriers]
         yield from (f"{facts.static_bytes} B could still be {each.plan.bytes} B" for each in left)

@@ -20,6 +20,13 @@ _HELPERS = {
     "get": "__device__ float get(const float* from, int at) {\n  return from[at];\n}\n",
     "meet": "__device__ void meet() {\n  __syncthreads();\n}\n",
 }
+_DATA = (
+    "in[tid + {t}] <= v",
+    "!(in[tid] < in[n])",
+    "in[tid] == 3.0f",
+    "(in[tid] > 60.0f) == (tid & 1)",
+    "out[tid] != v",
+)
 _DYNAMIC_BYTES = 8192
 
 
@@ -255,7 +262,14 @@ class Generator:
         ]
         words += ["in[tid] > 4.0f", "tid & 1", f"tid < {t} / 2 && n > 1", "n == 1 || tid < 32", "v > 3.0f"]
         words += [f"tid > {turn}" for turn in place.turns]
+        words += [self.comparison(place)]
+        words += [chance.choice(_DATA).format(t=t)]
         return chance.choice(words)
+
+    def comparison(self, place: _Place) -> str:
+        """Of two elements that are not one in every thread, which a compiler would not even read."""
+        one, other = self.element(place)[1], self.element(place)[1]
+        return f"{one} > {other}" if one != other and "tid" in one and "tid" in other else f"{one} > v"
 
     def choice(self, place: _Place) -> str:
         """A condition that all threads decide alike."""
@@ -269,10 +283,12 @@ class Generator:
         kinds: list[tuple[Callable[[_Place], list[str]], float]] = [
             (self.write, 22), (self.read, 20), (self.barrier, 22), (self.guarded, 9), (self.branch, 6), (self.loop, 7),
             (self.atomic, 4), (self.move, 5), (self.update, 4), (self.call, 4), (self.pointer, 2), (self.leave, 3),
-            (self.reduction, 2), (self.copy, 3), (self.shuffle, 3), (self.lambda_, 1), (self.fill, 3),
+            (self.reduction, 2), (self.copy, 3), (self.shuffle, 3), (self.lambda_, 1), (self.fill, 3), (self.chosen, 9),
+            (self.flagged, 4),
         ]  # fmt: skip
         if place.depth >= 2:
-            kinds = [each for each in kinds if each[0] not in (self.branch, self.loop, self.reduction)]
+            deep = (self.branch, self.loop, self.reduction, self.flagged)
+            kinds = [each for each in kinds if each[0] not in deep]
         return self.random.choices([each for each, _ in kinds], [weight for _, weight in kinds])[0](place)
 
     def body(self, place: _Place, most: int = 4) -> list[str]:
@@ -345,6 +361,37 @@ class Generator:
             *(f"  {line}" for line in self.random.choice(kinds)(inside)),
             "}",
         ]
+
+    def chosen(self, place: _Place) -> list[str]:
+        """Something that threads do whom their data choose."""
+        chance = self.random
+        words = [*(each.format(t=self.threads) for each in _DATA), "in[tid] > 4.0f", "v > 60.0f"]
+        words += [f"tid < {self.threads // 2} && in[tid] > 60.0f", "(in[tid] > 60.0f) == (tid & 1)"]
+        words += [self.comparison(place) for _ in range(3)]
+        kinds = (self.write, self.read, self.update, self.atomic, self.write)
+        inside = [line for _ in range(chance.randint(1, 2)) for line in chance.choice(kinds)(place)]
+        if chance.random() < 0.2:
+            self.names += 1
+            e = f"e{self.names}"
+            head = f"for (int {e} = (int)in[tid]; {e} < (int)in[tid + 1]; {e} += 40)"
+        else:
+            head = f"if ({chance.choice(words)})"
+        return [f"{head} {{", *(f"  {line}" for line in inside), "}"]
+
+    def flagged(self, place: _Place) -> list[str]:
+        """A loop that ends when a flag in shared memory says so."""
+        chance = self.random
+        self.names += 1
+        i, inside = f"i{self.names}", _Place((*place.turns, f"i{self.names}"), place.depth + 1)
+        flag = self.buffer()
+        stop = flag.at(chance.choice(("0", f"{flag.count - 1}", f"{i} % {min(2, flag.count)}")))
+        who = chance.choice(("tid == 0", "tid == 0", f"in[tid] > 2.0f * {i}"))
+        lines = [f"  if ({who}) {{", f"    {stop} = ({flag.type})({i} > n);", "  }"]
+        lines += ["  __syncthreads();"] if chance.random() < 0.85 else []
+        lines += self.body(inside, 1) if chance.random() < 0.3 else []
+        lines += [f"  if ({stop} > 0) break;"]
+        lines += ["  __syncthreads();"] if chance.random() < 0.6 else []
+        return [f"for (int {i} = 0; {i} < n + 2; ++{i}) {{", *lines, "}"]
 
     def branch(self, place: _Place) -> list[str]:
         alike = self.random.random() < 0.65

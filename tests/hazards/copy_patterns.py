@@ -351,7 +351,42 @@ __syncthreads();
 out[t] = s[255 - t];
 pipe.consumer_release();
 """,
-        (),
+        (
+            ("pipe.consumer_wait();\n", "", NOT_WAITED),
+            ("pipe.consumer_wait();\n__syncthreads();", "pipe.consumer_wait();", NOT_WAITED),
+            ("pipe.consumer_wait();", "__pipeline_wait_prior(0);", ()),
+        ),
         head="#include <cuda/pipeline>\n",
+    ),
+    Copies(
+        "two stages of a pipeline that helpers fill and wait for",
+        """
+__shared__ float s[2][256];
+auto pipe = cuda::make_pipeline();
+fill(pipe, s[0], in);
+for (int i = 0; i < n / 256; ++i) {
+  if (i + 1 < n / 256) fill(pipe, s[(i + 1) & 1], in + (i + 1) * 256);
+  arrived(pipe);
+  out[i * 256 + t] = s[i & 1][255 - t];
+  __syncthreads();
+  pipe.consumer_release();
+}
+""",
+        (
+            ("  arrived(pipe);\n", "  __syncthreads();\n", NOT_WAITED),
+            ("  arrived(pipe);\n", "  pipe.consumer_wait();\n", NOT_WAITED),
+        ),
+        head="""#include <cuda/pipeline>
+__device__ void fill(cuda::pipeline<cuda::thread_scope_thread>& pipe, float* to, const float* from) {
+  pipe.producer_acquire();
+  cuda::memcpy_async(&to[threadIdx.x], &from[threadIdx.x], sizeof(float), pipe);
+  pipe.producer_commit();
+}
+template <typename Pipe>
+__device__ void arrived(Pipe& stages) {
+  stages.consumer_wait();
+  __syncthreads();
+}
+""",
     ),
 )

@@ -184,7 +184,7 @@ if (in[t] > 0) atomicAdd(&count, 1);
 @2
 out[t] = count;
 """,
-        variants=((1, "", ()), (2, "", ())),  # which threads add is data
+        variants=((1, "", ("SMEM201",)), (2, "", ("SMEM201",))),  # which threads add is data: likely
     ),
     Pattern(
         "counter that everybody raises",

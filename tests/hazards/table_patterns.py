@@ -204,7 +204,51 @@ for (int i = 0; i < n; ++i) {
 }
 out[t] = 1;
 """,
-        variants=((2, "", ()),),  # how long a loop goes on with a shared flag is not worked out
+        variants=((1, "", MISSING), (2, "", MISSING)),
+    ),
+    Pattern(
+        "break on a shared flag, one for odd and one for even iterations",
+        """
+__shared__ int stop[2];
+const int t = threadIdx.x;
+for (int i = 0; i < n; ++i) {
+  if (t == 0) stop[i & 1] = in[i] > 0;
+  @1
+  if (stop[i & 1]) break;
+}
+out[t] = 1;
+""",
+    ),
+    Pattern(
+        "break on a shared flag, at the latest after one iteration",
+        """
+__shared__ int stop;
+const int t = threadIdx.x;
+for (int i = 0;; ++i) {
+  if (t == 0) stop = in[i] > 0;
+  @1
+  if (stop || i == 0) break;
+}
+out[t] = 1;
+""",
+    ),
+    Pattern(
+        "again while a shared flag is set",
+        """
+__shared__ int changed;
+const int t = threadIdx.x;
+int i = 0;
+do {
+  @1
+  if (t == 0) changed = 0;
+  @2
+  if (t == 255) changed = in[i] > 0;
+  @3
+  ++i;
+} while (changed);
+out[t] = i;
+""",
+        variants=((1, "", MISSING), (2, "", ()), (3, "", MISSING)),  # 2: both may write the same
     ),
     Pattern(
         "bitonic sort of 128",

@@ -28,6 +28,10 @@ NOT_ENDED = {
     "lane 0 of each warp writes one cell, 0",
     "everybody adds to one cell, 0",
     "barriers under a flag that all threads read from one address, 3",
+    "break on a shared flag, 1",
+    "break on a shared flag, 2",
+    "again while a shared flag is set, 1",
+    "again while a shared flag is set, 3",
     "bitonic sort of 128, 1",  # lanes of one warp, as far as its loops are run
 }
 

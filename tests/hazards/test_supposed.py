@@ -39,6 +39,32 @@ def test_what_does_not_rest_on_it_races(condition: str) -> None:
     assert codes(f"s[t] = 1; if ({condition}) o[t] = s[t ^ 64];") == {"SMEM201"}
 
 
+@pytest.mark.parametrize(
+    "arms",
+    [
+        "if (n > 1) r += s[(t + 1) % 256]; else s[t] = r;",
+        "if (n > 1) s[t] = r; else r += s[(t + 1) % 256];",
+        "if (n > 1) { r += s[(t + 1) % 256]; continue; } s[t] = r;",
+        "const bool wide = n > 1; if (wide) r += s[(t + 1) % 256]; if (!wide) s[t] = r;",
+        "switch (n) { case 1: r += s[(t + 1) % 256]; break; case 2: s[t] = r; break; }",
+        "if (n == 1) r += s[(t + 1) % 256]; else if (n == 2) s[t] = r;",
+    ],
+)
+def test_arms_of_which_a_launch_only_ever_takes_one(arms: str) -> None:
+    body = f"int r = t; s[t] = 0; __syncthreads(); for (int i = 0; i < 3; ++i) {{ {arms} }} o[t] = r;"
+    assert codes(body) == set()
+
+
+def test_an_arm_that_no_thread_comes_to_whatever_a_launch_passes() -> None:
+    assert codes("s[t] = 1; if (n == 1 || t < 256) o[t] = s[t]; else s[0] += 1;") == set()
+
+
+def test_arms_that_take_turns_race() -> None:
+    arms = "if (i != n) r += s[(t + 1) % 256]; else s[t] = r;"
+    body = f"int r = t; s[t] = 0; __syncthreads(); for (int i = 0; i < 3; ++i) {{ {arms} }} o[t] = r;"
+    assert codes(body) == {"SMEM201"}
+
+
 def test_a_loop_that_never_runs_has_no_barrier_that_some_miss() -> None:
     body = "if (t < 1) for (int d = 32; d > 32; d >>= 1) __syncthreads();\n  __syncthreads();\n  o[t] = s[t] = 1;"
     assert {finding.code for finding in check(KERNEL.format(body=body)).findings} & {"SMEM203"} == set()

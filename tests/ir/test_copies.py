@@ -24,6 +24,16 @@ __device__ void copy(float* to, const float* from, bool wanted) {
   asm volatile("{ .reg .pred p; setp.ne.b32 p, %2, 0; @p cp.async.cg.shared.global [%0], [%1], 16; }" :: "r"(at), "l"(from), "r"((int)wanted));
 }
 """
+HEAD += """
+template <typename Pipe> __device__ void put(Pipe& pipe, float* to, const float* from) {
+  pipe.producer_acquire();
+  cuda::memcpy_async(to, from, 4, pipe);
+  pipe.producer_commit();
+}
+__device__ void take(cuda::pipeline<cuda::thread_scope_thread>& p) { p.consumer_wait(); p.consumer_release(); }
+__device__ void twice(cuda::pipeline<cuda::thread_scope_thread>& p) { take(p); p.producer_commit(); take(p); }
+__device__ void late(cuda::pipeline<cuda::thread_scope_thread>& p) { p.producer_commit(); keep(&p); }
+"""
 STAGES = "auto pipe = cuda::make_pipeline();"
 OF_BLOCK = "__shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 2> state; auto pipe = cuda::make_pipeline(block, &state);"
 PIPELINE = "__pipeline_memcpy_async(&a[t], in + t, 4);"
@@ -68,6 +78,10 @@ def landings(kernel: Kernel) -> list[str]:
         "cuda::memcpy_async(a + t, in + t, 4, bar); auto token = bar.arrive(); b[t] = 1; bar.wait(std::move(token));",
         f"{STAGES} STAGE(a) pipe.consumer_wait(); pipe.consumer_release();",
         f"{STAGES} STAGE(a) cuda::pipeline_consumer_wait_prior<0>(pipe);",
+        f"{STAGES} put(pipe, a + t, in + t); take(pipe);",
+        f"{STAGES} put(pipe, a + t, in + t); pipe.consumer_wait(); pipe.consumer_release();",
+        f"{STAGES} STAGE(a) STAGE(a) take(pipe); take(pipe);",
+        f"{STAGES} STAGE(a) STAGE(a) twice(pipe);",
         f"{OF_BLOCK} GROUPED(a) pipe.consumer_wait(); __syncthreads(); pipe.consumer_release();",
         f"{STAGES} STAGE(a) STAGE(a) pipe.consumer_wait(); pipe.consumer_release(); pipe.consumer_wait(); pipe.consumer_release();",
         f"{STAGES} for (int i = 0; i < n; ++i) {{ STAGE(a) pipe.consumer_wait(); pipe.consumer_release(); }}",
@@ -109,6 +123,9 @@ def test_a_wait_ends_a_copy(body: str) -> None:
         f"{STAGES} STAGE(a) for (int i = 0; i < n; ++i) pipe.consumer_wait();",
         f"{STAGES} if (n > 3) {{ STAGE(b) }} STAGE(a) pipe.consumer_wait(); pipe.consumer_release();",
         f"{STAGES} for (int i = 0; i < n; ++i) {{ STAGE(b) }} STAGE(a) pipe.consumer_wait(); pipe.consumer_release();",
+        f"{STAGES} STAGE(b) put(pipe, a + t, in + t); take(pipe);",
+        f"{STAGES} STAGE(a) late(pipe); pipe.consumer_wait(); pipe.consumer_release();",
+        f"{STAGES} STAGE(a) if (n > 3) take(pipe);",
         f"{STAGES} STAGE(a) more(pipe); pipe.consumer_wait(); pipe.consumer_release();",
         f"{STAGES} STAGE(a) auto& same = pipe; same.producer_commit(); pipe.consumer_wait(); pipe.consumer_release();",
         f"{STAGES} STAGE(a) cuda::pipeline_consumer_wait_prior<1>(pipe);",
@@ -138,6 +155,52 @@ def test_a_wait_in_a_loop_covers_the_copy_of_the_iteration_before() -> None:
 def test_a_copy_needs_the_alignment_of_its_width() -> None:
     body = "__pipeline_memcpy_async(&a[4 * t], in + 4 * t, 16); wait_all();"
     assert kernel_of(body).buffers[0].required_align == 16
+
+
+_OF_A = "unsigned s = (unsigned)__cvta_generic_to_shared(a), w = (unsigned)__cvta_generic_to_shared(&bar);"
+_TENSOR = "cp.async.bulk.tensor.2d"
+_TO_SHARED = "shared::cluster.global.mbarrier::complete_tx::bytes"
+_PTX = "cuda::ptx::cp_async_bulk"
+_IN = "cuda::ptx::space_cluster, cuda::ptx::space_global"
+_OUT = "cuda::ptx::space_global, cuda::ptx::space_shared"
+_DEVICE = "cuda::device::experimental::cp_async_bulk"
+
+
+@pytest.mark.parametrize(
+    ("align", "body"),
+    [
+        (16, "cuda::memcpy_async(a, in, cuda::aligned_size_t<16>(1024), bar);"),
+        (128, "cuda::memcpy_async(a, in, cuda::aligned_size_t<128>(1024), bar);"),
+        (32, "cuda::memcpy_async(block, a, in, cuda::aligned_size_t<32>(1024), bar);"),
+        (
+            16,
+            f'{_OF_A} asm("cp.async.bulk.{_TO_SHARED} [%0], [%1], 64, [%2];" :: "r"(s), "l"(in), "r"(w));',
+        ),
+        (
+            128,
+            f'{_OF_A} asm("{_TENSOR}.{_TO_SHARED} [%0], [%1, {{0, 0}}], [%2];" :: "r"(s), "l"(in), "r"(w));',
+        ),
+        (
+            16,
+            f'{_OF_A} asm("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 64;" :: "l"(out), "r"(s));',
+        ),
+        (
+            128,
+            f'{_OF_A} asm("{_TENSOR}.global.shared::cta.bulk_group [%0, {{0, 0}}], [%1];" :: "l"(out), "r"(s));',
+        ),
+        (16, f"{_PTX}({_IN}, a, in, 1024, cuda::device::barrier_native_handle(bar));"),
+        (16, f"{_PTX}({_OUT}, out, a, 1024);"),
+        (128, f"{_PTX}_tensor({_IN}, a, in, &n, cuda::device::barrier_native_handle(bar));"),
+        (128, f"{_PTX}_tensor({_OUT}, in, &n, a);"),
+        (16, f"{_DEVICE}_global_to_shared(a, in, 1024, bar);"),
+        (16, f"{_DEVICE}_shared_to_global(out, a, 1024);"),
+        (128, f"{_DEVICE}_tensor_2d_global_to_shared(a, in, 0, 0, bar);"),
+        (128, f"{_DEVICE}_tensor_2d_shared_to_global(in, 0, 0, a);"),
+    ],
+)
+def test_bulk_and_tensor_copies_need_more(align: int, body: str) -> None:
+    buffers = kernel_of(body).buffers
+    assert [buffer.required_align for buffer in buffers] == [align, 1, 1]
 
 
 def test_assembler_needs_the_alignment_of_its_width() -> None:

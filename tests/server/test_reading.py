@@ -348,3 +348,20 @@ __global__ void k(const float* in, float* out, int n) {
         "Cannot share: no proved barrier between `a`, written at line 6, and `b`, written at line 9; "
         "__syncwarp at line 8 orders the lanes of a warp only" in hover
     )
+
+
+def test_hover_tells_the_alignment_that_copies_need() -> None:
+    text = (
+        "#include <cuda/barrier>\n"
+        "__global__ void k(const __grid_constant__ CUtensorMap map, float* out) {\n"
+        "  __shared__ float tile[64];\n"
+        "  __shared__ cuda::barrier<cuda::thread_scope_block> bar;\n"
+        "  cuda::device::experimental::cp_async_bulk_tensor_1d_global_to_shared(tile, &map, 0, bar);\n"
+        "  out[threadIdx.x] = tile[threadIdx.x];\n"
+        "}\n"
+    )
+    with serving({}) as client:
+        client.open(URI, text)
+        found = client.hover(URI, *place(text, "tile[64]"))
+        assert found is not None
+        assert found.startswith("float tile[64] 256 B, aligned to 4 B (its accesses need 128 B)\n")

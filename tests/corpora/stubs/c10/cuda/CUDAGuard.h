@@ -1,7 +1,7 @@
 // Of c10 the guard that chooses a device: ours, for reading only.
 #pragma once
 
-#include <ATen/Tensor.h>
+#include <ATen/cuda/CUDAContext.h>
 
 namespace at::cuda {
 

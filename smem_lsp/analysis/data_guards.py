@@ -1,0 +1,146 @@
+"""Conditions that rest on each thread's own data: nobody knows which threads they let through, but some surely.
+
+A condition is one of data where it compares what threads load from addresses of their own, with each other or with
+something that all share. One that mentions the place of a thread beside that, or rests on a call, a vote, an atomic
+or what all threads load from one address, may let through a thread that nobody would expect: it is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeGuard
+
+from smem_lsp.analysis.evaluate import Evaluator
+from smem_lsp.analysis.events import Event, Guard
+from smem_lsp.analysis.terms import BLOCK, Op, Opaque, Sym, Term, is_truth, parts_of
+from smem_lsp.analysis.values import Values
+
+_ORDERS = ("<", "<=", ">", ">=")
+_EQUALITIES = ("==", "!=")
+_MOST = 40  # terms of a condition that are looked at
+
+
+@dataclass(frozen=True, slots=True)
+class DataGuard:
+    """``mask``: the threads that come to the condition with a chance to pass; ``picks``: it may be written to let
+    single threads through; ``loads``: accesses to shared memory (points) that it rests on."""
+
+    mask: list[int]
+    picks: bool
+    loads: frozenset[int]
+
+    def guard(
+        self, open_: Mapping[int, Sequence[Event]], outer: Guard | None, loop: tuple[int, int] | None
+    ) -> Guard:
+        """What stands around accesses behind it. ``open_``: what may meet others, by storage; ``outer``: the guard
+        around; ``loop``: one without barriers around."""
+        asked: list[Event] = []
+        changing: set[int] = set()
+        for events in open_.values():
+            latest = {each.access.point: each for each in events if each.access.point in self.loads}
+            asked += latest.values()
+            if any(each.access.kind.writes for each in events):
+                changing.update(each.access.buffer for each in latest.values())
+        made = Guard(self.picks, self.loads, tuple(asked), frozenset(changing), loop)
+        return made if outer is None else outer.and_also(made)
+
+
+def data_guard(
+    condition: Term, truth: bool, here: Evaluator, values: Values, pointers: frozenset[str]
+) -> DataGuard | None:
+    """What ``condition`` is if it is one of data; None: it is not, or something else decides, too."""
+    mask = [1] * len(here.threads)
+    picks = False
+    reader = _Reader(here, values, pointers)
+    for part, wanted in _conjuncts(condition, truth):
+        known = here.values(part)
+        if known is not None:
+            mask = [int(m and bool(v) == wanted) for m, v in zip(mask, known)]
+        elif not reader.decides(part):
+            return None
+        else:
+            picks = picks or not _orders(part)
+    return DataGuard(mask, picks, frozenset(reader.loads)) if any(mask) else None
+
+
+def _conjuncts(condition: Term, truth: bool) -> list[tuple[Term, bool]]:
+    """Terms that all are what stands beside them where ``condition`` is ``truth``."""
+    if isinstance(condition, Op):
+        if condition.operator == "!":
+            return _conjuncts(condition.args[0], not truth)
+        if condition.operator == ("&&" if truth else "||"):
+            return [each for arg in condition.args for each in _conjuncts(arg, truth)]
+    return [(condition, truth)]
+
+
+def _orders(condition: Term) -> bool:
+    """Does it ask which of two values is larger?"""
+    if not isinstance(condition, Op):
+        return False
+    if condition.operator == "!" or _compares_truths(condition):
+        return all(arg.known or not is_truth(arg) or _orders(arg) for arg in condition.args)
+    return condition.operator in _ORDERS
+
+
+def _compares_truths(term: Term) -> TypeGuard[Op]:
+    """``(a > b) == ascending``: some threads pass whatever the other side is, though it may be another one in each."""
+    return (
+        isinstance(term, Op)
+        and term.operator in _EQUALITIES
+        and any(is_truth(arg) and not arg.known for arg in term.args)
+    )
+
+
+@dataclass(slots=True)
+class _Reader:
+    here: Evaluator
+    values: Values
+    pointers: frozenset[str]
+    loads: set[int] = field(default_factory=set)
+    left: int = _MOST
+
+    def decides(self, term: Term) -> bool:
+        """Do data of each thread decide, and nothing else that is not the same for all?"""
+        if isinstance(term, Op) and term.operator in _EQUALITIES and all(map(is_truth, term.args)):
+            unknown = [
+                arg for arg in term.args if not arg.known
+            ]  # either way for whom the other side is what it is
+            return bool(unknown) and all(map(self.decides, unknown))
+        return self.of_data(term) is True
+
+    def of_data(self, term: Term) -> bool | None:
+        """Is it made of what each thread has loaded, and of what is the same for all? False: of the latter alone;
+        None: of something else."""
+        self.left -= 1
+        if self.left < 0:
+            return None
+        if term.known:
+            return False if self.here.constant(term) is not None else None
+        if isinstance(term, Opaque):
+            if term.origin == "load":
+                return self._load(term)
+            if term.origin == "lost" and term.sources:
+                return self._all(term.sources)
+            return False if term.level <= BLOCK and not term.carried and not term.sources else None
+        if isinstance(term, Op) and not ("_sync" in term.operator or term.operator.startswith("atomic")):
+            return self._all(term.args)
+        return None
+
+    def _all(self, terms: tuple[Term, ...]) -> bool | None:
+        found = [self.of_data(term) for term in terms]
+        return None if None in found else any(found)
+
+    def _load(self, term: Opaque) -> bool | None:
+        if term.access is not None:
+            address = self.values.address(term.access)
+            self.loads.add(term.access)
+            return True if address is not None and any(map(self._own, address)) else None
+        if term.level <= BLOCK and not term.carried:
+            return False
+        names = {each.name for each in parts_of(*term.sources[:1]) if isinstance(each, Sym)}
+        return True if names & self.pointers and any(map(self._own, term.sources)) else None
+
+    def _own(self, term: Term) -> bool:
+        """Is it something else in some threads than in others?"""
+        return self.here.values(term) is not None and self.here.constant(term) is None

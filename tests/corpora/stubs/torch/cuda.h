@@ -1,0 +1,4 @@
+// Ours, for reading only.
+#pragma once
+
+#include <torch/all.h>
