@@ -757,3 +757,16 @@ def test_a_conflict_moves_with_its_kernel() -> None:
     check_text(text, cache=cache)
     edited = f"// one\n// two\n{text}"
     assert check_text(edited, cache=cache).findings == check_text(edited).findings
+
+
+def test_a_buffer_of_a_helper_is_used_where_the_helper_names_it() -> None:
+    source = """
+__device__ void helper(float* out) {
+  extern __shared__ float raw[];
+#ifdef STAGED
+  out[threadIdx.x] = raw[threadIdx.x];
+#endif
+}
+__global__ void k(float* out) { helper(out); }
+"""
+    assert "SMEM101" not in {finding.code for finding in check(source).findings}

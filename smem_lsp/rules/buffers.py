@@ -7,6 +7,7 @@ from bisect import bisect_right
 
 from smem_lsp.ir.model import Access, Buffer, walk
 from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.source import Span
 from smem_lsp.syntax.lexer import comments
 
 
@@ -20,8 +21,16 @@ def accessed(facts: KernelFacts) -> frozenset[int]:
 
 
 def mentioned_elsewhere(facts: KernelFacts, buffer: Buffer) -> bool:
-    """Does the name stand anywhere in the kernel but in its declaration? Comments do not count."""
-    span = facts.kernel.span
+    """Does the name stand anywhere in the kernel, or in the block of a function that it calls which has the buffer, but
+    in its declaration? Comments do not count."""
+    inside = facts.kernel.span.covers(buffer.site.scope)
+    return any(
+        _mentioned(facts, buffer, span)
+        for span in ([] if inside else [buffer.site.scope]) + [facts.kernel.span]
+    )
+
+
+def _mentioned(facts: KernelFacts, buffer: Buffer, span: Span) -> bool:
     text = facts.source.text[span.start : span.end]
     hidden = [(c.start, c.end) for c in comments(text)]
     starts = [start for start, _ in hidden]

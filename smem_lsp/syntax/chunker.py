@@ -237,7 +237,8 @@ class _Cutter:
 
     def _declares(self, i: int) -> bool:
         if self.kinds[i] == "NAME" and self._kind(i + 1) in ("LP", "LB", "EQ", "DOT", "ASSIGN", "STEP"):
-            return False
+            if self._kind(i + 1) != "LP" or self._kind(i + 2) not in ("STAR", "AMP"):  # T (*rows)[4]
+                return False
         at = self.ahead.declarators_at(i)
         if at is None or at > self.hi:
             return False

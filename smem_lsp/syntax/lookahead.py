@@ -104,12 +104,28 @@ class Lookahead(NamesAhead):
                     return x
             return None
         if kind == "LP" and self.kind(x + 1) in ("STAR", "AMP"):
-            return x if sure else None
+            return x if sure or self._casts_alike(x) else None
         if kind == "LB" and texts[x - 1] == "auto":
             return x
         if strong or kinds[i] == "TYPE" or parameter:
             return x
         return None
+
+    def _casts_alike(self, lp: int) -> bool:
+        """`T (*rows)[4] = reinterpret_cast<T (*)[4]>(s);`: is ``T`` used as a type for what is put in the name?"""
+        kinds, texts = self.kinds, self.texts
+        close = self.partner[lp]
+        if self.kind(lp + 2) != "NAME" or close != lp + 3 or self.kind(close + 1) != "LB":
+            return False
+        x = self.partner[close + 1] + 1
+        while self.kind(x) == "LB" and self.partner[x] > x:
+            x = self.partner[x] + 1
+        if self.kind(x) != "EQ":
+            return False
+        for y in range(x + 1, min(x + 12, self.n - 1)):
+            if texts[y] == texts[lp - 1] and kinds[y] == "NAME" and kinds[y + 1] == "LP":
+                return self.kind(y + 2) in ("STAR", "AMP") and self.kind(y + 3) == "RP"
+        return False
 
     def _declares_inside(self, lp: int) -> bool:
         """`(*f)(int)`, `(&r)[4]`, `(C::*m)`, `(x);`: a declarator in parentheses?"""

@@ -62,6 +62,16 @@ from smem_lsp.syntax.parse import parse
         ("std::vector<std::vector<int>> v;", "std::vector<>: v;"),
         ("unsigned n = 0u;", "unsigned: n = 0u;"),
         ("dim3 grid(4, 4), block(32);", "dim3: grid = {4, 4}, block = {32};"),
+        ("T(*p)[4] = (T(*)[4])s;", "T: (*p)[4] = c<T*[4]>(s);"),
+        (
+            "Foo (*p)[2][4] = reinterpret_cast<Foo (*)[2][4]>(s);",
+            "Foo: (*p)[2][4] = reinterpret_cast<Foo*[2][4]>(s);",
+        ),
+        (
+            "Foo (&p)[4] = *reinterpret_cast<Foo (*)[4]>(s);",
+            "Foo: (&p)[4] = (*reinterpret_cast<Foo*[4]>(s));",
+        ),
+        ("at(*p)[4] = at(*q)[5];", "(at((*p))[4] = at((*q))[5]);"),
         # lambdas
         ("auto f = [&](int i) { return a[i]; };", "auto: f = lambda;"),
         ("auto f = [=, &b]() mutable -> float { return b; };", "auto: f = lambda;"),
