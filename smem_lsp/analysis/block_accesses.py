@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from smem_lsp.analysis.evaluate import Evaluator, asks
-from smem_lsp.analysis.events import Decision, Event, Guard
+from smem_lsp.analysis.evaluate import Evaluator, Vector, asks
+from smem_lsp.analysis.events import ANY, Decision, Event, Guard
 from smem_lsp.analysis.meetings import Meetings
 from smem_lsp.analysis.proxies import Proxies
-from smem_lsp.analysis.script import Script, is_loaded
+from smem_lsp.analysis.resting import is_loaded
+from smem_lsp.analysis.script import Script
 from smem_lsp.analysis.terms import is_free
 from smem_lsp.analysis.values import Values
 from smem_lsp.analysis.warp_traces import Traces
 from smem_lsp.ir.model import Access, Kernel, Kind, Proxy, Space, walk
 
 _MAX_NOTED = 20_000  # accesses of one run, iterations and threads counted
+_ENDLESS = 1 << 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,68 @@ class Circumstances:
     guard: Guard | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Touched:
+    """Units that ``threads`` touch which access bytes from ``starts`` on, each with its lowest, and highest, thread.
+    None lies in front of ``first`` or behind ``last``."""
+
+    starts: Vector
+    threads: Sequence[int]
+    low: Mapping[int, int]
+    high: Mapping[int, int]
+    first: int
+    last: int
+
+
+_NONE: Mapping[int, range] = {}
+_NOWHERE = _Touched(0, (), {}, {}, 0, ANY)
+
+
+def _cells(
+    here: Evaluator, starts: Vector, width: int, unit: int, end: int, inside: Sequence[bool] | None
+) -> tuple[Mapping[int, int], Mapping[int, int]]:
+    """Unit -> lowest, and highest, thread that touches it, of those that stay inside of the buffer, which ``end``s
+    there, and of their row."""
+    threads = here.threads
+    low: dict[int, int]
+    high: dict[int, int]
+    if inside is None and isinstance(starts, int):
+        touched = range(starts // unit, (starts + width - 1) // unit + 1)
+        if starts < 0 or starts + width > end:
+            return {}, {}
+        low = dict.fromkeys(touched, threads[0])
+        return low, low if len(threads) == 1 else dict.fromkeys(touched, threads[-1])
+    low, high = {}, {}
+    numbers = [starts] * len(threads) if isinstance(starts, int) else starts
+    if inside is None and width % unit == 0 and min(numbers) >= 0 and max(numbers) + width <= end:
+        cells = [start // unit for start in numbers]
+        if width == unit:  # threads come in rising order
+            high = dict(zip(cells, threads))
+            low = high if len(high) == len(cells) else dict(zip(reversed(cells), reversed(threads)))
+            return low, high
+        if not any(start % unit for start in numbers):
+            each = range(width // unit)
+            low = {cell + number: thread for cell, thread in zip(cells, threads) for number in each}
+            if len(low) == len(cells) * len(each):  # no two threads touch the same
+                return low, low
+            low = {}
+    for thread, cells_of in _ranges(here, starts, width, unit, end, inside):
+        for cell in cells_of:
+            low.setdefault(cell, thread)
+            high[cell] = thread
+    return (high, high) if low == high else (low, high)
+
+
+def _ranges(
+    here: Evaluator, starts: Vector, width: int, unit: int, end: int, inside: Sequence[bool] | None
+) -> Iterator[tuple[int, range]]:
+    """The same by thread."""
+    numbers = [starts] * len(here.threads) if isinstance(starts, int) else starts
+    for number, (thread, start) in enumerate(zip(here.threads, numbers)):
+        if start >= 0 and start + width <= end and (inside is None or inside[number]):
+            yield thread, range(start // unit, (start + width - 1) // unit + 1)
+
+
 @dataclass(slots=True)
 class Accesses:
     """``met``: accesses that meet; ``outside``: access -> who leaves its buffer, whatever values the kernel gets;
@@ -55,6 +119,7 @@ class Accesses:
     outside: dict[int, Outside] = field(default_factory=dict)
     left: int = _MAX_NOTED
     left_guarded: int = _MAX_NOTED  # and of those in threads that data decide
+    _touched: dict[int, _Touched] = field(default_factory=dict)  # by access: last time
 
     def make(self, access: Access, here: Evaluator, why: Circumstances) -> None:
         """All threads ``here`` make an access."""
@@ -76,7 +141,7 @@ class Accesses:
         if access.start is not None:
             self._together(access, storage, here, why)
             return
-        starts = None if width is None or offset is None else here.values(offset)
+        starts = None if width is None or offset is None else here.value(offset)
         unit = self.script.units[storage]
         if (
             width is None
@@ -88,43 +153,34 @@ class Accesses:
         if starts is None:
             if not (apart or guarded):
                 self.left -= len(here.threads)
-                self._note(access, storage, unit, here, why, {}, {}, data=True)
+                self._note(access, storage, unit, here, why, _NOWHERE, data=True)
             return
-        end = buffer.bytes if buffer.space is Space.STATIC and buffer.bytes is not None else 1 << 40
-        if apart and min(starts) >= 0 and max(starts) + width <= end:
+        first, last = (starts, starts) if isinstance(starts, int) else (min(starts), max(starts))
+        end = buffer.bytes if buffer.space is Space.STATIC and buffer.bytes is not None else _ENDLESS
+        stays = first >= 0 and last + width <= end
+        if apart and stays:
             return
         if guarded:
             self.left_guarded -= len(here.threads)
         else:
             self.left -= len(here.threads)
-        inside = self._inside(access, here)
-        low: dict[int, int] = {}
-        high: dict[int, int] = {}
-        touched: dict[int, range] = {}
-        if (
-            not guarded
-            and inside is None
-            and width == unit
-            and min(starts) >= 0
-            and max(starts) + width <= end
-        ):
-            cells = [start // unit for start in starts]  # threads come in rising order
-            high = dict(zip(cells, here.threads))
-            low = high if len(high) == len(cells) else dict(zip(reversed(cells), reversed(here.threads)))
-        else:
-            for number, (thread, start) in enumerate(zip(here.threads, starts)):
-                if start < 0 or start + width > end:
-                    if why.sure and not is_free(offset):
-                        self.outside.setdefault(access.point, Outside(start, thread))
-                elif inside is None or inside[number]:
-                    cells_of = range(start // unit, (start + width - 1) // unit + 1)
-                    for cell in cells_of:
-                        low.setdefault(cell, thread)
-                        high[cell] = thread
-                    if guarded:
-                        touched[thread] = cells_of
-        if not apart:
-            self._note(access, storage, unit, here, why, low, high, touched=touched)
+        if not stays and why.sure and not is_free(offset):
+            numbers = here.values(offset) or ()
+            outside = next(n for n, start in enumerate(numbers) if start < 0 or start + width > end)
+            self.outside.setdefault(access.point, Outside(numbers[outside], here.threads[outside]))
+        if apart:
+            return
+        known = self._touched.get(access.point)
+        again = known is not None and known.starts is starts and known.threads is here.threads
+        ranges = _NONE
+        if known is None or guarded or not again or isinstance(starts, int):  # equal ones may be one object
+            inside = self._inside(access, here)
+            low, high = _cells(here, starts, width, unit, end, inside)
+            ends = first // unit, (last + width - 1) // unit
+            known = self._touched[access.point] = _Touched(starts, here.threads, low, high, *ends)
+            if guarded:
+                ranges = dict(_ranges(here, starts, width, unit, end, inside))
+        self._note(access, storage, unit, here, why, known, ranges=ranges)
 
     def _is_one_thing(self, number: int) -> bool:
         """Is a buffer surely read where threads write it: no store of several things, and no copy goes into it?"""
@@ -146,7 +202,8 @@ class Accesses:
         start = here.constant(self.values.copied[access.point])
         if start is not None and len(here.threads) == math.prod(here.dims) > self.met.warp:
             cell, threads = start // (self.script.units[storage] or 1), here.threads
-            self._note(access, storage, 1, here, why, {cell: threads[0]}, {cell: threads[-1]})
+            touched = _Touched(start, threads, {cell: threads[0]}, {cell: threads[-1]}, cell, cell)
+            self._note(access, storage, 1, here, why, touched)
 
     def _together(self, access: Access, storage: int, here: Evaluator, why: Circumstances) -> None:
         """A copy by several threads, taken to be dealt out among them byte by byte."""
@@ -157,7 +214,8 @@ class Accesses:
         self.left -= len(here.threads)
         cells = range(start // unit, (start + access.size) // unit)
         dealt = {cell: here.threads[number % len(here.threads)] for number, cell in enumerate(cells)}
-        self._note(access, storage, unit, here, why, dealt, dealt)
+        touched = _Touched(start, here.threads, dealt, dealt, cells.start, cells.stop)
+        self._note(access, storage, unit, here, why, touched)
 
     def proxy(self, node: Proxy, here: Evaluator) -> None:
         """Threads ``here`` have the asynchronous proxy do something, or wait for it."""
@@ -191,17 +249,16 @@ class Accesses:
         unit: int,
         here: Evaluator,
         why: Circumstances,
-        low: dict[int, int],
-        high: dict[int, int],
+        touched: _Touched,
         *,
         data: bool = False,
-        touched: Mapping[int, range] | None = None,
+        ranges: Mapping[int, range] = _NONE,
     ) -> None:
         buffer = self.kernel.buffers[access.buffer]
         event = Event(
             access,
-            low,
-            high,
+            touched.low,
+            touched.high,
             self.met.synced,
             self.met.exchanged,
             self.values.stored.get(access.point),
@@ -211,8 +268,10 @@ class Accesses:
             supposed=why.supposed,
             data=data,
             unsure=why.unsure,
+            first=touched.first,
+            last=touched.last,
             guard=why.guard,
-            touched=touched or {},
+            touched=ranges,
         )
         self.met.add(storage, unit, event)
         if why.guard is not None:
@@ -224,7 +283,7 @@ class Accesses:
             and access.kind.writes
             and not (why.supposed or data or access.asynchronous)
         ):
-            self.proxies.write(access.point, storage, unit, low)
+            self.proxies.write(access.point, storage, unit, touched.low)
 
     def _inside(self, access: Access, here: Evaluator) -> list[bool] | None:
         """For each thread: does every index stay in its dimension? One that leaves its row says that the block is not

@@ -20,8 +20,8 @@ from smem_lsp.analysis.exits import exit_values
 from smem_lsp.analysis.flights import Flights
 from smem_lsp.analysis.meetings import Meetings
 from smem_lsp.analysis.named_barriers import Arrivals
-from smem_lsp.analysis.resting import names_in, rests_on
-from smem_lsp.analysis.script import Script, Step, narrows
+from smem_lsp.analysis.resting import names_in
+from smem_lsp.analysis.script import Script, Step
 from smem_lsp.analysis.stragglers import Missed, first_missed
 from smem_lsp.analysis.terms import Term
 from smem_lsp.analysis.turns import turns
@@ -226,26 +226,27 @@ class Run:
 
     def _calls(self, after: int, before: int) -> bool:
         opaque = self.kernel.opaque
-        return bisect_right(opaque, after) < bisect_left(opaque, before)
+        return bool(opaque) and bisect_right(opaque, after) < bisect_left(opaque, before)
 
     def _decide(self, here: Evaluator) -> None:
         self.undecided -= len(here.threads)
-        if self.undecided < 0:
+        if self.undecided < 0 or (here.work is not None and here.work.left < 0):
             raise _Lost  # it would take too long
 
     def _branch(self, step: Step, node: Branch, here: Evaluator) -> Evaluator | None:
         self._decide(here)
         condition = self.values.conditions[node.point]
-        mask = decided(condition, here)
+        value = here.value(condition)
+        mask = [value] if isinstance(value, int) else decided(condition, here)
         if step.paired:
-            self._arms_apart(step, mask, here)
+            self._arms_apart(step, decided(condition, here), here)
             return here
         if step.uniform and (step.free or mask is None) and not step.symbols & self.decided:
             for arm, truth in ((step.first, True), (step.second, False)):
                 elsewhere = mask is None or any(mask) != truth
                 if elsewhere and any(each.orders for each in arm):
                     self.named.all_seen = False
-                if arm and elsewhere and not narrows(condition, truth, self.script.sizes):
+                if arm and elsewhere and not self.script.narrows(condition, truth):
                     self._suppose(step, arm, here, again=False)
             if mask is None and step.leaves and not step.waits:
                 staying_arm = self._arm_that_stays(step, condition)
@@ -257,7 +258,7 @@ class Run:
                     self._perhaps(step, arm, condition, truth, here)
             self._pass_over(step, here)
             return here
-        staying: set[int] = set()
+        staying: list[Sequence[int]] = []  # threads that come to the end of an arm
         ordered = step.orders or self._calls(node.point, step.end)
         for arm, truth in ((step.first, True), (step.second, False)):
             with self._decided_by(step, truth, stays=step.leaves):
@@ -265,23 +266,26 @@ class Run:
                     self._forget()
                 if any(mask) if truth else not all(mask):
                     taken = mask if truth else [not each for each in mask]
+                    whole = all(taken)
                     if not arm:
-                        staying.update(compress(here.threads, taken))
+                        staying.append(here.threads if whole else list(compress(here.threads, taken)))
                     else:
-                        going = self._steps(arm, here if all(taken) else here.only(taken))
-                        staying.update(going.threads if going is not None else ())
+                        going = self._steps(arm, here if whole else here.only(taken))
+                        staying.append(going.threads if going is not None else ())
                     if ordered:
                         self._forget()
         self._fences(step)
-        if not staying and step.returns and step.uniform and not self.supposed:
+        if not any(staying) and step.returns and step.uniform and not self.supposed:
             self.deserted = True
-        return _only(here, staying)
+        if sum(map(len, staying)) == len(here.threads):
+            return here
+        return _only(here, set().union(*staying))
 
     def _arm_that_stays(self, step: Step, condition: Term) -> Sequence[Step] | None:
         """The one arm that does not lead away for sure: all threads are in it, or none is behind the branch."""
         for arm, other, truth in ((step.first, step.second, True), (step.second, step.first, False)):
             if any(isinstance(each.node, Jump) for each in other) and not any(each.leaves for each in arm):
-                return None if narrows(condition, truth, self.script.sizes) else arm
+                return None if self.script.narrows(condition, truth) else arm
         return None
 
     def _stay(self, step: Step, arm: Sequence[Step], here: Evaluator) -> Evaluator | None:
@@ -349,9 +353,10 @@ class Run:
         """Run steps that some launch surely runs, though this run does not: with all threads, and without what rests on
         the symbols that decide it; none where these do not decide it here. Afterwards all is as it was before."""
         deciding = self._deciding(step)
+        resting = self.script.resting
         names = {name: value for name, value in here.symbols.items() if name not in deciding}
-        bound = {atom: at for atom, at in here.bound.items() if not rests_on(atom, deciding, self.values)}
-        unknown = Evaluator(here.dims, names, here.strict, bound, here.threads)
+        bound = {atom: at for atom, at in here.bound.items() if not resting.rests_on(atom, deciding)}
+        unknown = Evaluator(here.dims, names, here.strict, bound, here.threads, work=here.work)
         condition = self.values.conditions.get(step.node.point)
         if condition is not None and decided(condition, unknown) is not None:
             return
@@ -421,7 +426,7 @@ class Run:
         found: list[Event] = []
         for event in events:
             offset = self.script.offsets[event.access.point]
-            if offset is None or not rests_on(offset, names, self.values):
+            if offset is None or not self.script.resting.rests_on(offset, names):
                 found.append(event)
         return found
 

@@ -44,6 +44,7 @@ _PLAIN: dict[str, Callable[[int, int], int]] = {
     "%": lambda a, b: a - abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1) * b,
 }
 _TRUNCATING = ("/", "%")
+_TRUTHS = frozenset(("<", "<=", ">", ">=", "==", "!=", "!"))
 # the same of a vector and a number that is not negative; the last two of a vector without negative numbers
 _OF_VECTOR: dict[str, Callable[[list[int], int], list[int]]] = {
     "+": lambda a, b: [v + b for v in a],
@@ -78,10 +79,18 @@ def asks(access: Access, threads: Evaluator) -> Evaluator | None:
 
 
 @dataclass(slots=True)
+class Work:
+    """``left``: so many numbers may still be worked out; from then on no further value is known."""
+
+    left: int
+
+
+@dataclass(slots=True)
 class Evaluator:
     """Values under one assignment. ``threads``: linear ids of the threads asked about; ``bound``: loop variables of
     the iterations asked about; ``symbols``: values of parameters and the like; ``exits``: what variables are behind
-    loops that have run, by thread. ``blockDim`` follows from ``dims``."""
+    loops that have run, by thread; ``work``: what all of one run may cost together. ``blockDim`` follows from
+    ``dims``."""
 
     dims: Dims
     symbols: Mapping[str, int] = field(default_factory=dict)
@@ -89,17 +98,24 @@ class Evaluator:
     bound: Mapping[LoopVar, Vector] = field(default_factory=dict)
     threads: Sequence[int] = ()
     exits: Mapping[Term, Mapping[int, int]] = field(default_factory=dict)
+    work: Work | None = None
     _known: dict[Term, Vector | None] = field(default_factory=dict)
     _behind: dict[Term, Vector | None] = field(default_factory=dict)  # of terms that rest on exits
     _outer: Evaluator | None = None  # the same threads outside of the iteration that binds ``_own``
     _own: Collection[LoopVar] = ()
-    _whole: tuple[Evaluator, Sequence[int]] | None = (
-        None  # it evaluates for more threads; those that are kept
-    )
+    _whole: tuple[Evaluator, Sequence[int]] | None = None  # for more threads; which of these are kept
+    _positions: dict[int, int] | None = None
 
     def __post_init__(self) -> None:
         if not self.threads:
             self.threads = range(self.dims[0] * self.dims[1] * self.dims[2])
+
+    @property
+    def positions(self) -> Mapping[int, int]:
+        """Where each of ``threads`` stands among them."""
+        if self._positions is None:
+            self._positions = {thread: position for position, thread in enumerate(self.threads)}
+        return self._positions
 
     def value(self, term: Term) -> Vector | None:
         """The value in ``threads``; None: not known."""
@@ -125,7 +141,14 @@ class Evaluator:
             value = whole._known.get(term)
             if value is not None:
                 return value if isinstance(value, int) else list(compress(value, kept))
-        return self._value(term)
+        work = self.work
+        if work is None:
+            return self._value(term)
+        if work.left < 0:
+            return None
+        value = self._value(term)
+        work.left -= len(value) if isinstance(value, list) else 1
+        return value
 
     def values(self, term: Term) -> list[int] | None:
         """The same, one number for each thread."""
@@ -148,7 +171,7 @@ class Evaluator:
             for atom, value in self.bound.items()
         }
         return Evaluator(
-            self.dims, self.symbols, self.strict, bound, threads, self.exits, _whole=(self, mask)
+            self.dims, self.symbols, self.strict, bound, threads, self.exits, self.work, _whole=(self, mask)
         )
 
     def of(self, mask: Sequence[int]) -> Evaluator | None:
@@ -166,6 +189,7 @@ class Evaluator:
             {**self.bound, **bound},
             self.threads,
             self.exits,
+            self.work,
             _outer=self,
             _own=bound.keys(),
         )
@@ -213,7 +237,7 @@ class Evaluator:
             if a is None:
                 return None
             single = _SINGLE[name]
-            return self._checked(single(a) if isinstance(a, int) else [single(v) for v in a])
+            return self._checked(term, single(a) if isinstance(a, int) else [single(v) for v in a])
         a, b = operands
         if a is None or b is None:
             return None
@@ -221,20 +245,20 @@ class Evaluator:
             return None
         function = _PLAIN[name]
         if isinstance(a, int):
-            return self._checked(function(a, b) if isinstance(b, int) else [function(a, v) for v in b])
+            return self._checked(term, function(a, b) if isinstance(b, int) else [function(a, v) for v in b])
         if isinstance(b, int):
             quick = _OF_VECTOR.get(name) if 0 <= b <= _MAX_SHIFT or name != ">>" else None
-            if quick is not None and b >= 0 and (name not in _TRUNCATING or min(a) >= 0):
-                return self._checked(quick(a, b))
-            return self._checked([function(v, b) for v in a])
-        return self._checked(list(map(function, a, b)))
+            if quick is not None and b >= 0 and (name not in _TRUNCATING or args[0].natural or min(a) >= 0):
+                return self._checked(term, quick(a, b))
+            return self._checked(term, [function(v, b) for v in a])
+        return self._checked(term, list(map(function, a, b)))
 
-    def _checked(self, value: Vector) -> Vector | None:
-        if not self.strict:
+    def _checked(self, term: Op, value: Vector) -> Vector | None:
+        if not self.strict or term.operator in _TRUTHS:
             return value
         if isinstance(value, int):
             return value if 0 <= value < _LIMIT else None
-        return value if min(value) >= 0 and max(value) < _LIMIT else None
+        return value if (term.natural or min(value) >= 0) and max(value) < _LIMIT else None
 
     def _select(self, condition: Term, then: Term, otherwise: Term) -> Vector | None:
         mask = self.value(condition)

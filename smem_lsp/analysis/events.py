@@ -10,6 +10,7 @@ from smem_lsp.analysis.terms import BLOCK, Op, Opaque, Term
 from smem_lsp.ir.model import Access
 
 _UNASKED = object()
+ANY = 1 << 62
 
 Decision = tuple[int, bool]  # a branch or loop, and whether it goes through its first arm or body
 
@@ -62,6 +63,8 @@ class Event:
     guard: Guard | None = None
     touched: Mapping[int, range] = field(default_factory=dict)
     form: object = _UNASKED  # of what is stored, in all threads
+    first: int = 0  # no unit in front of it is touched
+    last: int = ANY  # nor one behind it
 
 
 _MOST_NODES = 60  # of a stored value that is looked at
@@ -93,9 +96,14 @@ def _unknowns(stored: object) -> Iterator[object]:
 def _stored(event: Event, thread: int) -> object:
     """What a thread stores, to compare: a number, or sums and products of loads, by address; None: not known."""
     form = form_of(event)
-    if form is None or thread not in event.here.threads:
-        return None
-    return _of_thread(form, event.here.threads.index(thread))
+    position = event.here.positions.get(thread)
+    return None if form is None or position is None else _of_thread(form, position)
+
+
+def alike(one: Event, other: Event) -> bool:
+    """Is nothing known of what is stored, or is it the same thing for whichever threads?"""
+    mine, theirs = form_of(one), form_of(other)
+    return mine is None or theirs is None or (isinstance(mine, int) and mine == theirs)
 
 
 def form_of(event: Event) -> object:

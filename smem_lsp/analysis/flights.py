@@ -7,7 +7,7 @@ A thread's copy belongs to the group that the thread commits next; a wait leaves
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from smem_lsp.analysis.events import Event
@@ -23,13 +23,23 @@ class Flight:
     threads: set[int]
     groups: dict[int, int] = field(default_factory=dict)
     fresh: bool = True
+    committed: bool = False  # by all of its threads
+    _cells: Mapping[int, int] | None = None
 
-    def cells(self) -> dict[int, int]:
+    def cells(self) -> Mapping[int, int]:
         """What these threads copy into, each cell with its thread; not what several threads copy into."""
-        low, high = self.event.low, self.event.high
-        return {
-            cell: thread for cell, thread in low.items() if thread in self.threads and high[cell] == thread
-        }
+        if self._cells is None:
+            low, high = self.event.low, self.event.high
+            if low is high and self.threads.issuperset(low.values()):
+                self._cells = low
+            else:
+                self._cells = {c: t for c, t in low.items() if t in self.threads and high[c] == t}
+        return self._cells
+
+    def take(self, threads: set[int]) -> None:
+        """``threads`` have waited."""
+        self.threads -= threads
+        self._cells = None
 
 
 @dataclass(slots=True)
@@ -46,9 +56,10 @@ class Flights:
     def commit(self, threads: Collection[int]) -> None:
         """What ``threads`` have issued becomes a group of each."""
         for flight in self.open:
-            for thread in flight.threads.intersection(threads):
-                if flight.event.access.grouped:
+            if flight.event.access.grouped and not flight.committed:
+                for thread in flight.threads.intersection(threads):
                     flight.groups.setdefault(thread, self.committed[thread])
+                flight.committed = flight.threads <= flight.groups.keys()
         self.committed.update(threads)
 
     def land(self, threads: Collection[int], left: int | None) -> list[Flight]:
@@ -56,18 +67,15 @@ class Flights:
         too."""
         landed: list[Flight] = []
         for flight in self.open:
-            done = {
-                thread
-                for thread in flight.threads.intersection(threads)
-                if flight.event.access.grouped
-                and (
-                    left is None
-                    or flight.groups.get(thread, self.committed[thread]) < self.committed[thread] - left
-                )
-            }
+            if not flight.event.access.grouped:
+                continue
+            groups, committed = flight.groups, self.committed
+            done = flight.threads.intersection(threads)
+            if left is not None:
+                done = {t for t in done if groups.get(t, committed[t]) < committed[t] - left}
             if done:
                 landed.append(Flight(flight.storage, flight.event, done))
-                flight.threads -= done
+                flight.take(done)
         self.open = [flight for flight in self.open if flight.threads]
         return landed
 

@@ -1,13 +1,46 @@
-"""The variables of loops that a run of a block has to follow: those that anything rests on that it asks for."""
+"""What a run of a block can work out, and the variables of loops that it has to follow for that: those that anything
+rests on that it asks for."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
-from smem_lsp.analysis.terms import LoopVar, Opaque, Term, parts_of
-from smem_lsp.analysis.values import Exit, LoopFacts, Values
+from smem_lsp.analysis.terms import LoopVar, Op, Opaque, Term, parts_of
+from smem_lsp.analysis.values import Exit, LoopFacts, Recurrence, Values
 from smem_lsp.source import record
+
+
+@dataclass(slots=True)
+class Unknown:
+    """Terms that no run of a block has a value for: a value that is loaded or lost is a part of them."""
+
+    values: Values
+    _moves: dict[Term, Recurrence] = field(init=False)
+    _ends: frozenset[Term] = field(init=False)
+    _known: dict[Term, bool] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._moves = {each.atom: each for loop in self.values.loops.values() for each in loop.recurrences}
+        self._ends = frozenset(each.value for exits in self.values.exits.values() for each in exits)
+
+    def __contains__(self, term: Term) -> bool:
+        found = self._known.get(term)
+        if found is None:
+            self._known[term] = False  # while its loop's own variables are asked about
+            found = self._known[term] = self._asked(term)
+        return found
+
+    def _asked(self, term: Term) -> bool:
+        if isinstance(term, Opaque):
+            return term not in self._ends
+        if isinstance(term, LoopVar):
+            return term in self._moves and self._moves[term].init in self
+        if not isinstance(term, Op):
+            return False
+        if term.operator in ("?:", "&&", "||"):
+            return term.args[0] in self  # the others may not count
+        return any(arg in self for arg in term.args)
 
 
 @record

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 
-from smem_lsp.analysis.events import Event, Guard, differ, form_of
+from smem_lsp.analysis.events import Event, Guard, alike, differ, form_of
 from smem_lsp.analysis.flights import Flight, Flights
 from smem_lsp.ir.model import Kind
 
@@ -94,15 +94,20 @@ class Meetings:
 
     def warp_barrier(self, threads: Iterable[int]) -> None:
         """A barrier of the warps of ``threads``, whichever of their lanes it is for."""
-        warps = {thread // self.warp for thread in threads}
+        if isinstance(threads, range):
+            warps: Collection[int] = range(threads[0] // self.warp, threads[-1] // self.warp + 1)
+        else:
+            warps = {thread // self.warp for thread in threads}
         self.synced = {**self.synced, **{warp: self.synced.get(warp, 0) + 1 for warp in warps}}
 
     def add(self, storage: int, unit: int, event: Event) -> None:
         """``event`` happens: it meets what is open."""
         earlier = self.open.setdefault(storage, [])
         dealt = event.access.start is not None and not event.access.serves  # it is not known who writes what
+        first, last = event.first, event.last
         for each in () if dealt else earlier:
-            self.compare(each, event, unit)
+            if each.first <= last and first <= each.last:
+                self.compare(each, event, unit)
         if event.access.asynchronous:
             if event.low:
                 self.flights.issue(storage, event)
@@ -135,11 +140,9 @@ class Meetings:
             self._may_meet(one, other, unit)
             return
         stores = kinds == (Kind.WRITE, Kind.WRITE)
-        if stores and (form_of(one) is None or form_of(other) is None):
+        if stores and alike(one, other):
             return  # perhaps the same value
-        if one.low is one.high and other.low is other.high and one.low == other.low:
-            return  # every thread touches what it touched before
-        for cell in sorted(one.low.keys() & other.low.keys()):
+        for cell in self._shared(one, other, across=pair in self.within):
             low, high, least, most = one.low[cell], one.high[cell], other.low[cell], other.high[cell]
             if not stores and (
                 (kinds[0] is Kind.WRITE and low != high) or (kinds[1] is Kind.WRITE and least != most)
@@ -163,6 +166,20 @@ class Meetings:
                 self.within[pair] = Meeting(
                     cell * unit, (a, b), other.exchanged > one.exchanged, data=other.unsure
                 )
+
+    def _shared(self, one: Event, other: Event, *, across: bool) -> Collection[int]:
+        """The units, rising, that both touch with different threads; with ``across`` with threads of different
+        warps."""
+        low, least, high, most = one.low, other.low, one.high, other.high
+        owned = low is high and least is most  # each by one thread
+        if owned and low is least:
+            return ()  # every thread touches what it touched before
+        both = low.keys() & least.keys()
+        if owned and across:
+            both = {cell for cell in both if low[cell] // self.warp != least[cell] // self.warp}
+        elif owned:
+            both = {cell for cell in both if low[cell] != least[cell]}
+        return sorted(both)
 
     def _catch(self, flight: Flight, event: Event, unit: int) -> None:
         """An access while copies are in flight: whose they are makes no difference."""

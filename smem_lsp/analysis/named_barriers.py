@@ -106,6 +106,8 @@ class Counts:
         return tuple(told)
 
     def _nodes(self) -> Sequence[Barrier]:
+        if not self.values.named:
+            return ()
         return [n for n in walk(self.kernel.body) if isinstance(n, Barrier) and n.point in self.values.named]
 
     def _block_barriers(self) -> bool:

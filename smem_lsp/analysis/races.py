@@ -16,7 +16,7 @@ from smem_lsp.analysis.block_accesses import Accesses, Outside
 from smem_lsp.analysis.block_run import Run
 from smem_lsp.analysis.block_shape import BlockShape, evidence, smallest_grid
 from smem_lsp.analysis.divergence import Verdicts, assignments, samples_for
-from smem_lsp.analysis.evaluate import Dims, Evaluator
+from smem_lsp.analysis.evaluate import Dims, Evaluator, Work
 from smem_lsp.analysis.happens_before import unordered
 from smem_lsp.analysis.intervals import MAX_DIMS
 from smem_lsp.analysis.meetings import WARP, Meeting, Meetings, Pair
@@ -30,6 +30,7 @@ from smem_lsp.analysis.warp_traces import Traces
 from smem_lsp.ir.model import Access, Barrier, Exchange, Kernel, Loop, Node, Place, Proxy, walk
 
 _MOST = 1024  # threads of a block
+_MAX_WORK = 200_000  # numbers that are worked out in one run: of a value for each thread
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -158,13 +159,9 @@ def find_hazards(
         return Hazards()
     pairwise = not (reads or values.named or verdicts.paired)  # else it counts what others do in between
 
-    def looking_at(points: frozenset[int]) -> Script:
-        return write_script(kernel, values, control, verdicts, added, calm.but(points, nodes))
-
-    if asked is None or not pairwise:
-        script = write_script(kernel, values, control, verdicts, added, calm)
-    else:
-        script = looking_at(frozenset(point for pair in asked for point in pair))
+    if asked is not None and pairwise:
+        calm = calm.but(frozenset(point for pair in asked for point in pair), nodes)
+    script = write_script(kernel, values, control, verdicts, added, calm)
     wanted = asked if pairwise else None
 
     def nothing_yet() -> Accesses:
@@ -189,18 +186,18 @@ def find_hazards(
             if not (seen.anything or named.found):
                 break
             if pairwise:
-                if first and asked is None:
-                    script = looking_at(seen.points)
+                if first and asked is None and not seen.by_data:
+                    script = script.only(seen.points)
                 wanted = frozenset(seen.within or ())
         else:
             continue
         break
     tails = _Seen()
     if values.masks and asked is None:
-        script = looking_at(frozenset())
+        script = script.only(frozenset())
         for dims in samples:
             accesses = Accesses(kernel, values, script, Meetings(WARP))
-            tails.note(Run(kernel, values, script, Evaluator(dims, _tail(script, dims)), accesses).go())
+            tails.note(Run(kernel, values, script, _block(dims, _tail(script, dims)), accesses).go())
     miscounts = named.told(known=shape is not None)
     if not (seen.anything or tails.missed):
         return Hazards(miscounts=miscounts)
@@ -212,13 +209,17 @@ def find_hazards(
 def _run(dims: Dims, symbols: dict[str, int], accesses: Callable[[], Accesses], *, brief: bool) -> Run:
     """A run with these values; with another block of the grid instead, if the whole of this one returns and that one
     comes to more accesses. ``brief``: it is over when all that is asked about meets."""
-    run = _run_once(accesses(), Evaluator(dims, symbols), brief)
+    run = _run_once(accesses(), _block(dims, symbols), brief)
     places = sorted(name for name in symbols if name.startswith("blockIdx."))
     if not run.deserted or len(places) < 2:
         return run
     turned = symbols | dict(zip(places, [symbols[name] for name in reversed(places)]))
-    other = _run_once(accesses(), Evaluator(dims, turned), brief)
+    other = _run_once(accesses(), _block(dims, turned), brief)
     return min(run, other, key=lambda each: each.accesses.left)
+
+
+def _block(dims: Dims, symbols: dict[str, int]) -> Evaluator:
+    return Evaluator(dims, symbols, work=Work(_MAX_WORK))
 
 
 def _run_once(accesses: Accesses, block: Evaluator, brief: bool) -> Run:
@@ -250,6 +251,11 @@ class _Seen:
     @property
     def anything(self) -> bool:
         return bool(self.within or self.outside or self.missed or self.unfenced)
+
+    @property
+    def by_data(self) -> bool:
+        """Does what others access count, too, for whether two of them meet?"""
+        return any(met.data for met in (self.within or {}).values())
 
     @property
     def points(self) -> frozenset[int]:
@@ -313,9 +319,11 @@ class _Told:
 
 def _traces(kernel: Kernel, values: Values, verdicts: Verdicts, shape: BlockShape | None) -> Traces | None:
     """Where barriers are named, or one in the arms of a branch, and the block is known, so that they may be matched."""
+    if shape is None or not (values.named or verdicts.paired):
+        return None
     families = {n.family for n in walk(kernel.body) if isinstance(n, Barrier) and n.point in values.named}
     apart = len(families) == 1 or (not families and bool(verdicts.paired))
-    return Traces(shape.threads) if shape is not None and apart else None
+    return Traces(shape.threads) if apart else None
 
 
 def _tail(script: Script, dims: Dims) -> dict[str, int]:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
 
 from smem_lsp.analysis.divergence import Verdicts
-from smem_lsp.analysis.followed import Followed, followed
-from smem_lsp.analysis.terms import Const, Op, Opaque, Sym, Term, is_free, parts_of
+from smem_lsp.analysis.followed import Followed, Unknown, followed
+from smem_lsp.analysis.resting import Resting, Rests, is_loaded, named, narrows
+from smem_lsp.analysis.terms import Term
 from smem_lsp.analysis.uniformity import Control
 from smem_lsp.analysis.values import Values
 from smem_lsp.analysis.waiting import may_wait
@@ -34,8 +35,6 @@ from smem_lsp.ir.model import (
     storages_of,
     walk,
 )
-
-_PLACE = ("blockDim.", "blockIdx.", "gridDim.")  # of a block: no sizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +124,28 @@ class Script:
     alike: frozenset[int]  # branches and loops that are uniform in runs without a race
     offsets: Mapping[int, Term | None]  # access -> first byte
     followed: Followed
+    resting: Resting
+    _narrowing: dict[tuple[Term, bool], bool] = field(default_factory=dict)
+    _named: dict[int, frozenset[str]] = field(default_factory=dict)
 
     def names(self, symbols: int) -> frozenset[str]:
         """Of symbols that are given as bits."""
-        return _names(self.bits, symbols)
+        found = self._named.get(symbols)
+        if found is None:
+            found = self._named[symbols] = named(self.bits, symbols)
+        return found
+
+    def narrows(self, condition: Term, truth: bool) -> bool:
+        """May the condition be so only for small sizes, such as those of a single warp? Then the block is small too,
+        perhaps, where the kernel's text does not say so: ``n <= 32``, ``warps == 1``."""
+        found = self._narrowing.get((condition, truth))
+        if found is None:
+            found = self._narrowing[condition, truth] = narrows(condition, truth, self.sizes)
+        return found
+
+    def only(self, points: frozenset[int]) -> Script:
+        """What a run comes to that looks at no other accesses than these."""
+        return replace(self, steps=tuple(_kept(self.steps, points, self.followed)))
 
 
 def write_script(
@@ -143,25 +160,35 @@ def write_script(
     storages = storages_of(kernel.buffers)
     units: dict[int, int] = {}
     widths: dict[int, int | None] = {}
+    offsets: dict[int, Term | None] = {}
+    nowhere: set[int] = set()
+    unknown = Unknown(values)
     for node in walk(kernel.body):
         if isinstance(node, Access):
-            width = node.width if node.width is not None else kernel.buffers[node.buffer].element_bytes
+            buffer, storage = kernel.buffers[node.buffer], storages[node.buffer]
+            width = node.width if node.width is not None else buffer.element_bytes
             widths[node.point] = width
-            storage = storages[node.buffer]
             units[storage] = math.gcd(units.get(storage, 0), width or 0)
+            offset = offsets[node.point] = values.offset(node, buffer)
+            if node.guess or node.part is not None:
+                nowhere.add(node.point)
+            elif node.serves or node.start is not None:
+                continue  # of a byte of their own
+            elif (
+                width is None
+                or offset is None
+                or (offset in unknown and not is_loaded(offset, kernel.memory.pointers))
+            ):
+                nowhere.add(node.point)
     terms = [
         *values.conditions.values(),
         *(t for loop in values.loops.values() for t in (loop.first, loop.again)),
         *(term for index in values.indices.values() for term in index),
         *values.offsets.values(),
     ]
-    rests = _Rests()
-    offsets = {
-        node.point: values.offset(node, kernel.buffers[node.buffer])
-        for node in walk(kernel.body)
-        if isinstance(node, Access)
-    }
-    steps = tuple(_steps(kernel.body, _Writer(values, control, verdicts, rests, added, calm.idle)))
+    rests = Rests()
+    writer = _Writer(values, control, verdicts, rests, added, calm.idle | nowhere, calm.apart)
+    steps = tuple(_steps(kernel.body, writer, sure=True))
     return Script(
         steps,
         storages,
@@ -175,6 +202,7 @@ def write_script(
         control.alike,
         offsets,
         _followed(steps, values, offsets),
+        Resting(values),
     )
 
 
@@ -203,12 +231,12 @@ def _all(steps: Sequence[Step]) -> Iterator[Step]:
         yield from _all(step.second)
 
 
-def _sizes(values: Values, control: Control, rests: _Rests) -> frozenset[str]:
+def _sizes(values: Values, control: Control, rests: Rests) -> frozenset[str]:
     found = [term for index in values.indices.values() for term in index] + list(values.offsets.values())
     for loop in values.loops.values():
         found += [loop.first, loop.again, *(each.init for each in loop.recurrences)]
     found += [term for point, term in values.conditions.items() if point not in control.uniform]
-    return _names(rests.bits, reduce(or_, (rests.on(term)[0] for term in found), 0))
+    return named(rests.bits, reduce(or_, (rests.on(term)[0] for term in found), 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,15 +244,17 @@ class _Writer:
     values: Values
     control: Control
     verdicts: Verdicts
-    rests: _Rests
+    rests: Rests
     added: Added
-    idle: frozenset[int]
+    idle: frozenset[int]  # accesses of which nothing is to be shown
+    apart: frozenset[int]  # of which only that they surely leave their buffer
 
 
-def _steps(seq: Seq, writer: _Writer) -> Iterator[Step]:
+def _steps(seq: Seq, writer: _Writer, *, sure: bool) -> Iterator[Step]:
+    """``sure``: does it come here whatever the kernel is given?"""
     for node in seq.items:
         if isinstance(node, Access | Exchange):
-            if node.point not in writer.idle:
+            if node.point not in writer.idle and (sure or node.point not in writer.apart):
                 yield Step(node, node.point)
         elif isinstance(node, Proxy):
             yield Step(node, node.point, fences=node.kind not in ("copy", "read"))
@@ -251,58 +281,44 @@ def _steps(seq: Seq, writer: _Writer) -> Iterator[Step]:
         elif isinstance(node, Jump):
             yield Step(node, node.point, leaves=True, returns=node.kind == "return")
         elif isinstance(node, Branch):
-            then, otherwise = tuple(_steps(node.then, writer)), tuple(_steps(node.otherwise, writer))
-            if not all(map(_computes, (*then, *otherwise))):
-                yield _around(node, then, otherwise, writer)
+            deciding = _Deciding(writer.rests, (writer.values.conditions[node.point],))
+            arms = [
+                tuple(_steps(arm, writer, sure=sure and not deciding.free))
+                for arm in (node.then, node.otherwise)
+            ]
+            if not all(map(_computes, (*arms[0], *arms[1]))):
+                yield _around(node, arms[0], arms[1], writer, deciding)
         elif isinstance(node, Loop):
-            body = tuple(_steps(node.body, writer))
+            facts = writer.values.loops[node.point]
+            moves = [term for each in facts.recurrences for term in (each.init, each.next)]
+            deciding = _Deciding(writer.rests, (facts.first, facts.again, *facts.exits, *moves))
+            body = tuple(_steps(node.body, writer, sure=sure and not deciding.free))
             if any(map(_acts, body)) or may_wait(node, writer.values):
-                yield _around(node, body, (), writer)
+                yield _around(node, body, (), writer, deciding)
             elif node.point in writer.values.exits:
                 yield Step(node, node.end_point)
 
 
-@dataclass(slots=True)
-class _Rests:
-    """What terms rest on: what the kernel is given and values that are not followed, a bit for each, by name or as
-    ``#`` and a number; and whether such a thing or a block's place decides."""
+class _Deciding:
+    """How a branch or loop goes."""
 
-    bits: dict[str, int] = field(default_factory=dict)
-    _known: dict[Term, tuple[int, bool]] = field(default_factory=dict)
-
-    def on(self, term: Term) -> tuple[int, bool]:
-        found = self._known.get(term)
-        if found is None:
-            if isinstance(term, Op):
-                names, free = 0, False
-                for each in term.args:
-                    part = self.on(each)
-                    names |= part[0]
-                    free = free or part[1]
-                found = names, free
-            elif isinstance(term, Sym):
-                name = term.name
-                bit = 0 if name.startswith(_PLACE) else self.bits.setdefault(name, 1 << len(self.bits))
-                found = bit, not name.startswith("blockDim.")
-            elif isinstance(term, Opaque):
-                found = self.bits.setdefault(f"#{term.serial}", 1 << len(self.bits)), True
-            else:
-                found = 0, False
-            self._known[term] = found
-        return found
+    def __init__(self, rests: Rests, terms: Sequence[Term]) -> None:
+        on = [rests.on(term) for term in terms]
+        self.terms = terms
+        self.free = any(each[1] for each in on)
+        self.symbols = reduce(or_, (each[0] for each in on), 0)
 
 
-def _names(bits: Mapping[str, int], mask: int) -> frozenset[str]:
-    return frozenset(name for name, bit in bits.items() if bit & mask)
-
-
-def _around(node: Branch | Loop, first: tuple[Step, ...], second: tuple[Step, ...], writer: _Writer) -> Step:
+def _around(
+    node: Branch | Loop,
+    first: tuple[Step, ...],
+    second: tuple[Step, ...],
+    writer: _Writer,
+    deciding: _Deciding,
+) -> Step:
     inside = (*first, *second)
     returns = any(step.returns for step in inside)
     if isinstance(node, Loop):
-        facts = writer.values.loops[node.point]
-        deciding = [facts.first, facts.again, *facts.exits]
-        deciding += [term for each in facts.recurrences for term in (each.init, each.next)]
         in_step = any(step.syncs for step in first) and all(step.sure for step in inside)
         waits = not in_step and may_wait(
             node, writer.values
@@ -310,10 +326,8 @@ def _around(node: Branch | Loop, first: tuple[Step, ...], second: tuple[Step, ..
         waits = waits or any(step.waits for step in first)
         leaves, end = returns, node.end_point
     else:
-        deciding = [writer.values.conditions[node.point]]
         leaves, waits = any(step.leaves for step in inside), any(step.waits for step in inside)
         end = max(step.end for step in inside)
-    on = [writer.rests.on(term) for term in deciding]
     return Step(
         node,
         end,
@@ -326,15 +340,37 @@ def _around(node: Branch | Loop, first: tuple[Step, ...], second: tuple[Step, ..
         returns=returns,
         waits=waits,
         orders=any(step.orders for step in inside),
-        free=any(rests[1] for rests in on),
-        symbols=reduce(or_, (rests[0] for rests in on), 0),
+        free=deciding.free,
+        symbols=deciding.symbols,
         uniform=node.point in writer.control.uniform or node.point in writer.control.alike,
         trusting=node.point in writer.control.alike or any(step.trusting for step in inside),
         copies=any(step.copies for step in inside),
         fences=any(step.fences for step in inside),
         unsteady=any(step.unsteady for step in inside)
-        or (isinstance(node, Branch) and any(step.orders for step in inside) and _changes(deciding)),
+        or (isinstance(node, Branch) and any(step.orders for step in inside) and _changes(deciding.terms)),
     )
+
+
+def _kept(steps: Sequence[Step], points: frozenset[int], followed: Followed) -> Iterator[Step]:
+    """Those in which something happens when no other accesses count than these ``points``."""
+    for step in steps:
+        node = step.node
+        if isinstance(node, Access):
+            if node.point in points:
+                yield step
+        elif isinstance(node, Branch | Loop):
+            first = tuple(_kept(step.first, points, followed))
+            second = tuple(_kept(step.second, points, followed))
+            if isinstance(node, Branch):
+                acts = not all(map(_computes, (*first, *second)))
+            else:
+                acts = step.waits or any(map(_acts, first))
+            if acts:
+                yield replace(step, first=first, second=second)
+            elif isinstance(node, Loop) and node.point in followed.exits:
+                yield Step(node, node.end_point)
+        else:
+            yield step
 
 
 def _computes(step: Step) -> bool:
@@ -354,45 +390,3 @@ def _acts(step: Step) -> bool:
 def _changes(deciding: Sequence[Term]) -> bool:
     """May it go another way in another iteration of a loop around it?"""
     return any(not term.known or term.carried for term in deciding)
-
-
-def is_loaded(term: Term, pointers: frozenset[str]) -> bool:
-    """Does the value rest on data that threads load from what ``pointers`` lead to, and on nothing else: no thread has
-    elements of its own?"""
-    parts = [each for each in parts_of(term) if not isinstance(each, Const | Op)]
-    return bool(parts) and all(
-        isinstance(each, Opaque)
-        and each.origin == "load"
-        and bool(each.sources)
-        and bool(_symbols(each.sources[0]) & pointers)
-        for each in parts
-    )
-
-
-def narrows(condition: Term, truth: bool, sizes: frozenset[str]) -> bool:
-    """May the condition be so only for small sizes, such as those of a single warp? Then the block is small too,
-    perhaps, where the kernel's text does not say so: ``n <= 32``, ``warps == 1``."""
-    if not isinstance(condition, Op):
-        return False
-    name, args = condition.operator, condition.args
-    if name == "!":
-        return narrows(args[0], not truth, sizes)
-    if name in ("&&", "||"):
-        return any(narrows(arg, truth, sizes) for arg in args)
-    if not _symbols(condition) & sizes and not any(isinstance(each, Opaque) for each in parts_of(condition)):
-        return False  # a choice, not a size
-    if any(isinstance(each, Const) and each.n <= 0 for each in args):
-        return False  # nor is what may be nothing at all
-    if name in ("==", "!="):
-        return (name == "==") == truth
-    if name in ("<", "<=", ">", ">="):
-        below = (name in ("<", "<=")) == truth  # the left side is held down
-        return is_free(args[0 if below else 1])
-    return False
-
-
-def _symbols(term: Term) -> set[str]:
-    """What the kernel is given, by name."""
-    return {
-        each.name for each in parts_of(term) if isinstance(each, Sym) and not each.name.startswith(_PLACE)
-    }

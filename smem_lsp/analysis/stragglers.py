@@ -20,6 +20,9 @@ def first_missed(
     """Are all lanes ``here`` that ``mask`` names, but for those that have returned? ``warp``: lanes of one."""
     if len(here) + len(away) >= len(block):
         return None  # all are here
+    start, end = here[0], here[-1] + 1
+    if end - start == len(here) and start % warp == 0 and (end % warp == 0 or end == len(block)):
+        return None  # whole warps
     first: dict[int, int] = {}
     for thread in here:
         first.setdefault(thread // warp, thread)

@@ -23,12 +23,14 @@ def may_wait(node: Loop, values: Values) -> bool:
         if each.kind == "affine" and not (isinstance(each.by, Const) and each.by.n == 0)
     }
     deciding = [term for term in (facts.head, facts.again, *facts.exits) if not _counts(term, counters)]
+    if all(term.known for term in deciding):
+        return False  # nothing is read
     inside = {each.point: each.kind for each in walk(node.body) if isinstance(each, Access)}
     for access in _loads(deciding) & inside.keys():
         address = values.address(access)
         if address is None or not any(_moves(term, counters) for term in address):
             return True
-    return Kind.UPDATE in inside.values() and not all(term.known for term in deciding)
+    return Kind.UPDATE in inside.values()
 
 
 def _counts(condition: Term, counters: Collection[LoopVar]) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from analysis.asking import analyse
-from smem_lsp.analysis.evaluate import Evaluator
+from smem_lsp.analysis.evaluate import Evaluator, Work
+from smem_lsp.analysis.followed import Unknown, followed
 from smem_lsp.analysis.terms import MAX_DEPTH, Const, Opaque, Table
 from smem_lsp.ir.model import Loop, walk
 
@@ -156,6 +157,48 @@ def test_values_in_four_threads(statements: str, values: list[int]) -> None:
 )
 def test_no_value(statements: str) -> None:
     assert Evaluator((4, 1, 1)).values(analyse(statements).index()) is None
+
+
+def test_no_value_is_known_once_the_work_is_done() -> None:
+    index = analyse("s[(tid * 3 + 1) % 7] = 0;").index()
+    whole = Evaluator((4, 1, 1), work=Work(16))
+    assert whole.values(index) == [1, 4, 0, 3]
+    spent = Evaluator((4, 1, 1), work=Work(3))
+    assert spent.values(index) is None
+    assert spent.within({}).only([1, 0, 0, 1]).values(index) is None
+
+
+def test_values_of_some_threads_are_those_of_all() -> None:
+    index = analyse("s[(tid * 3 + 1) % 7] = 0;").index()
+    everyone = Evaluator((4, 1, 1))
+    before = everyone.only([1, 0, 0, 1]).values(index)
+    assert everyone.values(index) == [1, 4, 0, 3]
+    assert everyone.only([1, 0, 0, 1]).values(index) == before == [1, 3]
+
+
+def test_only_variables_that_count_are_followed() -> None:
+    found = analyse("int sum = 0, at = 0; for (int i = 0; i < 9; ++i) { sum += tid; at += 2; s[at] = 0; }")
+    ((point, loop),) = found.values.loops.items()
+    index = found.values.indices[next(iter(found.values.indices))]
+    kept = followed(found.values, [point], index).loops[point]
+    assert len(loop.recurrences) == 3
+    assert {each.by.n for each in kept.recurrences if isinstance(each.by, Const)} == {1, 2}
+
+
+@pytest.mark.parametrize(
+    ("statements", "unknown"),
+    [
+        ("int i = in[tid]; s[i] = 0;", True),
+        ("int i = in[tid] + tid; s[i] = 0;", True),
+        ("for (int i = in[0]; i < 9; ++i) s[i] = 0;", True),
+        ("for (int i = tid; i < 9; ++i) s[i] = 0;", False),
+        ("int j = 0; while (j * j < n) ++j; s[j] = 0;", False),
+        ("int i = tid ? in[tid] : 0; s[i] = 0;", False),  # known in thread 0
+    ],
+)
+def test_what_no_run_has_a_value_for(statements: str, unknown: bool) -> None:
+    found = analyse(statements)
+    assert (found.index() in Unknown(found.values)) is unknown
 
 
 def test_a_value_that_is_not_followed_has_an_origin() -> None:

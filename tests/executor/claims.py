@@ -19,12 +19,12 @@ from smem_lsp.rules.subject import KernelFacts
 
 from .model import Outcome, Source
 from .programs import Run, build
-from .racy_kernels import Generator, Kernel
+from .racy_kernels import Generator, Kernel, few, long, many
 
 SEEDS = 20
 _FIRST = range(1)  # shows nearly everything
 # Schedules of what is not shown then, with every pair; then with more launches, too, which costs a hundred times more.
-_AGAIN = ((range(4), False), (range(2), True), (range(2, SEEDS), True))
+_AGAIN = ((range(4), few), (range(2), many), (range(2), long), (range(2, SEEDS), many))
 _WITHOUT = range(2)  # schedules of kernels without their redundant barriers
 _ACCESSES, _SECONDS = 1_000_000, 5  # of one run; some kernels never end
 _PLACES = ("SMEM103", "SMEM208", "SMEM402")  # that are claims of one line
@@ -144,9 +144,9 @@ def judge(numbers: Iterable[int]) -> Tally:
     kernels = {each.number: each for each in judged}
     # Behind a barrier that is taken for another one nothing is certain.
     open_ended = {c for c in left if not c.sure or (c.what != "SMEM203" and kernels[c.kernel].mispaired)}
-    for seeds, wide in _AGAIN:
+    for seeds, sizes in _AGAIN:
         names = {_name(c.kernel, c.shape): c for c in left - open_ended}
-        programs = [kernels[c.kernel].kernel.source(name, c.shape, wide=wide) for name, c in names.items()]
+        programs = [kernels[c.kernel].kernel.source(name, c.shape, sizes) for name, c in names.items()]
         seen = _run(programs, seeds, pairs=True)
         for claim in left - open_ended:
             runs = seen[_name(claim.kernel, claim.shape)]
@@ -176,7 +176,7 @@ def _never_run(claims: Iterable[Claim], kernels: Mapping[int, Judged]) -> set[Cl
         lines = kernels[claim.kernel].kernel.text.split("\n")
         lines[claim.lines[0] - 1] = "*(volatile int*)0 = 1; " + lines[claim.lines[0] - 1]
         probe = replace(kernels[claim.kernel].kernel, text="\n".join(lines))
-        programs.append(probe.source(name, claim.shape, wide=True))
+        programs.append(probe.source(name, claim.shape, many))
     seen = _run(programs, range(1))
     return {claim for name, claim in asked.items() if all(outcome.completed for outcome in seen[name])}
 

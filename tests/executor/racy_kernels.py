@@ -48,6 +48,11 @@ def many(threads: int) -> Sizes:
     )
 
 
+def long(threads: int) -> Sizes:
+    """For loops whose last iterations count."""
+    return Sizes((40,), (4 * threads, threads // 2 + 3))
+
+
 @dataclass(slots=True)
 class _Place:
     """Where a statement stands. ``turns``: variables of the loops around it; ``depth``: of branches and loops."""
@@ -63,11 +68,17 @@ class Kernel:
     text: str
     shape: tuple[int, int, int]
 
-    def source(self, name: str, shape: tuple[int, int, int] | None = None, *, wide: bool = False) -> Source:
-        """With a host program. ``shape``: another block; ``wide``: launched with many more sizes and blocks."""
+    def source(
+        self,
+        name: str,
+        shape: tuple[int, int, int] | None = None,
+        sizes: Callable[[int], Sizes] = few,
+    ) -> Source:
+        """With a host program. ``shape``: another block; ``sizes``: for its threads, with more blocks if they are
+        ``many``."""
         x, y, z = shape or self.shape
-        sizes = (many if wide else few)(x * y * z)
-        return Source(name, self.text + host_program((x, y, z), sizes, 6 if wide else 2))
+        program = host_program((x, y, z), sizes(x * y * z), 6 if sizes is many else 2)
+        return Source(name, self.text + program)
 
 
 def host_program(shape: tuple[int, int, int], sizes: Sizes, blocks: int) -> str:
