@@ -6,28 +6,24 @@ from something else than a barrier (named barriers, locks, flags, unknown calls)
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import compress, takewhile
 
-from smem_lsp.analysis.block_accesses import Accesses, Circumstances
+from smem_lsp.analysis.block_accesses import Circumstances
+from smem_lsp.analysis.block_order import Lost, Ordered
 from smem_lsp.analysis.data_guards import data_guard
 from smem_lsp.analysis.evaluate import Evaluator, decided, iterations
 from smem_lsp.analysis.events import Decision, Event, Guard
 from smem_lsp.analysis.exits import exit_values
 from smem_lsp.analysis.flights import Flights
-from smem_lsp.analysis.meetings import Meetings
-from smem_lsp.analysis.named_barriers import Arrivals
 from smem_lsp.analysis.resting import names_in
-from smem_lsp.analysis.script import Script, Step
-from smem_lsp.analysis.stragglers import Missed, first_missed
+from smem_lsp.analysis.script import Step
 from smem_lsp.analysis.terms import Term
 from smem_lsp.analysis.turns import turns
-from smem_lsp.analysis.values import LoopFacts, Values
-from smem_lsp.analysis.warp_traces import Traces
-from smem_lsp.ir.model import Access, Barrier, Branch, CopyWait, Exchange, Jump, Kernel, Loop, Place, Proxy
+from smem_lsp.analysis.values import LoopFacts
+from smem_lsp.ir.model import Access, Barrier, Branch, CopyWait, Exchange, Jump, Loop, Place, Proxy
 
 _TURNS = (12, 5, 4)  # iterations that are run of a loop with barriers, by how many loops are around it
 _PLAIN = (8, 4, 3, 2)  # of one without
@@ -37,11 +33,6 @@ _MET = 2  # iterations after which a loop has met itself over its back edge
 _MAX_SUPPOSED = 4_000  # of a branch or loop that this run does not come to
 _MAX_BEHIND = 12_000  # behind a return or the like of which it is not known whether the block takes it
 _MAX_DECIDED = 100_000  # branches and iterations of one run, threads counted
-_ALL_LANES = 0xFFFFFFFF
-
-
-class _Lost(Exception):
-    """From here on it is not known who runs what."""
 
 
 class _Settled(Exception):
@@ -49,45 +40,29 @@ class _Settled(Exception):
 
 
 @dataclass(slots=True)
-class Run:
-    """``missed``: barrier or exchange of a warp -> who comes to it without a lane that its mask names."""
+class Run(Ordered):
+    """The steps of a script, for all threads of the block."""
 
-    kernel: Kernel
-    values: Values
-    script: Script
-    block: Evaluator
-    accesses: Accesses
-    missed: dict[int, Missed] = field(default_factory=dict)
     undecided: int = _MAX_DECIDED
     depth: int = 0  # loops around the point that it has come to
-    at: int = -1  # the point that the run has come to
     free: bool = False  # has somebody gone away for a reason that is not known of every launch?
     decisions: frozenset[Decision] = frozenset()  # around it, that rest on what the kernel is given
     decided: int = 0  # the symbols that they rest on, and those of returns: their bits
-    supposed: bool = False
     unsure: bool = False  # does what happens rest on values that threads agree on unless they race?
     deserted: bool = (
         False  # have all threads returned for what the kernel is given, or for the block's place?
     )
-    away: set[int] = field(default_factory=set)  # threads that have returned
     broken: set[int] = field(default_factory=set)  # threads that have left the innermost loop
-    named: Arrivals = field(default_factory=Arrivals)
     cut: set[int] = field(default_factory=set)  # loops of which not all iterations were run
-    apart: bool = False  # inside a branch whose arms have barriers that are one
     brief: bool = False  # is it over when all that is asked about meets?
     guard: Guard | None = None  # what data decide who is here
     loop: tuple[int, int] | None = None  # the outermost loop without barriers around the point
-
-    @property
-    def met(self) -> Meetings:
-        """What has met so far."""
-        return self.accesses.met
 
     def go(self) -> Run:
         """Run the kernel as far as it can be followed."""
         try:
             self._steps(self.script.steps, self.block)
-        except _Lost:
+        except Lost:
             self.met.forget()
             self.named.all_seen = False
             self._lose(set(self.block.threads) - self.away)
@@ -134,104 +109,10 @@ class Run:
                 return None
         return going
 
-    def _copies(self, kind: str, left: int, going: Evaluator) -> None:
-        if kind == "commit":
-            self.met.flights.commit(going.threads)
-        elif kind == "unknown":
-            self.met.lose_copies()
-        else:
-            self.met.wait(going.threads, None if kind == "all" else left)
-
-    def _forget(self) -> None:
-        """Who has waited for whom, and for what, is not known."""
-        self.met.forget()
-        if self.accesses.proxies is not None and not self.supposed:
-            self.accesses.proxies.forget()
-
-    def _barrier(self, step: Step, going: Evaluator) -> None:
-        if self.accesses.proxies is not None:
-            if step.node.point in self.script.added.fences:
-                self.accesses.proxies.fence(going.threads)
-            if isinstance(step.node, Barrier):
-                self.accesses.proxies.barrier()
-        if step.lands:
-            self.met.wait(going.threads, None if self.script.added.waits[step.node.point] else 0)
-        if step.syncs:
-            if len(going.threads) + len(self.away) < len(self.block.threads) and not self.apart:
-                raise _Lost  # threads that miss it are at other barriers from here on
-            self.met.barrier()
-            if self.accesses.traces is not None and not self.supposed:
-                self.accesses.traces.meet(going.threads, self.away)
-        elif step.orders:
-            if not self.supposed and isinstance(step.node, Barrier):
-                self._arrive(step.node, going)
-            self.met.forget()  # for whom, and with whom, is told by the traces alone
-        elif step.warps:
-            self.met.warp_barrier(going.threads)
-            self._gather(step.node.point, going)
-
-    def _arrive(self, node: Barrier, going: Evaluator) -> None:
-        number, count = self.values.named.get(node.point, (None, None))
-        numbers = None if number is None else going.values(number)
-        counts = None if count is None else going.values(count)
-        if numbers is None or counts is None:
-            self.named.all_seen = False
-            self._lose(going.threads)
-            return
-        for each in set(numbers):
-            here = [(t, c) for t, n, c in zip(going.threads, numbers, counts) if n == each]
-            threads = [thread for thread, _ in here]
-            if len({c for _, c in here}) == 1:
-                waits_for = here[0][1]
-                self.named.come(node, each, waits_for, {thread // self.met.warp for thread in threads})
-                if self.accesses.traces is not None:
-                    self._trace(self.accesses.traces, node, each, waits_for, threads)
-            else:
-                self._lose(threads)
-
-    def _trace(self, traces: Traces, node: Barrier, number: int, count: int, threads: Sequence[int]) -> None:
-        if number or node.family:
-            traces.arrive(threads, self.away, (node.family, number), count, waits=not node.arrives)
-        elif count == len(self.block.threads) and not node.arrives:
-            traces.meet(threads, self.away)
-        else:
-            traces.lose(threads)
-
-    def _lose(self, threads: Iterable[int]) -> None:
-        if self.accesses.traces is not None and not self.supposed:
-            self.accesses.traces.lose(threads)
-
-    def _gather(self, point: int, going: Evaluator) -> None:
-        """Are all lanes here that the mask of an operation names, but for those that have returned?"""
-        term = self.values.masks.get(point)
-        mask = (
-            _ALL_LANES
-            if point in self.script.added.in_warps
-            else None
-            if term is None
-            else going.constant(term)
-        )
-        if mask is None or point in self.missed:
-            return
-        missed = first_missed(mask, going.threads, self.block.threads, self.away, self.met.warp)
-        if missed is not None:
-            self.missed[point] = missed
-
-    def _come_to(self, point: int) -> None:
-        """Go on to a point: what is called on the way may have synchronised."""
-        if point > self.at and self._calls(self.at, point):
-            self._forget()
-            self._lose(self.block.threads)
-        self.at = point
-
-    def _calls(self, after: int, before: int) -> bool:
-        opaque = self.kernel.opaque
-        return bool(opaque) and bisect_right(opaque, after) < bisect_left(opaque, before)
-
     def _decide(self, here: Evaluator) -> None:
         self.undecided -= len(here.threads)
         if self.undecided < 0 or (here.work is not None and here.work.left < 0):
-            raise _Lost  # it would take too long
+            raise Lost  # it would take too long
 
     def _branch(self, step: Step, node: Branch, here: Evaluator) -> Evaluator | None:
         self._decide(here)
@@ -388,7 +269,7 @@ class Run:
             for _ in range(2 if again else 1):
                 self._steps(arm, unknown)
                 self._come_to(step.end)
-        except _Lost:
+        except Lost:
             met.forget()
         met.open, met.synced, met.exchanged, met.flights = before
         self.supposed, self.accesses.left = supposed, left - (spent - self.accesses.left)
@@ -410,7 +291,7 @@ class Run:
         before = self.guard, self.at, self.free, self.unsure, self.accesses.left
         broken, self.broken = self.broken, set(self.broken)
         self.guard = found.guard(self.met.open, self.guard, self.loop)
-        with suppress(_Lost):  # then what they do from there on is not told
+        with suppress(Lost):  # then what they do from there on is not told
             self._steps(arm, inside)
         self.guard, self.at, self.free, self.unsure, self.accesses.left = before
         self.broken = broken
@@ -460,7 +341,7 @@ class Run:
         """The iterations that are known: the first ones, and the last where it is a long loop that is counted."""
         if step.waits:
             self._ask(step, facts, here)
-            raise _Lost  # for a flag or a lock
+            raise Lost  # for a flag or a lock
         limits = _TURNS if step.syncs else _PLAIN
         most = limits[min(self.depth, len(limits) - 1)]
         counted = turns(facts, here)
@@ -519,7 +400,7 @@ class Run:
         """Go behind what is not run here: perhaps through barriers, if all threads come to those."""
         self.cut.add(step.node.point)
         if step.leaves or step.waits or not step.sure:
-            raise _Lost
+            raise Lost
         self.unsure = self.unsure or (step.trusting and step.syncs)
         if step.orders and not (isinstance(step.node, Loop) and not step.unsteady):
             self.named.all_seen = False
