@@ -103,12 +103,12 @@ class _Reader:
 
     def decides(self, term: Term) -> bool:
         """Do data of each thread decide, and nothing else that is not the same for all?"""
-        if isinstance(term, Op) and term.operator in _EQUALITIES and all(map(is_truth, term.args)):
-            unknown = [
-                arg for arg in term.args if not arg.known
-            ]  # either way for whom the other side is what it is
-            return bool(unknown) and all(map(self.decides, unknown))
-        if isinstance(term, Op) and term.operator == "||":  # who comes by the other side comes in any case
+        if not isinstance(term, Op):
+            return self.of_data(term) is True
+        compared = term.operator in _EQUALITIES and all(map(is_truth, term.args))
+        if (
+            compared or term.operator == "||"
+        ):  # the known side leaves it to the others, or lets in who comes anyhow
             unknown = [arg for arg in term.args if not arg.known]
             return bool(unknown) and all(map(self.decides, unknown))
         return self.of_data(term) is True

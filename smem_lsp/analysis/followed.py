@@ -21,8 +21,8 @@ class Unknown:
     _known: dict[Term, bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._moves = {each.atom: each for loop in self.values.loops.values() for each in loop.recurrences}
-        self._ends = frozenset(each.value for exits in self.values.exits.values() for each in exits)
+        self._moves = _moves(self.values)
+        self._ends = frozenset(_ends(self.values))
 
     def __contains__(self, term: Term) -> bool:
         found = self._known.get(term)
@@ -54,8 +54,7 @@ class Followed:
 def followed(values: Values, loops: Iterable[int], asked: Iterable[Term]) -> Followed:
     """``loops``: points of those that are run; ``asked``: terms whose values a run asks for besides how these go on."""
     running = [values.loops[point] for point in loops]
-    moves = {each.atom: each for loop in values.loops.values() for each in loop.recurrences}
-    ends = {each.value: each for exits in values.exits.values() for each in exits}
+    moves, ends = _moves(values), _ends(values)
     seen: set[Term] = set()
     waiting = [*asked, *(term for loop in running for term in (loop.first, loop.head, loop.again))]
     while waiting:
@@ -76,6 +75,16 @@ def followed(values: Values, loops: Iterable[int], asked: Iterable[Term]) -> Fol
             if (kept := tuple(each for each in exits if each.value in seen))
         },
     )
+
+
+def _moves(values: Values) -> dict[Term, Recurrence]:
+    """The variables of all loops."""
+    return {each.atom: each for loop in values.loops.values() for each in loop.recurrences}
+
+
+def _ends(values: Values) -> dict[Term, Exit]:
+    """What all loops leave behind."""
+    return {each.value: each for exits in values.exits.values() for each in exits}
 
 
 def _with(loop: LoopFacts, seen: set[Term]) -> LoopFacts:

@@ -158,7 +158,6 @@ def find_hazards(
     if not samples:
         return Hazards()
     pairwise = not (reads or values.named or verdicts.paired)  # else it counts what others do in between
-
     if asked is not None and pairwise:
         calm = calm.but(frozenset(point for pair in asked for point in pair), nodes)
     script = write_script(kernel, values, control, verdicts, added, calm)

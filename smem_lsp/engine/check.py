@@ -7,12 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from smem_lsp.config import Config
 from smem_lsp.engine.cache import Cache, PlacedKernel, Setting
-from smem_lsp.engine.confirm import (
-    as_compiled,
-    if_no_copy_is_left,
-    if_ranges_are_as_planned,
-    if_rows_are_as_planned,
-)
+from smem_lsp.engine.confirm import as_compiled, as_planned
 from smem_lsp.engine.instances import join_instances
 from smem_lsp.engine.lazy import LazySequence
 from smem_lsp.engine.measured import NOT_MEASURED, Measured
@@ -23,7 +18,7 @@ from smem_lsp.fixes import fixes_for
 from smem_lsp.fixes.model import Fix
 from smem_lsp.ir.model import Barrier, walk
 from smem_lsp.ir.survey import kernels_of, survey_file
-from smem_lsp.rules.model import Finding, MergeBuffers, MoveRanges, PadRows, Rule, Severity
+from smem_lsp.rules.model import Finding, Rule, Severity
 from smem_lsp.rules.registry import ALL_NAMES, RULES
 from smem_lsp.rules.subject import FileFacts, KernelFacts
 from smem_lsp.rules.suppressions import Suppression, Suppressions, parse_suppressions
@@ -109,12 +104,7 @@ def _fixes(
     unit = report.unit
     assert unit is not None
     found = fixes_for(finding, report.facts, unit)
-    if isinstance(finding.remedy, MoveRanges):
-        found = tuple(if_ranges_are_as_planned(fix, finding, report, again) for fix in found)
-    if isinstance(finding.remedy, MergeBuffers) and finding.remedy.waits:
-        found = tuple(if_no_copy_is_left(fix, finding, report, again) for fix in found)
-    if isinstance(finding.remedy, PadRows):
-        found = tuple(if_rows_are_as_planned(fix, finding, report, again) for fix in found)
+    found = tuple(as_planned(fix, finding, report, again) for fix in found)
     return tuple(as_compiled(fix, finding, report, measured) for fix in found)
 
 

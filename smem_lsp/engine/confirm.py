@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from smem_lsp.allocation.plan import Plan
 from smem_lsp.allocation.validate import validate
@@ -49,39 +50,48 @@ def as_compiled(fix: Fix, finding: Finding, report: Report, measured: Measured) 
     return replace(fix, title=f"{fix.title}; unconfirmed")
 
 
-def if_ranges_are_as_planned(
-    fix: Fix, finding: Finding, report: Report, again: Callable[[str], Report]
-) -> Fix:
-    """Moved ranges of dynamic shared memory, if another check finds every access where a valid layout of the bytes that
-    were promised has its range: a pointer that is counted from a moved one moves with it."""
-    if not fix.edits or finding.remedy is None:
-        return fix
-    facts = report.facts[finding.remedy.kernel]
-    after = again(apply_edits(report.source.text, fix.edits))
-    for each in _instances(report, facts):
-        now = _counterpart(after, each)
-        found = None
-        if now is not None and each.carved is not None:
-            found = _ranges_after(each.carved, now.carved or now.uncarved)
-        promised = None if each.carved is None else each.carved.best[0].plan.bytes
-        if found is None or found.bytes != promised or not _valid(each, found):
-            return _withdrawn(fix, "other pointers are counted from where they point now")
-    new = new_findings(report, after, finding)
-    return _withdrawn(fix, new[0]) if new else fix
-
-
-def if_no_copy_is_left(fix: Fix, finding: Finding, report: Report, again: Callable[[str], Report]) -> Fix:
-    """A merge with one more wait, if another check finds no copy in flight after that wait, and nothing new wrong."""
+def as_planned(fix: Fix, finding: Finding, report: Report, again: Callable[[str], Report]) -> Fix:
+    """A fix that moves ranges, pads rows or adds a wait, if another check finds every instance of the kernel as it was
+    planned, and nothing new wrong; other fixes as they are."""
     remedy = finding.remedy
-    if not fix.edits or not isinstance(remedy, MergeBuffers):
+    codes: tuple[str, ...] = _CORRECTNESS
+    match remedy:
+        case MoveRanges():
+            wrong: Callable[[KernelFacts, KernelFacts | None], str | None] = _misplaced_ranges
+        case MergeBuffers(waits=True):
+            wrong = _copies_left
+        case PadRows():
+            wrong, codes = partial(_misplaced_rows, remedy), (*_CORRECTNESS, "SMEM4", "SMEM5")
+        case _:
+            return fix
+    if not fix.edits:
         return fix
     after = again(apply_edits(report.source.text, fix.edits))
     for facts in _instances(report, report.facts[remedy.kernel]):
-        now = _counterpart(after, facts)
-        if now is None or now.kernel.drained is not None or now.static_bytes is None:
-            return _withdrawn(fix, "a copy may still be in flight")
-    new = new_findings(report, after, finding)
+        why = wrong(facts, _counterpart(after, facts))
+        if why is not None:
+            return _withdrawn(fix, why)
+    new = new_findings(report, after, finding, codes)
     return _withdrawn(fix, new[0]) if new else fix
+
+
+def _misplaced_ranges(facts: KernelFacts, now: KernelFacts | None) -> str | None:
+    """Is every access where a valid layout of the bytes that were promised has its range? A pointer that is counted
+    from a moved one moves with it."""
+    found = None
+    if now is not None and facts.carved is not None:
+        found = _ranges_after(facts.carved, now.carved or now.uncarved)
+    promised = None if facts.carved is None else facts.carved.best[0].plan.bytes
+    if found is None or found.bytes != promised or not _valid(facts, found):
+        return "other pointers are counted from where they point now"
+    return None
+
+
+def _copies_left(facts: KernelFacts, now: KernelFacts | None) -> str | None:
+    """Is a copy in flight after the wait that was added?"""
+    if now is None or now.kernel.drained is not None or now.static_bytes is None:
+        return "a copy may still be in flight"
+    return None
 
 
 def _ranges_after(before: Carved, after: Carved | None) -> Plan | None:
@@ -109,24 +119,15 @@ def _valid(facts: KernelFacts, plan: Plan) -> bool:
     return not validate(carved.items, plan, ranges.kernel.body, carved.best[0].facts, frozenset())
 
 
-def if_rows_are_as_planned(fix: Fix, finding: Finding, report: Report, again: Callable[[str], Report]) -> Fix:
-    """Padded rows, if another check finds every access of every instance at the same place of the same row, and no
-    conflict of the buffer left."""
-    remedy = finding.remedy
-    if not fix.edits or not isinstance(remedy, PadRows):
-        return fix
-    after = again(apply_edits(report.source.text, fix.edits))
-    for facts in _instances(report, report.facts[remedy.kernel]):
-        now = _counterpart(after, facts)
-        counted = "other code counts" if now is None else _counts_rows(facts, now, remedy)
-        if now is None or counted is not None:
-            return _withdrawn(fix, f"{counted} with the length of the rows of `{finding.buffers[0]}`")
-        name = now.kernel.buffers[remedy.buffer].name
-        left = next((c for c in now.banks if now.kernel.buffers[c.buffer].name == name), None)
-        if left is not None:
-            return _withdrawn(fix, f"an access to `{name}` would still take {left.wavefronts} wavefronts")
-    new = new_findings(report, after, finding, (*_CORRECTNESS, "SMEM4", "SMEM5"))
-    return _withdrawn(fix, new[0]) if new else fix
+def _misplaced_rows(remedy: PadRows, facts: KernelFacts, now: KernelFacts | None) -> str | None:
+    """Is every access at the same place of the same row, and no conflict of the buffer left?"""
+    buffer = facts.kernel.buffers[remedy.buffer].name
+    counted = "other code counts" if now is None else _counts_rows(facts, now, remedy)
+    if now is None or counted is not None:
+        return f"{counted} with the length of the rows of `{buffer}`"
+    name = now.kernel.buffers[remedy.buffer].name
+    left = next((c for c in now.banks if now.kernel.buffers[c.buffer].name == name), None)
+    return None if left is None else f"an access to `{name}` would still take {left.wavefronts} wavefronts"
 
 
 def _instances(report: Report, facts: KernelFacts) -> list[KernelFacts]:

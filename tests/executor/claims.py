@@ -170,7 +170,7 @@ def judge(numbers: Iterable[int]) -> Tally:
 def _never_run(claims: Iterable[Claim], kernels: Mapping[int, Judged]) -> set[Claim]:
     """Reads of what nobody wrote, and barriers, that stand where no run comes to: behind conditions that contradict
     each other, or that these data never fulfil."""
-    asked = {f"{c.kernel} {c.shape} {c.lines}": c for c in claims if c.what in ("SMEM103", "SMEM203")}
+    asked = {f"{_name(c.kernel, c.shape)} {c.lines}": c for c in claims if c.what in ("SMEM103", "SMEM203")}
     programs = []
     for name, claim in asked.items():
         lines = kernels[claim.kernel].kernel.text.split("\n")
