@@ -122,7 +122,7 @@ class Run(Ordered):
         if step.paired:
             self._arms_apart(step, decided(condition, here), here)
             return here
-        if step.uniform and (step.free or mask is None) and not step.symbols & self.decided:
+        if step.uniform and (step.free or mask is None) and not self._symbols(step, here) & self.decided:
             for arm, truth in ((step.first, True), (step.second, False)):
                 elsewhere = mask is None or any(mask) != truth
                 if elsewhere and any(each.orders for each in arm):
@@ -142,7 +142,7 @@ class Run(Ordered):
         staying: list[Sequence[int]] = []  # threads that come to the end of an arm
         ordered = step.orders or self._calls(node.point, step.end)
         for arm, truth in ((step.first, True), (step.second, False)):
-            with self._decided_by(step, truth, stays=step.leaves):
+            with self._decided_by(step, truth, here, stays=step.leaves):
                 if ordered:
                     self._forget()
                 if any(mask) if truth else not all(mask):
@@ -176,7 +176,7 @@ class Run(Ordered):
         self._lose(here.threads)
         if self.accesses.proxies is not None and not self.supposed:
             self.accesses.proxies.forget()
-        with self._decided_by(step, arm is step.first, stays=True):
+        with self._decided_by(step, arm is step.first, here, stays=True):
             self.free, self.accesses.left = True, min(self.accesses.left, _MAX_BEHIND)
             self._trust(step)
             going = self._steps(arm, here)
@@ -209,13 +209,13 @@ class Run(Ordered):
         self.met.barrier()
 
     @contextmanager
-    def _decided_by(self, step: Step, way: bool, *, stays: bool) -> Iterator[None]:
+    def _decided_by(self, step: Step, way: bool, here: Evaluator, *, stays: bool) -> Iterator[None]:
         """Inside, what happens rests on this branch or loop going this way; with ``stays`` it does so for good."""
         decisions, decided = self.decisions, self.decided
         if step.free:
             self.decisions |= {self._decision(step, way)}
             if isinstance(step.node, Branch):
-                self.decided |= step.symbols
+                self.decided |= self._symbols(step, here)
         try:
             yield
         finally:
@@ -224,6 +224,17 @@ class Run(Ordered):
                 self.decided = decided
             elif step.free:
                 self.free = True
+                places = self.script.places
+                if step.symbols & ~places:  # of so many blocks only what some size leaves away
+                    self.decided &= decided | ~places
+
+    def _symbols(self, step: Step, here: Evaluator) -> int:
+        """What decides a branch here, as bits: two that share some may not go any two ways."""
+        bits = step.symbols
+        for atom, bit in step.turning.items():
+            if atom not in here.bound:
+                bits |= bit
+        return bits
 
     def _decision(self, step: Step, way: bool) -> Decision:
         """One that may turn out otherwise in the next iteration of a loop goes either way."""
@@ -262,7 +273,7 @@ class Run(Ordered):
         met.flights = met.flights.saved()
         met.flights.open = [each for each in met.flights.open if self._apart_from(deciding, [each.event])]
         self.decisions |= {self._decision(step, arm is step.first)}
-        self.decided |= step.symbols
+        self.decided |= self._symbols(step, here)
         left, self.accesses.left = self.accesses.left, min(self.accesses.left, _MAX_SUPPOSED)
         spent = self.accesses.left
         try:
@@ -319,7 +330,7 @@ class Run(Ordered):
         calm = self.loop
         if not step.syncs:
             self.loop = calm or (node.point, node.end_point)
-        with self._decided_by(step, True, stays=step.returns):
+        with self._decided_by(step, True, here, stays=step.returns):
             if facts.once:
                 self._steps(step.first, here)
             else:

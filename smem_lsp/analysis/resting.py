@@ -95,8 +95,8 @@ def _symbols(term: Term) -> set[str]:
 
 @dataclass(slots=True)
 class Rests:
-    """What terms rest on: what the kernel is given and values that are not followed, a bit for each, by name or as
-    ``#`` and a number; and whether such a thing or a block's place decides."""
+    """What terms rest on: what the kernel is given, a block's place and values that are not followed, a bit for each,
+    by name or as ``#`` and numbers (the same for all loads from an address); and whether such a thing decides."""
 
     bits: dict[str, int] = field(default_factory=dict)
     _known: dict[Term, tuple[int, bool]] = field(default_factory=dict)
@@ -113,17 +113,30 @@ class Rests:
                     free = free or part[1]
                 found = names, free
             elif isinstance(term, Sym):
-                name = term.name
-                bit = 0 if name.startswith(_PLACE) else self.bits.setdefault(name, 1 << len(self.bits))
-                found = bit, not name.startswith("blockDim.")
+                free = not term.name.startswith("blockDim.")
+                found = self._bit(term.name) if free else 0, free
             elif isinstance(term, Opaque):
-                found = self.bits.setdefault(f"#{term.serial}", 1 << len(self.bits)), True
+                of = term.sources if term.origin == "load" and term.sources else (term,)
+                found = self._bit("#" + ",".join(str(each.serial) for each in of)), True
             else:
                 found = 0, False
             self._known[term] = found
         return found
 
+    def turning(self, terms: Iterable[Term]) -> dict[LoopVar, int]:
+        """The loop variables in ``terms``, with a bit for each."""
+        found = (part for part in parts_of(*terms) if isinstance(part, LoopVar))
+        return {part: self._bit(f"@{part.serial}") for part in found}
+
+    @property
+    def places(self) -> int:
+        """The bits of a block's place."""
+        return sum(bit for name, bit in self.bits.items() if name.startswith(_PLACE))
+
+    def _bit(self, name: str) -> int:
+        return self.bits.setdefault(name, 1 << len(self.bits))
+
 
 def named(bits: Mapping[str, int], mask: int) -> frozenset[str]:
-    """The names of the symbols in ``mask``."""
-    return frozenset(name for name, bit in bits.items() if bit & mask)
+    """The names of the symbols in ``mask``, but for the block's place."""
+    return frozenset(name for name, bit in bits.items() if bit & mask and not name.startswith(_PLACE))

@@ -15,7 +15,7 @@ from operator import or_
 from smem_lsp.analysis.divergence import Verdicts
 from smem_lsp.analysis.followed import Followed, Unknown, followed
 from smem_lsp.analysis.resting import Resting, Rests, is_loaded, named, narrows
-from smem_lsp.analysis.terms import Term
+from smem_lsp.analysis.terms import LoopVar, Term
 from smem_lsp.analysis.uniformity import Control
 from smem_lsp.analysis.values import Values
 from smem_lsp.analysis.waiting import may_wait
@@ -44,8 +44,9 @@ class Step:
     ``syncs``: block barriers inside; ``sure``: all of them are run by all threads or by none; ``paired``: some are run
     by other threads in the other arm; ``warps``: it is a barrier of warps; ``leaves``: somebody may jump out of it;
     ``returns``: or leave the kernel; ``waits``: a loop that may wait for other threads; ``orders``: named barriers and
-    the like inside; ``free``: how it goes depends on more than the block and constants: on ``symbols``; ``uniform``: it
-    is decided alike by all threads, or would be in a run without a race: ``trusting``, also of what is inside;
+    the like inside; ``free``: how it goes depends on more than the block and constants: on ``symbols``, and on the loop
+    variables ``turning`` where they are not known; ``uniform``: it is decided alike by all threads, or would be in a
+    run without a race: ``trusting``, also of what is inside;
     ``copies``: asynchronous ones are committed or waited for inside; ``lands``: an added wait for all of them;
     ``unsteady``: not every iteration of a loop around it comes to its named barriers;
     ``fences``: of the asynchronous proxy inside, or waits for its copies.
@@ -65,6 +66,7 @@ class Step:
     orders: bool = False
     free: bool = False
     symbols: int = 0
+    turning: Mapping[LoopVar, int] = field(default_factory=dict)
     uniform: bool = False
     trusting: bool = False
     copies: bool = False
@@ -120,6 +122,7 @@ class Script:
     sizes: frozenset[str]  # symbols that addresses, numbers of iterations or what single threads do rest on
     added: Added
     bits: Mapping[str, int]  # of the symbols in steps, by name
+    places: int  # those of the block's place
     apart: frozenset[int]  # accesses that surely race with none
     alike: frozenset[int]  # branches and loops that are uniform in runs without a race
     offsets: Mapping[int, Term | None]  # access -> first byte
@@ -198,6 +201,7 @@ def write_script(
         _sizes(values, control, rests),
         added,
         rests.bits,
+        rests.places,
         calm.apart,
         control.alike,
         offsets,
@@ -307,6 +311,7 @@ class _Deciding:
         self.terms = terms
         self.free = any(each[1] for each in on)
         self.symbols = reduce(or_, (each[0] for each in on), 0)
+        self.turning = rests.turning(terms)
 
 
 def _around(
@@ -342,6 +347,7 @@ def _around(
         orders=any(step.orders for step in inside),
         free=deciding.free,
         symbols=deciding.symbols,
+        turning=deciding.turning if isinstance(node, Branch) else {},
         uniform=node.point in writer.control.uniform or node.point in writer.control.alike,
         trusting=node.point in writer.control.alike or any(step.trusting for step in inside),
         copies=any(step.copies for step in inside),

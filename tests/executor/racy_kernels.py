@@ -25,7 +25,7 @@ _DATA = (
     "!(in[tid] < in[n])",
     "in[tid] == 3.0f",
     "(in[tid] > 60.0f) == (tid & 1)",
-    "out[tid] != v",
+    "out[blockIdx.x * {size} + tid] != v",
 )
 _DYNAMIC_BYTES = 8192
 
@@ -49,8 +49,8 @@ def many(threads: int) -> Sizes:
 
 
 def long(threads: int) -> Sizes:
-    """For loops whose last iterations count."""
-    return Sizes((40,), (4 * threads, threads // 2 + 3))
+    """For loops whose last iterations count, and what happens when a size is a multiple of the block."""
+    return Sizes((40, threads), (4 * threads, threads // 2 + 3))
 
 
 @dataclass(slots=True)
@@ -274,7 +274,7 @@ class Generator:
         words += ["in[tid] > 4.0f", "tid & 1", f"tid < {t} / 2 && n > 1", "n == 1 || tid < 32", "v > 3.0f"]
         words += [f"tid > {turn}" for turn in place.turns]
         words += [self.comparison(place)]
-        words += [chance.choice(_DATA).format(t=t)]
+        words += [chance.choice(_DATA).format(t=t, size=self.size)]
         return chance.choice(words)
 
     def comparison(self, place: _Place) -> str:
@@ -376,7 +376,11 @@ class Generator:
     def chosen(self, place: _Place) -> list[str]:
         """Something that threads do whom their data choose."""
         chance = self.random
-        words = [*(each.format(t=self.threads) for each in _DATA), "in[tid] > 4.0f", "v > 60.0f"]
+        words = [
+            *(each.format(t=self.threads, size=self.size) for each in _DATA),
+            "in[tid] > 4.0f",
+            "v > 60.0f",
+        ]
         words += [f"tid < {self.threads // 2} && in[tid] > 60.0f", "(in[tid] > 60.0f) == (tid & 1)"]
         words += [self.comparison(place) for _ in range(3)]
         kinds = (self.write, self.read, self.update, self.atomic, self.write)

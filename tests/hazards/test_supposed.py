@@ -7,7 +7,7 @@ import pytest
 from smem_lsp.engine import check
 
 KERNEL = """\
-__global__ void __launch_bounds__(256) k(int* o, int n) {{
+__global__ void __launch_bounds__(256) k(int* o, const int* in, int n) {{
   // smem: assume(blockDim.x == 256)
   __shared__ int s[512];
   const int t = threadIdx.x;
@@ -57,6 +57,26 @@ def test_arms_of_which_a_launch_only_ever_takes_one(arms: str) -> None:
 
 def test_an_arm_that_no_thread_comes_to_whatever_a_launch_passes() -> None:
     assert codes("s[t] = 1; if (n == 1 || t < 256) o[t] = s[t]; else s[0] += 1;") == set()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if (blockIdx.x == 0) { s[t] = 1; if (blockIdx.x == 0) return; o[t] = s[t ^ 64]; }",
+        "if (blockIdx.x > 3) { s[t] = 1; if (blockIdx.x < 2) o[t] = s[t ^ 64]; }",
+        "s[t] = 1; if (blockIdx.x == 0) return; if (blockIdx.x == 0) o[t] = s[t ^ 64];",
+        "for (int i = o[0]; i < n; ++i) if (i == 0) { s[t] = 1; if (i > 1) o[t] = s[t ^ 64]; }",
+        "for (int i = 0; i < n; ++i) if (in[i] == 0) { s[t] = i; if (in[i] > 1) o[t] = s[t ^ 64]; }",
+    ],
+)
+def test_conditions_that_contradict_each_other(body: str) -> None:
+    assert codes(body) == set()
+
+
+def test_conditions_of_the_block_that_stand_behind_one_of_a_size() -> None:
+    assert codes("if (blockIdx.x >= n) return; s[t] = 1; if (blockIdx.x == 0) o[t] = s[t ^ 64];") == {
+        "SMEM201"
+    }
 
 
 def test_arms_that_take_turns_race() -> None:
