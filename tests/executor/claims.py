@@ -55,6 +55,8 @@ class Claim:
             return True
         met = [*(each.lines for each in outcome.divergence), *outcome.scattered]
         met += [(each.line,) for each in outcome.deadlock]
+        if self.what == "SMEM208":
+            met.append(outcome.abandoned)
         return any(line in lines for lines in met for line in self.lines)
 
 

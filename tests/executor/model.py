@@ -158,8 +158,8 @@ class Outcome:
 
     ``buffers``: the global buffers that a kernel wrote, by the order of their allocation. ``schedule``: a number that
     two runs share when their threads ran in the same order. ``scattered``: lines at which lanes met in one operation of
-    their warp. ``crash``: the signal that ended the run, or 0; nothing
-    else is known then (27: it took too long).
+    their warp; ``abandoned``: those of operations in which lanes waited for one that then returned. ``crash``: the
+    signal that ended the run, or 0; nothing else is known then (27: it took too long).
     """
 
     buffers: dict[int, bytes] = field(default_factory=dict)
@@ -167,6 +167,7 @@ class Outcome:
     uninitialised: tuple[Uninitialised, ...] = ()
     divergence: tuple[Divergence, ...] = ()
     scattered: tuple[tuple[int, ...], ...] = ()
+    abandoned: tuple[int, ...] = ()
     deadlock: tuple[Waiting, ...] = ()
     banks: tuple[Banks, ...] = ()
     trap: Trap | None = None

@@ -155,6 +155,7 @@ class Programs:
                 for splits, *places in answer["divergence"]
             ),
             scattered=tuple(tuple(sorted(map(line, places))) for places in answer["scattered"]),
+            abandoned=tuple(map(line, answer["abandoned"])),
             deadlock=tuple(Waiting(at, line(place), count) for at, place, count in answer["deadlock"]),
             banks=tuple(Banks(line(place), *counts) for place, *counts in answer["banks"]),
             trap=trap,
@@ -212,6 +213,7 @@ def _places(answer: dict[str, Any]) -> Iterable[int]:
     yield from (place for place, *_ in answer["uninitialised"])
     yield from (place for _, *places in answer["divergence"] for place in places)
     yield from (place for places in answer["scattered"] for place in places)
+    yield from answer["abandoned"]
     yield from (place for _, place, _ in answer["deadlock"])
     yield from (place for place, *_ in answer["banks"])
     if "trap" in answer:

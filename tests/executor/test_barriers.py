@@ -134,7 +134,11 @@ EXCHANGES = {
         [63.0, 3.0, 4.0, 5.0] * 16,
     ),
 }  # fmt: skip
+ABANDONED = {
+    "others_return_without_a_shuffle": "if (tid % 32 == 0) out[tid] = __shfl_xor_sync(0xFFFFFFFFu, tid, 1);  // here",
+}
 TEXTS = {
+    **ABANDONED,
     **{name: text for name, (text, _) in DIVERGENT.items()},
     **UNIFORM,
     **{name: text for name, (text, _) in DEADLOCKS.items()},
@@ -172,6 +176,12 @@ def test_threads_that_wait_for_ever(name: str, programs: Programs) -> None:
         assert {each.at for each in outcome.deadlock} == DEADLOCKS[name][1]
         assert {each.line for each in outcome.deadlock} == set(lines)
         assert sum(each.threads for each in outcome.deadlock) in (32, 64)
+
+
+@pytest.mark.parametrize("name", ABANDONED)
+def test_lanes_that_return_while_others_wait_for_them(name: str, programs: Programs) -> None:
+    found = {line for outcome in under_all_seeds(programs, name) for line in outcome.abandoned}
+    assert found == set(marked(SOURCES[name], "here"))
 
 
 @pytest.mark.parametrize("name", EXCHANGES)

@@ -36,6 +36,7 @@ Named named[named_barriers];
 std::map<const void*, Object> objects;
 std::map<std::set<uint32_t>, bool> divergent;  // the places that met in one block barrier; whether that split a warp
 std::set<std::set<uint32_t>> scattered;  // the places that met in one operation of a warp, where these are several
+std::set<uint32_t> abandoned;  // operations of a warp that lanes waited in for one that then returned instead
 std::map<std::tuple<State, uint32_t>, unsigned> deadlock;
 
 uint32_t code(const void* place) { return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(place)); }
@@ -242,7 +243,10 @@ void thread_has_exited(unsigned thread) {
   --live;
   const unsigned first = thread / lanes * lanes;
   for (unsigned other = first; other < first + lanes && other < machine.threads; ++other)
-    if (fibers[other].state == State::warp) try_warp(other);
+    if (fibers[other].state == State::warp) {
+      if (fibers[other].mask >> (thread - first) & 1) abandoned.insert(fibers[other].pc);
+      try_warp(other);
+    }
   try_block();
 }
 
@@ -270,6 +274,12 @@ std::string written_scattered() {
     for (uint32_t pc : places) part += (part.empty() ? "[" : ",") + std::to_string(pc);
     text += (text.empty() ? "" : ",") + part + "]";
   }
+  return text;
+}
+
+std::string written_abandoned() {
+  std::string text;
+  for (uint32_t pc : abandoned) text += (text.empty() ? "" : ",") + std::to_string(pc);
   return text;
 }
 

@@ -31,7 +31,8 @@ void trap(const char* kind, uint32_t pc, Where where, uint64_t address, uint64_t
 std::string written_report() {
   std::ostringstream out;
   out << "{\"races\":[" << written_races() << "],\"uninitialised\":[" << written_uninitialised() << "],\"divergence\":["
-      << written_divergence() << "],\"scattered\":[" << written_scattered() << "],\"deadlock\":[" << written_deadlock() << "],\"banks\":[" << written_banks() << "]";
+      << written_divergence() << "],\"scattered\":[" << written_scattered() << "],\"abandoned\":["
+      << written_abandoned() << "],\"deadlock\":[" << written_deadlock() << "],\"banks\":[" << written_banks() << "]";
   if (!the_trap.kind.empty())
     out << ",\"trap\":[\"" << the_trap.kind << "\"," << the_trap.pc << "," << the_trap.thread << "," << the_trap.address
         << "," << the_trap.bytes << "," << (the_trap.shared ? "true" : "false") << "]";

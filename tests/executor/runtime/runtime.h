@@ -158,6 +158,7 @@ void thread_has_exited(unsigned thread);  // others may have waited for nobody e
 void report_deadlock();
 std::string written_divergence();
 std::string written_scattered();
+std::string written_abandoned();
 std::string written_deadlock();
 
 void start_copies();
