@@ -135,7 +135,7 @@ EXCHANGES = {
     ),
 }  # fmt: skip
 ABANDONED = {
-    "others_return_without_a_shuffle": "if (tid % 32 == 0) out[tid] = __shfl_xor_sync(0xFFFFFFFFu, tid, 1);  // here",
+    "others_return_without_a_shuffle": "if (tid % 32 == 0) out[tid] = __shfl_xor_sync(0xFFFFFFFFu, tid, 1);  // here\n",
 }
 TEXTS = {
     **ABANDONED,
