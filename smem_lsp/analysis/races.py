@@ -166,7 +166,8 @@ def find_hazards(
     def nothing_yet() -> Accesses:
         traces = _traces(kernel, values, verdicts, shape)
         met = Meetings(WARP, wanted)
-        return Accesses(kernel, values, script, met, traces, Proxies() if reads else None)
+        proxies = Proxies() if reads else None
+        return Accesses(kernel, values, script, met, traces, proxies, shaped=shape is not None)
 
     seen = _Seen()
     named = Counts(kernel, values)
