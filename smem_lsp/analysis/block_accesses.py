@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from smem_lsp.analysis.evaluate import Evaluator, Vector, asks
 from smem_lsp.analysis.events import ANY, Decision, Event, Guard
+from smem_lsp.analysis.extents import Extent
 from smem_lsp.analysis.meetings import Meetings
 from smem_lsp.analysis.proxies import Proxies
 from smem_lsp.analysis.resting import is_loaded
@@ -117,6 +118,7 @@ class Accesses:
     traces: Traces | None = None  # of a kernel whose warps go different ways between barriers
     proxies: Proxies | None = None  # of one that has the asynchronous proxy read
     outside: dict[int, Outside] = field(default_factory=dict)
+    shaped: bool = False  # the block is known
     left: int = _MAX_NOTED
     left_guarded: int = _MAX_NOTED  # and of those in threads that data decide
     _touched: dict[int, _Touched] = field(default_factory=dict)  # by access: last time
@@ -164,7 +166,8 @@ class Accesses:
             self.left_guarded -= len(here.threads)
         else:
             self.left -= len(here.threads)
-        if not stays and why.sure and not is_free(offset):
+        given = not why.sure or is_free(offset)  # it rests on what the kernel is given
+        if not stays and not given:
             numbers = here.values(offset) or ()
             outside = next(n for n, start in enumerate(numbers) if start < 0 or start + width > end)
             self.outside.setdefault(access.point, Outside(numbers[outside], here.threads[outside]))
@@ -180,7 +183,15 @@ class Accesses:
             known = self._touched[access.point] = _Touched(starts, here.threads, low, high, *ends)
             if guarded:
                 ranges = dict(_ranges(here, starts, width, unit, end, inside))
-        self._note(access, storage, unit, here, why, known, ranges=ranges)
+        part = self.script.parts.get(access.point)
+        leaves = part is not None and (first < part[0] or last + width > part[1])
+        if (
+            part is not None and leaves and not given
+        ):  # only a block that is smaller than this one may not do so
+            begun = zip(here.threads, here.values(offset) or ())
+            of_warp = [byte for thread, byte in begun if thread < self.met.warp]
+            leaves = not self.shaped and all(part[0] <= byte <= part[1] - width for byte in of_warp)
+        self._note(access, storage, unit, here, why, known, ranges=ranges, part=part, leaves=leaves)
 
     def _is_one_thing(self, number: int) -> bool:
         """Is a buffer surely read where threads write it: no store of several things, and no copy goes into it?"""
@@ -253,6 +264,8 @@ class Accesses:
         *,
         data: bool = False,
         ranges: Mapping[int, range] = _NONE,
+        part: Extent | None = None,
+        leaves: bool = False,
     ) -> None:
         buffer = self.kernel.buffers[access.buffer]
         event = Event(
@@ -272,9 +285,13 @@ class Accesses:
             last=touched.last,
             guard=why.guard,
             touched=ranges,
+            begin=None if part is None else part[0],
+            leaves=leaves,
         )
         self.met.add(storage, unit, event)
         if why.guard is not None:
+            return
+        if leaves:
             return
         if self.traces is not None and not (why.supposed or data or access.asynchronous):
             self.traces.access(storage, unit, event)

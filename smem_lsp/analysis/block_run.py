@@ -278,6 +278,7 @@ class Run(Ordered):
         spent = self.accesses.left
         try:
             for _ in range(2 if again else 1):
+                self.at = step.node.point
                 self._steps(arm, unknown)
                 self._come_to(step.end)
         except Lost:
@@ -403,6 +404,7 @@ class Run(Ordered):
         running = _only(inside, set(inside.threads) - self.broken - self.away) if gone else inside
         if running is None:
             return False
+        self.at = node.point  # what is called before the first step is called in every iteration
         self._steps(step.first, running)
         self._come_to(node.end_point)
         return True

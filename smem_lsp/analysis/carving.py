@@ -15,10 +15,10 @@ from smem_lsp.analysis.block_shape import BlockShape
 from smem_lsp.analysis.extents import Extent, extent_of
 from smem_lsp.analysis.intervals import Bounds
 from smem_lsp.analysis.named_bytes import Reach
+from smem_lsp.analysis.pointers import named_pointers
 from smem_lsp.analysis.values import Values
 from smem_lsp.ir.model import (
     Access,
-    Assign,
     Branch,
     Buffer,
     Kernel,
@@ -29,9 +29,8 @@ from smem_lsp.ir.model import (
     StorageMember,
     walk,
 )
-from smem_lsp.ir.values import Const, Op, Value, Var, operation
+from smem_lsp.ir.values import Const, Value, operation
 
-_IN_BYTES = " in bytes"  # a variable that counts how far into a buffer another one points
 _WIDEST = 16  # bytes of an access
 
 
@@ -100,7 +99,7 @@ def carve(kernel: Kernel, values: Values, shape: BlockShape | None) -> Carving |
         if extent is None or extent[0] < 0:
             return None
         reached[access.point] = extent
-    names = _bases(kernel, accesses)
+    names = named_pointers(kernel, accesses)
     names.setdefault(0, dynamic[min(dynamic)].name)
     members = [member for buffer in dynamic.values() for member in buffer.members]
     names.update((member.offset, member.path) for member in reversed(members))
@@ -166,49 +165,6 @@ def _parts(bases: list[int], reached: Iterable[Extent]) -> Iterator[Extent]:
     for low, high in pairwise(kept):
         if any(low <= start < high for start, _ in touched):
             yield low, high
-
-
-def _bases(kernel: Kernel, accesses: Iterable[Access]) -> dict[int, str]:
-    """Offset -> name of a pointer that is only ever assigned this constant offset and that an access goes through."""
-    assigned: dict[int, list[Value]] = {}
-    for node in walk(kernel.body):
-        if isinstance(node, Assign):
-            assigned.setdefault(node.variable, []).append(node.value)
-    used: set[int] = set()
-    pending = [variable for access in accesses for variable in _variables(access.offset)]
-    while pending:
-        variable = pending.pop()
-        if variable not in used:
-            used.add(variable)
-            pending += [each for value in assigned.get(variable, ()) for each in _variables(value)]
-    found: dict[int, str] = {}
-    for variable in sorted(used):
-        name = kernel.variables[variable]
-        offset = _constant(Var(variable), assigned, 0)
-        if name.endswith(_IN_BYTES) and name != _IN_BYTES and offset is not None and offset >= 0:
-            found.setdefault(offset, name.removesuffix(_IN_BYTES))
-    return found
-
-
-def _variables(value: Value | None) -> Iterator[int]:
-    if isinstance(value, Var):
-        yield value.index
-    elif isinstance(value, Op):
-        for each in value.args:
-            yield from _variables(each)
-
-
-def _constant(value: Value, assigned: dict[int, list[Value]], depth: int) -> int | None:
-    if isinstance(value, Const):
-        return value.n
-    if isinstance(value, Var) and depth < 20:
-        given = assigned.get(value.index, ())
-        return _constant(given[0], assigned, depth + 1) if len(given) == 1 else None
-    if isinstance(value, Op) and len(value.args) == 2 and value.operator in ("+", "-", "*"):
-        a, b = (_constant(each, assigned, depth + 1) for each in value.args)
-        if a is not None and b is not None:
-            return a + b if value.operator == "+" else a - b if value.operator == "-" else a * b
-    return None
 
 
 def _retargeted(seq: Seq, of: Mapping[int, Range]) -> Seq:

@@ -65,6 +65,8 @@ class Event:
     form: object = _UNASKED  # of what is stored, in all threads
     first: int = 0  # no unit in front of it is touched
     last: int = ANY  # nor one behind it
+    begin: int | None = None  # first byte of the part of the buffer that its pointer is for
+    leaves: bool = False  # that part, for sizes that the kernel need not be given
 
 
 _MOST_NODES = 60  # of a stored value that is looked at

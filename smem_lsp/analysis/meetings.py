@@ -127,7 +127,7 @@ class Meetings:
             return
         if self.asked is not None and pair not in self.asked:
             return
-        if one.access.serves != other.access.serves:
+        if one.access.serves != other.access.serves or _keeps_off(one, other):
             return
         if kinds == (Kind.UPDATE, Kind.UPDATE) and not (one.access.plain or other.access.plain):
             return  # both may be atomic
@@ -190,6 +190,7 @@ class Meetings:
             or (self.asked is not None and pair not in self.asked)
             or event.guard is not None
             or (event.supposed and not flight.event.supposed)
+            or _keeps_off(flight.event, event)
             or (known is not None and known.flying)
         ):
             return
@@ -242,6 +243,11 @@ class Meetings:
                 if foe // self.warp != thread // self.warp:
                     return cell, foe
         return None
+
+
+def _keeps_off(one: Event, other: Event) -> bool:
+    """Do they go through pointers to different parts of a buffer, one of them further than it may be meant to?"""
+    return one.begin != other.begin and (one.leaves or other.leaves)
 
 
 def _stays_open(guarded: Event, guard: Guard, known: Event) -> bool:

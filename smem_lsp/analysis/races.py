@@ -23,7 +23,7 @@ from smem_lsp.analysis.meetings import WARP, Meeting, Meetings, Pair
 from smem_lsp.analysis.named_barriers import Counts, Miscount
 from smem_lsp.analysis.proxies import Proxies, Unfenced
 from smem_lsp.analysis.script import NOTHING, RESTLESS, Added, Calm, Script, write_script
-from smem_lsp.analysis.stragglers import Missed
+from smem_lsp.analysis.stragglers import Missed, others_return
 from smem_lsp.analysis.uniformity import Control
 from smem_lsp.analysis.values import Values
 from smem_lsp.analysis.warp_traces import Traces
@@ -166,7 +166,8 @@ def find_hazards(
     def nothing_yet() -> Accesses:
         traces = _traces(kernel, values, verdicts, shape)
         met = Meetings(WARP, wanted)
-        return Accesses(kernel, values, script, met, traces, Proxies() if reads else None)
+        proxies = Proxies() if reads else None
+        return Accesses(kernel, values, script, met, traces, proxies, shaped=shape is not None)
 
     seen = _Seen()
     named = Counts(kernel, values)
@@ -291,8 +292,8 @@ class _Told:
         stragglers: list[Straggler] = []
         for point, missed in {**(tails.missed or {}), **surely}.items():
             node = nodes[point]
-            if isinstance(node, Barrier | Exchange):
-                tail = point not in surely
+            tail = point not in surely
+            if isinstance(node, Barrier | Exchange) and not (tail and others_return(self.kernel, node)):
                 proved = self.known and not tail
                 stragglers.append(Straggler(node, missed.thread, missed.other, proved, tail))
         split = frozenset(point for point in surely if isinstance(nodes[point], Place))

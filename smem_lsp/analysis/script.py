@@ -13,7 +13,9 @@ from functools import reduce
 from operator import or_
 
 from smem_lsp.analysis.divergence import Verdicts
+from smem_lsp.analysis.extents import Extent
 from smem_lsp.analysis.followed import Followed, Unknown, followed
+from smem_lsp.analysis.pointers import parts
 from smem_lsp.analysis.resting import Resting, Rests, is_loaded, named, narrows
 from smem_lsp.analysis.terms import LoopVar, Term
 from smem_lsp.analysis.uniformity import Control
@@ -128,6 +130,7 @@ class Script:
     offsets: Mapping[int, Term | None]  # access -> first byte
     followed: Followed
     resting: Resting
+    parts: Mapping[int, Extent]  # access -> the part of its buffer that its pointer is for
     _narrowing: dict[tuple[Term, bool], bool] = field(default_factory=dict)
     _named: dict[int, frozenset[str]] = field(default_factory=dict)
 
@@ -207,6 +210,7 @@ def write_script(
         offsets,
         _followed(steps, values, offsets),
         Resting(values),
+        parts(kernel),
     )
 
 

@@ -332,15 +332,17 @@ def _best(ctx: Context, found: list[Function], given: Sequence[Type | None]) -> 
 
 def _rank(given: Type | None, wanted: Type | None, parameter: Parameter) -> int | None:
     """How an argument becomes a parameter: 0 as it is, 1 promoted, 2 converted ([over.ics.scs]); None: not known."""
+    given, wanted = plain_type(given), plain_type(wanted)
     if given is None or wanted is None:
         return None
     if given == wanted:
         return 0
-    if not (is_number(given) and is_number(wanted)) or (
-        parameter.reference and "const" not in parameter.words
-    ):
+    if parameter.reference and "const" not in parameter.words:
         return None
-    assert isinstance(given, Scalar) and isinstance(wanted, Scalar)
+    if not (isinstance(given, Scalar) and isinstance(wanted, Scalar)):  # an enumeration, for one
+        return None
+    if not (is_number(given) and is_number(wanted)):
+        return None
     small = given.kind in ("bool", "int") and given.rank < INT.rank
     return 1 if (small and wanted == INT) or (given == FLOAT and wanted == DOUBLE) else 2
 

@@ -228,6 +228,10 @@ def _binary(ctx: Context, expr: tree.Binary, scope: Scope) -> Value | Ref:
     operator = expr.operator
     if operator in ("&&", "||"):
         left = value(ctx, expr.left, scope)
+        if isinstance(left, Const) and bool(left.n) != (
+            operator == "&&"
+        ):  # the right side is never evaluated
+            return Const(int(operator == "||"))
         point = ctx.next_point()
         with ctx.collect() as emitted:
             right = value(ctx, expr.right, scope)
@@ -549,6 +553,8 @@ def _member(ctx: Context, expr: tree.Member, scope: Scope) -> Value | Ref:
 
 def _ternary(ctx: Context, expr: tree.Ternary, scope: Scope) -> Value | Ref:
     condition = value(ctx, expr.condition, scope)
+    if isinstance(condition, Const):  # only the live arm exists
+        return operand(ctx, expr.yes if condition.n else expr.no, scope)
     point = ctx.next_point()
     with ctx.collect() as then:
         yes = operand(ctx, expr.yes, scope)

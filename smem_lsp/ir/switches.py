@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from smem_lsp.ir import declarations, statements
+from smem_lsp.ir.constants import evaluate
 from smem_lsp.ir.context import Context
 from smem_lsp.ir.model import Branch, Jump, Loop, Node, Seq, walk
 from smem_lsp.ir.scopes import Scope
@@ -17,7 +18,7 @@ def switch(ctx: Context, node: tree.Switch, scope: Scope) -> None:
     subject = statements.head_value(ctx, node.condition, inner)
     body = node.body.statements if isinstance(node.body, tree.Block) else [node.body]
     around = ctx.body.site(node.body.lo, node.body.hi)
-    segments: list[tuple[list[tree.CaseLabel], list[tree.Statement]]] = []
+    segments: list[_Segment] = []
     for item in body:
         if isinstance(item, tree.CaseLabel):
             if not segments or segments[-1][1]:
@@ -31,6 +32,9 @@ def switch(ctx: Context, node: tree.Switch, scope: Scope) -> None:
     if segments:
         last = segments[-1][1]
         exclusive = exclusive and not _breaks(last[:-1] if _ends(last) else last)
+    live = _live(ctx, subject.n, segments, inner) if exclusive and isinstance(subject, Const) else None
+    if live is not None:
+        segments = live
     body_scope = Scope(inner)
     lowered: list[tuple[Value, list[Node]]] = []
     start = ctx.next_point()
@@ -57,6 +61,11 @@ def switch(ctx: Context, node: tree.Switch, scope: Scope) -> None:
                 else:
                     statements.statement(ctx, item, body_scope, around)
         lowered.append((condition, items))
+    if live is not None:
+        for _, items in lowered:
+            for each in items:
+                ctx.emit(each)
+        return
     span, line = statements.span_of(ctx, node), statements.line_of(ctx, node.lo)
     if exclusive:
         chain: list[Node] = []
@@ -75,6 +84,31 @@ def switch(ctx: Context, node: tree.Switch, scope: Scope) -> None:
         for condition, items in lowered
     ]
     ctx.emit(Loop(start, ctx.next_point(), 1, 1, Const(0), None, Seq(tuple(pieces)), span, line))
+
+
+_Segment = tuple[list[tree.CaseLabel], list[tree.Statement]]
+
+
+def _live(ctx: Context, subject: int, segments: list[_Segment], scope: Scope) -> list[_Segment] | None:
+    """The one of the segments that a subject of this value selects, if any does; None: not known."""
+    fallback: list[_Segment] = []
+    chosen: list[_Segment] = []
+    for segment in segments:
+        labels, body = segment
+        if any(isinstance(item, tree.DeclarationStatement) for item in body):
+            return None  # what it declares is in scope in the segments behind it
+        for label in labels:
+            if label.chunk is None:
+                fallback = [segment]
+                continue
+            with ctx.chunk(label.chunk[0]):
+                parsed = ctx.body.chunk("expression", label.chunk)
+                value = None if parsed is None else evaluate(parsed, scope.constant_scope())
+            if value is None or label.chunk in ctx.body.guessed:
+                return None
+            if value == subject:
+                chosen = [segment]
+    return chosen or fallback
 
 
 def _case_block(ctx: Context, node: tree.Block, scope: Scope) -> None:

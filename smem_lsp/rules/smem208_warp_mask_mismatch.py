@@ -37,7 +37,7 @@ void host(const float* in, float* out) {
 Only masks that are constants are compared; what `__activemask()` or a ballot gave is taken to be right. Found by
 running the conditions around the operation for all threads of a block: the one in sight, else several. A condition
 such as `i < n` on a size that the kernel is given parts a warp only when that size is no multiple of it: `likely`, a
-warning.
+warning; of a `__syncwarp` only where the other lanes have more to wait at before they return.
 """
 
 from __future__ import annotations

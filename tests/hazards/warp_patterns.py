@@ -303,6 +303,31 @@ out[threadIdx.x] = v;
 """,
     ),
     Pattern(
+        "__syncwarp before lanes behind the end return",
+        """
+const int i = blockIdx.x * blockDim.x + threadIdx.x;
+if (i < n) {
+  float v = in[i];
+  __syncwarp();
+  out[i] = v;
+}
+""",
+    ),
+    Pattern(
+        "__syncwarp before lanes behind the end go on",
+        """
+const int i = blockIdx.x * blockDim.x + threadIdx.x;
+if (i < n) {
+  float v = in[i];
+  __syncwarp();
+  out[i] = v;
+}
+__syncwarp();
+if (i > n) out[n] = 0;
+""",
+        right=MASK,
+    ),
+    Pattern(
         "__syncwarp for some lanes",
         """
 float v = in[threadIdx.x];

@@ -58,3 +58,29 @@ def test_a_function_out_of_sight_may_wait() -> None:
 def test_it_calls_itself() -> None:
     helper = f"__device__ float blend(float v) {{ {LARGE} return v < 0 ? blend(v + 1) : v; }}"
     assert codes(helper) == ["SMEM201"]
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["float v = elsewhere(x[i]);", "float v; Scan(storage).InclusiveSum(x[i], v);"],
+)
+def test_what_starts_an_iteration_may_wait_every_time(call: str) -> None:
+    text = f"""\
+#include <cub/cub.cuh>
+__device__ float elsewhere(float v);
+__global__ void __launch_bounds__(256) k(const float* x, float* y, int n) {{
+  using Scan = cub::BlockScan<float, 256>;
+  __shared__ typename Scan::TempStorage storage;
+  __shared__ float total;
+  // smem: assume(blockDim.x == 256)
+  for (int i = 0; i < n; ++i) {{
+    {call}
+    if (threadIdx.x == 255) total = v;
+    __syncthreads();
+    y[i] += total;
+  }}
+}}
+"""
+    assert "SMEM201" not in {finding.code for finding in check(text).findings}
+    racy = text.replace(call, "float v = x[i];")
+    assert "SMEM201" in {finding.code for finding in check(racy).findings}
