@@ -257,9 +257,6 @@ def test_a_union_does_not_stand_above_a_type_of_the_kernel_that_it_names(type_: 
     assert "union Smem" in apply(text, fix)
 
 
-REASON = "// shares many's bytes: few is dead before many is written"
-
-
 def test_a_guest_moves_below_its_host_though_a_function_writes_it() -> None:
     """Nothing but a comment stands between the two declarations: a function is called behind both."""
     check_fix(
@@ -285,7 +282,8 @@ static __device__ void put(float* to, float v) { *to = v; }
 static __global__ void k(const float* in, float* out) {
   // What is sorted.
   __shared__ float many[256];
-  float (&few)[32] = *reinterpret_cast<float (*)[32]>(&many);  {REASON}
+  // shares many's bytes: few is dead before many is written
+  float (&few)[32] = *reinterpret_cast<float (*)[32]>(&many);
   static_assert(sizeof(few) <= sizeof(many), "few must fit in many");
   const int t = threadIdx.x;
   if (t < 32) put(few + t, in[t]);
@@ -297,7 +295,7 @@ static __global__ void k(const float* in, float* out) {
   out[t] = many[255 - t];
 }
 void run(const float* in, float* out) { k<<<1, 256>>>(in, out); }
-""".replace("{REASON}", REASON),
+""",
     )
 
 
@@ -384,3 +382,31 @@ def test_a_host_where_another_instance_would_read_vectors_across_their_alignment
         after = apply(text, fix) if fix.edits else ""
         assert "*)[256]>(&b)" not in after
         assert fix.safety is Safety.DISPLAY or "  alignas(16) __shared__ unsigned char smem_storage[" in after
+
+
+def test_a_long_line_is_broken_and_its_comment_stands_above() -> None:
+    text = """
+__global__ void __launch_bounds__(256) k(const float* in, float* out) {
+    __shared__ float values_that_were_read[256];
+    __shared__ unsigned numbers_of_what_is_left[256];
+    const int t = threadIdx.x;
+    values_that_were_read[t] = in[t];
+    __syncthreads();
+    float v = values_that_were_read[255 - t];
+    __syncthreads();
+    numbers_of_what_is_left[t] = v;
+    __syncthreads();
+    out[t] = numbers_of_what_is_left[255 - t];
+}
+"""
+    after = apply(text, plan_fix(text, 0))
+    assert (
+        """
+    // shares values_that_were_read's bytes: values_that_were_read is dead by then
+    unsigned (&numbers_of_what_is_left)[256] = *reinterpret_cast<unsigned (*)[256]>(&values_that_were_read);
+    static_assert(sizeof(numbers_of_what_is_left) <= sizeof(values_that_were_read),
+        "numbers_of_what_is_left must fit in values_that_were_read");
+    const int t"""
+        in after
+    )
+    assert not check(after).facts[0].best[1:]

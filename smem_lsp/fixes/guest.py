@@ -9,6 +9,7 @@ from functools import partial
 from smem_lsp.fixes.declarations import (
     Refused,
     alone_on_its_line,
+    fitted,
     indentation,
     next_line_start,
     pointer_type,
@@ -203,5 +204,6 @@ def _moved(
         lines += others
         edits.append(TextEdit(Span(source.line_start(own.start), next_line_start(source, own.end)), ""))
     at = next_line_start(source, statement.end)
-    edits.append(TextEdit(Span(at, at), "".join(f"{indent}{line}{source.newline}" for line in lines)))
+    text = "".join(f"{indent}{fitted(source, indent, line)}{source.newline}" for line in lines)
+    edits.append(TextEdit(Span(at, at), text))
     return edits

@@ -17,6 +17,7 @@ from smem_lsp.fixes.barriers import above_attached
 from smem_lsp.fixes.declarations import (
     Refused,
     element_type,
+    fitted,
     indentation,
     member_of,
     replace_declarators,
@@ -215,8 +216,10 @@ def declared_at(source: SourceText, at: int, lines: Sequence[str], *, at_top: bo
     newline = source.newline
     if at_top:
         indent = body_indentation(source, at) or "  "
-        return TextEdit(Span(at, at), "".join(f"{newline}{indent}{line}" for line in lines))
+        added = "".join(f"{newline}{indent}{fitted(source, indent, line)}" for line in lines)
+        return TextEdit(Span(at, at), added)
     indent, start = indentation(source, at), source.line_start(at)
+    lines = [fitted(source, indent, line) for line in lines]
     if source.text[start:at].strip():  # not the first on its line
         return TextEdit(Span(at, at), "".join(f"{line}{newline}{indent}" for line in lines))
     start = above_attached(source, start, comments(source.text))
