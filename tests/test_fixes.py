@@ -782,7 +782,7 @@ __global__ void k(const float* in, float* out) {
     )
 
 
-def test_a_volatile_host_and_a_plain_guest_become_phases() -> None:
+def test_a_volatile_host_and_a_plain_guest_become_a_union() -> None:
     check_fix(
         """
 __global__ void k(const float* in, float* out) {
@@ -802,12 +802,12 @@ __global__ void k(const float* in, float* out) {
         """
 __global__ void k(const float* in, float* out) {
   union Smem {
-    struct { volatile float tile[512]; } phase1;
-    struct { float red[256]; } phase2;
+    volatile float tile[512];
+    float red[256];
   };
-  __shared__ Smem smem;  // phase1 and phase2 share their bytes: never live together
-  auto& tile = smem.phase1.tile;
-  auto& red = smem.phase2.red;
+  __shared__ Smem smem;  // tile and red share their bytes: never live together
+  auto& tile = smem.tile;
+  auto& red = smem.red;
   int tid = threadIdx.x;
   tile[tid] = in[tid];
   tile[tid + 256] = in[tid + 256];

@@ -7,7 +7,7 @@ from harness import check_fix, compile_cubin, plan_fix
 
 from smem_lsp.engine import apply, check
 from smem_lsp.engine.merges import merge_finding
-from smem_lsp.fixes.model import Safety
+from smem_lsp.fixes.model import Fix, Safety
 
 READ_BY_ALL = "  __syncthreads();\n  out[t] = {}[255 - t] + in[t];\n"
 
@@ -255,3 +255,158 @@ def test_a_union_does_not_stand_above_a_type_of_the_kernel_that_it_names(type_: 
     text = LATE_TYPE.format(type="struct Number n{};", name="Number")
     (fix,) = check(text).fixes_for(next(each for each in check(text).findings if each.code == "SMEM301"))
     assert "union Smem" in apply(text, fix)
+
+
+def test_a_guest_moves_below_its_host_though_a_function_writes_it() -> None:
+    """Nothing but a comment stands between the two declarations: a function is called behind both."""
+    check_fix(
+        """
+static __device__ void put(float* to, float v) { *to = v; }
+static __global__ void k(const float* in, float* out) {
+  __shared__ float few[32];
+  // What is sorted.
+  __shared__ float many[256];
+  const int t = threadIdx.x;
+  if (t < 32) put(few + t, in[t]);
+  __syncthreads();
+  float v = few[t / 8];
+  __syncthreads();
+  put(many + t, v);
+  __syncthreads();
+  out[t] = many[255 - t];
+}
+void run(const float* in, float* out) { k<<<1, 256>>>(in, out); }
+""",
+        """
+static __device__ void put(float* to, float v) { *to = v; }
+static __global__ void k(const float* in, float* out) {
+  // What is sorted.
+  __shared__ float many[256];
+  // shares many's bytes: few is dead before many is written
+  float (&few)[32] = *reinterpret_cast<float (*)[32]>(&many);
+  static_assert(sizeof(few) <= sizeof(many), "few must fit in many");
+  const int t = threadIdx.x;
+  if (t < 32) put(few + t, in[t]);
+  __syncthreads();
+  float v = few[t / 8];
+  __syncthreads();
+  put(many + t, v);
+  __syncthreads();
+  out[t] = many[255 - t];
+}
+void run(const float* in, float* out) { k<<<1, 256>>>(in, out); }
+""",
+    )
+
+
+VECTORS = """
+static __global__ void k(const float4* in, float* out) {
+  __shared__ float row[256];
+  const int t = threadIdx.x;
+  if (t < 64) reinterpret_cast<float4*>(row)[t] = in[t];
+  __syncthreads();
+  float v = row[255 - t];
+  __syncthreads();
+  __shared__ int counts[512];
+  counts[t] = v;
+  counts[t + 256] = t;
+  __syncthreads();
+  out[t] = counts[511 - t] + counts[t ^ 1];
+}
+void run(const float4* in, float* out) { k<<<1, 256>>>(in, out); }
+"""
+
+
+def test_a_member_of_the_union_is_aligned_for_its_vectors() -> None:
+    """`row` is used where `counts`, which would cover it, is not declared yet."""
+    (finding,) = (each for each in check(VECTORS).findings if each.code == "SMEM301")
+    (fix,) = check(VECTORS).fixes_for(finding)
+    after = apply(VECTORS, fix)
+    assert (
+        """
+  union Smem {
+    alignas(16) float row[256];
+    int counts[512];
+  };
+  __shared__ Smem smem;  // row and counts share their bytes: never live together
+  auto& row = smem.row;
+"""
+        in after
+    )
+    assert "\n  auto& counts = smem.counts;\n" in after
+    assert fix.static_bytes == check(after).kernels[0].static_bytes == 2048
+    assert not check(after).facts[0].best[1:]
+    assert compile_cubin(after, "sm_90").bytes == fix.static_bytes
+
+
+WIDER = """
+template <typename V>
+static __global__ void k(const V* in, float* out) {{
+  __shared__ float a[256];
+  __shared__ float odd[3];
+  __shared__ {qualifier}float b[512];
+  const int t = threadIdx.x;
+  if (t < 3) odd[t] = t;
+  if (t < 1024 / sizeof(V)) reinterpret_cast<V*>(a)[t] = in[t];
+  __syncthreads();
+  float v = a[255 - t];
+  __syncthreads();
+  b[t] = v;
+  b[t + 256] = v;
+  __syncthreads();
+  out[t] = b[t ^ 1] + b[511 - t] + odd[t % 3];
+}}
+void run(const float* in, float* out) {{
+  k<float><<<1, 256>>>(in, out);
+  k<float4><<<1, 256>>>((const float4*)in, out);
+}}
+"""
+
+
+def merged_in_each_instance(text: str) -> list[Fix]:
+    report = check(text)
+    return [fix for f in report.facts for fix in report.fixes_for(merge_finding(f, f.best[0]))]
+
+
+def test_a_buffer_that_another_instance_reads_as_wider_vectors_is_aligned_for_them() -> None:
+    """The union of one instance is that of the other."""
+    text = WIDER.format(qualifier="volatile ")
+    for fix in merged_in_each_instance(text):
+        assert "    alignas(16) float a[256];\n" in apply(text, fix)
+
+
+def test_a_host_where_another_instance_would_read_vectors_across_their_alignment_is_none() -> None:
+    """Behind `odd`, at 12, `a` was not before: as a guest of `b` it would be there, which only `k<float>` can bear."""
+    text = WIDER.format(qualifier="")
+    for fix in merged_in_each_instance(text):
+        after = apply(text, fix) if fix.edits else ""
+        assert "*)[256]>(&b)" not in after
+        assert fix.safety is Safety.DISPLAY or "  alignas(16) __shared__ unsigned char smem_storage[" in after
+
+
+def test_a_long_line_is_broken_and_its_comment_stands_above() -> None:
+    text = """
+__global__ void __launch_bounds__(256) k(const float* in, float* out) {
+    __shared__ float values_that_were_read[256];
+    __shared__ unsigned numbers_of_what_is_left[256];
+    const int t = threadIdx.x;
+    values_that_were_read[t] = in[t];
+    __syncthreads();
+    float v = values_that_were_read[255 - t];
+    __syncthreads();
+    numbers_of_what_is_left[t] = v;
+    __syncthreads();
+    out[t] = numbers_of_what_is_left[255 - t];
+}
+"""
+    after = apply(text, plan_fix(text, 0))
+    assert (
+        """
+    // shares values_that_were_read's bytes: values_that_were_read is dead by then
+    unsigned (&numbers_of_what_is_left)[256] = *reinterpret_cast<unsigned (*)[256]>(&values_that_were_read);
+    static_assert(sizeof(numbers_of_what_is_left) <= sizeof(values_that_were_read),
+        "numbers_of_what_is_left must fit in values_that_were_read");
+    const int t"""
+        in after
+    )
+    assert not check(after).facts[0].best[1:]

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from smem_lsp import apply, check
+from smem_lsp.engine import apply, check
+from smem_lsp.engine.cache import Cache
 from smem_lsp.fixes.model import Fix, Safety
 
 KERNELS = Path(__file__).parent / "kernels"
@@ -305,3 +306,78 @@ def test_a_launch_that_passes_less_than_the_ranges_may_reach() -> None:
     assert fix.title.endswith(
         "the launch at line 17 passes 3,000 B, fewer than the 3,072 B that the ranges may reach"
     )
+
+
+COUNTED = "static size_t counted(int n) {{ return {}; }}"
+
+
+def with_function(function: str, host: str = "k<<<1, 256, counted(256)>>>(in, out);") -> tuple[str, Fix]:
+    text = KERNEL.format(**PLAIN).replace(LAUNCH, "".join(f"  {line}\n" for line in host.splitlines()))
+    text = text.replace("void run", f"{function}\nvoid run")
+    return text, offered_for(text)
+
+
+@pytest.mark.parametrize(
+    ("returned", "after"),
+    [
+        ("3 * n * sizeof(float)", "2 * n * sizeof(float)"),
+        ("2 * n * sizeof(float) + n * sizeof(int)", "2 * n * sizeof(float)"),
+        ("3072", "2048"),
+    ],
+)
+def test_a_function_that_counts_the_bytes(returned: str, after: str) -> None:
+    text, fix = with_function(COUNTED.format(returned))
+    assert fix.safety is Safety.SAFE
+    assert changes(text, fix) == ["float* z = x;", COUNTED.format(after)]
+
+
+def test_a_function_for_a_constant_and_the_limit() -> None:
+    host = f"const size_t bytes = counted(N);\n{LIMIT.format('k', 'bytes')}\nk<<<1, N, bytes>>>(in, out);"
+    function = f"constexpr int N = 256;\n{COUNTED.format('3 * n * sizeof(float)')}"
+    text, fix = with_function(function, host)
+    assert changes(text, fix)[1:] == [COUNTED.format("2 * n * sizeof(float)")]
+    assert "; right for what N is now" in fix.title
+
+
+def test_a_function_that_another_file_may_use() -> None:
+    _, fix = with_function("size_t counted(int n) { return 3 * n * sizeof(float); }")
+    assert fix.safety is Safety.UNSAFE
+    assert "; assumes that no other file uses counted()" in fix.title
+
+
+@pytest.mark.parametrize(
+    ("other", "line"),
+    [
+        ('printf("%zu", counted(256));', 18),
+        ("#ifdef TRACE\nother<<<1, 256, counted(256)>>>(in, out);\n#endif", 19),
+        ("#define AGAIN counted(256)", 18),
+    ],
+)
+def test_a_function_that_something_else_uses_stays(other: str, line: int) -> None:
+    host = f"{other}\nk<<<1, 256, counted(256)>>>(in, out);"
+    text, fix = with_function(COUNTED.format("3 * n * sizeof(float)"), host)
+    assert changes(text, fix) == ["float* z = x;"]
+    assert f" still passes 3,072 B: counted() is used at line {line}, too" in fix.title
+
+
+def test_a_function_that_launches_need_different_results_of_stays() -> None:
+    host = "k<<<1, 256, counted(256)>>>(in, out);\nk<<<1, 256, counted(512)>>>(in, out);"
+    text, fix = with_function(COUNTED.format("3 * n * sizeof(float)"), host)
+    assert changes(text, fix) == ["float* z = x;"]
+    assert "6,144 B: counted() would have to differ between launches" in fix.title
+
+
+def test_a_local_of_the_name_of_the_function_is_not_the_function() -> None:
+    host = "auto counted = [](int n) { return 4096; };\nk<<<1, 256, counted(256)>>>(in, out);"
+    text, fix = with_function(COUNTED.format("3 * n * sizeof(float)"), host)
+    assert changes(text, fix) == ["float* z = x;"]
+
+
+def test_another_body_of_the_function_is_seen_at_once() -> None:
+    """The function with the launch stays as it is, and so does all that the file declares."""
+    cache = Cache()
+    for count in (3, 2):
+        text, _ = with_function(f"static int counted(int n) {{\n  return {count} * n * sizeof(float);\n}}")
+        report = check(text, cache=cache)
+        (launch,) = report.facts[0].kernel.launches
+        assert launch.dynamic_bytes == count * 1024

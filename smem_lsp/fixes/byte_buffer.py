@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from functools import partial
 
@@ -72,7 +73,7 @@ def _measured(group: Group, buffers: Measures) -> Laid:
                 start = align_up(start, group.item(buffer).align)
         inner[buffer.index] = start
     size = max(inner[index] + buffers[index].size for index in inner)
-    return inner, size, max(item.align for item in buffers.values())
+    return inner, size, max(_least_alignment(group), *(item.align for item in buffers.values()))
 
 
 def _is_rounded(group: Group, below: Buffer, buffer: Buffer) -> bool:
@@ -87,15 +88,21 @@ def _size_of(buffer: Buffer) -> str:
 
 
 def _alignment(group: Group) -> str:
-    """One ``alignas`` per distinct element type, and a number where vectors or attributes ask for more."""
-    types = list(dict.fromkeys(element_type(b).replace("volatile ", "") for b in group.buffers))
-    words = [f"alignas({name})" for name in types]
+    """``alignas``: of each element type, or a number where vectors or attributes ask for more than any type has."""
+    least = _least_alignment(group)
+    types = dict.fromkeys(
+        element_type(b).replace("volatile ", "")
+        for b in group.buffers
+        if not least or b.type != re.sub(r"\b(?:const|volatile) ", "", b.type_text or "")  # known by instance
+    )
+    return " ".join(f"alignas({each})" for each in (*types, *([least] if least else [])))
+
+
+def _least_alignment(group: Group) -> int:
+    """The number that the storage is aligned to; 0: the types are enough."""
     natural = max(b.align or 1 for b in group.buffers)
     needed = max(group.item(b).align for b in group.buffers)
-    asked = [a for b in group.buffers for a in b.attributes]
-    if needed > natural or asked:
-        words.append(f"alignas({needed})")
-    return " ".join(words)
+    return needed if needed > natural or any(b.attributes for b in group.buffers) else 0
 
 
 def _offsets(group: Group, taken: set[str]) -> tuple[list[str], dict[int, str], str]:

@@ -9,6 +9,9 @@ from smem_lsp.ir.model import Buffer, Kernel
 from smem_lsp.source import SourceText, Span, TextEdit
 from smem_lsp.syntax.lexer import comments
 
+MOST_COLUMNS = 120  # of a line of ours
+_BREAKS = re.compile(r" = |, (?=\")")  # behind which a statement goes on in the next line
+
 
 class Refused(Exception):
     """A rewrite that is not offered; the message is one sentence for the user."""
@@ -161,6 +164,20 @@ def with_comments(source: SourceText, taken: Sequence[Span], line: str) -> str:
     return f"{code}{mark}{ours}"
 
 
+def fitted(source: SourceText, indent: str, line: str) -> str:
+    """A statement and its comment, the comment above it where they are too long for one line, and the statement on two
+    where it is: to stand behind ``indent``."""
+    room = MOST_COLUMNS - len(indent.expandtabs(4))
+    code, mark, comment = line.partition("  //")
+    above = ""
+    if mark and len(line) > room:
+        above, line = f"//{comment}{source.newline}{indent}", code
+    place = _BREAKS.search(line) if len(line) > room else None
+    if place is not None:
+        line = f"{line[: place.end()].rstrip()}{source.newline}{indent}    {line[place.end() :]}"
+    return above + line
+
+
 def _replace_statement(
     source: SourceText, statement: Span, indent: str, lines: Sequence[str]
 ) -> list[TextEdit]:
@@ -169,7 +186,9 @@ def _replace_statement(
     trailing = rest_of_line(source, statement).strip()
     if trailing and "  //" in first:  # the author's comment keeps its place: ours goes above
         code, _, comment = first.partition("  //")
-        first = f"//{comment}{source.newline}{indent}{code}"
+        first = f"//{comment}{source.newline}{indent}{fitted(source, indent, code)}"
+    else:
+        first = fitted(source, indent, first)
     edits = [TextEdit(statement, first)]
     if others:
         edits.append(_lines_after(source, statement, indent, others))
@@ -184,7 +203,9 @@ def _lines_after(source: SourceText, statement: Span, indent: str, lines: Sequen
         )  # more code on the line: stay in front of it
         return TextEdit(Span(statement.end, statement.end), f" {inline}")
     at = source.line_end(statement.end)
-    return TextEdit(Span(at, at), "".join(f"{source.newline}{indent}{line}" for line in lines))
+    return TextEdit(
+        Span(at, at), "".join(f"{source.newline}{indent}{fitted(source, indent, line)}" for line in lines)
+    )
 
 
 def _declarator_cuts(group: Sequence[Buffer], gone: Collection[int]) -> list[Span]:

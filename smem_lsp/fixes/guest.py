@@ -9,6 +9,7 @@ from functools import partial
 from smem_lsp.fixes.declarations import (
     Refused,
     alone_on_its_line,
+    fitted,
     indentation,
     next_line_start,
     pointer_type,
@@ -23,6 +24,7 @@ from smem_lsp.fixes.declarations import (
 from smem_lsp.fixes.layout import Group, GroupRewrite, Laid, Measures
 from smem_lsp.ir.model import Access, Buffer, Kernel, walk
 from smem_lsp.source import SourceText, Span, TextEdit
+from smem_lsp.syntax.lexer import comments
 
 
 def merge_into_host(
@@ -42,8 +44,10 @@ def merge_into_host(
     guests = [buffer for buffer in group.buffers if buffer is not host]
     align = max(group.item(buffer).align for buffer in group.buffers)
     edits: list[TextEdit] = []
+    raised: Raised = None
     if align > (host.align or 1):
-        edits.append(_raise_alignment(host, group))
+        raised, edit = _raise_alignment(host, group)
+        edits.append(edit)
     for guest in guests:
         require_reference(kernel, source, guest)
     moved = [guest for guest in guests if statement_of(guest).start < statement_of(host).start]
@@ -58,12 +62,19 @@ def merge_into_host(
         align=align,
         inner={buffer.index: 0 for buffer in group.buffers},
         edits=tuple(edits),
-        measured=partial(_measured, host.index),
+        measured=partial(_measured, host.index, raised),
     )
 
 
-def _measured(host: int, buffers: Measures) -> Laid:
-    return dict.fromkeys(buffers, 0), buffers[host].size, max(item.align for item in buffers.values())
+Raised = tuple[str, int] | None  # to ("type", of this buffer) or ("number", bytes)
+
+
+def _measured(host: int, raised: Raised, buffers: Measures) -> Laid:
+    align = buffers[host].align
+    if raised is not None:
+        by, what = raised
+        align = max(align, buffers[what].align if by == "type" else what)
+    return dict.fromkeys(buffers, 0), buffers[host].size, align
 
 
 def _host(kernel: Kernel, group: Group) -> Buffer:
@@ -85,17 +96,16 @@ def _host(kernel: Kernel, group: Group) -> Buffer:
     raise Refused("no buffer covers the others")
 
 
-def _raise_alignment(host: Buffer, group: Group) -> TextEdit:
+def _raise_alignment(host: Buffer, group: Group) -> tuple[Raised, TextEdit]:
     """The host takes over the alignment that a guest, or an access of its own, needs."""
     if host.site.count > 1:
         raise Refused(f"`{host.name}` would need its own declaration to be aligned for a guest")
     needy = max(group.buffers, key=lambda b: group.item(b).align)
     align = group.item(needy).align
-    words = (
-        needy.type if align == needy.align and not needy.attributes and "*" not in needy.type else str(align)
-    )
+    spelled = align == needy.align and not needy.attributes and "*" not in needy.type
+    raised = ("type", needy.index) if spelled else ("number", align)
     start = statement_of(host).start
-    return TextEdit(Span(start, start), f"alignas({words}) ")
+    return raised, TextEdit(Span(start, start), f"alignas({needy.type if spelled else align}) ")
 
 
 def _require_movable(kernel: Kernel, source: SourceText, guest: Buffer, host: Buffer) -> None:
@@ -103,14 +113,25 @@ def _require_movable(kernel: Kernel, source: SourceText, guest: Buffer, host: Bu
     if guest.site.scope != host.site.scope or not alone_on_its_line(source, statement_of(guest)):
         raise Refused(f"`{guest.name}` would have to move below `{host.name}`")
     between = Span(statement_of(guest).end, statement_of(host).end)
+    other_code = _other_code(kernel, source, between)
     for node in walk(kernel.body):
         if isinstance(node, Access) and node.buffer == guest.index:
-            if node.span is None or node.span.start in between:
+            if node.span.start in between if node.span is not None else other_code:
                 raise Refused(f"`{guest.name}` is used before `{host.name}` is declared")
     if guest.site.count > 1:
         raise Refused(f"`{guest.name}` would have to move below `{host.name}`")
     if re.search(rf"\b{re.escape(guest.name)}\b", source.slice(between)):
         raise Refused(f"`{guest.name}` is named before `{host.name}` is declared")
+
+
+def _other_code(kernel: Kernel, source: SourceText, span: Span) -> bool:
+    """Does a stretch of the kernel hold more than declarations of shared arrays?"""
+    text = source.slice(span)
+    inside = [b.site.statement for b in kernel.buffers if b.site.statement is not None]
+    taken = [Span(each.start - span.start, each.end - span.start) for each in inside if each.start in span]
+    for each in sorted({*taken, *comments(text)}, reverse=True):
+        text = text[: each.start] + text[each.end :]
+    return bool(text.strip())
 
 
 def reference_lines(kernel: Kernel, group: Group, guest: Buffer, host: Buffer) -> list[str]:
@@ -183,5 +204,6 @@ def _moved(
         lines += others
         edits.append(TextEdit(Span(source.line_start(own.start), next_line_start(source, own.end)), ""))
     at = next_line_start(source, statement.end)
-    edits.append(TextEdit(Span(at, at), "".join(f"{indent}{line}{source.newline}" for line in lines)))
+    text = "".join(f"{indent}{fitted(source, indent, line)}{source.newline}" for line in lines)
+    edits.append(TextEdit(Span(at, at), text))
     return edits

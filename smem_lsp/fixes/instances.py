@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.allocation.validate import validate
@@ -34,7 +35,8 @@ def require_right_in(
             if twin is None or buffers[twin].bytes is None:
                 raise Refused(f"`{facts.kernel.buffers[index].name}` has no known size in {instance}")
             other = buffers[twin]
-            measures[index] = items.get(twin) or Item(twin, other.name, other.bytes or 0, other.align or 1)
+            size = items[twin].size if twin in items else other.bytes or 0
+            measures[index] = Item(twin, other.name, size, other.align or 1)  # as the text aligns it
         inner, size, align = rewrite.measured(measures)
         offsets = {own[index]: offset for index, offset in inner.items() if own[index] in items}
         found = {index: offset for index, offset in offsets.items() if index is not None}
@@ -74,3 +76,18 @@ def _places(kernel: Kernel) -> dict[tuple[Span | None, bool], list[int]]:
         if isinstance(node, Place):
             found.setdefault((node.statement, node.at_end), []).append(node.point)
     return found
+
+
+def aligned_for_all(facts: KernelFacts, siblings: Sequence[KernelFacts]) -> dict[int, Item]:
+    """The items of a kernel, aligned for the accesses of the other instances, too, where those are wider than types."""
+    wider: dict[Span, int] = {}
+    for sibling in siblings:
+        for item in sibling.items:
+            buffer = sibling.kernel.buffers[item.index]
+            if item.align > (buffer.align or 1):
+                wider[buffer.declared] = max(item.align, wider.get(buffer.declared, 1))
+    declared = {buffer.index: buffer.declared for buffer in facts.kernel.buffers}
+    return {
+        item.index: replace(item, align=max(item.align, wider.get(declared[item.index], 1)))
+        for item in facts.items
+    }

@@ -1,5 +1,5 @@
 """Where the host says how many dynamic bytes a kernel gets: the third argument of launches, the attribute that raises
-the limit, and constants that are made for both."""
+the limit, and constants and functions that are made for both."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from smem_lsp.ir.counting import counting_functions, returned
 from smem_lsp.ir.model import LaunchSite
+from smem_lsp.ir.survey import internally_linked
 from smem_lsp.source import SourceText, Span, TextEdit
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.lexer import lex
 from smem_lsp.syntax.parse import Function, TranslationUnit
 
 _SETTERS = ("cudaFuncSetAttribute", "cuFuncSetAttribute", "hipFuncSetAttribute")
@@ -25,16 +28,29 @@ _PRODUCT = re.compile(r"[\w\s*]*(?:sizeof\s*\([^()]*\)[\w\s*]*)?")  # nothing bu
 _SIZEOF = re.compile(r"sizeof\s*\([^()]*\)")
 _MOST_ADDENDS = 8
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_CALL = re.compile(r"(\w+)\s*\(([^()]*)\)")  # of a function, without calls among its arguments
 
 
 @dataclass(frozen=True, slots=True)
 class Passed:
     """``edits``: of the bytes that the host names; ``constants``: what they are counted with; ``still``: in words, the
-    launches that go on passing as many."""
+    launches that go on passing as many; ``assumed``: in words, what must be so in other files."""
 
     edits: tuple[TextEdit, ...]
     constants: frozenset[str]
     still: tuple[str, ...]
+    assumed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Count:
+    """Where the bytes of a launch are counted. ``text``: that counts so many less, None: not understood;
+    ``function``: whose result it is."""
+
+    span: Span
+    text: str | None
+    constants: frozenset[str]
+    function: Function | None = None
 
 
 def fewer_bytes(unit: TranslationUnit, kernel: str, launches: Sequence[LaunchSite], saved: int) -> Passed:
@@ -43,29 +59,73 @@ def fewer_bytes(unit: TranslationUnit, kernel: str, launches: Sequence[LaunchSit
     edits: dict[Span, TextEdit] = {}
     still: list[str] = []
     constants: set[str] = set()
+    assumed: dict[str, None] = {}
     passed: dict[str, LaunchSite] = {}  # by the expression
-    for launch in launches:
-        edit = _of_launch(unit, kernel, launch, saved)
-        if edit is None:
+    counts = [_of_launch(unit, kernel, launch, saved) for launch in launches]
+    for launch, count in zip(launches, counts):
+        why = "" if count is None else _held_back(unit, kernel, count, counts)
+        if count is None or count.text is None or why:
             bytes_ = "its bytes" if launch.dynamic_bytes is None else f"{launch.dynamic_bytes:,} B"
-            still.append(f"the launch at line {launch.line} still passes {bytes_}")
+            still.append(f"the launch at line {launch.line} still passes {bytes_}{why}")
             continue
-        edits[edit.span] = edit
-        constants |= _names(edit.text)
+        edits[count.span] = TextEdit(count.span, count.text)
+        constants |= count.constants
         passed[(launch.dynamic_expression or "").strip()] = launch
+        if count.function is not None and not internally_linked(count.function):
+            assumed[f"assumes that no other file uses {count.function.name}()"] = None
     for span in () if still else _limits(unit, kernel):
         like = passed.get(unit.source.slice(span))
         text = None if like is None else _less(unit.source.slice(span), like, saved)
         if text is not None:
             edits[span] = TextEdit(span, text)
-    return Passed(tuple(edits.values()), frozenset(constants), tuple(still))
+    return Passed(tuple(edits.values()), frozenset(constants), tuple(still), tuple(assumed))
 
 
-def _names(text: str) -> set[str]:
-    return set(_WORD.findall(_SIZEOF.sub("", text))) - {"u", "U", "l", "L"}
+def _held_back(unit: TranslationUnit, kernel: str, count: _Count, counts: Sequence[_Count | None]) -> str:
+    """Why the function that counts the bytes of a launch must stay as it is, in words; empty when it may change."""
+    function = count.function
+    if function is None:
+        return ""
+    if any(other is not None and other.span == count.span and other.text != count.text for other in counts):
+        return f": {function.name}() would have to differ between launches"
+    line = _used_elsewhere(unit, kernel, function)
+    return f": {function.name}() is used at line {line}, too" if line else ""
 
 
-def _of_launch(unit: TranslationUnit, kernel: str, launch: LaunchSite, saved: int) -> TextEdit | None:
+def _used_elsewhere(unit: TranslationUnit, kernel: str, function: Function) -> int | None:
+    """The line of something that names a function beside its definition, launches of the kernel and its limit, be it in
+    code that this configuration leaves out or in a macro."""
+    allowed = {function.name_span.start, *_counted_at(unit, kernel)}
+    tokens = lex(unit.source.text)
+    for kind, text, offset in zip(tokens.kinds, tokens.texts, tokens.offsets):
+        named = (
+            text == function.name
+            if kind == "NAME"
+            else text[:1] == "#" and function.name in _WORD.findall(text)
+        )
+        if named and offset not in allowed:
+            return unit.source.line_number(offset)
+    return None
+
+
+def _counted_at(unit: TranslationUnit, kernel: str) -> Iterator[int]:
+    """Where the bytes of launches of a kernel and of its limit begin, or those of a constant that nothing else uses."""
+    for span in _limits(unit, kernel):
+        yield span.start
+    for function in unit.functions:
+        for opened in _opened(function):
+            if _launched(unit.source, opened.start) == kernel:
+                arguments = configuration(unit.source, opened)
+                if arguments is not None and len(arguments) > 2:
+                    made = _initializer(unit, kernel, opened, arguments[2])
+                    yield (made or arguments[2]).start
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(_SIZEOF.sub("", text))) - {"u", "U", "l", "L"}
+
+
+def _of_launch(unit: TranslationUnit, kernel: str, launch: LaunchSite, saved: int) -> _Count | None:
     """None: what the launch passes is counted in a way that is not understood, or counts something else, too."""
     arguments = None if launch.extended else configuration(unit.source, launch.span)
     before = launch.dynamic_bytes
@@ -74,10 +134,25 @@ def _of_launch(unit: TranslationUnit, kernel: str, launch: LaunchSite, saved: in
     span = arguments[2]
     text = _less(unit.source.slice(span), launch, saved)
     if text is not None:
-        return TextEdit(span, text)
-    made = _initializer(unit, kernel, launch, span)
+        return _Count(span, text, _names(text))
+    made = _initializer(unit, kernel, launch.span, span)
     text = None if made is None else _less(unit.source.slice(made), launch, saved)
-    return None if made is None or text is None else TextEdit(made, text)
+    if made is not None and text is not None:
+        return _Count(made, text, _names(text))
+    return _by_function(unit, launch, made or span, saved)
+
+
+def _by_function(unit: TranslationUnit, launch: LaunchSite, call: Span, saved: int) -> _Count | None:
+    """The expression that a function of this file returns, where ``call`` is nothing but a call of it."""
+    spelled = _CALL.fullmatch(unit.source.slice(call))
+    function = None if spelled is None else counting_functions(unit).get(spelled[1])
+    chunk = None if function is None else returned(function)
+    span = None if function is None or chunk is None else function.body.span_between(*chunk)
+    if spelled is None or function is None or span is None:
+        return None
+    text = _less(unit.source.slice(span), launch, saved)
+    names = frozenset[str]() if text is None else _names(text) - set(function.definition.parameters.texts)
+    return _Count(span, text, names | _names(spelled[2]), function)
 
 
 def _less(text: str, launch: LaunchSite, saved: int) -> str | None:
@@ -130,10 +205,10 @@ def _scaled(text: str, before: int, saved: int) -> str | None:
     return None
 
 
-def _initializer(unit: TranslationUnit, kernel: str, launch: LaunchSite, argument: Span) -> Span | None:
+def _initializer(unit: TranslationUnit, kernel: str, launch: Span, argument: Span) -> Span | None:
     """Of a local constant that nothing but launches of the kernel and its limit use."""
     name = unit.source.slice(argument)
-    around = [f for f in unit.functions if f.span.start <= launch.span.start < f.span.end]
+    around = [f for f in unit.functions if f.span.start <= launch.start < f.span.end]
     if not _WORD.fullmatch(name) or len(around) != 1:
         return None
     function = around[0]

@@ -33,7 +33,7 @@ class Group:
         return frozenset((a.index, b.index)) in self.equal
 
 
-Measures = Mapping[int, Item]  # buffer -> bytes and alignment in some instance of a template
+Measures = Mapping[int, Item]  # buffer -> bytes and alignment of its type in some instance of a template
 Laid = tuple[dict[int, int], int, int]  # offset of each buffer in a shared object, its size and alignment
 
 

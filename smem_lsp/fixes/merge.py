@@ -16,7 +16,7 @@ from smem_lsp.fixes.byte_buffer import merge_as_bytes
 from smem_lsp.fixes.copy_waits import insert_last_wait
 from smem_lsp.fixes.declarations import Refused, require_editable
 from smem_lsp.fixes.guest import merge_into_host
-from smem_lsp.fixes.instances import require_right_in
+from smem_lsp.fixes.instances import aligned_for_all, require_right_in
 from smem_lsp.fixes.layout import Group, GroupRewrite, layout_after, needed_alignment
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.fixes.phases import merge_as_union
@@ -26,6 +26,8 @@ from smem_lsp.rules.merging import overlap
 from smem_lsp.rules.model import MergeBuffers
 from smem_lsp.rules.subject import Candidate, KernelFacts
 from smem_lsp.source import SourceText, Span, TextEdit
+
+_MOST_NAMES = 6  # of a sentence
 
 
 def merge_fix(
@@ -44,7 +46,7 @@ def merge_fix(
     if remedy.waits:
         facts = facts.of_drained or facts
     assert facts.declared is not None
-    groups = _groups(facts, remedy)
+    groups = _groups(facts, remedy, siblings)
     merged = [buffer.name for group in groups for buffer in group.buffers]
     what = f"merge {', '.join(merged)}"
     if not merged:  # the plan saves padding only
@@ -103,8 +105,10 @@ def reorder(facts: KernelFacts, source: SourceText, order: Sequence[int]) -> Fix
     try:
         return reorder_fix(facts, source, order)
     except Refused as refusal:
-        names = ", ".join(item.name for item in facts.items)
-        return Fix(f"Cannot reorder {names}: {refusal}", Safety.DISPLAY, ())
+        names = [item.name for item in facts.items]
+        more = len(names) - _MOST_NAMES
+        shown = ", ".join(names) if more <= 1 else f"{', '.join(names[:_MOST_NAMES])} and {more} more"
+        return Fix(f"Cannot reorder {shown}: {refusal}", Safety.DISPLAY, ())
 
 
 def _conditional_words(facts: KernelFacts, source: SourceText) -> list[str]:
@@ -115,7 +119,7 @@ def _conditional_words(facts: KernelFacts, source: SourceText) -> list[str]:
     return [f"the other branches of #if (line {line}) were not checked"]
 
 
-def _groups(facts: KernelFacts, remedy: MergeBuffers) -> list[Group]:
+def _groups(facts: KernelFacts, remedy: MergeBuffers, siblings: Sequence[KernelFacts]) -> list[Group]:
     """Connected sets of buffers that share bytes, in source order."""
     plan = remedy.candidate.plan
     conflicts = remedy.candidate.conflicts
@@ -124,7 +128,7 @@ def _groups(facts: KernelFacts, remedy: MergeBuffers) -> list[Group]:
         touching = [p for p in parts if any(overlap(facts, plan, item.index, other) for other in p)]
         joined = {item.index}.union(*touching)
         parts = [p for p in parts if p not in touching] + [joined]
-    items = {item.index: item for item in facts.items}
+    items = aligned_for_all(facts, siblings)
     groups: list[Group] = []
     for part in parts:
         if len(part) < 2:
@@ -169,7 +173,7 @@ def _rewrite(
     after, aligned = _checked_layout(facts, remedy, rewrites)
     if after.bytes > remedy.candidate.plan.bytes:
         # declaration order costs padding that the plan avoids: put everything into one buffer at the plan's offsets
-        everything = whole(facts, remedy.candidate)
+        everything = whole(facts, remedy.candidate, siblings)
         for buffer in everything.buffers:
             require_editable(kernel, source, buffer)
         rewrites = [merge_as_bytes(kernel, source, everything, set(kernel.identifiers) | names)]
@@ -196,13 +200,13 @@ def _first_style(group: Group, styles: Sequence[_Style], taken: set[str]) -> Gro
     raise reason
 
 
-def whole(facts: KernelFacts, candidate: Candidate) -> Group:
+def whole(facts: KernelFacts, candidate: Candidate, siblings: Sequence[KernelFacts] = ()) -> Group:
     """All buffers of the kernel as one group."""
     conflicts = candidate.conflicts
     buffers: list[Buffer] = [facts.kernel.buffers[item.index] for item in facts.items]
     return Group(
         tuple(sorted(buffers, key=lambda b: b.declared.start)),
-        {item.index: item for item in facts.items},
+        aligned_for_all(facts, siblings),
         frozenset((*conflicts.hard, *conflicts.soft)),
         conflicts.equal,
         dict(candidate.plan.offsets),

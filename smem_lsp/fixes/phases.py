@@ -1,4 +1,5 @@
-"""Style 2: a union of phases. Buffers that live together stand in one struct, the structs share their bytes.
+"""Style 2: a union of phases. Buffers that live together stand in one struct, the structs share their bytes; where none
+live together, the buffers themselves do.
 
 The house idiom of GEMM epilogues: no casts, right under any tile size.
 """
@@ -6,7 +7,7 @@ The house idiom of GEMM epilogues: no casts, right under any tile size.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import partial
@@ -16,6 +17,7 @@ from smem_lsp.fixes.barriers import above_attached
 from smem_lsp.fixes.declarations import (
     Refused,
     element_type,
+    fitted,
     indentation,
     member_of,
     replace_declarators,
@@ -30,7 +32,8 @@ from smem_lsp.syntax.lexer import comments
 
 def merge_as_union(kernel: Kernel, source: SourceText, group: Group, taken: set[str]) -> GroupRewrite:
     """Rewrite a group as a union of structs. ``taken``: names in use, to which the new ones are added."""
-    phases = _phases(group)
+    raised = _raised(group)
+    phases = _phases(group, raised)
     if len(phases) < 2:
         raise Refused("the buffers do not fall into phases")
     for a in group.buffers:
@@ -46,18 +49,17 @@ def merge_as_union(kernel: Kernel, source: SourceText, group: Group, taken: set[
         require_reference(kernel, source, buffer)
         if buffer.type == "dim3":
             raise Refused(f"the type of `{buffer.name}` has a constructor: it cannot be a member of a union")
-        asked = group.item(buffer).align
-        if asked > (buffer.align or 1):
-            raise Refused(f"`{buffer.name}` is accessed as wider vectors than its type")
+        if buffer.index in raised and buffer.attributes:
+            raise Refused(f"`{buffer.name}` is accessed as wider vectors than it is declared for")
     at, at_top = storage_place(kernel, source, group)
     require_visible(kernel, group, at)
-    measured = partial(_layout, [[buffer.index for buffer in phase] for phase in phases])
+    measured = partial(_layout, [[buffer.index for buffer in phase] for phase in phases], raised)
     inner, size, align = measured(
         {b.index: replace(group.item(b), align=b.align or 1) for b in group.buffers}
     )
     type_name, object_name = fresh_name("Smem", taken), fresh_name("smem", taken)
     names = _phase_names(kernel, phases, taken)
-    lines = _union_lines(kernel, source, phases, names, type_name, object_name)
+    lines = _union_lines(kernel, source, phases, names, raised, type_name, object_name)
     edits = [declared_at(source, at, lines, at_top=at_top)]
     seen: set[int] = set()
     for buffer in group.buffers:
@@ -69,7 +71,8 @@ def merge_as_union(kernel: Kernel, source: SourceText, group: Group, taken: set[
             b for b in kernel.buffers if b.site.statement is not None and statement_of(b).start == start
         ]
         here = [b for b in group.buffers if statement_of(b).start == start]
-        lines = [f"auto& {b.name} = {object_name}.{names[_phase_of(phases, b)]}.{b.name};" for b in here]
+        within = {b.index: f"{names[_phase_of(phases, b)]}." if names else "" for b in here}
+        lines = [f"auto& {b.name} = {object_name}.{within[b.index]}{b.name};" for b in here]
         edits += replace_declarators(source, siblings, {b.index for b in here}, lines)
     return GroupRewrite(at, size, align, inner, tuple(edits), measured)
 
@@ -101,7 +104,13 @@ def _free_name(wanted: str, taken: Collection[str]) -> str:
     return name
 
 
-def _phases(group: Group) -> list[list[Buffer]]:
+def _raised(group: Group) -> dict[int, int]:
+    """The alignment of the buffers whose accesses need more than their types have."""
+    wanted = {buffer.index: group.item(buffer).align for buffer in group.buffers}
+    return {b.index: wanted[b.index] for b in group.buffers if wanted[b.index] > (b.align or 1)}
+
+
+def _phases(group: Group, raised: Mapping[int, int]) -> list[list[Buffer]]:
     """Connected parts of the conflict graph, in source order; larger alignment first within a part."""
     phases: list[list[Buffer]] = []
     for buffer in group.buffers:
@@ -112,7 +121,7 @@ def _phases(group: Group) -> list[list[Buffer]]:
             phases.remove(phase)
         phases.append(joined)
     for phase in phases:
-        phase.sort(key=lambda b: (-(b.align or 1), b.declared.start))
+        phase.sort(key=lambda b: (-raised.get(b.index, b.align or 1), b.declared.start))
     return sorted(phases, key=lambda phase: min(b.declared.start for b in phase))
 
 
@@ -120,24 +129,30 @@ def _phase_of(phases: list[list[Buffer]], buffer: Buffer) -> int:
     return next(i for i, phase in enumerate(phases) if buffer in phase)
 
 
-def _layout(phases: Sequence[Sequence[int]], buffers: Measures) -> Laid:
-    """The union by C++'s rules; ``phases``: the members of each struct. Those without measures are left out."""
+def _layout(phases: Sequence[Sequence[int]], raised: Mapping[int, int], buffers: Measures) -> Laid:
+    """The union by C++'s rules; ``phases``: the members of each struct; ``raised``: what their alignment is raised to.
+    Those without measures are left out."""
+    aligns = {index: max(item.align, raised.get(index, 1)) for index, item in buffers.items()}
     inner: dict[int, int] = {}
     size = 0
     for phase in phases:
         end = 0
         for index in phase:
             if index in buffers:
-                inner[index] = align_up(end, buffers[index].align)
+                inner[index] = align_up(end, aligns[index])
                 end = inner[index] + buffers[index].size
-        size = max(size, align_up(end, max((buffers[i].align for i in phase if i in buffers), default=1)))
-    align = max(item.align for item in buffers.values())
+        size = max(size, align_up(end, max((aligns[i] for i in phase if i in buffers), default=1)))
+    align = max(aligns.values())
     return inner, align_up(size, align), align
 
 
 def _phase_names(kernel: Kernel, phases: list[list[Buffer]], taken: AbstractSet[str]) -> list[str]:
-    """`mainloop` and `epilogue` where that is what they are, else `phase1`, `phase2`, ... A member may not have the
-    name of a macro, and it shall not have that of anything in the kernel; two unions may have members of one name."""
+    """`mainloop` and `epilogue` where that is what they are, else `phase1`, `phase2`, ...; none where each phase is one
+    buffer and its name is enough. A member may not have the name of a macro, and it shall not have that of anything in
+    the kernel; two unions may have members of one name."""
+    alone = [phase[0].name for phase in phases if len(phase) == 1]
+    if len(set(alone)) == len(phases):
+        return []
     if len(phases) == 2:
         loops = [_outer_loop(kernel.body, {b.index for b in phase}) for phase in phases]
         if loops[0] is not None and (loops[1] is None or loops[1].point > loops[0].end_point):
@@ -177,15 +192,22 @@ def _union_lines(
     source: SourceText,
     phases: list[list[Buffer]],
     names: list[str],
+    raised: Mapping[int, int],
     type_name: str,
     object_name: str,
 ) -> list[str]:
     unit = _indentation_unit(kernel, source)
     lines = [f"union {type_name} {{"]
-    for phase, name in zip(phases, names):
-        members = " ".join(member_of(buffer) for buffer in phase)
-        lines.append(f"{unit}struct {{ {members} }} {name};")
-    why = f"{listed(names)} share their bytes: never live together"
+    members = [
+        [f"alignas({raised[b.index]}) {member_of(b)}" if b.index in raised else member_of(b) for b in phase]
+        for phase in phases
+    ]
+    if names:
+        lines += [f"{unit}struct {{ {' '.join(each)} }} {name};" for each, name in zip(members, names)]
+    else:
+        lines += [f"{unit}{each[0]}" for each in members]
+    sharing = names or [phase[0].name for phase in phases]
+    why = f"{listed(sharing)} share their bytes: never live together"
     return [*lines, "};", f"__shared__ {type_name} {object_name};  // {why}"]
 
 
@@ -194,8 +216,10 @@ def declared_at(source: SourceText, at: int, lines: Sequence[str], *, at_top: bo
     newline = source.newline
     if at_top:
         indent = body_indentation(source, at) or "  "
-        return TextEdit(Span(at, at), "".join(f"{newline}{indent}{line}" for line in lines))
+        added = "".join(f"{newline}{indent}{fitted(source, indent, line)}" for line in lines)
+        return TextEdit(Span(at, at), added)
     indent, start = indentation(source, at), source.line_start(at)
+    lines = [fitted(source, indent, line) for line in lines]
     if source.text[start:at].strip():  # not the first on its line
         return TextEdit(Span(at, at), "".join(f"{line}{newline}{indent}" for line in lines))
     start = above_attached(source, start, comments(source.text))

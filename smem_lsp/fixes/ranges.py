@@ -70,7 +70,7 @@ def move_ranges(facts: KernelFacts, unit: TranslationUnit, siblings: Sequence[Ke
         assumptions.append(
             f"nothing is saved until the launches, which are not in this file, pass {found.after:,} B"
         )
-    assumptions += passed.still
+    assumptions += [*passed.assumed, *passed.still]
     title = f"{found.title}: {found.before:,} → {found.after:,} B of dynamic shared memory"
     title += "".join(f"; {each}" for each in assumptions)
     edits = tuple(sorted({*found.edits, *passed.edits}))

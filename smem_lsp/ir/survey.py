@@ -205,7 +205,7 @@ def _lasting(around: Surroundings, function: Function) -> bool:
     """Is its key the same as long as the world is?"""
     return not (
         function.number in around.instances
-        or _hidden(function)
+        or internally_linked(function)
         or any(site.dynamic_bytes for site in around.unplaced(function, None))
         or _clusters(around, function, None)
     )
@@ -259,11 +259,10 @@ def _is_unnamed(function: Function) -> bool:
 
 def internal(unit: TranslationUnit, function: Function) -> bool:
     """Are all launches of the kernel in sight?"""
-    return _hidden(function) and not _named_elsewhere(unit, function)
+    return internally_linked(function) and not _named_elsewhere(unit, function)
 
 
-def _hidden(function: Function) -> bool:
-    """Has it internal linkage?"""
+def internally_linked(function: Function) -> bool:
     island = function.definition.island
     return "static" in island.specifiers or "" in function.scopes or "" in island.enclosing
 

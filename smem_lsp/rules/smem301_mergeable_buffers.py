@@ -60,7 +60,8 @@ names. They are told, never edited: the fix shows the class with the `union` tha
 are those of that text. Ranges that pointers carve out of dynamic shared memory are told, as info, where every access is
 known to stay in its range for the block that is launched. The fix changes where the pointers start, and the bytes that
 the launches in the file pass, and the limit that is raised for them, where those are a literal, a product, or a
-sum of these; a launch that it leaves alone is named.
+sum of these, spelled in the launch, in a constant or in a function that returns nothing else and that nothing else
+uses; a launch that it leaves alone is named.
 """
 
 from __future__ import annotations

@@ -80,6 +80,12 @@ class Definition:
         return self.part(*self.island.body)
 
     @cached_property
+    def returns_only(self) -> bool:
+        """Is its body nothing but a ``return`` with a value?"""
+        kinds = self.body.kinds
+        return kinds[:1] == ["RETURN"] and kinds[-1] == "SEMI" and kinds.count("SEMI") == 1
+
+    @cached_property
     def head(self) -> Tokens:
         return self.part(0, self.island.parameters[1] + 1)
 

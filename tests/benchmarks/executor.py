@@ -4,7 +4,8 @@
     python tests/benchmarks/executor.py [--kernels 5000] [--seed N] [--jobs N] [--schedules N]
 
 Prints what was run and how long it took, and every mismatch with the command that shows it again. Exits with 1 on one.
-``--programs SEEDS``: instead, the reference programs, K1 to K30 and their rewrites, each under so many schedules.
+``--programs SEEDS``: instead, the reference programs, K1 to K30 and their rewrites, each under so many schedules;
+``--only k``: of them those whose name begins so, K1 to K30 here.
 ``--show SEED`` prints one kernel, its rewrites, and what is wrong. ``--build N`` builds N kernels into one executable
 and prints how long that took.
 """
@@ -30,6 +31,7 @@ from executor.rewriting import rewrites  # noqa: E402
 from executor.written_kernels import WrittenKernel  # noqa: E402
 
 BATCH = 160  # kernels in one executable
+BEGINNINGS = ("0", "1", "2", "3", "4", "5", "k")  # of the names of the reference programs
 
 
 def show(seed: int, schedules: int) -> int:
@@ -46,9 +48,9 @@ def show(seed: int, schedules: int) -> int:
     return 1 if result.mismatches or result.unfit else 0
 
 
-def references(seeds: int) -> int:
+def references(seeds: int, beginnings: list[str]) -> int:
     started, wrong = time.perf_counter(), 0
-    for only in ("0", "1", "2", "3", "4", "5", "k"):  # by the first letter of the name
+    for only in beginnings:
         found = check_references(seeds, only)
         print(
             f"{only}…: {found.programs} programs, {found.rewrites} rewrites, {found.runs} runs, "
@@ -84,6 +86,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--schedules", type=int, default=3, help="of each program")
     parser.add_argument("--programs", type=int, metavar="SEEDS")
+    parser.add_argument("--only", nargs="+", default=list(BEGINNINGS), metavar="BEGINNING")
     parser.add_argument("--show", type=int, metavar="SEED")
     parser.add_argument("--build", type=int, metavar="N")
     options = parser.parse_args()
@@ -91,7 +94,7 @@ def main() -> int:
         print(missing(), file=sys.stderr)
         return 2
     if options.programs is not None:
-        return references(options.programs)
+        return references(options.programs, options.only)
     if options.build is not None:
         return time_build(options.build, options.seed)
     if options.show is not None:
