@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from smem_lsp.ir.model import Access, Branch, Kernel, Kind, Loop, Seq, storages_of, walk
+from smem_lsp.ir.model import Access, Branch, Jump, Kernel, Kind, Loop, Seq, storages_of, walk
 
 
 def unwritten_reads(kernel: Kernel) -> tuple[Access, ...]:
@@ -35,6 +35,8 @@ def _reads(seq: Seq, storages: dict[int, int], written: set[int]) -> Iterator[Ac
         elif isinstance(node, Loop):
             written |= _writes(node.body, storages)
             yield from _reads(node.body, storages, written)
+        elif isinstance(node, Jump):
+            return  # nobody comes to what is behind it
 
 
 def _writes(seq: Seq, storages: dict[int, int]) -> set[int]:

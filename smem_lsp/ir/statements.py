@@ -8,7 +8,7 @@ from smem_lsp.ir.context import Context
 from smem_lsp.ir.memory import parameter_pointers
 from smem_lsp.ir.model import Assign, Branch, Induction, Jump, Loop, Node, Place, Seq, walk
 from smem_lsp.ir.scopes import Scope, Variable
-from smem_lsp.ir.trips import count_trips
+from smem_lsp.ir.trips import count_trips, never_runs
 from smem_lsp.ir.values import Const, Op, Sym, Value, Var, operation
 from smem_lsp.source import Span
 from smem_lsp.syntax import tree
@@ -310,6 +310,8 @@ def _loop(
         ctx.irregular = ctx.irregular or f"`continue` in the loop at line {line_of(ctx, node.lo)}"
     for item in first_check:
         ctx.emit(item)
+    if min_trip == 0 and initial is not None and never_runs(condition, initial.get):
+        return
     whole = [*body, *step, *again]
     late = min_trip == 1
     least, trips = (min_trip, None) if initial is None else count_trips(condition, step, body, initial.get)

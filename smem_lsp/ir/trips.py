@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from smem_lsp.ir.model import Assign, Node, Seq, walk
-from smem_lsp.ir.values import Const, Op, Value, Var
+from smem_lsp.ir.values import Const, Op, Thread, Value, Var
 from smem_lsp.syntax.conditions import apply_operator
 
 MAX_TRIPS = 4096
@@ -49,6 +49,18 @@ def count_trips(
             else:
                 values[update.variable] = following
     return 1, trips
+
+
+def never_runs(condition: Value, initial: Callable[[int], Value | None]) -> bool:
+    """Is the condition of a loop surely false before its first iteration? ``i < 0`` is for the number of a thread."""
+    asked: set[int] = set()
+    _add_variables(condition, asked)
+    values = {v: known.n for v in asked if isinstance(known := initial(v), Const)}
+    if constant(condition, values) == 0:
+        return True
+    if not (isinstance(condition, Op) and condition.operator == "<" and isinstance(condition.args[0], Var)):
+        return False
+    return isinstance(initial(condition.args[0].index), Thread) and condition.args[1] == Const(0)
 
 
 def _add_variables(value: Value, to: set[int]) -> None:

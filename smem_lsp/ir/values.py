@@ -68,6 +68,10 @@ def operation(operator: str, *args: Value) -> Value:
             return b
         if operator == "*" and (left == 0 or right == 0):
             return Const(0)
+        if operator == "&&" and (left == 0 or right == 0):
+            return Const(0)
+        if operator == "||" and (left or right):
+            return Const(1)
     elif len(args) == 1 and isinstance(args[0], Const):
         folded = {"neg": -args[0].n, "!": int(not args[0].n), "~": ~args[0].n, "cast": None}.get(operator)
         if folded is not None:

@@ -30,6 +30,12 @@ void host(const float* x, float* y) {{ k<false><<<1, 256>>>(x, y); k<true><<<1, 
         "if (!({}) || s[threadIdx.x ^ 64] > 0) y[threadIdx.x] = 1;",
         "switch ({}) {{ case true: y[threadIdx.x] = s[threadIdx.x ^ 64]; break; default: break; }}",
         "switch (int({})) {{ case 0: break; case 1: {{ y[threadIdx.x] = s[threadIdx.x ^ 64]; break; }} }}",
+        "if (x[0] > 0 && {}) y[threadIdx.x] = s[threadIdx.x ^ 64];",
+        "if (!(x[0] > 0 || !{})) y[threadIdx.x] = s[threadIdx.x ^ 64];",
+        "for (int i = 0; i < int({}); ++i) y[i] = s[threadIdx.x ^ 64];",
+        "for (int i = threadIdx.x; i < int({}); i += 256) y[i] = s[threadIdx.x ^ 64];",
+        "while ({}) {{ y[0] = s[threadIdx.x ^ 64]; break; }}",
+        "if (!{}) return; y[threadIdx.x] = s[threadIdx.x ^ 64];",
     ],
 )
 def test_the_other_arm_reads_nothing(use: str) -> None:
