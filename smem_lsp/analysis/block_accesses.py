@@ -11,12 +11,11 @@ from smem_lsp.analysis.events import ANY, Decision, Event, Guard
 from smem_lsp.analysis.extents import Extent
 from smem_lsp.analysis.meetings import Meetings
 from smem_lsp.analysis.proxies import Proxies
-from smem_lsp.analysis.resting import is_loaded
 from smem_lsp.analysis.script import Script
 from smem_lsp.analysis.terms import is_free
 from smem_lsp.analysis.values import Values
 from smem_lsp.analysis.warp_traces import Traces
-from smem_lsp.ir.model import Access, Kernel, Kind, Proxy, Space, walk
+from smem_lsp.ir.model import Access, Buffer, Kernel, Kind, Proxy, Space, walk
 
 _MAX_NOTED = 20_000  # accesses of one run, iterations and threads counted
 _ENDLESS = 1 << 40
@@ -35,13 +34,14 @@ class Circumstances:
     """Why an access happens. ``decisions``: branches and loops around it whose way rests on what the kernel is given;
     ``supposed``: it is not known that it runs in this run; ``sure``: it runs whatever the kernel is given;
     ``unsure``: it rests on data whether it runs, in all threads or in none unless they race; ``guard``: in which
-    threads it runs rests on their data."""
+    threads it runs rests on their data; ``either``: each thread makes it or another one like it."""
 
     decisions: frozenset[Decision]
     supposed: bool
     sure: bool
     unsure: bool
     guard: Guard | None = None
+    either: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,15 @@ class _Touched:
 
 _NONE: Mapping[int, range] = {}
 _NOWHERE = _Touched(0, (), {}, {}, 0, ANY)
+
+
+def _end(buffer: Buffer) -> int:
+    """Behind its last byte, or its last element where the size of one is not known."""
+    if buffer.space is not Space.STATIC:
+        return _ENDLESS
+    dims = [dim for dim in buffer.dims if dim is not None]
+    known = math.prod(dims) if buffer.element_bytes is None and len(dims) == len(buffer.dims) else None
+    return next((end for end in (buffer.bytes, known) if end is not None), _ENDLESS)
 
 
 def _cells(
@@ -121,6 +130,7 @@ class Accesses:
     shaped: bool = False  # the block is known
     left: int = _MAX_NOTED
     left_guarded: int = _MAX_NOTED  # and of those in threads that data decide
+    strays: bool = False  # has some thread left a buffer?
     _touched: dict[int, _Touched] = field(default_factory=dict)  # by access: last time
 
     def make(self, access: Access, here: Evaluator, why: Circumstances) -> None:
@@ -145,11 +155,7 @@ class Accesses:
             return
         starts = None if width is None or offset is None else here.value(offset)
         unit = self.script.units[storage]
-        if (
-            width is None
-            or offset is None
-            or (starts is None and not is_loaded(offset, self.kernel.memory.pointers))
-        ):
+        if width is None or offset is None or (starts is None and offset not in self.script.data):
             return
         apart = access.point in self.script.apart
         if starts is None:
@@ -158,8 +164,9 @@ class Accesses:
                 self._note(access, storage, unit, here, why, _NOWHERE, data=True)
             return
         first, last = (starts, starts) if isinstance(starts, int) else (min(starts), max(starts))
-        end = buffer.bytes if buffer.space is Space.STATIC and buffer.bytes is not None else _ENDLESS
+        end = _end(buffer)
         stays = first >= 0 and last + width <= end
+        self.strays = self.strays or not stays
         if apart and stays:
             return
         if guarded:
@@ -167,7 +174,7 @@ class Accesses:
         else:
             self.left -= len(here.threads)
         given = not why.sure or is_free(offset)  # it rests on what the kernel is given
-        if not stays and not given:
+        if not stays and buffer.bytes is not None and not given:
             numbers = here.values(offset) or ()
             outside = next(n for n, start in enumerate(numbers) if start < 0 or start + width > end)
             self.outside.setdefault(access.point, Outside(numbers[outside], here.threads[outside]))
@@ -192,6 +199,17 @@ class Accesses:
             of_warp = [byte for thread, byte in begun if thread < self.met.warp]
             leaves = not self.shaped and all(part[0] <= byte <= part[1] - width for byte in of_warp)
         self._note(access, storage, unit, here, why, known, ranges=ranges, part=part, leaves=leaves)
+
+    def staying(self, accesses: Sequence[Access], here: Evaluator) -> list[bool]:
+        """Which of the threads ``here`` stay in the arrays of all ``accesses``, as far as these are known?"""
+        found = [True] * len(here.threads)
+        for access in accesses:
+            buffer, offset = self.kernel.buffers[access.buffer], self.script.offsets[access.point]
+            starts = None if offset is None else here.values(offset)
+            if starts is not None and buffer.bytes is not None and buffer.space is Space.STATIC:
+                end = buffer.bytes - (self.script.widths[access.point] or 0)
+                found = [stays and 0 <= start <= end for stays, start in zip(found, starts)]
+        return found
 
     def _is_one_thing(self, number: int) -> bool:
         """Is a buffer surely read where threads write it: no store of several things, and no copy goes into it?"""
@@ -274,7 +292,7 @@ class Accesses:
             touched.high,
             self.met.synced,
             self.met.exchanged,
-            self.values.stored.get(access.point),
+            None if why.either else self.values.stored.get(access.point),
             here,
             lanes="volatile" in buffer.qualifiers and not buffer.dims,  # a flag, perhaps
             decisions=why.decisions,

@@ -13,7 +13,7 @@ from itertools import compress, takewhile
 
 from smem_lsp.analysis.block_accesses import Circumstances
 from smem_lsp.analysis.block_order import Lost, Ordered
-from smem_lsp.analysis.data_guards import data_guard
+from smem_lsp.analysis.data_guards import below_shared, data_guard
 from smem_lsp.analysis.evaluate import Evaluator, decided, iterations
 from smem_lsp.analysis.events import Decision, Event, Guard
 from smem_lsp.analysis.exits import exit_values
@@ -49,9 +49,7 @@ class Run(Ordered):
     decisions: frozenset[Decision] = frozenset()  # around it, that rest on what the kernel is given
     decided: int = 0  # the symbols that they rest on, and those of returns: their bits
     unsure: bool = False  # does what happens rest on values that threads agree on unless they race?
-    deserted: bool = (
-        False  # have all threads returned for what the kernel is given, or for the block's place?
-    )
+    deserted: bool = False  # have all threads that were left returned at once?
     broken: set[int] = field(default_factory=set)  # threads that have left the innermost loop
     cut: set[int] = field(default_factory=set)  # loops of which not all iterations were run
     brief: bool = False  # is it over when all that is asked about meets?
@@ -134,6 +132,7 @@ class Run(Ordered):
                 if staying_arm is not None:
                     return self._stay(step, staying_arm, here)
         if mask is None:
+            self._either(step, here)
             if not step.uniform:
                 for arm, truth in ((step.first, True), (step.second, False)):
                     self._perhaps(step, arm, condition, truth, here)
@@ -156,7 +155,7 @@ class Run(Ordered):
                     if ordered:
                         self._forget()
         self._fences(step)
-        if not any(staying) and step.returns and step.uniform and not self.supposed:
+        if not any(staying) and step.returns and not self.supposed:
             self.deserted = True
         if sum(map(len, staying)) == len(here.threads):
             return here
@@ -292,11 +291,17 @@ class Run(Ordered):
     def _perhaps(
         self, step: Step, arm: Sequence[Step], condition: Term, truth: bool, here: Evaluator
     ) -> None:
-        """Run steps that some threads run, but their data decide which."""
-        acts = step.leaves or step.waits or step.syncs or step.orders or step.copies or step.fences
-        if acts or not arm or self.supposed or self._calls(step.node.point, step.end):
+        """Run steps that some threads run, but data decide which."""
+        if step.acts or not arm or self._calls(step.node.point, step.end):
             return
-        found = data_guard(condition, truth, here, self.values, self.kernel.memory.pointers)
+        pointers = self.kernel.memory.pointers
+        below = below_shared(condition, truth, here, self.values, pointers)
+        if below is not None and self._symbols(step, here) & self.decided:
+            return
+        if below is not None:
+            self._below(step, arm, truth, here.only(below))
+            return
+        found = data_guard(condition, truth, here, self.values, pointers)
         inside = None if found is None else here.of(found.mask)
         if found is None or inside is None:
             return
@@ -307,6 +312,30 @@ class Run(Ordered):
             self._steps(arm, inside)
         self.guard, self.at, self.free, self.unsure, self.accesses.left = before
         self.broken = broken
+
+    def _below(self, step: Step, arm: Sequence[Step], truth: bool, here: Evaluator) -> None:
+        """Run steps that as many threads run as data say: those, at most, that stay in their buffers there."""
+        nodes = [each.node for each in arm]
+        inside = here.of(self.accesses.staying([each for each in nodes if isinstance(each, Access)], here))
+        if inside is None:
+            return
+        before = self.at, self.free, self.unsure, self.decisions, self.depth, self.loop
+        broken, self.broken = self.broken, set(self.broken)
+        self.unsure = True
+        self.decisions |= {(step.node.point, truth)}
+        with suppress(Lost):
+            self._steps(arm, inside)
+        self.at, self.free, self.unsure, self.decisions, self.depth, self.loop = before
+        self.broken = broken
+
+    def _either(self, step: Step, here: Evaluator) -> None:
+        """What threads do whichever arm of a branch they go through."""
+        nodes = [each.node for each in step.first]
+        accesses = [n for n in nodes if isinstance(n, Access) and n.point in self.script.either]
+        if accesses and not self._calls(step.node.point, step.end):
+            why = Circumstances(self.decisions, self.supposed, False, self.unsure, self.guard, either=True)
+            for access in accesses:
+                self.accesses.make(access, here, why)
 
     def _deciding(self, step: Step) -> frozenset[str]:
         """The symbols on which it rests how a branch or loop goes."""
@@ -328,20 +357,34 @@ class Run(Ordered):
         if not (step.first or step.waits):
             return self._behind(node, facts, here)
         outer, self.broken = self.broken, set()
-        calm = self.loop
+        calm, depth, apart = self.loop, self.depth, self.apart
         if not step.syncs:
             self.loop = calm or (node.point, node.end_point)
         with self._decided_by(step, True, here, stays=step.returns):
-            if facts.once:
-                self._steps(step.first, here)
-            else:
-                self._turns(step, node, facts, here)
-        self.broken, self.loop = outer, calm
+            try:
+                if facts.once:
+                    self._steps(step.first, here)
+                else:
+                    self._turns(step, node, facts, here)
+            except Lost:
+                if not step.left_together:
+                    raise
+                self._leave_together(step, here)
+        self.broken, self.loop, self.depth, self.apart = outer, calm, depth, apart
         if step.orders or self._calls(node.point, node.end_point):
             self._forget()
         self._fences(step)
         here = self._behind(node, facts, here)
         return _only(here, set(here.threads) - self.away) if self.away else here
+
+    def _leave_together(self, step: Step, here: Evaluator) -> None:
+        """Go behind a loop in which the run was lost: all threads leave it in the same iteration, some time."""
+        self.named.all_seen = False
+        self._forget()
+        self._lose(here.threads)
+        self._trust(step)
+        self.free, self.cut = True, self.cut | {step.node.point}
+        self.at = max(self.at, step.end)
 
     def _behind(self, node: Loop, facts: LoopFacts, here: Evaluator) -> Evaluator:
         """With what the loop leaves in its variables."""

@@ -108,7 +108,7 @@ def evidence(kernel: Kernel, values: Values, control: Control) -> Evidence:
             elif 0 < extent < upper[term.axis]:
                 upper[term.axis] = extent
                 sources[term.axis] = f"{buffer.name}[{text}] at line {node.line}"
-    used = values.table.axes()
+    used = values.axes()
     sample = [_whole_warps(upper[axis]) if axis in used else 1 for axis in "xyz"]
     return Evidence((upper["x"], upper["y"], upper["z"]), equal, (sample[0], sample[1], sample[2]), sources)
 

@@ -13,7 +13,7 @@ from typing import TypeGuard
 
 from smem_lsp.analysis.evaluate import Evaluator
 from smem_lsp.analysis.events import Event, Guard
-from smem_lsp.analysis.terms import BLOCK, THREAD, Op, Opaque, Sym, Term, is_truth, parts_of
+from smem_lsp.analysis.terms import BLOCK, THREAD, Const, Op, Opaque, Sym, Term, is_truth, parts_of
 from smem_lsp.analysis.values import Values
 
 _EQUALITIES = ("==", "!=")
@@ -61,6 +61,41 @@ def data_guard(
         else:
             picks = picks or _picks(part, wanted)
     return DataGuard(mask, picks, frozenset(reader.loads)) if any(mask) else None
+
+
+def below_shared(
+    condition: Term, truth: bool, here: Evaluator, values: Values, pointers: frozenset[str]
+) -> list[int] | None:
+    """Threads of ``here`` that ``condition`` lets through where data that all threads share are large, as sizes are
+    taken to be: ``threadIdx.x < *count``; None: it says something else, too."""
+    mask = [1] * len(here.threads)
+    reader = _Reader(here, values, pointers)
+    for part, wanted in _conjuncts(condition, truth):
+        known = here.values(part)
+        if known is not None:
+            mask = [int(m and bool(v) == wanted) for m, v in zip(mask, known)]
+        elif not _is_below(part, wanted, reader):
+            return None
+    return mask if any(mask) else None
+
+
+def _is_below(condition: Term, truth: bool, reader: _Reader) -> bool:
+    if not isinstance(condition, Op) or condition.operator not in ("<", "<=", ">", ">="):
+        return False
+    below = (condition.operator in ("<", "<=")) == truth
+    low, high = condition.args if below else reversed(condition.args)
+    known = low.known and reader.here.value(low) is not None
+    return known and _grows(high) and reader.of_data(high) is False
+
+
+def _grows(term: Term) -> bool:
+    """Is it data, or made of data in such a way that it is large where these are?"""
+    if isinstance(term, Op) and not term.known:
+        data, *others = sorted(term.args, key=lambda each: each.known)
+        divides = term.operator in ("/", ">>", "<<") and data is not term.args[0]
+        grows = term.operator in ("+", "*", "/", ">>", "<<", "cast") and not divides
+        return grows and all(_grows(each) or isinstance(each, Const) for each in (data, *others))
+    return isinstance(term, Opaque)
 
 
 def _conjuncts(condition: Term, truth: bool) -> list[tuple[Term, bool]]:

@@ -82,7 +82,7 @@ def judge(body: Seq, levels: Levels, control: Control, dims: Dims | None) -> Ver
 
 def samples_for(values: Values) -> list[Dims]:
     """Blocks to try when none is known, of as many dimensions as the kernel looks at."""
-    axes = values.table.axes()
+    axes = values.axes()
     if "z" in axes:
         return [(8, 4, 2), (8, 8, 4), (8, 8, 8)]
     if "y" in axes:

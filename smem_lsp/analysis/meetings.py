@@ -160,12 +160,11 @@ class Meetings:
                     continue
                 if stores and not differ(one, a, other, b):
                     continue
+                unsure = one.unsure or other.unsure
                 if not together:
-                    self.across[pair] = Meeting(cell * unit, (a, b), data=other.unsure)
+                    self.across[pair] = Meeting(cell * unit, (a, b), data=unsure)
                     return
-                self.within[pair] = Meeting(
-                    cell * unit, (a, b), other.exchanged > one.exchanged, data=other.unsure
-                )
+                self.within[pair] = Meeting(cell * unit, (a, b), other.exchanged > one.exchanged, data=unsure)
 
     def _shared(self, one: Event, other: Event, *, across: bool) -> Collection[int]:
         """The units, rising, that both touch with different threads; with ``across`` with threads of different
@@ -222,7 +221,7 @@ class Meetings:
         guarded, known = (one, other) if one.guard is not None else (other, one)
         guard = guarded.guard
         assert guard is not None
-        if known.guard is not None or any(e.data or e.supposed or e.lanes for e in (one, other)):
+        if known.guard is not None or any(e.data or e.lanes for e in (one, other)):
             return
         if guarded.access.kind is Kind.WRITE and known.access.kind is Kind.WRITE:
             return  # who is last may not matter

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from smem_lsp.analysis.block_accesses import Accesses, Outside
 from smem_lsp.analysis.block_run import Run
-from smem_lsp.analysis.block_shape import BlockShape, evidence, smallest_grid
+from smem_lsp.analysis.block_shape import BlockShape, evidence, most_threads, smallest_grid
 from smem_lsp.analysis.divergence import Verdicts, assignments, samples_for
 from smem_lsp.analysis.evaluate import Dims, Evaluator, Work
 from smem_lsp.analysis.happens_before import unordered
@@ -153,8 +153,10 @@ def find_hazards(
         n.point for n in nodes if isinstance(n, Access)
     ):
         return Hazards()
-    barriers = bool(added.barriers) or any(isinstance(n, Barrier) and n.kind == "block" for n in nodes)
-    samples = _samples(kernel, values, control, shape, barriers=barriers)
+    ordered = bool(added.barriers) or any(isinstance(n, Barrier) and n.kind == "block" for n in nodes)
+    alone = not ordered and shape is None and kernel.launch_bounds is None
+    in_warps = alone and _in_warps(kernel, nodes)
+    samples = _samples(kernel, values, control, shape, in_warps=in_warps, alone=alone)
     if not samples:
         return Hazards()
     pairwise = not (reads or values.named or verdicts.paired)  # else it counts what others do in between
@@ -169,6 +171,8 @@ def find_hazards(
         proxies = Proxies() if reads else None
         return Accesses(kernel, values, script, met, traces, proxies, shaped=shape is not None)
 
+    if alone and any(_strays(kernel, dims, script, nothing_yet) for dims in samples):
+        samples = _samples(kernel, values, control, shape, in_warps=True)
     seen = _Seen()
     named = Counts(kernel, values)
     for dims in samples:
@@ -211,11 +215,17 @@ def _run(dims: Dims, symbols: dict[str, int], accesses: Callable[[], Accesses], 
     comes to more accesses. ``brief``: it is over when all that is asked about meets."""
     run = _run_once(accesses(), _block(dims, symbols), brief)
     places = sorted(name for name in symbols if name.startswith("blockIdx."))
-    if not run.deserted or len(places) < 2:
+    if not run.deserted or not places:
         return run
-    turned = symbols | dict(zip(places, [symbols[name] for name in reversed(places)]))
-    other = _run_once(accesses(), _block(dims, turned), brief)
+    turned = dict(zip(places, [symbols[name] for name in reversed(places)] if len(places) > 1 else [0]))
+    other = _run_once(accesses(), _block(dims, symbols | turned), brief)
     return min(run, other, key=lambda each: each.accesses.left)
+
+
+def _strays(kernel: Kernel, dims: Dims, script: Script, accesses: Callable[[], Accesses]) -> bool:
+    """Does such a block leave some array, so that the kernel is written for a smaller one?"""
+    symbols = next(assignments(script.terms, dims, smallest_grid(kernel)))
+    return _run(dims, symbols, accesses, brief=False).accesses.strays
 
 
 def _block(dims: Dims, symbols: dict[str, int]) -> Evaluator:
@@ -340,19 +350,38 @@ def _common(found: Mapping[K, V] | None, seen: Mapping[K, V]) -> dict[K, V]:
 
 
 def _samples(
-    kernel: Kernel, values: Values, control: Control, shape: BlockShape | None, *, barriers: bool
+    kernel: Kernel,
+    values: Values,
+    control: Control,
+    shape: BlockShape | None,
+    *,
+    in_warps: bool,
+    alone: bool = False,
 ) -> list[Dims]:
-    """``shape`` alone, or blocks to try that the kernel's own text does not rule out. One that may be written for a
-    single warp is tried with that."""
+    """``shape`` alone, or blocks to try that the kernel's own text does not rule out. ``in_warps``: it may be written
+    for a single warp, and is tried with that; ``alone``: so it is if no array tells how large the block is."""
     if shape is not None:
         return [shape.dims] if 1 < shape.threads <= _MOST else []
     told = evidence(kernel, values, control)
     if told.equal:
         return []  # an extent that is not known says how large the block is
-    if not barriers and kernel.launch_bounds is None:
+    if in_warps or (alone and told.upper == MAX_DIMS):
         samples = [(min(WARP, told.upper[0]), 1, 1)] if values.table.axes() == "x" else []
-    elif told.upper != MAX_DIMS:
+    elif told.upper == MAX_DIMS:
+        samples = samples_for(values)
+    elif math.prod(told.sample) <= most_threads(kernel)[0]:
         samples = [told.sample]  # the largest block that the kernel is written for
     else:
-        samples = samples_for(values)
+        samples = [each for each in samples_for(values) if _fits(each, told.upper, most_threads(kernel)[0])]
     return [dims for dims in dict.fromkeys(samples) if 1 < math.prod(dims) <= _MOST]
+
+
+def _in_warps(kernel: Kernel, nodes: Iterable[Node]) -> bool:
+    """Does a kernel without barriers of the block order lanes of a warp, or count on their order? Where nothing orders
+    anything, larger blocks want a barrier."""
+    lanes = any(isinstance(each, Barrier | Exchange) for each in nodes)
+    return lanes or any(each.stays or "volatile" in each.qualifiers for each in kernel.buffers)
+
+
+def _fits(dims: Dims, upper: Dims, threads: int) -> bool:
+    return math.prod(dims) <= threads and all(size <= most for size, most in zip(dims, upper))

@@ -51,19 +51,6 @@ class Resting:
         return frozenset(found)
 
 
-def is_loaded(term: Term, pointers: frozenset[str]) -> bool:
-    """Does the value rest on data that threads load from what ``pointers`` lead to, and on nothing else: no thread has
-    elements of its own?"""
-    parts = [each for each in parts_of(term) if not isinstance(each, Const | Op)]
-    return bool(parts) and all(
-        isinstance(each, Opaque)
-        and each.origin == "load"
-        and bool(each.sources)
-        and bool(_symbols(each.sources[0]) & pointers)
-        for each in parts
-    )
-
-
 def narrows(condition: Term, truth: bool, sizes: frozenset[str]) -> bool:
     """May the condition be so only for small ``sizes``, such as those of a single warp? Then the block is small too,
     perhaps, where the kernel's text does not say so: ``n <= 32``, ``warps == 1``."""
@@ -74,7 +61,9 @@ def narrows(condition: Term, truth: bool, sizes: frozenset[str]) -> bool:
         return narrows(args[0], not truth, sizes)
     if name in ("&&", "||"):
         return any(narrows(arg, truth, sizes) for arg in args)
-    if not _symbols(condition) & sizes and not any(isinstance(each, Opaque) for each in parts_of(condition)):
+    if not symbols_of(condition) & sizes and not any(
+        isinstance(each, Opaque) for each in parts_of(condition)
+    ):
         return False  # a choice, not a size
     if any(isinstance(each, Const) and each.n <= 0 for each in args):
         return False  # nor is what may be nothing at all
@@ -86,7 +75,7 @@ def narrows(condition: Term, truth: bool, sizes: frozenset[str]) -> bool:
     return False
 
 
-def _symbols(term: Term) -> set[str]:
+def symbols_of(term: Term) -> set[str]:
     """What the kernel is given, by name."""
     return {
         each.name for each in parts_of(term) if isinstance(each, Sym) and not each.name.startswith(_PLACE)

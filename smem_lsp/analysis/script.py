@@ -12,11 +12,12 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
 
+from smem_lsp.analysis.data_addresses import DataAddresses
 from smem_lsp.analysis.divergence import Verdicts
 from smem_lsp.analysis.extents import Extent
 from smem_lsp.analysis.followed import Followed, Unknown, followed
 from smem_lsp.analysis.pointers import parts
-from smem_lsp.analysis.resting import Resting, Rests, is_loaded, named, narrows
+from smem_lsp.analysis.resting import Resting, Rests, named, narrows
 from smem_lsp.analysis.terms import LoopVar, Term
 from smem_lsp.analysis.uniformity import Control
 from smem_lsp.analysis.values import Values
@@ -34,6 +35,7 @@ from smem_lsp.ir.model import (
     Place,
     Proxy,
     Seq,
+    Space,
     storages_of,
     walk,
 )
@@ -75,6 +77,16 @@ class Step:
     lands: bool = False
     unsteady: bool = False
     fences: bool = False
+
+    @property
+    def acts(self) -> bool:
+        """May anything inside end somebody's way or order anything?"""
+        return self.leaves or self.waits or self.syncs or self.orders or self.copies or self.fences
+
+    @property
+    def left_together(self) -> bool:
+        """Do all threads of the block, or none, leave this loop in the same iteration, and not the kernel?"""
+        return self.uniform and self.syncs and self.sure and not (self.returns or self.waits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +140,8 @@ class Script:
     apart: frozenset[int]  # accesses that surely race with none
     alike: frozenset[int]  # branches and loops that are uniform in runs without a race
     offsets: Mapping[int, Term | None]  # access -> first byte
+    either: frozenset[int]  # accesses in one arm of a branch that the other makes to the same bytes
+    data: DataAddresses
     followed: Followed
     resting: Resting
     parts: Mapping[int, Extent]  # access -> the part of its buffer that its pointer is for
@@ -169,22 +183,24 @@ def write_script(
     offsets: dict[int, Term | None] = {}
     nowhere: set[int] = set()
     unknown = Unknown(values)
+    data = DataAddresses(kernel, values)
+    whole = _in_elements(kernel, values)
+    size: int | None
     for node in walk(kernel.body):
         if isinstance(node, Access):
             buffer, storage = kernel.buffers[node.buffer], storages[node.buffer]
-            width = node.width if node.width is not None else buffer.element_bytes
-            widths[node.point] = width
+            if node.buffer in whole:
+                size, offset = 1, values.element(node, buffer)
+            else:
+                size, offset = buffer.element_bytes, values.offset(node, buffer)
+            width = node.width if node.width is not None else size
+            widths[node.point], offsets[node.point] = width, offset
             units[storage] = math.gcd(units.get(storage, 0), width or 0)
-            offset = offsets[node.point] = values.offset(node, buffer)
             if node.guess or node.part is not None:
                 nowhere.add(node.point)
             elif node.serves or node.start is not None:
                 continue  # of a byte of their own
-            elif (
-                width is None
-                or offset is None
-                or (offset in unknown and not is_loaded(offset, kernel.memory.pointers))
-            ):
+            elif width is None or offset is None or (offset in unknown and offset not in data):
                 nowhere.add(node.point)
     terms = [
         *values.conditions.values(),
@@ -208,9 +224,49 @@ def write_script(
         calm.apart,
         control.alike,
         offsets,
+        frozenset(_in_both(steps, offsets, widths)),
+        data,
         _followed(steps, values, offsets),
         Resting(values),
         parts(kernel),
+    )
+
+
+def _in_elements(kernel: Kernel, values: Values) -> set[int]:
+    """Buffers of elements whose size is not known, each access to which is to one of them: they count as bytes."""
+    found = {b.index for b in kernel.buffers if b.element_bytes is None and b.space is Space.STATIC}
+    if found:
+        for node in walk(kernel.body):
+            if isinstance(node, Access) and node.buffer in found:
+                plain = node.width is None and node.part is None and not (node.serves or node.rows)
+                if not plain or values.element(node, kernel.buffers[node.buffer]) is None:
+                    found.discard(node.buffer)
+    return found
+
+
+def _in_both(
+    steps: Sequence[Step], offsets: Mapping[int, Term | None], widths: Mapping[int, int | None]
+) -> Iterator[int]:
+    for step in _all(steps):
+        others = [each.node for each in step.second if isinstance(each.node, Access)]
+        for each in step.first if others and not step.acts else ():
+            node = each.node
+            if isinstance(node, Access) and any(
+                _same_bytes(node, other, offsets, widths) for other in others
+            ):
+                yield node.point
+
+
+def _same_bytes(
+    one: Access, other: Access, offsets: Mapping[int, Term | None], widths: Mapping[int, int | None]
+) -> bool:
+    offset = offsets[one.point]
+    return (
+        offset is not None
+        and offset is offsets[other.point]
+        and one.buffer == other.buffer
+        and one.kind is other.kind
+        and widths[one.point] == widths[other.point]
     )
 
 

@@ -8,7 +8,7 @@ is certain and ``carried`` for the loop variables and loads whose own levels are
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -99,6 +99,7 @@ _NATURAL = frozenset("+ * / % & | ^ << >> min max".split())  # of operands that 
 _TRUTH = frozenset("< <= > >= == != && || !".split())
 _BUILTIN = ("blockIdx.", "blockDim.", "gridDim.")
 _MEETS = {"ballot", "any", "all"}  # votes and reductions: one answer for the warp
+_WARPS = {"/": 32, ">>": 5}  # by how much a number of threads is one of warps
 _FULL_MASK = (0xFFFFFFFF, -1, 0xFFFFFFFFFFFFFFFF)
 
 
@@ -131,6 +132,20 @@ class Table:
     def axes(self) -> str:
         """The coordinates of ``threadIdx`` that were asked for: "", "x", "xy", ..."""
         return "".join(axis for axis in "xyz" if ("thread", axis) in self._leaves)
+
+    def counts_in_x(self, roots: Collection[Term]) -> bool:
+        """Is a warp's number worked out from ``threadIdx.x`` alone (``threadIdx.x / 32``), and are the others parts of
+        nothing but ``x + blockDim.x * (y + blockDim.y * z)``? ``roots``: terms that count by themselves."""
+        x, y, z = (self._leaves.get(("thread", axis)) for axis in "xyz")
+        rank = (("*", self.sym("blockDim.y"), z), ("+", y, self._ops.get(("*", self.sym("blockDim.y"), z))))
+        others = {each for each in (y, z) if each is not None}
+        warps = False
+        for key in self._ops:
+            if key[0] in _WARPS and key[1] is x and isinstance(key[2], Const):
+                warps = warps or key[2].n >= _WARPS[key[0]]
+            elif key not in rank and not others.isdisjoint(key):
+                return False
+        return warps and others.isdisjoint(roots)
 
     def sym(self, name: str) -> Term:
         found = self._leaves.get(name)
@@ -319,7 +334,9 @@ def is_truth(term: Term) -> bool:
     """Is the value surely 0 or 1?"""
     if isinstance(term, Const):
         return term.n in (0, 1)
-    return isinstance(term, Op) and term.operator in _TRUTH
+    if not isinstance(term, Op):
+        return False
+    return all(map(is_truth, term.args[1:])) if term.operator == "?:" else term.operator in _TRUTH
 
 
 def whole(term: Term) -> bool:

@@ -73,6 +73,21 @@ class Values:
     exits: Mapping[int, tuple[Exit, ...]]  # by loop
     copied: Mapping[int, Term]  # first bytes of copies that threads make together
 
+    def axes(self) -> str:
+        """The coordinates of ``threadIdx`` in which the kernel takes the threads of its block to differ: those that it
+        asks for, but ``x`` alone where it counts warps in that and wants the others for the number of a thread only."""
+        axes = self.table.axes()
+        if len(axes) < 2:
+            return axes
+        roots = {
+            *self.conditions.values(),
+            *self.offsets.values(),
+            *self.stored.values(),
+            *(term for index in self.indices.values() for term in index),
+            *(term for place in self.outside.values() for term in place),
+        }
+        return "x" if self.table.counts_in_x(roots) else axes
+
     def address(self, access: int) -> tuple[Term, ...] | None:
         """What decides which bytes the access at this point touches; None: not known."""
         if access in self.indices:

@@ -369,8 +369,9 @@ def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: Scope) ->
     ctx.hand_out(base)
     if isinstance(base, Var):
         expressions.forget(ctx, base)
-    reached = unknown_calls.hand_over(ctx, expr, scope, callee.name, _methods(ctx, callee, scope))
-    ctx.may_synchronise()
+    definitions = _methods(ctx, callee, scope)
+    reached = unknown_calls.hand_over(ctx, expr, scope, callee.name, definitions)
+    unknown_calls.passed_over(ctx, definitions)
     if isinstance(base, Var):
         ctx.hold(base.index, reached)
     return ctx.lost_address(held | reached)

@@ -40,6 +40,7 @@ _BY_VALUE = frozenset(
     + (
         "clock clock64 make_dim3 printf assert __ldg __ldcg __ldca __ldcs __ldlu __ldcv __stcg __stcs __stwb __stwt"
         " __threadfence __threadfence_block __threadfence_system __nanosleep __trap __brkpt __assert_fail"
+        " __builtin_unreachable"
         " __activemask __popc __popcll __clz __clzll __ffs __ffsll __brev __brevll __byte_perm __funnelshift_l"
         " __funnelshift_r __funnelshift_lc __funnelshift_rc __sad __usad __mulhi __umulhi __mul24 __umul24 __mul64hi"
         " __umul64hi __hadd __dp4a __dp2a __rhadd __uhadd __urhadd __fns __isinf __isnan __saturatef __expf __exp10f"
@@ -49,7 +50,7 @@ _BY_VALUE = frozenset(
 _PATTERNS = re.compile(
     r"(?:__shfl(?:_up|_down|_xor)?(?:_sync)?|__(?:any|all|ballot|match_any|match_all|reduce_\w+)_sync"
     r"|__[fd](?:add|sub|mul|div|ma|maf|sqrt|rcp)f?_r[nzud]|__fmaf_r[nzud]"
-    r"|__(?:half|float|double|int|uint|short|ushort|ll|ull|bfloat16|nv_bfloat16|low|high|longlong)\w*2\w+"
+    r"|__(?:half|halves|float|double|int|uint|short|ushort|ll|ull|bfloat16|nv_bfloat16|low|high|longlong)\w*2\w+"
     r"|__h(?:add|sub|mul|fma|div|neg|abs|max|min|eq|ne|le|ge|lt|gt|equ|neu|leu|geu|ltu|gtu|isnan|isinf)\w*"
     r"|__v(?:abs|add|sub|avg|cmp|max|min|set|sad|neg|had|ib|imax|imin)\w*"
     r"|h(?:exp|log|sqrt|rsqrt|sin|cos|rcp|ceil|floor|trunc|rint)\w*"
@@ -104,6 +105,12 @@ EFFECTS: dict[str, str] = {
     "__builtin_memcpy": "wr.",
     "__builtin_memset": "w..",
     "__builtin_prefetch": "...",
+    # "Mathematical Functions Appendix"
+    "sincos": ".ww",
+    "sincosf": ".ww",
+    "sincospi": ".ww",
+    "sincospif": ".ww",
+    "__sincosf": ".ww",
 }
 
 # Functions whose result is the address that they get.

@@ -23,11 +23,16 @@ def unknown_call(ctx: Context, expr: tree.Call, scope: Scope, name: str) -> Valu
     """A function that is not understood: it may write what it gets by reference and keep what it gets as a pointer."""
     reached = hand_over(ctx, expr, scope, name)
     found = callees.candidates(ctx, expr.callee, expr, scope) if isinstance(expr.callee, tree.Name) else ()
-    if is_calm(ctx, [each.function for each in found]):
+    passed_over(ctx, [each.function for each in found])
+    return ctx.lost_address(reached)
+
+
+def passed_over(ctx: Context, definitions: Sequence[Function]) -> None:
+    """A function that is not followed has run: one of ``definitions``, if there are any."""
+    if is_calm(ctx, definitions):
         ctx.touch(Kind.UPDATE)  # of global memory, perhaps
     else:
         ctx.may_synchronise()
-    return ctx.lost_address(reached)
 
 
 def hand_over(

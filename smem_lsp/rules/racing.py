@@ -167,8 +167,9 @@ def _note(facts: KernelFacts, access: Access) -> Note:
 
 def element(buffer: Buffer, byte: int) -> str:
     """``tile[3][5]``, or the byte where the buffer is no array of numbers."""
-    size = buffer.element_bytes
-    if buffer.record or buffer.space is Space.DYNAMIC or not size or None in buffer.dims[1:]:
+    size = buffer.element_bytes or 1  # elements of a size that is not known are counted like bytes
+    record = buffer.record and buffer.element_bytes is not None
+    if record or buffer.space is Space.DYNAMIC or None in buffer.dims[1:]:
         return f"byte {byte} of `{buffer.name}`"
     if not buffer.dims:
         return f"`{buffer.name}`"

@@ -75,3 +75,32 @@ def test_a_scan() -> None:
 )
 def test_the_number_of_iterations_decides(start: str, loop: str, expected: set[str]) -> None:
     assert races(TRIPS.format(start=start, loop=loop)) == expected
+
+
+TOGETHER = """\
+static __global__ void k(float* g) {{
+  __shared__ float s[256];
+  __shared__ int done;
+  const int t = threadIdx.x;
+  float v = g[t];
+  while (true) {{
+    if (t == 0) done = 0;
+    __syncthreads();
+    v *= 0.5f;
+    if (v > 1.0f) done = 1;
+    __syncthreads();
+    if (!done) break;
+    {inside}
+  }}
+  s[t] = v;
+  {behind}
+  g[t] = s[255 - t];
+}}
+void host(float* g) {{ k<<<1, 256>>>(g); }}
+"""
+
+
+def test_behind_a_loop_that_all_threads_leave_together() -> None:
+    assert races(TOGETHER.format(inside=BARRIER, behind=BARRIER)) == set()
+    assert races(TOGETHER.format(inside=BARRIER, behind="")) == {"SMEM201"}
+    assert races(TOGETHER.format(inside="if (v < 0.1f) return;\n    __syncthreads();", behind="")) == set()

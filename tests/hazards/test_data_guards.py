@@ -75,6 +75,89 @@ out[t] = found;
         variants=((1, "", MISSING),),
     ),
     Pattern(
+        "a tile with zeros where there is nothing",
+        """
+__shared__ float s[256];
+const int t = threadIdx.x;
+float sum = 0;
+for (int i = 0; i < n; ++i) {
+  if (in[t + i * 256] > 0.0f) s[t] = in[t];
+  else s[t] = 0;
+  @1
+  sum += s[255 - t];
+  @2
+}
+out[t] = sum;
+""",
+        variants=((1, "", MISSING), (2, "", MISSING)),
+    ),
+    Pattern(
+        "the sums of as many warps as data say",
+        """
+__shared__ float s[32];
+const int t = threadIdx.x;
+const int warps = ((int)in[0] + 31) / 32;
+if (t % 32 == 0) s[t / 32] = in[t];
+@1
+float sum = 0;
+if (t < warps) sum = s[t];
+out[t] = sum;
+""",
+        variants=((1, "", MISSING),),
+    ),
+    Pattern(
+        "pairs that move together, one way or the other",
+        """
+__shared__ float key[512];
+__shared__ int value[512];
+const int t = threadIdx.x;
+const bool up = blockIdx.x % 2 == 0 ? t % 2 == 0 : t % 2 == 1;
+key[t] = in[t];
+key[t + 256] = in[t + 256];
+value[t] = t;
+value[t + 256] = t + 256;
+@1
+for (int i = 128; i > 0; i /= 2) {
+  const int a = 2 * t - (t & (i - 1)), b = a + i;
+  const float mine = key[a], other = key[b];
+  const int mine_too = value[a], other_too = value[b];
+  if ((mine > other) == up) {
+    key[a] = other;
+    key[b] = mine;
+    value[a] = other_too;
+    value[b] = mine_too;
+  }
+  @2
+}
+out[t] = value[t];
+out[t + 256] = value[t + 256];
+""",
+        variants=((1, "", MISSING), (2, "", MISSING)),
+    ),
+    Pattern(
+        "farthest point: a tree in a loop whose ends are data",
+        """
+__shared__ float best[256];
+__shared__ int at[256];
+const int t = threadIdx.x;
+for (int m = (int)in[0]; m < (int)in[1]; ++m) {
+  __syncthreads();
+  best[t] = in[t + m];
+  at[t] = t;
+  for (int i = 1; i < 256; i *= 2) {
+    @1
+    if (t + i < 256 && best[t] < best[t + i]) {
+      best[t] = best[t + i];
+      at[t] = at[t + i];
+    }
+  }
+  __syncthreads();
+  if (t == 0) out[m] = at[0];
+}
+""",
+        variants=((1, "", MISSING),),
+    ),
+    Pattern(
         "as long as something changes",
         """
 __shared__ int changed;
@@ -262,6 +345,70 @@ out[t] = s[t];
 
 # Barriers that nobody needs are left out: nothing may be said.
 SILENT = (
+    Pattern(
+        "each writes its slot in either arm",
+        """
+__shared__ float s[256];
+const int t = threadIdx.x;
+if (in[t] > 0.0f) s[t] = in[t];
+else s[t] = 0;
+out[t] = s[t];
+""",
+    ),
+    Pattern(
+        "another slot in the other arm",
+        """
+__shared__ float s[512];
+const int t = threadIdx.x;
+if (in[t] > 0.0f && in[t + 256] > 0.0f) s[t] = in[t];
+else s[511 - t] = 0;
+if (in[t] < 1.0f) out[t] = s[255 - t];
+""",
+    ),
+    Pattern(
+        "as many lanes as data say",
+        """
+__shared__ float s[32];
+const int t = threadIdx.x;
+if (t < (int)in[0]) {
+  s[t] = in[t];
+  __syncwarp();
+  out[t] = s[31 - t];
+}
+""",
+    ),
+    Pattern(
+        "as many threads as data say, and those behind them",
+        """
+__shared__ float s[256];
+const int t = threadIdx.x;
+const int count = (int)in[0];
+if (t < count) s[t] = in[t];
+if (t >= count) out[t] = s[t ^ 64];
+""",
+    ),
+    Pattern(
+        "as many threads as data say, and then a few",
+        """
+__shared__ float s[256];
+const int t = threadIdx.x;
+const int count = (int)in[0];
+if (t < count) s[t] = in[t];
+if (t < 8 - count) out[t] = s[t + 64];
+if (count < 5) out[t] = s[t + 64];
+""",
+    ),
+    Pattern(
+        "at most as many as there are lanes",
+        """
+__shared__ float s[256];
+const int t = threadIdx.x;
+const int count = (int)in[0];
+if (t < count % 32) s[t] = in[t];
+if (t < 32) out[t] = s[t];
+if (t >= 32 && t < 64) out[t] = s[t];
+""",
+    ),
     Pattern(
         "both sides in the same arm",
         """

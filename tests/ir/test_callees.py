@@ -323,6 +323,19 @@ def test_methods_that_only_follow_an_address_do_not_keep_it() -> None:
 
 
 @pytest.mark.parametrize(
+    ("above", "waits"),
+    [
+        (VECTORS + BEHIND, False),
+        (VECTORS, True),  # of the first specialisation nobody knows the body
+        ((VECTORS + BEHIND).replace("v = *p;", "__syncthreads(); v = *p;"), True),
+        ((VECTORS + BEHIND).replace("v = *p;", "v = unseen(*p);"), True),
+    ],
+)
+def test_whether_a_method_may_wait_for_other_threads(above: str, waits: bool) -> None:
+    assert bool(vectors(above, "v.load(out);").opaque) == waits
+
+
+@pytest.mark.parametrize(
     "above",
     [
         VECTORS,  # of the first specialisation nobody knows the body
