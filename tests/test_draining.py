@@ -10,6 +10,7 @@ from harness import compile_cubin
 
 from smem_lsp.config import Config
 from smem_lsp.engine import apply, check
+from smem_lsp.engine.merges import merges
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.rules.model import Finding, MergeBuffers, Severity
 
@@ -64,6 +65,16 @@ def test_the_message_says_what_is_added() -> None:
     report = check(RING, config=Config(arch=("sm_120",), arch_configured=True))
     (message,) = (each.message for each in report.findings if each.code == "SMEM302")
     assert "with one more wait for its copies and 1 added barrier 28,672 → 16,384 B" in message
+
+
+def test_the_plan_is_a_refactoring_where_no_block_is_gained() -> None:
+    """Registers leave room for two blocks, with the bytes of before and of after."""
+    report = check(RING, config=Config(registers=255))
+    assert not [each for each in report.findings if each.code == "SMEM302"]
+    (fix,) = (fix for each in merges(report.facts[0]) for fix in report.fixes_for(each))
+    assert "28,672 → 16,384 B, 1 barrier added and a wait for its copies, same 2 blocks/SM" in fix.title
+    assert f"{WAIT}{BARRIER}" in apply(RING, fix)
+    assert not merges(check(apply(RING, fix)).facts[0])
 
 
 def test_the_bytes_stay_the_same_and_both_lines_are_needed() -> None:

@@ -410,3 +410,57 @@ __global__ void __launch_bounds__(256) k(const float* in, float* out) {
         in after
     )
     assert not check(after).facts[0].best[1:]
+
+
+SCALARS = """
+__global__ void __launch_bounds__(256) k(const float* in, float* out) {
+  __shared__ float most;
+  __shared__ int place;
+  const int t = threadIdx.x;
+  if (t == 0) most = in[blockIdx.x];
+  __syncthreads();
+  const float v = most;
+  __syncthreads();
+  if (in[t] == v) place = t;
+  __syncthreads();
+  out[t] = place;
+}
+"""
+
+
+@pytest.mark.parametrize(("type_", "asserted"), [("int", 0), ("T", 1)])
+def test_a_scalar_of_four_bytes_surely_fits_in_another(type_: str, asserted: int) -> None:
+    text = SCALARS.replace("int place", f"{type_} place").replace("__global__", "using T = int;\n__global__")
+    after = apply(text, plan_fix(text, 0))
+    assert f"  {type_}& place = *reinterpret_cast<{type_}*>(&most);" in after
+    assert after.count("static_assert") == asserted
+
+
+def test_a_barrier_that_goes_leaves_one_blank_line() -> None:
+    check_fix(
+        """
+static __global__ void k(const float* in, float* out) {
+  __shared__ float a[256];
+  a[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  float v = a[255 - threadIdx.x];
+
+  __syncthreads();
+
+  out[threadIdx.x] = v;
+}
+void run(const float* in, float* out) { k<<<1, 256>>>(in, out); }
+""",
+        """
+static __global__ void k(const float* in, float* out) {
+  __shared__ float a[256];
+  a[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  float v = a[255 - threadIdx.x];
+
+  out[threadIdx.x] = v;
+}
+void run(const float* in, float* out) { k<<<1, 256>>>(in, out); }
+""",
+        code="SMEM204",
+    )

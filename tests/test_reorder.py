@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from smem_lsp import apply, check
+import pytest
+
+from smem_lsp.engine import apply, check
+from smem_lsp.fixes.declarations import Refused
 from smem_lsp.fixes.model import Fix, Safety
+from smem_lsp.fixes.reorder import reorder_fix
 
 KERNEL = """\
 __global__ void k(const float* in, float* out) {{
@@ -84,3 +88,33 @@ __global__ void k(const float* in, float* out) {
     (finding,) = (each for each in report.findings if each.code == "SMEM303")
     (fix,) = report.fixes_for(finding)
     assert fix.title == "Reorder tile, raw, flag: 1,293 → 1,040 B; unconfirmed"
+
+
+VECTORS = """\
+template <typename V>
+static __global__ void k(const V* in, float* out) {
+  __shared__ float few[130];
+  __shared__ __align__(128) float line[32];
+  __shared__ float row[64];
+  const int t = threadIdx.x;
+  if (t < 130) few[t] = t;
+  if (t < 32) line[t] = t;
+  if (t < 256 / sizeof(V)) reinterpret_cast<V*>(row)[t] = in[t];
+  __syncthreads();
+  out[t] = row[t % 64 ^ 1] + line[t % 32 ^ 1] + few[t % 130];
+}
+void run(const float* in, float* out) {
+  k<float><<<1, 256>>>(in, out);
+  k<float4><<<1, 256>>>((const float4*)in, out);
+}
+"""
+
+
+def test_another_instance_that_reads_wider_vectors_has_a_say() -> None:
+    """In this order `row` stands at 648: not where `k<float4>` can read it."""
+    report = check(VECTORS)
+    narrow, wide = report.facts
+    assert reorder_fix(narrow, report.source, [1, 0, 2]).static_bytes == 128 + 520 + 256
+    with pytest.raises(Refused, match="`row` would lose the alignment"):
+        reorder_fix(narrow, report.source, [1, 0, 2], [wide])
+    assert reorder_fix(narrow, report.source, [1, 2, 0], [wide]).static_bytes == 128 + 256 + 520

@@ -23,6 +23,24 @@ def savings(facts: KernelFacts) -> list[int]:
     ]
 
 
+def merges(facts: KernelFacts) -> list[Finding]:
+    """Each point of the curve that saves bytes, as a finding to ask the fix of, and those points that one more wait for
+    its copies allows, where they save more than the same number of barriers does without it."""
+    found = [merge_finding(facts, facts.best[number]) for number in savings(facts)]
+    drained = facts.of_drained
+    if facts.declared is None or facts.withheld or drained is None:
+        return found
+    for candidate in drained.best:
+        barriers = len(candidate.plan.barriers)
+        least = min(
+            [c.plan.bytes for c in facts.best if len(c.plan.barriers) <= barriers],
+            default=facts.declared.bytes,
+        )
+        if barriers and candidate.plan.bytes < least:
+            found.append(merge_finding(drained, candidate, waits=True))
+    return found
+
+
 _MOST_PARTS = 6  # entries of a menu
 
 
@@ -76,10 +94,10 @@ def _part(facts: KernelFacts, chosen: frozenset[int]) -> Candidate | None:
     return None
 
 
-def merge_finding(facts: KernelFacts, candidate: Candidate) -> Finding:
-    """One of them as a finding of its own, to ask the fix of."""
+def merge_finding(facts: KernelFacts, candidate: Candidate, *, waits: bool = False) -> Finding:
+    """One of them as a finding of its own, to ask the fix of. ``waits``: it needs one more wait for copies."""
     assert facts.declared is not None
     step = best_step(facts, facts.total(facts.declared.bytes), facts.total(candidate.plan.bytes))
-    remedy = MergeBuffers(facts.index, candidate, step.with_launch() if step is not None else "")
+    remedy = MergeBuffers(facts.index, candidate, step.with_launch() if step is not None else "", waits)
     code = "SMEM302" if candidate.plan.barriers else "SMEM301"
     return Finding(code, "", facts.kernel.name_span, Severity.INFO, facts.kernel.name, remedy=remedy)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from smem_lsp.engine.check import apply
 from smem_lsp.engine.confirm import new_findings
 from smem_lsp.engine.measured import Measured, MeasuredFacts
-from smem_lsp.engine.merges import merge_finding, savings
+from smem_lsp.engine.merges import merges
 from smem_lsp.engine.report import Report
 from smem_lsp.fixes.model import Fix
 from smem_lsp.rules.model import Finding, MergeBuffers
@@ -86,16 +86,14 @@ def _offered(report: Report, chosen: Sequence[int]) -> list[Finding]:
     kernels = [report.facts[index] for index in chosen]
     names = {facts.kernel.name for facts in kernels}
     told = [finding for finding in report.findings if finding.kernel in names]
-    reported = {
-        (finding.remedy.kernel, finding.remedy.candidate.plan.barriers)
-        for finding in told
-        if isinstance(finding.remedy, MergeBuffers)
-    }
-    for facts in kernels:
-        for number in savings(facts):
-            candidate = facts.best[number]
-            if (facts.index, candidate.plan.barriers) not in reported:
-                told.append(merge_finding(facts, candidate))
+
+    def plan(finding: Finding) -> tuple[object, ...]:
+        remedy = finding.remedy
+        assert isinstance(remedy, MergeBuffers)
+        return remedy.kernel, remedy.candidate.plan.barriers, remedy.waits
+
+    reported = {plan(finding) for finding in told if isinstance(finding.remedy, MergeBuffers)}
+    told += [each for facts in kernels for each in merges(facts) if plan(each) not in reported]
     return sorted(told, key=lambda finding: finding.span.start)
 
 

@@ -58,7 +58,7 @@ def _fix(remedy: Remedy, facts: KernelFacts, kernels: Sequence[KernelFacts], uni
             names = frozenset(unit.preprocessed.macros) | {function.name for function in unit.functions}
             return merge_fix(facts, source, remedy, names, _siblings(facts, kernels))
         case ReorderDeclarations():
-            return reorder(facts, source, remedy.order)
+            return reorder(facts, source, remedy.order, _siblings(facts, kernels))
         case PadRows():
             return pad_rows(facts, remedy, unit)
         case MoveRanges():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from smem_lsp.fixes.declarations import Refused, indentation
+from smem_lsp.fixes.declarations import Refused, indentation, next_line_start, remove_lines
 from smem_lsp.ir.model import Access, Barrier, Buffer, Kernel, Loop, Place, Seq, walk
 from smem_lsp.source import SourceText, Span, TextEdit
 from smem_lsp.syntax.lexer import comments
@@ -85,9 +85,8 @@ def remove_barrier(kernel: Kernel, source: SourceText, point: int) -> TextEdit:
     line, rest = source.line_start(start), text[end : source.line_end(end)]
     alone = not text[line:start].strip() and (not rest.strip() or rest.lstrip().startswith("//"))
     if alone:
-        start = line
-        end = min(len(text), source.line_end(end) + len(source.newline))
-    elif text[end : end + 1] == " ":
+        return remove_lines(source, line, next_line_start(source, end))
+    if text[end : end + 1] == " ":
         end += 1
     return TextEdit(Span(start, end), "")
 

@@ -231,5 +231,16 @@ def remove_statement(source: SourceText, statement: Span) -> TextEdit:
     """Delete a statement, with its line when nothing else stands there; a comment behind it stays."""
     before = source.text[source.line_start(statement.start) : statement.start]
     if not before.strip() and not rest_of_line(source, statement).strip():
-        return TextEdit(Span(source.line_start(statement.start), next_line_start(source, statement.end)), "")
+        return remove_lines(
+            source, source.line_start(statement.start), next_line_start(source, statement.end)
+        )
     return TextEdit(statement, "")
+
+
+def remove_lines(source: SourceText, start: int, end: int) -> TextEdit:
+    """Delete whole lines: of the two blank lines that would then follow each other, one goes with them."""
+    above = source.text[source.line_start(start - 1) if start else 0 : start]
+    following = next_line_start(source, end)
+    if start and not above.strip() and end < following and not source.text[end:following].strip():
+        end = following
+    return TextEdit(Span(start, end), "")

@@ -26,6 +26,8 @@ from smem_lsp.ir.model import Access, Buffer, Kernel, walk
 from smem_lsp.source import SourceText, Span, TextEdit
 from smem_lsp.syntax.lexer import comments
 
+_WORDS = frozenset(("int", "unsigned", "unsigned int", "float", "int32_t", "uint32_t"))  # of 4 bytes each
+
 
 def merge_into_host(
     kernel: Kernel, source: SourceText, group: Group, siblings: Sequence[Kernel] = ()
@@ -139,8 +141,11 @@ def reference_lines(kernel: Kernel, group: Group, guest: Buffer, host: Buffer) -
     why = f"  // shares {host.name}'s bytes: {_reason(kernel, group, guest, host)}"
     if same_type(guest, host):
         return [f"{reference_to(guest)} = {host.name};{why}"]
+    reference = f"{reference_to(guest)} = *reinterpret_cast<{pointer_type(guest)}>(&{host.name});{why}"
+    if all(not each.dims and each.type_text in _WORDS and not each.pointer_text for each in (guest, host)):
+        return [reference]
     return [
-        f"{reference_to(guest)} = *reinterpret_cast<{pointer_type(guest)}>(&{host.name});{why}",
+        reference,
         f'static_assert(sizeof({guest.name}) <= sizeof({host.name}), "{guest.name} must fit in {host.name}");',
     ]
 

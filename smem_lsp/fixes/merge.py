@@ -51,7 +51,7 @@ def merge_fix(
     what = f"merge {', '.join(merged)}"
     if not merged:  # the plan saves padding only
         order = sorted(candidate.plan.offsets, key=candidate.plan.offsets.__getitem__)
-        return reorder(facts, source, order)
+        return reorder(facts, source, order, siblings)
     try:
         for group in groups:
             for buffer in group.buffers:
@@ -100,10 +100,12 @@ def _of_wait(kernel: Kernel) -> Span | None:
     return next((place.statement for place in places), None)
 
 
-def reorder(facts: KernelFacts, source: SourceText, order: Sequence[int]) -> Fix:
+def reorder(
+    facts: KernelFacts, source: SourceText, order: Sequence[int], siblings: Sequence[KernelFacts]
+) -> Fix:
     """The fix for another order of declarations; refused like ``merge_fix``."""
     try:
-        return reorder_fix(facts, source, order)
+        return reorder_fix(facts, source, order, siblings)
     except Refused as refusal:
         names = [item.name for item in facts.items]
         more = len(names) - _MOST_NAMES

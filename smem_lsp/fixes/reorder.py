@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
+from smem_lsp.allocation.plan import Plan
 from smem_lsp.fixes.declarations import (
     Refused,
     alone_on_its_line,
@@ -19,18 +20,19 @@ from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import SourceText, Span, TextEdit
 
 
-def reorder_fix(facts: KernelFacts, source: SourceText, order: Sequence[int]) -> Fix:
-    """Declare the buffers of a kernel, by their indices, in this order. Raises Refused."""
+def reorder_fix(
+    facts: KernelFacts, source: SourceText, order: Sequence[int], siblings: Sequence[KernelFacts] = ()
+) -> Fix:
+    """Declare the buffers of a kernel, by their indices, in this order. ``siblings``: the other instances of the same
+    template, whose accesses have to stay as aligned. Raises Refused."""
     assert facts.declared is not None
     buffers = sorted((facts.kernel.buffers[index] for index in order), key=lambda b: b.declared.start)
     _require_lines(facts, source, buffers)
-    positions = {index: place for place, index in enumerate(order)}
-    aligns = {buffer.index: buffer.align or 1 for buffer in buffers}
-    after = layout_after(facts.items, positions, aligns, ())
-    needed = needed_alignment(facts)
-    lost = next((b for b in buffers if after.offsets[b.index] % needed[b.index]), None)
-    if lost is not None:
-        raise Refused(f"`{lost.name}` would lose the alignment that its accesses need")
+    places = {facts.kernel.buffers[index].declared: place for place, index in enumerate(order)}
+    after = _laid(facts, places)
+    for sibling in siblings:
+        if sibling.declared is not None:
+            _laid(sibling, places)
     before, promised = facts.total(facts.declared.bytes), facts.total(after.bytes)
     if promised >= before:
         raise Refused("no bytes are saved")
@@ -41,6 +43,20 @@ def reorder_fix(facts: KernelFacts, source: SourceText, order: Sequence[int]) ->
             edits.append(TextEdit(_line(source, here), source.slice(_line(source, there))))
     names = ", ".join(facts.kernel.buffers[index].name for index in order)
     return Fix(f"Reorder {names}: {before:,} → {promised:,} B", Safety.SAFE, tuple(edits), promised)
+
+
+def _laid(facts: KernelFacts, places: Mapping[Span, int]) -> Plan:
+    """The layout with the declarations at these places. Raises Refused where an access needs another alignment."""
+    buffers = facts.kernel.buffers
+    if any(buffers[item.index].declared not in places for item in facts.items):
+        raise Refused(f"{facts.kernel.instance} has other buffers")
+    positions = {item.index: places[buffers[item.index].declared] for item in facts.items}
+    after = layout_after(facts.items, positions, {i: buffers[i].align or 1 for i in positions}, ())
+    needed = needed_alignment(facts)
+    lost = next((index for index in positions if after.offsets[index] % needed[index]), None)
+    if lost is not None:
+        raise Refused(f"`{buffers[lost].name}` would lose the alignment that its accesses need")
+    return after
 
 
 def _line(source: SourceText, buffer: Buffer) -> Span:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from smem_lsp.engine import Report
-from smem_lsp.engine.merges import merge_finding, parts, savings
+from smem_lsp.engine.merges import merge_finding, merges, parts
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.rules.model import Finding, MergeBuffers
 from smem_lsp.rules.subject import KernelFacts
@@ -91,8 +91,7 @@ def edits_of(analysis: Analysis, key: str, check: Callable[[str], Report]) -> Se
     if word == "merge":
         kernel, _, mark = place.partition(" ")
         if kernel.isdecimal() and int(kernel) < len(analysis.report.facts):
-            for candidate in range(len(analysis.report.facts[int(kernel)].best)):
-                fix = _merge_fix(analysis, int(kernel), candidate)
+            for fix in _whole_merges(analysis, int(kernel)):
                 if _mark(fix) == mark:
                     return fix.edits
     if word == "part":
@@ -170,8 +169,7 @@ def _merges(analysis: Analysis, asked: Asked, offered: set[tuple[TextEdit, ...]]
     facts = analysis.report.facts[index]
     if not _reached(facts, asked):
         return
-    for number in savings(facts):
-        fix = _merge_fix(analysis, index, number)
+    for fix in _whole_merges(analysis, index):
         key = f"merge {index} {_mark(fix)}"
         if fix.safety is Safety.DISPLAY or not fix.edits:
             if asked.invoked:
@@ -197,10 +195,11 @@ def _reached(facts: KernelFacts, asked: Asked) -> bool:
     return any(_touch(place, asked.span) for place in places)
 
 
-def _merge_fix(analysis: Analysis, kernel: int, candidate: int) -> Fix:
+def _whole_merges(analysis: Analysis, kernel: int) -> Iterator[Fix]:
+    """Those of all buffers of a kernel."""
     assert analysis.report is not None
-    facts = analysis.report.facts[kernel]
-    return analysis.fixes(f"merge {kernel} {candidate}", merge_finding(facts, facts.best[candidate]))[0]
+    for number, finding in enumerate(merges(analysis.report.facts[kernel])):
+        yield analysis.fixes(f"merge {kernel} {number}", finding)[0]
 
 
 def _parts(analysis: Analysis, kernel: int, picked: Sequence[int]) -> Iterator[Fix]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from smem_lsp.engine import apply, check
-from smem_lsp.engine.merges import merge_finding, savings
+from smem_lsp.engine.merges import merges
 from smem_lsp.engine.report import Report
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.rules.model import (
@@ -46,9 +46,9 @@ class Rewrite:
 
 
 def rewrites(text: str) -> list[Rewrite]:
-    """One for each point of the curve bytes against barriers of each kernel that saves bytes, whether it would be
-    reported or not; and what is reported of ranges of dynamic memory, of padding, of bank conflicts and of too much
-    static memory."""
+    """One for each point of the curve bytes against barriers of each kernel that saves bytes, with one more wait for
+    copies or without, whether it would be reported or not; and what is reported of ranges of dynamic memory, of
+    padding, of bank conflicts and of too much static memory."""
     return rewrites_of(check(text))
 
 
@@ -57,7 +57,7 @@ def rewrites_of(report: Report) -> list[Rewrite]:
     text, found = report.source.text, dict[str, Rewrite]()
     findings = [finding for finding in report.findings if not isinstance(finding.remedy, MergeBuffers)]
     for facts in report.facts:
-        findings += [merge_finding(facts, facts.best[number]) for number in savings(facts)]
+        findings += merges(facts)
     for finding in findings:
         if isinstance(finding.remedy, _REMEDIES):
             for fix in report.fixes_for(finding):

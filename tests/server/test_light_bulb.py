@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from server.client import Client, ResponseError, serving
 from server.samples import FIXED, MERGEABLE, PUSH, UNUSED, WITH_BARRIER, place
+from test_draining import RING
 
 from smem_lsp import apply, check
 from smem_lsp.server.fix_all import changed_lines
@@ -98,6 +99,14 @@ def test_every_point_of_the_curve_is_offered() -> None:
         assert "1 barrier added" in action["title"]
         after = applied(WITH_BARRIER, resolved(client, action)["edit"])
         assert after.count("__syncthreads") == 3
+
+
+def test_a_plan_with_one_more_wait_is_offered_once() -> None:
+    with serving(PUSH) as client:
+        client.open(URI, RING)
+        actions = client.actions(URI, place(RING, "ring"), only=["refactor.rewrite"])
+        (action,) = (each for each in actions if "and a wait for its copies" in each["title"])
+        assert applied(RING, resolved(client, action)["edit"]).count("__pipeline_wait_prior(0);") == 1
 
 
 def in_turn(*buffers: str) -> str:
