@@ -464,3 +464,10 @@ void run(const float* in, float* out) { k<<<1, 256>>>(in, out); }
 """,
         code="SMEM204",
     )
+
+
+def test_an_attribute_of_a_member_is_spelled_as_before() -> None:
+    text = PHASES.replace("__shared__ float a", "__shared__ alignas(long long) float a")
+    (finding,) = (each for each in check(text).findings if each.code == "SMEM301")
+    (fix,) = check(text).fixes_for(finding)
+    assert "struct { alignas(long long) float a[256]; float b[256]; } phase1;" in apply(text, fix)

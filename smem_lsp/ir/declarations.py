@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -590,7 +592,7 @@ def _attributes(
                 if depth == 0:
                     break
                 end += 1
-            written.append("".join(texts[i : end + 1]))
+            written.append(_joined(texts[i : end + 1]))
             inner = (i + 2, end)
             if texts[i] == "__attribute__":
                 if "aligned" not in texts[i:end]:
@@ -601,6 +603,14 @@ def _attributes(
             asked = attribute_rules.alignment(source, *inner, constants) or 0
             align = asked if align is None or asked == 0 else max(align, asked) if align else 0
     return tuple(written), align
+
+
+def _joined(texts: Sequence[str]) -> str:
+    """Tokens without white space, but for that between two words: ``alignas(long long)``."""
+    text = ""
+    for each in texts:
+        text += f" {each}" if re.search(r"\w\Z", text) and re.match(r"\w", each) else each
+    return text
 
 
 def _after_last_attribute(body: Body, hi: int) -> int:
