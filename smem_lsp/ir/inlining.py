@@ -59,6 +59,8 @@ def inline_function(ctx: Context, expr: tree.Call, callee: tree.Name, scope: Sco
     """The body of the function that is called, or those of all that it may be; None when they are not in sight or of
     no matter."""
     found = callees.candidates(ctx, callee, expr, scope)
+    if any(each.function.island.enclosing[-1:] == (each.function.name,) for each in found):
+        return None  # a constructor: what it makes keeps what it gets
     important = any(matters(ctx, each.function, expr, scope) for each in found)
     if not important and not (len(found) == 1 and len(found[0].function.body.tokens) <= SMALL):
         return None

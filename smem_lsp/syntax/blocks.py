@@ -21,6 +21,7 @@ from smem_lsp.syntax.lookahead import Symbols
 from smem_lsp.syntax.recent import Recent
 from smem_lsp.syntax.stretches import Stretch
 from smem_lsp.syntax.symbols import Names, collect
+from smem_lsp.syntax.variables import hiding_names
 
 MOST_DEFINITIONS = 500_000  # tokens of the functions that are remembered; with their trees 800 B each
 MOST_OUTLINES = 2_000_000  # tokens of declarations that are remembered
@@ -62,10 +63,18 @@ class Definition:
     def body_words(self) -> frozenset[str]:
         return frozenset(self.body.texts)
 
+    @cached_property
+    def _hiding(self) -> frozenset[str]:
+        return frozenset(hiding_names(self.tokens.kinds, self.tokens.texts))
+
     def known(self, symbols: Symbols) -> Symbols:
-        """Those of the symbols that it names; the same object as long as they are the same."""
+        """Those of the symbols that it names and that no variable of its own hides; the same object as long as they
+        are the same."""
         if self._known is None or self._known[0] is not symbols:
             within = symbols.within(self.words)
+            hidden = self._hiding & (within.types | within.templates)
+            if hidden:
+                within = within.knowing(hidden)
             if self._known is not None and self._known[1] == within:
                 within = self._known[1]
             self._known = symbols, within

@@ -1,4 +1,4 @@
-"""Names that a function uses as values: what is one of them is no type and no template."""
+"""Names that a function uses or declares as values: what is one of them is no type and no template."""
 
 from __future__ import annotations
 
@@ -28,3 +28,35 @@ def value_names(kinds: Sequence[str], texts: Sequence[str]) -> set[str]:
         elif (before in _BEFORE_VALUE and after in _ENDS) or (after == "GT" and before in ("TYPE", "NAME")):
             found.add(texts[i])
     return found
+
+
+# `float row = ...`, `float* row,`, `vec<4> row;`, `int row : ...`: what follows a type is declared ...
+_AFTER_TYPE = frozenset("TYPE NAME STAR AMP AND_AND GT".split())
+_AFTER_DECLARED = frozenset("EQ LB SEMI COMMA RP LC COLON".split())
+_INSIDE_TYPE = frozenset("STAR AMP AND_AND GT TYPE NAME QUALIFIER".split())
+
+
+def hiding_names(kinds: Sequence[str], texts: Sequence[str]) -> set[str]:
+    """The names among the tokens that are declared as variables, and that nothing there takes for types: whatever
+    else they mean outside."""
+    found: set[str] = set()
+    types: set[str] = set()
+    last = len(kinds) - 1
+    for i, kind in enumerate(kinds):
+        if kind != "NAME":
+            continue
+        before, after = kinds[i - 1] if i else "SEMI", kinds[i + 1] if i < last else "END"
+        if (
+            before == "TAG"
+            or after in ("NAME", "SCOPE")
+            or (after in ("STAR", "AMP") and kinds[i + 2 : i + 3] in (["GT"], ["RP"]))
+        ):
+            types.add(texts[i])
+        elif before == "QUALIFIER":
+            if i > 1 and kinds[i - 2] in _INSIDE_TYPE and after in _AFTER_DECLARED:
+                found.add(texts[i])
+        elif (before in _AFTER_TYPE and after in _AFTER_DECLARED) or (
+            (before == "COMMA" and after in ("EQ", "SEMI")) or (before == "TYPE" and after == "GT")
+        ):
+            found.add(texts[i])
+    return found - types

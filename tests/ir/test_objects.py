@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from ir.test_callees import kernel_of, spots, touched
 
+from smem_lsp.engine import check
+
 CLASSES = """
 template <int M> struct Tile {
   float* base;
@@ -108,3 +110,21 @@ def test_what_an_object_holds_escapes_with_it(statements: str, expected: list[st
 
 def test_an_object_that_something_unknown_may_have_changed_points_anywhere() -> None:
     assert touched(CLASSES, "Tile<3> t(a); keep(&t); t.put(n, 1);") == ["X a ?", "W a ?"]
+
+
+def test_a_temporary_of_its_own_class_keeps_what_its_constructor_gets() -> None:
+    text = """\
+template <unsigned N> struct Queue {
+  unsigned* p;
+  __device__ Queue(unsigned* p) : p(p) {}
+  __device__ static Queue make(unsigned* p) { p[threadIdx.x] = 1; return Queue(p); }
+  __device__ unsigned pop() { return p[1]; }
+};
+__global__ void k(unsigned* out) {
+  __shared__ unsigned s[64];
+  auto queue = Queue<8>::make(s);
+  __syncthreads();
+  out[threadIdx.x] = queue.pop();
+}
+"""
+    assert [finding.code for finding in check(text).findings] == []
