@@ -22,7 +22,8 @@ from smem_lsp.analysis.intervals import MAX_DIMS
 from smem_lsp.analysis.meetings import WARP, Meeting, Meetings, Pair
 from smem_lsp.analysis.named_barriers import Counts, Miscount
 from smem_lsp.analysis.proxies import Proxies, Unfenced
-from smem_lsp.analysis.script import NOTHING, RESTLESS, Added, Calm, Script, write_script
+from smem_lsp.analysis.script import NOTHING, RESTLESS, Added, Calm, Script
+from smem_lsp.analysis.script_writer import write_script
 from smem_lsp.analysis.stragglers import Missed, others_return
 from smem_lsp.analysis.uniformity import Control
 from smem_lsp.analysis.values import Values

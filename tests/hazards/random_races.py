@@ -14,7 +14,7 @@ from unittest.mock import patch
 
 from analysis.random_kernels import DIMS, MEMORY, SYMBOLS, Generator, Interpreter, Turn, Undefined
 
-from smem_lsp.analysis import block_run, races
+from smem_lsp.analysis import block_run, block_supposed, races
 from smem_lsp.analysis.block_shape import BlockShape
 from smem_lsp.analysis.divergence import judge
 from smem_lsp.analysis.propagate import propagate
@@ -158,7 +158,7 @@ def small_warps() -> Iterator[None]:
     out: the interpreter does not either."""
     with (
         patch.object(races, "WARP", 4),
-        patch.object(block_run, "_MAX_SUPPOSED", 0),
+        patch.object(block_supposed, "_MAX_SUPPOSED", 0),
         patch.object(block_run, "_MAX_BEHIND", 0),
         patch.object(races, "assignments", lambda terms, dims, grid: [dict(SYMBOLS)]),
     ):
