@@ -14,6 +14,7 @@ from pathlib import Path
 from smem_lsp.cli.fixing import Fixed, FixPolicy, fix_text, fixable
 from smem_lsp.cli.settings import rule_names
 from smem_lsp.config import Config
+from smem_lsp.engine import forget_files
 from smem_lsp.engine.report import Report
 from smem_lsp.environment import DiskReader, SourceError, SourceFile, read_source, write_source
 from smem_lsp.environment.compiler import OFF
@@ -85,6 +86,8 @@ def check_file(job: Job, options: Options) -> Outcome:
             job.path,
             f"{job.path}: internal error, please report it: {type(error).__name__} at {where}: {words}",
         )
+    finally:
+        forget_files()
 
 
 def _checked(source: SourceFile, job: Job, options: Options) -> Outcome:

@@ -1,7 +1,7 @@
 """Inline assembler: what its instructions do to shared memory, read from their text (PTX ISA 8.5).
 
 An instruction that is not known, or one that works through the asynchronous proxy, keeps its operands' buffers where
-they are.
+they are; the first kind may be a barrier, too.
 """
 
 from __future__ import annotations
@@ -38,6 +38,14 @@ _REGISTERS = frozenset(
     " tanh testp trap vadd vote wmma xor activemask elect match pmevent createpolicy applypriority discard".split()
 )
 _BARRIERS = frozenset(("bar", "barrier", "mbarrier"))
+# Those that touch memory, or work beside the thread. What is none of all these may wait for other threads: another
+# machine's, or a call.
+_OTHERS = frozenset(
+    "alloca atom bra brx clusterlaunchcontrol cp exit istypep ld ldmatrix ldu movmatrix multimem prefetchu red ret st"
+    " stackrestore stacksave stmatrix suld suq sured sust tcgen05 tensormap tex tld4 txq vabsdiff vabsdiff2 vabsdiff4"
+    " vadd2 vadd4 vavrg2 vavrg4 vmad vmax vmax2 vmax4 vmin vmin2 vmin4 vset vset2 vset4 vshl vshr vsub vsub2 vsub4"
+    " wgmma".split()
+)
 
 
 @dataclass(slots=True)
@@ -217,6 +225,8 @@ def _instruction(ctx: Context, instruction: str, operands: list[_Operand], size:
         if words[0] == "mapa":
             ctx.reach_out(0, size)
     else:
+        if words[0] not in _OTHERS:
+            ctx.may_synchronise()
         if words[0] == "cp" and "bulk" in words:
             moved = refs[:-1] if "mbarrier" in opcode else refs  # the last one is the barrier
             for ref in moved:

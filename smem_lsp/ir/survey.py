@@ -35,6 +35,11 @@ class World:
 _worlds = Recent[tuple[object, ...], World](64)
 
 
+def forget_worlds() -> None:
+    """Drop what is known of files that were looked at."""
+    _worlds.clear()
+
+
 @dataclass(frozen=True)
 class Surroundings:
     """What a file tells about its kernels, worked out once. ``unexact``: why no total of the file is exact."""

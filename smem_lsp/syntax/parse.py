@@ -470,6 +470,11 @@ def parse(
 _units = Recent[tuple[object, ...], TranslationUnit](_UNIT_TEXT)  # the last version of each file
 
 
+def forget_units() -> None:
+    """Drop the last version of each file."""
+    _units.clear()
+
+
 def _functions(blocks: Sequence[Placed], symbols: Symbols, earlier: TranslationUnit | None) -> list[Function]:
     """The functions of the file in order: those of an earlier version as far as nothing has changed."""
     first = count = same = 0

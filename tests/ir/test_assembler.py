@@ -86,3 +86,18 @@ def test_an_address_that_is_not_followed_is_counted() -> None:
     kernel = kernel_of('asm volatile("st.shared.u32 [%0], %1;" :: "r"(n), "r"(r0));')
     assert kernel.unknown == ("line 1: st at an address that is not followed",)
     assert kernel.unknown_accesses == 1
+
+
+@pytest.mark.parametrize(
+    ("code", "waits"),
+    [
+        ("s_waitcnt lgkmcnt(0) \\n s_barrier", True),  # of another machine
+        ("call helper;", True),
+        ("add.u32 %0, %0, 1;", False),
+        ("prefetch.global.L2 [%1];", False),
+        ("cp.async.bulk.prefetch.L2.global [%1], 16;", False),
+    ],
+)
+def test_an_instruction_that_is_not_known_may_wait_for_other_threads(code: str, waits: bool) -> None:
+    kernel = kernel_of(f'asm volatile("{code}" : "+r"(r0) : "l"(out));')
+    assert bool(kernel.opaque) == waits
