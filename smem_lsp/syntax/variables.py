@@ -47,7 +47,7 @@ def hiding_names(kinds: Sequence[str], texts: Sequence[str]) -> set[str]:
             continue
         before, after = kinds[i - 1] if i else "SEMI", kinds[i + 1] if i < last else "END"
         if (
-            before == "TAG"
+            before in ("TAG", "SCOPE")  # `outer::row` is looked for elsewhere
             or after in ("NAME", "SCOPE")
             or (after in ("STAR", "AMP") and kinds[i + 2 : i + 3] in (["GT"], ["RP"]))
         ):

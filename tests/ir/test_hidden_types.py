@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from harness import kernel_facts
 
+from smem_lsp.engine import check
 from smem_lsp.ir.model import Access, walk
 
 OUTSIDE = """\
@@ -49,3 +50,11 @@ def test_a_type_that_nothing_hides() -> None:
     )
     assert reads(body) == 1
     assert reads("__shared__ row a[64]; row b = a[1], *c = &a[2]; r = b.v + c->v;") == 2
+
+
+def test_a_qualified_name_is_not_hidden() -> None:
+    text = (
+        "namespace a { template <typename T, int N> __global__ void q(T* p) { __shared__ T s[N]; p[0] = s[0] = 1; } }\n"
+        "void f(float* q) { a::q<float, 64><<<1, 32>>>(q); }\n"
+    )
+    assert [facts.static_bytes for facts in check(text).facts] == [256]
