@@ -21,6 +21,7 @@ class DataAddresses:
     _ends: dict[Term, Exit] = field(init=False)
     _known: dict[Term, bool] = field(default_factory=dict)
     _filled: dict[int, bool] = field(default_factory=dict)  # buffers
+    _accesses: dict[int, Access] = field(default_factory=dict)  # by point, once one is asked for
 
     def __post_init__(self) -> None:
         self._ends = {each.value: each for exits in self.values.exits.values() for each in exits}
@@ -51,12 +52,13 @@ class DataAddresses:
 
     def _is_filled(self, load: int) -> bool:
         """Is nothing but data and constants put into the buffer that is read at this point?"""
-        accesses = [node for node in walk(self.kernel.body) if isinstance(node, Access)]
-        number = next(node.buffer for node in accesses if node.point == load)
+        if not self._accesses:
+            self._accesses = {node.point: node for node in walk(self.kernel.body) if isinstance(node, Access)}
+        number = self._accesses[load].buffer
         found = self._filled.get(number)
         if found is None:
             self._filled[number] = True  # while it is asked about: what it gets of itself changes nothing
-            stores = [node for node in accesses if node.buffer == number and node.kind.writes]
+            stores = [node for node in self._accesses.values() if node.buffer == number and node.kind.writes]
             found = self.kernel.buffers[number].seen and self._are_data(stores)
             self._filled[number] = found
         return found

@@ -128,6 +128,11 @@ def _compares_truths(term: Term) -> TypeGuard[Op]:
     )
 
 
+def _compares_all(term: Op) -> bool:
+    """``(a > b) == (c > d)``"""
+    return term.operator in _EQUALITIES and all(map(is_truth, term.args))
+
+
 @dataclass(slots=True)
 class _Reader:
     here: Evaluator
@@ -138,12 +143,8 @@ class _Reader:
 
     def decides(self, term: Term) -> bool:
         """Do data of each thread decide, and nothing else that is not the same for all?"""
-        if not isinstance(term, Op):
-            return self.of_data(term) is True
-        compared = term.operator in _EQUALITIES and all(map(is_truth, term.args))
-        if (
-            compared or term.operator == "||"
-        ):  # the known side leaves it to the others, or lets in who comes anyhow
+        if isinstance(term, Op) and (_compares_all(term) or term.operator == "||"):
+            # the known side leaves it to the others, or lets in who comes anyhow
             unknown = [arg for arg in term.args if not arg.known]
             return bool(unknown) and all(map(self.decides, unknown))
         return self.of_data(term) is True
