@@ -6,7 +6,7 @@ bounded: the entries used last stay.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -22,6 +22,7 @@ from smem_lsp.ir.survey import Key, Surroundings, parts_of
 from smem_lsp.rules.model import Finding, Rule
 from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import SourceText
+from smem_lsp.source.budget import look
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.syntax.recent import Recent
 
@@ -57,14 +58,12 @@ class Known:
 
 @dataclass
 class Cache:
-    """One per server; a single check makes its own. ``checkpoint`` is called at each function: it raises to stop a
-    check that nobody waits for any more."""
+    """One per server; a single check makes its own."""
 
     kernels: Recent[tuple[object, ...], Known] = field(default_factory=lambda: Recent(MOST_KERNELS))
     measured: Recent[tuple[object, ...], tuple[Measurement, ...]] = field(
         default_factory=lambda: Recent(MOST_KERNELS)
     )
-    checkpoint: Callable[[], None] = lambda: None
 
 
 @dataclass
@@ -155,7 +154,7 @@ class Setting:
         key = (own, self.key, stated)
         known = self.cache.kernels.find(key)
         if known is None:
-            self.cache.checkpoint()
+            look()
             kernel = build_kernel(unit, around, function, binding, stated)
             known = Known(plan_kernel(index, kernel, unit.source, self.config))
             self.cache.kernels.keep(key, known)

@@ -65,7 +65,7 @@ def check(
             kernels.append(placed)
             templates[-1].append(placed)
     facts = LazySequence(len(kernels), lambda index: kernels[index].facts)
-    statements, unread = count_statements(unit, cache.checkpoint)
+    statements, unread = count_statements(unit)
     findings = _judge(FileFacts(source, unit, unread, suppressions), templates, config)
     report = Report(
         source=source,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from smem_lsp.source import Span
+from smem_lsp.source import Span, checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Body, Function, TranslationUnit
 
@@ -24,9 +24,9 @@ class _Counted:
     headless: bool = False
 
 
-def count_statements(unit: TranslationUnit, checkpoint: Callable[[], None]) -> tuple[int, tuple[Unread, ...]]:
+def count_statements(unit: TranslationUnit) -> tuple[int, tuple[Unread, ...]]:
     """(statements of all functions, what was not read: of device code what the grammar does not accept, and what the
-    preprocessor gave up on). ``checkpoint`` is called at each function."""
+    preprocessor gave up on)."""
     total = 0
     unread: list[Unread] = [(p.span, p.message, None) for p in unit.preprocessed.problems]
     for function in unit.functions:

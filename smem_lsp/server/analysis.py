@@ -21,16 +21,12 @@ from smem_lsp.server.languages import holds_cuda
 from smem_lsp.server.settings import ClientSettings
 from smem_lsp.server.uris import name_of, same_file_key
 from smem_lsp.server.worker import collect_all
-from smem_lsp.source import FileReader
+from smem_lsp.source import Budget, FileReader, Superseded
 from smem_lsp.syntax.recent import Recent
 
 # What one client keeps: the functions of some thousand lines. Every key typed makes another one of about 50 KB.
 MOST_KERNELS = 500
 _MOST_REWRITES = 8  # texts that are compiled beside one document
-
-
-class Superseded(Exception):
-    """The text has changed since: nobody wants the answer any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +109,7 @@ class Analyst:
         measured: Measured,
         stale: Callable[[], bool],
     ) -> Report:
-        def stop_a_stale_run() -> None:
-            if stale():
-                raise Superseded
-
-        self._cache.checkpoint = stop_a_stale_run
-        try:
+        with Budget(stale=stale):
             return check(
                 text,
                 path=checked_path(job),
@@ -127,8 +118,6 @@ class Analyst:
                 cache=self._cache,
                 measured=measured,
             )
-        finally:
-            self._cache.checkpoint = _go_on  # what a report works out later is nobody's stale run
 
 
 def _request(job: Job, text: str, config: Config) -> Request | None:
@@ -169,10 +158,6 @@ def _rewritten(report: Report) -> tuple[str, ...]:
     found = [f for f in report.findings if isinstance(f.remedy, REWRITES)][:_MOST_REWRITES]
     fixes = (fix for finding in found for fix in report.fixes_for(finding) if fix.edits)
     return tuple(dict.fromkeys(apply(report.source.text, fix) for fix in fixes))
-
-
-def _go_on() -> None:
-    """Nobody stops a run."""
 
 
 def checked_path(job: Job) -> str:

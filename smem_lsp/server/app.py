@@ -14,7 +14,7 @@ from lsprotocol import types
 from smem_lsp.engine import Report
 from smem_lsp.output import layout_html, layout_svg, layout_text
 from smem_lsp.output.layout_json import layout_object
-from smem_lsp.server.analysis import Analysis, Superseded, shown_path, warm_up
+from smem_lsp.server.analysis import Analysis, shown_path, warm_up
 from smem_lsp.server.code_actions import FIX_ALL, REWRITE, Action, Asked, actions, edits_of
 from smem_lsp.server.code_lens import lenses
 from smem_lsp.server.diagnostics import diagnostics_of, result_id
@@ -41,7 +41,7 @@ from smem_lsp.server.uris import path_of
 from smem_lsp.server.what_fits import what_fits
 from smem_lsp.server.worker import Worker
 from smem_lsp.server.workspace import Workspace
-from smem_lsp.source import SourceText, Span, TextEdit
+from smem_lsp.source import SourceText, Span, Superseded, TextEdit
 
 logger = logging.getLogger(__name__)
 

@@ -14,7 +14,8 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from smem_lsp.server.analysis import Analysis, Superseded
+from smem_lsp.server.analysis import Analysis
+from smem_lsp.source import Superseded
 
 SHORTEST_PAUSE = 0.005  # seconds: the keys of one paste, or of a macro, are one edit
 LONGEST_PAUSE = 0.300  # seconds

@@ -12,10 +12,11 @@ import pytest
 from server.samples import MERGEABLE
 
 from smem_lsp.environment import DiskReader
-from smem_lsp.server.analysis import Analysis, Analyst, Job, Superseded
+from smem_lsp.server.analysis import Analysis, Analyst, Job
 from smem_lsp.server.config_files import ConfigFiles
 from smem_lsp.server.scheduler import Scheduler, pause
 from smem_lsp.server.settings import ClientSettings
+from smem_lsp.source import Superseded
 
 
 def job(text: str) -> Job:
