@@ -12,6 +12,7 @@ import smem_lsp.rules
 from smem_lsp.config import Config
 from smem_lsp.engine import Report, apply
 from smem_lsp.engine import check as check_text
+from smem_lsp.engine.attempts import LIMITS, Limits
 from smem_lsp.engine.cache import Cache
 from smem_lsp.fixes.model import Safety
 from smem_lsp.rules.model import Finding, Rule, Severity
@@ -44,9 +45,15 @@ def test_a_page_says_why_and_what_and_how_far(rule: Rule) -> None:
     assert second == ""
 
 
+def checked_example(rule: Rule, config: Config | None = None) -> Report:
+    """No example is so long that a part of its analysis is stopped: there the limits are lower."""
+    limits = Limits(file_seconds=0) if rule.code == "SMEM004" else LIMITS
+    return check_text(example(rule), config=config, limits=limits)
+
+
 @EVERY_RULE
 def test_the_example_triggers_its_rule(rule: Rule) -> None:
-    report = check_text(example(rule))
+    report = checked_example(rule)
     found = [finding for finding in report.findings if finding.code == rule.code]
     assert len(found) == 1
     assert found[0].severity >= rule.severity
@@ -59,7 +66,7 @@ def test_the_counter_example_does_not(rule: Rule) -> None:
 
 @EVERY_RULE
 def test_a_safe_fix_turns_the_example_into_the_counter_example(rule: Rule) -> None:
-    report = check_text(example(rule))
+    report = checked_example(rule)
     (finding,) = (finding for finding in report.findings if finding.code == rule.code)
     for fix in report.fixes_for(finding):
         if rule.code == "SMEM502":  # host code changes with it: never safe, and the example has none
@@ -112,15 +119,15 @@ def test_a_rule_that_is_ignored_says_nothing(rule: Rule, by: str) -> None:
 @EVERY_RULE
 def test_a_rule_that_alone_is_selected_speaks_alone(rule: Rule) -> None:
     needed = (rule.code, "SMEM301") if rule.code == "SMEM002" else (rule.code,)
-    assert set(codes(check_text(example(rule), config=Config(select=needed)))) == {rule.code}
+    assert set(codes(checked_example(rule, Config(select=needed)))) == {rule.code}
 
 
 @EVERY_RULE
 @pytest.mark.parametrize("word", ["error", "warning", "info", "hint"])
 def test_a_configured_severity_replaces_the_highest_and_caps_the_rest(rule: Rule, word: str) -> None:
-    (plain,) = (f for f in check_text(example(rule)).findings if f.code == rule.code)
+    (plain,) = (f for f in checked_example(rule).findings if f.code == rule.code)
     config = Config(severity={rule.code: word})
-    (finding,) = (f for f in check_text(example(rule), config=config).findings if f.code == rule.code)
+    (finding,) = (f for f in checked_example(rule, config).findings if f.code == rule.code)
     wanted = Severity.parse(word)
     assert finding.severity == (wanted if plain.severity == rule.severity else max(wanted, plain.severity))
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.plan import Item, Plan, align_up
 from smem_lsp.analysis.conflicts import Conflicts, pair
+from smem_lsp.source import checkpoint
 
 
 def alias(items: Sequence[Item], conflicts: Conflicts) -> Plan:
@@ -18,6 +19,7 @@ def alias(items: Sequence[Item], conflicts: Conflicts) -> Plan:
     """
     piles: list[list[Item]] = []
     for item in items:
+        checkpoint()
         for pile in piles:
             host = pile[0]
             if (

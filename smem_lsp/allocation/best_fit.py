@@ -11,6 +11,7 @@ from smem_lsp.allocation.plan import Item, Plan, align_up
 from smem_lsp.allocation.settle import Lives, settle
 from smem_lsp.analysis.conflicts import Conflicts
 from smem_lsp.ir.model import Access, Assign, Branch, Loop, Node, Place, Seq, walk
+from smem_lsp.source import checkpoint
 
 LARGER = 16  # a region is not taken by a buffer that fills less than this part of it
 SMALL = 4  # bytes: buffers up to this size keep a region of their own
@@ -75,6 +76,7 @@ class _Memory:
     held: dict[int, _Region] = field(default_factory=dict)  # buffer -> the region it lives in
 
     def allocate(self, item: Item) -> None:
+        checkpoint()
         if item.size <= SMALL:
             self.kept.append(_Region(item.size, [[item]]))
             return

@@ -6,6 +6,7 @@ from smem_lsp.allocation.pile import pile, stacked
 from smem_lsp.allocation.plan import align_up
 from smem_lsp.allocation.problem import Problem, cliques
 from smem_lsp.analysis.liveness import bits
+from smem_lsp.source import checkpoint
 
 MANY = 200  # buffers; of more than that only a clique around each is looked at
 STEPS = 4000  # search nodes; the best clique found is a valid bound at any time
@@ -56,6 +57,7 @@ def _heaviest(of: Problem, among: int, step: int, known: int) -> tuple[int, int]
     budget = STEPS
 
     def grow(members: int, candidates: list[int], total: int, tail: int) -> None:
+        checkpoint()
         nonlocal best, clique, budget
         budget -= 1
         if total - tail > best:

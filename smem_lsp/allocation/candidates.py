@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from smem_lsp.analysis.facts import Facts
 from smem_lsp.ir.model import Access, Assign, Branch, Loop, Place, Seq
+from smem_lsp.source import checkpoint
 
 UNKNOWN_TRIPS = 8  # turns a loop of unknown count is taken to make
 
@@ -48,6 +49,7 @@ class _Index:
 def _visit(seq: Seq, above: Path, cost: int, index: _Index) -> None:
     same: list[int] = []
     for at, node in enumerate(seq.items):
+        checkpoint()
         if isinstance(node, Assign):
             continue
         if isinstance(node, Place):

@@ -14,6 +14,7 @@ from smem_lsp.analysis.conflicts import Conflicts
 from smem_lsp.analysis.facts import Facts
 from smem_lsp.analysis.reuse import Graph, Pairs, Survey, graph, pairs_of, relate, survey, witnesses
 from smem_lsp.ir.model import Seq
+from smem_lsp.source import checkpoint
 
 BARRIERS = 3  # more are never proposed
 SUBSETS = 3000  # sets of places tried for one number of barriers; beyond that, greedily
@@ -90,6 +91,7 @@ class _Work:
 
 def _cheapest(work: _Work, places: Sequence[Candidate], count: int, reach: int) -> tuple[Candidate, ...]:
     def price(chosen: tuple[Candidate, ...]) -> tuple[int, tuple[int, ...]]:
+        checkpoint()
         return sum(place.cost for place in chosen), tuple(-place.point for place in chosen)
 
     smallest: tuple[int, tuple[Candidate, ...]] | None = None

@@ -8,6 +8,7 @@ from random import Random
 
 from smem_lsp.allocation.problem import Problem
 from smem_lsp.analysis.liveness import bits
+from smem_lsp.source import checkpoint
 
 SIDEWAYS = 0.1  # how often a worse order is gone on with
 
@@ -22,6 +23,7 @@ def first_fit(of: Problem, order: Iterable[int]) -> dict[int, int]:
     offsets: dict[int, int] = {}
     placed: list[tuple[int, int, int]] = []  # start, end, item: by rising start
     for place in order:
+        checkpoint()
         size, align = of.size[place], of.align[place]
         apart, equal = of.apart[place], of.equal[place]
         start, at = 0, 0

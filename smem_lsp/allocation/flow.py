@@ -12,7 +12,7 @@ from dataclasses import field
 
 from smem_lsp.analysis.facts import Facts
 from smem_lsp.ir.model import Access, Assign, Barrier, Branch, Jump, Loop, Place, Seq
-from smem_lsp.source import record
+from smem_lsp.source import checkpoint, record
 
 
 @record
@@ -47,6 +47,7 @@ def reach(edges: Sequence[Sequence[int]], starts: Iterable[int], stops: set[int]
     seen: set[int] = set()
     todo = list(starts)
     while todo:
+        checkpoint()
         for node in edges[todo.pop()]:
             if node not in seen:
                 seen.add(node)
@@ -56,6 +57,7 @@ def reach(edges: Sequence[Sequence[int]], starts: Iterable[int], stops: set[int]
 
 
 def _node(out: Flow, *before: int) -> int:
+    checkpoint()
     number = len(out.onward)
     out.onward.append([])
     for node in before:

@@ -7,6 +7,7 @@ from math import lcm
 
 from smem_lsp.allocation.plan import align_up
 from smem_lsp.allocation.problem import Problem
+from smem_lsp.source import checkpoint
 
 STATES = 1024  # sets of buffers looked at for one pile, about a millisecond
 
@@ -23,6 +24,7 @@ def pile(of: Problem, places: Sequence[int]) -> tuple[int, list[int]] | None:
     base = sum(of.size[place] // top * top for place in places)
     alike: dict[tuple[int, int], list[int]] = {}
     for place in places:
+        checkpoint()
         if of.size[place] % top:
             alike.setdefault((of.align[place], of.size[place] % top), []).append(place)
     kinds: list[

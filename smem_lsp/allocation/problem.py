@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from smem_lsp.allocation.plan import Item
 from smem_lsp.analysis.conflicts import Conflicts
 from smem_lsp.analysis.liveness import bits
-from smem_lsp.source import record
+from smem_lsp.source import checkpoint, record
 
 
 @record
@@ -42,6 +42,7 @@ def components(of: Problem) -> list[int]:
     left = (1 << len(of.size)) - 1
     out: list[int] = []
     while left:
+        checkpoint()
         found = 0
         edge = left & -left
         while edge:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from smem_lsp.allocation.plan import align_up
 from smem_lsp.allocation.problem import Problem, cliques
 from smem_lsp.analysis.liveness import bits
-from smem_lsp.source import record
+from smem_lsp.source import checkpoint, record
 
 
 @record
@@ -85,6 +85,7 @@ def _place(
     ``lows``: per item the highest end of the placed ones it may not overlap; ``clears``: of those and of
     the ones it may only coincide with.
     """
+    checkpoint()
     if not left:
         state.peak, state.offsets = peak, dict(placed)
         return

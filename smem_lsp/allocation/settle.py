@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from smem_lsp.allocation.plan import Item
 from smem_lsp.analysis.conflicts import Conflicts
+from smem_lsp.source import checkpoint
 
 ROUNDS = 60  # after that lives are extended to the end of the kernel at once
 CHECKS = 1_000_000  # pairs compared, about a quarter of a second; then no layout is given
@@ -29,6 +30,7 @@ def settle(
     pairs = _pairs(items, conflicts)
     rounds = min(ROUNDS + len(items), CHECKS // (1 + len(pairs)))
     while rounds:
+        checkpoint()
         offsets = place(lives)
         clashes = (pair for pair in pairs if _clash(*pair, offsets))
         clash = next(clashes, None)
@@ -58,5 +60,6 @@ def _pairs(items: Sequence[Item], conflicts: Conflicts) -> list[tuple[Item, Item
 
 
 def _clash(a: Item, b: Item, equal: bool, offsets: Mapping[int, int]) -> bool:
+    checkpoint()
     low, start = offsets[a.index], offsets[b.index]
     return low < start + b.size and start < low + a.size and not (equal and low == start)

@@ -12,6 +12,7 @@ from smem_lsp.analysis.conflicts import Conflicts
 from smem_lsp.analysis.facts import Facts
 from smem_lsp.analysis.outline import Stretch
 from smem_lsp.ir.model import Access, Assign, Barrier, Branch, Loop, Place, Seq
+from smem_lsp.source import checkpoint
 
 
 def stack(
@@ -101,6 +102,7 @@ def run(
     waiting: list[Item] = []
 
     def push() -> None:
+        checkpoint()
         # Lives that end last go deepest; among equals the later name.
         waiting.sort(key=lambda item: (item.name, item.index), reverse=True)
         waiting.sort(key=lambda item: -lives[item.index][1])

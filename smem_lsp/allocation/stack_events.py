@@ -10,7 +10,7 @@ from smem_lsp.allocation.stack import Walk, collect, run
 from smem_lsp.analysis.conflicts import Conflicts
 from smem_lsp.analysis.facts import Facts
 from smem_lsp.ir.model import Seq
-from smem_lsp.source import record
+from smem_lsp.source import checkpoint, record
 
 Lives = dict[int, tuple[int, int]]
 
@@ -63,6 +63,7 @@ def _replay(
     waiting: list[int] = []
 
     def push(position: int) -> Iterator[StackEvent]:
+        checkpoint()
         for index in sorted(waiting, key=lambda index: offsets[index]):
             yield StackEvent(position, "push", index, offsets[index])
         piled.extend(sorted(waiting, key=lambda index: offsets[index]))

@@ -10,7 +10,7 @@ from smem_lsp.allocation.flow import Flow, flow, reach
 from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.analysis.facts import Facts, Slot
 from smem_lsp.ir.model import Kind, Seq
-from smem_lsp.source import record
+from smem_lsp.source import checkpoint, record
 
 PAIRS = 5000  # that share bytes: more of them are not checked, and the plan is not used
 
@@ -71,6 +71,7 @@ class Validator:
 def _overlapping(items: Sequence[Item], plan: Plan) -> Iterable[tuple[Item, Item]]:
     """Pairs that have a byte in common, in the order of ``items``."""
     for at, a in enumerate(items):
+        checkpoint()
         low = plan.offsets[a.index]
         end = low + a.size
         for b in items[at + 1 :]:
@@ -123,6 +124,7 @@ class _Kernel:
     opened: dict[int, set[int]] = field(default_factory=dict)
 
     def nodes(self, buffer: int, reads: bool = False, writes: bool = False) -> list[int]:
+        checkpoint()
         kinds = self.flow.accesses
         return [
             node
@@ -162,6 +164,7 @@ class _Kernel:
 
 def _lost_values(kernel: _Kernel, holder: Item, writer: Item) -> list[str]:
     """Writes of ``writer`` where ``holder`` has been written and will be read; reads of nothing at all."""
+    checkpoint()
     accesses = kernel.flow.accesses
     written, needed = kernel.after_writes(holder.index), kernel.before_reads(holder.index)
     out = [
@@ -178,6 +181,7 @@ def _lost_values(kernel: _Kernel, holder: Item, writer: Item) -> list[str]:
 
 
 def _no_barrier(kernel: _Kernel, a: Item, b: Item, same_offset: bool) -> list[str]:
+    checkpoint()
     accesses = kernel.flow.accesses
     nodes = {item.index: kernel.nodes(item.index, reads=True, writes=True) for item in (a, b)}
     meet = {(x, y) for x in nodes[a.index] for y in nodes[b.index] if y in kernel.open_after(x)}

@@ -30,6 +30,7 @@ from smem_lsp.analysis.wavefronts import (
     wavefronts,
 )
 from smem_lsp.ir.model import Kernel, Tile
+from smem_lsp.source import checkpoint
 
 WORTH_SAYING = 4  # times the wavefronts that the lanes need
 _MAX_ACCESSES = 2_000  # of a kernel; beyond it nothing is said
@@ -179,6 +180,7 @@ class _Search:
         )
 
     def _judged(self, use: Use, offset: Term, asked: Asked, warps: Warps) -> BankConflict | None:
+        checkpoint()
         written = _cost(asked.patterns, asked.shared_step, use.width, use.rows)
         if written.excess < self.excess:
             return None

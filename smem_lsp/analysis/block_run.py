@@ -21,6 +21,7 @@ from smem_lsp.analysis.terms import Term
 from smem_lsp.analysis.turns import turns
 from smem_lsp.analysis.values import LoopFacts
 from smem_lsp.ir.model import Access, Barrier, Branch, CopyWait, Exchange, Jump, Loop, Place, Proxy
+from smem_lsp.source import checkpoint
 
 _TURNS = (12, 5, 4)  # iterations that are run of a loop with barriers, by how many loops are around it
 _PLAIN = (8, 4, 3, 2)  # of one without
@@ -62,6 +63,7 @@ class Run(Supposing):
         """Run ``steps`` for the threads ``here``; those that come to the end."""
         going: Evaluator | None = here
         for step in steps:
+            checkpoint()
             if going is None:
                 return None
             node = step.node

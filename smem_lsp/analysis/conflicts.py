@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from smem_lsp.source import record
+from smem_lsp.source import checkpoint, record
 
 
 def pair(a: int, b: int) -> frozenset[int]:
     """The unordered pair of two buffer indices."""
+    checkpoint()
     return frozenset((a, b))
 
 

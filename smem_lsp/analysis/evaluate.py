@@ -16,6 +16,7 @@ from smem_lsp.analysis.terms import Const, LoopVar, Op, Opaque, Sym, Term, Threa
 from smem_lsp.analysis.values import LoopFacts, Recurrence
 from smem_lsp.analysis.wavefronts import LANES
 from smem_lsp.ir.model import Access
+from smem_lsp.source import checkpoint
 
 Vector = int | list[int]
 Dims = tuple[int, int, int]
@@ -132,6 +133,7 @@ class Evaluator:
             return found
 
     def _found(self, term: Term) -> Vector | None:
+        checkpoint()
         outer = self._outer
         if outer is not None and term.carried.isdisjoint(self._own):
             if term.known or outer.exits is self.exits:

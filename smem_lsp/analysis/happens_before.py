@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from smem_lsp.analysis.events import Event
 from smem_lsp.analysis.meetings import Meeting, Meetings, Pair
 from smem_lsp.analysis.warp_traces import WARP, Arrival, Together, Touch, Traces
+from smem_lsp.source import checkpoint
 
 _Clock = list[int]
 
@@ -61,6 +62,7 @@ class _Replay:
 
     def _go(self, warp: int) -> bool:
         """Run a warp until it waits; has it moved at all?"""
+        checkpoint()
         steps, first = self.traces.steps.get(warp, []), self.next[warp]
         while self.next[warp] < len(steps) and warp not in self.waiting:
             step = steps[self.next[warp]]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from smem_lsp.analysis.terms import Const, LoopVar, Op, Sym, Term, Thread
 from smem_lsp.analysis.values import LoopFacts, Recurrence
+from smem_lsp.source import checkpoint
 
 INFINITE = 1 << 64  # bounds at or beyond it are none
 Interval = tuple[int, int]
@@ -32,6 +33,7 @@ class Bounds:
 
     def interval(self, term: Term) -> Interval:
         """(at least, at most), inclusive."""
+        checkpoint()
         found = self._known.get(term)
         if found is None:
             low, high = self._interval(term)

@@ -20,7 +20,7 @@ from smem_lsp.analysis.terms import WARP, LoopVar, Op, Sym, Term
 from smem_lsp.analysis.uniformity import Levels
 from smem_lsp.analysis.values import LoopFacts, Recurrence, Values
 from smem_lsp.analysis.wavefronts import LANES
-from smem_lsp.source import record
+from smem_lsp.source import checkpoint, record
 
 _MAX_ITERATIONS = 64  # of all loops around an access together
 _MAX_EVALUATED = 1 << 15  # threads times iterations, for one access
@@ -242,6 +242,7 @@ class Warps:
         self, path: Path, at: int, threads: Evaluator, followed: frozenset[int], unguarded: bool
     ) -> Iterator[Evaluator]:
         """The threads that get to the end of ``path``, in each iteration of the loops that are followed."""
+        checkpoint()
         while at < len(path):
             step = path[at]
             at += 1

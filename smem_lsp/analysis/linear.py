@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from smem_lsp.analysis.intervals import Bounds
 from smem_lsp.analysis.terms import Const, Op, Opaque, Sym, Table, Term
+from smem_lsp.source import checkpoint
 
 _MAX_MONOMIALS = 64
 
@@ -50,6 +51,7 @@ class Forms:
     _forms: dict[tuple[tuple[Monomial, int], ...], Linear] = field(default_factory=dict)
 
     def linear(self, term: Term) -> Linear:
+        checkpoint()
         found = self._of.get(term)
         if found is None:
             found = self._of[term] = self._interned(self._sum(term))

@@ -15,7 +15,7 @@ from dataclasses import field
 from smem_lsp.analysis.conflicts import pair
 from smem_lsp.analysis.facts import Facts
 from smem_lsp.ir.model import Access, Assign, Branch, Jump, Kind, Loop, Node, Place, Seq, walk
-from smem_lsp.source import record
+from smem_lsp.source import checkpoint, record
 
 
 @record
@@ -79,6 +79,7 @@ def liveness(body: Seq, facts: Facts) -> Liveness:
 def bits(mask: int) -> Iterator[int]:
     """The positions of the ones in ``mask``, ascending."""
     while mask:
+        checkpoint()
         low = mask & -mask
         yield low.bit_length() - 1
         mask ^= low
@@ -123,6 +124,7 @@ def _touched(seq: Seq, record: Record) -> tuple[int, int]:
 
 
 def backward(seq: Seq, live: int, at_break: int, at_continue: int, record: Record) -> int:
+    checkpoint()
     seen = record.live
     for node in reversed(seq.items):
         point = node.point
@@ -173,6 +175,7 @@ def backward_loop(node: Loop, live: int, record: Record) -> int:
 
 def forward(seq: Seq, defined: int, record: Record) -> tuple[int, int, int]:
     """Defined buffers at the end, at the breaks and at the continues; 0: not reached at all."""
+    checkpoint()
     seen = record.defined
     uniform = record.facts.uniform
     breaks = continues = 0

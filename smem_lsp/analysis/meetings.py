@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from smem_lsp.analysis.events import Event, Guard, alike, differ, form_of
 from smem_lsp.analysis.flights import Flight, Flights
 from smem_lsp.ir.model import Kind
+from smem_lsp.source import checkpoint
 
 WARP = 32
 _MOST_PAIRS = 500  # of accesses that meet in one run
@@ -102,6 +103,7 @@ class Meetings:
 
     def add(self, storage: int, unit: int, event: Event) -> None:
         """``event`` happens: it meets what is open."""
+        checkpoint()
         earlier = self.open.setdefault(storage, [])
         dealt = event.access.start is not None and not event.access.serves  # it is not known who writes what
         first, last = event.first, event.last

@@ -32,6 +32,7 @@ from smem_lsp.ir.model import (
     Seq,
 )
 from smem_lsp.ir.model import walk as walk_tree
+from smem_lsp.source import checkpoint
 
 _MAX_PENDING = 40  # entries that are worked out one inside the other
 
@@ -167,6 +168,7 @@ class _Walk:
         """Walk the nodes; False when no thread gets to the end."""
         alive = True
         for node in items:
+            checkpoint()
             if type(node) is Assign:
                 self.assign(node)
             elif type(node) is Access:
@@ -386,6 +388,7 @@ class _Walk:
         return make() if depth > _MAX_PENDING else _Later(make, depth)
 
     def resolved(self, entry: _Entry | None, variable: int) -> Term:
+        checkpoint()
         if entry is None:
             # nobody may read it, so any value will do: it never keeps threads from agreeing
             return self.table.opaque("unset", key=-1 - variable)

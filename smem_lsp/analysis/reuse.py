@@ -23,7 +23,7 @@ from smem_lsp.analysis.facts import Facts, Slot
 from smem_lsp.analysis.liveness import Liveness, bits, liveness
 from smem_lsp.analysis.outline import Stretch, outline
 from smem_lsp.ir.model import Access, Barrier, Branch, Jump, Loop, Place, Seq, walk
-from smem_lsp.source import record
+from smem_lsp.source import checkpoint, record
 
 Pairs = frozenset[frozenset[int]]
 Graph = tuple[
@@ -249,6 +249,7 @@ def _steps(seq: Seq, facts: Facts, index_of: dict[int, int]) -> tuple[tuple[_Ste
     out: list[_Step] = []
     met = 0
     for node in seq.items:
+        checkpoint()
         if isinstance(node, Place):
             places = node.places if isinstance(node, Stretch) else (node.point,)
             if places:

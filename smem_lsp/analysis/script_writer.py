@@ -34,6 +34,7 @@ from smem_lsp.ir.model import (
     storages_of,
     walk,
 )
+from smem_lsp.source import checkpoint
 
 
 def write_script(
@@ -185,6 +186,7 @@ class _Writer:
 def _steps(seq: Seq, writer: _Writer, *, sure: bool) -> Iterator[Step]:
     """``sure``: does it come here whatever the kernel is given?"""
     for node in seq.items:
+        checkpoint()
         if isinstance(node, Access | Exchange):
             if node.point not in writer.idle and (sure or node.point not in writer.apart):
                 yield Step(node, node.point)

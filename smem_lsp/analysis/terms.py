@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from smem_lsp.source import checkpoint
 from smem_lsp.syntax.conditions import apply_operator
 
 # The lattice of uniformity: the widest group of threads that surely agree on a value.
@@ -174,6 +175,7 @@ class Table:
         access: int | None = None,
     ) -> Term:
         """A new unknown value; with ``key`` the one of that key. At least at ``level``."""
+        checkpoint()
         if key is not None and (found := self._leaves.get(("opaque", key))) is not None:
             return found
         serial = self._next()
@@ -214,6 +216,7 @@ class Table:
     # ---- making ----------------------------------------------------------------------------------------------------
 
     def _make(self, operator: str, args: tuple[Term, ...]) -> Term:
+        checkpoint()
         level, depth, known, natural, carried = CONST, 0, operator in _ARITHMETIC, True, _NONE
         for arg in args:
             if arg.level > level:

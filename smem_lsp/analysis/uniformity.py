@@ -20,7 +20,7 @@ from smem_lsp.analysis.reuse import open_foes
 from smem_lsp.analysis.terms import BLOCK, CONST, THREAD, Carrier, LoopVar, Opaque, Term
 from smem_lsp.analysis.values import Values
 from smem_lsp.ir.model import Access, Assign, Barrier, Branch, Buffer, Jump, Loop, Place, Seq, Space, walk
-from smem_lsp.source import record
+from smem_lsp.source import checkpoint, record
 
 _MAX_ROUNDS = 6
 
@@ -59,6 +59,7 @@ class Levels:
 
     def level(self, term: Term) -> int:
         """CONST, BLOCK, WARP or THREAD."""
+        checkpoint()
         level = term.level
         for carrier in term.carried:
             own = self.of.get(carrier, THREAD)
@@ -104,6 +105,7 @@ class Levels:
                 changed |= self._raise(recurrence.atom, sources)
 
     def _raise(self, carrier: Carrier, sources: Iterable[Term]) -> bool:
+        checkpoint()
         level = max(map(self.level, sources), default=CONST)
         if level <= self.of[carrier]:
             return False
@@ -260,6 +262,7 @@ def _control(body: Seq, levels: Levels) -> Control:
 
 def _walk(seq: Seq, state: _State, *, divergent: bool) -> bool:
     """``divergent``: only some threads may be here. Returns whether that holds at the end of ``seq``."""
+    checkpoint()
     for node in seq.items:
         kind = type(node)
         if kind is Assign:

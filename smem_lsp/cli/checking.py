@@ -21,6 +21,7 @@ from smem_lsp.environment.compiler import OFF
 from smem_lsp.output import concise, full, github, json_
 from smem_lsp.output.json_ import JsonObject
 from smem_lsp.output.style import Style
+from smem_lsp.output.version import TOOL, VERSION
 from smem_lsp.rules.model import Severity
 
 
@@ -139,7 +140,7 @@ def _reader() -> DiskReader:
 
 def _outcome(fixed: Fixed, job: Job, options: Options) -> Outcome:
     report = fixed.report
-    outcome = Outcome(job.path, file=json_.file_object(report), fixed=fixed.counts)
+    outcome = Outcome(job.path, fixed=fixed.counts)
     match options.format:
         case "json" | "sarif":
             outcome.findings = json_.finding_objects(report, rule_names())
@@ -152,12 +153,16 @@ def _outcome(fixed: Fixed, job: Job, options: Options) -> Outcome:
         case "full":
             outcome.text = full.render(report, options.style)
             outcome.fixable = fixable(report, options.policy)
+    outcome.file = json_.file_object(report)  # last: the fixes above may have been out of budget
     outcome.counts.update((finding.severity, finding.code) for finding in report.findings)
-    outcome.statements = report.statistics.statements
-    outcome.unparsed = report.statistics.unparsed_statements
+    outcome.statements = report.statistics.statements or 0
+    outcome.unparsed = report.statistics.unparsed_statements or 0
     outcome.unknown = sum(k.kernel.unknown_accesses + k.kernel.unknown_barriers for k in report.kernels)
     if report.error is not None:
         outcome.errors.append(f"{job.path}: {report.error}")
+    for each in report.stopped:
+        if each.report is not None:
+            outcome.errors.append(f"{job.path}: {each.report}; please report this line ({TOOL} {VERSION})")
     return outcome
 
 

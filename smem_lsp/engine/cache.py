@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from smem_lsp.config import Config
+from smem_lsp.engine.attempts import Attempts, Limits
 from smem_lsp.engine.measured import Measured, Measurement, measure, sized
 from smem_lsp.engine.plan_kernel import plan_kernel
 from smem_lsp.ir.bindings import Binding
@@ -20,9 +21,11 @@ from smem_lsp.ir.shift import Moves, moves, shift_kernel
 from smem_lsp.ir.stated import Stated
 from smem_lsp.ir.survey import Key, Surroundings, parts_of
 from smem_lsp.rules.model import Finding, Rule
+from smem_lsp.rules.stopped import Stopped
 from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.rules.suppressions import Suppressions
 from smem_lsp.source import SourceText
-from smem_lsp.source.budget import look
+from smem_lsp.source.budget import look, used_up
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.syntax.recent import Recent
 
@@ -34,17 +37,37 @@ class Known:
     """What was found out about a kernel, where it stood then."""
 
     facts: KernelFacts
+    limits: Limits
     _findings: dict[str, tuple[Finding, ...]] = field(
         default_factory=dict
     )  # of the rules that have run, by code
     _told: tuple[tuple[Rule, ...], tuple[Rule, ...]] = ((), ())
+    _stopped: list[Stopped] = field(default_factory=list)  # of the rules
+
+    @property
+    def stopped(self) -> tuple[Stopped, ...]:
+        """Analyses and rules without a result."""
+        return (*self.facts.stopped, *self._stopped)
 
     def findings(self, rule: Rule) -> tuple[Finding, ...]:
-        """What a kernel rule finds."""
+        """What a kernel rule finds; nothing where it takes too long or fails. Raises OutOfBudget when it is not the
+        rule that has taken the time."""
         found = self._findings.get(rule.code)
         if found is None:
-            assert rule.on_kernel is not None
-            found = self._findings[rule.code] = tuple(rule.on_kernel(self.facts))
+            found = self._findings[rule.code] = self.judged(rule, self.facts)
+        return found
+
+    def judged(self, rule: Rule, facts: KernelFacts) -> tuple[Finding, ...]:
+        """What a kernel rule finds in ``facts``, which are those of this kernel, perhaps at another place."""
+        on_kernel = rule.on_kernel
+        assert on_kernel is not None
+        attempts = Attempts(self.limits, facts.kernel.instance or facts.kernel.name)
+        found = attempts.run(
+            f"{rule.code} {rule.name}", lambda: tuple(on_kernel(facts)), tuple[Finding, ...]()
+        )
+        if attempts.stopped:
+            look()
+            self._stopped += attempts.stopped
         return found
 
     def telling(self, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
@@ -115,7 +138,6 @@ class PlacedKernel:
     def findings(self, rule: Rule) -> Sequence[Finding]:
         """What a kernel rule finds: what it found before, moved here. Messages name lines of the kernel and of its
         launches: when these, or the functions that it calls, have not moved together it is judged again."""
-        assert rule.on_kernel is not None
         known = self.known
         found = known.findings(rule)
         if not found or known.facts.source is self.source:
@@ -125,7 +147,7 @@ class PlacedKernel:
         own = known.facts.kernel.span
         elsewhere = any(not own.covers(note) for finding in found for note in finding.spans)
         if elsewhere or len(moved) > 1 or len(before) != len(self.launches) or not self.moves.together:
-            return tuple(rule.on_kernel(self.facts))
+            return known.judged(rule, self.facts)
         launches = moved.pop() if moved else 0
         kernel = self.moves.parts[0]
         return [finding.moved(self.index, kernel.characters, kernel.lines, launches) for finding in found]
@@ -137,9 +159,11 @@ class Setting:
 
     unit: TranslationUnit
     around: Surroundings
+    suppressions: Suppressions
     config: Config
     cache: Cache
     measured: Measured
+    limits: Limits
 
     @cached_property
     def key(self) -> tuple[object, ...]:
@@ -156,8 +180,10 @@ class Setting:
         if known is None:
             look()
             kernel = build_kernel(unit, around, function, binding, stated)
-            known = Known(plan_kernel(index, kernel, unit.source, self.config))
-            self.cache.kernels.keep(key, known)
+            facts = plan_kernel(index, kernel, unit.source, self.config, limits=self.limits)
+            known = Known(facts, self.limits)
+            if not (known.stopped and used_up()):  # else it may be well the next time, when others take less
+                self.cache.kernels.keep(key, known)
         known = self._measured(known, key, function, binding)
         return PlacedKernel(known, around, function, binding, index)
 
@@ -186,5 +212,5 @@ class Setting:
         facts = known.facts
         kernel = sized(facts.kernel, found)
         if kernel is not None:
-            facts = plan_kernel(facts.index, kernel, facts.source, self.config)
-        return self.cache.kernels.keep(whole, Known(measure(facts, found)))
+            facts = plan_kernel(facts.index, kernel, facts.source, self.config, limits=self.limits)
+        return self.cache.kernels.keep(whole, Known(measure(facts, found), self.limits))

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 
 from smem_lsp.config import Config
-from smem_lsp.engine.cache import Cache, PlacedKernel, Setting
-from smem_lsp.engine.confirm import as_compiled, as_planned
-from smem_lsp.engine.instances import join_instances
+from smem_lsp.engine.attempts import LIMITS, Attempts, Limits
+from smem_lsp.engine.cache import Cache, Setting
+from smem_lsp.engine.fixing import Fixer
+from smem_lsp.engine.kernels import judge_kernels
 from smem_lsp.engine.lazy import LazySequence
 from smem_lsp.engine.measured import NOT_MEASURED, Measured
 from smem_lsp.engine.report import BarrierRow, FileStatistics, KernelReport, OccupancyRow, Report
-from smem_lsp.engine.stated import stated_of
 from smem_lsp.engine.statistics import count_statements
-from smem_lsp.fixes import fixes_for
 from smem_lsp.fixes.model import Fix
 from smem_lsp.ir.model import Barrier, walk
-from smem_lsp.ir.survey import kernels_of, survey_file
+from smem_lsp.ir.survey import survey_file
 from smem_lsp.rules.model import Finding, Rule, Severity
 from smem_lsp.rules.registry import ALL_NAMES, RULES
 from smem_lsp.rules.subject import FileFacts, KernelFacts
-from smem_lsp.rules.suppressions import Suppression, Suppressions, parse_suppressions
-from smem_lsp.source import FileReader, SourceText, apply_edits
+from smem_lsp.rules.suppressions import NO_SUPPRESSIONS, Suppression, Suppressions, parse_suppressions
+from smem_lsp.source import Budget, FileReader, SourceText, apply_edits
 from smem_lsp.syntax.lexer import comments
 from smem_lsp.syntax.parse import parse
 
@@ -35,15 +36,65 @@ def check(
     reader: FileReader | None = None,
     cache: Cache | None = None,
     measured: Measured = NOT_MEASURED,
+    limits: Limits = LIMITS,
 ) -> Report:
     """Check one text. ``path`` decides where quoted includes are looked up; ``reader`` None: no includes are read.
 
     ``cache``: of earlier checks; what they found out about untouched functions is not worked out again. ``measured``:
-    what a compiler reported for this text.
+    what a compiler reported for this text. What is out of its budget (``limits``) or fails is left out, and the report
+    says so in ``stopped``.
     """
     config = config or Config()
-    cache = cache or Cache()
     source = SourceText(text, path)
+    attempts = Attempts(limits)
+    with Budget(seconds=limits.file_seconds, megabytes=limits.megabytes):
+        begin = partial(_begin, source, config, reader, cache or Cache(), measured, limits)
+        setting = attempts.run("everything", begin, None, limits.file_seconds)
+        rules = [rule for rule in RULES.values() if _selected(rule, config)]
+        judged = [] if setting is None else judge_kernels(setting, rules, attempts)
+        counted = None
+        if setting is not None:
+            counted = attempts.run("statements", partial(count_statements, setting.unit), None)
+    kernels = [kernel for each in judged for kernel in each.instances]
+    attempts.stopped += (stop for each in judged for stop in each.stopped)
+    fixer = Fixer(limits, attempts.stopped)
+    unit = None if setting is None else setting.unit
+    unread = () if counted is None else counted[1]
+    suppressions = NO_SUPPRESSIONS if setting is None else setting.suppressions
+    facts = FileFacts(source, unit, unread, suppressions)
+    of_kernels = [pair for each in judged for pair in each.findings]
+    findings = _judge(facts, of_kernels, rules, config, attempts)
+    report = Report(
+        source=source,
+        findings=findings,
+        kernels=LazySequence(len(kernels), lambda index: _kernel_report(kernels[index].facts)),
+        statistics=FileStatistics(
+            source.line_count(),
+            None if unit is None else len(unit.functions),
+            None if counted is None else counted[0],
+            None if counted is None else len(unread),
+        ),
+        fixes_for=lambda finding: fixer.fixes(finding, report, measured, again),
+        ended=attempts.stopped,
+        facts=LazySequence(len(kernels), lambda index: kernels[index].facts),
+        unit=unit,
+    )
+
+    def again(other: str) -> Report:
+        return check(other, path=path, config=config, reader=reader)
+
+    return report
+
+
+def _begin(
+    source: SourceText,
+    config: Config,
+    reader: FileReader | None,
+    cache: Cache,
+    measured: Measured,
+    limits: Limits,
+) -> Setting:
+    """Read the file as far as all of its kernels need it."""
     unit = parse(
         source,
         reader=reader,
@@ -52,35 +103,7 @@ def check(
         flags=config.compile_flags,
         arch=newest_target(config),
     )
-    suppressions = suppressions_of(source)
-    around = survey_file(unit)
-    setting = Setting(unit, around, config, cache, measured)
-    kernels: list[PlacedKernel] = []
-    templates: list[list[PlacedKernel]] = []  # the instances of each kernel
-    for function, instances in kernels_of(around):
-        templates.append([])
-        for binding, key in instances:
-            stated = stated_of(function, suppressions, around, binding)
-            placed = setting.place(function, binding, key, len(kernels), stated)
-            kernels.append(placed)
-            templates[-1].append(placed)
-    facts = LazySequence(len(kernels), lambda index: kernels[index].facts)
-    statements, unread = count_statements(unit)
-    findings = _judge(FileFacts(source, unit, unread, suppressions), templates, config)
-    report = Report(
-        source=source,
-        findings=findings,
-        kernels=LazySequence(len(kernels), lambda index: _kernel_report(kernels[index].facts)),
-        statistics=FileStatistics(source.line_count(), len(unit.functions), statements, len(unread)),
-        fixes_for=lambda finding: _fixes(finding, report, measured, again),
-        facts=facts,
-        unit=unit,
-    )
-
-    def again(other: str) -> Report:
-        return check(other, path=path, config=config, reader=reader)
-
-    return report
+    return Setting(unit, survey_file(unit), suppressions_of(source), config, cache, measured, limits)
 
 
 def newest_target(config: Config) -> str | None:
@@ -97,52 +120,40 @@ def apply(text: str, fix: Fix) -> str:
     return apply_edits(text, fix.edits)
 
 
-def _fixes(
-    finding: Finding, report: Report, measured: Measured, again: Callable[[str], Report]
-) -> tuple[Fix, ...]:
-    """``again``: checks another text in the place of this one."""
-    unit = report.unit
-    assert unit is not None
-    found = fixes_for(finding, report.facts, unit)
-    found = tuple(as_planned(fix, finding, report, again) for fix in found)
-    return tuple(as_compiled(fix, finding, report, measured) for fix in found)
-
-
 def suppressions_of(source: SourceText) -> Suppressions:
     """What the comments of a file silence and state."""
     if "smem:" not in source.text:
-        return Suppressions((), (), ())
+        return NO_SUPPRESSIONS
     return parse_suppressions(source, comments(source.text), ALL_NAMES)
 
 
 def _judge(
-    facts: FileFacts, kernels: Sequence[Sequence[PlacedKernel]], config: Config
+    facts: FileFacts,
+    of_kernels: Sequence[tuple[Rule, Finding]],
+    rules: Sequence[Rule],
+    config: Config,
+    attempts: Attempts,
 ) -> tuple[Finding, ...]:
-    """Run the rules, apply severities and suppressions, sort. ``kernels``: the instances of each."""
+    """Run the other rules, apply severities and suppressions, sort. ``of_kernels``: what the rules found in kernels."""
     used: set[Suppression] = set()
     kept: list[Finding] = []
-    selected = [rule for rule in RULES.values() if _selected(rule, config)]
-    for rule in selected:
-        for finding in rule.on_file(facts) if rule.on_file is not None else ():
+
+    def tell(rule: Rule, look: Callable[[], Iterator[Finding]]) -> None:
+        for finding in attempts.run(f"{rule.code} {rule.name}", lambda: list(look()), list[Finding]()):
             _keep(finding, rule, facts, config, kept, used)
-    for rule, finding in _of_kernels(tuple(rule for rule in selected if rule.on_kernel is not None), kernels):
+
+    for rule in rules:
+        if rule.on_file is not None and facts.unit is not None:
+            tell(rule, partial(rule.on_file, facts))
+    for rule, finding in of_kernels:
         _keep(finding, rule, facts, config, kept, used)
-    judged = frozenset(rule.code for rule in selected)
-    for rule in selected:
-        for finding in rule.on_result(facts, used, judged) if rule.on_result is not None else ():
-            _keep(finding, rule, facts, config, kept, used)
+    judged = frozenset(rule.code for rule in rules)
+    for rule in rules:
+        if rule.on_result is not None:
+            stopped = tuple(attempts.stopped)
+            tell(rule, partial(rule.on_result, replace(facts, stopped=stopped), used, judged))
     kept.sort(key=lambda f: (f.span.start, f.span.end, f.code))
     return tuple(kept)
-
-
-def _of_kernels(
-    rules: tuple[Rule, ...], kernels: Sequence[Sequence[PlacedKernel]]
-) -> Iterator[tuple[Rule, Finding]]:
-    for instances in kernels:
-        for rule in dict.fromkeys(rule for kernel in instances for rule in kernel.known.telling(rules)):
-            found = [(kernel, kernel.findings(rule)) for kernel in instances]
-            for finding in join_instances(found, unanimous=rule.unanimous):
-                yield rule, finding
 
 
 def _keep(

@@ -10,7 +10,7 @@ from functools import partial
 from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.layouts import Task, best_layouts, layouts, task
 from smem_lsp.allocation.plan import Item, Plan
-from smem_lsp.analysis.banks import bank_conflicts
+from smem_lsp.analysis.banks import BankConflict, bank_conflicts
 from smem_lsp.analysis.block_shape import (
     BlockShape,
     block_shape,
@@ -22,8 +22,9 @@ from smem_lsp.analysis.divergence import judge
 from smem_lsp.analysis.dynamic_need import Need, dynamic_need
 from smem_lsp.analysis.evaluate import Dims
 from smem_lsp.analysis.extents import extents
+from smem_lsp.analysis.facts import Facts
 from smem_lsp.analysis.hoisting import hoists
-from smem_lsp.analysis.mispairing import mispairings
+from smem_lsp.analysis.mispairing import Mispaired, mispairings
 from smem_lsp.analysis.occupancy import registers_cap
 from smem_lsp.analysis.propagate import propagate
 from smem_lsp.analysis.prove import prove
@@ -31,17 +32,19 @@ from smem_lsp.analysis.races import Hazards, find_hazards
 from smem_lsp.analysis.redundancy import Redundant, redundant_barriers
 from smem_lsp.analysis.repairs import Gaps, find_gaps, warp_places
 from smem_lsp.analysis.reuse import relate, survey
+from smem_lsp.analysis.script import RESTLESS
 from smem_lsp.analysis.suspects import calm_accesses
 from smem_lsp.analysis.uniformity import prove_levels
 from smem_lsp.analysis.values import Values
 from smem_lsp.config import Config
+from smem_lsp.engine.attempts import LIMITS, Attempts, Limits
 from smem_lsp.engine.plan_carving import plan_carving
 from smem_lsp.engine.plan_lending import plan_lending
 from smem_lsp.engine.plan_storage import plan_storages
 from smem_lsp.ir.model import Access, Branch, Buffer, Kernel, Loop, Seq, Space, walk
 from smem_lsp.rules.merging import WORTH_SAYING
 from smem_lsp.rules.subject import Candidate, Carved, KernelFacts, Occupied
-from smem_lsp.source import SourceText
+from smem_lsp.source import Budget, SourceText
 from smem_lsp.targets import target
 
 MAX_LOOP_DEPTH = 12
@@ -56,10 +59,34 @@ def plan_kernel(
     config: Config,
     *,
     layouts_only: bool = False,
+    limits: Limits = LIMITS,
 ) -> KernelFacts:
     """Analyse one kernel. ``layouts_only``: nobody asks for races, bank conflicts, touched bytes and the layouts that
-    are only compared; there are none."""
-    kernel = _bounded(kernel)
+    are only compared; there are none. What is out of budget or fails is missing, and the facts say so."""
+    attempts = Attempts(limits, kernel.instance or kernel.name)
+    with Budget(seconds=limits.kernel_seconds):
+        found = attempts.run(
+            "data flow",
+            lambda: _plan(index, _bounded(kernel), source, config, attempts, layouts_only=layouts_only),
+            None,
+            limits.kernel_seconds,
+        )
+        if found is None:  # what needs no flow of control is still known: buffers, bytes, launches
+            flat = _flattened(kernel, "its analysis was stopped")
+            found = _plan(index, flat, source, config, attempts, layouts_only=True)
+    return replace(found, stopped=tuple(attempts.stopped)) if attempts.stopped else found
+
+
+def _plan(
+    index: int,
+    kernel: Kernel,
+    source: SourceText,
+    config: Config,
+    attempts: Attempts,
+    *,
+    layouts_only: bool,
+) -> KernelFacts:
+    attempt = attempts.run
     assumed = dict(kernel.stated.dims)
     shape = block_shape(kernel, assumed=assumed, setting=config.threads)
     rows = shape is not None and shape.fact and shape.dims[0] % 32 == 0
@@ -83,45 +110,62 @@ def plan_kernel(
     if items is not None:
         natural = declared([Item(i.index, i.name, i.size, kernel.buffers[i.index].align or 1) for i in items])
         of = task(items, kernel.body, facts, fixed, found)
-        compared = {} if layouts_only else layouts(of)
-        best = _best(of)
+        compared = {} if layouts_only else attempt("compared layouts", partial(layouts, of), {})
+        best = attempt("layouts", partial(_best, of), ())
         if assuming is not facts and len(items) > 1:
-            of = task(items, kernel.body, assuming, fixed, survey(kernel.body, assuming, fixed, found))
-            best = _merge(best, _best(of, assumes_shape=True))
+
+            def under_assumption(items: Sequence[Item] = items) -> tuple[Candidate, ...]:
+                also = survey(kernel.body, assuming, fixed, found)
+                return _best(task(items, kernel.body, assuming, fixed, also), assumes_shape=True)
+
+            best = _merge(best, attempt("layouts for the assumed block", under_assumption, ()))
     drained: tuple[Candidate, ...] = ()
     known = kernel.irregular is None and not layouts_only
     if kernel.drained is not None and known and items is not None and len(items) > 1:
         freed = fixed - kernel.drained.buffers
-        drained = _best(task(items, kernel.drained.body, facts, freed))
-        if assuming is not facts:
-            of = task(items, kernel.drained.body, assuming, freed)
-            drained = _merge(drained, _best(of, assumes_shape=True))
+        drained = attempt(
+            "layouts with one more wait", lambda: _drained(kernel, facts, assuming, items, freed), ()
+        )
     verdicts = judge(kernel.body, levels, control, None if shape is None else shape.dims)
     hazards = Hazards()
     gaps = Gaps()
     redundant: tuple[Redundant, ...] = ()
     if not layouts_only:
-        calm = calm_accesses(kernel, values, assuming, shape)
-        judged = partial(find_hazards, kernel, values, control, verdicts, shape, calm=calm)
-        hazards = judged()
+        calm = attempt("data races", partial(calm_accesses, kernel, values, assuming, shape), None)
+        judged = partial(find_hazards, kernel, values, control, verdicts, shape, calm=calm or RESTLESS)
+        searched = None if calm is None else attempt("data races", judged, None)
+        hazards = searched or hazards
         if hazards.races or hazards.proxies:
-            in_warps = warp_places(kernel, values, levels, control.places)
-            gaps = find_gaps(kernel, hazards, control.places, in_warps, judged)
-        else:
-            redundant = redundant_barriers(
-                kernel, values, levels, assuming, shape, _sharing(items or (), best)
+
+            def missing() -> Gaps:
+                in_warps = warp_places(kernel, values, levels, control.places)
+                return find_gaps(kernel, hazards, control.places, in_warps, judged)
+
+            gaps = attempt("places of missing barriers", missing, gaps)
+        elif searched is not None:
+            sharing = _sharing(items or (), best)
+            redundant = attempt(
+                "redundant barriers",
+                lambda: redundant_barriers(kernel, values, levels, assuming, shape, sharing),
+                (),
             )
     storages: tuple[Carved, ...] = ()
     if natural is not None and not layouts_only:
-        storages = plan_storages(kernel, control, values, shape, items or (), natural)
+        planned = partial(plan_storages, kernel, control, values, shape, items or (), natural)
+        storages = attempt("members of classes", planned, ())
     lending = None
     if natural is not None and not layouts_only:
-        lending = plan_lending(kernel, items or (), facts, fixed)
+        lending = attempt(
+            "arrays of functions", lambda: plan_lending(kernel, items or (), facts, fixed), None
+        )
     if lending is not None or any(
         _saves(each) for each in storages
     ):  # which barriers the members then need is not asked
         redundant = tuple(replace(each, merging=True) for each in redundant)
-    mispaired = () if layouts_only else mispairings(kernel, levels, control, verdicts, shape)
+    mispaired: tuple[Mispaired, ...] = ()
+    if not layouts_only:
+        paired = partial(mispairings, kernel, levels, control, verdicts, shape)
+        mispaired = attempt("divergent barriers", paired, ())
 
     def right(changed: Kernel, barrier: int) -> bool:
         proved, reached = prove_levels(
@@ -133,7 +177,16 @@ def plan_kernel(
             again.races or again.stragglers or mispairings(changed, reached, proved, agreed, shape)
         )
 
-    carved = None if layouts_only else plan_carving(kernel, control, values, shape)
+    carved: Carved | None = None
+    banks: tuple[BankConflict, ...] = ()
+    needs: Mapping[Dims, Need] = {}
+    touched: Mapping[int, tuple[int, int]] = {}
+    if not layouts_only:
+        planned_ranges = partial(plan_carving, kernel, control, values, shape)
+        carved = attempt("ranges of dynamic shared memory", planned_ranges, None)
+        banks = attempt("bank conflicts", partial(bank_conflicts, kernel, values, levels, shape), ())
+        needs = attempt("dynamic bytes", partial(_needs, kernel, values), {})
+        touched = attempt("touched bytes", partial(extents, kernel, values, fact), {})
     several = carved is not None and len(carved.carving.ranges) > 1
     return KernelFacts(
         index=index,
@@ -157,10 +210,10 @@ def plan_kernel(
         gaps=gaps,
         redundant=redundant,
         mispaired=mispaired,
-        hoists=hoists(kernel, mispaired, right),
-        banks=() if layouts_only else bank_conflicts(kernel, values, levels, shape),
-        needs={} if layouts_only else _needs(kernel, values),
-        extents={} if layouts_only else extents(kernel, values, fact),
+        hoists=attempt("barriers to move", partial(hoists, kernel, mispaired, right), ()),
+        banks=banks,
+        needs=needs,
+        extents=touched,
         carved=carved if several else None,
         uncarved=None if several else carved,
         storages=storages,
@@ -204,8 +257,13 @@ def _bounded(kernel: Kernel) -> Kernel:
     """The walks repeat inner loops inside outer ones until nothing changes: deep nests are not walked."""
     if _loop_depth(kernel.body) <= MAX_LOOP_DEPTH:
         return kernel
+    return _flattened(kernel, f"loops are nested more than {MAX_LOOP_DEPTH} deep")
+
+
+def _flattened(kernel: Kernel, why: str) -> Kernel:
+    """The accesses of a kernel without its flow of control."""
     accesses = Seq(tuple(node for node in walk(kernel.body) if isinstance(node, Access)))
-    return replace(kernel, body=accesses, irregular=f"loops are nested more than {MAX_LOOP_DEPTH} deep")
+    return replace(kernel, body=accesses, irregular=why)
 
 
 def _loop_depth(seq: Seq) -> int:
@@ -260,6 +318,18 @@ def _best(of: Task, *, assumes_shape: bool = False) -> tuple[Candidate, ...]:
         Candidate(plan, relate(of.found, frozenset(plan.barriers)), of.facts, assumes_shape)
         for plan in best_layouts(of)
     )
+
+
+def _drained(
+    kernel: Kernel, facts: Facts, assuming: Facts, items: Sequence[Item], fixed: frozenset[int]
+) -> tuple[Candidate, ...]:
+    """The curve of plans with one more wait for copies."""
+    assert kernel.drained is not None
+    drained = _best(task(items, kernel.drained.body, facts, fixed))
+    if assuming is not facts:
+        of = task(items, kernel.drained.body, assuming, fixed)
+        drained = _merge(drained, _best(of, assumes_shape=True))
+    return drained
 
 
 def _merge(proved: tuple[Candidate, ...], assumed: tuple[Candidate, ...]) -> tuple[Candidate, ...]:

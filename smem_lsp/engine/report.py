@@ -9,6 +9,7 @@ from smem_lsp.allocation.plan import Plan
 from smem_lsp.fixes.model import Fix
 from smem_lsp.ir.model import Kernel
 from smem_lsp.rules.model import Finding
+from smem_lsp.rules.stopped import Stopped
 from smem_lsp.rules.subject import Carved, KernelFacts
 from smem_lsp.source import SourceText
 from smem_lsp.syntax.parse import TranslationUnit
@@ -63,10 +64,12 @@ class KernelReport:
 
 @dataclass(frozen=True, slots=True)
 class FileStatistics:
+    """``None``: the analysis was stopped before they were counted."""
+
     lines: int
-    functions: int
-    statements: int
-    unparsed_statements: int
+    functions: int | None
+    statements: int | None
+    unparsed_statements: int | None
 
 
 @dataclass(frozen=True)
@@ -81,3 +84,9 @@ class Report:
     error: str | None = None
     facts: Sequence[KernelFacts] = ()  # of the same kernels, for who needs more than the report
     unit: TranslationUnit | None = None  # None: the file could not be read
+    ended: Sequence[Stopped] = ()  # ``stopped`` so far; fixes that are asked for may add to it
+
+    @property
+    def stopped(self) -> tuple[Stopped, ...]:
+        """Analyses without a result."""
+        return tuple(self.ended)

@@ -20,6 +20,7 @@ from smem_lsp.ir.declared import (
     parameters_of,
     record_start,
 )
+from smem_lsp.source import checkpoint
 
 _MAX_DEPTH = 40  # classes and namespaces in each other
 _AFTER_PARAMETERS = frozenset(
@@ -70,6 +71,7 @@ class _Collector:
 
     def declaration(self, i: int, parameters: tuple[Parameter, ...] | None) -> int:
         """Read one declaration at ``i``; returns the index after it."""
+        checkpoint()
         kind = self.kinds[i]
         if kind in ("SEMI", "RC", "RP", "RB"):
             return i + 1

@@ -15,6 +15,7 @@ from smem_lsp.ir.scopes import Address, BufferName, Closure, Meaning, Scope, Thi
 from smem_lsp.ir.sizes import size_of, size_of_type
 from smem_lsp.ir.types import Array, Record, Sequence, plain_type
 from smem_lsp.ir.values import Const, Op, Sym, Thread, Unknown, Value, Var, operation
+from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.blocks import Definition
 
@@ -79,6 +80,7 @@ def _stored_in(ctx: Context, place: Ref) -> frozenset[int]:
 
 def operand(ctx: Context, expr: tree.Expr, scope: Scope) -> Value | Ref:
     """What an expression designates: a place in or an address of shared memory, or a value."""
+    checkpoint()
     match expr:
         case tree.Name():
             return _name(ctx, expr, scope)

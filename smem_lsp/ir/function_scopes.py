@@ -24,6 +24,7 @@ from smem_lsp.ir.declared import (
     template_parameters,
 )
 from smem_lsp.ir.meanings import Argument
+from smem_lsp.source import checkpoint
 from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.lookahead import Symbols
 from smem_lsp.syntax.parse import Function, TranslationUnit
@@ -158,17 +159,23 @@ def _table(top: Declarations) -> _Table:
         return top.table
     table: dict[str, tuple[int, frozenset[str]]] = {}
     values: set[str] = set()
+    read: tuple[Source, int, int] | None = None
+    spelled, used = 0, frozenset[str]()
     for decl in top.walk():
+        checkpoint()
         if isinstance(decl, (VariableDecl, Enumerator)):
             values.add(decl.name)
         where = _extent(decl)
         if where is None:
             continue
         source, (lo, hi) = where
-        texts = tuple(source.texts[lo:hi])
-        used = frozenset(t for k, t in zip(source.kinds[lo:hi], texts) if k == "NAME")
+        if (source, lo, hi) != read:  # of an enumerator it is the whole enumeration
+            read = source, lo, hi
+            texts = tuple(source.texts[lo:hi])
+            spelled = hash(texts)
+            used = frozenset(t for k, t in zip(source.kinds[lo:hi], texts) if k == "NAME")
         known_hash, known_names = table.get(decl.name, (0, frozenset()))
-        table[decl.name] = hash((known_hash, texts)), known_names | used
+        table[decl.name] = hash((known_hash, spelled)), known_names | used if known_names else used
     top.table = known = _Table(table, frozenset(values))
     return known
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from smem_lsp.ir import arithmetic, collecting, constants, declared, standard, templates, typing_rules
 from smem_lsp.ir.declared import (
@@ -243,13 +244,9 @@ class Lexical:
         found: list[Lexical] = []
         for path in self.declarations.directives:
             key = ("directive", path, self)
-            if key not in self.state.memo:
-                self.state.memo[key] = None
-                meaning = self.meaning(path, (None,) * len(path))
-                self.state.memo[key] = meaning.lexical if isinstance(meaning, Space) else None
-            known = self.state.memo[key]
-            if isinstance(known, Lexical):
-                found.append(known)
+            known = self.state.once(key, partial(self.meaning, path, (None,) * len(path)))
+            if isinstance(known, Space):
+                found.append(known.lexical)
         return found
 
     def own(self, name: str) -> list[tuple[Declared, Lexical]]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from smem_lsp.ir.declared import Declared, FunctionDecl
 from smem_lsp.ir.types import Type
@@ -11,6 +12,8 @@ from smem_lsp.source import record
 
 if TYPE_CHECKING:
     from smem_lsp.ir.lexical import Lexical
+
+T = TypeVar("T")
 
 _MAX_DEPTH = 60  # of lookups, instances and evaluations in each other
 MAX_STEPS = 20_000  # of one question that is asked from outside
@@ -84,3 +87,15 @@ class State:
 
     def leave(self) -> None:
         self.depth -= 1
+
+    def once(self, key: tuple[object, ...], work: Callable[[], T]) -> T | None:
+        """What ``work`` gives, kept under ``key``; None meanwhile, for what asks for itself. A run that is stopped
+        keeps nothing: the next one asks again."""
+        if key not in self.memo:
+            self.memo[key] = None
+            try:
+                self.memo[key] = work()
+            except BaseException:
+                del self.memo[key]
+                raise
+        return cast("T | None", self.memo[key])

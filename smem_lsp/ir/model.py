@@ -16,7 +16,7 @@ from smem_lsp.ir.refs import Bytes
 from smem_lsp.ir.refs import Part as MemberPart
 from smem_lsp.ir.stated import NOTHING_STATED, Stated
 from smem_lsp.ir.values import Value
-from smem_lsp.source import Span, record
+from smem_lsp.source import Span, checkpoint, record
 
 
 class Space(enum.Enum):
@@ -378,6 +378,7 @@ def walk(seq: Seq) -> Iterator[Node]:
     """All nodes below ``seq``, in pre-order."""
     stack: list[Node] = list(reversed(seq.items))
     while stack:
+        checkpoint()
         node = stack.pop()
         yield node
         if isinstance(node, Branch):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from smem_lsp.ir import collecting, declarations, lexical, members, typing_rules
 from smem_lsp.ir.callees import Callee
@@ -57,12 +58,7 @@ def followed(kind: Type | None) -> Record | None:
 
 def fields(record: Record, depth: int = 0) -> tuple[Field, ...] | None:
     """The data members of a class, those of its bases first; None where they are not followed."""
-    memo = record.lexical.state.memo
-    key = ("fields", record)
-    if key not in memo:
-        memo[key] = None  # of a class that has itself among its members
-        memo[key] = _fields(record, depth)
-    return memo[key]  # type: ignore[return-value]
+    return record.lexical.state.once(("fields", record), partial(_fields, record, depth))
 
 
 def _fields(record: Record, depth: int) -> tuple[Field, ...] | None:

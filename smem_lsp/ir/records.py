@@ -8,6 +8,7 @@ a known size, tail padding of a base that may or may not be reused) has no layou
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 from smem_lsp.ir import attributes, collecting, constants, lexical, sizes, typing_rules
 from smem_lsp.ir.declared import ClassDecl, Member, declaration_tree, record_start, split
@@ -49,29 +50,25 @@ class _Unknown(Exception):
     """The layout is not certain."""
 
 
-_RUNNING = object()
-
-
 def layout(record: Record) -> Layout | None:
     """The layout of a class; None when it is not certain. Worked out once per instance."""
-    memo = record.lexical.state.memo
-    key = ("layout", record)
-    if key in memo:
-        known = memo[key]
-        return known if isinstance(known, Layout) else None
     state = record.lexical.state
+    known = partial(state.once, ("layout", record), partial(_built, record))
+    if ("layout", record) in state.memo:
+        return known()
     if state.packed or not state.enter():
         return None
-    memo[key] = _RUNNING
-    found: Layout | None = None
     try:
-        found = _Builder(record).build()
-    except _Unknown:
-        found = None
+        return known()
     finally:
         state.leave()
-        memo[key] = found
-    return found
+
+
+def _built(record: Record) -> Layout | None:
+    try:
+        return _Builder(record).build()
+    except _Unknown:
+        return None
 
 
 def member_type(record: Record, name: str) -> Type | None:

@@ -10,7 +10,7 @@ from smem_lsp.ir.model import Assign, Branch, Induction, Jump, Loop, Node, Place
 from smem_lsp.ir.scopes import Scope, Variable
 from smem_lsp.ir.trips import count_trips, never_runs
 from smem_lsp.ir.values import Const, Op, Sym, Value, Var, operation
-from smem_lsp.source import Span
+from smem_lsp.source import Span, checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 
@@ -53,6 +53,7 @@ def _place(ctx: Context, lo: int, hi: int, *, at_end: bool = False) -> None:
 
 def statement(ctx: Context, node: tree.Statement, scope: Scope, around: Span) -> None:
     """Lower one statement. ``around``: the braces of the block it stands in."""
+    checkpoint()
     match node:
         case tree.Block():
             block(ctx, node, scope)

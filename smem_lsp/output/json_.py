@@ -57,6 +57,7 @@ def file_object(report: Report) -> JsonObject:
         "functions": counts.functions,
         "statements": counts.statements,
         "unparsed_statements": counts.unparsed_statements,
+        "stopped": [each.words for each in report.stopped],
         "error": report.error,
     }
 
@@ -64,7 +65,7 @@ def file_object(report: Report) -> JsonObject:
 def failed_file_object(path: str, error: str) -> JsonObject:
     """A file that could not be read."""
     unknown = dict.fromkeys(("lines", "functions", "statements", "unparsed_statements"))
-    return {"path": path, **unknown, "error": error}
+    return {"path": path, **unknown, "stopped": [], "error": error}
 
 
 def range_object(source: SourceText, span: Span) -> JsonObject:

@@ -53,7 +53,7 @@ def RULE(facts: FileFacts, used: Collection[Suppression], judged: Collection[str
 def _without_effect(facts: FileFacts) -> Iterator[tuple[Fact, str]]:
     """Facts that no kernel takes up, and why."""
     source, suppressions = facts.source, facts.suppressions
-    if not suppressions.facts:
+    if not suppressions.facts or facts.unit is None:
         return
     kernels = [function for function in facts.unit.functions if function.is_kernel]
     taken: dict[Fact, Span] = {}

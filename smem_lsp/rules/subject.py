@@ -24,6 +24,7 @@ from smem_lsp.analysis.redundancy import Redundant
 from smem_lsp.analysis.repairs import Gaps
 from smem_lsp.analysis.uniformity import Control
 from smem_lsp.ir.model import Kernel
+from smem_lsp.rules.stopped import Stopped
 from smem_lsp.rules.suppressions import Suppressions
 from smem_lsp.source import SourceText, Span
 from smem_lsp.syntax.parse import TranslationUnit
@@ -119,6 +120,7 @@ class KernelFacts:
     storages: tuple[Carved, ...] = ()  # members of classes in static shared memory, one item for each buffer
     lending: Lending | None = None  # what arrays of helpers could save
     drained: tuple[Candidate, ...] = ()  # what one more wait for copies could save, like ``best``
+    stopped: tuple[Stopped, ...] = ()  # analyses without a result
 
     @property
     def of_ranges(self) -> KernelFacts | None:
@@ -223,9 +225,11 @@ def _asked(question: Callable[..., T], row: Occupied, static_bytes: int) -> T:
 
 @dataclass(frozen=True)
 class FileFacts:
-    """The whole file. ``unread``: statements outside the grammar."""
+    """The whole file. ``unread``: statements outside the grammar; ``stopped``: analyses of it and of its kernels
+    without a result, known once the other rules have run."""
 
     source: SourceText
-    unit: TranslationUnit
+    unit: TranslationUnit | None  # None: it could not be read within its budget
     unread: tuple[tuple[Span, str, str | None], ...]  # (where, why, kernel)
     suppressions: Suppressions
+    stopped: tuple[Stopped, ...] = ()

@@ -103,6 +103,9 @@ class _Found:
     facts: list[Fact] = field(default_factory=list)
 
 
+NO_SUPPRESSIONS = Suppressions((), (), ())
+
+
 def parse_suppressions(
     source: SourceText, comments: Sequence[Span], known: Mapping[str, str]
 ) -> Suppressions:

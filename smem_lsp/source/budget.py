@@ -118,6 +118,15 @@ def look() -> None:
         budget.look()
 
 
+def used_up() -> bool:
+    """Is the innermost budget of this thread, or one around it, used up?"""
+    try:
+        look()
+    except OutOfBudget:
+        return True
+    return False
+
+
 def held_bytes() -> int | None:
     """Physical memory of this process; None where the system does not tell."""
     if sys.platform == "linux":

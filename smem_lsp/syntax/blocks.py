@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from smem_lsp.source import checkpoint
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.functions import TOP_LEVEL, FunctionIsland, find_functions
 from smem_lsp.syntax.lexer import Tokens, moved
@@ -159,6 +160,7 @@ class Block:
         texts: list[str] = []
         at = 0
         for located in self.functions:
+            checkpoint()
             definition = located.definition
             if "constexpr" not in definition.head.texts:
                 lo, hi = definition.island.body
@@ -335,6 +337,7 @@ def _block(
     line_start: list[bool],
     invocations: Sequence[tuple[int, int]],
 ) -> Block:
+    checkpoint()
     partner = match_brackets(tokens.kinds)
 
     def indent(i: int) -> int:
@@ -362,6 +365,7 @@ def _locate(
     left: int,
     invocations: Sequence[tuple[int, int]],
 ) -> Located:
+    checkpoint()
     head, end = island.head, min(island.end, len(tokens))
     start = site(tokens.offsets[head])
     stop = max(start, site(tokens.offsets[end - 1]) + 1)

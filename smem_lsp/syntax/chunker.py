@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from smem_lsp.source import checkpoint
 from smem_lsp.syntax.lookahead import Lookahead
 from smem_lsp.syntax.marks import Mark
 
@@ -67,6 +68,7 @@ class _Cutter:
     def run(self) -> Chunks:
         i = self.lo
         while i < self.hi:
+            checkpoint()
             i = self._chunk(i)
         for _ in range(self.depth):
             self._put("CLOSE", self.hi, self.hi)

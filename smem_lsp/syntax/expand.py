@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
-from smem_lsp.source import Span
+from smem_lsp.source import Span, checkpoint
 from smem_lsp.syntax.kinds import kind_of
 from smem_lsp.syntax.lexer import lex_macro
 from smem_lsp.syntax.macros import OPTION, Macro, TokenList
@@ -100,6 +100,7 @@ class Expander:
 
         ``keep_tail``: stop before an invocation whose arguments go on behind the end of ``source``.
         """
+        checkpoint()
         first = len(out)
         consumed = self._scan(source, out, 0, keep_tail)
         if "__attribute__" in out.texts[first:]:
@@ -107,6 +108,7 @@ class Expander:
         return consumed
 
     def _scan(self, source: TokenList, out: TokenList, nested: int, keep_tail: bool = False) -> int:
+        checkpoint()
         environment = self.environment
         kinds, texts, offsets = source.kinds, source.texts, source.offsets
         if environment.keys().isdisjoint(texts):
@@ -152,6 +154,7 @@ class Expander:
         environment, disabled = self.environment, self._disabled
         frames = [base]
         while True:
+            checkpoint()
             frame = frames[-1]
             tokens, at = frame.tokens, frame.at
             if at == len(tokens.texts) and len(frames) > 1:

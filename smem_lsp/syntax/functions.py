@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from smem_lsp.source import record
+from smem_lsp.source import checkpoint, record
 
 # At column 0 inside an open function body these start a new function: the body above lost a closing brace.
 # (`extern` and `static` do not: unindented bodies hold `extern __shared__ ...`.)
@@ -88,6 +88,7 @@ def find_functions(
     n = len(kinds)
     i = start = 0
     while i < n:
+        checkpoint()
         while scopes and i >= scopes[-1].end:
             scopes.pop()
         kind = kinds[i]
@@ -238,6 +239,7 @@ def _body_end(
     Braces decide where they add up. Where they do not, layout does: a top-level keyword in column 0 starts the next
     function, and the last `}` in column 0 before it ends one that started in column 0.
     """
+    checkpoint()
     n = len(kinds)
     close = partner[brace] if partner[brace] > brace else -1
     limit = close if close > 0 else n
@@ -269,6 +271,7 @@ def _indented_body_end(
     start: int,
 ) -> tuple[int, int, bool]:
     """Like ``_body_end`` for a function inside an indented namespace or class, where some brace has no partner."""
+    checkpoint()
     n = len(kinds)
     own = indent(start)
     close = partner[brace] if partner[brace] > brace else -1

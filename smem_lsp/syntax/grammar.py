@@ -25,6 +25,7 @@ from lark.lexer import Lexer
 from lark.parse_tree_builder import ExpandSingleChild
 from lark.parsers.lalr_analysis import Shift
 
+from smem_lsp.source.budget import look
 from smem_lsp.source.cache_folder import cache_folder
 from smem_lsp.syntax.build import TreeBuilder
 from smem_lsp.syntax.marks import Mark
@@ -112,6 +113,9 @@ def _save(built: lark.Lark, path: Path) -> None:
         Path(temporary).replace(path)
 
 
+_BETWEEN_LOOKS = 0xFF  # marks, about half a millisecond
+
+
 def parse(start: str, marks: Sequence[Mark]) -> Any:
     """Parse marks from ``start``. Raises lark.UnexpectedInput when they do not fit.
 
@@ -122,7 +126,9 @@ def parse(start: str, marks: Sequence[Mark]) -> Any:
     actions, chains = tables.actions, tables.chains
     states = [tables.starts[start]]
     values: list[Any] = []
-    for mark in (*marks, None):
+    for number, mark in enumerate((*marks, None)):
+        if not number & _BETWEEN_LOOKS:
+            look()
         kind = "$END" if mark is None else mark.type
         while True:
             state = states[-1]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from smem_lsp.source import FileReader
+from smem_lsp.source import FileReader, checkpoint
 from smem_lsp.syntax.lexer import DIRECTIVE
 from smem_lsp.syntax.macros import Macro, TokenList
 
@@ -197,6 +197,7 @@ def guarded(text: str) -> bool:
 @lru_cache(maxsize=1024)
 def words_of(text: str) -> frozenset[str]:
     """All names in a text, whatever they are."""
+    checkpoint()
     return frozenset(_WORD.findall(text))
 
 

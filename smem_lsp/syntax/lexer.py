@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING
 
-from smem_lsp.source import Span, record
+from smem_lsp.source import Span, checkpoint, record
 from smem_lsp.syntax.kinds import kind_of
 from smem_lsp.syntax.recent import Recent
 
@@ -196,6 +196,7 @@ def _region(text: str) -> Region:
 
 
 def _read(text: str) -> Region:
+    checkpoint()
     found = _FILE.findall(text)
     while found and not found[-1][1]:  # the end
         found.pop()
@@ -210,6 +211,7 @@ def _read(text: str) -> Region:
 
 def _loose(texts: list[str]) -> str:
     """The parentheses that have no partner: closing ones, then opening ones."""
+    checkpoint()
     depth = lowest = 0
     for text in [text for text in texts if text == "(" or text == ")"]:
         depth += 1 if text == "(" else -1

@@ -12,7 +12,7 @@ from typing import Any
 
 from lark.exceptions import UnexpectedInput
 
-from smem_lsp.source import NO_FLAGS, CompileFlags, FileReader, SourceText, Span
+from smem_lsp.source import NO_FLAGS, CompileFlags, FileReader, SourceText, Span, checkpoint
 from smem_lsp.syntax import grammar, tree
 from smem_lsp.syntax.blocks import Definition, Placed, place, site
 from smem_lsp.syntax.brackets import match_brackets
@@ -152,6 +152,7 @@ class Body:
         return parsed
 
     def _chunk(self, start: str, lo: int, hi: int) -> tuple[Any, frozenset[str]]:
+        checkpoint()
         tokens = self.definition.body
         kinds, texts = tokens.kinds[lo:hi], tokens.texts[lo:hi]
         parsed, doubts = _read(start, kinds, texts, self.symbols)
@@ -248,6 +249,7 @@ def _depth(root: Any) -> int:
     deepest = 0
     stack: list[tuple[Any, int]] = [(root, 1)]
     while stack:
+        checkpoint()
         node, level = stack.pop()
         deepest = max(deepest, level)
         if isinstance(node, list):
@@ -262,6 +264,7 @@ def _nesting(root: tree.Statement) -> int:
     deepest = 0
     stack: list[tuple[tree.Statement, int]] = [(root, 1)]
     while stack:
+        checkpoint()
         node, level = stack.pop()
         deepest = max(deepest, level)
         match node:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
-from smem_lsp.source import NO_FLAGS, CompileFlags, FileReader, Span
+from smem_lsp.source import NO_FLAGS, CompileFlags, FileReader, Span, checkpoint
 from smem_lsp.syntax.directives import OUTSIDE, File, Notes, process_header
 from smem_lsp.syntax.expand import DYNAMIC, MAX_TOKENS
 from smem_lsp.syntax.headers import (
@@ -126,6 +126,7 @@ def preprocess(
     result = Preprocessed([], environment, regions=regions(text, earlier))
     conditions = OUTSIDE
     for start, region in result.regions:
+        checkpoint()
         stretch = None if run.expander.refused else find(region, conditions, environment)
         if stretch is not None and run.expander.produced + stretch.produced <= MAX_TOKENS:
             run.expander.produced += stretch.produced
@@ -158,6 +159,7 @@ def _read_region(
     text: str,
 ) -> Stretch:
     """What the region at ``start`` becomes, its macros replaced now."""
+    checkpoint()
     expander = run.expander
     refused = set(expander.refused)
     changed, invoked, pasted, produced = (
@@ -212,6 +214,7 @@ def _read_region(
 
 def _layout(region: Region, offsets: list[int]) -> tuple[list[int], list[bool]]:
     """For each token: 0 in column 0, 1 elsewhere, -1 out of a macro body; and whether it is the first of its line."""
+    checkpoint()
     firsts, margins = region.firsts, region.margins
     columns = [0 if offset in margins else 1 if offset >= 0 else -1 for offset in offsets]
     line_start = [offset in firsts for offset in offsets]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from smem_lsp.source import checkpoint
 from smem_lsp.syntax.kinds import KNOWN_TYPES
 from smem_lsp.syntax.known_names import KNOWN_HEADER_TYPES, KNOWN_TEMPLATES
 from smem_lsp.syntax.lookahead import Symbols
@@ -49,6 +50,7 @@ class Names:
 def collect(kinds: Sequence[str], texts: Sequence[str], names: Names) -> None:
     """Add what the tokens declare to ``names``."""
     for i, kind in [(i, kind) for i, kind in enumerate(kinds) if kind in _DECLARING]:
+        checkpoint()
         if kind == "TAG":
             _tag(kinds, texts, i, names)
         elif kind == "USING":

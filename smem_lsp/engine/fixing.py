@@ -1,0 +1,47 @@
+"""The fixes of a finding, each looked at again before it is offered, all of one report within a budget."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from smem_lsp.engine.attempts import Attempts, Limits
+from smem_lsp.engine.confirm import as_compiled, as_planned
+from smem_lsp.engine.measured import Measured
+from smem_lsp.engine.report import Report
+from smem_lsp.fixes import fixes_for
+from smem_lsp.fixes.model import Fix
+from smem_lsp.rules.model import Finding
+from smem_lsp.rules.stopped import Stopped
+
+
+@dataclass(slots=True)
+class Fixer:
+    """Works out fixes for one report. ``ended`` gets what was out of budget or failed."""
+
+    limits: Limits
+    ended: list[Stopped]
+    spent: float = 0.0  # seconds of processor time
+
+    def fixes(
+        self, finding: Finding, report: Report, measured: Measured, again: Callable[[str], Report]
+    ) -> tuple[Fix, ...]:
+        """What cures ``finding``; nothing where its share of the time is used up. ``again``: checks another text in the
+        place of this one. Raises Superseded."""
+        unit = report.unit
+        if finding.remedy is None or unit is None:
+            return ()
+
+        def work() -> tuple[Fix, ...]:
+            found = fixes_for(finding, report.facts, unit)
+            found = tuple(as_planned(fix, finding, report, again) for fix in found)
+            return tuple(as_compiled(fix, finding, report, measured) for fix in found)
+
+        attempts = Attempts(self.limits, finding.kernel)
+        left = max(self.limits.fix_seconds - self.spent, 0.0)
+        started = time.thread_time()
+        found = attempts.run(f"fixes of {finding.code}", work, tuple[Fix, ...](), left)
+        self.spent += time.thread_time() - started
+        self.ended += (each for each in attempts.stopped if each not in self.ended)
+        return found

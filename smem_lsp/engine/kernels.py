@@ -1,0 +1,91 @@
+"""The kernels of a file, one after the other: each analysed and judged before the next, so that what a file without
+time loses is the kernels at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from smem_lsp.engine.attempts import Attempts
+from smem_lsp.engine.cache import PlacedKernel, Setting
+from smem_lsp.engine.instances import join_instances
+from smem_lsp.engine.stated import stated_of
+from smem_lsp.ir.bindings import Binding
+from smem_lsp.ir.survey import Key, kernels_of
+from smem_lsp.rules.model import Finding, Rule
+from smem_lsp.rules.stopped import Stopped, Why
+from smem_lsp.source import plural
+from smem_lsp.source.budget import used_up
+from smem_lsp.syntax.parse import Function
+
+_Instances = Sequence[tuple[Binding | None, Key]]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedKernel:
+    """A kernel with its instances, one where it is no template, and what the rules find in it."""
+
+    instances: tuple[PlacedKernel, ...]
+    findings: tuple[tuple[Rule, Finding], ...]
+
+    @property
+    def stopped(self) -> Iterator[Stopped]:
+        """Analyses without a result, and where they are told."""
+        for kernel in self.instances:
+            for each in kernel.known.stopped:
+                yield replace(each, span=kernel.facts.kernel.name_span)
+
+
+def judge_kernels(setting: Setting, rules: Sequence[Rule], attempts: Attempts) -> list[JudgedKernel]:
+    """All kernels that can be analysed within the budget; ``attempts`` notes the others. A kernel is left out as a
+    whole where one of its instances is: what is said of it, and done to it, has to hold in every instance."""
+    limits = setting.limits
+    of_kernels = tuple(rule for rule in rules if rule.on_kernel is not None)
+    found: list[JudgedKernel] = []
+    first = 0  # index of the next instance among all
+
+    wanted = attempts.run(
+        "everything",
+        partial(kernels_of, setting.around),
+        list[tuple[Function, _Instances]](),
+        limits.file_seconds,
+    )
+    for at, (function, instances) in enumerate(wanted):
+        if used_up():
+            others = len(wanted) - at - 1
+            name = f"{function.name} and {plural(others, 'more kernel')}" if others else function.name
+            attempts.stopped.append(Stopped("everything", Why.TIME, name, function.name_span))
+            break
+        one = Attempts(limits, function.name)
+
+        def judge(
+            function: Function = function,
+            instances: _Instances = instances,
+            first: int = first,
+        ) -> JudgedKernel:
+            placed: list[PlacedKernel] = []
+            for index, (binding, key) in enumerate(instances, first):
+                stated = stated_of(function, setting.suppressions, setting.around, binding)
+                placed.append(setting.place(function, binding, key, index, stated))
+            return JudgedKernel(tuple(placed), tuple(_findings(of_kernels, placed)))
+
+        judged = one.run("everything", judge, None, limits.kernel_seconds * len(instances))
+        attempts.stopped += (replace(each, span=function.name_span) for each in one.stopped)
+        if judged is not None:
+            found.append(judged)
+            first += len(instances)
+    return found
+
+
+def _findings(rules: tuple[Rule, ...], instances: Sequence[PlacedKernel]) -> Iterator[tuple[Rule, Finding]]:
+    """What the rules find in a kernel. Where an instance is not wholly known nothing is proposed: a rewrite changes
+    all of them."""
+    telling = dict.fromkeys(rule for kernel in instances for rule in kernel.known.telling(rules))
+    whole = not any(kernel.known.stopped for kernel in instances)
+    for rule in telling:
+        if rule.unanimous and not whole:
+            continue
+        told = [(kernel, kernel.findings(rule)) for kernel in instances]
+        for finding in join_instances(told, unanimous=rule.unanimous):
+            yield rule, finding if whole else replace(finding, remedy=None)

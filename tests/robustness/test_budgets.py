@@ -1,0 +1,204 @@
+"""Budgets: what they stop, what is told, and that nothing else is lost."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from smem_lsp.engine import Report, check
+from smem_lsp.engine.attempts import Attempts, Limits
+from smem_lsp.engine.cache import Cache
+from smem_lsp.rules.model import Severity
+from smem_lsp.rules.stopped import Why
+from smem_lsp.source import Budget, OutOfBudget, Superseded, checkpoint
+from smem_lsp.source.budget import STEPS, look, used_up
+
+RACE = """\
+__global__ void {name}(float* g) {{
+  __shared__ float s[256];
+  s[threadIdx.x] = g[threadIdx.x];
+  g[threadIdx.x] = s[255 - threadIdx.x];
+}}
+void launch_{name}(float* g) {{ {name}<<<1, 256>>>(g); }}
+"""
+
+
+def spin(seconds: float) -> None:
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        checkpoint()
+
+
+# ---- the budget itself -------------------------------------------------------------------------------------
+
+
+def test_work_within_its_budget_is_not_stopped() -> None:
+    with Budget(seconds=60, megabytes=10_000):
+        spin(0.01)
+    checkpoint()  # and outside nothing is limited
+
+
+def test_time_that_is_used_up_stops_the_work() -> None:
+    with pytest.raises(OutOfBudget, match="time"), Budget(seconds=0.01):
+        spin(60)
+
+
+def test_memory_that_is_used_up_stops_the_work() -> None:
+    held = []
+    with pytest.raises(OutOfBudget, match="memory"), Budget(megabytes=64):
+        for _ in range(4_000):
+            held.append(bytearray(1 << 20))
+            held[-1][:: 1 << 12] = b"x" * (1 << 8)  # pages count when they are written
+            look()
+
+
+def test_a_budget_around_another_one_counts_as_well() -> None:
+    with Budget(seconds=0.01):
+        with pytest.raises(OutOfBudget), Budget(seconds=60):
+            spin(60)
+        assert used_up()
+    assert not used_up()
+
+
+def test_nobody_waits_any_more() -> None:
+    with pytest.raises(Superseded), Budget(stale=lambda: True):
+        for _ in range(STEPS + 1):
+            checkpoint()
+
+
+# ---- one analysis after the other --------------------------------------------------------------------------
+
+
+def test_a_pass_that_is_stopped_or_fails_costs_its_own_result() -> None:
+    attempts = Attempts(Limits(pass_seconds=0.01), "k")
+    assert attempts.run("slow", lambda: spin(60), None) is None
+    assert attempts.run("broken", lambda: 1 // 0, 7) == 7
+    assert attempts.run("sound", lambda: 5, 0) == 5
+    assert [(each.what, each.why) for each in attempts.stopped] == [
+        ("slow", Why.TIME),
+        ("broken", Why.DEFECT),
+    ]
+    report = attempts.stopped[1].report
+    assert report is not None
+    assert "internal error in broken of k: ZeroDivisionError" in report
+    assert "test_budgets.py:" in report
+
+
+def test_a_stale_run_is_no_failure_of_a_pass() -> None:
+    attempts = Attempts()
+    with pytest.raises(Superseded), Budget(stale=lambda: True):
+        attempts.run("anything", lambda: spin(60), None)
+    assert attempts.stopped == []
+
+
+# ---- a check -----------------------------------------------------------------------------------------------
+
+
+def told(report: Report) -> list[str]:
+    return [each.message for each in report.findings if each.code == "SMEM004"]
+
+
+def test_a_file_without_time_is_told_as_a_whole() -> None:
+    report = check(RACE.format(name="k"), limits=Limits(file_seconds=0))
+    assert told(report) == ["the analysis of this file is not complete: out of time for the rest of it"]
+    assert [each.words for each in report.stopped] == ["everything: time"]
+    assert report.statistics.lines == 6
+    assert report.statistics.functions is None
+    assert report.findings[0].severity is Severity.HINT
+
+
+def test_a_kernel_without_time_is_told_at_its_name() -> None:
+    text = RACE.format(name="k")
+    report = check(text, limits=Limits(kernel_seconds=0))
+    assert told(report) == ["the analysis of `k` is not complete: out of time for the rest of it"]
+    assert text[report.findings[0].span.start :].startswith("k(float* g)")
+    assert [each.words for each in report.stopped] == ["everything of k: time"]
+
+
+def test_passes_without_time_leave_the_buffers_known() -> None:
+    report = check(RACE.format(name="k"), limits=Limits(pass_seconds=0))
+    (message,) = told(report)
+    assert "data races" in message  # what took no time at all has its result
+    assert "SMEM201" not in {each.code for each in report.findings}
+    assert report.kernels[0].static_bytes == 1024
+
+
+def test_what_was_stopped_with_its_file_is_asked_again() -> None:
+    """An answer that was cut because other kernels had taken the time is not kept."""
+    text, cache = RACE.format(name="k"), Cache()
+    assert told(check(text, cache=cache, limits=Limits(file_seconds=0)))
+    report = check(text, cache=cache)
+    assert told(report) == []
+    assert "SMEM201" in {each.code for each in report.findings}
+
+
+def test_one_kernel_that_fails_costs_one_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A defect in an analysis is told with a line to paste; the other kernels keep their findings."""
+    import smem_lsp.engine.plan_kernel as plan
+
+    sound = plan.find_hazards
+
+    def defective(kernel, *arguments, **keywords):  # type: ignore[no-untyped-def]
+        if kernel.name == "broken":
+            raise KeyError("nothing here")
+        return sound(kernel, *arguments, **keywords)
+
+    monkeypatch.setattr(plan, "find_hazards", defective)
+    report = check(RACE.format(name="broken") + RACE.format(name="sound"))
+    assert [each.kernel for each in report.findings if each.code == "SMEM201"] == ["sound"]
+    assert [each.words for each in report.stopped] == ["data races of broken: internal error"]
+    assert report.stopped[0].report is not None
+    assert "KeyError: 'nothing here' at test_budgets.py:" in report.stopped[0].report
+    assert told(report) == [
+        "the analysis of `broken` is not complete: an internal error, which the log has, ended data races"
+    ]
+    # The other analyses of the broken kernel have their results.
+    assert report.kernels[0].static_bytes == 1024
+
+
+def test_a_kernel_that_is_not_wholly_known_is_not_rewritten(monkeypatch: pytest.MonkeyPatch) -> None:
+    import smem_lsp.engine.plan_kernel as plan
+
+    text = """\
+__global__ void k(float* g) {
+  __shared__ float a[2048];
+  __shared__ float b[2048];
+  a[threadIdx.x] = g[threadIdx.x];
+  __syncthreads();
+  g[threadIdx.x] = a[255 - threadIdx.x];
+  __syncthreads();
+  b[threadIdx.x] = g[threadIdx.x + 256];
+  __syncthreads();
+  g[threadIdx.x] = b[255 - threadIdx.x];
+}
+void launch(float* g) { k<<<1, 256>>>(g); }
+"""
+    whole = check(text)
+    assert any(whole.fixes_for(each) for each in whole.findings if each.code == "SMEM301")
+
+    def defective(*arguments: object, **keywords: object) -> object:
+        raise KeyError("nothing here")
+
+    monkeypatch.setattr(plan, "bank_conflicts", defective)
+    cut = check(text)
+    assert any(each.code == "SMEM301" for each in cut.findings)
+    assert not any(cut.fixes_for(each) for each in cut.findings)
+
+
+def test_a_stopped_kernel_keeps_its_place_in_later_versions() -> None:
+    cache, limits = Cache(), Limits(pass_seconds=0)
+    check(RACE.format(name="k"), cache=cache, limits=limits)
+    moved = "// one line more\n\n" + RACE.format(name="k")
+    report = check(moved, cache=cache, limits=limits)
+    (finding,) = (each for each in report.findings if each.code == "SMEM004")
+    assert moved[finding.span.start :].startswith("k(float* g)")
+
+
+def test_a_rule_is_silenced_like_any_other() -> None:
+    text = "// smem: ignore-file[SMEM004]\n" + RACE.format(name="k")
+    assert told(check(text, limits=Limits(pass_seconds=0))) == []
+
+
+def test_nothing_is_stopped_in_an_ordinary_file() -> None:
+    assert check(RACE.format(name="k")).stopped == ()
