@@ -2,7 +2,7 @@
 
 from smem_lsp.environment.compile_commands import Command, CompileCommands
 from smem_lsp.environment.encoding import Encoding, decode, encode
-from smem_lsp.environment.files import MAX_BYTES, DiskReader
+from smem_lsp.environment.files import DiskReader
 from smem_lsp.environment.sources import (
     Collected,
     SourceError,
@@ -13,7 +13,6 @@ from smem_lsp.environment.sources import (
 )
 
 __all__ = [
-    "MAX_BYTES",
     "Collected",
     "Command",
     "CompileCommands",

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from smem_lsp.environment.files import read_regular
-from smem_lsp.source import NO_FLAGS, CompileFlags
+from smem_lsp.source import NO_FLAGS, CompileFlags, read_regular
 
 NAME = "compile_commands.json"
 PLACES = (NAME, f"build/{NAME}")  # in a folder, the first that exists

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from smem_lsp.environment.encoding import Encoding, decode, encode
-from smem_lsp.environment.files import MAX_BYTES, read_regular
+from smem_lsp.source import MAX_BYTES, read_regular
 
 CUDA_SUFFIXES = frozenset({".cu", ".cuh"})
 HEADER_SUFFIXES = frozenset({".h", ".hpp", ".hu", ".inl"})

@@ -1,12 +1,15 @@
 """Text, positions and edits. Knows nothing of CUDA; nothing below imports anything of ours."""
 
 from smem_lsp.source.edits import OverlapError, TextEdit, apply_edits
+from smem_lsp.source.files import MAX_BYTES, is_file, is_folder, is_there, read_regular
+from smem_lsp.source.printable import clipped, printable
 from smem_lsp.source.reader import NO_FLAGS, CompileFlags, FileReader
 from smem_lsp.source.record import record
 from smem_lsp.source.text import LineIndex, SourceText, Span
 from smem_lsp.source.words import listed, plural
 
 __all__ = [
+    "MAX_BYTES",
     "NO_FLAGS",
     "CompileFlags",
     "FileReader",
@@ -16,7 +19,13 @@ __all__ = [
     "Span",
     "TextEdit",
     "apply_edits",
+    "clipped",
+    "is_file",
+    "is_folder",
+    "is_there",
     "listed",
     "plural",
+    "printable",
+    "read_regular",
     "record",
 ]
