@@ -16,10 +16,10 @@ from smem_lsp.cli.progress import Progress
 from smem_lsp.cli.settings import Settings, named_codes, rule_names
 from smem_lsp.cli.terminal import terminal_style, use_utf8
 from smem_lsp.config import ConfigError
-from smem_lsp.environment import MAX_BYTES, SourceError, SourceFile, collect, decode
+from smem_lsp.environment import SourceError, SourceFile, collect, decode
 from smem_lsp.output import json_, sarif
 from smem_lsp.rules.model import Severity
-from smem_lsp.source import plural
+from smem_lsp.source import MAX_BYTES, plural
 
 _STDIN = "-"
 _STDIN_NAME = "<stdin>"
@@ -106,8 +106,8 @@ def _jobs(flags: argparse.Namespace, settings: Settings, totals: _Totals) -> lis
 def _given(name: str | None, settings: Settings) -> Job | Outcome:
     """The job for what stands on stdin."""
     path = name or _STDIN_NAME
-    data = sys.stdin.buffer.read(MAX_BYTES + 1)
     try:
+        data = _stdin(path)
         if len(data) > MAX_BYTES:
             raise SourceError(path, f"larger than {MAX_BYTES // 1024 // 1024} MB, not read")
         text, encoding = decode(data)
@@ -119,6 +119,17 @@ def _given(name: str | None, settings: Settings) -> Job | Outcome:
     except UnicodeDecodeError as error:
         return failed(path, f"{path}: not {error.encoding.upper()} text (byte {error.start})")
     return Job(path, config, SourceFile(path, text, encoding, data))
+
+
+def _stdin(path: str) -> bytes:
+    """Raises SourceError."""
+    if sys.stdin is None:  # it was closed when we were started
+        raise SourceError(path, "cannot be read: stdin is closed")
+    try:
+        return sys.stdin.buffer.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise SourceError(path, f"cannot be read: {(reason or str(error)).lower()}") from None
 
 
 def _print_all(

@@ -164,7 +164,7 @@ def _keep(
 
 def _configured(finding: Finding, rule: Rule, config: Config) -> Finding:
     """The severity in force: a configured one replaces the rule's highest and caps the rest."""
-    word = config.severity.get(rule.code) or config.severity.get(rule.name)
+    word = next((word for name, word in config.severity.items() if rule.is_called(name)), None)
     if word is None:
         return finding
     wanted = Severity.parse(word)
@@ -174,7 +174,7 @@ def _configured(finding: Finding, rule: Rule, config: Config) -> Finding:
 
 def _selected(rule: Rule, config: Config) -> bool:
     def named(patterns: Sequence[str]) -> bool:
-        return any(rule.name == pattern or rule.code.startswith(pattern) for pattern in patterns)
+        return any(rule.is_called(pattern) or rule.code.startswith(pattern.upper()) for pattern in patterns)
 
     return (not config.select or named(config.select)) and not named(config.ignore)
 

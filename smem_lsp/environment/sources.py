@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from smem_lsp.environment.encoding import Encoding, decode, encode
-from smem_lsp.source import MAX_BYTES, read_regular
+from smem_lsp.source import MAX_BYTES, is_folder, is_there, read_regular
 
 CUDA_SUFFIXES = frozenset({".cu", ".cuh"})
 HEADER_SUFFIXES = frozenset({".h", ".hpp", ".hu", ".inl"})
@@ -57,8 +57,8 @@ def collect(paths: Sequence[str], excluded: Callable[[str], bool]) -> Collected:
     found = Collected()
     seen: set[str] = set()
     for path in paths:
-        visited: set[str] = set()
-        if not os.path.isdir(path):  # noqa: PTH112  (paths stay strings, as given)
+        visited: set[tuple[int, int]] = set()
+        if not is_folder(path):
             _add(path, found, seen)
             continue
         before = len(found.files) + len(found.errors)
@@ -139,31 +139,45 @@ def _add(path: str, found: Collected, seen: set[str]) -> None:
 
 
 def _walk(
-    folder: str, excluded: Callable[[str], bool], visited: set[str], errors: list[SourceError]
+    folder: str, excluded: Callable[[str], bool], visited: set[tuple[int, int]], errors: list[SourceError]
 ) -> Iterator[str]:
-    real = os.path.realpath(folder)
-    if real in visited:
-        return
-    visited.add(real)
-    try:
-        with os.scandir(folder) as listing:
-            entries = sorted(listing, key=lambda entry: entry.name)
-    except OSError as error:
-        errors.append(SourceError(folder, f"cannot be read: {_lower(error.strerror or str(error))}"))
-        return
-    for entry in entries:
-        path = entry.name if folder == "." else os.path.join(folder, entry.name)  # noqa: PTH118
+    """CUDA files below a folder, whatever its depth: what is open is on a list, not on the stack."""
+    open_folders = [_entries(folder, visited, errors)]
+    while open_folders:
+        entry = next(open_folders[-1], None)
+        if entry is None:
+            open_folders.pop()
+            continue
+        path = entry.path.removeprefix(f".{os.sep}") if folder == "." else entry.path
         if entry.name.startswith(".") or excluded(path):
             continue
-        if os.path.isdir(path):  # noqa: PTH112  (never raises, unlike the entry's own for a link to itself)
+        if is_folder(path):  # unlike the entry's own it never raises for a link to itself
             if not _skipped(entry):
-                yield from _walk(path, excluded, visited, errors)
+                open_folders.append(_entries(path, visited, errors))
         elif _is_cuda(path, errors):
             yield path
 
 
+def _entries(
+    folder: str, visited: set[tuple[int, int]], errors: list[SourceError]
+) -> Iterator[os.DirEntry[str]]:
+    """What is in a folder, by name; nothing where it was visited before or cannot be read."""
+    try:
+        status = os.stat(folder)  # noqa: PTH116
+        if (status.st_dev, status.st_ino) in visited:
+            return
+        visited.add((status.st_dev, status.st_ino))
+        with os.scandir(folder) as listing:
+            entries = sorted(listing, key=lambda entry: entry.name)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        errors.append(SourceError(folder, f"cannot be read: {_lower(reason or str(error))}"))
+        return
+    yield from entries
+
+
 def _skipped(entry: os.DirEntry[str]) -> bool:
-    return entry.name in _SKIPPED_FOLDERS or (Path(entry.path) / "pyvenv.cfg").exists()
+    return entry.name in _SKIPPED_FOLDERS or is_there(Path(entry.path) / "pyvenv.cfg")
 
 
 def _is_cuda(path: str, errors: list[SourceError]) -> bool:

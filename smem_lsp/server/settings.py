@@ -103,11 +103,11 @@ def apply_client_settings(base: Config, table: Mapping[str, object], root: Path)
 
 def known_names(config: Config) -> tuple[Config, list[str]]:
     """``config`` without targets and rules that do not exist, and one line for each."""
-    from smem_lsp.rules.registry import ALL_NAMES
+    from smem_lsp.rules.names import canonical_settings
     from smem_lsp.targets import UnknownTarget, target
 
-    problems: list[str] = []
     arch: list[str] = []
+    problems: list[str] = []
     for name in config.arch:
         try:
             target(name)
@@ -115,21 +115,10 @@ def known_names(config: Config) -> tuple[Config, list[str]]:
             problems.append(f"smem settings: {error}")
         else:
             arch.append(name)
-    names = {*ALL_NAMES, *ALL_NAMES.values()}
-
-    def known(item: str, *, prefix: bool) -> bool:
-        if item in names or (
-            prefix and item.startswith("SMEM") and any(n.startswith(item) for n in ALL_NAMES)
-        ):
-            return True
-        problems.append(f"smem settings: no rule is called `{item}`")
-        return False
-
+    known, wrong = canonical_settings(config)
+    problems += [f"smem settings: {each.key}: {each.problem}" for each in wrong]
     return replace(
-        config,
+        known,
         arch=tuple(arch) or Config().arch,
         arch_configured=config.arch_configured and bool(arch),
-        select=tuple(item for item in config.select if known(item, prefix=True)),
-        ignore=tuple(item for item in config.ignore if known(item, prefix=True)),
-        severity={item: word for item, word in config.severity.items() if known(item, prefix=False)},
     ), problems
