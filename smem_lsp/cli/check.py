@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 
 from smem_lsp.cli.checking import Job, Options, Outcome, check_file, failed
 from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FAILED, EXIT_FINDINGS, UsageError, complain
-from smem_lsp.cli.fixing import FixPolicy
+from smem_lsp.cli.fixing import FixPolicy, Hidden, hidden_words
 from smem_lsp.cli.progress import Progress
 from smem_lsp.cli.settings import Settings, named_codes, rule_names
 from smem_lsp.cli.terminal import terminal_style, use_utf8
 from smem_lsp.config import ConfigError
-from smem_lsp.environment import SourceError, SourceFile, collect, decode
+from smem_lsp.environment import SourceError, SourceFile, collect, decode, trees
 from smem_lsp.output import json_, sarif
 from smem_lsp.rules.model import Severity
 from smem_lsp.source import MAX_BYTES, plural
@@ -39,6 +39,7 @@ class _Totals:
     unknown: int = 0
     counts: Counter[tuple[Severity, str]] = field(default_factory=Counter)
     fixed: Counter[str] = field(default_factory=Counter)
+    hidden: Counter[Hidden] = field(default_factory=Counter)
     failed: bool = False
 
     def add(self, outcome: Outcome) -> None:
@@ -51,6 +52,7 @@ class _Totals:
         self.unknown += outcome.unknown
         self.counts += outcome.counts
         self.fixed += outcome.fixed
+        self.hidden += outcome.hidden
 
 
 def run(flags: argparse.Namespace) -> int:
@@ -75,7 +77,15 @@ def _options(flags: argparse.Namespace) -> Options:
     named = named_codes(flags.select) if flags.select else frozenset()
     policy = FixPolicy(unsafe=flags.unsafe_fixes, named=named)
     style = terminal_style(flags.color)
-    return Options(flags.output_format, style, flags.fix, flags.diff, policy, not flags.no_cache)
+    return Options(
+        flags.output_format,
+        style,
+        flags.fix,
+        flags.diff,
+        policy,
+        not flags.no_cache,
+        trees([path for path in flags.paths if path != _STDIN] or ["."]) if flags.fix else (),
+    )
 
 
 def _jobs(flags: argparse.Namespace, settings: Settings, totals: _Totals) -> list[Job | Outcome]:
@@ -200,7 +210,11 @@ def _print_totals(totals: _Totals, options: Options, flags: argparse.Namespace) 
     if flags.statistics and totals.counts | Counter():
         for line in _statistics(totals):
             print(line, file=sys.stderr if machine and options.format != "concise" else sys.stdout)
-    if flags.quiet or (machine and not options.diff):
+    if flags.quiet:
+        return
+    if machine and not options.diff:
+        if totals.hidden:
+            print(f"{hidden_words(totals.hidden)}.", file=sys.stderr)
         return
     for line in _summary(totals, options):
         print(line, file=sys.stderr if machine else sys.stdout)
@@ -225,6 +239,8 @@ def _summary(totals: _Totals, options: Options) -> Iterator[str]:
         yield f"{verb} {plural(fixed, 'finding')} in {plural(totals.changed, 'file')}."
     elif options.diff:
         yield f"Nothing to fix in {plural(totals.files, 'file')}."
+    if totals.hidden:
+        yield f"{hidden_words(totals.hidden)}."
     if options.diff:
         return
     total = totals.counts.total()
@@ -239,7 +255,8 @@ def _summary(totals: _Totals, options: Options) -> Iterator[str]:
     checked = f"{totals.with_findings} of {plural(totals.files, 'file')}"
     yield f"{plural(total, 'finding')} ({', '.join(parts)}) in {checked}."
     if totals.fixable:
-        yield f"{totals.fixable:,} fixable with --fix."
+        # Those left after ten rounds, or whose fixes want opposite things.
+        yield f"{totals.fixable:,} not fixed." if options.fix else f"{totals.fixable:,} fixable with --fix."
 
 
 def _exit_code(totals: _Totals, flags: argparse.Namespace) -> int:

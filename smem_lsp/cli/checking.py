@@ -11,12 +11,19 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
-from smem_lsp.cli.fixing import Fixed, FixPolicy, fix_text, fixable
+from smem_lsp.cli.fixing import Fixed, FixPolicy, Hidden, fix_text, fixable, hidden
 from smem_lsp.cli.settings import rule_names
 from smem_lsp.config import Config
 from smem_lsp.engine import forget_files
 from smem_lsp.engine.report import Report
-from smem_lsp.environment import DiskReader, SourceError, SourceFile, read_source, write_source
+from smem_lsp.environment import (
+    DiskReader,
+    SourceError,
+    SourceFile,
+    read_source,
+    remove_leftovers,
+    write_source,
+)
 from smem_lsp.environment.compiler import OFF
 from smem_lsp.output import concise, full, github, json_
 from smem_lsp.output.json_ import JsonObject
@@ -34,6 +41,7 @@ class Options:
     diff: bool = False  # show what fixing would change; wins over fix
     policy: FixPolicy = field(default_factory=FixPolicy)
     reuse: bool = True  # what a compiler said in earlier runs
+    trees: tuple[str, ...] = ()  # folders that no link may lead out of when a file is written
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +65,8 @@ class Outcome:
     file: JsonObject = field(default_factory=dict)
     counts: Counter[tuple[Severity, str]] = field(default_factory=Counter)  # findings by severity and code
     fixed: Counter[str] = field(default_factory=Counter)  # findings fixed, by code
-    fixable: int = 0  # findings that --fix would fix
+    fixable: int = 0  # findings that --fix would fix, or has not fixed
+    hidden: Counter[Hidden] = field(default_factory=Counter)  # those that it would with other flags
     statements: int = 0
     unparsed: int = 0  # statements
     unknown: int = 0  # accesses and barriers that were not resolved
@@ -106,12 +115,14 @@ def _applied(source: SourceFile, job: Job, options: Options, check: Callable[[st
         outcome = _outcome(fixed, job, replace(options, format="diff"))
         outcome.text = unified_diff(source.text, fixed.text, job.path)
         return outcome
+    if job.given is None:
+        remove_leftovers(job.path, options.trees)
     outcome = _outcome(fixed, job, options)
     if job.given is not None:
         outcome.fixed_text = fixed.text
     elif fixed.text != source.text:
         try:
-            write_source(source, fixed.text)
+            write_source(source, fixed.text, options.trees)
         except SourceError as error:
             # Nothing was fixed, then: the findings of the text as it still is.
             outcome = _outcome(Fixed(source.text, check(source.text)), job, options)
@@ -152,6 +163,8 @@ def _outcome(fixed: Fixed, job: Job, options: Options) -> Outcome:
         case "full":
             outcome.text = full.render(report, options.style)
             outcome.fixable = fixable(report, options.policy)
+    if options.fix or options.diff:
+        outcome.hidden = hidden(report, options.policy)
     outcome.counts.update((finding.severity, finding.code) for finding in report.findings)
     outcome.statements = report.statistics.statements
     outcome.unparsed = report.statistics.unparsed_statements

@@ -9,8 +9,8 @@ from smem_lsp.environment.sources import (
     SourceFile,
     collect,
     read_source,
-    write_source,
 )
+from smem_lsp.environment.writing import remove_leftovers, trees, write_source
 
 __all__ = [
     "Collected",
@@ -24,5 +24,7 @@ __all__ = [
     "decode",
     "encode",
     "read_source",
+    "remove_leftovers",
+    "trees",
     "write_source",
 ]

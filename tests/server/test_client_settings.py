@@ -80,7 +80,7 @@ def test_unknown_targets_and_rules_are_named() -> None:
     assert (found.config.arch, found.config.select, found.config.ignore) == (
         ("sm_90",),
         ("SMEM3",),
-        ("missing-barrier",),
+        ("SMEM201",),
     )
     assert len(found.problems) == 2
 
