@@ -84,6 +84,7 @@ def _options(flags: argparse.Namespace) -> Options:
         flags.diff,
         policy,
         not flags.no_cache,
+        sys.stdout.isatty(),
         trees([path for path in flags.paths if path != _STDIN] or ["."]) if flags.fix else (),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
 import traceback
 from collections import Counter
@@ -27,8 +28,9 @@ from smem_lsp.environment import (
 from smem_lsp.environment.compiler import OFF
 from smem_lsp.output import concise, full, github, json_
 from smem_lsp.output.json_ import JsonObject
-from smem_lsp.output.style import Style
+from smem_lsp.output.style import Style, shown
 from smem_lsp.rules.model import Severity
+from smem_lsp.source import printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,7 @@ class Options:
     diff: bool = False  # show what fixing would change; wins over fix
     policy: FixPolicy = field(default_factory=FixPolicy)
     reuse: bool = True  # what a compiler said in earlier runs
+    terminal: bool = False  # stdout is one
     trees: tuple[str, ...] = ()  # folders that no link may lead out of when a file is written
 
 
@@ -114,6 +117,8 @@ def _applied(source: SourceFile, job: Job, options: Options, check: Callable[[st
     if options.diff:
         outcome = _outcome(fixed, job, replace(options, format="diff"))
         outcome.text = unified_diff(source.text, fixed.text, job.path)
+        if options.terminal:  # `patch` needs every byte, nobody's screen does
+            outcome.text = "\n".join(map(shown, outcome.text.split("\n")))
         return outcome
     if job.given is None:
         remove_leftovers(job.path, options.trees)
@@ -178,5 +183,16 @@ def unified_diff(before: str, after: str, path: str) -> str:
     """A diff that ``patch`` takes; empty when nothing changed."""
     # Only "\n" ends a line for patch: a form feed or a lone carriage return is part of one.
     old, new = (re.findall(r"[^\n]*\n|[^\n]+", text) for text in (before, after))
-    out = difflib.unified_diff(old, new, fromfile=path, tofile=path)
+    name = _quoted(path)
+    out = difflib.unified_diff(old, new, fromfile=name, tofile=name)
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in out)
+
+
+def _quoted(path: str) -> str:
+    """A file name as ``git`` and ``patch`` spell it: in quotes where a character of it could end the line or worse."""
+    if printable(path) == path and '"' not in path:
+        return path
+    written = (
+        f"\\{byte:03o}" if not 32 <= byte < 127 or byte in b'"\\' else chr(byte) for byte in os.fsencode(path)
+    )
+    return f'"{"".join(written)}"'.replace("##[", r"##\133")

@@ -2,7 +2,7 @@
 
 from smem_lsp.source.edits import OverlapError, TextEdit, apply_edits
 from smem_lsp.source.files import MAX_BYTES, is_file, is_folder, is_there, read_regular
-from smem_lsp.source.printable import clipped, printable
+from smem_lsp.source.printable import clipped, printable, printable_path
 from smem_lsp.source.reader import NO_FLAGS, CompileFlags, FileReader
 from smem_lsp.source.record import record
 from smem_lsp.source.text import LineIndex, SourceText, Span
@@ -26,6 +26,7 @@ __all__ = [
     "listed",
     "plural",
     "printable",
+    "printable_path",
     "read_regular",
     "record",
 ]

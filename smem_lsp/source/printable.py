@@ -23,6 +23,12 @@ def printable(text: str) -> str:
     return _SUSPECT.sub(_visible, text)
 
 
+def printable_path(path: str) -> str:
+    """A path at the beginning of a line: one of ``::error::x.cu`` is a command to GitHub's runner."""
+    shown = printable(path)
+    return f"./{shown}" if shown.lstrip().startswith("::") else shown
+
+
 def clipped(text: str, most: int = 80) -> str:
     """``text`` for the middle of a sentence: printable, and cut where it is longer than ``most`` characters."""
     return printable(text if len(text) <= most else f"{text[:most]}…")

@@ -183,7 +183,7 @@ def test_the_file_of_somebody_else_stays_as_it_is() -> None:
         source = read_source(str(file))
         os.seteuid(65534)
         try:
-            with pytest.raises(SourceError, match="cannot be written: its owner and group cannot be kept$"):
+            with pytest.raises(SourceError, match=r"cannot be written: its owner and group cannot be kept$"):
                 write_source(source, "b\n")
         finally:
             os.seteuid(0)
