@@ -19,7 +19,7 @@ from smem_lsp.fixes.model import Fix
 from smem_lsp.ir.model import Barrier, walk
 from smem_lsp.ir.survey import kernels_of, survey_file
 from smem_lsp.rules.model import Finding, Rule, Severity
-from smem_lsp.rules.registry import ALL_NAMES, RULES
+from smem_lsp.rules.registry import RESERVED, RULES
 from smem_lsp.rules.subject import FileFacts, KernelFacts
 from smem_lsp.rules.suppressions import Suppression, Suppressions, parse_suppressions
 from smem_lsp.source import FileReader, SourceText, apply_edits
@@ -112,7 +112,8 @@ def suppressions_of(source: SourceText) -> Suppressions:
     """What the comments of a file silence and state."""
     if "smem:" not in source.text:
         return Suppressions((), (), ())
-    return parse_suppressions(source, comments(source.text), ALL_NAMES)
+    built = {code: rule.name for code, rule in RULES.items()}
+    return parse_suppressions(source, comments(source.text), built, RESERVED)
 
 
 def _judge(

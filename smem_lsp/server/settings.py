@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -12,6 +13,7 @@ from smem_lsp.config import KEYS, Config, UnknownKey, WrongValue, config_from_ta
 LOG_LEVELS = ("error", "warning", "info", "debug")
 
 _SWITCHES = {"codeLens.enable": "code_lens", "inlayHints.enable": "inlay_hints"}
+_MISSPELT = 0.8  # the rest are keys of the client
 _CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
@@ -43,7 +45,11 @@ def read_client_settings(section: object) -> ClientSettings:
     for key, value in flat.items():
         name, _, rest = key.partition(".")
         kebab = _CAPITAL.sub("-", name).lower()
-        if kebab not in KEYS or value is None or value == [] or value == {}:
+        if value is None or value == [] or value == {}:
+            continue
+        if kebab not in KEYS:
+            if difflib.get_close_matches(kebab, KEYS, n=1, cutoff=_MISSPELT):
+                table[kebab] = value  # it is told when it is applied
             continue
         if not rest:
             table[kebab] = value
