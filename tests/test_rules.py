@@ -16,6 +16,7 @@ from smem_lsp.engine.attempts import LIMITS, Limits
 from smem_lsp.engine.cache import Cache
 from smem_lsp.fixes.model import Safety
 from smem_lsp.rules.model import Finding, Rule, Severity
+from smem_lsp.rules.names import UnknownRule, canonical, canonical_settings
 from smem_lsp.rules.registry import ALL_NAMES, RESERVED, RULES, find_rule
 
 PACKAGE = Path(next(iter(smem_lsp.rules.__path__)))
@@ -61,7 +62,8 @@ def test_the_example_triggers_its_rule(rule: Rule) -> None:
 
 @EVERY_RULE
 def test_the_counter_example_does_not(rule: Rule) -> None:
-    assert rule.code not in codes(check_text(example(rule, "Use instead")))
+    """Nor does any other: who follows one page is not sent to the next."""
+    assert check_text(example(rule, "Use instead")).findings == ()
 
 
 @EVERY_RULE
@@ -777,3 +779,51 @@ __device__ void helper(float* out) {
 __global__ void k(float* out) { helper(out); }
 """
     assert "SMEM101" not in {finding.code for finding in check(source).findings}
+
+
+# ---- names as they are written -----------------------------------------------------------------------------
+
+
+@EVERY_RULE
+def test_every_spelling_of_a_rule_is_one_name(rule: Rule) -> None:
+    for written in (rule.code, rule.code.lower(), rule.name, rule.name.upper(), f" {rule.name.title()} "):
+        assert canonical(written) == rule.code
+    text = example(rule)
+    needed = ("smem301",) if rule.code == "SMEM002" else ()
+    found = checked_example(rule, Config(select=(rule.code.lower(), *needed)))
+    assert set(codes(found)) == {rule.code}
+    assert rule.code not in codes(check_text(text, config=Config(ignore=(rule.name.upper(),))))
+    hint = check_text(text, config=Config(severity={rule.code.lower(): "hint"}))
+    assert all(f.severity is Severity.HINT for f in hint.findings if f.code == rule.code)
+
+
+@pytest.mark.parametrize(
+    ("written", "problem"),
+    [
+        ("SMEM999", "unknown rule `SMEM999`, did you mean"),
+        ("missing-barier", "unknown rule `missing-barier`, did you mean `missing-barrier`?"),
+        ("", "unknown rule ``; `smem-lsp rules` lists them"),
+        ("SMEM601", "SMEM601 stream-leak is not built yet"),
+        ("Stream-Leak", "SMEM601 stream-leak is not built yet"),
+        ("SMEM6", "no rule of SMEM6 is built yet"),
+        ("smem9", "unknown rule `smem9`"),
+        ("S", "unknown rule `S`"),
+    ],
+)
+def test_a_word_that_means_nothing_is_an_error(written: str, problem: str) -> None:
+    with pytest.raises(UnknownRule, match=f"^{re.escape(problem)}"):
+        canonical(written, prefixes=True)
+
+
+def test_settings_are_made_canonical_once() -> None:
+    config = Config(
+        select=("smem3", "Unused-Buffer", "SMEM101", "nothing"),
+        ignore=("SMEM601",),
+        severity={"smem301": "info", "Mergeable-Buffers": "hint", "SMEM3": "info"},
+        per_file_ignores={"*.cu": ("smem201", "x")},
+    )
+    made, wrong = canonical_settings(config)
+    assert (made.select, made.ignore) == (("SMEM3", "SMEM101"), ())
+    assert (made.severity, made.per_file_ignores) == ({"SMEM301": "hint"}, {"*.cu": ("SMEM201",)})
+    assert [each.key for each in wrong] == ["severity", "select", "ignore", "per-file-ignores"]
+    assert canonical_settings(made) == (made, [])

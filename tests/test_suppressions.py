@@ -152,3 +152,21 @@ def test_never_raises_on_any_prefix() -> None:
     for end in range(len(text) + 1):
         source = SourceText(text[:end])
         parse_suppressions(source, [Span(0, end)], KNOWN)
+
+
+@pytest.mark.parametrize("written", ["smem201", "Missing-Barrier", "SMEM201"])
+def test_a_rule_has_one_name_in_any_case(written: str) -> None:
+    assert silenced(f"a; // smem: ignore[{written}]\nb;\n") == [1]
+    assert silenced(f"// smem: disable[SMEM201]\na;\n// smem: enable[{written}]\nb;\n") == [1, 2, 3]
+
+
+def test_a_rule_that_is_not_built_silences_nothing() -> None:
+    source = SourceText("a; // smem: ignore[stream-leak, smem601]\n")
+    found = parse_suppressions(source, [Span(3, len(source.text) - 1)], KNOWN, {"SMEM601": "stream-leak"})
+    assert found.entries == ()
+    assert [problem.message for problem in found.problems] == ["SMEM601 `stream-leak` is not built yet"] * 2
+
+
+def test_a_long_word_of_strangers_is_cut() -> None:
+    _, found = parse(f"a; // smem: ignore[{'x' * 500}\x1b]\n")
+    assert [problem.message for problem in found.problems] == [f"no rule is called `{'x' * 80}…`"]

@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 
 from smem_lsp.cli.checking import Job, Options, Outcome, check_file, failed
 from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FAILED, EXIT_FINDINGS, UsageError, complain
-from smem_lsp.cli.fixing import FixPolicy
+from smem_lsp.cli.fixing import FixPolicy, Hidden, hidden_words
 from smem_lsp.cli.progress import Progress
 from smem_lsp.cli.settings import Settings, named_codes, rule_names
 from smem_lsp.cli.terminal import terminal_style, use_utf8
 from smem_lsp.config import ConfigError
-from smem_lsp.environment import MAX_BYTES, SourceError, SourceFile, collect, decode
+from smem_lsp.environment import SourceError, SourceFile, collect, decode, trees
 from smem_lsp.output import json_, sarif
 from smem_lsp.rules.model import Severity
-from smem_lsp.source import plural
+from smem_lsp.source import MAX_BYTES, plural
 
 _STDIN = "-"
 _STDIN_NAME = "<stdin>"
@@ -39,6 +39,7 @@ class _Totals:
     unknown: int = 0
     counts: Counter[tuple[Severity, str]] = field(default_factory=Counter)
     fixed: Counter[str] = field(default_factory=Counter)
+    hidden: Counter[Hidden] = field(default_factory=Counter)
     failed: bool = False
 
     def add(self, outcome: Outcome) -> None:
@@ -51,6 +52,7 @@ class _Totals:
         self.unknown += outcome.unknown
         self.counts += outcome.counts
         self.fixed += outcome.fixed
+        self.hidden += outcome.hidden
 
 
 def run(flags: argparse.Namespace) -> int:
@@ -75,7 +77,16 @@ def _options(flags: argparse.Namespace) -> Options:
     named = named_codes(flags.select) if flags.select else frozenset()
     policy = FixPolicy(unsafe=flags.unsafe_fixes, named=named)
     style = terminal_style(flags.color)
-    return Options(flags.output_format, style, flags.fix, flags.diff, policy, not flags.no_cache)
+    return Options(
+        flags.output_format,
+        style,
+        flags.fix,
+        flags.diff,
+        policy,
+        not flags.no_cache,
+        sys.stdout.isatty(),
+        trees([path for path in flags.paths if path != _STDIN] or ["."]) if flags.fix else (),
+    )
 
 
 def _jobs(flags: argparse.Namespace, settings: Settings, totals: _Totals) -> list[Job | Outcome]:
@@ -106,8 +117,8 @@ def _jobs(flags: argparse.Namespace, settings: Settings, totals: _Totals) -> lis
 def _given(name: str | None, settings: Settings) -> Job | Outcome:
     """The job for what stands on stdin."""
     path = name or _STDIN_NAME
-    data = sys.stdin.buffer.read(MAX_BYTES + 1)
     try:
+        data = _stdin(path)
         if len(data) > MAX_BYTES:
             raise SourceError(path, f"larger than {MAX_BYTES // 1024 // 1024} MB, not read")
         text, encoding = decode(data)
@@ -119,6 +130,17 @@ def _given(name: str | None, settings: Settings) -> Job | Outcome:
     except UnicodeDecodeError as error:
         return failed(path, f"{path}: not {error.encoding.upper()} text (byte {error.start})")
     return Job(path, config, SourceFile(path, text, encoding, data))
+
+
+def _stdin(path: str) -> bytes:
+    """Raises SourceError."""
+    if sys.stdin is None:  # it was closed when we were started
+        raise SourceError(path, "cannot be read: stdin is closed")
+    try:
+        return sys.stdin.buffer.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise SourceError(path, f"cannot be read: {(reason or str(error)).lower()}") from None
 
 
 def _print_all(
@@ -189,7 +211,11 @@ def _print_totals(totals: _Totals, options: Options, flags: argparse.Namespace) 
     if flags.statistics and totals.counts | Counter():
         for line in _statistics(totals):
             print(line, file=sys.stderr if machine and options.format != "concise" else sys.stdout)
-    if flags.quiet or (machine and not options.diff):
+    if flags.quiet:
+        return
+    if machine and not options.diff:
+        if totals.hidden:
+            print(f"{hidden_words(totals.hidden)}.", file=sys.stderr)
         return
     for line in _summary(totals, options):
         print(line, file=sys.stderr if machine else sys.stdout)
@@ -214,6 +240,8 @@ def _summary(totals: _Totals, options: Options) -> Iterator[str]:
         yield f"{verb} {plural(fixed, 'finding')} in {plural(totals.changed, 'file')}."
     elif options.diff:
         yield f"Nothing to fix in {plural(totals.files, 'file')}."
+    if totals.hidden:
+        yield f"{hidden_words(totals.hidden)}."
     if options.diff:
         return
     total = totals.counts.total()
@@ -228,7 +256,8 @@ def _summary(totals: _Totals, options: Options) -> Iterator[str]:
     checked = f"{totals.with_findings} of {plural(totals.files, 'file')}"
     yield f"{plural(total, 'finding')} ({', '.join(parts)}) in {checked}."
     if totals.fixable:
-        yield f"{totals.fixable:,} fixable with --fix."
+        # Those left after ten rounds, or whose fixes want opposite things.
+        yield f"{totals.fixable:,} not fixed." if options.fix else f"{totals.fixable:,} fixable with --fix."
 
 
 def _exit_code(totals: _Totals, flags: argparse.Namespace) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
 import traceback
 from collections import Counter
@@ -11,18 +12,26 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
-from smem_lsp.cli.fixing import Fixed, FixPolicy, fix_text, fixable
+from smem_lsp.cli.fixing import Fixed, FixPolicy, Hidden, fix_text, fixable, hidden
 from smem_lsp.cli.settings import rule_names
 from smem_lsp.config import Config
 from smem_lsp.engine import forget_files
 from smem_lsp.engine.report import Report
-from smem_lsp.environment import DiskReader, SourceError, SourceFile, read_source, write_source
+from smem_lsp.environment import (
+    DiskReader,
+    SourceError,
+    SourceFile,
+    read_source,
+    remove_leftovers,
+    write_source,
+)
 from smem_lsp.environment.compiler import OFF
 from smem_lsp.output import concise, full, github, json_
 from smem_lsp.output.json_ import JsonObject
-from smem_lsp.output.style import Style
+from smem_lsp.output.style import Style, shown
 from smem_lsp.output.version import TOOL, VERSION
 from smem_lsp.rules.model import Severity
+from smem_lsp.source import printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +44,8 @@ class Options:
     diff: bool = False  # show what fixing would change; wins over fix
     policy: FixPolicy = field(default_factory=FixPolicy)
     reuse: bool = True  # what a compiler said in earlier runs
+    terminal: bool = False  # stdout is one
+    trees: tuple[str, ...] = ()  # folders that no link may lead out of when a file is written
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +69,8 @@ class Outcome:
     file: JsonObject = field(default_factory=dict)
     counts: Counter[tuple[Severity, str]] = field(default_factory=Counter)  # findings by severity and code
     fixed: Counter[str] = field(default_factory=Counter)  # findings fixed, by code
-    fixable: int = 0  # findings that --fix would fix
+    fixable: int = 0  # findings that --fix would fix, or has not fixed
+    hidden: Counter[Hidden] = field(default_factory=Counter)  # those that it would with other flags
     statements: int = 0
     unparsed: int = 0  # statements
     unknown: int = 0  # accesses and barriers that were not resolved
@@ -106,13 +118,17 @@ def _applied(source: SourceFile, job: Job, options: Options, check: Callable[[st
     if options.diff:
         outcome = _outcome(fixed, job, replace(options, format="diff"))
         outcome.text = unified_diff(source.text, fixed.text, job.path)
+        if options.terminal:  # `patch` needs every byte, nobody's screen does
+            outcome.text = "\n".join(map(shown, outcome.text.split("\n")))
         return outcome
+    if job.given is None:
+        remove_leftovers(job.path, options.trees)
     outcome = _outcome(fixed, job, options)
     if job.given is not None:
         outcome.fixed_text = fixed.text
     elif fixed.text != source.text:
         try:
-            write_source(source, fixed.text)
+            write_source(source, fixed.text, options.trees)
         except SourceError as error:
             # Nothing was fixed, then: the findings of the text as it still is.
             outcome = _outcome(Fixed(source.text, check(source.text)), job, options)
@@ -153,6 +169,8 @@ def _outcome(fixed: Fixed, job: Job, options: Options) -> Outcome:
         case "full":
             outcome.text = full.render(report, options.style)
             outcome.fixable = fixable(report, options.policy)
+    if options.fix or options.diff:
+        outcome.hidden = hidden(report, options.policy)
     outcome.file = json_.file_object(report)  # last: the fixes above may have been out of budget
     outcome.counts.update((finding.severity, finding.code) for finding in report.findings)
     outcome.statements = report.statistics.statements or 0
@@ -170,5 +188,16 @@ def unified_diff(before: str, after: str, path: str) -> str:
     """A diff that ``patch`` takes; empty when nothing changed."""
     # Only "\n" ends a line for patch: a form feed or a lone carriage return is part of one.
     old, new = (re.findall(r"[^\n]*\n|[^\n]+", text) for text in (before, after))
-    out = difflib.unified_diff(old, new, fromfile=path, tofile=path)
+    name = _quoted(path)
+    out = difflib.unified_diff(old, new, fromfile=name, tofile=name)
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in out)
+
+
+def _quoted(path: str) -> str:
+    """A file name as ``git`` and ``patch`` spell it: in quotes where a character of it could end the line or worse."""
+    if printable(path) == path and '"' not in path:
+        return path
+    written = (
+        f"\\{byte:03o}" if not 32 <= byte < 127 or byte in b'"\\' else chr(byte) for byte in os.fsencode(path)
+    )
+    return f'"{"".join(written)}"'.replace("##[", r"##\133")

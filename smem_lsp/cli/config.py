@@ -9,23 +9,25 @@ from pathlib import Path
 from smem_lsp.cli.errors import EXIT_CLEAN, UsageError
 from smem_lsp.cli.settings import Settings
 from smem_lsp.config import KEYS, ConfigError, Loaded
+from smem_lsp.source import is_folder, is_there, printable
 
 
 def run(flags: argparse.Namespace) -> int:
     """Print one line per setting, as a config file would say it, with its origin as a comment."""
     path = flags.path
-    if not Path(path).exists():
+    if not is_there(path):
         raise UsageError(f"{path}: no such file or folder")
     try:
         # A folder's settings are those of a file in it.
-        loaded = Settings(flags).of(str(Path(path, "x.cu")) if Path(path).is_dir() else path)
+        loaded = Settings(flags).of(str(Path(path, "x.cu")) if is_folder(path) else path)
     except ConfigError as error:
         raise UsageError(str(error)) from None
-    print(f"# settings of {path}, {f'config file {loaded.file}' if loaded.file else 'no config file'}")
+    where = f"config file {printable(str(loaded.file))}" if loaded.file else "no config file"
+    print(f"# settings of {printable(path)}, {where}")
     lines = [(f"{key} = {_value(loaded, key)}", loaded.origins.get(key, "default")) for key in KEYS]
     width = min(60, max(len(text) for text, _ in lines))
     for text, origin in lines:
-        print(f"{text:<{width}}  # {origin}")
+        print(f"{printable(text):<{width}}  # {printable(origin)}")
     return EXIT_CLEAN
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from smem_lsp.source import printable
+
 EXIT_CLEAN = 0
 EXIT_FINDINGS = 1
 EXIT_FAILED = 2
@@ -15,7 +17,7 @@ class UsageError(Exception):
 
 def complain(message: str) -> None:
     """One line on stderr that begins with the name of the tool."""
-    line = " ".join(message.split())
+    line = printable(message.strip())
     print(line if line.startswith("smem-lsp ") else f"smem-lsp: {line}", file=sys.stderr)
 
 

@@ -6,8 +6,7 @@ import argparse
 import json
 import sys
 
-from smem_lsp.cli.errors import EXIT_CLEAN, UsageError, not_built
-from smem_lsp.cli.settings import rule_names, unknown_rule
+from smem_lsp.cli.errors import EXIT_CLEAN, UsageError
 from smem_lsp.rules.model import Rule
 
 
@@ -43,12 +42,10 @@ def rule_object(rule: Rule) -> dict[str, object]:
 
 
 def _rule(written: str) -> Rule:
-    from smem_lsp.rules.registry import RESERVED, find_rule
+    from smem_lsp.rules.names import UnknownRule, canonical
+    from smem_lsp.rules.registry import RULES
 
-    rule = find_rule(written) or find_rule(written.upper()) or find_rule(written.lower())
-    if rule is not None:
-        return rule
-    for code, name in RESERVED.items():
-        if written.casefold() in (code.casefold(), name.casefold()):
-            raise not_built(f"{code} {name}")
-    raise UsageError(unknown_rule(written, rule_names()))
+    try:
+        return RULES[canonical(written)]
+    except UnknownRule as error:
+        raise UsageError(str(error)) from None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from pathlib import Path
 
 from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FINDINGS, UsageError
 from smem_lsp.cli.layout import split_kernel
@@ -13,6 +12,7 @@ from smem_lsp.cli.settings import Settings
 from smem_lsp.cli.terminal import terminal_style, use_utf8
 from smem_lsp.config import ConfigError
 from smem_lsp.environment import DiskReader, SourceError, read_source
+from smem_lsp.source import is_folder
 
 MOST_VALUES = 10_000  # of one name
 
@@ -29,7 +29,7 @@ def run(flags: argparse.Namespace) -> int:
         if names.count(name) > 1:
             raise UsageError(f"--vary: `{name}` is varied twice")
     file, kernel = split_kernel(flags.file)
-    if Path(file).is_dir():
+    if is_folder(file):
         raise UsageError(f"{file}: a folder; fit takes one file")
     from smem_lsp.engine.fit import fit, only_kernel
     from smem_lsp.engine.knobs import FitError

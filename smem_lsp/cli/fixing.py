@@ -36,6 +36,19 @@ class FixPolicy:
         return fix.safety in allowed and bool(fix.edits)
 
 
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """What a fix needs that was not allowed: its rule named by ``--select``, ``--unsafe-fixes``, or both."""
+
+    select: str | None  # a code
+    unsafe: bool
+
+    @property
+    def flags(self) -> str:
+        select = f"--select {self.select}" if self.select else ""
+        return f"{select} {'--unsafe-fixes' if self.unsafe else ''}".strip()
+
+
 @dataclass(slots=True)
 class Fixed:
     """The text after the last round, its report, and how many findings of each rule were fixed."""
@@ -85,6 +98,34 @@ def fixable(report: Report, policy: FixPolicy) -> int:
         policy.wants(finding) and any(policy.allows(fix) for fix in report.fixes_for(finding))
         for finding in report.findings
     )
+
+
+def hidden(report: Report, policy: FixPolicy) -> Counter[Hidden]:
+    """The findings that have a fix, none of which the policy allows, by what would allow one."""
+    found: Counter[Hidden] = Counter()
+    for finding in report.findings:
+        levels = {fix.safety for fix in report.fixes_for(finding) if fix.edits} - {Safety.DISPLAY}
+        if not levels:
+            continue
+        unsafe = not policy.unsafe and Safety.SAFE not in levels
+        select = None if policy.wants(finding) else finding.code
+        if select or unsafe:
+            found[Hidden(select, unsafe)] += 1
+    return found
+
+
+def hidden_words(found: Counter[Hidden]) -> str:
+    """``3 fixes hidden: `--select SMEM301,SMEM303` (2) or `--unsafe-fixes` (1)``."""
+    groups: dict[str, int] = {}
+    for unsafe in (False, True):
+        codes = sorted(each.select for each in found if each.select and each.unsafe is unsafe)
+        if codes:
+            count = sum(found[each] for each in found if each.select and each.unsafe is unsafe)
+            groups[Hidden(",".join(codes), unsafe).flags] = count
+    if alone := found[Hidden(None, unsafe=True)]:
+        groups["--unsafe-fixes"] = alone
+    words = " or ".join(f"`{flags}` ({count:,})" for flags, count in groups.items())
+    return f"{found.total():,} {'fix' if found.total() == 1 else 'fixes'} hidden: {words}"
 
 
 def _clash(a: TextEdit, b: TextEdit) -> bool:

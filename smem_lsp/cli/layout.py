@@ -7,7 +7,6 @@ import difflib
 import shutil
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FAILED, UsageError, complain
 from smem_lsp.cli.settings import Settings
@@ -16,6 +15,9 @@ from smem_lsp.config import ConfigError
 from smem_lsp.engine.report import Report
 from smem_lsp.environment import DiskReader, SourceError, read_source
 from smem_lsp.output import layout_html, layout_json, layout_svg, layout_text
+from smem_lsp.source import is_file, is_folder, is_there
+
+_LONGEST_PATH = 4_096  # characters
 
 
 def run(flags: argparse.Namespace) -> int:
@@ -44,10 +46,10 @@ def run(flags: argparse.Namespace) -> int:
 
 def split_kernel(argument: str) -> tuple[str, str | None]:
     """``file.cu:kernel`` -> both; a kernel may be ``ns::k``, a file name may hold colons."""
-    if Path(argument).exists():
+    if is_there(argument):
         return argument, None
-    for position, char in enumerate(argument):
-        if char == ":" and argument[position + 1 :] and Path(argument[:position]).is_file():
+    for position, char in enumerate(argument[:_LONGEST_PATH]):
+        if char == ":" and argument[position + 1 :] and is_file(argument[:position]):
             return argument[:position], argument[position + 1 :]
     return argument, None
 
@@ -55,7 +57,7 @@ def split_kernel(argument: str) -> tuple[str, str | None]:
 def check_file(file: str, settings: Settings) -> Report:
     from smem_lsp.engine import check
 
-    if Path(file).is_dir():
+    if is_folder(file):
         raise UsageError(f"{file}: a folder; layout takes one file")
     source = read_source(file)
     return check(source.text, path=file, config=settings.for_file(file), reader=DiskReader())

@@ -9,8 +9,11 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FAILED, UsageError
+from smem_lsp.source import clipped
 
 COMMANDS = ("check", "layout", "fit", "verify", "trace", "explain", "rules", "config", "server")
+
+MAX_FLAGS = 10_000
 
 _DESCRIPTION = "CUDA shared memory: wasted bytes, missing barriers, occupancy."
 _SEVERITIES = ("error", "warning", "info", "hint")
@@ -32,6 +35,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace | int:
     if not arguments:
         parser.print_help(sys.stderr)
         return EXIT_FAILED
+    flags = sum(argument.startswith("-") for argument in arguments)
+    if flags > MAX_FLAGS:  # argparse copies what it has with each of them
+        raise UsageError(f"{flags:,} flags; {MAX_FLAGS:,} at most")
     if not arguments[0].startswith("-"):
         _known_command(arguments[0])
     try:
@@ -47,18 +53,18 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace | int:
 
 def _known_command(name: str) -> None:
     if name not in COMMANDS:
-        near = difflib.get_close_matches(name, COMMANDS, n=1)
+        near = difflib.get_close_matches(name[:80], COMMANDS, n=1)
         hint = f", did you mean `{near[0]}`?" if near else f"; use one of {', '.join(COMMANDS)}"
-        raise UsageError(f"unknown command `{name}`{hint}")
+        raise UsageError(f"unknown command `{clipped(name)}`{hint}")
 
 
 def _unknown_flag(flag: str, known: Sequence[str], command: str) -> str:
     name = flag.partition("=")[0]
     if not name.startswith("-"):
-        return f"`{flag}` is one argument too many for `smem-lsp {command}`"
-    near = difflib.get_close_matches(name, known, n=1)
+        return f"`{clipped(flag)}` is one argument too many for `smem-lsp {command}`"
+    near = difflib.get_close_matches(name[:80], known, n=1)
     hint = f", did you mean `{near[0]}`?" if near else f"; see `smem-lsp {command} --help`"
-    return f"unknown flag `{name}`{hint}"
+    return f"unknown flag `{clipped(name)}`{hint}"
 
 
 def _build() -> _Parser:
@@ -172,6 +178,6 @@ def _target_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def _positive(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"`{text}` is no whole number above 0")
+    if not text.isascii() or not text.isdigit() or len(text) > 18 or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"`{clipped(text)}` is no whole number above 0")
     return int(text)

@@ -9,11 +9,9 @@ from smem_lsp.cli.errors import EXIT_CLEAN
 
 def run(flags: argparse.Namespace) -> int:
     """Print code, name, highest severity and summary of every rule, by code."""
-    from smem_lsp.rules.registry import RESERVED, RULES
+    from smem_lsp.rules.registry import RULES
 
     rows = [(rule.code, rule.name, rule.severity.label, rule.summary) for rule in RULES.values()]
-    rows += [(code, name, "-", "not built yet") for code, name in RESERVED.items()]
-    rows.sort()
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     for row in rows:
         cells = (f"{cell:<{size}}" for cell, size in zip(row[:3], widths, strict=True))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,12 +16,13 @@ from smem_lsp.config import (
     Loaded,
     WrongValue,
     config_from_table,
+    config_in,
     defaults,
-    discover,
     load_config,
 )
 from smem_lsp.environment import CompileCommands
 from smem_lsp.environment.compiler import OFF
+from smem_lsp.source import is_folder
 
 NVCC = "nvcc"  # the value of the setting that means the one of this machine
 
@@ -39,7 +40,7 @@ class Settings:
         self._commands = CompileCommands()
         self._isolated: bool = flags.isolated
         self._named: bool = flags.config is not None
-        self._folders: dict[str, Loaded | ConfigError] = {}
+        self._folders: dict[Path, Loaded | ConfigError] = {}
         self._fixed: Loaded | None = None
         self._noted: set[str] = set()
         if flags.isolated:
@@ -56,15 +57,31 @@ class Settings:
         """Settings of a file, or of what is in the folder ``path`` stands in. Raises ConfigError."""
         if self._fixed is not None:
             return self._fixed
-        folder = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120
-        if folder not in self._folders:
-            try:
-                self._folders[folder] = self._finish(discover(folder))
-            except ConfigError as error:
-                self._folders[folder] = error
-        found = self._folders[folder]
+        found = self._of_folder(Path(os.path.abspath(path)).parent)  # noqa: PTH100
         if isinstance(found, ConfigError):
             raise found
+        return found
+
+    def _of_folder(self, folder: Path) -> Loaded | ConfigError:
+        """Each folder is looked at once, whatever is below it."""
+        passed: list[Path] = []
+        found: Loaded | ConfigError | None = None
+        for above in _upwards(folder):
+            found = self._folders.get(above)
+            if found is not None:
+                break
+            passed.append(above)
+            try:
+                file = config_in(above)
+                if file is not None:
+                    found = self._finish(load_config(file))
+                    break
+            except ConfigError as error:
+                found = error
+                break
+        if found is None:
+            found = self._finish(defaults())
+        self._folders.update(dict.fromkeys(passed, found))
         return found
 
     def for_file(self, path: str) -> Config:
@@ -72,6 +89,7 @@ class Settings:
         settings name and that cannot be used; one that was only found is complained about once and left out."""
         loaded = self.of(path)
         config = self._without_foreign_programs(loaded.for_file(path), loaded)
+        self._note_missing_folders(loaded)
         setting = config.compile_commands
         if setting is None and self._isolated:
             return config
@@ -79,21 +97,32 @@ class Settings:
         if command.problem is not None:
             if setting is not None:
                 raise ConfigError(command.database or setting, command.problem, key="compile-commands")
-            problem = f"{command.database}: {command.problem}; going on without"
-            if problem not in self._noted:
-                self._noted.add(problem)
-                complain(problem)
+            self._note(f"{command.database}: {command.problem}; going on without")
         return replace(config, compile_flags=command.flags)
 
     def _without_foreign_programs(self, config: Config, loaded: Loaded) -> Config:
         """A config file that nobody has named may ask for the nvcc of this machine, but choose no program to run."""
         if self._named or config.nvcc in (None, OFF, NVCC):
             return config
-        problem = f'{loaded.file}: nvcc = "{config.nvcc}" is not run; name the file with --config to allow it'
+        self._note(
+            f'{loaded.file}: nvcc = "{config.nvcc}" is not run; name the file with --config to allow it'
+        )
+        return replace(config, nvcc=None)
+
+    def _note_missing_folders(self, loaded: Loaded) -> None:
+        """A config file is written for more machines than this one: what one of them has not is told, once."""
+        origin = loaded.origins.get("include-dirs", "")
+        if origin.startswith("flag "):
+            return
+        for folder in loaded.config.include_dirs:
+            if not is_folder(folder):
+                self._note(f"{origin}: include-dirs: no folder {folder}; going on without")
+
+    def _note(self, problem: str) -> None:
+        """Complain once."""
         if problem not in self._noted:
             self._noted.add(problem)
             complain(problem)
-        return replace(config, nvcc=None)
 
     def excludes(self, path: str) -> bool:
         """False as well where the config file is broken: the file then gets the blame when it is checked."""
@@ -103,9 +132,13 @@ class Settings:
             return False
 
     def _finish(self, loaded: Loaded) -> Loaded:
-        over = loaded.override(self._flags, **self._overrides)
-        _judge(over)
-        return over
+        return _judged(loaded.override(self._flags, **self._overrides))
+
+
+def _upwards(folder: Path) -> Iterator[Path]:
+    """One by one: most often the first is known."""
+    yield folder
+    yield from folder.parents
 
 
 def split_rules(values: Sequence[str] | None) -> tuple[str, ...]:
@@ -115,25 +148,20 @@ def split_rules(values: Sequence[str] | None) -> tuple[str, ...]:
 
 def named_codes(select: Sequence[str] | None) -> frozenset[str]:
     """The rules that ``--select`` names one by one, by code or name; a prefix names none."""
-    from smem_lsp.rules.registry import RULES
+    from smem_lsp.rules.names import UnknownRule, canonical
 
-    wanted = set(split_rules(select))
-    return frozenset(code for code, rule in RULES.items() if code in wanted or rule.name in wanted)
+    named: set[str] = set()
+    for word in split_rules(select):
+        with suppress(UnknownRule):  # a prefix: what means nothing at all is judged with the settings
+            named.add(canonical(word))
+    return frozenset(named)
 
 
 def rule_names() -> dict[str, str]:
-    """Code -> name of every rule, built or not."""
-    from smem_lsp.rules.registry import RESERVED, RULES
+    """Code -> name of every rule."""
+    from smem_lsp.rules.registry import RULES
 
-    return {code: rule.name for code, rule in RULES.items()} | dict(RESERVED)
-
-
-def unknown_rule(written: str, names: Mapping[str, str]) -> str:
-    """``unknown rule `X`, did you mean `Y`?``"""
-    spellings = {text.casefold(): text for pair in names.items() for text in pair}
-    near = difflib.get_close_matches(written.casefold(), spellings, n=1)
-    hint = f", did you mean `{spellings[near[0]]}`?" if near else "; `smem-lsp rules` lists them"
-    return f"unknown rule `{written}`{hint}"
+    return {code: rule.name for code, rule in RULES.items()}
 
 
 def _flag_values(flags: argparse.Namespace) -> tuple[dict[str, object], dict[str, str]]:
@@ -156,10 +184,14 @@ def _flag_values(flags: argparse.Namespace) -> tuple[dict[str, object], dict[str
         # A definition may hold a comma, a folder too; a list of rules or targets is split at them.
         table[key] = list(split_rules(value)) if key in ("select", "ignore", "arch") else value
         origins[key] = f"flag {name}"
+        if key in ("select", "ignore") and not table[key]:
+            raise UsageError(f"{name} names no rule; `smem-lsp rules` lists them")
         try:
             config_from_table({key: table[key]}, Path.cwd())
         except WrongValue as error:
             raise UsageError(f"{name} {error.problem}") from None
+        if key == "include-dirs":
+            _there(value)
     config = config_from_table(table, Path.cwd())
     fields = {key.replace("-", "_"): getattr(config, key.replace("-", "_")) for key in table}
     if "arch" in fields:
@@ -167,44 +199,28 @@ def _flag_values(flags: argparse.Namespace) -> tuple[dict[str, object], dict[str
     return fields, origins
 
 
-def _judge(loaded: Loaded) -> None:
-    """Look up targets and rules. Raises UsageError for a flag with an unknown one, ConfigError for a file."""
+def _there(folders: Sequence[str]) -> None:
+    """Raises UsageError for a folder that is not there: nothing would be found in it."""
+    for folder in folders:
+        if not is_folder(Path(folder).expanduser()):
+            raise UsageError(f"-I {folder}: no such folder")
+
+
+def _judged(loaded: Loaded) -> Loaded:
+    """Look up targets and rules, which have one name each from here on. Raises UsageError for a flag with an unknown
+    one, ConfigError for a file."""
+    from smem_lsp.rules.names import canonical_settings
     from smem_lsp.targets import UnknownTarget, target
 
-    config = loaded.config
-    for name in config.arch:
+    for name in loaded.config.arch:
         try:
             target(name)
         except UnknownTarget as error:
             raise _blame(loaded, "arch", str(error)) from None
-    keys = ("select", "ignore", "severity", "per-file-ignores")
-    if not any((config.select, config.ignore, config.severity, config.per_file_ignores)):
-        return
-    per_file = tuple(code for codes in config.per_file_ignores.values() for code in codes)
-    for key, items in zip(
-        keys, (config.select, config.ignore, tuple(config.severity), per_file), strict=True
-    ):
-        for item in items:
-            problem = _rule_problem(item, key)
-            if problem is not None:
-                raise _blame(loaded, key, problem)
-
-
-def _rule_problem(item: str, key: str) -> str | None:
-    """Why ``item`` cannot stand in the setting ``key``, or None."""
-    from smem_lsp.rules.registry import RESERVED, RULES, find_rule
-
-    if find_rule(item) is not None:
-        return None
-    reserved = next((code for code, name in RESERVED.items() if item in (code, name)), None)
-    if reserved is not None:
-        return f"{reserved} {RESERVED[reserved]} is not built yet" if key == "select" else None
-    if key != "severity" and item.startswith("SMEM"):
-        if any(code.startswith(item) for code in RULES):
-            return None
-        if any(code.startswith(item) for code in RESERVED):
-            return f"no rule of {item} is built yet" if key == "select" else None
-    return unknown_rule(item, rule_names())
+    config, wrong = canonical_settings(loaded.config)
+    for each in wrong:
+        raise _blame(loaded, each.key, each.problem)
+    return replace(loaded, config=config)
 
 
 def _blame(loaded: Loaded, key: str, problem: str) -> UsageError | ConfigError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
 from smem_lsp.cli.compiling import measured, requested
 from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FAILED, EXIT_FINDINGS, UsageError, complain
@@ -15,6 +14,7 @@ from smem_lsp.config import ConfigError
 from smem_lsp.engine.measured import Measured
 from smem_lsp.engine.report import Report
 from smem_lsp.environment import DiskReader, SourceError, read_source
+from smem_lsp.source import is_folder
 
 
 def run(flags: argparse.Namespace) -> int:
@@ -24,7 +24,7 @@ def run(flags: argparse.Namespace) -> int:
     from smem_lsp.output import verify_json, verify_text
 
     file, kernel = split_kernel(flags.file)
-    if Path(file).is_dir():
+    if is_folder(file):
         raise UsageError(f"{file}: a folder; verify takes one file")
     try:
         config = Settings(flags).for_file(file)

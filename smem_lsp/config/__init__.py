@@ -1,6 +1,6 @@
 """Settings: their defaults, the file they come from, and which of them hold for one path."""
 
-from smem_lsp.config.load import ConfigError, Loaded, defaults, discover, find_config, load_config
+from smem_lsp.config.load import ConfigError, Loaded, config_in, defaults, discover, find_config, load_config
 from smem_lsp.config.patterns import matches
 from smem_lsp.config.settings import DEFAULT_TARGETS, Config
 from smem_lsp.config.table import KEYS, SEVERITIES, UnknownKey, WrongValue, config_from_table
@@ -15,6 +15,7 @@ __all__ = [
     "UnknownKey",
     "WrongValue",
     "config_from_table",
+    "config_in",
     "defaults",
     "discover",
     "find_config",

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from smem_lsp.config.patterns import matches
+from smem_lsp.config.patterns import matching
 from smem_lsp.config.settings import Config
 from smem_lsp.config.table import KEYS, UnknownKey, WrongValue, config_from_table
+from smem_lsp.config.toml import MAX_SIZE, TomlError, parse_toml
+from smem_lsp.source import is_file, is_folder, is_there, printable, read_regular
 
 _OWN_FILE = "smem.toml"
 _SHARED_FILE = "pyproject.toml"
+_MOST_OF_OTHERS = 8 * MAX_SIZE  # of a pyproject.toml: looked at for our name, and parsed when it is there
 
 
 class ConfigError(ValueError):
     """A config file that cannot be used. The message is one line: file, line where known, problem."""
 
     def __init__(self, file: str, problem: str, *, key: str | None = None) -> None:
-        super().__init__(f"{file}: {problem}")
+        super().__init__(f"{printable(file)}: {problem}")
         self.file = file
         self.key = key
 
@@ -44,12 +45,12 @@ class Loaded:
         per_file = self.config.per_file_ignores
         if not per_file:
             return self.config
-        extra = [code for glob, codes in per_file.items() if matches(glob, path, self.root) for code in codes]
+        extra = [code for glob in matching(per_file, path, self.root) for code in per_file[glob]]
         ignore = tuple(dict.fromkeys((*self.config.ignore, *extra)))
         return replace(self.config, ignore=ignore, per_file_ignores={})
 
     def excludes(self, path: str) -> bool:
-        return any(matches(pattern, path, self.root) for pattern in self.config.exclude)
+        return next(matching(self.config.exclude, path, self.root), None) is not None
 
     def override(self, origins: Mapping[str, str], **fields: Any) -> Loaded:
         """The same with some fields of Config replaced, as flags do; ``origins`` by config key."""
@@ -70,18 +71,21 @@ def discover(path: str | Path) -> Loaded:
 def find_config(path: str | Path) -> Path | None:
     """Nearest ``smem.toml``, or ``pyproject.toml`` with a ``[tool.smem]`` table, from ``path`` upwards.
 
-    In the same folder ``smem.toml`` wins. Raises ConfigError for a ``pyproject.toml`` that mentions
-    ``[tool.smem]`` and is not valid TOML.
+    Raises ConfigError for a ``pyproject.toml`` that mentions ``[tool.smem]`` and is not valid TOML.
     """
     start = Path(os.path.abspath(path))  # noqa: PTH100  (the folder it is reached through, not a link's target)
-    for folder in _upwards(start if start.is_dir() else start.parent):
-        own = folder / _OWN_FILE
-        if own.is_file():
-            return own
-        shared = folder / _SHARED_FILE
-        if shared.is_file() and _mentions_us(shared) and _table(shared) is not None:
-            return shared
-    return None
+    folders = _upwards(start if is_folder(start) else start.parent)
+    return next((file for folder in folders if (file := config_in(folder)) is not None), None)
+
+
+def config_in(folder: Path) -> Path | None:
+    """The config file of this very folder; ``smem.toml`` wins, even where it is no file that can be read. Nothing where
+    the folder may not be searched. Raises ConfigError like ``find_config``."""
+    own = folder / _OWN_FILE
+    if is_there(own):
+        return own
+    shared = folder / _SHARED_FILE
+    return shared if is_file(shared) and _mentions_us(shared) and _table(shared) is not None else None
 
 
 def load_config(file: str | Path) -> Loaded:
@@ -109,28 +113,32 @@ def _upwards(folder: Path) -> Iterator[Path]:
 
 def _read(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8-sig")
+        return read_regular(str(file), MAX_SIZE).decode("utf-8-sig")
+    except OverflowError:
+        raise ConfigError(str(file), f"larger than {MAX_SIZE >> 20} MB, not read") from None
     except OSError as error:
         raise ConfigError(str(file), f"cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
         raise ConfigError(str(file), f"is not UTF-8 text (byte {error.start})") from None
+    except ValueError as error:  # a NUL in the name
+        raise ConfigError(str(file), f"cannot be read: {error}") from None
 
 
 def _mentions_us(file: Path) -> bool:
     try:
-        return re.search(rb"tool\s*\.\s*[\"']?smem|\[\s*tool\s*\]", file.read_bytes()) is not None
-    except OSError:
+        data = read_regular(str(file), _MOST_OF_OTHERS)
+    except (OSError, OverflowError):
         return False  # somebody else's file: it is not ours to complain about
+    return re.search(rb"tool\s*\.\s*[\"']?smem|\[\s*tool\s*\]", data) is not None
 
 
 def _table(file: Path) -> dict[str, object] | None:
     """The table of our settings, None when a pyproject.toml has none. Raises ConfigError."""
     text = _read(file)
-    toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     try:
-        document: dict[str, object] = toml.loads(text)
-    except ValueError as error:  # TOMLDecodeError is one
-        raise ConfigError(str(file), f"is not valid TOML: {str(error).splitlines()[0]}") from None
+        document = parse_toml(text)
+    except TomlError as error:
+        raise ConfigError(str(file), str(error)) from None
     if file.name != _SHARED_FILE:
         return document
     tool = document.get("tool")

@@ -1,25 +1,40 @@
-"""Path patterns of ``exclude`` and ``per-file-ignores``."""
+"""Path patterns of ``exclude`` and ``per-file-ignores``, matched without backtracking.
+
+A pattern is a row of places; all places that the path read so far can stand at are bits of one number, moved on
+character by character (Baeza-Yates and Gonnet, *A new approach to text searching*, 1992). There is one step for each
+character of the path, whatever the pattern. A regular expression, and with it every library that makes one of a
+pattern, takes time that grows with a power of the path for ``*a*a*a*b``.
+"""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+
+MAX_PATTERNS = 1_000
+MAX_LENGTH = 1_000  # characters of one pattern
+
+_CLASS = re.compile(r"\[(!?)([^\]/]+)\]")
 
 
 def matches(pattern: str, path: str, root: Path) -> bool:
     """True when ``pattern`` names ``path`` or a folder above it.
 
     A pattern without ``/`` is compared with every component (``build``, ``*_test.cu``), one with ``/`` with
-    the path from ``root`` on (``vendor/**``, ``src/*.cu``). ``**`` crosses folders, ``*`` and ``?`` do not.
+    the path from ``root`` on (``vendor/**``, ``src/*.cu``). ``**`` crosses folders; ``*``, ``?``, ``[a-z]`` and
+    ``[!a-z]`` do not. A class whose range runs backwards makes the whole pattern stand for itself.
     """
-    relative = _relative(path, root)
-    parts = relative.split("/")
-    wanted = _compiled(pattern.rstrip("/").removeprefix("./"))
-    if "/" not in pattern.rstrip("/"):
-        return any(wanted.fullmatch(part) for part in parts)
-    return any(wanted.fullmatch("/".join(parts[:count])) for count in range(1, len(parts) + 1))
+    return next(matching([pattern], path, root), None) is not None
+
+
+def matching(patterns: Iterable[str], path: str, root: Path) -> Iterator[str]:
+    """Those of the patterns that name ``path`` or a folder above it."""
+    place = _relative(path, root)
+    return (pattern for pattern in patterns if _compiled(pattern).names(place))
 
 
 def _relative(path: str, root: Path) -> str:
@@ -30,28 +45,117 @@ def _relative(path: str, root: Path) -> str:
         return absolute.as_posix().lstrip("/")
 
 
-@lru_cache(maxsize=256)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    out: list[str] = []
-    position = 0
-    while position < len(pattern):
-        if pattern.startswith("**/", position):
-            out.append("(?:.*/)?")
-            position += 3
-        elif pattern.startswith("**", position):
-            out.append(".*")
-            position += 2
-        elif pattern[position] in "*?":
-            out.append("[^/]*" if pattern[position] == "*" else "[^/]")
-            position += 1
-        elif (group := re.match(r"\[(!?)([^\]/]+)\]", pattern[position:])) is not None:
-            members = group[2].replace("\\", r"\\").replace("^", r"\^")
-            out.append(f"[{'^' if group[1] else ''}{members}]")
-            position += group.end()
+@dataclass(slots=True)
+class _Class:
+    """``[a-cx]``: characters by their ranges, both ends included."""
+
+    ranges: list[tuple[str, str]]
+    negated: bool
+
+    def holds(self, char: str) -> bool:
+        return char != "/" and self.negated != any(low <= char <= high for low, high in self.ranges)
+
+
+@dataclass(slots=True)
+class _Pattern:
+    """Places as bits: bit ``i`` of a mask is the place before the ``i``-th thing that takes a character."""
+
+    whole: bool  # against the path from the root on, else against each component
+    length: int = 0  # things that take a character: the last place
+    chars: dict[str, int] = field(default_factory=dict)  # character -> places that it leads on from
+    any_char: int = 0  # places that every character but `/` leads on from
+    classes: list[tuple[_Class, int]] = field(default_factory=list)
+    stars: int = 0  # places that every character but `/` stays at
+    globstars: int = 0  # places that every character stays at
+    skipped: int = 0  # places that lead on without a character: before the `/` of `**/`
+    _moves: dict[str, int] = field(default_factory=dict)
+
+    def names(self, place: str) -> bool:
+        """Does the pattern match ``place`` up to its end or to one of its slashes, or a component of it?"""
+        end = 1 << self.length
+        start = 1 | (self.skipped & 1) << 1
+        now = start
+        for char in place:
+            if char == "/":
+                if now & end:
+                    return True
+                if not self.whole:
+                    now = start
+                    continue
+            moved = (now & self._move(char)) << 1
+            stays = now & (self.globstars if char == "/" else self.globstars | self.stars)
+            now = moved | (moved & self.skipped) << 1 | stays
+        return bool(now & end)
+
+    def _move(self, char: str) -> int:
+        move = self._moves.get(char)
+        if move is None:
+            move = self.chars.get(char, 0) | (0 if char == "/" else self.any_char)
+            for group, places in self.classes:
+                if group.holds(char):
+                    move |= places
+            if len(self._moves) < 1_000:
+                self._moves[char] = move
+        return move
+
+
+@lru_cache(maxsize=2 * MAX_PATTERNS)
+def _compiled(written: str) -> _Pattern:
+    bare = written.rstrip("/")
+    pattern = bare.removeprefix("./")
+    out = _Pattern(whole="/" in bare)
+    at = 0
+    while at < len(pattern):
+        bit = 1 << out.length
+        char = pattern[at]
+        if pattern.startswith("**", at):
+            at += 2
+            if pattern.startswith("/", at):
+                at += 1
+                if out.globstars & bit or out.skipped & bit >> 1:
+                    continue  # behind `**` or another `**/` it says nothing more
+                out.skipped |= bit
+                out.chars["/"] = out.chars.get("/", 0) | bit
+                out.length += 1
+            out.globstars |= bit
+            continue
+        if char == "*":
+            out.stars |= bit
+            at += 1
+            continue
+        if char == "?":
+            out.any_char |= bit
+        elif (found := _CLASS.match(pattern, at)) is not None:
+            group = _class(found[2], negated=bool(found[1]))
+            if group is None:
+                return _literal(pattern, whole=out.whole)
+            out.classes.append((group, bit))
+            at = found.end() - 1
         else:
-            out.append(re.escape(pattern[position]))
-            position += 1
-    try:
-        return re.compile("".join(out), re.S)
-    except re.error:  # a reversed range such as [z-a]: the pattern then stands for itself
-        return re.compile(re.escape(pattern))
+            out.chars[char] = out.chars.get(char, 0) | bit
+        out.length += 1
+        at += 1
+    return out
+
+
+def _class(members: str, *, negated: bool) -> _Class | None:
+    """None when a range runs backwards."""
+    ranges: list[tuple[str, str]] = []
+    at = 0
+    while at < len(members):
+        low = high = members[at]
+        if members[at + 1 : at + 2] == "-" and at + 2 < len(members):
+            high = members[at + 2]
+            at += 2
+        if low > high:
+            return None
+        ranges.append((low, high))
+        at += 1
+    return _Class(ranges, negated)
+
+
+def _literal(text: str, *, whole: bool) -> _Pattern:
+    out = _Pattern(whole=whole, length=len(text))
+    for at, char in enumerate(text):
+        out.chars[char] = out.chars.get(char, 0) | 1 << at
+    return out

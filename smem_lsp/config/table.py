@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
+from smem_lsp.config.patterns import MAX_LENGTH, MAX_PATTERNS
 from smem_lsp.config.settings import Config
+from smem_lsp.source import clipped
 
 SEVERITIES = ("error", "warning", "info", "hint")
 
 MAX_THREADS = 1024  # threads per block, every capability
 MAX_REGISTERS = 255  # registers per thread that an instruction can name
+
+_MOST_BITS = 128
+
+MAX_ITEMS = 10_000  # of one list: rules, definitions, folders
+MAX_TEXT = 10_000  # characters of one item
 
 _DEFINE = re.compile(r"[A-Za-z_]\w*(?:\([\w\s,.]*\))?(?:=.*)?", re.S)
 
@@ -21,9 +28,9 @@ class UnknownKey(ValueError):
     """A setting of this name does not exist; the message names the nearest one."""
 
     def __init__(self, key: str) -> None:
-        near = difflib.get_close_matches(key.replace("_", "-"), KEYS, n=1)
+        near = difflib.get_close_matches(key[:80].replace("_", "-"), KEYS, n=1)
         hint = f', did you mean "{near[0]}"?' if near else f"; known: {', '.join(KEYS)}"
-        super().__init__(f'unknown key "{key}"{hint}')
+        super().__init__(f'unknown key "{clipped(key)}"{hint}')
         self.key = key
 
 
@@ -31,7 +38,7 @@ class WrongValue(ValueError):
     """A setting has a value of the wrong type or out of its range."""
 
     def __init__(self, key: str, problem: str) -> None:
-        super().__init__(f'"{key}" {problem}')
+        super().__init__(f'"{clipped(key)}" {problem}')
         self.key = key
         self.problem = problem
 
@@ -56,7 +63,7 @@ def config_from_table(table: Mapping[str, object], root: Path) -> Config:
 def parse_define(text: str) -> str:
     """``NAME`` or ``NAME=VALUE``, unchanged. Raises ValueError for anything else."""
     if not _DEFINE.fullmatch(text):
-        raise ValueError(f'"{text}" is no definition: use NAME or NAME=VALUE')
+        raise ValueError(f'"{clipped(text)}" is no definition: use NAME or NAME=VALUE')
     return text
 
 
@@ -78,17 +85,26 @@ def _string(key: str, value: object, root: Path) -> str:
         raise WrongValue(key, f"must be a string, not {_type_name(value)}")
     if not value.strip():
         raise WrongValue(key, "must not be empty")
+    _bounded(key, value)
     return value
+
+
+def _bounded(key: str, text: str) -> None:
+    if len(text) > MAX_TEXT:
+        raise WrongValue(key, f"holds a text of {len(text):,} characters; {MAX_TEXT:,} at most")
 
 
 def _strings(key: str, value: object, root: Path) -> tuple[str, ...]:
     if not isinstance(value, list):
         raise WrongValue(key, f"must be a list of strings, not {_type_name(value)}")
+    if len(value) > MAX_ITEMS:
+        raise WrongValue(key, f"holds {len(value):,} items; {MAX_ITEMS:,} at most")
     for item in value:
         if not isinstance(item, str):
             raise WrongValue(key, f"must be a list of strings, but holds {_type_name(item)}")
         if not item.strip():
             raise WrongValue(key, "holds an empty string")
+        _bounded(key, item)
     return tuple(value)
 
 
@@ -107,7 +123,10 @@ def _count(maximum: int) -> Callable[[str, object, Path], int]:
         if isinstance(value, bool) or not isinstance(value, int):
             raise WrongValue(key, f"must be a whole number, not {_type_name(value)}")
         if not 1 <= value <= maximum:
-            raise WrongValue(key, f"must be between 1 and {maximum}, not {value}")
+            given = (
+                str(value) if abs(value) < 1 << 64 else "a larger number"
+            )  # of many digits: no text at all
+            raise WrongValue(key, f"must be between 1 and {maximum}, not {given}")
         return value
 
     return read
@@ -130,6 +149,7 @@ def _program(key: str, value: object, root: Path) -> str:
 def _defines(key: str, value: object, root: Path) -> tuple[str, ...]:
     if isinstance(value, dict):
         texts = tuple(_define_of(key, name, item) for name, item in value.items() if item is not False)
+        texts = _strings(key, list(texts), root)
     elif isinstance(value, list):
         texts = _strings(key, value, root)
     else:
@@ -145,6 +165,8 @@ def _defines(key: str, value: object, root: Path) -> tuple[str, ...]:
 def _define_of(key: str, name: str, value: object) -> str:
     if value is True:
         return name
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        raise WrongValue(f"{key}.{name}", "is larger than any number of C++")
     if isinstance(value, str | int | float):
         return f"{name}={value}"
     raise WrongValue(f"{key}.{name}", f"must be a string, a number or a boolean, not {_type_name(value)}")
@@ -157,13 +179,30 @@ def _severities(key: str, value: object, root: Path) -> dict[str, str]:
         if not isinstance(word, str):
             raise WrongValue(f"{key}.{code}", f"must be a string, not {_type_name(word)}")
         if word not in SEVERITIES:
-            raise WrongValue(f"{key}.{code}", f'is "{word}": use error, warning, info or hint')
+            raise WrongValue(f"{key}.{code}", f'is "{clipped(word)}": use error, warning, info or hint')
     return dict(value)
+
+
+def _patterns(key: str, value: object, root: Path) -> tuple[str, ...]:
+    patterns = _strings(key, value, root)
+    _judge_patterns(key, patterns)
+    return patterns
+
+
+def _judge_patterns(key: str, patterns: Collection[str]) -> None:
+    if len(patterns) > MAX_PATTERNS:
+        raise WrongValue(key, f"holds {len(patterns):,} patterns; {MAX_PATTERNS:,} at most")
+    for pattern in patterns:
+        if len(pattern) > MAX_LENGTH:
+            raise WrongValue(key, f"holds a pattern of {len(pattern):,} characters; {MAX_LENGTH:,} at most")
+        if not pattern.strip("/ ") or pattern in (".", "./"):
+            raise WrongValue(key, f'holds the pattern "{pattern}", which names nothing')
 
 
 def _per_file(key: str, value: object, root: Path) -> dict[str, tuple[str, ...]]:
     if not isinstance(value, dict):
         raise WrongValue(key, f"must be a table of patterns, not {_type_name(value)}")
+    _judge_patterns(key, value)
     return {pattern: _strings(f"{key}.{pattern}", codes, root) for pattern, codes in value.items()}
 
 
@@ -179,7 +218,7 @@ _READERS: Mapping[str, tuple[str, Callable[[str, object, Path], object]]] = {
     "ignore": ("ignore", _strings),
     "severity": ("severity", _severities),
     "per-file-ignores": ("per_file_ignores", _per_file),
-    "exclude": ("exclude", _strings),
+    "exclude": ("exclude", _patterns),
     "nvcc": ("nvcc", _program),
 }
 

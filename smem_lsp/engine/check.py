@@ -20,7 +20,7 @@ from smem_lsp.fixes.model import Fix
 from smem_lsp.ir.model import Barrier, walk
 from smem_lsp.ir.survey import survey_file
 from smem_lsp.rules.model import Finding, Rule, Severity
-from smem_lsp.rules.registry import ALL_NAMES, RULES
+from smem_lsp.rules.registry import RESERVED, RULES
 from smem_lsp.rules.subject import FileFacts, KernelFacts
 from smem_lsp.rules.suppressions import NO_SUPPRESSIONS, Suppression, Suppressions, parse_suppressions
 from smem_lsp.source import Budget, FileReader, SourceText, apply_edits
@@ -124,7 +124,8 @@ def suppressions_of(source: SourceText) -> Suppressions:
     """What the comments of a file silence and state."""
     if "smem:" not in source.text:
         return NO_SUPPRESSIONS
-    return parse_suppressions(source, comments(source.text), ALL_NAMES)
+    built = {code: rule.name for code, rule in RULES.items()}
+    return parse_suppressions(source, comments(source.text), built, RESERVED)
 
 
 def _judge(
@@ -175,7 +176,7 @@ def _keep(
 
 def _configured(finding: Finding, rule: Rule, config: Config) -> Finding:
     """The severity in force: a configured one replaces the rule's highest and caps the rest."""
-    word = config.severity.get(rule.code) or config.severity.get(rule.name)
+    word = next((word for name, word in config.severity.items() if rule.is_called(name)), None)
     if word is None:
         return finding
     wanted = Severity.parse(word)
@@ -185,7 +186,7 @@ def _configured(finding: Finding, rule: Rule, config: Config) -> Finding:
 
 def _selected(rule: Rule, config: Config) -> bool:
     def named(patterns: Sequence[str]) -> bool:
-        return any(rule.name == pattern or rule.code.startswith(pattern) for pattern in patterns)
+        return any(rule.is_called(pattern) or rule.code.startswith(pattern.upper()) for pattern in patterns)
 
     return (not config.select or named(config.select)) and not named(config.ignore)
 

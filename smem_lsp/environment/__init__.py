@@ -2,18 +2,17 @@
 
 from smem_lsp.environment.compile_commands import Command, CompileCommands
 from smem_lsp.environment.encoding import Encoding, decode, encode
-from smem_lsp.environment.files import MAX_BYTES, DiskReader
+from smem_lsp.environment.files import DiskReader
 from smem_lsp.environment.sources import (
     Collected,
     SourceError,
     SourceFile,
     collect,
     read_source,
-    write_source,
 )
+from smem_lsp.environment.writing import remove_leftovers, trees, write_source
 
 __all__ = [
-    "MAX_BYTES",
     "Collected",
     "Command",
     "CompileCommands",
@@ -25,5 +24,7 @@ __all__ = [
     "decode",
     "encode",
     "read_source",
+    "remove_leftovers",
+    "trees",
     "write_source",
 ]

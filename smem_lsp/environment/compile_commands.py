@@ -9,18 +9,21 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from smem_lsp.environment.files import read_regular
-from smem_lsp.source import NO_FLAGS, CompileFlags
+from smem_lsp.source import NO_FLAGS, CompileFlags, is_file, is_folder, read_regular
 
 NAME = "compile_commands.json"
 PLACES = (NAME, f"build/{NAME}")  # in a folder, the first that exists
 MAX_BYTES = 256 * 1024 * 1024
 MAX_ENTRIES = 200_000
+MAX_VALUES = 10_000_000  # lists, tables and their parts in one database
+MAX_COMMAND = 1_000_000  # characters of one command
+MAX_FLAGS = 10_000  # definitions and folders of one command
 
 _CUDA_SUFFIXES = (".cu", ".cuh")
 
@@ -77,8 +80,8 @@ class _Entry:
 @dataclass(slots=True)
 class _Database:
     stamp: tuple[int, int]  # ns, bytes
-    entries: dict[str, _Entry]
-    nearest: dict[str, _Entry]  # folder -> the entry that files in it or below it without their own take
+    entries: dict[str, _Entry] = field(default_factory=dict)
+    nearest: _Nearest | None = None
     problem: str | None = None
 
 
@@ -92,7 +95,7 @@ class CompileCommands:
 
     def __init__(self) -> None:
         self._databases: dict[str, _Database] = {}
-        self._flags: dict[tuple[str, tuple[int, int], str], CompileFlags] = {}
+        self._flags: dict[tuple[str, tuple[int, int], str], CompileFlags | str] = {}
 
     def command(self, path: str, setting: str | None = None) -> Command:
         """How ``path`` is compiled. ``setting``: the database, or the folder it is in; without it the nearest one in
@@ -113,7 +116,10 @@ class CompileCommands:
             if len(self._flags) > 10_000:
                 self._flags.clear()
             self._flags[key] = _read_flags(entry)
-        return Command(self._flags[key], place)
+        flags = self._flags[key]
+        if isinstance(flags, str):
+            return Command(database=place, problem=flags)
+        return Command(flags, place)
 
     def _database(self, place: str) -> _Database:
         stamp = _stamp(place)
@@ -127,13 +133,13 @@ def _database_of(path: str) -> str | None:
     for folder in Path(path).parents:
         for place in PLACES:
             candidate = folder / place
-            if candidate.is_file():
+            if is_file(candidate):
                 return str(candidate)
     return None
 
 
 def _named(setting: str) -> str:
-    return str(Path(setting) / NAME) if Path(setting).is_dir() else setting
+    return str(Path(setting) / NAME) if is_folder(setting) else setting
 
 
 def _stamp(place: str) -> tuple[int, int]:
@@ -145,9 +151,13 @@ def _stamp(place: str) -> tuple[int, int]:
 
 
 def _load(place: str, stamp: tuple[int, int]) -> _Database:
-    database = _Database(stamp, {}, {})
+    database = _Database(stamp)
     try:
-        document = json.loads(read_regular(place, MAX_BYTES).decode("utf-8-sig"))
+        data = read_regular(place, MAX_BYTES)
+        if sum(map(data.count, (b",", b"[", b"{"))) > MAX_VALUES:
+            database.problem = f"holds more than {MAX_VALUES:,} values, not read"
+            return database
+        document = json.loads(data.decode("utf-8-sig"))
     except FileNotFoundError:
         database.problem = "no such file"
     except OverflowError:
@@ -165,13 +175,17 @@ def _load(place: str, stamp: tuple[int, int]) -> _Database:
         if not isinstance(document, list):
             database.problem = "must be a list of compile commands"
             return database
-        for item in document[:MAX_ENTRIES]:
+        if len(document) > MAX_ENTRIES:
+            database.problem = f"holds {len(document):,} commands; {MAX_ENTRIES:,} at most"
+            return database
+        for item in document:
             entry = _entry(item, str(Path(place).parent))
             if entry is not None:
                 database.entries.setdefault(_key(entry.file), entry)
         if document and not database.entries:
             database.problem = 'holds no compile command with "file" and "command" or "arguments"'
-        _spread(database)
+        if database.entries:
+            database.nearest = _Nearest(database.entries.values())
     return database
 
 
@@ -193,24 +207,56 @@ def _entry(item: Any, default: str) -> _Entry | None:
     return _Entry(os.path.normpath(Path(directory) / file), directory, words)
 
 
-def _spread(database: _Database) -> None:
-    """Give every folder above an entry the entry that stands nearest: CUDA before others, then by name."""
-    best: dict[str, tuple[int, bool, str]] = {}
-    for entry in database.entries.values():
-        foreign = not entry.file.lower().endswith(_CUDA_SUFFIXES)
-        for distance, folder in enumerate(Path(entry.file).parents):
-            rank = distance, foreign, entry.file
-            name = _key(str(folder))
-            if name not in best or rank < best[name]:
-                best[name] = rank
-                database.nearest[name] = entry
+class _Nearest:
+    """For a folder the entry that stands nearest in it or below it: CUDA before others, then by name.
+
+    Entries that are sorted by their path have those below a folder in one stretch, and a tree of minima answers for a
+    stretch: what is kept grows with the entries, however deep their folders are.
+    """
+
+    __slots__ = ("_best", "_entries", "_paths")
+
+    def __init__(self, entries: Iterable[_Entry]) -> None:
+        self._entries = sorted(entries, key=lambda entry: _key(entry.file))
+        self._paths = [_key(entry.file) for entry in self._entries]
+        ranks = [
+            (path.count(os.sep), not entry.file.lower().endswith(_CUDA_SUFFIXES), entry.file, at)
+            for at, (path, entry) in enumerate(zip(self._paths, self._entries, strict=True))
+        ]
+        place_of = {rank[-1]: place for place, rank in enumerate(sorted(ranks))}
+        count = len(ranks)
+        # Leaves from `count` on; the smaller of 2 n and 2 n + 1 at n.
+        self._best = [(count, -1)] * count + [(place_of[at], at) for at in range(count)]
+        for node in range(count - 1, 0, -1):
+            self._best[node] = min(self._best[2 * node], self._best[2 * node + 1])
+
+    def of(self, folder: str) -> _Entry | None:
+        start = folder if folder.endswith(os.sep) else folder + os.sep
+        low = bisect_left(self._paths, start)
+        high = bisect_left(self._paths, True, lo=low, key=lambda path: not path.startswith(start))
+        if low == high:
+            return None
+        count = len(self._entries)
+        low, high = low + count, high + count
+        best = self._best[low]
+        while low < high:
+            if low & 1:
+                best = min(best, self._best[low])
+                low += 1
+            if high & 1:
+                high -= 1
+                best = min(best, self._best[high])
+            low, high = low // 2, high // 2
+        return self._entries[best[1]]
 
 
 def _near(path: str, database: _Database) -> _Entry | None:
     """The entry for a file that has none: in the nearest folder; a source of the same name wins there."""
     stem = Path(path).stem
+    if database.nearest is None:
+        return None
     for folder in Path(path).parents:
-        entry = database.nearest.get(_key(str(folder)))
+        entry = database.nearest.of(_key(str(folder)))
         if entry is not None:
             for suffix in (".cu", ".cpp", ".cc", ".cxx"):
                 twin = database.entries.get(_key(str(folder / f"{stem}{suffix}")))
@@ -224,8 +270,10 @@ def _key(path: str) -> str:
     return os.path.normcase(path)
 
 
-def _read_flags(entry: _Entry) -> CompileFlags:
-    """What the preprocessor needs of a command."""
+def _read_flags(entry: _Entry) -> CompileFlags | str:
+    """What the preprocessor needs of a command; a text that says why it is not read."""
+    if sum(map(len, entry.words)) > MAX_COMMAND:
+        return f"the command of {entry.file} is longer than {MAX_COMMAND:,} characters"
     if isinstance(entry.words, tuple):
         words: Sequence[str] = entry.words
     else:
@@ -235,7 +283,9 @@ def _read_flags(entry: _Entry) -> CompileFlags:
             words = entry.words.split()
     found: dict[str, list[str]] = {kind: [] for kind in set(_VALUED.values())}
     macros: dict[str, str | None] = {}  # name -> definition; None: undefined
-    for kind, value in _values(words):
+    for number, (kind, value) in enumerate(_values(words)):
+        if number == MAX_FLAGS:
+            return f"the command of {entry.file} has more than {MAX_FLAGS:,} definitions and folders"
         if kind in ("define", "undefine"):
             name = re.split(r"[=(]", value, maxsplit=1)[0]
             macros[name] = value if kind == "define" else None

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from smem_lsp.environment.compiler_commands import CompilerCommands
 from smem_lsp.environment.compiler_store import Store
-from smem_lsp.environment.files import MAX_BYTES, DiskReader
+from smem_lsp.environment.files import DiskReader
 from smem_lsp.environment.nvcc import (
     CompileError,
     KernelStatistics,
@@ -26,7 +26,7 @@ from smem_lsp.environment.nvcc import (
     find_nvcc,
     supported_targets,
 )
-from smem_lsp.source import FileReader
+from smem_lsp.source import MAX_BYTES, FileReader
 from smem_lsp.source.cache_folder import cache_folder
 
 OFF = "off"

@@ -17,8 +17,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from smem_lsp.environment.files import MAX_BYTES
 from smem_lsp.environment.nvcc import KernelStatistics
+from smem_lsp.source import MAX_BYTES
 
 MOST_ANSWERS = 400  # files; those used last stay
 _MOST_BYTES = 4_000_000  # of one file

@@ -10,9 +10,7 @@ from dataclasses import dataclass
 
 from smem_lsp.environment.encoding import decode
 from smem_lsp.environment.project import Projects
-
-MAX_BYTES = 8 * 1024 * 1024
-"""Larger files are never opened: no kernel is written by hand in eight megabytes."""
+from smem_lsp.source import MAX_BYTES, read_regular
 
 MAX_HELD = 64 * 1024 * 1024
 """Code points of all files that are kept in memory."""
@@ -100,26 +98,6 @@ class DiskReader:
 
 def _key(path: str) -> str:
     return os.path.normcase(os.path.abspath(path))  # noqa: PTH100
-
-
-def read_regular(path: str, limit: int = MAX_BYTES) -> bytes:
-    """All bytes of a regular file. Raises OSError; OverflowError when it is larger than ``limit`` bytes.
-
-    A FIFO or device is refused without waiting for it.
-    """
-    # O_NONBLOCK: opening a FIFO nobody writes to must not hang; fstat then refuses it.
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(file.fileno())
-        if stat.S_ISDIR(status.st_mode):
-            raise IsADirectoryError(21, "is a directory", path)
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError(22, "is not a regular file", path)
-        # One byte more than allowed: the size in the status may be a lie (/proc) or out of date.
-        data = file.read(limit + 1)
-    if len(data) > limit:
-        raise OverflowError(path)
-    return data
 
 
 def _stamp(path: str) -> _Stamp | None:

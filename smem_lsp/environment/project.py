@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
+from smem_lsp.source import is_file, is_there
+
 MARKERS = (".git", "pyproject.toml", "setup.py", "smem.toml", "PKG-INFO")
 _BUILD_FILE = "CMakeLists.txt"  # every folder may have one: the outermost counts
 
@@ -96,9 +98,9 @@ def _root(folder: str) -> str | None:
     for parent in (Path(folder), *Path(folder).parents):
         if parent == parent.parent:
             break  # the root of the file system is no project
-        if any((parent / marker).exists() for marker in MARKERS):
+        if any(is_there(parent / marker) for marker in MARKERS):
             return str(parent)
-        if (parent / _BUILD_FILE).is_file():
+        if is_file(parent / _BUILD_FILE):
             outermost = str(parent)
     return outermost
 

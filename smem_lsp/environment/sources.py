@@ -1,17 +1,15 @@
-"""The files of a check: found, read, and written back as they were."""
+"""The files of a check: found and read."""
 
 from __future__ import annotations
 
 import os
 import re
-import stat
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from smem_lsp.environment.encoding import Encoding, decode, encode
-from smem_lsp.environment.files import MAX_BYTES, read_regular
+from smem_lsp.environment.encoding import Encoding, decode
+from smem_lsp.source import MAX_BYTES, is_folder, is_there, read_regular
 
 CUDA_SUFFIXES = frozenset({".cu", ".cuh"})
 HEADER_SUFFIXES = frozenset({".h", ".hpp", ".hu", ".inl"})
@@ -57,8 +55,8 @@ def collect(paths: Sequence[str], excluded: Callable[[str], bool]) -> Collected:
     found = Collected()
     seen: set[str] = set()
     for path in paths:
-        visited: set[str] = set()
-        if not os.path.isdir(path):  # noqa: PTH112  (paths stay strings, as given)
+        visited: set[tuple[int, int]] = set()
+        if not is_folder(path):
             _add(path, found, seen)
             continue
         before = len(found.files) + len(found.errors)
@@ -86,47 +84,13 @@ def read_source(path: str) -> SourceFile:
         raise SourceError(path, problem) from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise SourceError(path, f"cannot be read: {_lower(reason or 'unknown error')}") from None
+        raise SourceError(path, f"cannot be read: {lowered(reason or 'unknown error')}") from None
     if "\0" in text:
         raise SourceError(path, "a binary file, not source text")
     return SourceFile(path, text, encoding, data)
 
 
-def write_source(file: SourceFile, text: str) -> None:
-    """Replace the file by ``text`` in one step, in its own encoding and with its mode; links stay links.
-
-    Raises SourceError if that fails or the file changed since it was read.
-    """
-    target = Path(os.path.realpath(file.path))
-    try:
-        data = encode(text, file.encoding)
-    except UnicodeEncodeError as error:
-        missing = text[error.start : error.end]
-        raise SourceError(file.path, f"not written: {file.encoding.codec} has no {missing!r}") from None
-    try:
-        if read_regular(str(target)) != file.data:
-            raise SourceError(file.path, "not written: it changed while it was checked")
-        mode = stat.S_IMODE(target.stat().st_mode)
-        _replace(target, data, mode)
-    except OSError as error:
-        raise SourceError(file.path, f"cannot be written: {_lower(error.strerror or str(error))}") from None
-
-
-def _replace(target: Path, data: bytes, mode: int) -> None:
-    if not os.access(target, os.W_OK):
-        raise PermissionError(13, "it is read-only")
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as out:
-            out.write(data)
-        Path(temporary).chmod(mode)
-        Path(temporary).replace(target)
-    except OSError:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
-def _lower(message: str) -> str:
+def lowered(message: str) -> str:
     """An operating system's message in the middle of a line."""
     return message[:1].lower() + message[1:]
 
@@ -139,31 +103,45 @@ def _add(path: str, found: Collected, seen: set[str]) -> None:
 
 
 def _walk(
-    folder: str, excluded: Callable[[str], bool], visited: set[str], errors: list[SourceError]
+    folder: str, excluded: Callable[[str], bool], visited: set[tuple[int, int]], errors: list[SourceError]
 ) -> Iterator[str]:
-    real = os.path.realpath(folder)
-    if real in visited:
-        return
-    visited.add(real)
-    try:
-        with os.scandir(folder) as listing:
-            entries = sorted(listing, key=lambda entry: entry.name)
-    except OSError as error:
-        errors.append(SourceError(folder, f"cannot be read: {_lower(error.strerror or str(error))}"))
-        return
-    for entry in entries:
-        path = entry.name if folder == "." else os.path.join(folder, entry.name)  # noqa: PTH118
+    """CUDA files below a folder, whatever its depth: what is open is on a list, not on the stack."""
+    open_folders = [_entries(folder, visited, errors)]
+    while open_folders:
+        entry = next(open_folders[-1], None)
+        if entry is None:
+            open_folders.pop()
+            continue
+        path = entry.path.removeprefix(f".{os.sep}") if folder == "." else entry.path
         if entry.name.startswith(".") or excluded(path):
             continue
-        if os.path.isdir(path):  # noqa: PTH112  (never raises, unlike the entry's own for a link to itself)
+        if is_folder(path):  # unlike the entry's own it never raises for a link to itself
             if not _skipped(entry):
-                yield from _walk(path, excluded, visited, errors)
+                open_folders.append(_entries(path, visited, errors))
         elif _is_cuda(path, errors):
             yield path
 
 
+def _entries(
+    folder: str, visited: set[tuple[int, int]], errors: list[SourceError]
+) -> Iterator[os.DirEntry[str]]:
+    """What is in a folder, by name; nothing where it was visited before or cannot be read."""
+    try:
+        status = os.stat(folder)  # noqa: PTH116
+        if (status.st_dev, status.st_ino) in visited:
+            return
+        visited.add((status.st_dev, status.st_ino))
+        with os.scandir(folder) as listing:
+            entries = sorted(listing, key=lambda entry: entry.name)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        errors.append(SourceError(folder, f"cannot be read: {lowered(reason or str(error))}"))
+        return
+    yield from entries
+
+
 def _skipped(entry: os.DirEntry[str]) -> bool:
-    return entry.name in _SKIPPED_FOLDERS or (Path(entry.path) / "pyvenv.cfg").exists()
+    return entry.name in _SKIPPED_FOLDERS or is_there(Path(entry.path) / "pyvenv.cfg")
 
 
 def _is_cuda(path: str, errors: list[SourceError]) -> bool:
@@ -177,5 +155,5 @@ def _is_cuda(path: str, errors: list[SourceError]) -> bool:
     except OverflowError:
         return False  # a generated table, not a kernel
     except OSError as error:
-        errors.append(SourceError(path, f"cannot be read: {_lower(error.strerror or str(error))}"))
+        errors.append(SourceError(path, f"cannot be read: {lowered(error.strerror or str(error))}"))
         return False

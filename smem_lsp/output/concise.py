@@ -5,6 +5,7 @@ from __future__ import annotations
 from smem_lsp.engine.report import Report
 from smem_lsp.output.style import PLAIN, Style
 from smem_lsp.rules.model import Finding
+from smem_lsp.source import printable, printable_path
 
 
 def render(report: Report, style: Style = PLAIN) -> str:
@@ -14,7 +15,7 @@ def render(report: Report, style: Style = PLAIN) -> str:
 
 def _line(report: Report, finding: Finding, style: Style) -> str:
     line, column = report.source.lines.position(finding.span.start)
-    place = f"{report.source.path}:{line + 1}:{column + 1}:"
+    place = f"{printable_path(report.source.path)}:{line + 1}:{column + 1}:"
     severity = style.severity(finding.severity, finding.severity.label)
-    message = " ".join(finding.message.split())
+    message = printable(" ".join(finding.message.split()))
     return f"{place} {severity} {finding.code} {message}\n"

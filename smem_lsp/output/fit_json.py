@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
-
 from smem_lsp.engine.fit import Combination, FitResult, TargetFit
 from smem_lsp.output.json_ import JsonObject
+from smem_lsp.output.json_text import dump
 from smem_lsp.output.version import TOOL, VERSION
 
 
 def render(result: FitResult, path: str) -> str:
-    return json.dumps(fit_object(result, path), indent=2, ensure_ascii=False) + "\n"
+    return dump(fit_object(result, path))
 
 
 def fit_object(result: FitResult, path: str) -> JsonObject:

@@ -26,7 +26,7 @@ def render(result: FitResult, path: str, style: Style = PLAIN) -> str:
     lines += ["", *_aligned([head, *table], len(result.names) + 3)]
     problems = dict.fromkeys(row.problem for row in rows if row.problem)
     lines += ["", *_legend(result, arrow), *(f"?: {problem}" for problem in problems)]
-    return "\n".join(lines) + "\n"
+    return "\n".join(map(style.line, lines)) + "\n"
 
 
 def _bytes(row: Combination) -> list[str]:

@@ -23,7 +23,7 @@ from smem_lsp.engine.report import Report
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.output.style import PLAIN, Style, shown, width
 from smem_lsp.rules.model import Finding
-from smem_lsp.source import SourceText, Span
+from smem_lsp.source import SourceText, Span, printable
 
 _SAFETY_NOTES = {Safety.SAFE: "", Safety.UNSAFE: " (unsafe)", Safety.DISPLAY: " (by hand)"}
 
@@ -54,13 +54,13 @@ def _finding(report: Report, finding: Finding, style: Style) -> str:
     head = style.severity(finding.severity, f"{finding.severity.label}[{finding.code}]")
     line, column = source.lines.position(finding.span.start)
     arrow = style.frame(f"{'':{page.gutter}}-->")
-    place = f"{source.path}:{line + 1}:{column + 1}"
-    out = [f"{head}{style.bold(f': {finding.message}')}", f"{arrow} {place}", bar]
+    place = f"{printable(source.path)}:{line + 1}:{column + 1}"
+    out = [f"{head}{style.bold(f': {printable(finding.message)}')}", f"{arrow} {place}", bar]
     carets = style.severity(finding.severity, "^" * _columns(source, finding.span))
     out += _snippet(page, finding.span, carets, "")
     for note in finding.related:
         dashes = style.frame("-" * _columns(source, note.span))
-        out += [bar, *_snippet(page, note.span, dashes, note.message)]
+        out += [bar, *_snippet(page, note.span, dashes, printable(note.message))]
     if fixes := report.fixes_for(finding):
         out += [bar, *(_fix_line(page, fix) for fix in fixes)]
     return "\n".join(out) + "\n\n"
@@ -83,4 +83,6 @@ def _columns(source: SourceText, span: Span) -> int:
 
 
 def _fix_line(page: _Page, fix: Fix) -> str:
-    return f"{page.margin('', '=')} {page.style.bold('fix:')} {fix.title}{_SAFETY_NOTES[fix.safety]}"
+    return (
+        f"{page.margin('', '=')} {page.style.bold('fix:')} {printable(fix.title)}{_SAFETY_NOTES[fix.safety]}"
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from smem_lsp.engine.report import Report
 from smem_lsp.rules.model import Finding, Severity
+from smem_lsp.source import printable
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning"}
 
@@ -27,4 +28,4 @@ def _command(report: Report, finding: Finding) -> str:
 def _escaped(text: str, more: str = "") -> str:
     for sign in "%\r\n" + more:  # the percent sign first
         text = text.replace(sign, f"%{ord(sign):02X}")
-    return text
+    return printable(text)

@@ -5,7 +5,6 @@ Keys keep their order, positions are 1-based code points with an exclusive end, 
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 
@@ -13,6 +12,7 @@ from smem_lsp.allocation.plan import Plan
 from smem_lsp.engine.report import KernelReport, OccupancyRow, Report
 from smem_lsp.fixes.model import Fix
 from smem_lsp.ir.model import Buffer, Kernel, LaunchSite, Space
+from smem_lsp.output.json_text import dump
 from smem_lsp.output.version import TOOL, VERSION
 from smem_lsp.rules.model import Finding
 from smem_lsp.rules.subject import Carved
@@ -32,7 +32,7 @@ def document(
         "kernels": list(kernels),
         "files": list(files),
     }
-    return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
+    return dump(whole)
 
 
 def render(report: Report, names: Mapping[str, str]) -> str:

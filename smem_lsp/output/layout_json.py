@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 from smem_lsp.engine.report import Report
 from smem_lsp.output.json_ import JsonObject, kernel_object
+from smem_lsp.output.json_text import dump
 from smem_lsp.output.memory_map import Drawing, MemoryMap, memory_map
 
 
 def render(report: Report, index: int) -> str:
-    return json.dumps(layout_object(report, index), indent=2, ensure_ascii=False) + "\n"
+    return dump(layout_object(report, index))
 
 
 def layout_object(report: Report, index: int) -> JsonObject:

@@ -28,7 +28,7 @@ _MAX_BANDS = 40  # more of them are a wall, not a picture
 def render(report: Report, indices: Sequence[int], style: Style = PLAIN, width: int = DEFAULT_WIDTH) -> str:
     """The maps of the kernels with these indices, in at most ``width`` columns where names allow."""
     maps = (memory_map(report, index) for index in indices)
-    return "\n\n".join("\n".join(_kernel(drawn, style, width)) for drawn in maps) + "\n"
+    return "\n\n".join("\n".join(map(style.line, _kernel(drawn, style, width))) for drawn in maps) + "\n"
 
 
 def _kernel(drawn: MemoryMap, style: Style, width: int) -> Iterator[str]:

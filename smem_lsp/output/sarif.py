@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -10,8 +9,10 @@ from typing import Any
 from urllib.parse import quote
 
 from smem_lsp.output.json_ import JsonObject
+from smem_lsp.output.json_text import dump
 from smem_lsp.output.version import TOOL, VERSION
 from smem_lsp.rules.model import Rule
+from smem_lsp.source import printable
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {"error": "error", "warning": "warning", "info": "note", "hint": "note"}
@@ -38,10 +39,7 @@ def document(
         "invocations": [{"executionSuccessful": not failures, "toolExecutionNotifications": failures}],
         "results": [_result(each, index) for each in found],
     }
-    return (
-        json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False)
-        + "\n"
-    )
+    return dump({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
 def _rule(rule: Rule) -> JsonObject:
@@ -60,12 +58,12 @@ def _result(finding: Mapping[str, Any], index: Mapping[str, int]) -> JsonObject:
         "ruleId": finding["code"],
         "ruleIndex": index[finding["code"]],
         "level": _LEVELS[finding["severity"]],
-        "message": {"text": finding["message"]},
+        "message": {"text": _words(finding["message"])},
         "locations": [_location(finding)],
     }
     if finding["related"]:
         result["relatedLocations"] = [
-            {"id": at, **_location(note), "message": {"text": note["message"]}}
+            {"id": at, **_location(note), "message": {"text": _words(note["message"])}}
             for at, note in enumerate(finding["related"])
         ]
     fixes = [_fix(fix) for fix in finding["fixes"] if fix["edits"]]
@@ -104,12 +102,20 @@ def _fix(fix: Mapping[str, Any]) -> JsonObject:
         {"artifactLocation": {"uri": _uri(path)}, "replacements": edits}
         for path, edits in replacements.items()
     ]
-    return {"description": {"text": fix["title"] + _NOT_SAFE[fix["safety"]]}, "artifactChanges": changes}
+    return {
+        "description": {"text": _words(fix["title"]) + _NOT_SAFE[fix["safety"]]},
+        "artifactChanges": changes,
+    }
 
 
 def _failure(path: str, words: str) -> JsonObject:
     place = {"physicalLocation": {"artifactLocation": {"uri": _uri(path)}}}
-    return {"level": "error", "message": {"text": words}, "locations": [place]}
+    return {"level": "error", "message": {"text": _words(words)}, "locations": [place]}
+
+
+def _words(text: str) -> str:
+    """A message; ``[text](target)`` in it would be a link (SARIF 2.1.0, 3.11.6)."""
+    return printable(text).replace("](", r"\](")
 
 
 def _uri(path: str) -> str:

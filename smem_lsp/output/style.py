@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from dataclasses import dataclass
 
 from smem_lsp.rules.model import Severity
+from smem_lsp.source import printable
 
 _TAB = "    "
+_COLOUR = re.compile(r"(\x1b\[[0-9;]{1,12}m)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,12 @@ class Style:
     def severity(self, severity: Severity, text: str) -> str:
         return self.paint(text, 1, _SEVERITY_COLOURS[severity])
 
+    def line(self, text: str) -> str:
+        """A line of output that names and expressions of the author are in: printable, but for our own colours."""
+        if not self.colour:
+            return printable(text)
+        return "".join(part if at % 2 else printable(part) for at, part in enumerate(_COLOUR.split(text)))
+
     def bold(self, text: str) -> str:
         return self.paint(text, 1)
 
@@ -41,7 +50,7 @@ _SEVERITY_COLOURS = {Severity.ERROR: 31, Severity.WARNING: 33, Severity.INFO: 36
 
 def shown(text: str) -> str:
     """A piece of a source line as a terminal may print it: tabs widened, control characters made visible."""
-    return "".join(map(_shown, text))
+    return "".join(map(_shown, text.replace("##[", r"##\x5b")))  # which GitHub's runner would obey
 
 
 def _shown(char: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
@@ -12,12 +11,13 @@ from smem_lsp.engine.report import Report
 from smem_lsp.ir.model import Access, Assign, Barrier, Branch, Buffer, Jump, Kernel, Loop, Place, Seq
 from smem_lsp.ir.symbolic_size import symbolic_bytes
 from smem_lsp.ir.values import Const, Op, Sym, Thread, Unknown, Value, Var
+from smem_lsp.output.json_text import dump
 from smem_lsp.output.map_layouts import facts_in_force
 from smem_lsp.output.trace_memory import live_set_lines, open_access_lines, stack_lines
 from smem_lsp.output.trace_values import binding_lines, value_lines
 from smem_lsp.rules.apart import open_pairs, why_open
 from smem_lsp.rules.subject import KernelFacts
-from smem_lsp.source import SourceText, plural
+from smem_lsp.source import SourceText, plural, printable
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Body, Function, TranslationUnit
 
@@ -41,7 +41,7 @@ def render(report: Report, unit: TranslationUnit, indices: Sequence[int]) -> str
         for section in sections(report, unit, index):
             out += ["", f"== {section.title} ==", *(section.lines or ("(nothing)",))]
         out.append("")
-    return "\n".join(out)
+    return "\n".join(map(printable, out))
 
 
 def render_json(report: Report, unit: TranslationUnit, indices: Sequence[int]) -> str:
@@ -59,7 +59,7 @@ def render_json(report: Report, unit: TranslationUnit, indices: Sequence[int]) -
         }
         for index in indices
     ]
-    return json.dumps({"version": 1, "kernels": kernels}, indent=2, ensure_ascii=False) + "\n"
+    return dump({"version": 1, "kernels": kernels})
 
 
 def sections(report: Report, unit: TranslationUnit, index: int) -> Iterator[Section]:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
 from smem_lsp.engine.verify import Row, Verified
 from smem_lsp.output.json_ import JsonObject
+from smem_lsp.output.json_text import dump
 from smem_lsp.output.version import TOOL, VERSION
 
 
 def render(results: Sequence[Verified], path: str) -> str:
-    return json.dumps(verify_object(results, path), indent=2, ensure_ascii=False) + "\n"
+    return dump(verify_object(results, path))
 
 
 def verify_object(results: Sequence[Verified], path: str) -> JsonObject:

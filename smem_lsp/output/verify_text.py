@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from smem_lsp.engine.verify import Row, State, Verified
 from smem_lsp.output.style import PLAIN, Style, width
-from smem_lsp.source import plural
+from smem_lsp.source import plural, printable_path
 
 _HEAD = ("kernel", "target", "bytes", "registers", "spilled", "blocks/SM", "")
 
@@ -15,10 +15,11 @@ def render(results: Sequence[Verified], path: str, style: Style = PLAIN) -> str:
     """Each rewrite with one line per kernel and target, before and after; what is not offered with the reason.
 
     ``-``: the kernel did not compile before."""
+    path = printable_path(path)
     lines: list[str] = []
     for each in results:
         lines += [*_lines(each, path, style), ""]
-    return "\n".join([*lines, _summary(results, path, style)]) + "\n"
+    return "\n".join(map(style.line, [*lines, _summary(results, path, style)])) + "\n"
 
 
 def _lines(each: Verified, path: str, style: Style) -> Iterator[str]:

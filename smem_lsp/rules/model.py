@@ -281,6 +281,10 @@ class Rule:
     def summary(self) -> str:
         return self.doc.strip().splitlines()[0].rstrip(".")
 
+    def is_called(self, written: str) -> bool:
+        """Is this its code or its name, in any case?"""
+        return written.casefold() in (self.code.casefold(), self.name)
+
     def block(self, heading: str) -> str | None:
         """The CUDA code block under ``## heading``, or None."""
         found = re.search(rf"## {heading}\n+```cuda\n(.*?)```", self.doc, re.S)

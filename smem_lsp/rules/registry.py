@@ -88,5 +88,4 @@ ALL_NAMES: Mapping[str, str] = MappingProxyType(
 
 def find_rule(code_or_name: str) -> Rule | None:
     """A built rule by its code or its name, in any case."""
-    wanted = code_or_name.lower()
-    return next((rule for rule in _ALL if wanted in (rule.code.lower(), rule.name)), None)
+    return next((rule for rule in _ALL if rule.is_called(code_or_name)), None)

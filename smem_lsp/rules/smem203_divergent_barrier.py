@@ -14,7 +14,7 @@ __global__ void k(const float* in, float* out) {
   int tid = threadIdx.x;
   s[tid] = in[tid];
   if (tid < 32) {
-    s[tid] += s[tid + 1];
+    s[tid] += s[tid + 32];
     __syncthreads();
   }
   __syncthreads();
@@ -31,7 +31,7 @@ __global__ void k(const float* in, float* out) {
   s[tid] = in[tid];
   __syncthreads();
   if (tid < 32) {
-    s[tid] += s[tid + 1];
+    s[tid] += s[tid + 32];
   }
   __syncthreads();
   out[tid] = s[255 - tid];

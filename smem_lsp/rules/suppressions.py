@@ -1,7 +1,7 @@
 """Comments that silence rules (``// smem: ignore[SMEM201]``) or state facts (``// smem: assume(n == 4)``).
 
 A directive stands at the start of a comment or of one of its lines; anything may follow it, so that a reason
-can be given. A rule is named by its code or its name, several with commas:
+can be given. A rule is named by its code or its name in any case, several with commas:
 
 ``ignore[…]``            this line
 ``ignore-next-line[…]``  the next line that is more than comment or space
@@ -16,8 +16,9 @@ import difflib
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
-from smem_lsp.source import SourceText, Span
+from smem_lsp.source import SourceText, Span, clipped
 
 _START = re.compile(r"(?://+[/!]?|/\*+!?|\n[ \t]*\**)[ \t]*smem:[ \t]*")
 _WORD = re.compile(r"[A-Za-z][\w-]*")
@@ -94,6 +95,14 @@ def assumed_dims(text: str) -> dict[str, int]:
     return {axis: int(value) for axis, value in _DIM.findall(text)}
 
 
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """Codes of rules, with their names."""
+
+    built: Mapping[str, str]
+    planned: Mapping[str, str]
+
+
 @dataclass(slots=True)
 class _Found:
     """What the scan has collected so far."""
@@ -107,19 +116,22 @@ NO_SUPPRESSIONS = Suppressions((), (), ())
 
 
 def parse_suppressions(
-    source: SourceText, comments: Sequence[Span], known: Mapping[str, str]
+    source: SourceText,
+    comments: Sequence[Span],
+    known: Mapping[str, str],
+    planned: Mapping[str, str] = MappingProxyType({}),
 ) -> Suppressions:
     """Read the directives in ``comments``, whose spans include ``//`` or ``/*`` and ``*/``.
 
-    ``known`` maps the code of every rule, built or not, to its name.
+    ``known`` maps the code of every rule to its name, ``planned`` that of those that are not built yet.
     """
-    found = _Found()
+    found, names = _Found(), _Names(known, planned)
     if "smem:" not in source.text:
         return Suppressions()
     for comment in comments:
         text = source.slice(comment)
         for start in _START.finditer(text):
-            _directive(source, comments, comment, comment.start + start.end(), known, found)
+            _directive(source, comments, comment, comment.start + start.end(), names, found)
     return Suppressions(tuple(found.entries), tuple(found.problems), tuple(found.facts))
 
 
@@ -128,7 +140,7 @@ def _directive(
     comments: Sequence[Span],
     comment: Span,
     offset: int,
-    known: Mapping[str, str],
+    names: _Names,
     found: _Found,
 ) -> None:
     word = _WORD.match(source.text, offset, comment.end)
@@ -151,9 +163,9 @@ def _directive(
         found.problems.append(Problem("SMEM003", Span(word.start(), end), message))
         return
     for span in _items(source, listed):
-        code = _code(source.slice(span), known)
+        code = _code(source.slice(span), names.built)
         if code is None:
-            found.problems.append(Problem("SMEM003", span, _unknown(source.slice(span), known)))
+            found.problems.append(Problem("SMEM003", span, _unknown(source.slice(span), names)))
         elif name == "enable":
             _close(source, code, span, comment, found)
         else:
@@ -167,16 +179,21 @@ def _items(source: SourceText, listed: re.Match[str]) -> Iterator[Span]:
 
 
 def _code(written: str, known: Mapping[str, str]) -> str | None:
+    """In any case: a rule has one name everywhere."""
     if written in known:
         return written
-    return next((code for code, name in known.items() if name == written), None)
+    folded = written.casefold()
+    return next((code for code, name in known.items() if folded in (code.casefold(), name)), None)
 
 
-def _unknown(written: str, known: Mapping[str, str]) -> str:
-    spellings = {text.casefold(): text for pair in known.items() for text in pair}
-    near = difflib.get_close_matches(written.casefold(), spellings, n=1)
+def _unknown(written: str, names: _Names) -> str:
+    planned = _code(written, names.planned)
+    if planned is not None:
+        return f"{planned} `{names.planned[planned]}` is not built yet"
+    spellings = {text.casefold(): text for pair in names.built.items() for text in pair}
+    near = difflib.get_close_matches(written.casefold()[:80], spellings, n=1)
     hint = f": did you mean `{spellings[near[0]]}`?" if near else ""
-    return f"no rule is called `{written}`{hint}"
+    return f"no rule is called `{clipped(written)}`{hint}"
 
 
 def _lines(

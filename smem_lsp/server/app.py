@@ -41,7 +41,7 @@ from smem_lsp.server.uris import path_of
 from smem_lsp.server.what_fits import what_fits
 from smem_lsp.server.worker import Worker
 from smem_lsp.server.workspace import Workspace
-from smem_lsp.source import SourceText, Span, Superseded, TextEdit
+from smem_lsp.source import SourceText, Span, Superseded, TextEdit, printable
 
 logger = logging.getLogger(__name__)
 
@@ -236,11 +236,11 @@ def _to_code_action(
     if finding is not None:
         where = to_range(seen, finding.span)
         cured = [d for d in diagnostics if d.code == finding.code and d.range == where] or None
-    found = types.CodeAction(action.title, kind=action.kind, diagnostics=cured)
+    found = types.CodeAction(printable(action.title), kind=action.kind, diagnostics=cured)
     if action.preferred and workspace.features.preferred_code_actions:
         found.is_preferred = True
     if action.refused is not None:
-        found.disabled = types.CodeActionDisabled(action.refused)
+        found.disabled = types.CodeActionDisabled(printable(action.refused))
     elif offer.edits is not None:
         found.edit = workspace_edit(document.uri, document.version, seen, offer.edits, workspace.features)
     else:

@@ -12,7 +12,7 @@ from smem_lsp.server.analysis import Analysis
 from smem_lsp.server.handshake import Features
 from smem_lsp.server.positions import ClientText, client_text
 from smem_lsp.server.to_lsp import to_range
-from smem_lsp.source import Span
+from smem_lsp.source import Span, printable
 
 SOURCE = "smem"
 MOST = 200  # of one file: a message with a thousand takes an editor longer to draw than us to find
@@ -59,18 +59,19 @@ def _gravest(findings: Sequence[Finding]) -> Sequence[Finding]:
 def _diagnostic(
     analysis: Analysis, seen: ClientText, finding: Finding, features: Features
 ) -> types.Diagnostic:
-    message = finding.message
+    message = printable(finding.message)
     related: list[types.DiagnosticRelatedInformation] | None = None
     if finding.related and features.related_information:
         related = [
             types.DiagnosticRelatedInformation(
-                types.Location(analysis.job.uri, to_range(seen, note.span)), note.message
+                types.Location(analysis.job.uri, to_range(seen, note.span)), printable(note.message)
             )
             for note in finding.related
         ]
     else:
         message += "".join(
-            f"\nline {seen.place(note.span.start)[0] + 1}: {note.message}" for note in finding.related
+            f"\nline {seen.place(note.span.start)[0] + 1}: {printable(note.message)}"
+            for note in finding.related
         )
     faded = finding.unnecessary and features.unnecessary_tag
     return types.Diagnostic(

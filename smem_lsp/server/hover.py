@@ -13,6 +13,7 @@ from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.server.analysis import Analysis
 from smem_lsp.server.buffer_hover import buffer_lines
 from smem_lsp.server.kernel_hover import kernel_lines, kernel_stairs
+from smem_lsp.server.markdown import markdown_line, plain_line
 from smem_lsp.source import SourceText, Span
 from smem_lsp.syntax.lexer import comments
 
@@ -21,7 +22,6 @@ _RULE = re.compile(r"[A-Za-z][\w-]*")
 _DIRECTIVE = re.compile(r"smem:[ \t]*[a-z-]+[ \t]*\[[^\]\r\n]*")
 _LAUNCH = re.compile(r"\s*(?:<[^<>;{}]*>\s*)?<<<")
 _MEMBER = re.compile(r"(?:\.|->|::)\s*\Z")
-_MARKUP = re.compile(r"\*\*|`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +34,10 @@ class Hover:
 
     def markdown(self) -> str:
         drawn = "\n".join(("\n", "```text", *self.drawn, "```")) if self.drawn else ""
-        return "  \n".join(self.lines) + drawn
+        return "  \n".join(map(markdown_line, self.lines)) + drawn
 
     def plain(self) -> str:
-        return "\n".join((*(_MARKUP.sub("", line) for line in self.lines), *self.drawn))
+        return "\n".join((*map(plain_line, self.lines), *self.drawn))
 
 
 def hover_at(analysis: Analysis, offset: int) -> Hover | None:

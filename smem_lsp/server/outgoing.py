@@ -10,6 +10,7 @@ from lsprotocol import types
 from smem_lsp.server.handshake import Features
 from smem_lsp.server.protocol import RequestFailed, Server
 from smem_lsp.server.status import Status
+from smem_lsp.source import printable
 
 logger = logging.getLogger(__name__)
 
@@ -32,7 +33,9 @@ class Outgoing:
 
     def warn(self, message: str) -> None:
         """Tell the user about something that only the user can put right."""
-        self._server.window_show_message(types.ShowMessageParams(types.MessageType.Warning, message))
+        self._server.window_show_message(
+            types.ShowMessageParams(types.MessageType.Warning, printable(message))
+        )
 
     def refresh(self) -> None:
         """What the client has been told may be wrong now: it is to ask again."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -12,6 +13,7 @@ from smem_lsp.config import KEYS, Config, UnknownKey, WrongValue, config_from_ta
 LOG_LEVELS = ("error", "warning", "info", "debug")
 
 _SWITCHES = {"codeLens.enable": "code_lens", "inlayHints.enable": "inlay_hints"}
+_MISSPELT = 0.8  # the rest are keys of the client
 _CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
@@ -43,7 +45,11 @@ def read_client_settings(section: object) -> ClientSettings:
     for key, value in flat.items():
         name, _, rest = key.partition(".")
         kebab = _CAPITAL.sub("-", name).lower()
-        if kebab not in KEYS or value is None or value == [] or value == {}:
+        if value is None or value == [] or value == {}:
+            continue
+        if kebab not in KEYS:
+            if difflib.get_close_matches(kebab, KEYS, n=1, cutoff=_MISSPELT):
+                table[kebab] = value  # it is told when it is applied
             continue
         if not rest:
             table[kebab] = value
@@ -103,11 +109,11 @@ def apply_client_settings(base: Config, table: Mapping[str, object], root: Path)
 
 def known_names(config: Config) -> tuple[Config, list[str]]:
     """``config`` without targets and rules that do not exist, and one line for each."""
-    from smem_lsp.rules.registry import ALL_NAMES
+    from smem_lsp.rules.names import canonical_settings
     from smem_lsp.targets import UnknownTarget, target
 
-    problems: list[str] = []
     arch: list[str] = []
+    problems: list[str] = []
     for name in config.arch:
         try:
             target(name)
@@ -115,21 +121,10 @@ def known_names(config: Config) -> tuple[Config, list[str]]:
             problems.append(f"smem settings: {error}")
         else:
             arch.append(name)
-    names = {*ALL_NAMES, *ALL_NAMES.values()}
-
-    def known(item: str, *, prefix: bool) -> bool:
-        if item in names or (
-            prefix and item.startswith("SMEM") and any(n.startswith(item) for n in ALL_NAMES)
-        ):
-            return True
-        problems.append(f"smem settings: no rule is called `{item}`")
-        return False
-
+    known, wrong = canonical_settings(config)
+    problems += [f"smem settings: {each.key}: {each.problem}" for each in wrong]
     return replace(
-        config,
+        known,
         arch=tuple(arch) or Config().arch,
         arch_configured=config.arch_configured and bool(arch),
-        select=tuple(item for item in config.select if known(item, prefix=True)),
-        ignore=tuple(item for item in config.ignore if known(item, prefix=True)),
-        severity={item: word for item, word in config.severity.items() if known(item, prefix=False)},
     ), problems

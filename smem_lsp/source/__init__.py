@@ -2,12 +2,15 @@
 
 from smem_lsp.source.budget import Budget, OutOfBudget, Superseded, checkpoint
 from smem_lsp.source.edits import OverlapError, TextEdit, apply_edits
+from smem_lsp.source.files import MAX_BYTES, is_file, is_folder, is_there, read_regular
+from smem_lsp.source.printable import clipped, printable, printable_path
 from smem_lsp.source.reader import NO_FLAGS, CompileFlags, FileReader
 from smem_lsp.source.record import record
 from smem_lsp.source.text import LineIndex, SourceText, Span
 from smem_lsp.source.words import listed, plural
 
 __all__ = [
+    "MAX_BYTES",
     "NO_FLAGS",
     "Budget",
     "CompileFlags",
@@ -21,7 +24,14 @@ __all__ = [
     "TextEdit",
     "apply_edits",
     "checkpoint",
+    "clipped",
+    "is_file",
+    "is_folder",
+    "is_there",
     "listed",
     "plural",
+    "printable",
+    "printable_path",
+    "read_regular",
     "record",
 ]

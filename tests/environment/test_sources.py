@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from smem_lsp.environment import DiskReader, SourceError, collect, files, read_source, write_source
-from smem_lsp.environment.files import MAX_BYTES
+from smem_lsp.source import MAX_BYTES
 
 KERNEL = "__global__ void k() {}\n"
 

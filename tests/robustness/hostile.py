@@ -48,7 +48,9 @@ def random_of(seed: int) -> random.Random:
 
 @hostile(100_000)
 def barriers(n: int) -> str:
-    return kernel("__shared__ float s[256];\ns[threadIdx.x] = g[0];\n" + "__syncthreads();\n" * n + "g[0] = s[0];")
+    return kernel(
+        "__shared__ float s[256];\ns[threadIdx.x] = g[0];\n" + "__syncthreads();\n" * n + "g[0] = s[0];"
+    )
 
 
 @hostile(20_000)
@@ -86,50 +88,72 @@ def accesses(n: int) -> str:
 
 @hostile(50_000)
 def racing_accesses(n: int) -> str:
-    return kernel("__shared__ float s[1024];\n" + lines(n, lambda i: f"s[(threadIdx.x + {i}) % 1024] = s[{i % 999}];"))
+    return kernel(
+        "__shared__ float s[1024];\n" + lines(n, lambda i: f"s[(threadIdx.x + {i}) % 1024] = s[{i % 999}];")
+    )
 
 
 @hostile(100_000)
 def cases(n: int) -> str:
     body = lines(n, lambda i: f"case {i}: s[{i % 256}] = {i}; break;")
-    return kernel(f"__shared__ float s[256];\nswitch (n) {{\n{body}\n}}\n__syncthreads();\ng[0] = s[threadIdx.x];")
+    return kernel(
+        f"__shared__ float s[256];\nswitch (n) {{\n{body}\n}}\n__syncthreads();\ng[0] = s[threadIdx.x];"
+    )
 
 
 @hostile(50_000)
 def falling_cases(n: int) -> str:
     body = lines(n, lambda i: f"case {i}: s[{i % 256}] = {i};")
-    return kernel(f"__shared__ float s[256];\nswitch (n) {{\n{body}\n}}\n__syncthreads();\ng[0] = s[threadIdx.x];")
+    return kernel(
+        f"__shared__ float s[256];\nswitch (n) {{\n{body}\n}}\n__syncthreads();\ng[0] = s[threadIdx.x];"
+    )
 
 
 @hostile(50_000)
 def branches(n: int) -> str:
-    return kernel("__shared__ float s[256];\n" + lines(n, lambda i: f"if (n > {i}) s[threadIdx.x] = {i}; else g[{i}] = s[0];"))
+    return kernel(
+        "__shared__ float s[256];\n"
+        + lines(n, lambda i: f"if (n > {i}) s[threadIdx.x] = {i}; else g[{i}] = s[0];")
+    )
 
 
 @hostile(20_000)
 def data_guards(n: int) -> str:
-    return kernel("__shared__ int s[256];\n" + lines(n, lambda i: f"if (g[threadIdx.x + {i}] > {i}) s[threadIdx.x] = {i};"))
+    return kernel(
+        "__shared__ int s[256];\n"
+        + lines(n, lambda i: f"if (g[threadIdx.x + {i}] > {i}) s[threadIdx.x] = {i};")
+    )
 
 
 @hostile(20_000)
 def else_ifs(n: int) -> str:
-    return kernel("__shared__ float s[256];\n" + " else ".join(f"if (n == {i}) s[{i % 256}] = 1;\n" for i in range(n)))
+    return kernel(
+        "__shared__ float s[256];\n" + " else ".join(f"if (n == {i}) s[{i % 256}] = 1;\n" for i in range(n))
+    )
 
 
 @hostile(20_000)
 def loops(n: int) -> str:
-    loop = "for (int i{0} = 0; i{0} < n; i{0}++) {{ s[threadIdx.x] += i{0}; __syncthreads(); g[i{0}] = s[0]; }}"
+    loop = (
+        "for (int i{0} = 0; i{0} < n; i{0}++) {{ s[threadIdx.x] += i{0}; __syncthreads(); g[i{0}] = s[0]; }}"
+    )
     return kernel("__shared__ float s[256];\n" + lines(n, lambda i: loop.format(i)))
 
 
 @hostile(20_000)
 def returns(n: int) -> str:
-    return kernel("__shared__ float s[256];\n" + lines(n, lambda i: f"if (threadIdx.x == {i}) return;\ns[{i % 256}] = 1;"))
+    return kernel(
+        "__shared__ float s[256];\n"
+        + lines(n, lambda i: f"if (threadIdx.x == {i}) return;\ns[{i % 256}] = 1;")
+    )
 
 
 @hostile(20_000)
 def gotos(n: int) -> str:
-    return kernel("__shared__ float s[256];\n" + lines(n, lambda i: f"l{i}: s[{i % 256}] = 1; if (n) goto l{n - 1 - i};"))
+    return kernel(
+        "__shared__ float s[256];\n"
+        + lines(n, lambda i: f"l{i}: s[{i % 256}] = 1; if (n) goto l{n - 1 - i};")
+    )
 
 
 @hostile(20_000)
@@ -141,7 +165,9 @@ def assembler(n: int) -> str:
 @hostile(20_000)
 def asynchronous_copies(n: int) -> str:
     one = "__pipeline_memcpy_async(&s[threadIdx.x], &g[{0}], 4);\n__pipeline_commit();"
-    return kernel("__shared__ float s[256];\n" + lines(n, lambda i: one.format(i)) + "\n__pipeline_wait_prior(0);")
+    return kernel(
+        "__shared__ float s[256];\n" + lines(n, lambda i: one.format(i)) + "\n__pipeline_wait_prior(0);"
+    )
 
 
 @hostile(10_000)
@@ -152,34 +178,49 @@ def named_barriers(n: int) -> str:
 
 @hostile(10_000)
 def mbarriers(n: int) -> str:
-    return kernel(lines(n, lambda i: f"__shared__ cuda::barrier<cuda::thread_scope_block> b{i}; b{i}.arrive_and_wait();"))
+    return kernel(
+        lines(
+            n, lambda i: f"__shared__ cuda::barrier<cuda::thread_scope_block> b{i}; b{i}.arrive_and_wait();"
+        )
+    )
 
 
 @hostile(20_000)
 def shuffles(n: int) -> str:
-    return kernel("__shared__ float s[256]; float v = 0;\n" + lines(n, lambda i: f"v += __shfl_down_sync(~0u, v, {i % 32}); s[{i % 256}] = v;"))
+    return kernel(
+        "__shared__ float s[256]; float v = 0;\n"
+        + lines(n, lambda i: f"v += __shfl_down_sync(~0u, v, {i % 32}); s[{i % 256}] = v;")
+    )
 
 
 @hostile(20_000)
 def atomics(n: int) -> str:
-    return kernel("__shared__ int s[256];\n" + lines(n, lambda i: f"atomicAdd(&s[(threadIdx.x * {i}) & 255], 1);"))
+    return kernel(
+        "__shared__ int s[256];\n" + lines(n, lambda i: f"atomicAdd(&s[(threadIdx.x * {i}) & 255], 1);")
+    )
 
 
 @hostile(5_000)
 def collectives(n: int) -> str:
     one = "using R{0} = cub::BlockReduce<float, {1}>; __shared__ typename R{0}::TempStorage t{0}; g[{0}] = R{0}(t{0}).Sum(g[0]);"
-    return kernel(lines(n, lambda i: one.format(i, 32 + i)), '#include <cub/cub.cuh>')
+    return kernel(lines(n, lambda i: one.format(i, 32 + i)), "#include <cub/cub.cuh>")
 
 
 @hostile(10_000)
 def carved_ranges(n: int) -> str:
-    carved = "float* p0 = s;\n" + lines(n, lambda i: f"float* p{i + 1} = p{i} + 16; p{i}[threadIdx.x % 16] = g[{i}];")
+    carved = "float* p0 = s;\n" + lines(
+        n, lambda i: f"float* p{i + 1} = p{i} + 16; p{i}[threadIdx.x % 16] = g[{i}];"
+    )
     return kernel("extern __shared__ float s[];\n" + carved, launch="1, 256, 16384")
 
 
 @hostile(50_000)
 def pointer_chain(n: int) -> str:
-    return kernel("__shared__ float s[256];\nfloat* p0 = s;\n" + lines(n, lambda i: f"float* p{i + 1} = p{i};") + f"\n*p{n} = 1;")
+    return kernel(
+        "__shared__ float s[256];\nfloat* p0 = s;\n"
+        + lines(n, lambda i: f"float* p{i + 1} = p{i};")
+        + f"\n*p{n} = 1;"
+    )
 
 
 @hostile(5_000)
@@ -190,17 +231,26 @@ def pointer_choices(n: int) -> str:
 
 @hostile(20_000)
 def lambdas(n: int) -> str:
-    return kernel("__shared__ float s[256];\n" + lines(n, lambda i: f"auto l{i} = [&](int j) {{ s[j] = {i}; }}; l{i}(threadIdx.x);"))
+    return kernel(
+        "__shared__ float s[256];\n"
+        + lines(n, lambda i: f"auto l{i} = [&](int j) {{ s[j] = {i}; }}; l{i}(threadIdx.x);")
+    )
 
 
 @hostile(50_000)
 def pragmas(n: int) -> str:
-    return kernel("__shared__ float s[256];\n" + "#pragma unroll\nfor (int i = 0; i < 4; i++) s[i] = 1;\n" * n)
+    return kernel(
+        "__shared__ float s[256];\n" + "#pragma unroll\nfor (int i = 0; i < 4; i++) s[i] = 1;\n" * n
+    )
 
 
 @hostile(50_000)
 def local_constants(n: int) -> str:
-    return kernel("const int c0 = 1;\n" + lines(n, lambda i: f"const int c{i + 1} = c{i} + 1;") + f"\n__shared__ float s[c{n}];")
+    return kernel(
+        "const int c0 = 1;\n"
+        + lines(n, lambda i: f"const int c{i + 1} = c{i} + 1;")
+        + f"\n__shared__ float s[c{n}];"
+    )
 
 
 @hostile(20_000)
@@ -211,7 +261,11 @@ def index_terms(n: int) -> str:
 
 @hostile(2_000)
 def index_products(n: int) -> str:
-    return kernel("__shared__ float s[256];\ns[" + " * ".join(["(threadIdx.x + n)"] * n) + "] = 1;\n__syncthreads();\ng[0] = s[0];")
+    return kernel(
+        "__shared__ float s[256];\ns["
+        + " * ".join(["(threadIdx.x + n)"] * n)
+        + "] = 1;\n__syncthreads();\ng[0] = s[0];"
+    )
 
 
 # Depth
@@ -224,12 +278,20 @@ def nested_ifs(n: int) -> str:
 
 @hostile(3_000)
 def nested_loops(n: int) -> str:
-    return kernel("__shared__ float s[256];\n" + lines(n, lambda i: f"for (int i{i} = 0; i{i} < n; i{i}++) {{") + "s[threadIdx.x] = 1;" + "}" * n)
+    return kernel(
+        "__shared__ float s[256];\n"
+        + lines(n, lambda i: f"for (int i{i} = 0; i{i} < n; i{i}++) {{")
+        + "s[threadIdx.x] = 1;"
+        + "}" * n
+    )
 
 
 @hostile(200)
 def walked_loops(n: int) -> str:
-    nest = "".join(f"for (int i{i} = 0; i{i} < 9; i{i}++) {{ s{i}[threadIdx.x] = g[i{i}]; __syncthreads(); " for i in range(11))
+    nest = "".join(
+        f"for (int i{i} = 0; i{i} < 9; i{i}++) {{ s{i}[threadIdx.x] = g[i{i}]; __syncthreads(); "
+        for i in range(11)
+    )
     unnest = "".join(f"g[{i}] = s{10 - i}[0]; __syncthreads(); }}" for i in range(11))
     return kernel(lines(11, lambda i: f"__shared__ float s{i}[256];") + (nest + unnest) * n)
 
@@ -311,7 +373,9 @@ def dimensions(n: int) -> str:
 
 @hostile(300_000)
 def initialisers(n: int) -> str:
-    return kernel("const int t[] = {" + ", ".join(["1"] * n) + "};\n__shared__ float s[sizeof(t)];\ns[0] = t[1];")
+    return kernel(
+        "const int t[] = {" + ", ".join(["1"] * n) + "};\n__shared__ float s[sizeof(t)];\ns[0] = t[1];"
+    )
 
 
 @hostile(20_000)
@@ -357,7 +421,9 @@ def nested_linkage(n: int) -> str:
 
 @hostile(20_000)
 def nested_template_arguments(n: int) -> str:
-    return "template <class T> struct A { T t; };\n" + kernel("__shared__ " + "A<" * n + "int" + ">" * n + " s;")
+    return "template <class T> struct A { T t; };\n" + kernel(
+        "__shared__ " + "A<" * n + "int" + ">" * n + " s;"
+    )
 
 
 # Declarations outside
@@ -376,7 +442,12 @@ def kernels_with_buffers(n: int) -> str:
 
 @hostile(30_000)
 def launches(n: int) -> str:
-    return kernel("__shared__ float s[256];\ns[threadIdx.x] = 1;\n__syncthreads();\ng[0] = s[0];") + "void h(float* g) {" + lines(n, lambda i: f"k<<<{i}, {i % 1024 + 1}>>>(g, {i});") + "}"
+    return (
+        kernel("__shared__ float s[256];\ns[threadIdx.x] = 1;\n__syncthreads();\ng[0] = s[0];")
+        + "void h(float* g) {"
+        + lines(n, lambda i: f"k<<<{i}, {i % 1024 + 1}>>>(g, {i});")
+        + "}"
+    )
 
 
 @hostile(5_000)
@@ -399,92 +470,151 @@ def recursive_template(n: int) -> str:
 
 @hostile(40)
 def exponential_constexpr(n: int) -> str:
-    return "constexpr int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }\n" + kernel(f"__shared__ float s[fib({n}) % 99];\ns[0] = 1;")
+    return "constexpr int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }\n" + kernel(
+        f"__shared__ float s[fib({n}) % 99];\ns[0] = 1;"
+    )
 
 
 @hostile(2_000_000_000)
 def long_constexpr_loop(n: int) -> str:
-    return f"constexpr int f() {{ int a = 0; for (int i = 0; i < {n}; i++) a += i % 3; return a; }}\n" + kernel("__shared__ float s[f()];\ns[0] = 1;")
+    return (
+        f"constexpr int f() {{ int a = 0; for (int i = 0; i < {n}; i++) a += i % 3; return a; }}\n"
+        + kernel("__shared__ float s[f()];\ns[0] = 1;")
+    )
 
 
 @hostile(30)
 def helper_tree(n: int) -> str:
-    helpers = "__device__ void h0(float* s) { s[0] = 1; }\n" + lines(n, lambda i: f"__device__ void h{i + 1}(float* s) {{ h{i}(s); h{i}(s + 1); }}")
+    helpers = "__device__ void h0(float* s) { s[0] = 1; }\n" + lines(
+        n, lambda i: f"__device__ void h{i + 1}(float* s) {{ h{i}(s); h{i}(s + 1); }}"
+    )
     return helpers + kernel(f"__shared__ float s[256];\nh{n}(s);")
 
 
 @hostile(20_000)
 def helper_chain(n: int) -> str:
-    helpers = "__device__ void h0(float* s) { s[0] = 1; }\n" + lines(n, lambda i: f"__device__ void h{i + 1}(float* s) {{ h{i}(s); }}")
+    helpers = "__device__ void h0(float* s) { s[0] = 1; }\n" + lines(
+        n, lambda i: f"__device__ void h{i + 1}(float* s) {{ h{i}(s); }}"
+    )
     return helpers + kernel(f"__shared__ float s[256];\nh{n}(s);")
 
 
 @hostile(20_000)
 def helper_calls(n: int) -> str:
-    return "__device__ void h(float* s, int i) { s[i] = 1; __syncthreads(); }\n" + kernel("__shared__ float s[256];\n" + lines(n, lambda i: f"h(s, {i % 256});"))
+    return "__device__ void h(float* s, int i) { s[i] = 1; __syncthreads(); }\n" + kernel(
+        "__shared__ float s[256];\n" + lines(n, lambda i: f"h(s, {i % 256});")
+    )
 
 
 @hostile(5_000)
 def overloads(n: int) -> str:
-    text = lines(n, lambda i: f"struct T{i} {{ int a; }};\n__device__ void h(T{i}* t, float* s) {{ s[{i % 256}] = 1; }}")
+    text = lines(
+        n,
+        lambda i: f"struct T{i} {{ int a; }};\n__device__ void h(T{i}* t, float* s) {{ s[{i % 256}] = 1; }}",
+    )
     return text + kernel("__shared__ float s[256];\n" + lines(n, lambda i: f"T{i} t{i}; h(&t{i}, s);"))
 
 
 @hostile(100_000)
 def prototypes(n: int) -> str:
-    return lines(n, lambda i: f"__device__ int f{i}(int a, const float* b);") + kernel("__shared__ float s[4]; s[0] = f1(0, g);")
+    return lines(n, lambda i: f"__device__ int f{i}(int a, const float* b);") + kernel(
+        "__shared__ float s[4]; s[0] = f1(0, g);"
+    )
 
 
 @hostile(100_000)
 def members(n: int) -> str:
-    return "struct S {" + lines(n, lambda i: f"float m{i};") + "};" + kernel(f"__shared__ S s;\ns.m{n - 1} = 1;")
+    return (
+        "struct S {" + lines(n, lambda i: f"float m{i};") + "};" + kernel(f"__shared__ S s;\ns.m{n - 1} = 1;")
+    )
 
 
 @hostile(20_000)
 def union_members(n: int) -> str:
-    return kernel("__shared__ union {" + lines(n, lambda i: f"float m{i}[{i % 60 + 4}];") + "} s;\n" + lines(n, lambda i: f"s.m{i}[threadIdx.x % 4] = 1;"))
+    return kernel(
+        "__shared__ union {"
+        + lines(n, lambda i: f"float m{i}[{i % 60 + 4}];")
+        + "} s;\n"
+        + lines(n, lambda i: f"s.m{i}[threadIdx.x % 4] = 1;")
+    )
 
 
 @hostile(10_000)
 def base_classes(n: int) -> str:
-    return "struct S0 { int a; };\n" + lines(n, lambda i: f"struct S{i + 1} : S{i} {{ int a{i}; }};") + kernel(f"__shared__ S{n} s;\ns.a = 1;")
+    return (
+        "struct S0 { int a; };\n"
+        + lines(n, lambda i: f"struct S{i + 1} : S{i} {{ int a{i}; }};")
+        + kernel(f"__shared__ S{n} s;\ns.a = 1;")
+    )
 
 
 @hostile(50_000)
 def aliases(n: int) -> str:
-    return "using T0 = int;\n" + lines(n, lambda i: f"using T{i + 1} = T{i};") + kernel(f"__shared__ T{n} s[256];\ns[0] = 1;")
+    return (
+        "using T0 = int;\n"
+        + lines(n, lambda i: f"using T{i + 1} = T{i};")
+        + kernel(f"__shared__ T{n} s[256];\ns[0] = 1;")
+    )
 
 
 @hostile(26)
 def doubling_types(n: int) -> str:
-    return "struct T0 { int a; };\n" + lines(n, lambda i: f"struct T{i + 1} {{ T{i} a, b; }};") + kernel(f"__shared__ T{n} s;\ns.a.b.a = 1;")
+    return (
+        "struct T0 { int a; };\n"
+        + lines(n, lambda i: f"struct T{i + 1} {{ T{i} a, b; }};")
+        + kernel(f"__shared__ T{n} s;\ns.a.b.a = 1;")
+    )
 
 
 @hostile(100_000)
 def enumerators(n: int) -> str:
-    return "enum E { e0, " + ", ".join(f"e{i + 1} = e{i} + 1" for i in range(n)) + "};" + kernel(f"__shared__ float s[e{n}];")
+    return (
+        "enum E { e0, "
+        + ", ".join(f"e{i + 1} = e{i} + 1" for i in range(n))
+        + "};"
+        + kernel(f"__shared__ float s[e{n}];")
+    )
 
 
 @hostile(50_000)
 def global_constants(n: int) -> str:
-    return "constexpr int c0 = 1;\n" + lines(n, lambda i: f"constexpr int c{i + 1} = c{i} + 1;") + kernel(f"__shared__ float s[c{n}];\ns[0] = 1;")
+    return (
+        "constexpr int c0 = 1;\n"
+        + lines(n, lambda i: f"constexpr int c{i + 1} = c{i} + 1;")
+        + kernel(f"__shared__ float s[c{n}];\ns[0] = 1;")
+    )
 
 
 @hostile(30)
 def doubling_constants(n: int) -> str:
-    return "constexpr int c0 = 1;\n" + lines(n, lambda i: f"constexpr int c{i + 1} = c{i} * 3 + c{i};") + kernel(f"__shared__ float s[c{n}];\ns[0] = 1;")
+    return (
+        "constexpr int c0 = 1;\n"
+        + lines(n, lambda i: f"constexpr int c{i + 1} = c{i} * 3 + c{i};")
+        + kernel(f"__shared__ float s[c{n}];\ns[0] = 1;")
+    )
 
 
 @hostile(10_000)
 def parameters(n: int) -> str:
     text = ", ".join(f"float* p{i}" for i in range(n))
-    return kernel("__shared__ float s[256];\n" + lines(n, lambda i: f"p{i}[0] = s[{i % 256}];"), parameters=text)
+    return kernel(
+        "__shared__ float s[256];\n" + lines(n, lambda i: f"p{i}[0] = s[{i % 256}];"), parameters=text
+    )
 
 
 @hostile(5_000)
 def template_parameters(n: int) -> str:
     text = "template <" + ", ".join(f"int N{i}" for i in range(n)) + ">"
-    return text + kernel("__shared__ float s[" + " + ".join(f"N{i}" for i in range(n)) + "];\ns[0] = 1;", parameters="float* g") + "void f() { k<" + ", ".join(["1"] * n) + "><<<1, 1>>>(0); }"
+    return (
+        text
+        + kernel(
+            "__shared__ float s[" + " + ".join(f"N{i}" for i in range(n)) + "];\ns[0] = 1;",
+            parameters="float* g",
+        )
+        + "void f() { k<"
+        + ", ".join(["1"] * n)
+        + "><<<1, 1>>>(0); }"
+    )
 
 
 @hostile(50_000)
@@ -502,17 +632,25 @@ def macros(n: int) -> str:
 
 @hostile(50_000)
 def macro_chain(n: int) -> str:
-    return "#define M0 4\n" + lines(n, lambda i: f"#define M{i + 1} M{i}") + kernel(f"\n__shared__ float s[M{n}]; s[0] = 1;")
+    return (
+        "#define M0 4\n"
+        + lines(n, lambda i: f"#define M{i + 1} M{i}")
+        + kernel(f"\n__shared__ float s[M{n}]; s[0] = 1;")
+    )
 
 
 @hostile(40)
 def doubling_macros(n: int) -> str:
-    return "#define M0 1 +\n" + lines(n, lambda i: f"#define M{i + 1} M{i} M{i}") + kernel(f"\ng[0] = M{n} 1;")
+    return (
+        "#define M0 1 +\n" + lines(n, lambda i: f"#define M{i + 1} M{i} M{i}") + kernel(f"\ng[0] = M{n} 1;")
+    )
 
 
 @hostile(20_000)
 def macro_uses(n: int) -> str:
-    return "#define PUT(a, b) do { s[a] = b; __syncthreads(); } while (0)" + kernel("__shared__ float s[256];\n" + lines(n, lambda i: f"PUT({i % 256}, {i});"))
+    return "#define PUT(a, b) do { s[a] = b; __syncthreads(); } while (0)" + kernel(
+        "__shared__ float s[256];\n" + lines(n, lambda i: f"PUT({i % 256}, {i});")
+    )
 
 
 @hostile(10_000)
@@ -523,17 +661,26 @@ def nested_macro_arguments(n: int) -> str:
 @hostile(10_000)
 def macro_parameters(n: int) -> str:
     names = [f"a{i}" for i in range(n)]
-    return f"#define F({', '.join(names)}) {' + '.join(names)}" + kernel(f"\ng[0] = F({', '.join(['1'] * n)});")
+    return f"#define F({', '.join(names)}) {' + '.join(names)}" + kernel(
+        f"\ng[0] = F({', '.join(['1'] * n)});"
+    )
 
 
 @hostile(50_000)
 def pasted_tokens(n: int) -> str:
-    return "#define J(a, b) a##b\n#define L " + "a ## " * n + "b" + kernel("\ng[0] = L; " + "J(g, [0]) = 1; " * 1000)
+    return (
+        "#define J(a, b) a##b\n#define L "
+        + "a ## " * n
+        + "b"
+        + kernel("\ng[0] = L; " + "J(g, [0]) = 1; " * 1000)
+    )
 
 
 @hostile(2_000)
 def repeated_arguments(n: int) -> str:
-    return "#define R(...) __VA_ARGS__ __VA_ARGS__" + kernel("\ng[0] = " + "R(" * 20 + "1 +" * n + ")" * 20 + " 1;")
+    return "#define R(...) __VA_ARGS__ __VA_ARGS__" + kernel(
+        "\ng[0] = " + "R(" * 20 + "1 +" * n + ")" * 20 + " 1;"
+    )
 
 
 @hostile(20_000)
@@ -553,12 +700,19 @@ def unknown_directives(n: int) -> str:
 
 @hostile(20_000)
 def missing_includes(n: int) -> str:
-    return lines(n, lambda i: f'#include "missing{i}.h"\n#include <gone/{i}.cuh>') + kernel("__shared__ float s[4]; s[0] = 1;")
+    return lines(n, lambda i: f'#include "missing{i}.h"\n#include <gone/{i}.cuh>') + kernel(
+        "__shared__ float s[4]; s[0] = 1;"
+    )
 
 
 @hostile(20_000)
 def condition_terms(n: int) -> str:
-    return "#if " + " || ".join(f"defined(A{i}) && B{i} > {i}" for i in range(n)) + "\n#endif\n" + kernel("__shared__ float s[4]; s[0] = 1;")
+    return (
+        "#if "
+        + " || ".join(f"defined(A{i}) && B{i} > {i}" for i in range(n))
+        + "\n#endif\n"
+        + kernel("__shared__ float s[4]; s[0] = 1;")
+    )
 
 
 # Comments and what they state
@@ -571,7 +725,9 @@ def suppressions(n: int) -> str:
 
 @hostile(50_000)
 def regions(n: int) -> str:
-    return "// smem: disable[SMEM101]\n// smem: enable[SMEM101]\n" * n + kernel("__shared__ float s[4]; s[0] = 1;")
+    return "// smem: disable[SMEM101]\n// smem: enable[SMEM101]\n" * n + kernel(
+        "__shared__ float s[4]; s[0] = 1;"
+    )
 
 
 @hostile(50_000)
@@ -581,17 +737,23 @@ def open_regions(n: int) -> str:
 
 @hostile(50_000)
 def unknown_suppressions(n: int) -> str:
-    return lines(n, lambda i: f"// smem: ignore[SMEM{i}, wrong-{i}]") + kernel("__shared__ float s[4]; s[0] = 1;")
+    return lines(n, lambda i: f"// smem: ignore[SMEM{i}, wrong-{i}]") + kernel(
+        "__shared__ float s[4]; s[0] = 1;"
+    )
 
 
 @hostile(20_000)
 def stated_facts(n: int) -> str:
-    return lines(n, lambda i: f"// smem: assume(blockDim.x == {i + 1})") + kernel("__shared__ float s[4]; s[0] = 1;")
+    return lines(n, lambda i: f"// smem: assume(blockDim.x == {i + 1})") + kernel(
+        "__shared__ float s[4]; s[0] = 1;"
+    )
 
 
 @hostile(100_000)
 def deep_fact(n: int) -> str:
-    return f"// smem: dynamic_bytes = {'(' * n}1{')' * n}\n// smem: uniform({'!' * n}n)\n" + kernel("extern __shared__ float s[]; s[0] = 1;")
+    return f"// smem: dynamic_bytes = {'(' * n}1{')' * n}\n// smem: uniform({'!' * n}n)\n" + kernel(
+        "extern __shared__ float s[]; s[0] = 1;"
+    )
 
 
 @hostile(5_000_000)
@@ -635,7 +797,9 @@ def long_number(n: int) -> str:
 
 @hostile(1_000)
 def huge_values(n: int) -> str:
-    return kernel(f"const long c = {' * '.join(['2147483647'] * n)};\n__shared__ float s[1 << 2147483647];\n__shared__ float t[c];\ns[1 << c] = 1 >> -5;")
+    return kernel(
+        f"const long c = {' * '.join(['2147483647'] * n)};\n__shared__ float s[1 << 2147483647];\n__shared__ float t[c];\ns[1 << c] = 1 >> -5;"
+    )
 
 
 @hostile(1_000_000)
@@ -701,14 +865,23 @@ def ended() -> Iterator[tuple[str, str]]:
     """Short texts that raised, by name."""
     use = "__shared__ float s[4]; s[threadIdx.x] = 1; __syncthreads(); g[0] = s[0];"
     yield "negative launch bounds", f"__global__ void __launch_bounds__(256,-5) k(float* g) {{ {use} }}"
-    yield "negative launch bytes", kernel("extern __shared__ float s[]; s[threadIdx.x] = 1;", launch="1, 32, 4-5")
+    yield (
+        "negative launch bytes",
+        kernel("extern __shared__ float s[]; s[threadIdx.x] = 1;", launch="1, 32, 4-5"),
+    )
     yield "alias of nothing", "namespace cg=;\n" + kernel(f"cg::x; cg::sync(); {use}")
     yield "empty alignment", kernel(f"alignas(())=a[0]; {use}")
     yield "negative threads", kernel(use, launch="1, -5")
     yield "no threads", kernel(use, launch="0, 0")
     yield "negative dimension", kernel("__shared__ float s[-4]; s[0] = 1;")
     yield "dimension by zero", kernel("__shared__ float s[4 / 0], t[4 % 0]; s[0] = t[0];")
-    yield "alignment of a third", kernel("__shared__ alignas(3) float s[4]; __shared__ __align__(-1) float t[4]; s[0] = t[0];")
+    yield (
+        "alignment of a third",
+        kernel("__shared__ alignas(3) float s[4]; __shared__ __align__(-1) float t[4]; s[0] = t[0];"),
+    )
     yield "bounds of nothing", f"__global__ void __launch_bounds__() k(float* g) {{ {use} }}"
-    yield "bounds of everything", f"__global__ void __launch_bounds__(1 << 40, 1 << 40) k(float* g) {{ {use} }}"
+    yield (
+        "bounds of everything",
+        f"__global__ void __launch_bounds__(1 << 40, 1 << 40) k(float* g) {{ {use} }}",
+    )
     yield "cluster of nothing", f"__global__ void __cluster_dims__(0, -1, 5) k(float* g) {{ {use} }}"

@@ -80,9 +80,28 @@ def test_unknown_targets_and_rules_are_named() -> None:
     assert (found.config.arch, found.config.select, found.config.ignore) == (
         ("sm_90",),
         ("SMEM3",),
-        ("missing-barrier",),
+        ("SMEM201",),
     )
     assert len(found.problems) == 2
+
+
+def test_a_misspelt_setting_is_named_and_a_key_of_the_client_is_not() -> None:
+    settings = read_client_settings(
+        {"slect": ["SMEM3"], "includeDir": ["x"], "path": "y", "trace": {"server": "off"}}
+    )
+    found = ConfigFiles().resolve(None, None, settings)
+    assert found.config == Config()
+    assert found.problems == (
+        'smem settings: unknown key "slect", did you mean "select"?',
+        'smem settings: unknown key "include-dir", did you mean "include-dirs"?',
+    )
+
+
+def test_rules_of_the_client_have_one_name_in_any_case() -> None:
+    table = {"select": ["smem3", "Unused-Buffer"], "severity": {"smem301": "info", "stream-leak": "info"}}
+    found = ConfigFiles().resolve(None, None, ClientSettings(table))
+    assert (found.config.select, found.config.severity) == (("SMEM3", "SMEM101"), {"SMEM301": "info"})
+    assert found.problems == ("smem settings: severity: SMEM601 stream-leak is not built yet",)
 
 
 @pytest.mark.parametrize(

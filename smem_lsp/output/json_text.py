@@ -1,0 +1,25 @@
+"""JSON as it is printed: UTF-8 that a person reads, and nothing in it that a terminal obeys."""
+
+from __future__ import annotations
+
+import json
+import re
+
+# Control and format characters that JSON lets stand as they are: C1 with its CSI, marks of direction, line separators.
+_HIDDEN = re.compile(
+    "[\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\ud800-\udfff\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e007f]"
+)
+
+
+def dump(value: object) -> str:
+    """``value`` with its line end."""
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    # GitHub's runner obeys `##[` anywhere in a line; in JSON it stands in strings only.
+    text = text.replace("##[", r"##\u005b")
+    return _HIDDEN.sub(_escaped, text) + "\n"
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return json.dumps(found[0])[1:-1]
