@@ -76,6 +76,10 @@ def invalid_params(why: str) -> RequestFailed:
     return RequestFailed(why, types.ErrorCodes.InvalidParams)
 
 
+def request_failed(why: str) -> RequestFailed:
+    return RequestFailed(why, types.LSPErrorCodes.RequestFailed)
+
+
 def content_modified() -> RequestFailed:
     return RequestFailed("the text has changed since", types.LSPErrorCodes.ContentModified)
 
