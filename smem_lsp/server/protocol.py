@@ -119,6 +119,15 @@ class Protocol(LanguageServerProtocol):
             elif not method.startswith("$/"):
                 logger.info("%s is ignored", method)
             return
+        takes_answer = _is_request(self._message_type(method))
+        if request and not takes_answer:
+            self._refuse(
+                message["id"], types.ErrorCodes.InvalidRequest, f"{method} is a notification, not a request"
+            )
+            return
+        if takes_answer and not request:
+            logger.warning("%s without an id is ignored", method)
+            return
         try:
             typed = self._converter.structure(message, self._message_type(method))
         except Exception as error:  # noqa: BLE001  (what lsprotocol's hooks raise on a wrong value is not one class)
@@ -216,6 +225,11 @@ def make_server(send: Callable[[bytes], None]) -> Server:
     server = Server(TOOL, VERSION, protocol_cls=Protocol)
     server.protocol.set_writer(_Writer(send), include_headers=False)
     return server
+
+
+def _is_request(message: type[Any]) -> bool:
+    """LSP's types of requests have an id, those of notifications have none."""
+    return "id" in message.__annotations__
 
 
 def _first_cause(error: BaseException) -> str:

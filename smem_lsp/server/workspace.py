@@ -45,8 +45,10 @@ class Workspace:
         self._config_files = ConfigFiles()
         self._config_files.watched = client.features.register_watched_files
         self._config_files.trusted = client.trusted
-        self._compiler = Compiler(user_store())
-        self._background = Background(self._compiler, self._measured, outgoing.status)
+        self._compiler = Compiler(user_store()) if client.programs else None
+        self._background = (
+            None if self._compiler is None else Background(self._compiler, self._measured, outgoing.status)
+        )
         self._folders = list(client.folders)
         self._initial = read_client_settings(client.settings)
         self._settings = self._initial
@@ -57,7 +59,8 @@ class Workspace:
     def stop(self) -> None:
         """No more analyses, no more compilers; whoever waits for one gets an empty answer."""
         self.scheduler.stop()
-        self._background.stop()
+        if self._background is not None:
+            self._background.stop()
 
     # Documents
 
@@ -73,7 +76,8 @@ class Workspace:
     def closed(self, uri: str) -> None:
         document = self.documents.close(uri)
         self.scheduler.dropped(uri)
-        self._background.changed(uri)
+        if self._background is not None:
+            self._background.changed(uri)
         path = path_of(uri)
         if document is None:
             return
@@ -90,7 +94,8 @@ class Workspace:
         if path is not None:
             self._reader.show(path, document.text)
             self._includers_changed({same_file_key(path)}, but=document.uri)
-        self._background.changed(document.uri)
+        if self._background is not None:
+            self._background.changed(document.uri)
         self.scheduler.changed(document.uri, at_once=at_once)
 
     def _includers_changed(self, files: set[str], *, but: str | None = None, at_once: bool = False) -> bool:
@@ -221,7 +226,8 @@ class Workspace:
         if not self.features.pull_diagnostics:
             diagnostics = diagnostics_of(analysis, self.features)
             self.outgoing.publish(analysis.job.uri, analysis.job.version, diagnostics)
-        self._background.wanted(job.uri, analysis.request)
+        if self._background is not None:
+            self._background.wanted(job.uri, analysis.request)
 
     def _not_analysed(self, uri: str) -> None:
         """A defect of ours: findings of an older text would be wrong now, so there are none."""
