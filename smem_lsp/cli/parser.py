@@ -134,6 +134,10 @@ def _build() -> _Parser:
     # Clients built on vscode-languageclient add it to every command line.
     server.add_argument("--clientProcessId", type=int, help=argparse.SUPPRESS)
     server.add_argument("--tcp", metavar="HOST:PORT", help="listen on a socket instead")
+    server.add_argument(
+        "--allow-remote", action="store_true", help="with --tcp: other machines too, with a token"
+    )
+    server.add_argument("--token-file", metavar="FILE", help="with --tcp: ask clients for the token in FILE")
 
     for name, sub in commands.choices.items():
         flags = [flag for action in sub._actions for flag in action.option_strings]

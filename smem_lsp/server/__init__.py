@@ -7,11 +7,20 @@ they are (``session``), and everything that needs them is imported behind it.
 from __future__ import annotations
 
 
-def serve(address: tuple[str, int] | None) -> int:
-    """Serve over stdio, or over TCP on ``(host, port)``, until the client leaves. Returns the exit code."""
-    from smem_lsp.server.connection import serve_stdio, serve_tcp
+def serve(
+    address: tuple[str, int] | None = None, *, allow_remote: bool = False, token: str | None = None
+) -> int:
+    """Serve over stdio, or over TCP on ``(host, port)``, until the client leaves. Returns the exit code.
 
-    return serve_stdio() if address is None else serve_tcp(*address)
+    ``allow_remote``: other machines may connect, with a token; ``token`` None: one is made up and printed.
+    """
+    if address is None:
+        from smem_lsp.server.stdio import serve_stdio
+
+        return serve_stdio()
+    from smem_lsp.server.tcp import serve_tcp
+
+    return serve_tcp(*address, allow_remote=allow_remote, token=token)
 
 
 __all__ = ["serve"]

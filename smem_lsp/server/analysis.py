@@ -100,6 +100,10 @@ class Analyst:
         """The engine's report on ``text`` in the place of the document of ``job``."""
         return self._check(job, text, config, reader, _known(job, _request(job, text, config)), bool)
 
+    def forget(self, path: str) -> None:
+        """Drop what is known of the kernels of a document that is closed."""
+        self._cache.kernels.drop(lambda known: known.facts.source.path == path)
+
     def _check(
         self,
         job: Job,
@@ -162,9 +166,14 @@ def _rewritten(report: Report) -> tuple[str, ...]:
 
 def checked_path(job: Job) -> str:
     """The path that messages name and quoted includes start from."""
-    if job.path is not None:
-        return job.path
-    return str(job.root / "untitled.cu") if job.root is not None else "<memory>"
+    return path_for_messages(job.path, job.root)
+
+
+def path_for_messages(path: str | None, root: Path | None) -> str:
+    """Of a document that is a file or not, in a workspace folder or not."""
+    if path is not None:
+        return path
+    return str(root / "untitled.cu") if root is not None else "<memory>"
 
 
 def shown_path(job: Job) -> str:

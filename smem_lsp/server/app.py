@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from lsprotocol import types
 
@@ -34,6 +34,7 @@ from smem_lsp.server.protocol import (
     content_modified,
     invalid_params,
     make_server,
+    request_failed,
     server_cancelled,
 )
 from smem_lsp.server.to_lsp import to_offset, to_range, to_span, workspace_edit
@@ -41,10 +42,13 @@ from smem_lsp.server.uris import path_of
 from smem_lsp.server.what_fits import what_fits
 from smem_lsp.server.worker import Worker
 from smem_lsp.server.workspace import Workspace
-from smem_lsp.source import SourceText, Span, Superseded, TextEdit, printable
+from smem_lsp.source import OutOfBudget, SourceText, Span, Superseded, TextEdit, printable
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
+TOO_LARGE = "too large to answer in time"
 AUTOMATIC = types.CodeActionTriggerKind.Automatic
 
 
@@ -59,7 +63,7 @@ class App:
         self.workspace = Workspace(client, Outgoing(server, client.features), worker)
         for method, handler in _HANDLERS.items():
             server.feature(method)(partial(handler, self.workspace))
-        worker.submit(warm_up).add_done_callback(_log_failure)
+        worker.submit(warm_up, seconds=None).add_done_callback(_log_failure)
 
     def stop(self) -> None:
         """No more analyses; whoever waits for one gets an empty answer."""
@@ -140,17 +144,24 @@ async def _hover(workspace: Workspace, params: types.HoverParams) -> types.Hover
     document = workspace.documents.get(uri)
     if document is None:
         return None
+    workspace.scheduler.touched(uri)
     seen = document.seen(workspace.features.encoding)
     now = to_offset(seen, params.position)
     analysis = workspace.scheduler.latest(uri) or await workspace.scheduler.fresh(uri)
     offset = None if analysis is None else document.back_to(analysis.job.edition, now)
     if analysis is None or offset is None or analysis.job.edition > document.edition:
         return None
-    found = hover_at(analysis, offset)
-    if found is None:
-        return None
+    shown, at = analysis, offset
     markdown = workspace.features.markdown
     kind = types.MarkupKind.Markdown if markdown else types.MarkupKind.PlainText
+    try:
+        found = await workspace.ask(uri, lambda: hover_at(shown, at))
+    except OutOfBudget:
+        return types.Hover(types.MarkupContent(kind, TOO_LARGE))
+    except Superseded:
+        return None
+    if found is None:
+        return None
     return types.Hover(
         types.MarkupContent(kind, found.markdown() if markdown else found.plain()),
         to_range(seen, found.span) if analysis.job.edition == document.edition else None,
@@ -161,25 +172,28 @@ async def _code_lens(workspace: Workspace, params: types.CodeLensParams) -> list
     uri = params.text_document.uri
     if not workspace.settings_of(uri).code_lens:
         return []
+    workspace.scheduler.touched(uri)
     analysis = await workspace.scheduler.fresh(uri)
     if analysis is None:
         return []
-    return await workspace.worker.submit(lambda: list(lenses(analysis, workspace.features)))
+    return await _or_nothing(workspace, uri, lambda: list(lenses(analysis, workspace.features)))
 
 
 async def _inlay_hint(workspace: Workspace, params: types.InlayHintParams) -> list[types.InlayHint]:
     uri = params.text_document.uri
     if not workspace.settings_of(uri).inlay_hints:
         return []
+    workspace.scheduler.touched(uri)
     analysis = await workspace.scheduler.fresh(uri)
     if analysis is None or analysis.report is None:
         return []
     span = to_span(client_text(analysis.report.source, workspace.features.encoding), params.range)
-    return await workspace.worker.submit(lambda: list(inlay_hints(analysis, span, workspace.features)))
+    return await _or_nothing(workspace, uri, lambda: list(inlay_hints(analysis, span, workspace.features)))
 
 
 async def _code_action(workspace: Workspace, params: types.CodeActionParams) -> list[types.CodeAction]:
-    document, analysis = await _this_text(workspace, params.text_document.uri)
+    uri = params.text_document.uri
+    document, analysis = await _this_text(workspace, uri)
     if document is None or analysis is None or analysis.report is None:
         return []
     seen = client_text(analysis.report.source, workspace.features.encoding)
@@ -201,12 +215,17 @@ async def _code_action(workspace: Workspace, params: types.CodeActionParams) -> 
             for action in cheap
         ]
 
-    offers = await workspace.worker.submit(work)
+    offers = await _or_nothing(workspace, uri, work)
     if asked.invoked and asked.takes(REWRITE):
-        offers += [
-            _Offer(action, None if lazy else tuple(_edits(workspace, analysis, action.key)))
-            for action in await what_fits(workspace.worker, analysis, asked)
-        ]
+        found = await what_fits(workspace.ask, analysis, asked)
+        offers += await _or_nothing(
+            workspace,
+            uri,
+            lambda: [
+                _Offer(action, None if lazy else tuple(_edits(workspace, analysis, action.key)))
+                for action in found
+            ],
+        )
     return [
         _to_code_action(workspace, document, analysis, offer, context.diagnostics)
         for offer in offers
@@ -266,7 +285,7 @@ async def _resolve_code_action(workspace: Workspace, params: types.CodeAction) -
     if document is None or analysis is None or analysis.report is None or analysis.job.edition != edition:
         raise content_modified()
     try:
-        edits = await workspace.worker.submit(lambda: _edits(workspace, analysis, key))
+        edits = await _or_refused(workspace, uri, lambda: _edits(workspace, analysis, key))
     except KeyError:
         if analysis.job.revision != revision:  # other settings, and under these it is not offered
             raise content_modified() from None
@@ -289,18 +308,23 @@ def _edits(workspace: Workspace, analysis: Analysis, key: str) -> list[TextEdit]
 
 
 async def _layout(workspace: Workspace, params: LayoutParams) -> dict[str, object] | None:
-    document, analysis = await _this_text(workspace, params.textDocument.uri)
+    uri = params.textDocument.uri
+    document, analysis = await _this_text(workspace, uri)
     if document is None or analysis is None or analysis.report is None:
         return None
     offset = to_offset(document.seen(workspace.features.encoding), params.position)
     report = analysis.report
-    index = kernel_at(report, Span(offset, offset))
-    if index is None:
-        return None
-    if params.format == "json":
-        return await workspace.worker.submit(lambda: layout_object(report, index))
-    named = replace(report, source=SourceText(report.source.text, shown_path(analysis.job)))
-    return {params.format: await workspace.worker.submit(lambda: _map(named, index, params))}
+
+    def draw() -> dict[str, object] | None:
+        index = kernel_at(report, Span(offset, offset))
+        if index is None:
+            return None
+        if params.format == "json":
+            return layout_object(report, index)
+        named = replace(report, source=SourceText(report.source.text, shown_path(analysis.job)))
+        return {params.format: _map(named, index, params)}
+
+    return await _or_refused(workspace, uri, draw)
 
 
 def _map(report: Report, index: int, params: LayoutParams) -> str:
@@ -320,12 +344,34 @@ def _explain(workspace: Workspace, params: ExplainParams) -> dict[str, object]:
     return page
 
 
+async def _or_nothing(workspace: Workspace, uri: str, job: Callable[[], list[T]]) -> list[T]:
+    """For what an editor asks by itself: nothing where it takes too long, with a line in the log."""
+    try:
+        return await workspace.ask(uri, job)
+    except OutOfBudget:
+        logger.warning("%s: %s", uri, TOO_LARGE)
+    except Superseded:
+        logger.debug("%s was closed meanwhile", uri)
+    return []
+
+
+async def _or_refused(workspace: Workspace, uri: str, job: Callable[[], T]) -> T:
+    """For what a user asks: an error where it takes too long."""
+    try:
+        return await workspace.ask(uri, job)
+    except OutOfBudget:
+        raise request_failed(TOO_LARGE) from None
+    except Superseded:
+        raise content_modified() from None
+
+
 async def _this_text(workspace: Workspace, uri: str) -> tuple[Document | None, Analysis | None]:
     """A document and its analysis, for requests whose positions mean the text of now. Other settings are waited for,
     another text is not."""
     asked = workspace.documents.get(uri)
     if asked is None:
         return None, None
+    workspace.scheduler.touched(uri)
     while True:
         analysis = await workspace.scheduler.fresh(uri)
         document = workspace.documents.get(uri)

@@ -46,10 +46,20 @@ class Client:
     folders: tuple[str, ...] = ()
     settings: object = None  # initializationOptions.settings
     trusted: bool = False  # the workspace may name programs to run
+    programs: bool = True  # the machine's own compiler may be run
 
 
-def read_client(params: Json) -> Client:
-    """The client behind ``initialize``. What is missing or of a wrong type counts as not said."""
+def token_of(params: Json) -> object:
+    """What a client shows at the door."""
+    options = params.get("initializationOptions")
+    return options.get("token") if isinstance(options, Mapping) else None
+
+
+def read_client(params: Json, *, remote: bool = False) -> Client:
+    """The client behind ``initialize``. What is missing or of a wrong type counts as not said.
+
+    ``remote``: it may be anybody, so its word on trust counts nothing and no program is run.
+    """
     options = params.get("initializationOptions")
     options = options if isinstance(options, Mapping) else {}
     process = params.get("processId")
@@ -60,7 +70,8 @@ def read_client(params: Json) -> Client:
         else None,
         folders=_folders(params),
         settings=options.get("settings"),
-        trusted=options.get("trusted") is True,
+        trusted=options.get("trusted") is True and not remote,
+        programs=not remote,
     )
 
 

@@ -76,6 +76,10 @@ def invalid_params(why: str) -> RequestFailed:
     return RequestFailed(why, types.ErrorCodes.InvalidParams)
 
 
+def request_failed(why: str) -> RequestFailed:
+    return RequestFailed(why, types.LSPErrorCodes.RequestFailed)
+
+
 def content_modified() -> RequestFailed:
     return RequestFailed("the text has changed since", types.LSPErrorCodes.ContentModified)
 
@@ -114,6 +118,15 @@ class Protocol(LanguageServerProtocol):
                 self._refuse(message["id"], types.ErrorCodes.MethodNotFound, f"no such method: {method}")
             elif not method.startswith("$/"):
                 logger.info("%s is ignored", method)
+            return
+        takes_answer = _is_request(self._message_type(method))
+        if request and not takes_answer:
+            self._refuse(
+                message["id"], types.ErrorCodes.InvalidRequest, f"{method} is a notification, not a request"
+            )
+            return
+        if takes_answer and not request:
+            logger.warning("%s without an id is ignored", method)
             return
         try:
             typed = self._converter.structure(message, self._message_type(method))
@@ -212,6 +225,11 @@ def make_server(send: Callable[[bytes], None]) -> Server:
     server = Server(TOOL, VERSION, protocol_cls=Protocol)
     server.protocol.set_writer(_Writer(send), include_headers=False)
     return server
+
+
+def _is_request(message: type[Any]) -> bool:
+    """LSP's types of requests have an id, those of notifications have none."""
+    return "id" in message.__annotations__
 
 
 def _first_cause(error: BaseException) -> str:

@@ -1,5 +1,9 @@
 """When which document is analysed: after a pause in typing, one at a time, the newest text wins.
 
+The document that the user touched last, by an edit or a question, comes first: that is as much as LSP tells of what is
+visible. A pull of diagnostics is no such question, editors pull for every tab. A run makes room for other documents
+(``turns``); its own is put back behind them, and whoever waits for it goes on waiting.
+
 Everything here runs on the event loop but the analysis itself. The pause follows clangd's policy, in proportion to
 what an analysis usually takes and within bounds, so a small file answers at once and a large one is not started at
 every key. It is half of that time: a run that the next key makes stale stops at its next checkpoint.
@@ -10,11 +14,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import statistics
+import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from smem_lsp.server.analysis import Analysis
+from smem_lsp.server.turns import Turn
 from smem_lsp.source import Superseded
 
 SHORTEST_PAUSE = 0.005  # seconds: the keys of one paste, or of a macro, are one edit
@@ -24,8 +30,8 @@ _RUNS = 15
 
 logger = logging.getLogger(__name__)
 
-Start = Callable[[str, int, Callable[[], bool]], "asyncio.Future[Analysis] | None"]
-"""(uri, revision, is it stale?) -> the analysis to come; None for a document that is not there any more."""
+Start = Callable[[str, int, Turn], "asyncio.Future[Analysis] | None"]
+"""(uri, revision, its turn) -> the analysis to come; None for a document that is not there any more."""
 
 
 @dataclass(slots=True)
@@ -33,8 +39,11 @@ class _Entry:
     """One open document."""
 
     revision: int = 0
-    order: int = 0  # of the last change: who was touched last is analysed first
+    touched: int = 0  # when the user was last seen at it, counted like revisions
     ready: bool = False  # its pause is over
+    put_back: int = 0  # how often this revision has been
+    waits_since: float | None = None  # when it was first put back
+    queued: int = 0  # when it was last put back, counted like revisions
     timer: asyncio.TimerHandle | None = None
     analysis: Analysis | None = None  # the last one; of an older revision while a new one is due
     settled: int = 0  # the last revision whose analysis has ended, well or not
@@ -42,6 +51,17 @@ class _Entry:
     waiters: list[tuple[int, asyncio.Future[None]]] = field(
         default_factory=list
     )  # 0: whatever revision comes
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What the worker has, or is about to have."""
+
+    uri: str
+    entry: _Entry
+    revision: int
+    turn: Turn
+    future: asyncio.Future[Analysis]
 
 
 class Scheduler:
@@ -58,15 +78,19 @@ class Scheduler:
         self._publish = publish
         self._failed = failed
         self._entries: dict[str, _Entry] = {}
-        self._running: asyncio.Future[Analysis] | None = None
+        self._running: _Run | None = None
         self._changes = 0  # revisions are never used twice
 
     def changed(self, uri: str, *, at_once: bool = False, same_text: bool = False) -> None:
         """The text of a document is another one, or, with ``same_text``, what else decides its findings."""
         entry = self._entries.setdefault(uri, _Entry())
         self._changes += 1
-        entry.revision = entry.order = self._changes
+        entry.revision = self._changes
+        if not same_text:
+            entry.touched = self._changes
         entry.ready = False
+        entry.put_back = 0
+        entry.waits_since = None
         if entry.timer is not None:
             entry.timer.cancel()
             entry.timer = None
@@ -79,6 +103,17 @@ class Scheduler:
             self._is_ready(entry)
         else:
             entry.timer = self._loop.call_later(pause(entry.times), self._is_ready, entry)
+
+    def touched(self, uri: str) -> None:
+        """The user asks about a document: it is the first in turn."""
+        entry = self._entries.get(uri)
+        if entry is None:
+            return
+        self._changes += 1
+        entry.touched = self._changes
+        if entry.ready:
+            entry.put_back = 0
+            self._make_room(entry)
 
     def dropped(self, uri: str) -> None:
         """A document was closed."""
@@ -118,41 +153,88 @@ class Scheduler:
     def _is_ready(self, entry: _Entry) -> None:
         entry.timer = None
         entry.ready = True
+        self._make_room(entry)
         self._next()
+
+    def _make_room(self, entry: _Entry) -> None:
+        """Let the run that is under way know of a document that waits."""
+        run = self._running
+        if run is None or run.entry is entry or not _claims(entry):
+            return
+        if _rank(entry) > _rank(run.entry):
+            run.turn.for_another()
+        elif run.turn.started is None:
+            run.turn.withdraw()
+            run.future.cancel()  # another client's has the worker: this one's comes first when that is done
+        else:
+            run.turn.for_a_later_one()
 
     def _next(self) -> None:
-        if self._running is not None:
-            return
-        ready = [(entry.order, uri) for uri, entry in self._entries.items() if entry.ready]
-        if not ready:
-            return
-        uri = max(ready)[1]
-        entry = self._entries[uri]
+        while self._running is None:
+            ready = [(uri, entry) for uri, entry in self._entries.items() if entry.ready]
+            if not ready:
+                return
+            self._run(*min(ready, key=lambda pair: _rank(pair[1])))
+
+    def _run(self, uri: str, entry: _Entry) -> None:
         entry.ready = False
         revision = entry.revision
-        running = self._start(uri, revision, lambda: entry.revision != revision)
-        if running is None:
-            self._next()
+        turn = Turn(lambda: entry.revision != revision, entry.put_back, entry.waits_since)
+        future = self._start(uri, revision, turn)
+        if future is None:
             return
-        self._running = running
-        running.add_done_callback(lambda done: self._ended(uri, entry, revision, done))
+        run = self._running = _Run(uri, entry, revision, turn, future)
+        for other in self._entries.values():
+            if other.ready:
+                self._make_room(other)
+        future.add_done_callback(lambda done: self._ended(run, done))
 
-    def _ended(self, uri: str, entry: _Entry, revision: int, done: asyncio.Future[Analysis]) -> None:
+    def _ended(self, run: _Run, done: asyncio.Future[Analysis]) -> None:
         self._running = None
         error = None if done.cancelled() else done.exception()
-        if error is not None and not isinstance(error, Superseded):
-            logger.error("%s: the analysis failed", uri, exc_info=error)
-        if entry.revision == revision:
-            entry.settled = revision
-            if error is None and not done.cancelled():
-                entry.analysis = done.result()
-                entry.times.append(entry.analysis.seconds)
-                self._publish(entry.analysis)
+        if run.entry.revision == run.revision:
+            if done.cancelled() or isinstance(error, Superseded):
+                self._put_back(run)
             else:
-                entry.analysis = None
-                self._failed(uri)
-            _wake(entry)
+                self._settle(run, done, error)
+        elif error is not None and not isinstance(error, Superseded):
+            logger.error("%s: the analysis failed", run.uri, exc_info=error)
         self._next()
+
+    def _put_back(self, run: _Run) -> None:
+        entry = run.entry
+        self._changes += 1
+        entry.queued = self._changes
+        entry.ready = True
+        if run.turn.started is None:
+            return  # it had no turn at all
+        entry.put_back += 1
+        if entry.waits_since is None:
+            entry.waits_since = time.monotonic()
+        logger.debug("%s is put back: others wait", run.uri)
+
+    def _settle(self, run: _Run, done: asyncio.Future[Analysis], error: BaseException | None) -> None:
+        entry = run.entry
+        entry.settled = run.revision
+        if error is None:
+            entry.analysis = done.result()
+            entry.times.append(entry.analysis.seconds)
+            self._publish(entry.analysis)
+        else:
+            logger.error("%s: the analysis failed", run.uri, exc_info=error)
+            entry.analysis = None
+            self._failed(run.uri)
+        _wake(entry)
+
+
+def _claims(entry: _Entry) -> bool:
+    return Turn(bool, entry.put_back, entry.waits_since).claims
+
+
+def _rank(entry: _Entry) -> tuple[bool, int, int]:
+    """The lowest is the next: who was touched last, and behind them who was put back, in turn."""
+    turn = Turn(bool, entry.put_back, entry.waits_since)
+    return (*turn.rank, entry.queued if entry.put_back else -entry.touched)
 
 
 def _wake(entry: _Entry) -> None:

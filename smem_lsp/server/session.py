@@ -1,18 +1,20 @@
 """One client's conversation from its first message to its last.
 
 ``initialize`` is answered from plain JSON; only then is everything else imported. After that this module keeps the
-order of LSP 3.17 ("Server lifecycle"), and whatever is wrong with a request, it gets an answer.
+order of LSP 3.17 ("Server lifecycle"), and whatever is wrong with a request, it gets an answer: with its id where that
+can be read, else with none.
 """
 
 from __future__ import annotations
 
+import asyncio
 import enum
 import json
 import logging
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from smem_lsp.server.handshake import initialize_result, read_client
+from smem_lsp.server.handshake import initialize_result, read_client, token_of
 from smem_lsp.server.worker import Worker
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ INVALID_REQUEST = -32600
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 NOT_INITIALIZED = -32002
+REQUEST_FAILED = -32803
 
 logger = logging.getLogger(__name__)
 
@@ -31,15 +34,30 @@ class _Stage(enum.Enum):
     NEW = enum.auto()
     OPEN = enum.auto()
     DOWN = enum.auto()  # shutdown was asked for
+    REFUSED = enum.auto()  # and about to be told
     CLOSED = enum.auto()
 
 
 class Session:
-    """``send`` takes the body of a message, ``close`` the exit code; both are called on the event loop only."""
+    """``send`` takes the body of a message, ``close`` the exit code; both are called on the event loop only.
 
-    __slots__ = ("_app", "_close", "_send", "_stage", "_worker", "parent")
+    ``refused``: given the client's token, the seconds until it is told that it may not come in, None when it may.
+    ``remote``: the client is anybody, and no program is run at its word.
+    """
 
-    def __init__(self, send: Callable[[bytes], None], close: Callable[[int], None], worker: Worker) -> None:
+    __slots__ = ("_app", "_close", "_refused", "_remote", "_send", "_stage", "_worker", "parent")
+
+    def __init__(
+        self,
+        send: Callable[[bytes], None],
+        close: Callable[[int], None],
+        worker: Worker,
+        *,
+        refused: Callable[[object], float | None] | None = None,
+        remote: bool = False,
+    ) -> None:
+        self._refused = refused
+        self._remote = remote
         self._send = send
         self._close = close
         self._worker = worker
@@ -51,6 +69,16 @@ class Session:
     def exit_code(self) -> int:
         """What the process ends with if the client leaves now."""
         return 0 if self._stage is _Stage.DOWN else 1
+
+    @property
+    def begun(self) -> bool:
+        """Has the client come in?"""
+        return self._stage not in (_Stage.NEW, _Stage.REFUSED)
+
+    def receive_junk(self, reason: str) -> None:
+        """Bytes came that are no message."""
+        logger.error("%s; it is skipped", reason)
+        self._answer_error(None, PARSE_ERROR, reason)
 
     def receive(self, body: bytes) -> None:
         """Handle one message. Never raises."""
@@ -86,18 +114,18 @@ class Session:
 
     def _dispatch(self, message: dict[str, object]) -> None:
         method = message.get("method")
-        if method is None:
-            if self._app is not None and "id" in message:
-                self._app.protocol.receive_response(message)
+        if self._stage is _Stage.REFUSED:
+            return
+        if method is None and "method" not in message:
+            self._receive_response(message)
             return
         identity = _request_id(message)
         if "id" in message and identity is None:
             self._answer_error(None, INVALID_REQUEST, "an id is a number or a string")
         elif not isinstance(method, str):
-            if identity is not None:
-                self._answer_error(identity, INVALID_REQUEST, "a method is a string")
+            self._answer_error(identity, INVALID_REQUEST, "a method is a string")
         elif method == "exit":
-            self.disconnected()
+            self._exit(identity)
         elif self._stage is _Stage.NEW:
             self._before_start(method, identity, message.get("params"))
         elif self._stage is not _Stage.OPEN:
@@ -106,6 +134,8 @@ class Session:
         elif method == "initialize":
             if identity is not None:
                 self._answer_error(identity, INVALID_REQUEST, "initialized already")
+            else:
+                logger.warning("initialize without an id is ignored")
         elif method == "shutdown":
             self._shut_down(identity)
         else:
@@ -121,7 +151,13 @@ class Session:
         if not isinstance(params, Mapping) or not isinstance(params.get("capabilities"), Mapping):
             self._answer_error(identity, INVALID_PARAMS, "initialize needs capabilities")
             return
-        client = read_client(params)
+        delay = None if self._refused is None else self._refused(token_of(params))
+        if delay is not None:
+            logger.warning("a client without the right token is refused")
+            self._stage = _Stage.REFUSED
+            asyncio.get_running_loop().call_later(delay, self._refuse, identity)
+            return
+        client = read_client(params, remote=self._remote)
         self._answer(identity, initialize_result(client.features))
         self.parent = client.process
         from smem_lsp.server.app import App  # half a second: only now, behind the answer
@@ -129,12 +165,32 @@ class Session:
         self._app = App(client, self._send, self._worker)
         self._stage = _Stage.OPEN
 
+    def _refuse(self, identity: int | str) -> None:
+        self._answer_error(identity, REQUEST_FAILED, "initializationOptions.token is not the server's")
+        self.disconnected()
+
+    def _receive_response(self, message: dict[str, object]) -> None:
+        if "id" not in message:
+            self._answer_error(None, INVALID_REQUEST, "neither a method nor an id")
+        elif self._app is not None:
+            self._app.protocol.receive_response(message)
+        else:
+            logger.info("a response to no request of ours is ignored")
+
+    def _exit(self, identity: int | str | None) -> None:
+        if identity is not None:
+            self._answer_error(identity, INVALID_REQUEST, "exit is a notification")
+        else:
+            self.disconnected()
+
     def _shut_down(self, identity: int | str | None) -> None:
+        if identity is None:
+            logger.warning("shutdown without an id is ignored")
+            return
         assert self._app is not None
         self._stage = _Stage.DOWN
         self._app.stop()
-        if identity is not None:
-            self._answer(identity, None)
+        self._answer(identity, None)
 
     def _answer(self, identity: int | str, result: object) -> None:
         self._post({"jsonrpc": "2.0", "id": identity, "result": result})

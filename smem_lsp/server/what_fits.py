@@ -6,43 +6,59 @@ Each value is a job of its own on the worker, so that a key that is typed meanwh
 
 from __future__ import annotations
 
+import logging
 import time
+from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import Any
 
 from smem_lsp.engine.fit import Combination
 from smem_lsp.engine.fit_argument import argument_at
 from smem_lsp.engine.fit_constant import Constant, constant_at, what_if, words
 from smem_lsp.server.analysis import Analysis, checked_path
 from smem_lsp.server.code_actions import REWRITE, Action, Asked
-from smem_lsp.server.worker import Worker
+from smem_lsp.source import OutOfBudget, Superseded
+
+logger = logging.getLogger(__name__)
 
 LONGEST = 1.0  # seconds that a menu waits for the values
 
 
-async def what_fits(worker: Worker, analysis: Analysis, asked: Asked) -> list[Action]:
+Ask = Callable[[str, Callable[[], Any]], Awaitable[Any]]
+"""(the document, the work) -> what comes of it; raises OutOfBudget and Superseded."""
+
+
+async def what_fits(ask: Ask, analysis: Analysis, asked: Asked) -> list[Action]:
     """For the template argument or the name of a constant at the cursor; as many values as there is time for."""
-    report = analysis.report
+    found: list[Action] = []
+    try:
+        await _find(ask, analysis, asked, found)
+    except (OutOfBudget, Superseded):
+        logger.info("%s: not every value was tried", analysis.job.uri)
+    return found
+
+
+async def _find(ask: Ask, analysis: Analysis, asked: Asked, found: list[Action]) -> None:
+    report, uri = analysis.report, analysis.job.uri
     if report is None:
-        return []
+        return
     at = asked.span.start
-    constant = await worker.submit(
-        lambda: argument_at(report, at) or constant_at(report, at, analysis.config)
+    constant: Constant | None = await ask(
+        uri, lambda: argument_at(report, at) or constant_at(report, at, analysis.config)
     )
     if constant is None:
-        return []
+        return
     ends = time.monotonic() + LONGEST
-    now = await worker.submit(partial(_with, analysis, constant, constant.value))
-    found: list[Action] = []
+    now = await ask(uri, partial(_with, analysis, constant, constant.value))
     for value in constant.others:
         if now is None or time.monotonic() > ends:
             break
-        then = await worker.submit(partial(_with, analysis, constant, value))
+        then = await ask(uri, partial(_with, analysis, constant, value))
         costs = None if then is None else words(now, then)
         if costs is not None:
             places = " ".join(f"{span.start} {span.end}" for span in constant.spans)
             key = f"fit {value} {places}"
             found.append(Action(f"Set {constant.name} to {value}: {costs}", REWRITE, key))
-    return found
 
 
 def _with(analysis: Analysis, constant: Constant, value: int) -> Combination | None:

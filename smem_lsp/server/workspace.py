@@ -6,10 +6,11 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from smem_lsp.environment import DiskReader
 from smem_lsp.environment.compiler import Compiler, user_store
-from smem_lsp.server.analysis import Analysis, Analyst, Job
+from smem_lsp.server.analysis import Analysis, Analyst, Job, path_for_messages
 from smem_lsp.server.background import Background
 from smem_lsp.server.config_files import ConfigFiles
 from smem_lsp.server.diagnostics import diagnostics_of
@@ -18,10 +19,13 @@ from smem_lsp.server.handshake import Client
 from smem_lsp.server.outgoing import Outgoing
 from smem_lsp.server.scheduler import Scheduler
 from smem_lsp.server.settings import ClientSettings, overlay, read_client_settings
+from smem_lsp.server.turns import Turn
 from smem_lsp.server.uris import path_of, same_file_key
 from smem_lsp.server.worker import Worker
 
 CONFIG_FILES = frozenset({"smem.toml", "pyproject.toml", "compile_commands.json"})
+T = TypeVar("T")
+
 HEADERS_FRESH = 2.0  # seconds for which a header is not looked at again; the client tells of changes before
 
 logger = logging.getLogger(__name__)
@@ -41,8 +45,10 @@ class Workspace:
         self._config_files = ConfigFiles()
         self._config_files.watched = client.features.register_watched_files
         self._config_files.trusted = client.trusted
-        self._compiler = Compiler(user_store())
-        self._background = Background(self._compiler, self._measured, outgoing.status)
+        self._compiler = Compiler(user_store()) if client.programs else None
+        self._background = (
+            None if self._compiler is None else Background(self._compiler, self._measured, outgoing.status)
+        )
         self._folders = list(client.folders)
         self._initial = read_client_settings(client.settings)
         self._settings = self._initial
@@ -53,7 +59,8 @@ class Workspace:
     def stop(self) -> None:
         """No more analyses, no more compilers; whoever waits for one gets an empty answer."""
         self.scheduler.stop()
-        self._background.stop()
+        if self._background is not None:
+            self._background.stop()
 
     # Documents
 
@@ -69,13 +76,16 @@ class Workspace:
     def closed(self, uri: str) -> None:
         document = self.documents.close(uri)
         self.scheduler.dropped(uri)
-        self._background.changed(uri)
+        if self._background is not None:
+            self._background.changed(uri)
         path = path_of(uri)
         if document is None:
             return
         if path is not None:
             self._reader.hide(path)
             self._includers_changed({same_file_key(path)})
+        analysed_as = path_for_messages(path, self._root_of(uri))
+        self.worker.submit(lambda: self.analyst.forget(analysed_as), urgent=False)
         if not self.features.pull_diagnostics:
             self.outgoing.publish(uri, None, [])
 
@@ -84,7 +94,8 @@ class Workspace:
         if path is not None:
             self._reader.show(path, document.text)
             self._includers_changed({same_file_key(path)}, but=document.uri)
-        self._background.changed(document.uri)
+        if self._background is not None:
+            self._background.changed(document.uri)
         self.scheduler.changed(document.uri, at_once=at_once)
 
     def _includers_changed(self, files: set[str], *, but: str | None = None, at_once: bool = False) -> bool:
@@ -157,14 +168,24 @@ class Workspace:
         around = (folder for folder in self._folders if uri.startswith(f"{folder.rstrip('/')}/"))
         return max(around, key=len, default=None)
 
+    def _root_of(self, uri: str) -> Path | None:
+        folder = self._folder_of(uri)
+        root = None if folder is None else path_of(folder)
+        return None if root is None else Path(root)
+
     # Analyses
 
-    def _start(self, uri: str, revision: int, stale: Callable[[], bool]) -> asyncio.Future[Analysis] | None:
+    async def ask(self, uri: str, job: Callable[[], T]) -> T:
+        """Do the work of a request about a document on the worker's thread.
+
+        Raises OutOfBudget when it takes too long, Superseded when the document is closed meanwhile.
+        """
+        return await self.worker.submit(job, gone=lambda: self.documents.get(uri) is None)
+
+    def _start(self, uri: str, revision: int, turn: Turn) -> asyncio.Future[Analysis] | None:
         document = self.documents.get(uri)
         if document is None:
             return None
-        folder = self._folder_of(uri)
-        root = None if folder is None else path_of(folder)
         job = Job(
             uri=uri,
             revision=revision,
@@ -173,14 +194,14 @@ class Workspace:
             text=document.text,
             language=document.language,
             path=path_of(uri),
-            root=None if root is None else Path(root),
+            root=self._root_of(uri),
             settings=self.settings_of(uri),
             reader=self._reader,
             config_files=self._config_files,
             compiler=self._compiler,
             opened=self._opened(but=uri),
         )
-        return self.worker.submit(lambda: self.analyst.analyse(job, stale))
+        return self.worker.analyse(lambda: self.analyst.analyse(job, turn.stale), turn)
 
     def _opened(self, but: str) -> frozenset[str]:
         paths = (path_of(document.uri) for document in self.documents if document.uri != but)
@@ -205,7 +226,8 @@ class Workspace:
         if not self.features.pull_diagnostics:
             diagnostics = diagnostics_of(analysis, self.features)
             self.outgoing.publish(analysis.job.uri, analysis.job.version, diagnostics)
-        self._background.wanted(job.uri, analysis.request)
+        if self._background is not None:
+            self._background.wanted(job.uri, analysis.request)
 
     def _not_analysed(self, uri: str) -> None:
         """A defect of ours: findings of an older text would be wrong now, so there are none."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
@@ -38,6 +38,12 @@ class Recent(Generic[K, V]):
         while self.weight > self.most:
             self.weight -= self._entries.popitem(last=False)[1][1]
         return value
+
+    def drop(self, unwanted: Callable[[V], bool]) -> None:
+        """Forget the values of which ``unwanted`` says so."""
+        gone = [key for key, (value, _) in self._entries.items() if unwanted(value)]
+        for key in gone:
+            self.weight -= self._entries.pop(key)[1]
 
     def clear(self) -> None:
         self._entries.clear()

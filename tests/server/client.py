@@ -313,11 +313,13 @@ def held_back(gate: Path) -> tuple[str, ...]:
     code = """\
 import pathlib, sys, time
 import smem_lsp.server.analysis as analysis
+from smem_lsp.source.budget import look
 gate, real = pathlib.Path(sys.argv[1]), analysis.check
 def check(text, **rest):
     if "slow" in text:
         print("under way", file=sys.stderr, flush=True)
         while not gate.exists():
+            look()
             time.sleep(0.01)
     return real(text, **rest)
 analysis.check = check

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -16,6 +15,9 @@ from typing import Any
 import pytest
 from server.client import COMMAND, PATIENCE, ROOT, Client, ResponseError, held_back, serving
 from server.samples import MERGEABLE, PULL, PUSH, codes
+from server.test_framing import RUBBISH
+
+from smem_lsp.server.framing import frame
 
 URI = "file:///k.cu"
 
@@ -146,10 +148,23 @@ def bad_requests() -> Iterator[Client]:
         (b'{"jsonrpc": "2.0", "id": "odd", "method": 5}', "odd", -32600),
         (b'{"jsonrpc": "2.0", "id": [1], "method": "textDocument/hover"}', None, -32600),
         (b'{"jsonrpc": "2.0", "id": true, "method": "textDocument/hover"}', None, -32600),
+        (b'{"jsonrpc": "2.0", "id": null, "method": "textDocument/hover"}', None, -32600),
+        (b'{"jsonrpc": "2.0", "id": 1.5, "method": "textDocument/hover"}', None, -32600),
+        (b'{"jsonrpc": "2.0", "id": {}, "method": "textDocument/hover"}', None, -32600),
+        (b'{"jsonrpc": "2.0", "id": 1' + b"0" * 30 + b', "method": "no/such"}', 10**30, -32601),
+        (b'{"jsonrpc": "2.0", "id": 1' + b"0" * 9000 + b', "method": "no/such"}', None, -32700),
+        (b'{"jsonrpc": "2.0", "method": null}', None, -32600),
+        (b'{"jsonrpc": "2.0", "method": ["x"]}', None, -32600),
+        (b'{"jsonrpc": "2.0"}', None, -32600),
+        (b'[{"jsonrpc": "2.0", "id": 1, "method": "shutdown"}]', None, -32600),
+        (b"\0" * 100, None, -32700),
+        (b'{"jsonrpc": "2.0", "id": "odd", "method": "textDocument/didOpen", "params": {}}', "odd", -32600),
+        (b'{"jsonrpc": "2.0", "id": "odd", "method": "$/cancelRequest", "params": {}}', "odd", -32600),
+        (b'{"jsonrpc": "2.0", "id": "odd", "method": "exit"}', "odd", -32600),
     ],
 )
 def test_what_is_no_message_is_an_error(
-    bad_requests: Client, body: bytes, identity: str | None, code: int
+    bad_requests: Client, body: bytes, identity: str | int | None, code: int
 ) -> None:
     with bad_requests.arrived:
         bad_requests.received.clear()
@@ -157,6 +172,79 @@ def test_what_is_no_message_is_an_error(
     answer = bad_requests.wait_for("answer to nothing")
     assert (answer["id"], answer["error"]["code"]) == (identity, code)
     assert bad_requests.request("smem/explain", {"code": "SMEM301"})["name"] == "mergeable-buffers"
+
+
+def test_a_request_without_an_id_is_ignored_with_a_word() -> None:
+    with serving(PUSH) as client:
+        client.open(URI, MERGEABLE)
+        for method in ("textDocument/hover", "shutdown", "initialize", "smem/explain"):
+            client.notify(method, {"code": "SMEM101"})
+            client.logged(f"{method} without an id is ignored")
+        assert client.published(URI, 1)
+        assert not client.all_of("answer to nothing")
+
+
+def test_requests_with_one_id_are_answered_one_by_one() -> None:
+    with serving(PULL) as client:
+        client.open(URI, MERGEABLE)
+        body = json.dumps(
+            {
+                "jsonrpc": "2.0",
+                "id": 77,
+                "method": "textDocument/diagnostic",
+                "params": {"textDocument": {"uri": URI}},
+            }
+        ).encode()
+        for _ in range(5):
+            client.write(body)
+        client.until(lambda: len(client.all_of("answer to nothing")) == 5)
+        client.notify("$/cancelRequest", {"id": 77})
+
+
+def test_many_cancellations_of_nothing_and_of_something(tmp_path: Path) -> None:
+    with serving(PULL, command=held_back(tmp_path / "gate")) as client:
+        client.open(URI, MERGEABLE + "// slow\n")
+        asked = [
+            client.ask("textDocument/diagnostic", {"textDocument": {"uri": URI}}, identity=f"p{n}")
+            for n in range(200)
+        ]
+        for n in range(5000):
+            client.notify("$/cancelRequest", {"id": f"p{n % 400}"})
+        for answer in asked:
+            with pytest.raises(ResponseError) as caught:
+                answer.result(PATIENCE)
+            assert caught.value.code == -32800
+        (tmp_path / "gate").touch()
+
+
+def test_what_is_no_message_between_messages_is_told_and_skipped() -> None:
+    with serving(PUSH) as client:
+        assert client.process.stdin is not None
+        question = b'{"jsonrpc": "2.0", "id": "%d", "method": "smem/explain", "params": {"code": "SMEM101"}}'
+        for number, rubbish in enumerate(RUBBISH.values()):
+            client.process.stdin.write(rubbish + frame(question % number))
+            client.process.stdin.flush()
+        expected = {str(number) for number in range(len(RUBBISH))}
+        client.until(lambda: {a["id"] for a in client.all_of("answer to nothing")} >= expected)
+        answers = client.all_of("answer to nothing")
+        assert all("result" in a for a in answers if a["id"] is not None)
+        told = [a for a in answers if a["id"] is None]
+        assert len(told) > 10 and all(a["error"]["code"] in (-32700, -32600) for a in told)
+
+
+def test_a_message_that_never_ends_is_told_and_forgotten() -> None:
+    code = (
+        "import smem_lsp.server.inbox as inbox\n"
+        "inbox.STALLED = 0.5\n"
+        "import smem_lsp.server; raise SystemExit(smem_lsp.server.serve(None))"
+    )
+    with serving(PUSH, command=(sys.executable, "-c", code)) as client:
+        assert client.process.stdin is not None
+        client.process.stdin.write(b"Content-Length: 50000000\r\n\r\n" + b"x" * 30_000_000)
+        client.process.stdin.flush()
+        told = client.wait_for("answer to nothing")
+        assert told["error"]["message"] == "a message does not end"
+        assert client.request("smem/explain", {"code": "SMEM101"})["code"] == "SMEM101"
 
 
 def test_responses_to_nothing_change_nothing() -> None:
@@ -221,14 +309,30 @@ def test_a_client_that_reads_no_more_ends_the_server() -> None:
     assert server.wait(PATIENCE) == 1
 
 
+# A server that stands still as soon as its client is known: one thread of it holds the interpreter for ever.
+FROZEN = (
+    "import re, sys, threading, time\n"
+    "import smem_lsp.server.parent as parent\n"
+    "real = parent.start_watcher\n"
+    "def start(client):\n"
+    "    watcher = real(client)\n"
+    "    threading.Thread(target=lambda: re.match(r'(a|a)*b', 'a' * 60), daemon=True).start()\n"
+    "    time.sleep(0.01)\n"
+    "    return watcher\n"
+    "parent.start_watcher = start\n"
+    "import smem_lsp.server; raise SystemExit(smem_lsp.server.serve(None))"
+)
+
+
 @pytest.mark.skipif(os.name == "nt", reason="stdin ends with the parent there")
-def test_the_death_of_the_editor_ends_the_server(tmp_path: Path) -> None:
+@pytest.mark.parametrize("arguments", [("-m", "smem_lsp", "server"), ("-c", FROZEN)], ids=["idle", "frozen"])
+def test_the_death_of_the_editor_ends_the_server(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     """The editor is killed while another of its children holds the pipe open."""
     script = tmp_path / "editor.py"
     script.write_text(
         "import json, os, subprocess, sys, time\n"
         f"sys.path.insert(0, {str(ROOT)!r})\n"
-        "server = subprocess.Popen([sys.executable, '-m', 'smem_lsp', 'server'], stdin=subprocess.PIPE,\n"
+        f"server = subprocess.Popen([sys.executable, *{arguments!r}], stdin=subprocess.PIPE,\n"
         "                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)\n"
         "other = subprocess.Popen(['sleep', '900'], pass_fds=[server.stdin.fileno()])\n"
         "body = json.dumps({'jsonrpc': '2.0', 'id': 1, 'method': 'initialize',\n"
@@ -244,14 +348,40 @@ def test_the_death_of_the_editor_ends_the_server(tmp_path: Path) -> None:
     assert editor.stdout is not None
     server, other = map(int, editor.stdout.readline().split())
     try:
+        time.sleep(3.0)  # the watches have begun
+        assert _runs(server)
+        watchers = _children(server)
         editor.kill()
         editor.wait()
-        limit = time.monotonic() + PATIENCE
-        while _runs(server):
-            assert time.monotonic() < limit, "the server outlives its editor"
+        started = time.monotonic()
+        while any(map(_runs, (server, *watchers))):
+            assert time.monotonic() < started + PATIENCE, "the server outlives its editor"
             time.sleep(0.1)
+        print(f"the server has ended {time.monotonic() - started:.1f} s after its editor")
     finally:
         os.kill(other, signal.SIGKILL)
+        if _runs(server):
+            os.kill(server, signal.SIGKILL)
+
+
+def _children(process: int) -> list[int]:
+    """On Linux; elsewhere none are known."""
+    tasks = Path(f"/proc/{process}/task")
+    found = [task / "children" for task in tasks.iterdir()] if tasks.exists() else []
+    return [int(child) for file in found if file.exists() for child in file.read_text().split()]
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="children are known on Linux")
+def test_the_second_watch_ends_with_the_server(client: Client) -> None:
+    client.initialize(PUSH)
+    client.until(lambda: _children(client.process.pid), "second watch")
+    (watcher,) = _children(client.process.pid)
+    client.process.kill()
+    client.process.wait()
+    limit = time.monotonic() + PATIENCE
+    while _runs(watcher):
+        assert time.monotonic() < limit
+        time.sleep(0.05)
 
 
 def _runs(process: int) -> bool:
@@ -278,61 +408,6 @@ def test_nothing_else_reaches_stdout(client: Client) -> None:
     client.open(URI, MERGEABLE)
     client.published(URI, 1)
     assert client.shut_down() == 0
-
-
-def test_two_clients_over_tcp() -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "smem_lsp", "server", "--tcp", f"127.0.0.1:{port}"]
-    server = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE)
-    try:
-        assert server.stderr is not None and b"listening" in server.stderr.readline()
-        one, two = Wire(port), Wire(port)
-        for name, wire in (("alpha", one), ("beta", two)):
-            wire.send({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"capabilities": PUSH}})
-            assert wire.read()["id"] == 1
-            item = {"uri": URI, "languageId": "cuda", "version": 1, "text": MERGEABLE.replace("spare", name)}
-            wire.send({"jsonrpc": "2.0", "method": "textDocument/didOpen", "params": {"textDocument": item}})
-        for name, wire in (("alpha", one), ("beta", two)):
-            assert f"`{name}`" in str(wire.read())
-        one.send({"jsonrpc": "2.0", "method": "exit"})
-        assert one.file.read(1) == b""
-        two.send({"jsonrpc": "2.0", "id": 2, "method": "smem/explain", "params": {"code": "SMEM101"}})
-        assert two.read()["result"]["code"] == "SMEM101"
-    finally:
-        server.terminate()
-        server.wait()
-
-
-class Wire:
-    """A TCP client."""
-
-    def __init__(self, port: int) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
-        self.file = self.socket.makefile("rb")
-
-    def send(self, message: Any) -> None:
-        body = json.dumps(message).encode()
-        self.socket.sendall(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
-
-    def read(self) -> Any:
-        length = int(self.file.readline().partition(b":")[2])
-        self.file.readline()
-        return json.loads(self.file.read(length))
-
-
-def test_a_port_that_is_taken_is_one_line() -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        address = f"127.0.0.1:{taken.getsockname()[1]}"
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        command = [sys.executable, "-m", "smem_lsp", "server", "--tcp", address]
-        done = subprocess.run(command, env=environment, capture_output=True, timeout=PATIENCE, text=True)
-    assert done.returncode == 2
-    assert len(done.stderr.splitlines()) == 1 and "cannot listen" in done.stderr
 
 
 def test_an_analysis_that_fails_is_an_empty_list_and_a_line_in_the_log() -> None:

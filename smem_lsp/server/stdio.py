@@ -1,0 +1,120 @@
+"""One client on stdin and stdout.
+
+stdin is read by a thread of its own and stdout written by another, so neither a busy handler nor an analysis ever
+delays reading, nor does a client that reads nothing stop the event loop. Both ways are bounded: what is read waits for
+what was read before, and nothing more is handled while too many answers lie unread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+
+from smem_lsp.server.framing import frame
+from smem_lsp.server.inbox import Inbox
+from smem_lsp.server.outbox import MOST_UNSENT, Outbox
+from smem_lsp.server.parent import watch_parent
+from smem_lsp.server.process import INTERRUPTED, log_exception, prepare
+from smem_lsp.server.session import Session
+from smem_lsp.server.worker import Worker
+
+_CHUNK = 1 << 16  # bytes
+_CHUNKS = 64  # that may be on their way to the loop
+_LEAVE = 2.0  # seconds that the last answers get
+
+
+def serve_stdio() -> int:
+    """Serve until the client leaves. 0 after ``shutdown``, else 1 (LSP 3.17, "Exit Notification")."""
+    prepare()
+    try:
+        return asyncio.run(_serve(_take_stdout()))
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _take_stdout() -> int:
+    """stdout for messages alone: what anything else prints goes to stderr."""
+    sys.stdout.flush()
+    own = os.dup(sys.stdout.fileno())
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    return own
+
+
+async def _serve(output: int) -> int:
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(log_exception)
+    finished: asyncio.Future[int] = loop.create_future()
+
+    def close(code: int) -> None:
+        if not finished.done():
+            finished.set_result(code)
+
+    def send(body: bytes) -> None:
+        outbox.put(frame(body))
+        if outbox.unsent > MOST_UNSENT:
+            inbox.hold()
+
+    reader = _Reader(loop)
+    outbox = Outbox(
+        output,
+        room=lambda: reader.post(inbox.release),
+        broken=lambda: reader.post(session.disconnected),
+    )
+    session = Session(send, close, Worker(loop))
+    inbox = Inbox(session, reader.allow)
+    reader.start(inbox)
+    watch = asyncio.ensure_future(watch_parent(session))
+    try:
+        return await finished
+    finally:
+        watch.cancel()
+        session.dispose()
+        inbox.close()
+        outbox.close(_LEAVE)
+
+
+class _Reader:
+    """Reads stdin, while it may, on a thread of its own."""
+
+    __slots__ = ("_allowed", "_loop", "_slots")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._allowed = threading.Event()
+        self._allowed.set()
+        self._slots = threading.Semaphore(_CHUNKS)
+
+    def allow(self, read: bool) -> None:
+        if read:
+            self._allowed.set()
+        else:
+            self._allowed.clear()
+
+    def start(self, inbox: Inbox) -> None:
+        threading.Thread(target=self._read, args=(inbox,), daemon=True, name="stdin").start()
+
+    def post(self, call: Callable[[], None]) -> None:
+        """Call it on the loop; of a session that is over nobody wants to hear."""
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(call)
+
+    def _read(self, inbox: Inbox) -> None:
+        # The descriptor, not sys.stdin: its lock would be held when the interpreter goes away.
+        descriptor = sys.stdin.fileno()
+        while True:
+            self._slots.acquire()
+            self._allowed.wait()
+            data = os.read(descriptor, _CHUNK)
+            if not data:
+                self.post(inbox.end)
+                return
+            self.post(partial(self._feed, inbox, data))
+
+    def _feed(self, inbox: Inbox, data: bytes) -> None:
+        self._slots.release()
+        inbox.feed(data)

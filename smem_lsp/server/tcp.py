@@ -1,0 +1,185 @@
+"""Clients over TCP, each with a session of its own; all share one worker.
+
+Whoever can reach the port may be anybody: another user of the machine, a page in a browser. So nothing that a client
+says makes the server run a program (``handshake``). It listens on the loopback interface alone, unless that is lifted;
+then, or where one is given, a client needs a token. A first line that is none of LSP's ends the connection, as a page's
+HTTP request would be, and so does a client that does not begin in time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import ipaddress
+import logging
+import secrets
+import socket
+import sys
+
+from smem_lsp.server.framing import LONGEST_BEGIN, frame, may_begin_message
+from smem_lsp.server.inbox import Inbox
+from smem_lsp.server.outbox import MOST_UNSENT
+from smem_lsp.server.process import INTERRUPTED, log_exception, prepare
+from smem_lsp.server.session import Session
+from smem_lsp.server.worker import Worker
+
+MOST_CLIENTS = 16
+TIME_TO_BEGIN = 30.0  # seconds until ``initialize`` has come
+FREE_TRIES = 3  # wrong tokens before each more waits for its answer
+LONGEST_DELAY = 10.0  # seconds of that
+_REFUSED = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+
+logger = logging.getLogger(__name__)
+
+
+class NotAllowed(Exception):
+    """The address is none to listen on; the message is one line."""
+
+
+def serve_tcp(host: str, port: int, *, allow_remote: bool, token: str | None) -> int:
+    """Serve every client that connects, until interrupted. ``token`` None: made up where one is needed."""
+    prepare()
+    try:
+        addresses = _addresses(host, port, allow_remote=allow_remote)
+        if token is None and allow_remote:
+            token = secrets.token_urlsafe(32)
+            print(f"smem-lsp: the token for this run is {token}", file=sys.stderr, flush=True)
+        asyncio.run(_serve(addresses, port, Door(token)))
+    except NotAllowed as error:
+        logger.error("cannot listen on %s:%d: %s", host, port, error)
+        return 2
+    except OSError as error:
+        logger.error("cannot listen on %s:%d: %s", host, port, error.strerror or error)
+        return 2
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return 0
+
+
+def _addresses(host: str, port: int, *, allow_remote: bool) -> list[str]:
+    """Where to listen, names resolved once. Raises NotAllowed, OSError."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    if not allow_remote:
+        for address in addresses:
+            if not ipaddress.ip_address(address.partition("%")[0]).is_loopback:
+                raise NotAllowed(f"{address} can be reached from other machines; that needs --allow-remote")
+    return addresses
+
+
+class Door:
+    """Who comes in: at most so many at once, with the token where there is one."""
+
+    __slots__ = ("_failures", "_token", "clients")
+
+    def __init__(self, token: str | None) -> None:
+        self._token = token
+        self._failures = 0
+        self.clients = 0
+
+    def refused(self, shown: object) -> float | None:
+        """None: come in. Else the seconds until the client is told that it may not."""
+        if self._token is None:
+            return None
+        given = shown.encode("utf-8", "surrogatepass") if isinstance(shown, str) else b""
+        if hmac.compare_digest(given, self._token.encode()):
+            self._failures = 0
+            return None
+        self._failures += 1
+        more = self._failures - FREE_TRIES
+        return 0.0 if more <= 0 else min(0.25 * 2 ** min(more, 10), LONGEST_DELAY)
+
+
+class _Socket(asyncio.Protocol):
+    """One TCP client."""
+
+    def __init__(self, worker: Worker, door: Door) -> None:
+        self._worker = worker
+        self._door = door
+        self._first = b""  # bytes, until they are those of a message
+        self._begun = False
+        self._counted = False
+        self._limit: asyncio.TimerHandle | None = None
+        self._transport: asyncio.Transport | None = None
+        self._inbox: Inbox | None = None
+        self._session: Session | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        if self._door.clients >= MOST_CLIENTS:
+            logger.warning("a client is sent away: there are %d already", MOST_CLIENTS)
+            transport.close()
+            return
+        self._door.clients += 1
+        self._counted = True
+        transport.set_write_buffer_limits(high=MOST_UNSENT)
+
+        def send(body: bytes) -> None:
+            if not transport.is_closing():
+                transport.write(frame(body))
+
+        def read(more: bool) -> None:
+            if transport.is_closing():
+                return
+            if more:
+                transport.resume_reading()
+            else:
+                transport.pause_reading()
+
+        self._session = Session(
+            send, lambda code: transport.close(), self._worker, refused=self._door.refused, remote=True
+        )
+        self._inbox = Inbox(self._session, read)
+        self._limit = asyncio.get_running_loop().call_later(TIME_TO_BEGIN, self._too_late)
+
+    def data_received(self, data: bytes) -> None:
+        if self._inbox is None or self._transport is None or self._transport.is_closing():
+            return
+        if not self._begun:
+            data = self._first + data
+            if not may_begin_message(data):
+                logger.warning("a client that does not speak LSP is sent away")
+                self._transport.write(_REFUSED)
+                self._transport.close()
+                return
+            self._begun = len(data) >= LONGEST_BEGIN
+            self._first = b"" if self._begun else data
+            if not self._begun:
+                return
+        self._inbox.feed(data)
+
+    def pause_writing(self) -> None:
+        if self._inbox is not None:
+            self._inbox.hold()
+
+    def resume_writing(self) -> None:
+        if self._inbox is not None:
+            self._inbox.release()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if self._counted:
+            self._door.clients -= 1
+        if self._limit is not None:
+            self._limit.cancel()
+        if self._inbox is not None:
+            self._inbox.close()
+        if self._session is not None:
+            self._session.dispose()
+
+    def _too_late(self) -> None:
+        assert self._session is not None and self._transport is not None
+        if not self._session.begun:
+            logger.warning("a client that does not begin is sent away")
+            self._transport.abort()
+
+
+async def _serve(addresses: list[str], port: int, door: Door) -> None:
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(log_exception)
+    worker = Worker(loop)
+    server = await loop.create_server(lambda: _Socket(worker, door), addresses, port)
+    for listener in server.sockets:
+        logger.info("listening on %s port %d", *listener.getsockname()[:2])
+    async with server:
+        await server.serve_forever()

@@ -1,0 +1,108 @@
+"""One document that takes long, and everybody else's answers meanwhile: the real server over stdio."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+from server.client import PATIENCE, Client, serving
+from server.samples import MERGEABLE, PULL, PUSH, UNUSED, codes
+
+HOSTILE = "file:///hostile.cu"
+OTHER = "file:///other.cu"
+# Each kernel is another one, so that none is known from the one before; over ten seconds for all of them, or as long
+# as one file may take.
+TEXT = "".join(
+    MERGEABLE.replace("sum(", f"sum{n}(").replace("[256]", f"[{256 + n}]").replace("sum<<<", f"sum{n}<<<")
+    for n in range(1200)
+)
+ENOUGH = 5.0  # seconds; one is the aim, of a machine with nothing else to do
+
+
+@pytest.fixture
+def busy() -> Iterator[Client]:
+    """A server that has begun with the hostile document."""
+    with serving(PUSH) as client:
+        client.open("file:///first.cu", UNUSED)
+        client.published("file:///first.cu", 1)  # it has warmed up
+        client.open(HOSTILE, TEXT)
+        time.sleep(0.7)
+        yield client
+        assert client.all_of("textDocument/publishDiagnostics")
+
+
+def is_published(client: Client, uri: str) -> bool:
+    return any(params["uri"] == uri for params in client.all_of("textDocument/publishDiagnostics"))
+
+
+def test_others_are_analysed_while_it_is_open(busy: Client) -> None:
+    times: list[float] = []
+    for version in range(1, 9):
+        started = time.perf_counter()
+        text = UNUSED.replace("scratch", f"scratch{version}")
+        if version == 1:
+            busy.open(OTHER, text)
+        else:
+            busy.change(OTHER, version, {"text": text})
+        assert f"scratch{version}" in str(busy.published(OTHER, version))
+        times.append(time.perf_counter() - started)
+    assert not is_published(busy, HOSTILE)  # or there was nothing to wait for
+    print(f"another document's diagnostics: {max(times):.3f} s at most of {[f'{t:.3f}' for t in times]}")
+    assert max(times) < ENOUGH
+
+
+def test_questions_about_others_are_answered_meanwhile(busy: Client) -> None:
+    busy.open(OTHER, UNUSED)
+    busy.published(OTHER, 1)
+    times: list[float] = []
+    for _ in range(3):
+        started = time.perf_counter()
+        lenses = busy.request("textDocument/codeLens", {"textDocument": {"uri": OTHER}})
+        assert lenses and busy.hover(OTHER, 1, 20) and busy.actions(OTHER, (1, 20))
+        assert busy.request("smem/layout", busy.at(OTHER, 1, 20))["kernel"]["name"] == "k"
+        times.append((time.perf_counter() - started) / 4)
+    assert not is_published(busy, HOSTILE)
+    print(f"a request: {max(times):.3f} s at most")
+    assert max(times) < ENOUGH
+
+
+def test_it_is_still_analysed_in_the_end(busy: Client) -> None:
+    lenses = busy.ask("textDocument/codeLens", {"textDocument": {"uri": HOSTILE}})
+    for version in range(1, 4):
+        if version == 1:
+            busy.open(OTHER, UNUSED)
+        else:
+            busy.change(OTHER, version, {"text": UNUSED})
+        busy.published(OTHER, version)
+    assert codes(busy.published(HOSTILE, 1))
+    assert isinstance(lenses.result(PATIENCE), list)
+
+
+def test_when_it_is_closed_nobody_waits_for_it(busy: Client) -> None:
+    pull = busy.ask("textDocument/diagnostic", {"textDocument": {"uri": HOSTILE}})
+    started = time.perf_counter()
+    busy.close(HOSTILE)
+    assert pull.result(PATIENCE)["items"] == []
+    busy.open(OTHER, UNUSED)
+    busy.published(OTHER, 1)
+    took = time.perf_counter() - started
+    print(f"closed, and another document's diagnostics: {took:.3f} s")
+    assert took < ENOUGH
+
+
+def test_two_of_them_and_a_small_one_opened_at_once() -> None:
+    """The restored session of an editor: what was opened last is not all that is analysed."""
+    with serving(PULL) as client:
+        small = [f"file:///small{n}.cu" for n in range(3)]
+        client.open(HOSTILE, TEXT)
+        for uri in small:
+            client.open(uri, UNUSED)
+        client.open("file:///hostile2.cu", TEXT.replace("tile", "tale"))
+        started = time.perf_counter()
+        asked = [client.ask("textDocument/diagnostic", {"textDocument": {"uri": uri}}) for uri in small]
+        for answer in asked:
+            assert codes(answer.result(PATIENCE)["items"]) == ["SMEM101"]
+        took = time.perf_counter() - started
+        print(f"three small documents between two hostile ones: {took:.3f} s")
+        assert took < 2 * ENOUGH
