@@ -45,7 +45,7 @@ class Client:
     process: int | None = None
     folders: tuple[str, ...] = ()
     settings: object = None  # initializationOptions.settings
-    trusted: bool = False  # the workspace may name programs to run
+    trusted: bool = False  # a compiler may run, also one that the workspace names
 
 
 def read_client(params: Json) -> Client:
