@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import difflib
 import re
-import traceback
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache
-from pathlib import Path
 
+from smem_lsp.cli.errors import internal_error
 from smem_lsp.cli.fixing import Fixed, FixPolicy, fix_text, fixable
 from smem_lsp.cli.settings import rule_names
 from smem_lsp.config import Config
@@ -79,13 +78,7 @@ def check_file(job: Job, options: Options) -> Outcome:
     except SourceError as error:
         return failed(job.path, str(error))
     except Exception as error:  # noqa: BLE001  (a defect of ours in one file must not hide the findings of others)
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{Path(frame.filename).name}:{frame.lineno}"
-        words = " ".join(str(error).split())
-        return failed(
-            job.path,
-            f"{job.path}: internal error, please report it: {type(error).__name__} at {where}: {words}",
-        )
+        return failed(job.path, f"{job.path}: {internal_error(error)}")
     finally:
         forget_files()
 

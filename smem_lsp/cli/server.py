@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import sys
 
 from smem_lsp.cli.errors import UsageError, not_built
 
@@ -13,6 +14,8 @@ def run(flags: argparse.Namespace) -> int:
     address = None if flags.tcp is None else _address(flags.tcp)
     if address is not None and flags.stdio:
         raise UsageError("--stdio and --tcp contradict each other")
+    if address is None and sys.stdin is None:
+        raise UsageError("stdin is closed")
     # By name: the command line knows nothing of the server but how to start it.
     serve = getattr(importlib.import_module("smem_lsp.server"), "serve", None)
     if serve is None:

@@ -41,8 +41,6 @@ def serve_tcp(host: str, port: int) -> int:
     except OSError as error:
         logger.error("cannot listen on %s:%d: %s", host, port, error.strerror or error)
         return 2
-    except KeyboardInterrupt:
-        return 0
     return 0
 
 
