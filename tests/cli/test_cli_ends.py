@@ -256,7 +256,7 @@ def test_a_reader_that_has_seen_enough(folder: Path) -> None:
 
 
 DEFECTS = {
-    "RecursionError": "def f(*a, **k): return f()",
+    "RecursionError": "def f(*a, g=lambda g: g(g), **k): return g(g)",
     "MemoryError": "def f(*a, **k): return bytearray(1 << 60)",
     "ZeroDivisionError": "def f(*a, **k): return 1 // 0",
     "OSError": "def f(*a, **k): raise OSError(5, 'Input/output error')",
