@@ -1,13 +1,11 @@
 """smem-lsp: shared memory of CUDA kernels, understood.
 
 Public: ``check(text, *, path, config) -> Report``, ``apply(text, fix) -> str`` and ``occupancy(arch, ...)``. Everything
-else may change. The names are loaded when they are first used: importing the package costs nothing.
+else may change. The names are loaded when they are first used: importing the package costs nothing, and imports
+nothing, not even of the standard library (``isolation`` comes before that).
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from smem_lsp.analysis.occupancy import occupancy
     from smem_lsp.engine import apply, check
@@ -15,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["apply", "check", "occupancy"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name in ("apply", "check"):
         from smem_lsp import engine
 

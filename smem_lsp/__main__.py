@@ -1,8 +1,13 @@
-"""``python -m smem_lsp``."""
+"""``python -m smem_lsp``. The interpreter itself looks for modules in the current folder before the first line here;
+``python -I -m smem_lsp`` keeps it from that, too."""
 
-import sys
+from smem_lsp.isolation import isolate
 
-from smem_lsp.cli import main
+isolate()  # before anything else is imported
+
+import sys  # noqa: E402
+
+from smem_lsp.cli import main  # noqa: E402
 
 if __name__ == "__main__":
     sys.exit(main())

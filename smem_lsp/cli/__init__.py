@@ -1,40 +1,62 @@
 """The command line: arguments, exit codes, and which command runs.
 
-0: nothing at or above ``--fail-on``. 1: findings. 2: the tool could not do its job, with a line on stderr for
-each reason. Modules of a command are imported when it runs, so that ``--version`` answers at once.
+0: nothing at or above ``--fail-on``. 1: findings, and nothing else. 2: the tool could not do its job, with a line on
+stderr for each reason. 130: interrupted. Modules of a command are imported when it runs, so that ``--version`` answers
+at once.
 """
 
-from __future__ import annotations
+from smem_lsp.isolation import isolate  # isort: skip  (first: it imports nothing that could be a project's)
 
-import importlib
-import os
 import sys
 from collections.abc import Sequence
 
-from smem_lsp.cli.errors import EXIT_FAILED, UsageError, complain
-
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command line, ``sys.argv`` by default, and return its exit code."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    for stream in (sys.stdout, sys.stderr):
-        # A file name or a source line may hold what the terminal's encoding has not.
-        if reconfigure := getattr(stream, "reconfigure", None):
-            reconfigure(errors="backslashreplace")
+    """Run a command line and return its exit code. Without ``argv`` it is that of the process, which is ours then: its
+    module path, its streams and its signals."""
+    if argv is None:
+        isolate()
+        _on_ctrl_c(end=True)  # without a traceback out of the middle of an import
+    from smem_lsp.cli.errors import EXIT_FAILED, EXIT_INTERRUPTED, UsageError, complain, internal_error
+    from smem_lsp.cli.streams import LostOutput, borrow_streams, mute, take_streams
+
     try:
-        code = _run(arguments)
+        if argv is None:
+            _on_ctrl_c(end=False)
+            take_streams()
+        else:
+            borrow_streams()
+        code = _run(list(sys.argv[1:] if argv is None else argv))
         sys.stdout.flush()
         return code
+    except KeyboardInterrupt:
+        if argv is None:
+            _on_ctrl_c(end=True)
+            mute(sys.stdout)  # whoever reads it may not go on reading
+        complain("interrupted")
+        return EXIT_INTERRUPTED
+    except LostOutput as error:
+        mute(sys.stdout)
+        if words := str(error):
+            complain(words)
+        return EXIT_FAILED
     except UsageError as error:
         complain(str(error))
-        return EXIT_FAILED
-    except BrokenPipeError:
-        # Whoever read the output has seen enough; the interpreter must not try to flush the rest.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_FAILED
-    except KeyboardInterrupt:
-        complain("interrupted")
-        return EXIT_FAILED
+    except Exception as error:  # noqa: BLE001  (a traceback is no answer, and its exit code means findings)
+        complain(internal_error(error))
+    try:
+        sys.stdout.flush()  # what was found before
+    except LostOutput:
+        mute(sys.stdout)
+    return EXIT_FAILED
+
+
+def _on_ctrl_c(*, end: bool) -> None:
+    """End the process at once, or raise KeyboardInterrupt; a process that is to ignore it goes on doing so."""
+    import signal
+
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.SIG_DFL if end else signal.default_int_handler)
 
 
 def _run(arguments: list[str]) -> int:
@@ -43,6 +65,8 @@ def _run(arguments: list[str]) -> int:
 
         print(f"{TOOL} {VERSION}")
         return 0
+    import importlib
+
     from smem_lsp.cli.parser import parse
 
     parsed = parse(arguments)

@@ -6,7 +6,8 @@ import argparse
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 
 from smem_lsp.cli.checking import Job, Options, Outcome, check_file, failed
@@ -148,48 +149,42 @@ def _print_all(
 ) -> list[Outcome]:
     progress = Progress(len(jobs), enabled=not flags.quiet)
     outcomes: list[Outcome] = []
-    for outcome in _outcomes(jobs, options, flags.jobs):
-        outcomes.append(outcome)
-        totals.add(outcome)
-        if outcome.text or outcome.errors or outcome.fixed_text is not None:
-            progress.clear()
-        for error in outcome.errors:
-            totals.failed = True
-            sys.stdout.flush()
-            complain(error)
-        for note in outcome.notes:
-            progress.clear()
-            sys.stdout.flush()
-            complain(note)
-        if outcome.fixed_text is not None:
-            sys.stdout.write(outcome.fixed_text)
-            sys.stderr.write(outcome.text)
-        else:
-            sys.stdout.write(outcome.text)
-        progress.show(len(outcomes))
+    with closing(_outcomes(jobs, options, flags.jobs)) as arriving:
+        for outcome in arriving:
+            outcomes.append(outcome)
+            totals.add(outcome)
+            if outcome.text or outcome.errors or outcome.fixed_text is not None:
+                progress.clear()
+            for error in outcome.errors:
+                totals.failed = True
+                sys.stdout.flush()
+                complain(error)
+            for note in outcome.notes:
+                progress.clear()
+                sys.stdout.flush()
+                complain(note)
+            if outcome.fixed_text is not None:
+                sys.stdout.write(outcome.fixed_text)
+                sys.stderr.write(outcome.text)
+            else:
+                sys.stdout.write(outcome.text)
+            progress.show(len(outcomes))
     progress.clear()
     return outcomes
 
 
-def _outcomes(jobs: Sequence[Job | Outcome], options: Options, wanted: int | None) -> Iterator[Outcome]:
+def _outcomes(
+    jobs: Sequence[Job | Outcome], options: Options, wanted: int | None
+) -> Generator[Outcome, None, None]:
     """In the order of ``jobs``, whatever process does them."""
     processes = min(wanted or os.cpu_count() or 1, max(1, len(jobs) // (1 if wanted else _FILES_PER_PROCESS)))
-    if processes == 1:
+    if processes == 1 or not sys.executable:
         for job in jobs:
             yield job if isinstance(job, Outcome) else check_file(job, options)
         return
-    import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor
-    from concurrent.futures.process import BrokenProcessPool
+    from smem_lsp.cli.pool import check_in_children
 
-    # "spawn": nothing of this process, least of all a half-written buffer, is in the others.
-    with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
-        running = [job if isinstance(job, Outcome) else pool.submit(check_file, job, options) for job in jobs]
-        for job, future in zip(jobs, running, strict=True):
-            try:
-                yield future if isinstance(future, Outcome) else future.result()
-            except BrokenProcessPool:
-                yield failed(job.path, f"{job.path}: not checked, the process that should do it died")
+    yield from check_in_children(jobs, options, processes)
 
 
 def _json(outcomes: Sequence[Outcome]) -> str:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import difflib
 import os
 import re
-import traceback
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache
-from pathlib import Path
 
+from smem_lsp.cli.errors import internal_error, reported
 from smem_lsp.cli.fixing import Fixed, FixPolicy, Hidden, fix_text, fixable, hidden
 from smem_lsp.cli.settings import rule_names
 from smem_lsp.config import Config
@@ -29,7 +28,6 @@ from smem_lsp.environment.compiler import OFF
 from smem_lsp.output import concise, full, github, json_
 from smem_lsp.output.json_ import JsonObject
 from smem_lsp.output.style import Style, shown
-from smem_lsp.output.version import TOOL, VERSION
 from smem_lsp.rules.model import Severity
 from smem_lsp.source import printable
 
@@ -92,13 +90,7 @@ def check_file(job: Job, options: Options) -> Outcome:
     except SourceError as error:
         return failed(job.path, str(error))
     except Exception as error:  # noqa: BLE001  (a defect of ours in one file must not hide the findings of others)
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{Path(frame.filename).name}:{frame.lineno}"
-        words = " ".join(str(error).split())
-        return failed(
-            job.path,
-            f"{job.path}: internal error, please report it: {type(error).__name__} at {where}: {words}",
-        )
+        return failed(job.path, f"{job.path}: {internal_error(error)}")
     finally:
         forget_files()
 
@@ -180,7 +172,7 @@ def _outcome(fixed: Fixed, job: Job, options: Options) -> Outcome:
         outcome.errors.append(f"{job.path}: {report.error}")
     for each in report.stopped:
         if each.report is not None:
-            outcome.errors.append(f"{job.path}: {each.report}; please report this line ({TOOL} {VERSION})")
+            outcome.errors.append(f"{job.path}: {reported(each.report)}")
     return outcome
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sys
 
+from smem_lsp.output.version import TOOL, VERSION
 from smem_lsp.source import printable
+from smem_lsp.source.defect import described
 
 EXIT_CLEAN = 0
 EXIT_FINDINGS = 1
 EXIT_FAILED = 2
+EXIT_INTERRUPTED = 130
 
 
 class UsageError(Exception):
@@ -19,6 +22,16 @@ def complain(message: str) -> None:
     """One line on stderr that begins with the name of the tool."""
     line = printable(message.strip())
     print(line if line.startswith("smem-lsp ") else f"smem-lsp: {line}", file=sys.stderr)
+
+
+def internal_error(error: Exception) -> str:
+    """A defect of ours in one line that can be pasted into a report."""
+    return reported(f"internal error: {described(error)}")
+
+
+def reported(line: str) -> str:
+    """What the author is to do with such a line."""
+    return f"{line}; please report this line ({TOOL} {VERSION})"
 
 
 def not_built(what: str) -> UsageError:

@@ -6,6 +6,7 @@ import argparse
 import importlib
 import os
 import stat
+import sys
 from pathlib import Path
 
 from smem_lsp.cli.errors import UsageError, not_built
@@ -19,6 +20,8 @@ def run(flags: argparse.Namespace) -> int:
     address = None if flags.tcp is None else _address(flags.tcp)
     if address is not None and flags.stdio:
         raise UsageError("--stdio and --tcp contradict each other")
+    if address is None and sys.stdin is None:
+        raise UsageError("stdin is closed")
     for name in ("allow_remote", "token_file"):
         if address is None and getattr(flags, name):
             raise UsageError(f"--{name.replace('_', '-')} needs --tcp")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import platform
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TypeVar
 
 from smem_lsp.rules.stopped import Stopped, Why
 from smem_lsp.source import Budget, OutOfBudget, Superseded
+from smem_lsp.source.defect import described
 
 T = TypeVar("T")
 
@@ -30,8 +28,6 @@ class Limits:
 
 
 LIMITS = Limits()
-
-_FRAMES = 3  # of the place of a defect, innermost first
 
 
 @dataclass(slots=True)
@@ -55,15 +51,8 @@ class Attempts:
             why = Why.MEMORY if cut.reason == "memory" else Why.TIME
             self.stopped.append(Stopped(what, why, self.kernel))
         except Exception as error:  # noqa: BLE001  (a defect of ours costs this analysis and no other)
-            line = f"internal error in {what}{f' of {self.kernel}' if self.kernel else ''}: {defect(error)}"
+            line = (
+                f"internal error in {what}{f' of {self.kernel}' if self.kernel else ''}: {described(error)}"
+            )
             self.stopped.append(Stopped(what, Why.DEFECT, self.kernel, report=line))
         return otherwise
-
-
-def defect(error: Exception) -> str:
-    """What a bug report needs, in one line: the error, where it was raised, under which Python."""
-    frames = reversed(traceback.extract_tb(error.__traceback__)[-_FRAMES:])
-    where = " < ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in frames)
-    words = " ".join(str(error).split())
-    shown = f"{type(error).__name__}: {words}" if words else type(error).__name__
-    return f"{shown} at {where} (Python {platform.python_version()})"

@@ -3,18 +3,35 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
 
-MOST_OUTPUT = 16 * 1024 * 1024  # bytes; more than that is no compiler's
-MOST_MEMORY = 16 * 1024**3  # bytes of one process
+_FOLDERS = ("PATH", "LD_LIBRARY_PATH")
+_SPARE = 5  # seconds of processor time more than a run lasts
+_TOO_LARGE = re.compile(r"File size limit exceeded|died due to signal 25")
 _LOOK = 0.05  # seconds between two looks at a run
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a run may use, in bytes; far more than any real compilation does."""
+
+    output: int = 16 << 20  # printed
+    memory: int = 16 << 30  # of one process
+    file: int = 128 << 20  # one file that it writes
+    folder: int = 256 << 20  # all files in its folder
+
+
+LIMITS = Limits()
 
 
 class CompileError(Exception):
@@ -53,12 +70,18 @@ class Stop:
                 _kill(process)
 
 
-def run(command: Sequence[str], folder: str, timeout: float, stop: Stop | None = None) -> tuple[int, str]:
+def run(
+    command: Sequence[str],
+    folder: str,
+    timeout: float,
+    stop: Stop | None = None,
+    limits: Limits = LIMITS,
+) -> tuple[int, str]:
     """(exit code, what was printed on both streams) of a program that runs in ``folder``, without a shell.
 
     It leads a session of its own, and whatever is left of the session when it ends is killed. Its output goes to a
     file: a child that it leaves behind cannot hold a pipe open. Raises CompileError when it cannot be started, needs
-    longer than ``timeout`` seconds or prints too much; Stopped when ``stop`` is set.
+    longer than ``timeout`` seconds, prints or writes too much; Stopped when ``stop`` is set.
     """
     stop = stop or Stop()
     with tempfile.TemporaryFile() as output:
@@ -79,8 +102,8 @@ def run(command: Sequence[str], folder: str, timeout: float, stop: Stop | None =
             raise CompileError(f"{command[0]}: {reason or error}") from None
         stop.attach(process)
         try:
-            _limit_memory(process)
-            _wait(process, output.fileno(), timeout, stop)
+            _limit(process, limits, timeout)
+            _wait(process, _Watch(output.fileno(), folder, limits), timeout, stop)
         finally:
             stop.attach(None)
             _kill(process)
@@ -88,21 +111,61 @@ def run(command: Sequence[str], folder: str, timeout: float, stop: Stop | None =
         if stop.is_set:
             raise Stopped("stopped")
         output.seek(0)
-        return process.returncode, output.read(MOST_OUTPUT).decode("utf-8", "replace")
+        printed = output.read(limits.output).decode("utf-8", "replace")
+    if process.returncode != 0 and _TOO_LARGE.search(printed):
+        raise CompileError(_too_large(limits))
+    return process.returncode, printed
 
 
-def _wait(process: subprocess.Popen[bytes], output: int, timeout: float, stop: Stop) -> None:
+def _wait(process: subprocess.Popen[bytes], watch: _Watch, timeout: float, stop: Stop) -> None:
     end = time.monotonic() + timeout
     while True:
         with suppress(subprocess.TimeoutExpired):
             process.wait(_LOOK)
+            watch.look()
             return
         if stop.is_set:
             return
-        if os.fstat(output).st_size > MOST_OUTPUT:
-            raise CompileError(f"nvcc printed more than {MOST_OUTPUT >> 20} MB")
+        watch.look()
         if time.monotonic() > end:
             raise CompileError(f"nvcc did not finish within {timeout:g} s")
+
+
+@dataclass(frozen=True, slots=True)
+class _Watch:
+    """Looks at what a run has written so far."""
+
+    output: int  # the file that it prints to
+    folder: str
+    limits: Limits
+
+    def look(self) -> None:
+        """Raises CompileError when it is too much."""
+        limits = self.limits
+        if os.fstat(self.output).st_size > limits.output:
+            raise CompileError(f"nvcc printed more than {limits.output >> 20} MB")
+        total = 0
+        for size in _sizes(self.folder):
+            total += size
+            if size >= limits.file:
+                raise CompileError(_too_large(limits))
+            if total > limits.folder:
+                raise CompileError(f"nvcc wrote more than {limits.folder >> 20} MB")
+
+
+def _too_large(limits: Limits) -> str:
+    return f"nvcc wrote a file of more than {limits.file >> 20} MB"
+
+
+def _sizes(folder: str) -> Iterator[int]:
+    """Of every file below, links not followed; a file may go while it is looked at."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                yield from _sizes(entry.path)
+            else:
+                with suppress(OSError):
+                    yield entry.stat(follow_symlinks=False).st_size
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
@@ -114,17 +177,32 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
-def _limit_memory(process: subprocess.Popen[bytes]) -> None:
-    """For it and all that it starts, where the system can."""
+def _limit(process: subprocess.Popen[bytes], limits: Limits, timeout: float) -> None:
+    """For it and all that it starts, where the system can: these hold when this process is killed, too."""
     if sys.platform == "linux":
         import resource
 
-        with suppress(OSError, ValueError):  # it has ended, or lives under a lower limit
-            resource.prlimit(process.pid, resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+        seconds = int(timeout) + _SPARE
+        for what, most in (
+            (resource.RLIMIT_AS, limits.memory),
+            (resource.RLIMIT_FSIZE, limits.file),
+            (resource.RLIMIT_CPU, seconds),
+            (resource.RLIMIT_CORE, 0),
+        ):
+            with suppress(OSError, ValueError):  # it has ended, or lives under a lower limit
+                resource.prlimit(process.pid, what, (most, most))
 
 
 def _environment(folder: str) -> Mapping[str, str]:
     """Only what a host compiler needs; nvcc would take more flags from NVCC_PREPEND_FLAGS and its like."""
-    names = ("PATH", "SYSTEMROOT", "INCLUDE", "LIB", "LD_LIBRARY_PATH", "HOME")
-    kept = {name: os.environ[name] for name in names if name in os.environ}
-    return {**kept, "TMPDIR": folder, "TMP": folder, "TEMP": folder, "LC_ALL": "C"}
+    kept = {name: os.environ[name] for name in ("SYSTEMROOT", "INCLUDE", "LIB", "HOME") if name in os.environ}
+    folders = {name: fixed_folders(os.environ[name]) for name in _FOLDERS if name in os.environ}
+    return {**kept, **folders, "TMPDIR": folder, "TMP": folder, "TEMP": folder, "LC_ALL": "C"}
+
+
+def fixed_folders(value: str) -> str:
+    """``PATH`` without what means another folder wherever a program runs, and without the current one, which may be
+    what is checked."""
+    here = os.path.realpath(os.curdir)
+    folders = (folder for folder in value.split(os.pathsep) if Path(folder).is_absolute())
+    return os.pathsep.join(folder for folder in folders if os.path.realpath(folder) != here)

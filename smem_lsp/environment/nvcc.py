@@ -1,8 +1,8 @@
 """Find nvcc, run it on a text and read what ptxas says about each kernel.
 
 The compiler only ever sees a private copy of the text, so a quoted include needs an ``-I`` flag. Flags come
-from a short list (``compiler_flags``), no shell reads them, and after 60 seconds it is stopped with everything it
-started.
+from a short list (``compiler_flags``), no shell reads them, and after 60 seconds, or when it fills the disk, it is
+stopped with everything it started.
 """
 
 from __future__ import annotations
@@ -19,7 +19,15 @@ from pathlib import Path
 
 from smem_lsp.environment.compiler_flags import allowed_flags, prepare
 from smem_lsp.environment.compiler_names import read_name
-from smem_lsp.environment.compiler_process import CompileError, Stop, Stopped, run
+from smem_lsp.environment.compiler_process import (
+    LIMITS,
+    CompileError,
+    Limits,
+    Stop,
+    Stopped,
+    fixed_folders,
+    run,
+)
 
 __all__ = [
     "TIMEOUT",
@@ -83,7 +91,8 @@ def find_nvcc(setting: str | None = None) -> str | None:
     only relative to the current folder, which may be a workspace, is not taken.
     """
     places = (setting,) if setting else _places()
-    found = (shutil.which(place) for place in places)
+    folders = fixed_folders(os.environ.get("PATH", os.defpath))
+    found = (shutil.which(place, path=folders) for place in places)
     return next((path for path in found if path is not None and Path(path).is_absolute()), None)
 
 
@@ -131,6 +140,7 @@ def compile_text(
     *,
     timeout: float = TIMEOUT,
     stop: Stop | None = None,
+    limits: Limits = LIMITS,
 ) -> Compiled:
     """Compile ``text`` to a cubin for ``arch`` (``sm_90``).
 
@@ -148,7 +158,7 @@ def compile_text(
         # The PTX that is kept says how large every variable is, whatever its type.
         command = [nvcc, "-cubin", "--keep", "-MD", "-MF", _FILES, f"-arch={arch}", "-Xptxas", "-v"]
         command += prepared.words
-        code, output = run([*command, "-o", "kernel.cubin", "kernel.cu"], folder, timeout, stop)
+        code, output = run([*command, "-o", "kernel.cubin", "kernel.cu"], folder, timeout, stop, limits)
         assembly = _read(Path(folder, "kernel.ptx"))
         rule = _read(Path(folder, _FILES))
         read = None if prepared.links or not rule else tuple(read_files(rule, folder))

@@ -35,7 +35,7 @@ class ConfigFiles:
         self._commands = CompileCommands()
         self._found: dict[Path, tuple[float, Loaded | ConfigError]] = {}
         self.watched = False  # the client tells about changes
-        self.trusted = False  # the workspace may name programs to run
+        self.trusted = False  # a compiler may run, also one that the workspace names
 
     def forget(self) -> None:
         self._found = {}
@@ -52,10 +52,10 @@ class ConfigFiles:
         base = found.config if path is None else found.for_file(path)
         config, wrong = apply_client_settings(base, client.table, root or found.root)
         config, unknown = known_names(config)
-        if not self.trusted and config.nvcc not in (None, OFF):
-            # Settings of a client may come out of a file of the workspace, too.
-            logger.debug("nvcc %s is not used: the workspace is not said to be trusted", config.nvcc)
-            config = replace(config, nvcc=None)
+        if not self.trusted and config.nvcc != OFF:
+            # Not that of this machine either: it would read, for a minute, whatever the workspace makes it read.
+            logger.debug("nvcc is not used: the workspace is not said to be trusted")
+            config = replace(config, nvcc=OFF)
         if path is not None:
             command = self._commands.command(path, config.compile_commands)
             config = replace(config, compile_flags=command.flags)

@@ -45,8 +45,7 @@ class Client:
     process: int | None = None
     folders: tuple[str, ...] = ()
     settings: object = None  # initializationOptions.settings
-    trusted: bool = False  # the workspace may name programs to run
-    programs: bool = True  # the machine's own compiler may be run
+    trusted: bool = False  # a compiler may run, also one that the workspace names
 
 
 def token_of(params: Json) -> object:
@@ -71,7 +70,6 @@ def read_client(params: Json, *, remote: bool = False) -> Client:
         folders=_folders(params),
         settings=options.get("settings"),
         trusted=options.get("trusted") is True and not remote,
-        programs=not remote,
     )
 
 

@@ -45,7 +45,7 @@ class Workspace:
         self._config_files = ConfigFiles()
         self._config_files.watched = client.features.register_watched_files
         self._config_files.trusted = client.trusted
-        self._compiler = Compiler(user_store()) if client.programs else None
+        self._compiler = Compiler(user_store()) if client.trusted else None
         self._background = (
             None if self._compiler is None else Background(self._compiler, self._measured, outgoing.status)
         )

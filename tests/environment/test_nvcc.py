@@ -13,12 +13,14 @@ from toolchain import nvcc, require
 
 from smem_lsp.environment.compiler_commands import CompilerCommands
 from smem_lsp.environment.compiler_flags import command_flags, prepare
+from smem_lsp.environment.compiler_process import Limits, fixed_folders
 from smem_lsp.environment.nvcc import (
     CompileError,
     Stop,
     Stopped,
     allowed_flags,
     compile_statistics,
+    compile_text,
     demangled_name,
     find_nvcc,
     parse_statistics,
@@ -183,6 +185,56 @@ def test_output_without_end(tmp_path: Path) -> None:
         compile_statistics(script(tmp_path / "nvcc", "exec yes"), "", "sm_80")
 
 
+def test_a_file_without_end(tmp_path: Path) -> None:
+    few = Limits(file=2 << 20)
+    started = time.monotonic()
+    with pytest.raises(CompileError, match="wrote a file of more than 2 MB"):
+        compile_text(script(tmp_path / "nvcc", "exec cat /dev/zero > big"), "", "sm_90", limits=few)
+    assert time.monotonic() - started < 20
+
+
+def test_the_system_itself_ends_a_file_without_end(tmp_path: Path) -> None:
+    """Outside of the folder, too, where nobody looks."""
+    place = tmp_path / "big"
+    body = (
+        f"sleep 0.3; head -c 100000000 /dev/zero > {place}; echo error: $? File size limit exceeded; exit 1"
+    )
+    with pytest.raises(CompileError, match="wrote a file of more than 2 MB"):
+        compile_text(script(tmp_path / "nvcc", body), "", "sm_90", limits=Limits(file=2 << 20))
+    assert place.stat().st_size == 2 << 20
+
+
+def test_files_without_end(tmp_path: Path) -> None:
+    body = "mkdir below; i=0; while :; do i=$((i+1)); head -c 500000 /dev/zero > below/$i; done"
+    outside = f"( {body} ) & wait"
+    with pytest.raises(CompileError, match="wrote more than 4 MB"):
+        compile_text(script(tmp_path / "nvcc", outside), "", "sm_90", limits=Limits(folder=4 << 20))
+
+
+def test_what_lies_behind_a_link_is_not_counted(tmp_path: Path) -> None:
+    (tmp_path / "large").mkdir()
+    (tmp_path / "large" / "file").write_bytes(bytes(5 << 20))
+    body = f"ln -s {tmp_path}/large link; ln -s {tmp_path}/large/file other; sleep 0.3"
+    found = compile_text(
+        script(tmp_path / "nvcc", body), "", "sm_90", limits=Limits(file=4 << 20, folder=4 << 20)
+    )
+    assert not found.kernels
+
+
+def test_an_include_bomb(tmp_path: Path) -> None:
+    """Text that is read 2^20 times, behind a condition that only a compiler sees as true."""
+    compiler = require(nvcc(), "no nvcc")
+    (tmp_path / "h0.h").write_text("int x(int a, int b, int c);\n" * 50)
+    for level in range(20):
+        (tmp_path / f"h{level + 1}.h").write_text(f'#include "h{level}.h"\n' * 2)
+    text = '#if __CUDACC_VER_MAJOR__ > 1\n#include "h20.h"\n#endif\n__global__ void k() {}\n'
+    started = time.monotonic()
+    with pytest.raises(CompileError, match=r"wrote (?:a file of )?more than 4 MB"):
+        limits = Limits(file=4 << 20, folder=4 << 20)
+        compile_text(str(compiler), text, "sm_90", ["-I", str(tmp_path)], limits=limits)
+    assert time.monotonic() - started < 30
+
+
 @pytest.mark.parametrize("output", ["printf '\\377\\376\\000'", "echo 'ptxas info : Used x registers'", ""])
 def test_garbage_is_no_kernel(tmp_path: Path, output: str) -> None:
     assert compile_statistics(script(tmp_path / "nvcc", output), "", "sm_80") == {}
@@ -290,3 +342,23 @@ def test_the_command_of_a_file_reaches_the_compiler(tmp_path: Path) -> None:
     assert CompilerCommands().nvcc_flags(str(tmp_path / "k.cu")) == ("-DSIZE=40",)
     (tmp_path / "compile_commands.json").write_text("[")
     assert CompilerCommands().nvcc_flags(str(tmp_path / "k.cu")) == ()
+
+
+def test_only_folders_that_are_the_same_everywhere_are_looked_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bin").mkdir()
+    other = tmp_path / "link"
+    other.symlink_to(tmp_path)
+    words = ["", ".", "bin", "./bin", "..", str(tmp_path), str(other), str(tmp_path / "bin"), "/usr/bin"]
+    assert fixed_folders(os.pathsep.join(words)).split(os.pathsep) == [str(tmp_path / "bin"), "/usr/bin"]
+    script(tmp_path / "nvcc", "exit 1")
+    real = tmp_path / "real"
+    real.mkdir()
+    (real / "nvcc").symlink_to("/bin/true")
+    for name in ("CUDA_HOME", "CUDA_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    for first in ("", ".", f"{tmp_path}"):
+        monkeypatch.setenv("PATH", f"{first}{os.pathsep}{real}")
+        assert find_nvcc() == str(real / "nvcc")

@@ -233,6 +233,26 @@ def test_a_compiler_that_the_workspace_names_needs_trust(tmp_path: Path, trusted
         assert runs(tmp_path) == []
 
 
+@pytest.mark.parametrize("options", [{}, {"trusted": False}, {"trusted": 1}])
+@pytest.mark.parametrize("where", ["CUDA_HOME", "PATH"])
+def test_no_compiler_runs_without_trust(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str, options: dict[str, Any]
+) -> None:
+    """That of the machine neither, whatever the workspace and its settings say."""
+    (tmp_path / "bin").mkdir()
+    fake(tmp_path / "bin", says(40))
+    monkeypatch.setenv(where, str(tmp_path if where == "CUDA_HOME" else tmp_path / "bin"))
+    (tmp_path / "smem.toml").write_text('nvcc = "nvcc"\narch = ["sm_90"]\n')
+    uri = (tmp_path / "k.cu").as_uri()
+    given = {"settings": {"logLevel": "debug"}, **options}
+    with serving(REFRESH, folders=(tmp_path.as_uri(),), initializationOptions=given) as client:
+        client.settings = {"nvcc": "nvcc", "trusted": True}
+        client.open(uri, MERGEABLE)
+        client.published(uri, 1)
+        quiet()
+        assert runs(tmp_path / "bin") == []
+
+
 def test_a_compiler_that_a_trusted_workspace_names_is_used(tmp_path: Path) -> None:
     fake(tmp_path, says(40))
     (tmp_path / "smem.toml").write_text('nvcc = "./nvcc"\narch = ["sm_90"]\n')

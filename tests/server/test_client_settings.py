@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from smem_lsp.config import Config
+from smem_lsp.environment.compiler import OFF
 from smem_lsp.server.config_files import ConfigFiles
 from smem_lsp.server.languages import holds_cuda
 from smem_lsp.server.settings import ClientSettings, apply_client_settings, read_client_settings
@@ -67,7 +68,7 @@ def test_the_nearest_file_under_the_client(tmp_path: Path) -> None:
 def test_a_wrong_file_is_one_problem_and_the_defaults(tmp_path: Path) -> None:
     (tmp_path / "smem.toml").write_text("thread = 64\n")
     found = ConfigFiles().resolve(str(tmp_path / "a.cu"), None, ClientSettings())
-    assert found.config == Config()
+    assert found.config == Config(nvcc=OFF)  # nobody says that the workspace is trusted
     (problem,) = found.problems
     assert problem.startswith(f"{tmp_path / 'smem.toml'}:1:") and 'did you mean "threads"' in problem
 

@@ -5,6 +5,12 @@ import * as vscode from 'vscode';
 
 export const OLDEST = '3.10';
 
+/**
+ * `PYTHONPATH` and its like may lead into a workspace. Not `-I`: that leaves out the packages of the user, where
+ * `pip install --user` puts the server.
+ */
+export const ISOLATED = ['-E'];
+
 export interface Interpreter {
   command: string;
   args: string[];
@@ -30,6 +36,7 @@ export class NoInterpreter extends Error {
 // Written for Python 2 and 3: a version that is too old must be able to say so.
 const PROBE = [
   'import sys',
+  'del sys.path[0]', // the current folder
   'print("%d.%d.%d" % sys.version_info[:3])',
   'sys.stdout.flush()',
   'from importlib.util import find_spec',
@@ -125,7 +132,7 @@ export function mayRun(file: string): boolean {
 function probe(candidate: Candidate, cwd: string): Promise<Interpreter | string> {
   const { command, args } = candidate;
   return new Promise((resolve) => {
-    execFile(command, [...args, '-c', PROBE], { cwd, timeout: 15_000, windowsHide: true }, (error, stdout) => {
+    execFile(command, [...args, ...ISOLATED, '-c', PROBE], { cwd, timeout: 15_000, windowsHide: true }, (error, stdout) => {
       const [version, hasServer] = stdout.split(/\s+/);
       if (!version || !/^\d+\.\d+\.\d+$/.test(version)) {
         resolve(error?.killed ? 'did not answer' : 'could not be run');

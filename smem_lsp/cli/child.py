@@ -1,0 +1,73 @@
+"""A process that checks files for another one: jobs on stdin, what came of them on stdout.
+
+It leaves when its stdin ends, also in the middle of a file: then the other process is gone.
+"""
+
+from __future__ import annotations
+
+import _thread
+import os
+import queue
+import signal
+import sys
+import threading
+import time
+from types import FrameType
+from typing import BinaryIO, NoReturn
+
+from smem_lsp.cli.checking import Job, Options, check_file, failed
+from smem_lsp.cli.errors import internal_error
+from smem_lsp.cli.messages import read_message, write_message
+
+_PATIENCE = 0.4  # seconds for a compiler to be killed and a file to be put back
+
+_Asked = tuple[Job, Options]
+
+
+class _Left(BaseException):
+    """Nobody waits for the rest."""
+
+
+def main() -> NoReturn:
+    """Serve until stdin ends. Ctrl-C is for the other process, SIGTERM comes from it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _leave)
+    try:
+        # Whatever else is printed does not belong between the messages.
+        output = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+        asked: queue.SimpleQueue[_Asked | None] = queue.SimpleQueue()
+        threading.Thread(target=_listen, args=(asked,), daemon=True).start()
+        while (found := asked.get()) is not None:
+            _answer(output, *found)
+        os._exit(0)  # at once: there is nothing to put in order
+    except (_Left, OSError):  # OSError: nobody reads
+        os._exit(1)
+
+
+def _answer(output: BinaryIO, job: Job, options: Options) -> None:
+    outcome = check_file(job, options)
+    try:
+        write_message(output, outcome)
+    except OSError:
+        raise
+    except Exception as error:  # noqa: BLE001  (what cannot be handed over costs one file)
+        write_message(output, failed(job.path, f"{job.path}: {internal_error(error)}"))
+
+
+def _listen(asked: queue.SimpleQueue[_Asked | None]) -> None:
+    """On a thread of its own, so that the end is seen during a check, too."""
+    stdin = os.fdopen(sys.stdin.fileno(), "rb", closefd=False)
+    try:
+        while True:
+            asked.put(read_message(stdin))
+    except EOFError:
+        asked.put(None)
+        _thread.interrupt_main(signal.SIGTERM)
+        time.sleep(_PATIENCE)
+        os._exit(1)
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough
+    raise _Left

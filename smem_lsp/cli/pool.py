@@ -1,0 +1,163 @@
+"""Several processes that check files, started so that nothing of the current folder can be imported by them.
+
+They are started with ``-I`` and the module path of this process, without what leads to the current folder; not as
+``multiprocessing`` does it, whose children look there first.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+
+from smem_lsp.cli.checking import Job, Options, Outcome, failed
+from smem_lsp.cli.errors import internal_error
+from smem_lsp.cli.messages import read_message, write_message
+from smem_lsp.isolation import module_paths
+
+_START = "import sys; sys.path[:] = sys.argv[1:]; from smem_lsp.cli.child import main; main()"
+_PATIENCE = 0.25  # seconds for all children to leave when they are told to
+
+
+def check_in_children(jobs: Sequence[Job | Outcome], options: Options, processes: int) -> Iterator[Outcome]:
+    """In the order of ``jobs``. When the iterator is closed, by Ctrl-C for one, no process is left."""
+    pool = _Pool(jobs, options)
+    try:
+        pool.start(processes)
+        for index, job in enumerate(jobs):
+            yield job if isinstance(job, Outcome) else pool.wait(index)
+    finally:
+        pool.end()
+
+
+class _Pool:
+    """One thread for each child hands it a job after the other; a child that dies costs the file that it had."""
+
+    __slots__ = ("_changed", "_children", "_done", "_ended", "_options", "_waiting")
+
+    def __init__(self, jobs: Sequence[Job | Outcome], options: Options) -> None:
+        self._options = options
+        self._waiting = deque((index, job) for index, job in enumerate(jobs) if isinstance(job, Job))
+        self._done: dict[int, Outcome] = {}
+        self._children: set[_Child] = set()
+        self._ended = False
+        self._changed = threading.Condition()
+
+    def start(self, processes: int) -> None:
+        for _ in range(min(processes, len(self._waiting))):
+            threading.Thread(target=self._serve, daemon=True).start()
+
+    def wait(self, index: int) -> Outcome:
+        with self._changed:
+            while index not in self._done:
+                self._changed.wait()
+            return self._done.pop(index)
+
+    def end(self) -> None:
+        """Nobody waits for what is not done."""
+        with self._changed:
+            self._ended = True
+            children = list(self._children)
+        for child in children:
+            child.interrupt()
+        end = time.monotonic() + _PATIENCE
+        for child in children:
+            child.end(max(0.0, end - time.monotonic()))
+
+    def _serve(self) -> None:
+        child: _Child | None = None
+        while (found := self._next()) is not None:
+            index, job = found
+            try:
+                child = child or self._new_child()
+                outcome = child.check(job, self._options)
+            except Exception as error:  # noqa: BLE001  (an answer that never came would be waited for for ever)
+                outcome = failed(job.path, f"{job.path}: {_why(error)}")
+                self._leave(child)
+                child = None
+            with self._changed:
+                self._done[index] = outcome
+                self._changed.notify_all()
+        self._leave(child)
+
+    def _next(self) -> tuple[int, Job] | None:
+        with self._changed:
+            return self._waiting.popleft() if self._waiting and not self._ended else None
+
+    def _new_child(self) -> _Child:
+        child = _Child()
+        with self._changed:
+            self._children.add(child)
+            ended = self._ended
+        if ended:
+            child.end(0)
+        return child
+
+    def _leave(self, child: _Child | None) -> None:
+        if child is not None:
+            child.leave()
+            with self._changed:
+                self._children.discard(child)
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, EOFError | BrokenPipeError):
+        return "not checked, the process that should do it died"
+    if isinstance(error, OSError):
+        return f"not checked, no process can be started: {error.strerror or error}"
+    return internal_error(error)
+
+
+class _Child:
+    """A process of ours in a session of its own, so that Ctrl-C reaches this one only."""
+
+    __slots__ = ("_input", "_output", "_process")
+
+    def __init__(self) -> None:
+        """Raises OSError."""
+        flags = ["-I", "-X", f"utf8={sys.flags.utf8_mode}", *(["-B"] if sys.dont_write_bytecode else [])]
+        self._process = subprocess.Popen(
+            [sys.executable, *flags, "-c", _START, *module_paths()],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._input, self._output = self._process.stdin, self._process.stdout
+
+    def check(self, job: Job, options: Options) -> Outcome:
+        """Raises OSError or EOFError when the process is gone."""
+        write_message(self._input, (job, options))
+        outcome: Outcome = read_message(self._output)
+        return outcome
+
+    def interrupt(self) -> None:
+        """Let it leave the file that it has as it was."""
+        self._process.terminate()
+
+    def leave(self) -> None:
+        """It has nothing more to do."""
+        with suppress(OSError):  # what it did not take any more
+            self._input.close()
+        self.end(_PATIENCE)
+
+    def end(self, patience: float) -> None:
+        """It has ``patience`` seconds to go by itself."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(patience)
+        if self._process.poll() is None:
+            self._kill()
+            self._process.wait()
+
+    def _kill(self) -> None:
+        if sys.platform == "win32":
+            self._process.kill()
+            return
+        with suppress(ProcessLookupError, PermissionError):  # it is gone
+            os.killpg(self._process.pid, signal.SIGKILL)
