@@ -31,6 +31,7 @@ def best_fit(items: Sequence[Item], body: Seq, conflicts: Conflicts, outline: Se
     touched: list[list[int]] = []
     kept = {node.point: node for node in outline or body}
     for number, nodes in enumerate(statements):
+        checkpoint()
         inside = walk(Seq(tuple(kept[node.point] for node in nodes if node.point in kept)))
         seen = dict.fromkeys(node.buffer for node in inside if isinstance(node, Access))
         touched.append(list(seen))
@@ -115,6 +116,7 @@ def _place(
         leaving[lives[item.index][1]].append(item)
     memory = _Memory()
     for number, buffers in enumerate((*touched, ())):
+        checkpoint()
         order = {buffer: place for place, buffer in enumerate(buffers)}
         for group in (arriving[number], leaving[number]):
             group.sort(key=lambda item: order.get(item.index, len(order)))
@@ -135,6 +137,7 @@ def _offsets(regions: Sequence[_Region]) -> dict[int, int]:
     """Regions one after the other; the buffers of the same layer number are all aligned alike."""
     align: list[int] = []
     for region in regions:
+        checkpoint()
         align += [1] * (len(region.layers) - len(align))
         for number, layer in enumerate(region.layers):
             align[number] = max([align[number], *(item.align for item in layer)])

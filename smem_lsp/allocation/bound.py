@@ -23,6 +23,7 @@ def lower_bound(of: Problem, among: int) -> tuple[int, int]:
     heavy: set[tuple[int, ...]] = set()
     aligns = sorted({of.align[place] for place in bits(among)})
     for step in aligns if among.bit_count() <= MANY else ():
+        checkpoint()
         aligned = 0
         for place in bits(among):
             if of.align[place] % step == 0:

@@ -52,6 +52,7 @@ def curve(
     # Every candidate at once frees the most: nothing under it can be reached.
     reach = work.plan(places).bytes
     for count in range(1, min(limit, len(places)) + 1):
+        checkpoint()
         if plans[-1].bytes <= reach:
             break
         exhaustive = comb(len(places), count) <= min(SUBSETS, EVENTS // work.cost)
@@ -119,5 +120,6 @@ def _greedy(work: _Work, places: Sequence[Candidate], count: int) -> list[Candid
 
     chosen: list[Candidate] = []
     for _ in range(min(count, len(tried))):
+        checkpoint()
         chosen.append(min((place for place in tried if place not in chosen), key=left_over))
     return chosen

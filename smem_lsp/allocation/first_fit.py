@@ -59,6 +59,7 @@ def climb(of: Problem, order: Sequence[int], goal: int, tries: int) -> dict[int,
     offsets = best = first_fit(of, order)
     now = least = peak(of, offsets)
     for _ in range(tries):
+        checkpoint()
         if least <= goal:
             break
         mover = rng.choice([place for place in order if offsets[place] + of.size[place] > goal])

@@ -70,6 +70,7 @@ def _lay(
 ) -> int:
     """Adds the nodes of ``seq`` after ``here`` and returns the node at its end."""
     for node in seq.items:
+        checkpoint()
         if isinstance(node, Assign):
             continue
         if node.point in facts.covering:

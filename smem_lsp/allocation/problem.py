@@ -26,6 +26,7 @@ def problem(items: Sequence[Item], conflicts: Conflicts) -> Problem:
     apart = [0] * len(items)
     equal = [0] * len(items)
     for keys, masks in ((conflicts.hard, apart), (conflicts.soft, apart), (conflicts.equal, equal)):
+        checkpoint()
         for key in keys:
             a, b = key
             if a in position and b in position:
@@ -60,6 +61,7 @@ def cliques(of: Problem, places: Sequence[int]) -> list[tuple[int, ...]]:
     """A clique around each of ``places``, grown in their order."""
     out: dict[tuple[int, ...], None] = {}
     for seed in places:
+        checkpoint()
         members = [seed]
         friends = of.apart[seed]
         for place in places:

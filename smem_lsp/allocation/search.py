@@ -58,6 +58,7 @@ def _grain(of: Problem, part: int) -> dict[int, tuple[int, ...]]:
     """Per item with ``equal`` neighbours: the alignments a pile of coinciding items around it can ask for."""
     out: dict[int, tuple[int, ...]] = {}
     for place in bits(part):
+        checkpoint()
         group = 0
         edge = 1 << place
         while edge:
@@ -132,6 +133,7 @@ def _piled(state: _State, lows: list[int], placed: Mapping[int, int], floor: int
     size = state.of.size
     most = 0
     for clique in state.cliques:
+        checkpoint()
         total = 0
         base = state.peak
         for place in clique:
@@ -154,6 +156,7 @@ def _starts(state: _State, place: int, low: int, placed: Mapping[int, int]) -> s
     mates = {other: offset for other, offset in placed.items() if of.equal[place] >> other & 1}
     starts = {0, *mates.values()}
     for other, offset in placed.items():
+        checkpoint()
         starts.update(align_up(offset + of.size[other], step) for step in state.grain[place])
     return {
         start

@@ -52,6 +52,7 @@ def _pairs(items: Sequence[Item], conflicts: Conflicts) -> list[tuple[Item, Item
     only_equal = conflicts.equal - conflicts.hard - conflicts.soft
     out: list[tuple[int, int, int, bool]] = []
     for order, keys in enumerate((conflicts.hard, conflicts.soft, only_equal)):
+        checkpoint()
         for one, other in keys:
             a, b = rank.get(one), rank.get(other)
             if a is not None and b is not None:

@@ -60,6 +60,7 @@ class Validator:
         # Bytes that nobody touches may lie anywhere.
         used = self.fixed | {access.buffer for access in kernel.flow.accesses.values()}
         for a, b in shared:
+            checkpoint()
             if a.index in used and b.index in used:
                 reasons = [f"{item.name} never shares" for item in (a, b) if item.index in self.fixed]
                 reasons += _lost_values(kernel, a, b) + _lost_values(kernel, b, a)
@@ -97,6 +98,7 @@ def _places(items: Sequence[Item], plan: Plan) -> Iterable[Violation]:
 def _kernel(graph: Flow, facts: Facts) -> _Kernel:
     back: list[list[int]] = [[] for _ in graph.onward]
     for node, onward in enumerate(graph.onward):
+        checkpoint()
         for target in onward:
             back[target].append(node)
     edges = graph.onward
@@ -211,6 +213,7 @@ def _private(a: Slot | None, b: Slot | None) -> bool:
         one, two = two, one % two
     threads: list[dict[int, set[int]]] = [{}, {}]
     for side, slot in zip(threads, (a, b), strict=True):
+        checkpoint()
         for thread, start in enumerate(slot.starts):
             side.setdefault(start % one if one else start, set()).add(thread)
     left, right = threads

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from smem_lsp.analysis.terms import Op, Opaque, Sym, Term
 from smem_lsp.ir import values as ir
 from smem_lsp.ir.memory import GlobalMemory
-from smem_lsp.source import record
+from smem_lsp.source import checkpoint, record
 
 _KEEP = frozenset(("+", "-", "?:", "cast"))  # of whose operands the result may be an address
 _MAX_MEMBERS = 4  # of members; beyond it the whole object counts
@@ -52,6 +52,7 @@ def untouched(memory: GlobalMemory, assigned: Mapping[int, Sequence[ir.Value]]) 
     stack = [(value, "") for value in memory.written]  # and the members that are asked of it
     seen: set[tuple[int, str]] = set()
     while stack:
+        checkpoint()
         value, members = stack.pop()
         if isinstance(value, ir.Sym):
             written.add(value.name + members)

@@ -12,6 +12,7 @@ from smem_lsp.analysis.rows import row_and_byte
 from smem_lsp.analysis.terms import Const, Term
 from smem_lsp.analysis.wavefronts import BANKS, LANES, WORD, tile_wavefronts
 from smem_lsp.ir.model import Buffer, Kernel, Kind, Space, Tile
+from smem_lsp.source import checkpoint
 
 _STATIC_LIMIT = 48 * 1024  # bytes of static shared memory in a kernel
 _PADS = (1, 2, 4, 8)  # words, or elements where these are larger
@@ -82,6 +83,7 @@ def remedies(
     number = others.index(use)
     best: dict[bool, Remedy] = {}  # of padding, of swizzles
     for choice in _choices(kernel, buffer, others):
+        checkpoint()
         after = [rows.count(each, choice, total) for each in others]
         if any(now is None or then is None or _worse(now, then) for now, then in zip(after, before)):
             continue

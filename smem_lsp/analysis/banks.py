@@ -222,6 +222,7 @@ class _Search:
         anywhere = set[int]().union(*beside.values())
         exact = not asked.steps and len(asked.patterns) == 1
         for width in WIDTHS:
+            checkpoint()
             for before in range(0, width, use.width) if width > use.width else ():
                 fused: Counter[Pattern] = Counter()
                 plain: Counter[Pattern] = Counter()
@@ -243,6 +244,7 @@ class _Search:
         distances of the lanes from each other: neighbours in one iteration need not be that in the next."""
         near: dict[Pattern, set[int]] = {distances: set() for _, distances in asked.starts}
         for other in self.beside[_kin(use)]:
+            checkpoint()
             assert other.offset is not None
             constant = warps.forms.difference(other.offset, offset)
             known = self.asked[other.place.access.point]
@@ -268,6 +270,7 @@ def _reach(distances: set[int], steps: Iterable[int]) -> set[int]:
     """Distances below a vector that whole numbers of ``steps`` lead to."""
     found = {at for at in distances if abs(at) < 4 * _WIDEST}
     for step in steps:
+        checkpoint()
         if 0 < abs(step) < _WIDEST:
             found |= {at + step * n for at in found for n in range(-_WIDEST, _WIDEST + 1)}
             found = {at for at in found if abs(at) < 4 * _WIDEST}
@@ -296,6 +299,7 @@ def _cost(patterns: Mapping[Pattern, int], shared_step: int, width: int, rows: i
         return _Totals(0, 0)
     found: list[_Totals] = []
     for start in starts:
+        checkpoint()
         total = least = 0
         for pattern, count in patterns.items():
             cost = _one(_shifted(pattern, start), width, rows)

@@ -16,6 +16,7 @@ from smem_lsp.analysis.terms import is_free
 from smem_lsp.analysis.values import Values
 from smem_lsp.analysis.warp_traces import Traces
 from smem_lsp.ir.model import Access, Buffer, Kernel, Kind, Proxy, Space, walk
+from smem_lsp.source import checkpoint
 
 _MAX_NOTED = 20_000  # accesses of one run, iterations and threads counted
 _ENDLESS = 1 << 40
@@ -99,6 +100,7 @@ def _cells(
                 return low, low
             low = {}
     for thread, cells_of in _ranges(here, starts, width, unit, end, inside):
+        checkpoint()
         for cell in cells_of:
             low.setdefault(cell, thread)
             high[cell] = thread
@@ -204,6 +206,7 @@ class Accesses:
         """Which of the threads ``here`` stay in the arrays of all ``accesses``, as far as these are known?"""
         found = [True] * len(here.threads)
         for access in accesses:
+            checkpoint()
             buffer, offset = self.kernel.buffers[access.buffer], self.script.offsets[access.point]
             starts = None if offset is None else here.values(offset)
             if starts is not None and buffer.bytes is not None and buffer.space is Space.STATIC:
@@ -326,6 +329,7 @@ class Accesses:
         dims = self.kernel.buffers[access.buffer].dims
         found: list[bool] | None = None
         for index, dim in list(zip(self.values.indices.get(access.point, ()), dims))[1:]:
+            checkpoint()
             numbers = here.values(index)
             if numbers is None or dim is None:
                 return [False] * len(here.threads)

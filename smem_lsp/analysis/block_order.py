@@ -15,6 +15,7 @@ from smem_lsp.analysis.stragglers import Missed, first_missed
 from smem_lsp.analysis.values import Values
 from smem_lsp.analysis.warp_traces import Traces
 from smem_lsp.ir.model import Barrier, Kernel
+from smem_lsp.source import checkpoint
 
 _ALL_LANES = 0xFFFFFFFF
 
@@ -90,6 +91,7 @@ class Ordered:
             self._lose(going.threads)
             return
         for each in set(numbers):
+            checkpoint()
             here = [(t, c) for t, n, c in zip(going.threads, numbers, counts) if n == each]
             threads = [thread for thread, _ in here]
             if len({c for _, c in here}) == 1:

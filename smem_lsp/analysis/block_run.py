@@ -131,6 +131,7 @@ class Run(Supposing):
         staying: list[Sequence[int]] = []  # threads that come to the end of an arm
         ordered = step.orders or self._calls(node.point, step.end)
         for arm, truth in ((step.first, True), (step.second, False)):
+            checkpoint()
             with self._decided_by(step, truth, here, stays=step.leaves):
                 if ordered:
                     self._forget()
@@ -154,6 +155,7 @@ class Run(Supposing):
     def _arm_that_stays(self, step: Step, condition: Term) -> Sequence[Step] | None:
         """The one arm that does not lead away for sure: all threads are in it, or none is behind the branch."""
         for arm, other, truth in ((step.first, step.second, True), (step.second, step.first, False)):
+            checkpoint()
             if any(isinstance(each.node, Jump) for each in other) and not any(each.leaves for each in arm):
                 return None if self.script.narrows(condition, truth) else arm
         return None
@@ -185,6 +187,7 @@ class Run(Supposing):
         before, self.apart = self.apart, True
         flights, self.met.flights = self.met.flights, Flights()
         for arm, taken in ((step.first, mask), (step.second, [not each for each in mask])):
+            checkpoint()
             inside = here.of([int(each) for each in taken])
             self._forget()
             if inside is not None:
@@ -250,6 +253,7 @@ class Run(Supposing):
         enough = self.accesses.left // 2  # is left for what is behind the loop, once it has met itself
         together = step.uniform and step.syncs
         for number, inside in enumerate(iterations(facts, here, most, together=together)):
+            checkpoint()
             if number and together and (facts.exits or not facts.again.known):
                 self._trust(step)
             if number >= _MET and self.accesses.left < enough and step.sure and not step.leaves:

@@ -16,6 +16,7 @@ from smem_lsp.analysis.intervals import MAX_DIMS
 from smem_lsp.analysis.terms import Thread
 from smem_lsp.analysis.values import Values
 from smem_lsp.ir.model import Access, Jump, Kernel
+from smem_lsp.source import checkpoint
 
 if TYPE_CHECKING:
     from smem_lsp.analysis.uniformity import Control  # which asks for a shape itself
@@ -94,6 +95,7 @@ def evidence(kernel: Kernel, values: Values, control: Control) -> Evidence:
     sources = dict.fromkeys("xyz", "hardware" if kernel.launch_bounds is None else "launch_bounds")
     equal: dict[str, str] = {}
     for node in kernel.body:
+        checkpoint()
         if isinstance(node, Jump):
             break
         if not isinstance(node, Access) or node.point not in control.steady:

@@ -30,6 +30,7 @@ from smem_lsp.ir.model import (
     walk,
 )
 from smem_lsp.ir.values import Const, Value, operation
+from smem_lsp.source import checkpoint
 
 _WIDEST = 16  # bytes of an access
 
@@ -111,6 +112,7 @@ def carve(kernel: Kernel, values: Values, shape: BlockShape | None) -> Carving |
     ranges: list[Range] = []
     of: dict[int, int] = {}
     for number, (low, high) in enumerate(parts):
+        checkpoint()
         inside = [access for access in accesses if low <= reached[access.point][0] < high]
         of_class = tuple(member for member in members if low <= member.offset < high)
         index = len(kernel.buffers) + number
@@ -163,6 +165,7 @@ def _parts(bases: list[int], reached: Iterable[Extent]) -> Iterator[Extent]:
     crossed = {edge for edge in edges[1:-1] if any(low < edge < high for low, high in touched)}
     kept = [edge for edge in edges if edge not in crossed]
     for low, high in pairwise(kept):
+        checkpoint()
         if any(low <= start < high for start, _ in touched):
             yield low, high
 

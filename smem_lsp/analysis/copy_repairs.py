@@ -11,6 +11,7 @@ from smem_lsp.analysis.races import Hazards, Race, pairs_of
 from smem_lsp.analysis.script import Added
 from smem_lsp.analysis.spots import Spot, candidates, common_loop
 from smem_lsp.ir.model import Barrier, CopyWait, Kernel, walk
+from smem_lsp.source import checkpoint
 
 _TRIES = 3  # of each kind
 
@@ -55,6 +56,7 @@ def _repair(kernel: Kernel, races: Sequence[Race], spots: Sequence[Spot], judge:
     group = tuple(races)
     pairs = pairs_of(races)
     for gap, added in _changes(kernel, group, spots):
+        checkpoint()
         if not any(
             (race.first.point, race.second.point) in pairs for race in judge(added=added, asked=pairs).races
         ):
@@ -80,6 +82,7 @@ def _changes(
         return
     waits = [node for node in walk(kernel.body) if isinstance(node, CopyWait) and node.kind == "groups"]
     for wait in sorted((w for w in waits if w.left and w.point < read), key=lambda w: -w.point)[:_TRIES]:
+        checkpoint()
         for left in reversed(range(wait.left)):
             yield CopyGap(races, lower=(wait.point, left)), Added(left={wait.point: left})
     ahead = [

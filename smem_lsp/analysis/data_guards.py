@@ -15,6 +15,7 @@ from smem_lsp.analysis.evaluate import Evaluator
 from smem_lsp.analysis.events import Event, Guard
 from smem_lsp.analysis.terms import BLOCK, THREAD, Const, Op, Opaque, Sym, Term, is_truth, parts_of
 from smem_lsp.analysis.values import Values
+from smem_lsp.source import checkpoint
 
 _EQUALITIES = ("==", "!=")
 _MOST = 40  # terms of a condition that are looked at
@@ -37,6 +38,7 @@ class DataGuard:
         asked: list[Event] = []
         changing: set[int] = set()
         for events in open_.values():
+            checkpoint()
             latest = {each.access.point: each for each in events if each.access.point in self.loads}
             asked += latest.values()
             if any(each.access.kind.writes for each in events):
@@ -53,6 +55,7 @@ def data_guard(
     picks = False
     reader = _Reader(here, values, pointers)
     for part, wanted in _conjuncts(condition, truth):
+        checkpoint()
         known = here.values(part)
         if known is not None:
             mask = [int(m and bool(v) == wanted) for m, v in zip(mask, known)]
@@ -71,6 +74,7 @@ def below_shared(
     mask = [1] * len(here.threads)
     reader = _Reader(here, values, pointers)
     for part, wanted in _conjuncts(condition, truth):
+        checkpoint()
         known = here.values(part)
         if known is not None:
             mask = [int(m and bool(v) == wanted) for m, v in zip(mask, known)]

@@ -20,6 +20,7 @@ from smem_lsp.analysis.terms import Term
 from smem_lsp.analysis.uniformity import Control, Levels
 from smem_lsp.analysis.values import LoopFacts, Values
 from smem_lsp.ir.model import Barrier, Branch, Jump, Loop, Node, Seq, walk
+from smem_lsp.source import checkpoint
 
 _THREADS = (64, 256, 512)
 _ASSIGNMENTS = 2
@@ -136,6 +137,7 @@ def split(
 ) -> tuple[tuple[int, ...], int] | None:
     """Threads of a block that get through the guards when not all of them do, and the first that does not."""
     for symbols in assignments(list(_terms(guards, values)), dims):
+        checkpoint()
         whole = Evaluator(dims, symbols)
         for here in _through(guards, whole, values, levels, _Budget(left=_MAX_MASKS)):
             if len(here.threads) < len(whole.threads):
@@ -150,6 +152,7 @@ def _misses(
     """Do some threads reach what the guards stand around, and others not, under every sample?"""
     terms = list(_terms(guards, values))
     for dims in samples:
+        checkpoint()
         for symbols in assignments(terms, dims):
             whole = Evaluator(dims, symbols)
             budget.left = _MAX_MASKS
@@ -163,6 +166,7 @@ def _misses(
 
 def _terms(guards: tuple[Guard, ...], values: Values) -> Iterator[Term]:
     for guard in guards:
+        checkpoint()
         yield values.conditions[guard.node.point]
         loop = values.loops.get(guard.node.point)
         if loop is not None:
@@ -234,6 +238,7 @@ def _pairing(
     condition = values.conditions[node.point]
     whole_warps = True
     for dims in samples:
+        checkpoint()
         for symbols in assignments([condition], dims):
             mask = Evaluator(dims, symbols).values(condition)
             if mask is None:

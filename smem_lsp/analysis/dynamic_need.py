@@ -13,6 +13,7 @@ from smem_lsp.analysis.evaluate import Dims, Evaluator, asks
 from smem_lsp.analysis.turns import turns
 from smem_lsp.analysis.values import Values
 from smem_lsp.ir.model import Access, Branch, Jump, Kernel, Loop, Seq, Space, walk
+from smem_lsp.source import checkpoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,7 @@ def dynamic_need(kernel: Kernel, values: Values, dims: Dims) -> Need | None:
 def _sure(seq: Seq, values: Values, threads: Evaluator) -> Iterator[tuple[Access, Evaluator]]:
     """Accesses that surely run, with the threads that run them, up to the first jump."""
     for node in seq:
+        checkpoint()
         if isinstance(node, Access):
             yield node, threads
         elif isinstance(node, Jump):

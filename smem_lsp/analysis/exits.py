@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from smem_lsp.analysis.evaluate import Evaluator, iterations
 from smem_lsp.analysis.terms import Opaque, Term, parts_of
 from smem_lsp.analysis.values import Exit, LoopFacts
+from smem_lsp.source import checkpoint
 
 _MOST = 70  # iterations
 
@@ -21,6 +22,7 @@ def exit_values(
     staying: Sequence[int] = outside.threads
     last: Evaluator | None = None
     for inside in iterations(loop, outside, _MOST):
+        checkpoint()
         if last is None:  # what is computed from other unknown values stays unknown once the loop has run
             wanted = [
                 exit_ for exit_ in wanted if all(map(outside.exits.__contains__, _unknown(exit_.following)))

@@ -10,6 +10,7 @@ from smem_lsp.analysis.races import ProxyHazard
 from smem_lsp.analysis.script import Added
 from smem_lsp.analysis.spots import Spot
 from smem_lsp.ir.model import Barrier, Kernel
+from smem_lsp.source import checkpoint
 
 _TRIES = 3  # places for each
 _MOST = 4  # hazards of a kernel that places are sought for
@@ -28,6 +29,7 @@ def fences(
 ) -> Iterator[Fence]:
     """``spots``: where all threads of the block come to."""
     for number, hazard in enumerate(hazards):
+        checkpoint()
         place = None
         if not hazard.overwritten and number < _MOST:
             tried = _candidates(hazard, spots)[:_TRIES]

@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from smem_lsp.analysis.events import Event
+from smem_lsp.source import checkpoint
 
 
 @dataclass(slots=True)
@@ -56,6 +57,7 @@ class Flights:
     def commit(self, threads: Collection[int]) -> None:
         """What ``threads`` have issued becomes a group of each."""
         for flight in self.open:
+            checkpoint()
             if flight.event.access.grouped and not flight.committed:
                 for thread in flight.threads.intersection(threads):
                     flight.groups.setdefault(thread, self.committed[thread])
@@ -67,6 +69,7 @@ class Flights:
         too."""
         landed: list[Flight] = []
         for flight in self.open:
+            checkpoint()
             if not flight.event.access.grouped:
                 continue
             groups, committed = flight.groups, self.committed

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from smem_lsp.analysis.terms import LoopVar, Op, Opaque, Term, parts_of
 from smem_lsp.analysis.values import Exit, LoopFacts, Recurrence, Values
-from smem_lsp.source import record
+from smem_lsp.source import checkpoint, record
 
 
 @dataclass(slots=True)
@@ -58,6 +58,7 @@ def followed(values: Values, loops: Iterable[int], asked: Iterable[Term]) -> Fol
     seen: set[Term] = set()
     waiting = [*asked, *(term for loop in running for term in (loop.first, loop.head, loop.again))]
     while waiting:
+        checkpoint()
         fresh = [part for part in parts_of(*waiting) if part not in seen]
         seen.update(fresh)
         waiting = []

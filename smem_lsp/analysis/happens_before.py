@@ -56,6 +56,7 @@ class _Replay:
     def run(self) -> dict[Pair, Meeting]:
         moved = True
         while moved:
+            checkpoint()
             moved = sum(self._go(warp) for warp in range(len(self.next))) > 0
             moved = self._meet() or moved
         return self.met.across
@@ -81,6 +82,7 @@ class _Replay:
         mine = _Known(warp, clock[warp], event)
         others: dict[int, _Known] = {}
         for cell in event.low:
+            checkpoint()
             known = self.seen.setdefault((step.storage, cell), [])
             for each in known:
                 if each.warp != warp and each.at > clock[each.warp]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from smem_lsp.analysis.terms import Op, Term
 from smem_lsp.analysis.values import LoopFacts, Values
 from smem_lsp.ir.model import Access, Branch, Jump, Loop, Node, Seq
-from smem_lsp.source import record
+from smem_lsp.source import checkpoint, record
 
 
 @record
@@ -61,6 +61,7 @@ class _Paths:
 
     def walk(self, seq: Seq, path: Path, *, looped: bool) -> Iterator[Located]:
         for node in seq:
+            checkpoint()
             if isinstance(node, Access):
                 yield Located(node, path, looped)
             elif isinstance(node, Branch):

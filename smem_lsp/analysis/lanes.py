@@ -87,6 +87,7 @@ class Warps:
         try:
             followed = self._needed((), () if unguarded else path, path)
             while True:
+                checkpoint()
                 found = self._sum(self.forms.linear(offset), followed)
                 needed = followed | self._needed([atom for _, atom in found.own], (), path)
                 if needed == followed:
@@ -101,6 +102,7 @@ class Warps:
         out = _Sum(constant=form.constant)
         pending = [(n, symbols, atom) for (symbols, atom), n in form.coefficients.items() if symbols or atom]
         while pending:
+            checkpoint()
             n, symbols, atom = pending.pop()
             known = self._product(symbols)
             if known is not None:
@@ -188,6 +190,7 @@ class Warps:
         counts: Counter[Pattern] = Counter()
         starts: defaultdict[Start, set[int]] = defaultdict(set)
         for active in self._turns(path, followed, unguarded):
+            checkpoint()
             self._spend(active)
             warps = self._offsets(found, active, most)
             for warp, lanes in warps.items():
@@ -224,6 +227,7 @@ class Warps:
         """The offsets of the 32 lanes of each warp; None from lane ``most`` on."""
         offsets = [found.constant] * len(active.threads)
         for n, atom in found.own:
+            checkpoint()
             values = self._values(atom, active)
             offsets = [offset + n * value for offset, value in zip(offsets, values)]
         warps: dict[int, list[int | None]] = {}
@@ -276,6 +280,7 @@ class Warps:
             raise _Unknown
         left = [True] * len(threads.threads)
         for guard in step.guards:
+            checkpoint()
             known = self._known(guard, threads)
             if known is None:
                 raise _Unknown
@@ -302,6 +307,7 @@ class Warps:
         """Loops of ``path`` whose iteration decides which lanes pass ``guards``, or what ``atoms`` are."""
         wanted = [each for atom in atoms for each in atom.carried]
         for step in guards:
+            checkpoint()
             conditions: tuple[Term, ...]
             if isinstance(step, LoopFacts):
                 conditions = () if step.min_trip else (step.first,)

@@ -107,6 +107,7 @@ class Forms:
     def _term(self, total: Mapping[Monomial, int]) -> Term:
         made: Term | None = None
         for (symbols, atom), n in sorted(total.items(), key=_order):
+            checkpoint()
             if not symbols and atom is None:
                 continue
             factors = [self.table.sym(name) for name in symbols] + ([] if atom is None else [atom])
@@ -231,6 +232,7 @@ class Forms:
             return None
         out: _Sum = {}
         for (left, atom), m in a.items():
+            checkpoint()
             for (right, other), n in b.items():
                 if atom is not None and other is not None:
                     return None

@@ -63,6 +63,7 @@ def liveness(body: Seq, facts: Facts) -> Liveness:
     overwrites: dict[frozenset[int], Overwrite] = {}
     unwritten = _first_reads(body, 0, False, True, record)[1]
     for node in nodes:
+        checkpoint()
         if not isinstance(node, Access):
             continue
         defined = record.defined.get(node.point, 0)
@@ -111,6 +112,7 @@ def _touched(seq: Seq, record: Record) -> tuple[int, int]:
     if found is None:
         read = written = 0
         for node in seq.items:
+            checkpoint()
             if isinstance(node, Access):
                 read |= node.kind.reads << node.buffer
                 written |= node.kind.writes << node.buffer
@@ -290,6 +292,7 @@ def _first_held(
     """Per buffer of the mask ``wanted``, point and line of the first entry that holds it."""
     found: dict[int, tuple[int, int]] = {}
     for at in order:
+        checkpoint()
         if not wanted:
             break
         point, line, mask = held[at]

@@ -145,6 +145,7 @@ class Meetings:
         if stores and alike(one, other):
             return  # perhaps the same value
         for cell in self._shared(one, other, across=pair in self.within):
+            checkpoint()
             low, high, least, most = one.low[cell], one.high[cell], other.low[cell], other.high[cell]
             if not stores and (
                 (kinds[0] is Kind.WRITE and low != high) or (kinds[1] is Kind.WRITE and least != most)
@@ -240,6 +241,7 @@ class Meetings:
     def _foe(self, thread: int, cells: range, known: Event) -> tuple[int, int] | None:
         """A unit, and a thread of another warp that touches it, too."""
         for cell in cells:
+            checkpoint()
             for foe in (known.low.get(cell, thread), known.high.get(cell, thread)):
                 if foe // self.warp != thread // self.warp:
                     return cell, foe

@@ -15,6 +15,7 @@ from smem_lsp.analysis.divergence import Guard, Verdicts, agreed, open_barriers,
 from smem_lsp.analysis.evaluate import Dims
 from smem_lsp.analysis.uniformity import Control, Levels
 from smem_lsp.ir.model import Barrier, Branch, Jump, Kernel, Loop, Node, Seq, walk
+from smem_lsp.source import checkpoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ def mispairings(
         return ()
     found: list[Mispaired] = []
     for barrier, guards, returned in open_barriers(kernel.body, control, (), [False]):
+        checkpoint()
         if barrier.point not in verdicts.divergent or returned:
             continue
         position = next(
@@ -85,6 +87,7 @@ def _following(body: Seq, guards: tuple[Guard, ...], control: Control, levels: L
     path: list[tuple[Seq, int]] = []
     seq = body
     for guard in guards:
+        checkpoint()
         path.append((seq, next(i for i, node in enumerate(seq.items) if node is guard.node)))
         seq = _arm(guard)
     for depth in range(len(guards) - 1, -1, -1):

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from smem_lsp.analysis.terms import Const
 from smem_lsp.analysis.values import Values
 from smem_lsp.ir.model import Barrier, Kernel, walk
+from smem_lsp.source import checkpoint
 
 WARP = 32
 _MOST_NUMBER = 15
@@ -73,6 +74,7 @@ class Counts:
         nodes = self._nodes()
         shown: dict[tuple[int, int], tuple[str, int, int]] = {}
         for (number, point), site in arrivals.sites.items():
+            checkpoint()
             sites = [each for (other, _), each in arrivals.sites.items() if other == number]
             come = WARP * len(set[int]().union(*(each.warps for each in sites)))
             alone = not any(node.arrives and self._may_be(node.point, number) for node in nodes)

@@ -12,6 +12,7 @@ from smem_lsp.analysis.intervals import INFINITE, Bounds
 from smem_lsp.analysis.terms import LoopVar, Op, Term, Thread
 from smem_lsp.analysis.values import Values
 from smem_lsp.ir.model import Access, Branch, Kernel, Loop, Seq
+from smem_lsp.source import checkpoint
 
 
 class Reach:
@@ -52,6 +53,7 @@ def _guarded(seq: Seq, values: Values, inside: bool = False) -> frozenset[int]:
     """Accesses that only some threads may run: their index has bounds that are not followed."""
     found: set[int] = set()
     for node in seq:
+        checkpoint()
         if isinstance(node, Access):
             if inside:
                 found.add(node.point)

@@ -12,6 +12,7 @@ from itertools import pairwise
 from smem_lsp.analysis.extents import Extent
 from smem_lsp.ir.model import Access, Assign, Kernel, Space, storages_of, walk
 from smem_lsp.ir.values import Const, Op, Value, Var
+from smem_lsp.source import checkpoint
 
 _Assigned = Mapping[int, list[Value]]  # by variable
 
@@ -48,6 +49,7 @@ def named_pointers(kernel: Kernel, accesses: Iterable[Access]) -> dict[int, str]
     used: set[int] = set()
     pending = [variable for access in accesses for variable in _variables(access.offset)]
     while pending:
+        checkpoint()
         variable = pending.pop()
         if variable not in used:
             used.add(variable)

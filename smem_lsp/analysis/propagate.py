@@ -350,6 +350,7 @@ class _Walk:
             leaving, end = leaving[:-1], leaving[-1].env
         merged = end.copy()
         for jump in reversed(leaving):
+            checkpoint()
             for variable in [
                 v for v in jump.env.keys() | merged.keys() if jump.env.get(v) is not merged.get(v)
             ]:

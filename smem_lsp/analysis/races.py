@@ -29,6 +29,7 @@ from smem_lsp.analysis.uniformity import Control
 from smem_lsp.analysis.values import Values
 from smem_lsp.analysis.warp_traces import Traces
 from smem_lsp.ir.model import Access, Barrier, Exchange, Kernel, Loop, Node, Place, Proxy, walk
+from smem_lsp.source import checkpoint
 
 _MOST = 1024  # threads of a block
 _MAX_WORK = 200_000  # numbers that are worked out in one run: of a value for each thread
@@ -177,6 +178,7 @@ def find_hazards(
     seen = _Seen()
     named = Counts(kernel, values)
     for dims in samples:
+        checkpoint()
         for symbols in assignments(script.terms, dims, smallest_grid(kernel)):
             run = _run(dims, symbols, nothing_yet, brief=asked is not None)
             traces = run.accesses.traces

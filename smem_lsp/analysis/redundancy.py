@@ -32,6 +32,7 @@ from smem_lsp.ir.model import (
     storages_of,
     walk,
 )
+from smem_lsp.source import checkpoint
 
 _OUTSIDE = -1  # stands for the buffer of what is not shared
 _MOST = 400  # accesses of a kernel that are compared
@@ -72,6 +73,7 @@ def redundant_barriers(
     found: list[Redundant] = []
     standing = facts
     for barrier in reversed(barriers):
+        checkpoint()
         if barrier.point not in facts.barriers or barrier.guess or barrier.span is None or barrier.votes:
             continue
         for pairs in ways:
@@ -172,6 +174,7 @@ class _Pairs:
             return False
         owner: dict[int, int] = {}
         for thread, touched in enumerate(ranges[0]):
+            checkpoint()
             for byte in touched:
                 owner[byte] = -1 if byte in owner else thread
         return all(
@@ -218,6 +221,7 @@ class _Pairs:
         total = [0] * len(self.threads.threads)
         form = self.forms.linear(index)
         for atom in form.atoms:
+            checkpoint()
             if self.levels.uniform(atom):
                 continue
             factors = form.coefficient(atom)

@@ -15,6 +15,7 @@ from smem_lsp.analysis.terms import WARP, Term, is_free
 from smem_lsp.analysis.uniformity import Levels
 from smem_lsp.analysis.values import Values
 from smem_lsp.ir.model import Access, Branch, Kernel, Loop, Place, Seq, walk
+from smem_lsp.source import checkpoint
 
 _TRIES = 6  # places that are judged for one gap
 _FEWEST, _WORK = 6, 600  # how often a kernel is judged: at least, and times its accesses and races
@@ -126,6 +127,7 @@ def _gaps(
         return
     where = spots(kernel, places)
     for group, back in groups(kernel, races):
+        checkpoint()
         found = candidates(kernel, group, where, back=back)[:_TRIES]
         known = not any(race.cut for race in group)  # else a barrier of the warp may not be enough
         pairs = pairs_of(group)

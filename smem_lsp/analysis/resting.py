@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from smem_lsp.analysis.terms import Const, LoopVar, Op, Opaque, Sym, Term, is_free, parts_of
 from smem_lsp.analysis.values import Values
+from smem_lsp.source import checkpoint
 
 _PLACE = ("blockDim.", "blockIdx.", "gridDim.")  # of a block: no sizes
 
@@ -39,6 +40,7 @@ class Resting:
         seen: set[Term] = set()
         stack = [term]
         while stack:
+            checkpoint()
             for part in parts_of(stack.pop()):
                 if part in seen:
                     continue

@@ -196,6 +196,7 @@ def witnesses(
     """The pairs of accesses of soft pairs that no proved barrier separates: the one that is open, the one it meets.
     ``most``: of one that is met."""
     for later, (needs, _) in _open_pairs(found, added):
+        checkpoint()
         to = found.accesses[later]
         for bit in islice(bits(needs), most):
             earlier = found.accesses[bit]
@@ -295,6 +296,7 @@ def _walk(steps: tuple[_Step, ...], state: int, beside: int, run: _Walk) -> tupl
     """Open accesses at the end, the breaks and the continues. ``beside``: run by other threads meanwhile."""
     breaks = continues = 0
     for step in steps:
+        checkpoint()
         kind = step.kind
         if kind == _ACCESS:
             number = step.number

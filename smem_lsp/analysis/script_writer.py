@@ -117,6 +117,7 @@ def _in_both(
     steps: Sequence[Step], offsets: Mapping[int, Term | None], widths: Mapping[int, int | None]
 ) -> Iterator[int]:
     for step in _all(steps):
+        checkpoint()
         others = [each.node for each in step.second if isinstance(each.node, Access)]
         for each in step.first if others and not step.acts else ():
             node = each.node
@@ -167,6 +168,7 @@ def _all(steps: Sequence[Step]) -> Iterator[Step]:
 def _sizes(values: Values, control: Control, rests: Rests) -> frozenset[str]:
     found = [term for index in values.indices.values() for term in index] + list(values.offsets.values())
     for loop in values.loops.values():
+        checkpoint()
         found += [loop.first, loop.again, *(each.init for each in loop.recurrences)]
     found += [term for point, term in values.conditions.items() if point not in control.uniform]
     return named(rests.bits, reduce(or_, (rests.on(term)[0] for term in found), 0))

@@ -18,7 +18,7 @@ from smem_lsp.analysis.terms import LoopVar, Op, Term
 from smem_lsp.analysis.uniformity import Control
 from smem_lsp.analysis.values import Recurrence, Values
 from smem_lsp.ir.model import Access, Branch, Buffer, Jump, Kernel, Kind, Loop, walk
-from smem_lsp.source import record
+from smem_lsp.source import checkpoint, record
 
 _MAX_ELEMENTS = 65_536
 
@@ -136,6 +136,7 @@ def _loop_covers(loop: Loop, block: _Block) -> frozenset[int]:
     accesses = [node for node in walk(loop.body) if isinstance(node, Access)]
     covered: set[int] = set()
     for node in loop.body:
+        checkpoint()
         if not isinstance(node, Access) or node.kind is not Kind.WRITE or node.index is None:
             continue
         if any(other.buffer == node.buffer and other.kind.reads for other in accesses):

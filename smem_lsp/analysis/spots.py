@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from smem_lsp.analysis.races import Race
 from smem_lsp.ir.model import Assign, Branch, GlobalAccess, Kernel, Loop, Node, Place, Seq, walk
+from smem_lsp.source import checkpoint
 
 
 def groups(kernel: Kernel, races: Sequence[Race]) -> Iterator[tuple[list[Race], bool]]:
@@ -65,6 +66,7 @@ def spots(kernel: Kernel, places: frozenset[int]) -> list[Spot]:
         last: Node | None = None
         pending: list[tuple[Place, Node | None]] = []
         for node in seq:
+            checkpoint()
             if isinstance(node, Place):
                 if node.point in places and _own_text(kernel, node):
                     pending.append((node, last))

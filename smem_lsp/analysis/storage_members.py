@@ -15,6 +15,7 @@ from smem_lsp.analysis.intervals import Bounds
 from smem_lsp.analysis.named_bytes import Reach
 from smem_lsp.analysis.values import Values
 from smem_lsp.ir.model import Access, Buffer, Kernel, Space, StorageMember, walk
+from smem_lsp.source import checkpoint
 
 _WIDEST = 16  # bytes of an access
 
@@ -38,6 +39,7 @@ def split(kernel: Kernel, values: Values, shape: BlockShape | None, buffer: Buff
     ranges: list[Range] = []
     of: dict[int, int] = {}
     for number, group in enumerate(groups):
+        checkpoint()
         low, high = group[0].offset, max(member.offset + member.size for member in group)
         inside = [access for access in accesses if low <= reached[access.point][0] < high]
         index = len(kernel.buffers) + number
@@ -85,6 +87,7 @@ def _groups(members: Iterable[StorageMember], reached: Iterable[Extent]) -> list
     """The members, those together that one access may touch."""
     groups = [[member] for member in members]
     for low, high in reached:
+        checkpoint()
         touched = [g for g in groups if g[0].offset < high and low < max(m.offset + m.size for m in g)]
         if len(touched) > 1:
             first, last = groups.index(touched[0]), groups.index(touched[-1])

@@ -14,6 +14,7 @@ from smem_lsp.analysis.script import RESTLESS, Calm
 from smem_lsp.analysis.terms import is_free
 from smem_lsp.analysis.values import Values
 from smem_lsp.ir.model import Access, Kernel, Kind, Proxy, storages_of, walk
+from smem_lsp.source import checkpoint
 
 _MOST = 400  # accesses of a kernel that are compared
 
@@ -61,6 +62,7 @@ def _restless(kernel: Kernel, facts: Facts, accesses: Sequence[Access], storages
     found = 0
     known: dict[tuple[int, int], bool] = {}
     for later, mask in enumerate(open_foes(kernel.body, facts, accesses, foes)):
+        checkpoint()
         itself = foes[later] & 1 << later  # by other threads at once
         for earlier in bits(mask | itself):
             both = 1 << later | 1 << earlier

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from smem_lsp.analysis.evaluate import Evaluator, Vector, advance
 from smem_lsp.analysis.terms import LoopVar, Op
 from smem_lsp.analysis.values import LoopFacts
+from smem_lsp.source import checkpoint
 
 _Advancing = Mapping[LoopVar, tuple[list[int], int]]
 
@@ -35,6 +36,7 @@ class Turns:
             return None
         bound: dict[LoopVar, Vector] = {}
         for atom, (start, step) in self.advancing.items():
+            checkpoint()
             values = [each + number * step for each, number in zip(start, numbers)]
             bound[atom] = [value for value, runs in zip(values, running) if runs]
         here = self.threads if all(running) else self.threads.only([int(runs) for runs in running])

@@ -97,6 +97,7 @@ class Levels:
         deciding = {point: (loop.first, loop.again, *loop.exits) for point, loop in self.values.loops.items()}
         changed = True
         while changed:
+            checkpoint()
             changed = False
             for load, index in at_index:
                 changed |= self._raise(load, index)
@@ -134,6 +135,7 @@ def prove_levels(
     shared = _loads_of(followed, body, _deciding_loads(levels)) if followed else frozenset()
     alike: frozenset[int] | None = None
     for _ in range(_MAX_ROUNDS):
+        checkpoint()
         if not shared:
             break
         raised = replace(levels, shared=shared, of={}, _decided={})
@@ -175,6 +177,7 @@ def _agreed_loads(
         by_storage.setdefault(followed[node.buffer], []).append(index)
     foes = [0] * len(accesses)
     for members in by_storage.values():
+        checkpoint()
         loads = [index for index in members if accesses[index].point in wanted]
         writes = [index for index in members if accesses[index].kind.writes] if loads else []
         for load in loads:
@@ -213,6 +216,7 @@ def _deciding_loads(levels: Levels) -> set[int]:
     open_carriers = [c for term in deciding if not levels.uniform(term) for c in term.carried]
     made_of = {r.atom: (loop, r) for loop in values.loops.values() for r in loop.recurrences}
     while open_carriers:
+        checkpoint()
         carrier = open_carriers.pop()
         if carrier in seen:
             continue

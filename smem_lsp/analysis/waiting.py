@@ -10,6 +10,7 @@ from collections.abc import Collection
 from smem_lsp.analysis.terms import Const, LoopVar, Op, Opaque, Term
 from smem_lsp.analysis.values import Values
 from smem_lsp.ir.model import Access, Kind, Loop, walk
+from smem_lsp.source import checkpoint
 
 _COMPARISONS = frozenset(("<", "<=", ">", ">=", "!="))
 
@@ -27,6 +28,7 @@ def may_wait(node: Loop, values: Values) -> bool:
         return False  # nothing is read
     inside = {each.point: each.kind for each in walk(node.body) if isinstance(each, Access)}
     for access in _loads(deciding) & inside.keys():
+        checkpoint()
         address = values.address(access)
         if address is None or not any(_moves(term, counters) for term in address):
             return True

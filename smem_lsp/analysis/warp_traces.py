@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 
 from smem_lsp.analysis.events import Event, form_of
+from smem_lsp.source import checkpoint
 
 WARP = 32
 
@@ -58,6 +59,7 @@ class Traces:
         form_of(event)  # once for all parts
         parts: dict[int, tuple[dict[int, int], dict[int, int]]] = {}
         for side, cells in enumerate((event.low, event.high)):
+            checkpoint()
             for cell, thread in cells.items():
                 parts.setdefault(thread // WARP, ({}, {}))[side][cell] = thread
         for warp, (low, high) in parts.items():

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from smem_lsp.source import checkpoint
+
 LANES = 32
 BANKS = 32
 WORD = 4  # bytes
@@ -103,6 +105,7 @@ def _joined(lanes: Lanes, width: int) -> list[Lanes]:
     size = LANES * WORD // width
     found: list[Lanes] = []
     for first in range(0, len(lanes), 2 * size):
+        checkpoint()
         both = lanes[first : first + 2 * size]
         if any(_in_pairs(both, distance) for distance in (1, 2)):
             found.append(both)

@@ -168,11 +168,7 @@ def _outcome(fixed: Fixed, job: Job, options: Options) -> Outcome:
     outcome.statements = report.statistics.statements or 0
     outcome.unparsed = report.statistics.unparsed_statements or 0
     outcome.unknown = sum(k.kernel.unknown_accesses + k.kernel.unknown_barriers for k in report.kernels)
-    if report.error is not None:
-        outcome.errors.append(f"{job.path}: {report.error}")
-    for each in report.stopped:
-        if each.report is not None:
-            outcome.errors.append(f"{job.path}: {reported(each.report)}")
+    outcome.errors += (f"{job.path}: {reported(each)}" for each in report.defects)
     return outcome
 
 

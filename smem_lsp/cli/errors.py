@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from smem_lsp.output.version import TOOL, VERSION
 from smem_lsp.source import printable
 from smem_lsp.source.defect import described
+
+if TYPE_CHECKING:
+    from smem_lsp.engine.report import Report
 
 EXIT_CLEAN = 0
 EXIT_FINDINGS = 1
@@ -27,6 +31,13 @@ def complain(message: str) -> None:
 def internal_error(error: Exception) -> str:
     """A defect of ours in one line that can be pasted into a report."""
     return reported(f"internal error: {described(error)}")
+
+
+def told_stops(file: str, report: Report) -> bool:
+    """Say on stderr which analyses have no result; False where that leaves nothing to show."""
+    for each in report.stopped:
+        complain(f"{file}: {reported(each.report) if each.report else f'not complete, {each.words}'}")
+    return report.unit is not None and not report.defects
 
 
 def reported(line: str) -> str:

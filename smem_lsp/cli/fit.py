@@ -12,13 +12,17 @@ from smem_lsp.cli.settings import Settings
 from smem_lsp.cli.terminal import terminal_style, use_utf8
 from smem_lsp.config import ConfigError
 from smem_lsp.environment import DiskReader, SourceError, read_source
-from smem_lsp.source import is_folder
+from smem_lsp.source import Budget, OutOfBudget, is_folder
 
 MOST_VALUES = 10_000  # of one name
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _RANGE = re.compile(r"(-?\d{1,9})\.\.(-?\d{1,9})(?::(\d{1,9}))?")
 _VALUE = re.compile(r"-?\d{1,9}")
+
+
+_MOST_SECONDS = 60.0  # of processor time, for all values together
+_MOST_MEGABYTES = 600
 
 
 def run(flags: argparse.Namespace) -> int:
@@ -39,10 +43,13 @@ def run(flags: argparse.Namespace) -> int:
         config = Settings(flags).for_file(file)
         source = read_source(file)
         reader = DiskReader()
-        named = kernel or only_kernel(source.text, path=file, config=config, reader=reader)
-        result = fit(source.text, named, vary, path=file, config=config, reader=reader)
+        with Budget(seconds=_MOST_SECONDS, megabytes=_MOST_MEGABYTES):
+            named = kernel or only_kernel(source.text, path=file, config=config, reader=reader)
+            result = fit(source.text, named, vary, path=file, config=config, reader=reader)
     except (SourceError, ConfigError) as error:
         raise UsageError(str(error)) from None
+    except OutOfBudget as error:
+        raise UsageError(f"{file}: {error}: this file is too large to try other values") from None
     except FitError as error:
         raise UsageError(f"{file}: {error}") from None
     if flags.format == "json":

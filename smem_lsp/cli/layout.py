@@ -8,7 +8,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 
-from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FAILED, UsageError, complain
+from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FAILED, UsageError, told_stops
 from smem_lsp.cli.settings import Settings
 from smem_lsp.cli.terminal import terminal_style, use_utf8
 from smem_lsp.config import ConfigError
@@ -27,8 +27,7 @@ def run(flags: argparse.Namespace) -> int:
         report = check_file(file, Settings(flags))
     except (SourceError, ConfigError) as error:
         raise UsageError(str(error)) from None
-    if report.error is not None:
-        complain(f"{file}: {report.error}")
+    if not told_stops(file, report):
         return EXIT_FAILED
     chosen = choose(report, file, kernel)
     if flags.format == "text":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FAILED, UsageError, complain
+from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FAILED, UsageError, told_stops
 from smem_lsp.cli.layout import check_file, choose, split_kernel
 from smem_lsp.cli.settings import Settings
 from smem_lsp.cli.terminal import use_utf8
@@ -21,8 +21,7 @@ def run(flags: argparse.Namespace) -> int:
         report = check_file(file, Settings(flags))
     except (SourceError, ConfigError) as error:
         raise UsageError(str(error)) from None
-    if report.unit is None:
-        complain(f"{file}: {report.error}")
+    if not told_stops(file, report) or report.unit is None:
         return EXIT_FAILED
     indices = choose(report, file, name)
     use_utf8(sys.stdout)

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from smem_lsp.cli.compiling import measured, requested
-from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FAILED, EXIT_FINDINGS, UsageError, complain
+from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FAILED, EXIT_FINDINGS, UsageError, complain, told_stops
 from smem_lsp.cli.layout import choose, split_kernel
 from smem_lsp.cli.settings import Settings
 from smem_lsp.cli.terminal import terminal_style, use_utf8
@@ -43,8 +43,7 @@ def run(flags: argparse.Namespace) -> int:
     if problem is not None:
         complain(f"{file}: {problem}")
     report = judged(source.text, found)
-    if report.error is not None:
-        complain(f"{file}: {report.error}")
+    if not told_stops(file, report):
         return EXIT_FAILED
     results = verify(report, choose(report, file, kernel), judged, found)
     if not found.kernels and not any(each.rows for each in results):

@@ -54,7 +54,9 @@ def check(
         judged = [] if setting is None else judge_kernels(setting, rules, attempts)
         counted = None
         if setting is not None:
-            counted = attempts.run("statements", partial(count_statements, setting.unit), None)
+            counted = attempts.run(
+                "statements", partial(count_statements, setting.unit), None, limits.file_seconds
+            )
     kernels = [kernel for each in judged for kernel in each.instances]
     attempts.stopped += (stop for each in judged for stop in each.stopped)
     fixer = Fixer(limits, attempts.stopped)

@@ -13,7 +13,7 @@ from smem_lsp.engine.report import Report
 from smem_lsp.fixes import fixes_for
 from smem_lsp.fixes.model import Fix
 from smem_lsp.rules.model import Finding
-from smem_lsp.rules.stopped import Stopped
+from smem_lsp.rules.stopped import Stopped, Why
 
 
 @dataclass(slots=True)
@@ -32,6 +32,10 @@ class Fixer:
         unit = report.unit
         if finding.remedy is None or unit is None:
             return ()
+        what = f"fixes of {finding.code}"
+        if self.spent >= self.limits.fix_seconds:
+            self._note(Stopped(what, Why.TIME, finding.kernel))
+            return ()
 
         def work() -> tuple[Fix, ...]:
             found = fixes_for(finding, report.facts, unit)
@@ -39,9 +43,13 @@ class Fixer:
             return tuple(as_compiled(fix, finding, report, measured) for fix in found)
 
         attempts = Attempts(self.limits, finding.kernel)
-        left = max(self.limits.fix_seconds - self.spent, 0.0)
         started = time.thread_time()
-        found = attempts.run(f"fixes of {finding.code}", work, tuple[Fix, ...](), left)
+        found = attempts.run(what, work, tuple[Fix, ...](), self.limits.fix_seconds - self.spent)
         self.spent += time.thread_time() - started
-        self.ended += (each for each in attempts.stopped if each not in self.ended)
+        for each in attempts.stopped:
+            self._note(each)
         return found
+
+    def _note(self, stop: Stopped) -> None:
+        if stop not in self.ended:
+            self.ended.append(stop)

@@ -15,7 +15,7 @@ from smem_lsp.config import Config
 from smem_lsp.ir.constants import evaluate, parse_tokens
 from smem_lsp.ir.function_scopes import parameters_of
 from smem_lsp.ir.survey import Surroundings
-from smem_lsp.source import Span, TextEdit
+from smem_lsp.source import Span, TextEdit, checkpoint
 from smem_lsp.syntax.parse import Function, TranslationUnit
 
 _MOST_TOKENS = 2_000  # of an initializer
@@ -114,6 +114,7 @@ def _constants(
     outer: dict[str, list[Span]] = {}
     bodies = [other.span for other in unit.functions]
     for name, initializer, value in _initialized(unit, around):
+        checkpoint()
         if function.span.covers(initializer):
             own.setdefault(name, []).append(initializer)
         elif value and not any(body.covers(initializer) for body in bodies):

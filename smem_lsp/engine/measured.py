@@ -11,6 +11,7 @@ from typing import Protocol
 from smem_lsp.ir.bindings import Binding
 from smem_lsp.ir.model import Buffer, Kernel, Space
 from smem_lsp.rules.subject import KernelFacts, Occupied
+from smem_lsp.source import checkpoint
 from smem_lsp.syntax.parse import Function, TranslationUnit
 
 
@@ -107,6 +108,7 @@ def sized(kernel: Kernel, measured: Sequence[Measurement]) -> Kernel | None:
     names = Counter(buffer.name for buffer in kernel.buffers)
     found: dict[int, tuple[int, int]] = {}
     for buffer in kernel.buffers:
+        checkpoint()
         known = buffer.bytes is not None and buffer.align is not None
         if buffer.space is not Space.STATIC or (known and kernel.unexact is None):
             continue
@@ -186,6 +188,7 @@ def lost(facts: KernelFacts, after: Sequence[Measurement]) -> str | None:
     if not isinstance(facts, MeasuredFacts) or facts.static_bytes is None:
         return None
     for row in facts.occupied:
+        checkpoint()
         before = facts.on(row.arch)
         alike = [each for each in after if before is not None and _same_kernel(each, before)]
         if before is None or len(alike) != 1:
@@ -206,6 +209,7 @@ def broken_promise(facts: KernelFacts, after: Sequence[Measurement], promised: i
     if promised is None or not isinstance(facts, MeasuredFacts):
         return None
     for before in facts.measured:
+        checkpoint()
         now = next((each for each in after if _same_kernel(each, before)), None)
         if now is not None and now.shared_bytes != promised:
             return f"{promised:,} B were promised, ptxas reports {now.shared_bytes:,} B on {before.arch}"

@@ -11,6 +11,7 @@ from smem_lsp.analysis.conflicts import pair
 from smem_lsp.rules.merging import best_step, merged_buffers, overlap
 from smem_lsp.rules.model import Finding, MergeBuffers, Severity
 from smem_lsp.rules.subject import Candidate, KernelFacts
+from smem_lsp.source import checkpoint
 
 
 def savings(facts: KernelFacts) -> list[int]:
@@ -31,6 +32,7 @@ def merges(facts: KernelFacts) -> list[Finding]:
     if facts.declared is None or facts.withheld or drained is None:
         return found
     for candidate in drained.best:
+        checkpoint()
         barriers = len(candidate.plan.barriers)
         least = min(
             [c.plan.bytes for c in facts.best if len(c.plan.barriers) <= barriers],
@@ -66,6 +68,7 @@ def _sharing(facts: KernelFacts, candidate: Candidate) -> list[frozenset[int]]:
     """The sets of buffers that share bytes in a plan, where there are several."""
     sets: list[frozenset[int]] = []
     for buffer in merged_buffers(facts, candidate.plan):
+        checkpoint()
         touching = [
             each for each in sets if any(overlap(facts, candidate.plan, buffer.index, o) for o in each)
         ]
@@ -79,6 +82,7 @@ def _part(facts: KernelFacts, chosen: frozenset[int]) -> Candidate | None:
     assert facts.declared is not None
     before = facts.total(facts.declared.bytes)
     for candidate in facts.best:
+        checkpoint()
         if len(candidate.plan.barriers) > 1:  # some of them the others may need
             break
         others = {

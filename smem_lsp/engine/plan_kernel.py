@@ -44,7 +44,7 @@ from smem_lsp.engine.plan_storage import plan_storages
 from smem_lsp.ir.model import Access, Branch, Buffer, Kernel, Loop, Seq, Space, walk
 from smem_lsp.rules.merging import WORTH_SAYING
 from smem_lsp.rules.subject import Candidate, Carved, KernelFacts, Occupied
-from smem_lsp.source import Budget, SourceText
+from smem_lsp.source import Budget, SourceText, checkpoint
 from smem_lsp.targets import target
 
 MAX_LOOP_DEPTH = 12
@@ -337,6 +337,7 @@ def _merge(proved: tuple[Candidate, ...], assumed: tuple[Candidate, ...]) -> tup
     counts = sorted({len(c.plan.barriers) for c in (*proved, *assumed)})
     merged: list[Candidate] = []
     for count in counts:
+        checkpoint()
         choices = [c for c in (*proved, *assumed) if len(c.plan.barriers) == count]
         chosen = min(choices, key=lambda c: (c.plan.bytes, c.assumes_shape))
         if not merged or chosen.plan.bytes < merged[-1].plan.bytes:

@@ -12,6 +12,7 @@ from smem_lsp.analysis.facts import Facts
 from smem_lsp.analysis.reuse import relate, survey
 from smem_lsp.ir.model import Kernel
 from smem_lsp.rules.subject import Lending
+from smem_lsp.source import checkpoint
 
 
 def plan_lending(
@@ -28,6 +29,7 @@ def plan_lending(
     hosts = [i for i in items if kernel.buffers[i.index].function == kernel.name and i.index not in others]
     found: dict[int, int] = {}
     for item in sorted(lent, key=lambda each: -each.size):
+        checkpoint()
         for host in hosts:
             guests = (host.index, *(guest for guest, at in found.items() if at == host.index))
             fits = host.size >= item.size and host.align % item.align == 0

@@ -17,6 +17,7 @@ from smem_lsp.analysis.uniformity import Control
 from smem_lsp.analysis.values import Values
 from smem_lsp.ir.model import Buffer, Kernel
 from smem_lsp.rules.subject import Candidate, Carved
+from smem_lsp.source import checkpoint
 
 
 def plan_storages(
@@ -32,6 +33,7 @@ def plan_storages(
     fact = shape if shape is not None and shape.fact else None
     found: list[Carved] = []
     for buffer in storages(kernel):
+        checkpoint()
         carving = split(kernel, values, shape, buffer) if buffer.index in natural.offsets else None
         if carving is None or sum(not each.stays for each in carving.ranges) < 2:
             continue

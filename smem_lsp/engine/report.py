@@ -81,7 +81,6 @@ class Report:
     kernels: Sequence[KernelReport]
     statistics: FileStatistics
     fixes_for: Callable[[Finding], tuple[Fix, ...]]  # computed when asked
-    error: str | None = None
     facts: Sequence[KernelFacts] = ()  # of the same kernels, for who needs more than the report
     unit: TranslationUnit | None = None  # None: the file could not be read
     ended: Sequence[Stopped] = ()  # ``stopped`` so far; fixes that are asked for may add to it
@@ -90,3 +89,8 @@ class Report:
     def stopped(self) -> tuple[Stopped, ...]:
         """Analyses without a result."""
         return tuple(self.ended)
+
+    @property
+    def defects(self) -> tuple[str, ...]:
+        """A line to paste into a bug report for each analysis that failed."""
+        return tuple(each.report for each in self.ended if each.report is not None)

@@ -23,6 +23,7 @@ def stated_of(
         if fact.name == "assume":
             dims |= assumed_dims(fact.text)
         elif fact.name == "dynamic_bytes":
-            dynamic = fact.text, stated_value(fact.text, around, function, binding)
+            value = stated_value(fact.text, around, function, binding)
+            dynamic = fact.text, None if value is None or value < 0 else value
     uniform = frozenset(stated_words(fact.text, around.unit) for fact in facts if fact.name == "uniform")
     return Stated(tuple(sorted(dims.items())), uniform, dynamic)

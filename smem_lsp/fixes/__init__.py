@@ -54,9 +54,7 @@ def _fix(remedy: Remedy, facts: KernelFacts, kernels: Sequence[KernelFacts], uni
     kernel, source = facts.kernel, unit.source
     match remedy:
         case MergeBuffers():
-            # new names must hit no macro and no function
-            names = frozenset(unit.preprocessed.macros) | {function.name for function in unit.functions}
-            return merge_fix(facts, source, remedy, names, _siblings(facts, kernels))
+            return merge_fix(facts, source, remedy, unit.taken, _siblings(facts, kernels))
         case ReorderDeclarations():
             return reorder(facts, source, remedy.order, _siblings(facts, kernels))
         case PadRows():

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from smem_lsp.fixes.declarations import Refused, indentation, next_line_start, remove_lines
 from smem_lsp.ir.model import Access, Barrier, Buffer, Kernel, Loop, Place, Seq, walk
-from smem_lsp.source import SourceText, Span, TextEdit
+from smem_lsp.source import SourceText, Span, TextEdit, checkpoint
 from smem_lsp.syntax.lexer import comments
 
 _ATTACHED = re.compile(r"\s*(?:#\s*pragma\b|_Pragma\s*\(|\[\[)")
@@ -132,6 +132,7 @@ def above_attached(source: SourceText, start: int, hidden: Sequence[Span]) -> in
     starts = source.lines.starts
     line = source.lines.line_of(start)
     while line > 0:
+        checkpoint()
         first, end = starts[line - 1], source.line_end(starts[line - 1])
         ending = next((c for c in hidden if c.start < end <= c.end), None)
         if (

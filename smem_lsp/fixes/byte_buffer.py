@@ -20,7 +20,7 @@ from smem_lsp.fixes.declarations import dims_text as dims_of
 from smem_lsp.fixes.layout import Group, GroupRewrite, Laid, Measures
 from smem_lsp.fixes.phases import declared_at, fresh_name, require_visible, storage_place
 from smem_lsp.ir.model import Buffer, Kernel
-from smem_lsp.source import SourceText
+from smem_lsp.source import SourceText, checkpoint
 
 
 def merge_as_bytes(
@@ -43,6 +43,7 @@ def merge_as_bytes(
     edits = [declared_at(source, at, lines, at_top=at_top)]
     seen: set[int] = set()
     for buffer in group.buffers:
+        checkpoint()
         start = statement_of(buffer).start
         if start in seen:
             continue

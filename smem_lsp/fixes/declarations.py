@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Sequence
 
 from smem_lsp.ir.model import Buffer, Kernel
-from smem_lsp.source import SourceText, Span, TextEdit
+from smem_lsp.source import SourceText, Span, TextEdit, checkpoint
 from smem_lsp.syntax.lexer import comments
 
 MOST_COLUMNS = 120  # of a line of ours
@@ -157,6 +157,7 @@ def with_comments(source: SourceText, taken: Sequence[Span], line: str) -> str:
     """``line`` with the comments that stand in the text ``taken`` out, in front of a comment of its own."""
     code, mark, ours = line.partition("  //")
     for span in taken:
+        checkpoint()
         text = source.slice(span)
         for comment in comments(text):
             words = text[comment.start : comment.end]

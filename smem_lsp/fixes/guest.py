@@ -23,7 +23,7 @@ from smem_lsp.fixes.declarations import (
 )
 from smem_lsp.fixes.layout import Group, GroupRewrite, Laid, Measures
 from smem_lsp.ir.model import Access, Buffer, Kernel, walk
-from smem_lsp.source import SourceText, Span, TextEdit
+from smem_lsp.source import SourceText, Span, TextEdit, checkpoint
 from smem_lsp.syntax.lexer import comments
 
 _WORDS = frozenset(("int", "unsigned", "unsigned int", "float", "int32_t", "uint32_t"))  # of 4 bytes each
@@ -38,6 +38,7 @@ def merge_into_host(
     """
     host = _host(kernel, group)
     for sibling in siblings:
+        checkpoint()
         sizes = {buffer.declared: buffer.bytes for buffer in sibling.buffers}
         here = [sizes.get(buffer.declared) for buffer in group.buffers]
         most = sizes.get(host.declared)
@@ -83,6 +84,7 @@ def _host(kernel: Kernel, group: Group) -> Buffer:
     """The buffer that covers all others, lives in a scope that holds them all, and has no qualifier they lack."""
     by_size = sorted(group.buffers, key=lambda b: (-group.item(b).size, b.declared.start))
     for host in by_size:
+        checkpoint()
         others = [buffer for buffer in group.buffers if buffer is not host]
         if group.item(host).size < max(group.item(other).size for other in others):
             break
@@ -171,6 +173,7 @@ def _in_place(
     edits: list[TextEdit] = []
     seen: set[int] = set()
     for guest in guests:
+        checkpoint()
         start = statement_of(guest).start
         if start in seen:
             continue

@@ -11,7 +11,7 @@ from smem_lsp.fixes.declarations import Refused
 from smem_lsp.fixes.layout import GroupRewrite, layout_after, needed_alignment
 from smem_lsp.ir.model import Kernel, Place, walk
 from smem_lsp.rules.subject import Candidate, KernelFacts
-from smem_lsp.source import Span
+from smem_lsp.source import Span, checkpoint
 
 
 def require_right_in(
@@ -29,6 +29,7 @@ def require_right_in(
     own = {buffer.index: twins.get(buffer.declared) for buffer in facts.kernel.buffers}
     laid: list[GroupRewrite] = []
     for rewrite in rewrites:
+        checkpoint()
         measures: dict[int, Item] = {}
         for index in rewrite.inner:
             twin = own[index]
@@ -61,6 +62,7 @@ def _same_places(here: Kernel, there: Kernel, points: Sequence[int]) -> tuple[in
     own, other = _places(here), _places(there)
     found: list[int] = []
     for point in points:
+        checkpoint()
         spot, alike = next((spot, alike) for spot, alike in own.items() if point in alike)
         twins = other.get(spot, [])
         if len(twins) != len(alike):
@@ -82,6 +84,7 @@ def aligned_for_all(facts: KernelFacts, siblings: Sequence[KernelFacts]) -> dict
     """The items of a kernel, aligned for the accesses of the other instances, too, where those are wider than types."""
     wider: dict[Span, int] = {}
     for sibling in siblings:
+        checkpoint()
         for item in sibling.items:
             buffer = sibling.kernel.buffers[item.index]
             if item.align > (buffer.align or 1):

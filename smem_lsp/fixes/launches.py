@@ -11,7 +11,7 @@ from itertools import combinations
 from smem_lsp.ir.counting import counting_functions, returned
 from smem_lsp.ir.model import LaunchSite
 from smem_lsp.ir.survey import internally_linked
-from smem_lsp.source import SourceText, Span, TextEdit
+from smem_lsp.source import SourceText, Span, TextEdit, checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.lexer import lex
 from smem_lsp.syntax.parse import Function, TranslationUnit
@@ -113,6 +113,7 @@ def _counted_at(unit: TranslationUnit, kernel: str) -> Iterator[int]:
     for span in _limits(unit, kernel):
         yield span.start
     for function in unit.functions:
+        checkpoint()
         for opened in _opened(function):
             if _launched(unit.source, opened.start) == kernel:
                 arguments = configuration(unit.source, opened)
@@ -167,6 +168,7 @@ def _less(text: str, launch: LaunchSite, saved: int) -> str | None:
     if sum(each or 0 for each in addends) != before:
         return None
     for count in range(1, len(parts)):
+        checkpoint()
         for gone in reversed(list(combinations(range(len(parts)), count))):  # what is carved last moves first
             if sum(addends[at] or 0 for at in gone) == saved:
                 return "+".join(part for at, part in enumerate(parts) if at not in gone).strip()
@@ -230,6 +232,7 @@ def _declared(function: Function, name: str) -> Iterator[tuple[int, Span | None]
     body = function.body
     stack: list[tree.Statement] = [body.statements]
     while stack:
+        checkpoint()
         node = stack.pop()
         if isinstance(node, tree.Block):
             stack.extend(node.statements)
@@ -265,6 +268,7 @@ def _launched(source: SourceText, opening: int) -> str:
 def _limits(unit: TranslationUnit, kernel: str) -> Iterator[Span]:
     """The last argument of each call that raises the dynamic bytes that the kernel may get."""
     for function in unit.functions:
+        checkpoint()
         tokens, partner = function.body.tokens, function.body.ahead.partner
         for at, text in enumerate(tokens.texts[:-1]):
             if text not in _SETTERS or tokens.texts[at + 1] != "(":

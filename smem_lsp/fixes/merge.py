@@ -25,7 +25,7 @@ from smem_lsp.ir.model import Buffer, Kernel, Place, walk
 from smem_lsp.rules.merging import overlap
 from smem_lsp.rules.model import MergeBuffers
 from smem_lsp.rules.subject import Candidate, KernelFacts
-from smem_lsp.source import SourceText, Span, TextEdit
+from smem_lsp.source import SourceText, Span, TextEdit, checkpoint
 
 _MOST_NAMES = 6  # of a sentence
 
@@ -54,6 +54,7 @@ def merge_fix(
         return reorder(facts, source, order, siblings)
     try:
         for group in groups:
+            checkpoint()
             for buffer in group.buffers:
                 require_editable(facts.kernel, source, buffer)
         if remedy.waits:
@@ -127,6 +128,7 @@ def _groups(facts: KernelFacts, remedy: MergeBuffers, siblings: Sequence[KernelF
     conflicts = remedy.candidate.conflicts
     parts: list[set[int]] = []
     for item in facts.items:
+        checkpoint()
         touching = [p for p in parts if any(overlap(facts, plan, item.index, other) for other in p)]
         joined = {item.index}.union(*touching)
         parts = [p for p in parts if p not in touching] + [joined]
@@ -229,6 +231,7 @@ def _checked_layout(
     needed = needed_alignment(facts)
     edits: list[TextEdit] = []
     while True:
+        checkpoint()
         after = layout_after(facts.items, positions, aligns, rewrites)
         moved = [i for i in aligns if i not in merged and after.offsets[i] % needed[i]]
         if not moved:

@@ -26,7 +26,7 @@ from smem_lsp.fixes.declarations import (
 )
 from smem_lsp.fixes.layout import Group, GroupRewrite, Laid, Measures
 from smem_lsp.ir.model import Access, Buffer, Kernel, Loop, Seq, walk
-from smem_lsp.source import SourceText, Span, TextEdit, listed
+from smem_lsp.source import SourceText, Span, TextEdit, checkpoint, listed
 from smem_lsp.syntax.lexer import comments
 
 
@@ -37,6 +37,7 @@ def merge_as_union(kernel: Kernel, source: SourceText, group: Group, taken: set[
     if len(phases) < 2:
         raise Refused("the buffers do not fall into phases")
     for a in group.buffers:
+        checkpoint()
         for b in group.buffers:
             if (
                 a.index < b.index
@@ -114,6 +115,7 @@ def _phases(group: Group, raised: Mapping[int, int]) -> list[list[Buffer]]:
     """Connected parts of the conflict graph, in source order; larger alignment first within a part."""
     phases: list[list[Buffer]] = []
     for buffer in group.buffers:
+        checkpoint()
         touching = [phase for phase in phases if any(group.conflict(buffer, other) for other in phase)]
         joined = [buffer]
         for phase in touching:
@@ -136,6 +138,7 @@ def _layout(phases: Sequence[Sequence[int]], raised: Mapping[int, int], buffers:
     inner: dict[int, int] = {}
     size = 0
     for phase in phases:
+        checkpoint()
         end = 0
         for index in phase:
             if index in buffers:
@@ -166,6 +169,7 @@ def _phase_names(kernel: Kernel, phases: list[list[Buffer]], taken: AbstractSet[
 def _outer_loop(body: Seq, buffers: set[int]) -> Loop | None:
     """The outermost loop that holds every access of the buffers, when there is a barrier loop like that."""
     for node in body:
+        checkpoint()
         if isinstance(node, Loop):
             inside = {n.buffer for n in walk(node.body) if isinstance(n, Access)}
             if buffers <= inside and all(node.point < p < node.end_point for p in _points(body, buffers)):
@@ -180,6 +184,7 @@ def _points(body: Seq, buffers: set[int]) -> list[int]:
 def require_visible(kernel: Kernel, group: Group, at: int) -> None:
     """Names in types and dimensions must be declared above the storage."""
     for buffer in group.buffers:
+        checkpoint()
         for name in re.findall(r"[A-Za-z_]\w*", f"{element_type(buffer)} {' '.join(buffer.dims_text)}"):
             if kernel.local_names.get(name, -1) >= at:
                 raise Refused(

@@ -18,7 +18,7 @@ from smem_lsp.fixes.launches import fewer_bytes
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.ir.model import Buffer
 from smem_lsp.rules.subject import Candidate, Carved, KernelFacts
-from smem_lsp.source import SourceText, Span, TextEdit
+from smem_lsp.source import SourceText, Span, TextEdit, checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function, TranslationUnit
 
@@ -113,6 +113,7 @@ def _moved(facts: KernelFacts, unit: TranslationUnit) -> _Moved:
     edits: list[TextEdit] = []
     words: set[str] = set()
     for each in carved.carving.ranges:
+        checkpoint()
         pointer = pointers.get(each.name)
         if pointer is None or each.name in kernel.redeclared:
             if shifts[each.name]:
@@ -155,6 +156,7 @@ def _fewest_moves(carved: Carved, candidate: Candidate, ranges: KernelFacts) -> 
     if len(items) > MOST_RANGES:
         return candidate.plan
     for count in range(len(items) - 1, -1, -1):
+        checkpoint()
         for kept in combinations(items, count):
             offsets = _placed_around(kept, carved, candidate)
             if offsets is None:
@@ -180,6 +182,7 @@ def _placed_around(kept: Sequence[Item], carved: Carved, candidate: Candidate) -
         )
 
     for item in (*kept, *sorted((i for i in carved.items if i not in kept), key=lambda each: -each.size)):
+        checkpoint()
         starts = {0, *offsets.values(), *(start + sizes[other] for other, start in offsets.items())}
         if item in kept:
             starts = {carved.declared.offsets[item.index]}
@@ -195,6 +198,7 @@ def _pointers(function: Function) -> Iterator[_Pointer]:
     body = function.body
     stack: list[tree.Block] = [body.statements]
     while stack:
+        checkpoint()
         block = stack.pop()
         for statement in block.statements:
             if isinstance(statement, tree.Block):

@@ -16,6 +16,7 @@ from smem_lsp.ir.model import Branch, Kind, Seq
 from smem_lsp.ir.refs import Ref
 from smem_lsp.ir.scopes import Scope, Variable
 from smem_lsp.ir.values import Const, Value
+from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
@@ -163,6 +164,7 @@ def _operands(ctx: Context, groups: list[tuple[int, int]]) -> list[_Operand] | N
     partner = ctx.body.ahead.partner
     found: list[_Operand] = []
     for number, (lo, hi) in enumerate(groups):
+        checkpoint()
         i = lo
         name = ""
         while i < hi:
@@ -383,6 +385,7 @@ def _outputs(ctx: Context, instructions: list[str], operands: list[_Operand], sc
     ]
     carried = inputs if opcodes <= _REGISTERS - {"mapa"} else []
     for operand in operands:
+        checkpoint()
         if not operand.output:
             continue
         with ctx.chunk(operand.at):

@@ -27,6 +27,7 @@ from smem_lsp.ir.lexical import Lexical, is_open
 from smem_lsp.ir.meanings import Argument, Missing, Space, Value
 from smem_lsp.ir.spelling import spell_argument
 from smem_lsp.ir.types import Type
+from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.lexer import Tokens
 from smem_lsp.syntax.parse import Function, TranslationUnit
@@ -154,6 +155,7 @@ class _Search:
         rest = [f for f in templates if not f.is_kernel]
         changed = True
         while changed:
+            checkpoint()
             changed = False
             for function in list(rest):
                 if not wanted.isdisjoint(function.definition.body_words):
@@ -171,6 +173,7 @@ class _Search:
     def _spelled(self) -> Iterator[tuple[Tokens, int, int]]:
         """The tokens of explicit instantiations behind ``template``."""
         for placed in self.unit.blocks:
+            checkpoint()
             for lo, hi in placed.block.instantiations:
                 yield placed.block.tokens, lo, hi
 
@@ -202,6 +205,7 @@ class _Search:
         """Mentions outside function bodies, and files that others include."""
         header = self.unit.source.path.rpartition(".")[2] in ("h", "hpp", "hu", "cuh", "inl", "inc", "hxx")
         for name, functions in self.templates.items():
+            checkpoint()
             for function in functions:
                 found = self.found[function.number]
                 if header:
@@ -229,6 +233,7 @@ class _Search:
         if not meant:
             return []
         for function in meant:
+            checkpoint()
             bound = None if packed else bind_call(function, arguments, given or (), self.top)
             found = self.found[function.number]
             if bound is None:
@@ -257,6 +262,7 @@ class _Search:
     def _tables(self) -> None:
         """``void (*table[])(float*) = {k<2>, k<4>};`` outside of functions."""
         for decl in value_declarations(self.top):
+            checkpoint()
             lo, hi = decl.range
             texts, kinds = decl.source.texts, decl.source.kinds
             for i in range(lo, hi):
@@ -411,6 +417,7 @@ class _Walk:
                 if node.text.rpartition("::")[2] in self.search.templates:
                     self._mention(node)
                 for arguments in node.arguments:
+                    checkpoint()
                     for argument in arguments or ():
                         self._expression(argument)
             case _:
@@ -466,6 +473,7 @@ class _Walk:
     def _dispatch(self, node: tree.Launch | tree.Call, name: str, kinds: Iterable[Type]) -> None:
         """A macro that calls a lambda once for each type."""
         for kind in kinds:
+            checkpoint()
             outer = self.scope
             self.scope = outer.bind({name: kind}).child()
             for argument in node.arguments:

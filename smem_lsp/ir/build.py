@@ -224,4 +224,5 @@ def _launch_bounds(function: Function, constants: Lexical) -> tuple[int, int | N
     values = attribute_values(function, "__launch_bounds__", constants)
     if not values or values[0] is None or values[0] <= 0:
         return None
-    return values[0], values[1] if len(values) > 1 else None
+    blocks = values[1] if len(values) > 1 else None
+    return values[0], None if blocks is None or blocks < 0 else blocks

@@ -33,6 +33,7 @@ from smem_lsp.ir.types import (
     plain_type,
     vector_element,
 )
+from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.brackets import match_brackets
@@ -247,6 +248,7 @@ def _specialised(
     all."""
     left: list[Function] = []
     for function in found:
+        checkpoint()
         spelled = list(_spelled(function))
         if not spelled:
             if given is None or function.island.template:
@@ -294,6 +296,7 @@ def by_type(ctx: Context, found: list[Function], expr: tree.Call, scope: Scope) 
     left: list[Function] = []
     exact: list[Function] = []
     for function in found:
+        checkpoint()
         wanted = list(_parameter_types(ctx, function))
         if any(_never(kind, asked) for kind, asked in zip(given, wanted)):
             continue
@@ -314,6 +317,7 @@ def _best(ctx: Context, found: list[Function], given: Sequence[Type | None]) -> 
     """The one that no other one takes any argument better than ([over.match.best]); all where that is not known."""
     rows: list[list[int]] = []
     for function in found:
+        checkpoint()
         ranks = [
             _rank(kind, asked, parameter)
             for kind, asked, parameter in zip(
@@ -364,6 +368,7 @@ def _parameter_types(ctx: Context, function: Function) -> Iterator[Type | None]:
     where = function_scope(ctx.file_constants, function)
     own = template_parameters(function)
     for parameter in parameters_of(function) or ():
+        checkpoint()
         declarator = parameter.declarator
         if (
             declarator is None
@@ -474,6 +479,7 @@ def _naming(ctx: Context, spelled: frozenset[str]) -> frozenset[str]:
     callers: dict[str, list[str]] = {}
     telling: set[str] = set()
     for name in names:
+        checkpoint()
         for function in (*ctx.helpers.get(name, ()), *ctx.unit.header_definitions(name, 0)):
             words = function.definition.body_words
             if not spelled.isdisjoint(words):

@@ -8,6 +8,7 @@ from smem_lsp.ir import callees
 from smem_lsp.ir.context import Context
 from smem_lsp.ir.intrinsics import EXCHANGES, is_pure
 from smem_lsp.ir.types import vector_element
+from smem_lsp.source import checkpoint
 from smem_lsp.syntax.parse import Function
 
 # What stands before a parenthesis and calls nothing, or nothing that matters.
@@ -25,6 +26,7 @@ def is_calm(ctx: Context, functions: Sequence[Function]) -> bool:
     seen: dict[int, Function] = {}
     waiting = list(functions)
     while waiting:
+        checkpoint()
         function = waiting.pop()
         if function.number in seen:
             continue
@@ -57,6 +59,7 @@ def _called(ctx: Context, function: Function) -> frozenset[str] | None:
 def _names(texts: Sequence[str]) -> Iterator[str | None]:
     """What is called, but for arithmetic; None: something that is not known by its name."""
     for at, text in enumerate(texts[:-1]):
+        checkpoint()
         if texts[at + 1] != "(":
             continue
         if text == ">":  # f<int>(...), or a comparison

@@ -288,6 +288,7 @@ class _Collector:
         start = i
         lp = -1
         while i < self.hi:
+            checkpoint()
             kind = self.kinds[i]
             if kind == "SEMI":
                 break
@@ -472,6 +473,7 @@ def _declarator_name(source: Source, lo: int, hi: int) -> str:
     name = ""
     i = lo
     while i < hi:
+        checkpoint()
         kind = source.kinds[i]
         if kind in ("EQ", "COLON"):
             break

@@ -30,6 +30,7 @@ from smem_lsp.ir.types import (
 from smem_lsp.ir.types import (
     Sequence as ArrayClass,
 )
+from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.lookahead import Symbols
@@ -98,6 +99,7 @@ def declare_parameters(parameters: Iterable[tree.Declaration], constants: lexica
     """Add parameters of a function to a scope, with their types alone: a default argument is what a call passes that
     leaves it out, not the value of a constant."""
     for declaration in parameters:
+        checkpoint()
         for declarator in declaration.declarators:
             if declarator.name:
                 value = typing_rules.variable_value(declaration, declarator, constants)

@@ -10,6 +10,7 @@ from smem_lsp.ir import arithmetic, constants, lexical, templates, typing_rules
 from smem_lsp.ir.declared import FunctionDecl
 from smem_lsp.ir.meanings import MAX_STEPS, UNKNOWN, Argument, Functions, Value
 from smem_lsp.ir.types import INT, Type, plain_type
+from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.functions import FunctionIsland
@@ -155,6 +156,7 @@ def _deduced(
         return None
     bound: dict[str, Argument] = dict(zip(names, explicit))
     for parameter, value in zip(parameters, given):
+        checkpoint()
         if len(parameter.names) != 1 or parameter.names[0].text not in names:
             continue
         name = parameter.names[0].text

@@ -32,7 +32,7 @@ from smem_lsp.ir.scopes import BufferName, Group, Scope, Variable, View
 from smem_lsp.ir.sizes import is_plain_type, size_of_type
 from smem_lsp.ir.types import Array, Enum, Pointer, Scalar, Type, is_struct
 from smem_lsp.ir.values import Const, Op, Value
-from smem_lsp.source import Span
+from smem_lsp.source import Span, checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.lexer import without_comments
 from smem_lsp.syntax.parse import Body
@@ -335,7 +335,7 @@ def _declare_object(
     value: Value = ctx.fresh()
     if initializer is not None:
         arguments = initializer.items if isinstance(initializer, tree.Braces) else [initializer]
-        made_by = declaration.words[-1].removesuffix("<>")
+        made_by = declaration.words[-1].removesuffix("<>") if declaration.words else ""
         value = ctx.lost_address(unknown_calls.pass_by_reference(ctx, arguments, scope, made_by))
     if not declarator.name:
         return
@@ -371,6 +371,7 @@ def _stays(ctx: Context, name: str) -> bool:
         if text == name and kinds[i] == "NAME" and kinds[i - 1 : i] != ["DOT"]
     ]
     for i in uses[1:]:
+        checkpoint()
         asked = texts[i + 1 : i + 2] == ["."]
         handed = texts[i + 1 : i + 2] in ([")"], [","]) and any(
             function in texts[max(0, i - 8) : i] for function in _GROUP_FUNCTIONS

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.lookahead import Symbols
@@ -222,6 +223,7 @@ class Declarations:
                 table=None,
             )
         for level in self.levels():
+            checkpoint()
             inner = made[id(level)]
             inner.namespaces.update((name, made[id(each)]) for name, each in level.namespaces.items())
             inner.inline += [made[id(each)] for each in level.inline]
@@ -240,6 +242,7 @@ class Declarations:
     def walk(self) -> Iterator[Declared]:
         """Declarations of this and all inner namespaces (not of classes)."""
         for level in self.levels():
+            checkpoint()
             for group in level.names.values():
                 yield from group
 
@@ -256,6 +259,7 @@ def enumerators(enum: EnumDecl) -> Iterator[Enumerator]:
     base: Range | None = None
     offset = 0
     for start, end in split(source, lo, hi):
+        checkpoint()
         if source.kinds[start] != "NAME":
             return
         at = start + 1
@@ -327,6 +331,7 @@ def template_parameters(kinds: Sequence[str], texts: Sequence[str], symbols: Sym
 def parameters_of(source: Source, lo: int, hi: int) -> Iterator[Parameter]:
     """The parameters of a template head."""
     for start, end in split(source, lo, hi, angles=True):
+        checkpoint()
         equals = start
         while equals < end and source.kinds[equals] != "EQ":
             equals += 1

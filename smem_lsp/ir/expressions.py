@@ -322,6 +322,9 @@ def _is_local_array(ctx: Context, expr: tree.Expr, scope: Scope) -> bool:
     return found is not None and found.array > 0
 
 
+_ARITHMETIC = {"-": "neg", "!": "!", "~": "~"}
+
+
 def _unary(ctx: Context, expr: tree.Unary, scope: Scope) -> Value | Ref:
     operator = expr.operator
     if operator in ("++", "--"):
@@ -352,7 +355,9 @@ def _unary(ctx: Context, expr: tree.Unary, scope: Scope) -> Value | Ref:
     inner = value(ctx, expr.operand, scope)
     if operator == "+":
         return inner
-    return operation("neg" if operator == "-" else operator, inner)
+    # `&&label` is an address, and what else the grammar takes has no value that is known
+    name = _ARITHMETIC.get(operator)
+    return ctx.fresh() if name is None else operation(name, inner)
 
 
 def load_address(ctx: Context, result: Value | Ref, expr: tree.Expr) -> Value | Ref:
@@ -525,6 +530,8 @@ def _assigned_variable(ctx: Context, target: tree.Expr, scope: Scope) -> Variabl
 def coordinate(expr: tree.Member, scope: Scope) -> Value | None:
     """``threadIdx.x`` and the like."""
     base = expr.base
+    if expr.name not in ("x", "y", "z"):
+        return None
     if isinstance(base, tree.Name) and base.text in _BUILTIN_VECTORS and scope.lookup(base.text) is None:
         return Thread(expr.name) if base.text == "threadIdx" else Sym(f"{base.text}.{expr.name}")
     return None

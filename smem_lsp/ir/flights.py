@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from smem_lsp.ir.model import Access, Branch, CopyWait, Jump, Kind, Loop, Node, Seq, Wait
 from smem_lsp.ir.refs import Bytes
+from smem_lsp.source import checkpoint
 
 COMMIT, COMMITTED, ALL, UNKNOWN = "commit", "groups", "all", "unknown"  # of groups of copies
 ARRIVE, BARRIER, TOKEN = "arrive", "barrier", "token"  # of a barrier object
@@ -141,6 +142,7 @@ def settled(
     the copies of a buffer land; ``within``: the bytes of it that they are of."""
     found: list[Node] = []
     for node in nodes:
+        checkpoint()
         if isinstance(node, Wait):
             if node.kind in (COMMIT, COMMITTED, ALL, UNKNOWN):
                 kind = UNKNOWN if node.guess else node.kind

@@ -61,6 +61,7 @@ def _qualifiers(function: Function) -> list[str]:
     i = function.island.name - function.island.head
     found: list[str] = []
     while i >= 2 and kinds[i - 1] == "SCOPE":
+        checkpoint()
         i -= 2
         if set(texts[i]) == {">"}:
             depth = 0
@@ -80,6 +81,7 @@ def value_declarations(top: Lexical) -> Iterator[VariableDecl]:
     """The variables at namespace scope."""
     values = _table(top.declarations).values
     for level in top.declarations.levels():
+        checkpoint()
         for name, group in level.names.items():
             if name in values:
                 yield from (decl for decl in group if isinstance(decl, VariableDecl))
@@ -135,12 +137,17 @@ def _fingerprint(top: Declarations, names: Iterable[str]) -> int:
     equal meanings."""
     table = _table(top).reached
     reached: set[str] = set()
+    followed: set[int] = set()  # enumerators share the names of their enumeration
     wanted = table.keys() & set(names)
     while wanted:
         reached |= wanted
         following: set[str] = set()
         for name in wanted:
-            following |= table[name][1]
+            checkpoint()
+            used = table[name][1]
+            if id(used) not in followed:
+                followed.add(id(used))
+                following |= used
         wanted = (following & table.keys()) - reached
     directives = tuple(top.directives)
     return hash((directives, *((name, table[name][0]) for name in sorted(reached))))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from smem_lsp.ir.model import Dims
+from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Body
 
@@ -59,6 +60,7 @@ class LaunchConfigs:
         if not {"cudaLaunchConfig_t", "cudaLaunchAttribute"} & set(declaration.words):
             return
         for declarator in declaration.declarators:
+            checkpoint()
             if declarator.name and not declarator.pointers and _stays_here(body, declarator.name):
                 made = declarator.initializer
                 zero = isinstance(made, tree.Braces) and all(_is_zero(item) for item in made.items)
@@ -116,6 +118,7 @@ class LaunchConfigs:
         if known is None:
             return None
         for path, value in known.members.items():
+            checkpoint()
             index = path[0] if path else ""
             if (
                 path[1:] == ("id",)
@@ -157,6 +160,7 @@ def _stays_here(body: Body, name: str) -> bool:
     """Is the address of an object given to nobody but those who read it, and no reference bound to it?"""
     kinds, texts = body.tokens.kinds, body.tokens.texts
     for i, text in enumerate(texts):
+        checkpoint()
         if text != name or kinds[i] != "NAME":
             continue
         before, after = kinds[i - 1] if i else "", kinds[i + 1] if i + 1 < len(kinds) else ""

@@ -247,12 +247,13 @@ class LaunchFinder:
         return self.source.slice(span) if span else None
 
     def _bytes(self, expr: tree.Expr) -> int | None:
-        """The value of an expression, which may be what a function of this file counts."""
+        """The value of an expression, which may be what a function of this file counts; None where a launch cannot
+        pass so many bytes."""
         value = evaluate(expr, self.constants)
-        if value is not None:
-            return value
-        found = counted(expr, self.counting, self.constants, self.top)
-        return None if found is None else evaluate(*found)
+        if value is None:
+            found = counted(expr, self.counting, self.constants, self.top)
+            value = None if found is None else evaluate(*found)
+        return None if value is None or value < 0 else value
 
     def _addends(self, expr: tree.Expr) -> tuple[int | None, ...]:
         """Of a sum, or of what a function of this file counts as one; nothing of anything else."""

@@ -12,7 +12,7 @@ from smem_lsp.ir.launch_configs import LAUNCH
 from smem_lsp.ir.launch_finder import LaunchFinder
 from smem_lsp.ir.lexical import Lexical
 from smem_lsp.ir.model import LaunchSite
-from smem_lsp.source import SourceText, Span
+from smem_lsp.source import SourceText, Span, checkpoint
 from smem_lsp.syntax.blocks import Placed
 from smem_lsp.syntax.lexer import Tokens
 from smem_lsp.syntax.parse import Function, TranslationUnit
@@ -37,6 +37,7 @@ def find_launches(unit: TranslationUnit, constants: Lexical) -> list[tuple[Place
     counting = counting_functions(unit)
     first = 0
     for placed in unit.blocks:
+        checkpoint()
         block = placed.block
         if block.launches or block.extended_launches:
             functions = unit.functions[first : first + len(block.functions)]
@@ -75,6 +76,7 @@ def _in_block(
 ) -> Launches:
     found: list[LaunchSite] = []
     for function in functions:
+        checkpoint()
         words = function.definition.words
         if not _launching(function):
             continue
@@ -131,6 +133,7 @@ def _declared_twice(unit: TranslationUnit, constants: Lexical) -> frozenset[str]
     declared: Counter[str] = Counter()
     if names:
         for placed in unit.blocks:
+            checkpoint()
             here = placed.block.declared
             for name in here.keys() & names:
                 declared[name] += here[name]

@@ -37,6 +37,7 @@ from smem_lsp.ir.meanings import (
     Value,
 )
 from smem_lsp.ir.types import Enum, Record, builtin
+from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 
 _RUNNING = object()
@@ -102,6 +103,7 @@ class Lexical:
         classes on the way are bound to nothing known."""
         scope = self
         for name in path:
+            checkpoint()
             inner = scope.declarations.namespaces.get(name)
             if name == "":
                 inner = scope.declarations.unnamed_namespace
@@ -144,8 +146,8 @@ class Lexical:
         *,
         absolute: bool = False,
     ) -> Meaning:
-        """What ``a::b<x>::c`` means here."""
-        if not self.state.enter():
+        """What ``a::b<x>::c`` means here; nothing in a text that names nothing."""
+        if not path or not self.state.enter():
             return None
         try:
             found: Meaning = self._first(path[0], arguments[0], absolute=absolute, alone=len(path) == 1)
@@ -184,6 +186,7 @@ class Lexical:
         pending: list[Lexical] = []  # namespaces of using directives, seen from the namespace that holds both
         scope: Lexical | None = self
         while scope is not None:
+            checkpoint()
             if name in scope.values:
                 n = scope.values[name]
                 return Value(arithmetic.integer_type(n), n) if n is not None else UNKNOWN

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from smem_lsp.ir.values import Value
+from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 
 _RESTRICT = frozenset(("__restrict__", "__restrict", "restrict"))
@@ -31,6 +32,7 @@ def parameter_pointers(parameters: Sequence[tree.Declaration]) -> GlobalMemory:
     volatile: set[str] = set()
     restricted: set[str] = set()
     for declaration in parameters:
+        checkpoint()
         for declarator in declaration.declarators:
             stars = [pointer for pointer in declarator.pointers if pointer in ("*", "&", "&&")]
             if not stars and not declarator.dims:

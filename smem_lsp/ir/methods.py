@@ -14,6 +14,7 @@ from smem_lsp.ir.refs import Ref
 from smem_lsp.ir.scopes import Scope, This, Variable, View
 from smem_lsp.ir.types import Record, plain_type
 from smem_lsp.ir.values import Const, Op, Value
+from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.parse import Function
@@ -313,6 +314,7 @@ def _initialize(ctx: Context, variable: Variable, record: Record, scope: Scope) 
     by_name = {field.name: field for field in objects.fields(record) or ()}
     done: set[str] = set()
     for lo, hi in split(source, 0, len(source.kinds), angles=True):
+        checkpoint()
         with ctx.chunk(lo):
             parsed = body.chunk("expression", (lo, hi))
             name, arguments = _initializer(parsed)

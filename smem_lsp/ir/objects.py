@@ -19,6 +19,7 @@ from smem_lsp.ir.refs import Ref
 from smem_lsp.ir.scopes import Address, LocalObject, Meaning, Scope, This, Variable, View
 from smem_lsp.ir.types import Record, Scalar, Type, plain_type, scalar_of
 from smem_lsp.ir.values import Var
+from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import BEHIND, Function
 
@@ -75,6 +76,7 @@ def _fields(record: Record, depth: int) -> tuple[Field, ...] | None:
             return None
         found += inherited
     for member in inside.members:
+        checkpoint()
         parsed = None if member.record is not None else declaration_tree(decl.source, member.range)
         if parsed is None:
             return None
@@ -254,6 +256,7 @@ def undefined(name: str, method: str, scope: lexical.Lexical) -> int | None:
         return None
     count = 0
     for decl in classes:
+        checkpoint()
         if not isinstance(decl, ClassDecl):
             return None
         inside = collecting.inside(decl)
@@ -309,6 +312,7 @@ def _placed(record: Record, decl: FunctionDecl, name: str) -> tuple[int, int] | 
         return None
     found: list[FunctionDecl] = []
     for each in outer.declarations.names[record.decl.name]:
+        checkpoint()
         if not isinstance(each, ClassDecl):
             return None
         for group in collecting.inside(each).names.values():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from smem_lsp.source import checkpoint
 from smem_lsp.syntax.parse import Function, TranslationUnit
 
 _CALLS = frozenset(
@@ -21,6 +22,7 @@ def may_opt_in(unit: TranslationUnit, kernel: Function) -> bool:
     if all(_CALLS.isdisjoint(function.definition.words) for function in unit.functions):
         return any(not _CALLS.isdisjoint(placed.block.tokens.texts) for placed in unit.blocks)
     for placed in unit.blocks:
+        checkpoint()
         texts = placed.block.tokens.texts
         for i, text in enumerate(texts):
             if (

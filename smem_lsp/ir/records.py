@@ -25,6 +25,7 @@ from smem_lsp.ir.types import (
     scalar_of,
 )
 from smem_lsp.ir.types import Sequence as ArrayClass
+from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 
 _MAX_MEMBERS = 2000
@@ -103,6 +104,7 @@ def named_member(record: Record, name: str, depth: int = 0) -> NamedMember | Non
         return None
     source, scope = record.decl.source, record.lexical
     for number, member in enumerate(inside.members):
+        checkpoint()
         lo, hi = member.range
         kind = typing_rules.record_type(member.record, scope)
         start = lo if member.record is None else source.partner[record_start(member.record) - 1] + 1

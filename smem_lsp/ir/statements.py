@@ -383,6 +383,7 @@ def lower_parameters(ctx: Context, scope: Scope) -> None:
     ctx.memory = parameter_pointers(ctx.function.parameters or ())
     declare_parameters(ctx.function.parameters or (), scope.declare_constants())
     for declaration in ctx.function.parameters or []:
+        checkpoint()
         for declarator in declaration.declarators:
             if not declarator.name:
                 continue

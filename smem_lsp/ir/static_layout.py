@@ -22,6 +22,7 @@ from smem_lsp.ir.function_scopes import function_scope
 from smem_lsp.ir.lexical import Lexical
 from smem_lsp.ir.model import Access, Barrier, Buffer, Loop, Seq, Space, walk
 from smem_lsp.ir.values import Const
+from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function, TranslationUnit
 
@@ -98,6 +99,7 @@ def rounding(unit: TranslationUnit, top: Lexical) -> Rounding:
     if not any(placed.block.extends_shared for placed in unit.blocks):
         return Rounding()
     for function in unit.functions:
+        checkpoint()
         if not {"extern", "__shared__"} <= function.definition.body_words:
             continue
         asked = 1
@@ -164,6 +166,7 @@ def _header_names(unit: TranslationUnit, top: Lexical) -> frozenset[str] | None:
     reached = {name for name, words in bodies if "__shared__" in words}
     grown = True
     while grown:
+        checkpoint()
         more = {name for name, words in bodies if name not in reached and reached & words}
         reached |= more
         grown = bool(more)
@@ -269,6 +272,7 @@ def _uses(items: Seq, count: int) -> list[_Uses]:
                 each.writes.append(node)
     around = [(start, end) for start, end in loops if _any_between(barriers, start, end)]
     for each in uses:
+        checkpoint()
         reads = sorted(access.point for access in each.reads)
         writes = sorted(access.point for access in each.writes)
         if reads and writes:
@@ -329,6 +333,7 @@ def _reaches_inside(ctx: Context, name: str, depth: int = 0) -> bool:
     partner = ctx.kernel.body.ahead.partner
     bound: set[str] = set()
     for i in _places(ctx, name):
+        checkpoint()
         if kinds[i - 1 : i] == ["DOT"]:
             continue
         at = i + 1
@@ -374,6 +379,7 @@ def _one_constant(ctx: Context, buffer: Buffer) -> bool:
     kinds, texts = ctx.kernel.body.tokens.kinds, ctx.kernel.body.tokens.texts
     stored: set[tuple[str, ...]] = set()
     for i in _places(ctx, buffer.name):
+        checkpoint()
         if kinds[i - 1 : i] == ["DOT"]:
             continue
         at = i + 1
@@ -401,6 +407,7 @@ def _unused_result(ctx: Context, buffer: Buffer) -> bool:
     mentions: dict[str, int] = {}
     kinds, texts = ctx.kernel.body.tokens.kinds, ctx.kernel.body.tokens.texts
     for i in _places(ctx, buffer.name):
+        checkpoint()
         at = i
         while at > 0 and kinds[at] not in ("EQ", "SEMI", "LC", "RC", "COMMA"):
             at -= 1

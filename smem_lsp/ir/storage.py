@@ -12,6 +12,7 @@ from smem_lsp.ir.model import Buffer, Space, StorageMember
 from smem_lsp.ir.sizes import size_of_type
 from smem_lsp.ir.spelling import spell_type
 from smem_lsp.ir.types import Array, Record, Type, plain_type
+from smem_lsp.source import checkpoint
 
 _MAX_NESTING = 8
 
@@ -47,6 +48,7 @@ def _fields(
     texts = _texts(record)
     fields = sorted(zip(layout.members, layout.aligns), key=lambda field: field[0][1])
     while fields:
+        checkpoint()
         (name, low, kind), align = fields.pop(0)
         shared = [name]
         high = low + _size(kind)
@@ -108,6 +110,7 @@ def _texts(record: Record) -> dict[str, str]:
     found: dict[str, str] = {}
     source, scope = record.decl.source, record.lexical
     for member in collecting.inside(record.decl).members:
+        checkpoint()
         lo, hi = member.range
         text = _spaced(source.texts[lo:hi])
         parsed = declaration_tree(source, (lo, hi))

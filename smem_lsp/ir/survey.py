@@ -19,6 +19,7 @@ from smem_lsp.ir.launches import Launches, find_launches
 from smem_lsp.ir.lexical import Lexical
 from smem_lsp.ir.model import LaunchSite
 from smem_lsp.ir.opt_in import may_opt_in
+from smem_lsp.source import checkpoint
 from smem_lsp.syntax.blocks import Placed
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.syntax.recent import Recent
@@ -75,6 +76,7 @@ class Surroundings:
         counts: Counter[str] = Counter()
         if any(placed.block.shares_in_helpers for placed in self.unit.blocks):
             for kernel in self.unit.functions:
+                checkpoint()
                 if kernel.is_kernel:
                     counts.update({helper.name for helper in parts_of(kernel, self)[1:]})
         return counts
@@ -97,6 +99,7 @@ class Surroundings:
             if name not in self.overloaded
         }
         for placed, launches in self.found:
+            checkpoint()
             for site in launches.sites:
                 if site.kernel in found:
                     found[site.kernel].append((placed.start, site))
@@ -108,6 +111,7 @@ class Surroundings:
         unit = self.unit
         found: dict[tuple[int, Binding], tuple[LaunchSite, ...]] = {}
         for number, known in self.instances.items():
+            checkpoint()
             sites = {site.span.start: site for site in self._placed(unit.functions[number].name)}
             for mention in known.launches:
                 body = unit.functions[mention.function].body
@@ -186,6 +190,7 @@ def kernels_of(around: Surroundings) -> list[tuple[Function, Sequence[tuple[Bind
     found: list[tuple[Function, Sequence[tuple[Binding | None, Key]]]] = []
     first = 0
     for placed in around.unit.blocks:
+        checkpoint()
         block = placed.block
         if block.kernels:
             known, scopes, keys = block.keys or (None, None, ())
@@ -242,6 +247,7 @@ def parts_of(function: Function, around: Surroundings) -> tuple[Function, ...]:
     reached: dict[int, Function] = {each.number: each for each in around.unnamed}
     stack = [function, *around.unnamed]
     while stack:
+        checkpoint()
         words = stack.pop().definition.body_words
         if names.isdisjoint(words):
             continue
@@ -299,6 +305,7 @@ def _named_elsewhere(unit: TranslationUnit, kernel: Function) -> bool:
         return True  # another configuration may launch it otherwise
     tokens = unit.preprocessed.tokens
     for i, text in enumerate(tokens.texts):
+        checkpoint()
         if text != kernel.name or tokens.kinds[i] != "NAME" or i == kernel.island.name:
             continue
         if tokens.kinds[i - 1 : i] == ["TYPE"] and tokens.kinds[i + 1 : i + 2] == ["LP"]:

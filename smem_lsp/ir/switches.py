@@ -10,6 +10,7 @@ from smem_lsp.ir.context import Context
 from smem_lsp.ir.model import Branch, Jump, Loop, Node, Seq, walk
 from smem_lsp.ir.scopes import Scope
 from smem_lsp.ir.values import Const, Value, operation
+from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 
 
@@ -39,6 +40,7 @@ def switch(ctx: Context, node: tree.Switch, scope: Scope) -> None:
     lowered: list[tuple[Value, list[Node]]] = []
     start = ctx.next_point()
     for _, body in segments:
+        checkpoint()
         condition = operation("case", subject, ctx.fresh(uniform=True))
         with ctx.collect() as items:
             for item in body:
@@ -94,6 +96,7 @@ def _live(ctx: Context, subject: int, segments: list[_Segment], scope: Scope) ->
     fallback: list[_Segment] = []
     chosen: list[_Segment] = []
     for segment in segments:
+        checkpoint()
         labels, body = segment
         if any(isinstance(item, tree.DeclarationStatement) for item in body):
             return None  # what it declares is in scope in the segments behind it

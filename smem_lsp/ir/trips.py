@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from smem_lsp.ir.model import Assign, Node, Seq, walk
 from smem_lsp.ir.values import Const, Op, Thread, Value, Var
+from smem_lsp.source import checkpoint
 from smem_lsp.syntax.conditions import apply_operator
 
 MAX_TRIPS = 4096
@@ -36,6 +37,7 @@ def count_trips(
                 values.pop(item.variable, None)
     trips = 0
     while trips < MAX_TRIPS:
+        checkpoint()
         holds = constant(condition, values)
         if holds is None:
             return min(1, trips), None

@@ -15,6 +15,7 @@ from smem_lsp.ir.scopes import Closure, Scope, Variable
 from smem_lsp.ir.sizes import is_plain_type
 from smem_lsp.ir.types import is_number
 from smem_lsp.ir.values import Value
+from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 
@@ -79,6 +80,7 @@ def pass_by_reference(
     reached: frozenset[int] = frozenset()
     bound: list[tree.Expr] = []
     for number, argument in enumerate(arguments):
+        checkpoint()
         if isinstance(argument, tree.Braces):
             reached |= pass_by_reference(ctx, argument.items, scope, name)
             continue
@@ -137,6 +139,7 @@ def _leads_to_constants(argument: tree.Expr, scope: Scope) -> bool:
     """Are all pointers that an object has pointers to const?"""
     record = objects.followed(evaluate_value(argument, scope.constant_scope()).type)
     for field in () if record is None else objects.fields(record) or ():
+        checkpoint()
         stars = [pointer for pointer in field.declarator.pointers if pointer in ("*", "&", "&&")]
         reads = stars == ["*"] and "const" in field.declaration.words
         if not (reads or (not stars and is_number(field.type))):
@@ -162,6 +165,7 @@ def _taken(
         return None
     found = [Taken(reference=False, reads=True)] * count
     for definition in definitions:
+        checkpoint()
         if definition.parameters is None:
             return None
         for number in range(count):

@@ -58,7 +58,7 @@ def file_object(report: Report) -> JsonObject:
         "statements": counts.statements,
         "unparsed_statements": counts.unparsed_statements,
         "stopped": [each.words for each in report.stopped],
-        "error": report.error,
+        "error": next(iter(report.defects), None),
     }
 
 

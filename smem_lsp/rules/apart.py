@@ -10,6 +10,7 @@ from smem_lsp.analysis.facts import Facts
 from smem_lsp.analysis.reuse import survey, witnesses
 from smem_lsp.ir.model import Access, Barrier, Branch, Exchange, Kind, Loop, Node, Seq
 from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.source import checkpoint
 
 Around = tuple[Branch | Loop, ...]  # the branches and loops that a node stands in, from the outside in
 _DONE = {Kind.READ: "read", Kind.WRITE: "written", Kind.UPDATE: "updated"}
@@ -56,6 +57,7 @@ def _reasons(facts: KernelFacts, under: Facts, earlier: Access, later: Access) -
     if back and loop is not None:
         yield f"over the end of the loop at line {loop.line}"
     for node, containers in nodes:
+        checkpoint()
         if back:
             between = loop in containers and (node.point > earlier.point or node.point < later.point)
         else:
@@ -90,6 +92,7 @@ def _fences(facts: KernelFacts, first: int, last: int) -> Iterator[str]:
     lines = facts.source.text.split("\n")[first - 1 : last]
     code = _COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), "\n".join(lines))
     for number, line in enumerate(code.split("\n"), start=first):
+        checkpoint()
         for found in _FENCE.findall(line):
             yield f"{found} at line {number} waits for no other thread"
 

@@ -11,7 +11,7 @@ from smem_lsp.analysis.repairs import Gap
 from smem_lsp.ir.model import Access, Buffer, Kind, Place, Space, walk
 from smem_lsp.rules.model import Finding, InsertBarrier, Note, Severity
 from smem_lsp.rules.subject import KernelFacts
-from smem_lsp.source import Span
+from smem_lsp.source import Span, checkpoint
 
 _PLACE = re.compile(r"[\w.:>-]+")
 DOES = {Kind.READ: "reads", Kind.WRITE: "writes", Kind.UPDATE: "updates"}
@@ -22,6 +22,7 @@ def findings(facts: KernelFacts, code: str, severity: Severity) -> Iterator[Find
     if not followed(facts):
         return
     for gap in facts.gaps.across:
+        checkpoint()
         races = [race for race in present(facts, gap.races) if _code(facts, race) == code]
         if races:
             yield _finding(facts, gap, races, code, severity)

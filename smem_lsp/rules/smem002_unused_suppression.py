@@ -43,7 +43,8 @@ def RULE(facts: FileFacts, used: Collection[Suppression], judged: Collection[str
     for problem in facts.suppressions.problems:
         if problem.code == "SMEM002":
             yield Finding("SMEM002", problem.message, problem.span, Severity.WARNING, unnecessary=True)
-    for entry in facts.suppressions.unused(used, judged):
+    # Where a part of the analysis was stopped, what it would have found may be what is silenced.
+    for entry in facts.suppressions.unused(used, judged) if not facts.stopped else ():
         message = f"`{entry.kind}[{entry.code}]` silences nothing: remove it"
         yield Finding("SMEM002", message, entry.span, Severity.WARNING, unnecessary=True)
     for fact, why in _without_effect(facts):

@@ -36,7 +36,7 @@ from smem_lsp.rules.model import Finding, Severity, result_rule
 from smem_lsp.rules.stopped import Stopped, Why
 from smem_lsp.rules.subject import FileFacts
 from smem_lsp.rules.suppressions import Suppression
-from smem_lsp.source import Span, listed
+from smem_lsp.source import Span, checkpoint, listed
 
 
 @result_rule("SMEM004", "analysis-stopped", Severity.HINT)
@@ -54,6 +54,7 @@ def _words(stopped: list[Stopped]) -> str:
     """What is missing, by the reason."""
     parts: list[str] = []
     for why in Why:
+        checkpoint()
         missing = list(dict.fromkeys(each.what for each in stopped if each.why is why))
         if missing:
             what = "the rest of it" if "everything" in missing else listed(missing)

@@ -40,6 +40,7 @@ from smem_lsp.ir.model import Access, walk
 from smem_lsp.rules.buffers import accessed, named_when_inactive
 from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
 from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.source import checkpoint
 
 
 @kernel_rule("SMEM102", "never-read", Severity.WARNING, unanimous=True)
@@ -50,6 +51,7 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
     accesses = [node for node in walk(kernel.body) if isinstance(node, Access)]
     read = {node.buffer for node in accesses if node.kind.reads}
     for buffer in kernel.buffers:
+        checkpoint()
         if buffer.index in read or buffer.index not in accessed(facts) or buffer.fixed is not None:
             continue
         if buffer.stays or named_when_inactive(facts, buffer):

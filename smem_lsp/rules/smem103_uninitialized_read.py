@@ -44,6 +44,7 @@ from smem_lsp.ir.model import Access, walk
 from smem_lsp.rules import racing
 from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
 from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.source import checkpoint
 
 
 @kernel_rule("SMEM103", "uninitialized-read", Severity.ERROR)
@@ -52,6 +53,7 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         return
     accesses = [node for node in walk(facts.kernel.body) if isinstance(node, Access)]
     for access in unwritten_reads(facts.kernel):
+        checkpoint()
         buffer = facts.kernel.buffers[access.buffer]
         later = next((a for a in accesses if a.buffer == access.buffer and a.kind.writes), None)
         if later is None or later.point == access.point:

@@ -55,6 +55,7 @@ from smem_lsp.analysis.mispairing import Mispaired
 from smem_lsp.ir.model import Barrier, Branch, Loop, walk
 from smem_lsp.rules.model import Finding, MoveBarrier, Note, Severity, kernel_rule
 from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.source import checkpoint
 
 
 @kernel_rule("SMEM203", "divergent-barrier", Severity.ERROR)
@@ -64,6 +65,7 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         return
     nodes = {node.point: node for node in walk(kernel.body)}
     for shown in facts.mispaired:
+        checkpoint()
         barrier, decision, other = (
             nodes[node.point] for node in (shown.barrier, shown.decision, shown.other)
         )

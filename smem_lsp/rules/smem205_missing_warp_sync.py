@@ -52,6 +52,7 @@ from smem_lsp.analysis.repairs import Gap
 from smem_lsp.rules import racing
 from smem_lsp.rules.model import Finding, InsertBarrier, Severity, kernel_rule
 from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.source import checkpoint
 
 
 @kernel_rule("SMEM205", "missing-warp-sync", Severity.WARNING)
@@ -63,6 +64,7 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         (Severity.WARNING, [gap for gap in gaps if not gap.races[0].exchanged]),
         (Severity.INFO, [gap for gap in gaps if gap.races[0].exchanged]),
     ):
+        checkpoint()
         races = racing.present(facts, [race for gap in group for race in gap.races])
         if races:
             yield _finding(facts, group[0], races, severity)

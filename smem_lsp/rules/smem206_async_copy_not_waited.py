@@ -64,6 +64,7 @@ from smem_lsp.ir.model import CopyWait, Kind, walk
 from smem_lsp.rules import racing
 from smem_lsp.rules.model import Finding, InsertBarrier, InsertWait, LowerWait, Severity, kernel_rule
 from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.source import checkpoint
 
 
 @kernel_rule("SMEM206", "async-copy-not-waited", Severity.ERROR)
@@ -71,6 +72,7 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
     if not racing.followed(facts):
         return
     for gap in facts.gaps.copies:
+        checkpoint()
         races = racing.present(facts, gap.races)
         race = races[0]
         yield Finding(

@@ -12,6 +12,7 @@ from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.plan import Item, align_up
 from smem_lsp.analysis.carving import Range
 from smem_lsp.rules.subject import Candidate, Carved, KernelFacts
+from smem_lsp.source import checkpoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ def as_union(facts: KernelFacts, carved: Carved, candidate: Candidate) -> Union 
     parts: list[str] = []
     pieces: list[tuple[int, int]] = []  # bytes and alignment
     for each in ranges:
+        checkpoint()
         if each.offset in first:
             parts.append(_spelled(first[each.offset]))
             pieces.append(_union(first[each.offset]))
@@ -85,6 +87,7 @@ def _phases(group: list[Range], candidate: Candidate) -> list[list[Range]]:
     """Those that may not share bytes together, in declared order."""
     phases: list[list[Range]] = []
     for each in sorted(group, key=lambda each: each.offset):
+        checkpoint()
         met = [phase for phase in phases if any(_apart(candidate, each, other) for other in phase)]
         phases = [phase for phase in phases if phase not in met]
         phases.append(sorted([*(r for phase in met for r in phase), each], key=lambda each: each.offset))
@@ -115,6 +118,7 @@ def _spelled(phases: list[list[Range]]) -> str:
     """``union { struct { float A[1024]; float B[1024]; }; float C[2048]; };``"""
     parts: list[str] = []
     for phase in phases:
+        checkpoint()
         members = [f"{member.text};" for each in phase for member in each.members]
         parts.append(members[0] if len(members) == 1 else f"struct {{ {' '.join(members)} }};")
     return f"union {{ {' '.join(parts)} }};"

@@ -14,11 +14,13 @@ from __future__ import annotations
 
 import difflib
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
 
-from smem_lsp.source import SourceText, Span, clipped
+from smem_lsp.source import SourceText, Span, checkpoint, clipped
 
 _START = re.compile(r"(?://+[/!]?|/\*+!?|\n[ \t]*\**)[ \t]*smem:[ \t]*")
 _WORD = re.compile(r"[A-Za-z][\w-]*")
@@ -27,6 +29,7 @@ _LIST = re.compile(r"[ \t]*\[([^\]\r\n]*)\]")
 _DIRECTIVES = ("ignore", "ignore-next-line", "disable", "enable", "ignore-file")
 _DIM = re.compile(r"blockDim\s*\.\s*([xyz])\s*==\s*(\d+)")
 _FACTS = ("assume", "uniform")
+_MOST_GUESSES = 50  # what an unknown word may mean is looked for so often: a millisecond each
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,7 @@ class Fact:
     line: int  # 1-based
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Suppressions:
     """All directives of one file, in source order."""
 
@@ -73,17 +76,46 @@ class Suppressions:
 
     def silences(self, code: str, name: str, line: int) -> Suppression | None:
         """The first comment that silences rule ``code`` (called ``name``) on 1-based ``line``."""
-        return next((s for s in self.entries if s.code in (code, name) and s.covers(line)), None)
+        found = (self._owners[each].get(line) for each in (code, name) if each in self._owners)
+        return min((each for each in found if each is not None), key=lambda each: each.span, default=None)
+
+    @cached_property
+    def _owners(self) -> Mapping[str, Mapping[int, Suppression]]:
+        """By code the first comment that silences it on each line. A line is looked at once, however many comments
+        cover it."""
+        owners: dict[str, dict[int, Suppression]] = {}
+        beyond: dict[str, dict[int, int]] = {}  # by code: an owned line -> a later one that may be free
+        for entry in self.entries:
+            checkpoint()
+            owned = owners.setdefault(entry.code, {})
+            later = beyond.setdefault(entry.code, {})
+            line, passed = entry.first_line, list[int]()
+            while line <= entry.last_line:
+                if line in later:
+                    passed.append(line)
+                    line = later[line]
+                else:
+                    owned[line] = entry
+                    later[line] = line + 1
+            for each in passed:
+                later[each] = line
+        return owners
 
     def about(self, kernel: Span, source: SourceText) -> tuple[Fact, ...]:
         """The facts inside a kernel or on the lines right above it."""
         if not self.facts:
             return ()
         first, last = source.line_number(kernel.start), source.line_number(kernel.end)
-        lines = {fact.line for fact in self.facts}
-        while first - 1 in lines:
-            first -= 1
-        return tuple(fact for fact in self.facts if first <= fact.line <= last)
+        lines = self._fact_lines
+        start = bisect_left(lines, first)
+        while start and lines[start - 1] >= first - 1:
+            first = lines[start - 1]
+            start -= 1
+        return self.facts[start : bisect_right(lines, last)]
+
+    @cached_property
+    def _fact_lines(self) -> Sequence[int]:
+        return [fact.line for fact in self.facts]
 
     def unused(self, used: Collection[Suppression], judged: Collection[str]) -> Iterator[Suppression]:
         """Those that silenced nothing, of the rules in ``judged``: one that did not run proves nothing."""
@@ -110,6 +142,12 @@ class _Found:
     entries: list[Suppression] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
+    open: dict[str, list[int]] = field(
+        default_factory=dict
+    )  # code -> entries of `disable` that none has closed
+    targets: dict[int, int | None] = field(
+        default_factory=dict
+    )  # line -> the first from it on that holds code
 
 
 NO_SUPPRESSIONS = Suppressions((), (), ())
@@ -131,6 +169,7 @@ def parse_suppressions(
     for comment in comments:
         text = source.slice(comment)
         for start in _START.finditer(text):
+            checkpoint()
             _directive(source, comments, comment, comment.start + start.end(), names, found)
     return Suppressions(tuple(found.entries), tuple(found.problems), tuple(found.facts))
 
@@ -165,11 +204,14 @@ def _directive(
     for span in _items(source, listed):
         code = _code(source.slice(span), names.built)
         if code is None:
-            found.problems.append(Problem("SMEM003", span, _unknown(source.slice(span), names)))
+            guess = len(found.problems) < _MOST_GUESSES
+            found.problems.append(Problem("SMEM003", span, _unknown(source.slice(span), names, guess)))
         elif name == "enable":
             _close(source, code, span, comment, found)
         else:
-            first, last = _lines(source, comments, comment, span, name)
+            first, last = _lines(source, comments, comment, span, name, found)
+            if name == "disable":
+                found.open.setdefault(code, []).append(len(found.entries))
             found.entries.append(Suppression(code, name, span, comment, first, last))
 
 
@@ -186,50 +228,65 @@ def _code(written: str, known: Mapping[str, str]) -> str | None:
     return next((code for code, name in known.items() if folded in (code.casefold(), name)), None)
 
 
-def _unknown(written: str, names: _Names) -> str:
+def _unknown(written: str, names: _Names, guess: bool) -> str:
     planned = _code(written, names.planned)
     if planned is not None:
         return f"{planned} `{names.planned[planned]}` is not built yet"
     spellings = {text.casefold(): text for pair in names.built.items() for text in pair}
-    near = difflib.get_close_matches(written.casefold()[:80], spellings, n=1)
+    near = difflib.get_close_matches(written.casefold()[:80], spellings, n=1) if guess else []
     hint = f": did you mean `{spellings[near[0]]}`?" if near else ""
     return f"no rule is called `{clipped(written)}`{hint}"
 
 
 def _lines(
-    source: SourceText, comments: Sequence[Span], comment: Span, span: Span, kind: str
+    source: SourceText, comments: Sequence[Span], comment: Span, span: Span, kind: str, found: _Found
 ) -> tuple[int, int]:
     """First and last 1-based line that a directive is about."""
     line = source.line_number(span.start)
     if kind == "ignore":
         return line, line
     if kind == "ignore-next-line":
-        target = _next_code_line(source, comments, comment)
+        target = _next_code_line(source, comments, comment, found.targets)
         return target, target
     return (1 if kind == "ignore-file" else line), max(line, source.line_count())
 
 
-def _next_code_line(source: SourceText, comments: Sequence[Span], comment: Span) -> int:
-    """The line that ``ignore-next-line`` means: directives may be stacked above one statement."""
+def _next_code_line(
+    source: SourceText, comments: Sequence[Span], comment: Span, targets: dict[int, int | None]
+) -> int:
+    """The line that ``ignore-next-line`` means: directives may be stacked above one statement. ``targets``: what is
+    known of lines that were looked at."""
     first = source.line_number(max(comment.start, comment.end - 1)) + 1
-    starts = source.lines.starts
-    for line in range(first, len(starts) + 1):
-        start, end = starts[line - 1], source.line_end(starts[line - 1])
-        inside = [c for c in comments if c.start < end and c.end > start]
-        covered = {i for c in inside for i in range(max(c.start, start), min(c.end, end))}
-        if any(not source.text[i].isspace() and i not in covered for i in range(start, end)):
-            return line
-    return first
+    line, count = first, source.line_count()
+    while line <= count and line not in targets and not _holds_code(source, comments, line):
+        checkpoint()
+        line += 1
+    target = targets.get(line, line if line <= count else None)
+    targets.update(dict.fromkeys(range(first, line), target))
+    return first if target is None else target
+
+
+def _holds_code(source: SourceText, comments: Sequence[Span], line: int) -> bool:
+    """Is there more than comments and space on a line?"""
+    at = source.lines.starts[line - 1]
+    end = source.line_end(at)
+    number = bisect_right(comments, at, key=lambda each: each.start) - 1
+    for each in comments[max(number, 0) :]:
+        if each.start >= end:
+            break
+        if source.text[at : max(at, each.start)].strip():
+            return True
+        at = max(at, each.end)
+    return bool(source.text[at:end].strip())
 
 
 def _close(source: SourceText, code: str, span: Span, comment: Span, found: _Found) -> None:
-    line = source.line_number(span.start)
-    for index in range(len(found.entries) - 1, -1, -1):
-        entry = found.entries[index]
-        if entry.kind == "disable" and entry.code == code and entry.last_line >= line:
-            found.entries[index] = replace(entry, last_line=line)
-            return
-    found.problems.append(Problem("SMEM002", span, f"no `disable[{code}]` is open here"))
+    opened = found.open.get(code)
+    if not opened:
+        found.problems.append(Problem("SMEM002", span, f"no `disable[{code}]` is open here"))
+        return
+    index = opened.pop()
+    found.entries[index] = replace(found.entries[index], last_line=source.line_number(span.start))
 
 
 def _fact(source: SourceText, comment: Span, word: re.Match[str], found: _Found) -> None:

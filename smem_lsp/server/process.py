@@ -10,7 +10,6 @@ import sys
 from smem_lsp.server.outbox import LogHandler
 
 SWITCH_INTERVAL = 0.0005  # seconds: how long an analysis may keep the loop from running
-INTERRUPTED = 130
 
 logger = logging.getLogger(__name__)
 

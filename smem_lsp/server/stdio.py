@@ -19,7 +19,7 @@ from smem_lsp.server.framing import frame
 from smem_lsp.server.inbox import Inbox
 from smem_lsp.server.outbox import MOST_UNSENT, Outbox
 from smem_lsp.server.parent import watch_parent
-from smem_lsp.server.process import INTERRUPTED, log_exception, prepare
+from smem_lsp.server.process import log_exception, prepare
 from smem_lsp.server.session import Session
 from smem_lsp.server.worker import Worker
 
@@ -31,10 +31,7 @@ _LEAVE = 2.0  # seconds that the last answers get
 def serve_stdio() -> int:
     """Serve until the client leaves. 0 after ``shutdown``, else 1 (LSP 3.17, "Exit Notification")."""
     prepare()
-    try:
-        return asyncio.run(_serve(_take_stdout()))
-    except KeyboardInterrupt:
-        return INTERRUPTED
+    return asyncio.run(_serve(_take_stdout()))
 
 
 def _take_stdout() -> int:

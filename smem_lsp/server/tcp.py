@@ -19,7 +19,7 @@ import sys
 from smem_lsp.server.framing import LONGEST_BEGIN, frame, may_begin_message
 from smem_lsp.server.inbox import Inbox
 from smem_lsp.server.outbox import MOST_UNSENT
-from smem_lsp.server.process import INTERRUPTED, log_exception, prepare
+from smem_lsp.server.process import log_exception, prepare
 from smem_lsp.server.session import Session
 from smem_lsp.server.worker import Worker
 
@@ -51,8 +51,6 @@ def serve_tcp(host: str, port: int, *, allow_remote: bool, token: str | None) ->
     except OSError as error:
         logger.error("cannot listen on %s:%d: %s", host, port, error.strerror or error)
         return 2
-    except KeyboardInterrupt:
-        return INTERRUPTED
     return 0
 
 

@@ -219,6 +219,8 @@ class Workspace:
         logger.debug(
             "%s, version %d: %d findings in %.1f ms", job.uri, job.version, found, analysis.seconds * 1e3
         )
+        for defect in () if analysis.report is None else analysis.report.defects:
+            logger.error("%s: %s; please report this line", job.uri, defect)
         for problem in analysis.problems:
             if problem not in self._told:
                 self._told.add(problem)

@@ -198,6 +198,7 @@ class Block:
         kinds = self.tokens.kinds
         found: list[tuple[int, int]] = []
         for i in (x for x, kind in enumerate(kinds) if kind == "TEMPLATE"):
+            checkpoint()
             if kinds[i + 1 : i + 2] != ["LT"] and kinds[i - 1 : i] not in (["DOT"], ["SCOPE"]):
                 end = next((x for x in range(i, len(kinds)) if kinds[x] in ("SEMI", "LC")), len(kinds))
                 found.append((i + 1, end))
@@ -232,13 +233,19 @@ class Block:
         return self.tokens.texts.count("__shared__") > inside
 
 
+_MOST_ARGUMENTS = 2_000  # tokens of the template arguments of a launched kernel
+_ENDS = frozenset(("SEMI", "LC", "RC"))  # no template arguments go on across these
+
+
 def _launches(tokens: Tokens) -> Iterator[tuple[str, int]]:
     for i, kind in enumerate(tokens.kinds):
+        checkpoint()
         if kind != "LAUNCH_OPEN":
             continue
         at = i - 1
         depth = 0
-        while at > 0 and (depth or set(tokens.texts[at]) == {">"}):
+        first = max(i - _MOST_ARGUMENTS, 0)
+        while at > first and (depth or set(tokens.texts[at]) == {">"}) and tokens.kinds[at] not in _ENDS:
             depth += {">": 1, ">>": 2, ">>>": 3, "<": -1}.get(tokens.texts[at], 0)
             at -= 1
             if depth == 0:
@@ -280,6 +287,7 @@ def _joined(stretches: Sequence[tuple[int, Stretch]], first: int, block: Block) 
     """
     end, least = first + 1, 1
     while block.open and end < len(stretches):
+        checkpoint()
         depth, taken = block.unclosed, 0
         while end < len(stretches):
             stretch = stretches[end][1]
@@ -319,6 +327,7 @@ def _join(stretches: tuple[Stretch, ...]) -> Block:
     invocations: list[tuple[int, int]] = []
     start = 0
     for stretch in stretches:
+        checkpoint()
         tokens.kinds.extend(stretch.tokens.kinds)
         tokens.texts.extend(stretch.tokens.texts)
         tokens.offsets.extend(moved(stretch.tokens.offsets, start))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from smem_lsp.source import Span
+from smem_lsp.source import Span, checkpoint
 from smem_lsp.syntax.conditions import evaluate
 from smem_lsp.syntax.headers import Piece, declarations, directives_of
 from smem_lsp.syntax.includes import Run
@@ -215,6 +215,7 @@ class File:
         plain = TokenList.empty()
         i = 0
         while i < len(texts):
+            checkpoint()
             text = texts[i]
             if text == "defined":
                 parenthesised = texts[i + 1 : i + 2] == ["("]

@@ -289,6 +289,7 @@ class Expander:
         disabled = self._disabled
         if disabled:
             for argument in arguments:
+                checkpoint()
                 if not disabled.isdisjoint(argument.texts):
                     argument.texts = [Painted(t) if t in disabled else t for t in argument.texts]
         return arguments

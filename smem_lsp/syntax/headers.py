@@ -169,6 +169,7 @@ class Effects:
         self._size += effect.size
         self._by_path.move_to_end(path)
         while self._size > MAX_KEPT_TOKENS or len(self._by_path) > MAX_EFFECTS:
+            checkpoint()
             _, dropped = self._by_path.popitem(last=False)
             self._size -= sum(old.size for old in dropped)
 
@@ -212,6 +213,7 @@ def used_macros(
     asked: set[str] = set(words)
     pending = words
     while pending:
+        checkpoint()
         following: set[str] = set()
         for name in (before.keys() | changed.keys()) & pending:
             macro = changed[name] if name in changed else before[name]
@@ -252,6 +254,7 @@ def declarations(tokens: TokenList) -> TokenList:
     copied = head = 0
     i, n = 0, len(kinds)
     while i < n:
+        checkpoint()
         kind = kinds[i]
         if kind in ("SEMI", "RC"):
             head = i + 1

@@ -136,6 +136,7 @@ def _changed(text: str, earlier: Sequence[tuple[int, Region]]) -> list[tuple[int
         return []
     found = list(earlier[:first])
     for start, piece in _pieces(text, begin):
+        checkpoint()
         number = behind.get(start, -1)
         if number >= 0:
             by = start - earlier[number][0]
@@ -151,6 +152,7 @@ def _joined(text: str, found: list[tuple[int, Region]]) -> list[tuple[int, Regio
     out: list[tuple[int, Region]] = []
     i = 0
     while i < len(found):
+        checkpoint()
         start, region = found[i]
         depth, j = region.loose.count("("), i
         while depth > 0 and j + 1 < len(found) and j - i < _JOINED:

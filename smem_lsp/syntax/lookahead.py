@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from smem_lsp.source import checkpoint
 from smem_lsp.syntax.names_ahead import NamesAhead
 from smem_lsp.syntax.names_ahead import Symbols as Symbols
 
@@ -171,6 +172,7 @@ class Lookahead(NamesAhead):
         typed = sure = False
         x = i
         while x < stop:
+            checkpoint()
             kind = kinds[x]
             if kind in ("QUALIFIER", "STORAGE", "TYPENAME"):
                 sure = True

@@ -289,6 +289,7 @@ def _parse_with_repairs(marks: Sequence[Mark]) -> tree.Block:
     repairs = 0
     end = marks[-1].hi if marks else 0
     for mark in (*marks, Mark("$END", end, end, "")):
+        checkpoint()
         while repairs <= _REPAIRS:
             try:
                 result = interactive.feed_token(mark)
@@ -410,6 +411,7 @@ class TranslationUnit:
         partner: list[int] = []
         opened: list[int] = []
         for placed in self.blocks:
+            checkpoint()
             block, base = placed.block, len(partner)
             partner += [p + base if p >= 0 else p for p in block.partner] if base else block.partner
             for i in block.loose:  # of scopes that go on behind the block, and of what is half typed
@@ -419,6 +421,11 @@ class TranslationUnit:
                     partner[base + i] = opened.pop()
                     partner[partner[base + i]] = base + i
         return partner
+
+    @cached_property
+    def taken(self) -> frozenset[str]:
+        """Names of macros and functions: what is written into the file may not use them for anything else."""
+        return frozenset(self.preprocessed.macros) | {function.name for function in self.functions}
 
     @property
     def header_words(self) -> frozenset[str]:
@@ -491,6 +498,7 @@ def _functions(blocks: Sequence[Placed], symbols: Symbols, earlier: TranslationU
             count += len(placed.block.functions)
         functions += earlier.functions[:count]
     for placed in blocks[same:]:
+        checkpoint()
         for located in placed.block.functions:
             scopes = placed.scopes[: max(0, len(placed.scopes) - located.left)] if placed.scopes else ()
             functions.append(

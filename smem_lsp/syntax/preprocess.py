@@ -86,6 +86,7 @@ class Preprocessed:
     def inactive(self) -> list[Span]:
         found: list[Span] = []
         for start, stretch in self.stretches:
+            checkpoint()
             for number, (lo, hi) in enumerate(stretch.inactive):
                 if number == 0 and lo == 0 and found and not stretch.before.active:  # it goes on
                     found[-1] = Span(found[-1].start, hi + start)

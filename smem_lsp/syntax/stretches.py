@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from smem_lsp.source import checkpoint
 from smem_lsp.syntax.lexer import Region, Tokens
 from smem_lsp.syntax.macros import Macro
 
@@ -114,6 +115,7 @@ class Environment:
     @property
     def table(self) -> dict[str, Macro]:
         for changes in self._pending:
+            checkpoint()
             for name, macro in changes:
                 if macro is None:
                     self._table.pop(name, None)
@@ -133,6 +135,7 @@ def find(region: Region, before: Conditions, environment: Environment) -> Stretc
     """What the region is known to become here."""
     version = environment.version
     for stretch in region.stretches:
+        checkpoint()
         if stretch.fixed and (stretch.before is before or stretch.before == before):
             if stretch.held[0] is version:
                 return stretch

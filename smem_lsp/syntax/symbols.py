@@ -77,6 +77,7 @@ def collect(kinds: Sequence[str], texts: Sequence[str], names: Names) -> None:
 def _tag(kinds: Sequence[str], texts: Sequence[str], i: int, names: Names) -> None:
     i += 1
     while i < len(kinds) and kinds[i] in ("TAG", "ATTRIBUTE"):
+        checkpoint()
         i += 1
         if i < len(kinds) and kinds[i] == "LP" and kinds[i - 1] == "ATTRIBUTE":
             while i < len(kinds) and kinds[i] != "RP":
@@ -125,6 +126,7 @@ def _template(kinds: Sequence[str], texts: Sequence[str], i: int, names: Names) 
         j += 1
     j += 1
     while j + 1 < limit:
+        checkpoint()
         if kinds[j] == "ATTRIBUTE" and kinds[j + 1] == "LP":
             while j < limit and kinds[j] != "RP":
                 j += 1

@@ -278,7 +278,8 @@ def test_a_defect_of_ours_is_one_line(folder: Path, defect: str, place: str) -> 
     )
     assert (done.returncode, done.stdout) == (2, "")
     expected = (
-        rf"smem-lsp: internal error, please report it: {defect} at <string>:\d+, "
-        r"called at smem_lsp/cli/__init__\.py:\d+(: .+)? \(smem-lsp [\d.]+, Python [\d.]+\)\n"
+        rf"smem-lsp: internal error: {defect} at <string>:\d+, "
+        r"called at smem_lsp/cli/__init__\.py:\d+(: .+)? \(Python [\d.]+\)"
+        r"; please report this line \(smem-lsp [\d.]+\)\n"
     )
     assert re.fullmatch(expected, done.stderr), done.stderr

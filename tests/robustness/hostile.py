@@ -109,7 +109,7 @@ def falling_cases(n: int) -> str:
     )
 
 
-@hostile(50_000)
+@hostile(100_000)
 def branches(n: int) -> str:
     return kernel(
         "__shared__ float s[256];\n"
@@ -777,11 +777,13 @@ for _name, _word in {
     "letters": "a", "digits": "7", "hexadecimals": "0x", "blanks": " ", "tabs": "\t", "quotes": '"', "apostrophes": "'",
     "slashes": "/", "stars": "*", "backslashes": "\\", "less": "<", "greater": ">", "hashes": "#", "ats": "@",
     "commas": ",", "semicolons": ";", "colons": "::", "equals": "=", "dots": ".", "ampersands": "&", "exponents": "1e",
-    "words": "a ", "statements": "a; ", "calls": "a(); ", "generics": "a<b>", "strings": '"a" ', "raw": 'R"(', "odd": "\x7f\x00",
+    "words": "a ", "statements": "a; ", "calls": "a(); ", "generics": "a<b>", "strings": '"a" ', "raw": 'R"(', "odd": "\x7f\x01",
     "accents": "e\u0301", "bidi": "\u202e\u2066", "astral": "\U0001f600", "spliced": "\\\n", "returned": "\r", "fed": "\f\n",
     "newlines": "\n", "separators": "\u2028", "shared": "__shared__ ", "attributes": "[[a]] ", "launches_open": "k<<<", "templates": "template <",
 }.items():  # fmt: skip
-    HOSTILE[f"line_of_{_name}"] = Hostile(_repeated(_word), 2_000_000 if len(_word) > 1 else 5_000_000)
+    HOSTILE[f"line_of_{_name}"] = Hostile(
+        _repeated(_word), 2_000_000 if len(_word.encode()) > 1 else 5_000_000
+    )
 
 
 @hostile(1_000_000)
@@ -883,5 +885,10 @@ def ended() -> Iterator[tuple[str, str]]:
     yield (
         "bounds of everything",
         f"__global__ void __launch_bounds__(1 << 40, 1 << 40) k(float* g) {{ {use} }}",
+    )
+    yield "address of a label", kernel(f"if (threadIdx.x == && blockIdx.x == 0) {use}")
+    yield (
+        "no coordinate",
+        kernel("__shared__ float s[4]; s[threadIdx.rows] = 1; __syncthreads(); g[0] = s[threadIdx.w];"),
     )
     yield "cluster of nothing", f"__global__ void __cluster_dims__(0, -1, 5) k(float* g) {{ {use} }}"

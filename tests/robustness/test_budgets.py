@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import pytest
 
@@ -70,6 +71,7 @@ def test_nobody_waits_any_more() -> None:
 # ---- one analysis after the other --------------------------------------------------------------------------
 
 
+@pytest.mark.defects
 def test_a_pass_that_is_stopped_or_fails_costs_its_own_result() -> None:
     attempts = Attempts(Limits(pass_seconds=0.01), "k")
     assert attempts.run("slow", lambda: spin(60), None) is None
@@ -133,6 +135,7 @@ def test_what_was_stopped_with_its_file_is_asked_again() -> None:
     assert "SMEM201" in {each.code for each in report.findings}
 
 
+@pytest.mark.defects
 def test_one_kernel_that_fails_costs_one_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     """A defect in an analysis is told with a line to paste; the other kernels keep their findings."""
     import smem_lsp.engine.plan_kernel as plan
@@ -149,7 +152,7 @@ def test_one_kernel_that_fails_costs_one_kernel(monkeypatch: pytest.MonkeyPatch)
     assert [each.kernel for each in report.findings if each.code == "SMEM201"] == ["sound"]
     assert [each.words for each in report.stopped] == ["data races of broken: internal error"]
     assert report.stopped[0].report is not None
-    assert "KeyError: 'nothing here' at test_budgets.py:" in report.stopped[0].report
+    assert "KeyError at test_budgets.py:" in report.stopped[0].report
     assert told(report) == [
         "the analysis of `broken` is not complete: an internal error, which the log has, ended data races"
     ]
@@ -157,6 +160,7 @@ def test_one_kernel_that_fails_costs_one_kernel(monkeypatch: pytest.MonkeyPatch)
     assert report.kernels[0].static_bytes == 1024
 
 
+@pytest.mark.defects
 def test_a_kernel_that_is_not_wholly_known_is_not_rewritten(monkeypatch: pytest.MonkeyPatch) -> None:
     import smem_lsp.engine.plan_kernel as plan
 
@@ -202,3 +206,36 @@ def test_a_rule_is_silenced_like_any_other() -> None:
 
 def test_nothing_is_stopped_in_an_ordinary_file() -> None:
     assert check(RACE.format(name="k")).stopped == ()
+
+
+def test_no_suppression_is_called_unused_where_something_was_stopped() -> None:
+    text = RACE.format(name="k").replace(
+        "s[255 - threadIdx.x];", "s[255 - threadIdx.x];  // smem: ignore[SMEM201]"
+    )
+    assert not check(text).findings
+    cut = check(text, limits=Limits(pass_seconds=0))
+    assert {each.code for each in cut.findings} == {"SMEM004"}
+
+
+@pytest.mark.defects
+def test_the_command_line_tells_a_defect_and_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import smem_lsp.engine.plan_kernel as plan
+    from smem_lsp.cli import main
+
+    def defective(*arguments: object, **keywords: object) -> object:
+        raise KeyError("nothing here")
+
+    monkeypatch.setattr(plan, "find_hazards", defective)
+    file = tmp_path / "k.cu"
+    file.write_text(RACE.format(name="k"))
+    for format in ("json", "full"):
+        assert main(["check", str(file), "--isolated", "--output-format", format]) == 2
+        out, err = capsys.readouterr()
+        assert err.startswith(
+            f"smem-lsp: {file}: internal error in data races of k: KeyError at test_budgets.py:"
+        )
+        assert err.count("\n") == 1 and "please report this line (smem-lsp " in err
+        assert "No findings" not in out
+    assert "SMEM004" in out
