@@ -1,8 +1,9 @@
 """Nothing of the folder that the tool is run in, or is pointed at, may be imported.
 
-``python -m`` puts the current folder first on ``sys.path``, and an empty or relative word in ``PYTHONPATH`` does the
-same: a project with a ``json.py`` would run. This module is the first that a process of ours imports, so it imports
-only what the interpreter has loaded itself, and no pathlib.
+``python -m`` puts the current folder first on ``sys.path``, and an empty or relative entry of ``PYTHONPATH`` does the
+same: a project with a ``json.py`` would run. What the interpreter itself adds for installed packages stands behind the
+standard library; whatever a folder or an environment variable adds stands before it. This module is the first that a
+process of ours imports, so it imports only what the interpreter has loaded itself, and no pathlib.
 """
 
 # ruff: noqa: PTH100, PTH109, PTH117, PTH118, PTH119, PTH120
@@ -19,9 +20,24 @@ def isolate() -> None:
         here = os.path.realpath(os.getcwd())
     except OSError:  # the folder is gone
         here = None
-    sys.path[:] = [entry for entry in sys.path if _may_stay(entry, here)]
+    relative = _relative_entries(here)
+    front = _before_the_library()
+    kept: list[str] = []
+    installed: list[str] = []  # to be found, but after the standard library
+    for number, entry in enumerate(sys.path):
+        if not isinstance(entry, str) or not os.path.isabs(entry):
+            continue
+        place = os.path.realpath(entry)
+        if number >= front or not (place in relative or (here is not None and _within(place, here))):
+            kept.append(entry)
+        elif place != here and os.path.basename(place) in _PACKAGES:
+            installed.append(entry)
+    sys.path[:] = kept + [entry for entry in installed if entry not in kept]
     # Byte code is kept there: whoever writes it writes modules.
-    if sys.pycache_prefix is not None and not _may_stay(sys.pycache_prefix, here):
+    prefix = sys.pycache_prefix
+    if prefix is not None and (
+        not os.path.isabs(prefix) or (here is not None and _within(os.path.realpath(prefix), here))
+    ):
         sys.pycache_prefix = None
 
 
@@ -31,30 +47,24 @@ def module_paths() -> list[str]:
     return [*sys.path, *(() if home in sys.path else (home,))]
 
 
-def _may_stay(entry: object, here: str | None) -> bool:
-    if not isinstance(entry, str) or not os.path.isabs(entry):
-        return False
-    place = os.path.realpath(entry)
-    if here is None or not _within(place, here):
-        return True
-    # Of what lies in the folder only what is installed there, and the tool's own code, may be imported.
-    return (
-        os.path.basename(place) in _PACKAGES
-        or place in _own()
-        or any(_within(place, at) for at in _libraries())
-    )
+def _before_the_library() -> int:
+    """How many entries stand before the standard library."""
+    library = os.path.dirname(os.path.realpath(os.__file__))
+    zipped = f"python{sys.version_info[0]}{sys.version_info[1]}.zip"
+    for number, entry in enumerate(sys.path):
+        if isinstance(entry, str) and (
+            os.path.basename(entry) == zipped or os.path.realpath(entry) == library
+        ):
+            return number
+    return len(sys.path)
 
 
-def _own() -> list[str]:
-    """The user's packages and the folder of this one. `site`, which knows the first, is not loaded under `-S`."""
-    known = getattr(sys.modules.get("site"), "USER_SITE", None), _home()
-    return [os.path.realpath(folder) for folder in known if isinstance(folder, str)]
-
-
-def _libraries() -> set[str]:
-    """Not all that is below a prefix: in ``/usr/src`` projects lie."""
-    roots = {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix}
-    return {os.path.realpath(os.path.join(root, name)) for root in roots for name in ("lib", sys.platlibdir)}
+def _relative_entries(here: str | None) -> set[str]:
+    """Where entries of ``PYTHONPATH`` lead that depend on the current folder; `site` has made them absolute."""
+    if here is None:
+        return set()
+    entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    return {os.path.realpath(os.path.join(here, entry)) for entry in entries if not os.path.isabs(entry)}
 
 
 def _home() -> str:

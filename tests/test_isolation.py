@@ -293,3 +293,36 @@ def test_a_tool_that_lies_in_the_folder_still_works(tmp_path: Path) -> None:
             (tmp_path / "k.cu").write_text(MERGEABLE)
             done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
             assert done.returncode == 1 and not done.stderr, (folder, done.stderr)
+
+
+@pytest.mark.parametrize("door", ["executable", "module"])
+@pytest.mark.parametrize(
+    ("folder", "holds", "python_path"),
+    [
+        ("site-packages", "site-packages", ""),
+        ("lib/python3/dist-packages", "lib/python3/dist-packages", "."),
+        ("project/sub", "project", ".."),
+        ("project/sub/sub", "project", "x:../../"),
+    ],
+)
+def test_a_folder_that_looks_installed_is_none(
+    tmp_path: Path, door: str, folder: str, holds: str, python_path: str
+) -> None:
+    """What counts is who put a folder on the module path, not what it is called or where it lies."""
+    (tmp_path / folder).mkdir(parents=True)
+    log = tmp_path / "log"
+    for name in ("difflib", "argparse", "lark", "tomllib"):
+        (tmp_path / holds / f"{name}.py").write_text(f"open({str(log)!r}, 'a').write('{name}')\n")
+    (tmp_path / folder / "k.cu").write_text(MERGEABLE)
+    done = subprocess.run(
+        [*DOORS[door], "check", "k.cu", "--select", "SMEM301"],
+        cwd=tmp_path / folder,
+        env={**os.environ, "PYTHONPATH": python_path},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert not log.exists(), log.read_text()
+    assert "SMEM301" in done.stdout, done.stderr

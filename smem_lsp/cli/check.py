@@ -252,7 +252,11 @@ def _summary(totals: _Totals, options: Options) -> Iterator[str]:
     yield f"{plural(total, 'finding')} ({', '.join(parts)}) in {checked}."
     if totals.fixable:
         # Those left after ten rounds, or whose fixes want opposite things.
-        yield f"{totals.fixable:,} not fixed." if options.fix else f"{totals.fixable:,} fixable with --fix."
+        yield (
+            f"{plural(totals.fixable, 'finding')} not fixed."
+            if options.fix
+            else f"{totals.fixable:,} fixable with --fix."
+        )
 
 
 def _exit_code(totals: _Totals, flags: argparse.Namespace) -> int:

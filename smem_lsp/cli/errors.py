@@ -37,7 +37,7 @@ def told_stops(file: str, report: Report) -> bool:
     """Say on stderr which analyses have no result; False where that leaves nothing to show."""
     for each in report.stopped:
         complain(f"{file}: {reported(each.report) if each.report else f'not complete, {each.words}'}")
-    return report.unit is not None and not report.defects
+    return not report.defects and not (report.stopped and report.unit is None)
 
 
 def reported(line: str) -> str:

@@ -21,7 +21,7 @@ from smem_lsp.ir.shift import Moves, moves, shift_kernel
 from smem_lsp.ir.stated import Stated
 from smem_lsp.ir.survey import Key, Surroundings, parts_of
 from smem_lsp.rules.model import Finding, Rule
-from smem_lsp.rules.stopped import Stopped
+from smem_lsp.rules.stopped import Stopped, Why
 from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.rules.suppressions import Suppressions
 from smem_lsp.source import SourceText
@@ -67,7 +67,7 @@ class Known:
         )
         if attempts.stopped:
             look()
-            self._stopped += attempts.stopped
+            self._stopped += (each for each in attempts.stopped if each not in self._stopped)
         return found
 
     def telling(self, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
@@ -182,8 +182,7 @@ class Setting:
             kernel = build_kernel(unit, around, function, binding, stated)
             facts = plan_kernel(index, kernel, unit.source, self.config, limits=self.limits)
             known = Known(facts, self.limits)
-            if not (known.stopped and used_up()):  # else it may be well the next time, when others take less
-                self.cache.kernels.keep(key, known)
+            self._keep(key, known)
         known = self._measured(known, key, function, binding)
         return PlacedKernel(known, around, function, binding, index)
 
@@ -213,4 +212,10 @@ class Setting:
         kernel = sized(facts.kernel, found)
         if kernel is not None:
             facts = plan_kernel(facts.index, kernel, facts.source, self.config, limits=self.limits)
-        return self.cache.kernels.keep(whole, Known(measure(facts, found), self.limits))
+        return self._keep(whole, Known(measure(facts, found), self.limits))
+
+    def _keep(self, key: tuple[object, ...], known: Known) -> Known:
+        """Remember what was found out, unless it was cut for what others took: it may be whole the next time."""
+        if known.stopped and (used_up() or any(each.why is Why.MEMORY for each in known.stopped)):
+            return known
+        return self.cache.kernels.keep(key, known)

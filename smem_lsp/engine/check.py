@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -46,7 +47,7 @@ def check(
     """
     config = config or Config()
     source = SourceText(text, path)
-    attempts = Attempts(limits)
+    attempts, started = Attempts(limits), time.thread_time()
     with Budget(seconds=limits.file_seconds, megabytes=limits.megabytes):
         begin = partial(_begin, source, config, reader, cache or Cache(), measured, limits)
         setting = attempts.run("everything", begin, None, limits.file_seconds)
@@ -59,7 +60,8 @@ def check(
             )
     kernels = [kernel for each in judged for kernel in each.instances]
     attempts.stopped += (stop for each in judged for stop in each.stopped)
-    fixer = Fixer(limits, attempts.stopped)
+    left = limits.file_seconds - (time.thread_time() - started)
+    fixer = Fixer(limits, attempts.stopped, max(limits.fix_seconds, left))
     unit = None if setting is None else setting.unit
     unread = () if counted is None else counted[1]
     suppressions = NO_SUPPRESSIONS if setting is None else setting.suppressions

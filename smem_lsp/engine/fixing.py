@@ -22,6 +22,7 @@ class Fixer:
 
     limits: Limits
     ended: list[Stopped]
+    seconds: float  # of processor time for all fixes
     spent: float = 0.0  # seconds of processor time
 
     def fixes(
@@ -33,7 +34,7 @@ class Fixer:
         if finding.remedy is None or unit is None:
             return ()
         what = f"fixes of {finding.code}"
-        if self.spent >= self.limits.fix_seconds:
+        if self.spent >= self.seconds:
             self._note(Stopped(what, Why.TIME, finding.kernel))
             return ()
 
@@ -44,7 +45,7 @@ class Fixer:
 
         attempts = Attempts(self.limits, finding.kernel)
         started = time.thread_time()
-        found = attempts.run(what, work, tuple[Fix, ...](), self.limits.fix_seconds - self.spent)
+        found = attempts.run(what, work, tuple[Fix, ...](), self.seconds - self.spent)
         self.spent += time.thread_time() - started
         for each in attempts.stopped:
             self._note(each)

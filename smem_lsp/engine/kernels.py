@@ -70,7 +70,7 @@ def judge_kernels(setting: Setting, rules: Sequence[Rule], attempts: Attempts) -
                 placed.append(setting.place(function, binding, key, index, stated))
             return JudgedKernel(tuple(placed), tuple(_findings(of_kernels, placed)))
 
-        judged = one.run("everything", judge, None, limits.kernel_seconds * len(instances))
+        judged = one.run("everything", judge, None, limits.file_seconds)
         attempts.stopped += (replace(each, span=function.name_span) for each in one.stopped)
         if judged is not None:
             found.append(judged)

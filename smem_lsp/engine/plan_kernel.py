@@ -48,6 +48,7 @@ from smem_lsp.source import Budget, SourceText, checkpoint
 from smem_lsp.targets import target
 
 MAX_LOOP_DEPTH = 12
+MAX_DEPTH = 250  # three frames of the interpreter each; a chain of `else if` counts as well
 _MOST_THREADS = 1024  # of a block on every target
 STATIC_LIMIT = 48 * 1024  # bytes: ptxas refuses more static shared memory on every target
 
@@ -254,10 +255,14 @@ def _needs(kernel: Kernel, values: Values) -> Mapping[Dims, Need]:
 
 
 def _bounded(kernel: Kernel) -> Kernel:
-    """The walks repeat inner loops inside outer ones until nothing changes: deep nests are not walked."""
-    if _loop_depth(kernel.body) <= MAX_LOOP_DEPTH:
-        return kernel
-    return _flattened(kernel, f"loops are nested more than {MAX_LOOP_DEPTH} deep")
+    """The walks repeat inner loops inside outer ones until nothing changes, and go down into each branch: deep nests
+    are not walked."""
+    loops, depth = _nesting(kernel.body)
+    if loops > MAX_LOOP_DEPTH:
+        return _flattened(kernel, f"loops are nested more than {MAX_LOOP_DEPTH} deep")
+    if depth > MAX_DEPTH:
+        return _flattened(kernel, f"branches and loops are nested more than {MAX_DEPTH} deep")
+    return kernel
 
 
 def _flattened(kernel: Kernel, why: str) -> Kernel:
@@ -266,14 +271,19 @@ def _flattened(kernel: Kernel, why: str) -> Kernel:
     return replace(kernel, body=accesses, irregular=why)
 
 
-def _loop_depth(seq: Seq) -> int:
-    depth = 0
-    for node in seq:
-        if isinstance(node, Loop):
-            depth = max(depth, 1 + _loop_depth(node.body))
-        elif isinstance(node, Branch):
-            depth = max(depth, _loop_depth(node.then), _loop_depth(node.otherwise))
-    return depth
+def _nesting(body: Seq) -> tuple[int, int]:
+    """(loops in each other, branches and loops in each other), at the deepest place of each."""
+    loops = depth = 0
+    stack = [(body, 0, 0)]
+    while stack:
+        seq, within_loops, within = stack.pop()
+        loops, depth = max(loops, within_loops), max(depth, within)
+        for node in seq:
+            if isinstance(node, Loop):
+                stack.append((node.body, within_loops + 1, within + 1))
+            elif isinstance(node, Branch):
+                stack += (node.then, within_loops, within + 1), (node.otherwise, within_loops, within + 1)
+    return loops, depth
 
 
 def _kept_buffers(kernel: Kernel) -> list[Buffer]:

@@ -19,7 +19,7 @@ from smem_lsp.source import NO_FLAGS, CompileFlags, is_file, is_folder, read_reg
 
 NAME = "compile_commands.json"
 PLACES = (NAME, f"build/{NAME}")  # in a folder, the first that exists
-MAX_BYTES = 256 * 1024 * 1024
+MAX_BYTES = 64 * 1024 * 1024
 MAX_ENTRIES = 200_000
 MAX_VALUES = 10_000_000  # lists, tables and their parts in one database
 MAX_COMMAND = 1_000_000  # characters of one command

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
-from smem_lsp.source import is_file, is_there
+from smem_lsp.source import checkpoint, is_file, is_there
 
 MARKERS = (".git", "pyproject.toml", "setup.py", "smem.toml", "PKG-INFO")
 _BUILD_FILE = "CMakeLists.txt"  # every folder may have one: the outermost counts
@@ -66,11 +66,11 @@ class Projects:
         if not parts or root is None:
             return None
         end = "/" + "/".join(parts)
-        found = [
-            path
-            for path in self._index(root).files.get(parts[-1], ())
-            if path.replace(os.sep, "/").endswith(end) and path != including
-        ]
+        found: list[str] = []
+        for path in self._index(root).files.get(parts[-1], ()):
+            checkpoint()
+            if path.replace(os.sep, "/").endswith(end) and path != including:
+                found.append(path)
         if len(found) > 1:
             shared = {path: _shared(path, including) for path in found}
             most = max(shared.values())

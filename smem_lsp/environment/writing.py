@@ -8,6 +8,7 @@ import re
 import secrets
 import stat
 import sys
+import time
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -19,6 +20,7 @@ from smem_lsp.source import is_folder, read_regular
 _LONGEST_NAME = 200  # bytes of a file's own name in that of a temporary one
 _TEMPORARY = re.compile(r"\..*\.smem-lsp-(\d{1,10})-[0-9a-f]{8}", re.S)
 _MOST_PROCESSES = 2**31 - 1
+_LONGEST_WRITE = 3_600.0  # seconds that no file takes to be written
 
 
 def trees(paths: Sequence[str]) -> tuple[str, ...]:
@@ -79,9 +81,15 @@ def _remove_leftovers(folder: Path) -> None:
     with contextlib.suppress(OSError), os.scandir(folder) as listing:  # what cannot be read has been told
         for entry in listing:
             found = _TEMPORARY.fullmatch(entry.name)
-            if found and entry.is_file(follow_symlinks=False) and _is_gone(int(found[1])):
+            if found and entry.is_file(follow_symlinks=False) and _is_left(entry, int(found[1])):
                 with contextlib.suppress(OSError):  # another run was faster
                     os.unlink(entry.path)  # noqa: PTH108
+
+
+def _is_left(entry: os.DirEntry[str], process: int) -> bool:
+    """Has its run ended long ago? Numbers of processes on another machine that shares the folder mean nothing here."""
+    age = time.time() - entry.stat(follow_symlinks=False).st_mtime
+    return age > _LONGEST_WRITE and _is_gone(process)
 
 
 def _is_gone(process: int) -> bool:

@@ -92,6 +92,7 @@ def _in_block(
         found += [site.at(site.span.moved(by), 0) for site in sites]
     read = Counter([site.kernel for site in found if not site.extended])
     for name, start in placed.block.launches:
+        checkpoint()
         if read[name]:
             read[name] -= 1
         else:  # in an initializer, a lambda, a macro ...: it is there, and nothing is known of it

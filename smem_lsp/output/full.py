@@ -27,6 +27,9 @@ from smem_lsp.source import SourceText, Span, printable
 
 _SAFETY_NOTES = {Safety.SAFE: "", Safety.UNSAFE: " (unsafe)", Safety.DISPLAY: " (by hand)"}
 
+_LONGEST_LINE = 400  # characters; of a longer one a part is shown
+_BEFORE, _AFTER = 60, 160  # characters of it around the start of what is meant
+
 
 @dataclass(frozen=True, slots=True)
 class _Page:
@@ -70,16 +73,24 @@ def _snippet(page: _Page, span: Span, marks: str, label: str) -> Iterator[str]:
     """The first line of ``span``, ``marks`` under it, and where the span ends if that is another line."""
     source = page.source
     start, end = source.line_start(span.start), source.line_end(span.start)
+    before, after = "", ""
+    if end - start > _LONGEST_LINE:
+        before, after = (
+            ("…" if start < span.start - _BEFORE else ""),
+            ("…" if end > span.start + _AFTER else ""),
+        )
+        start, end = max(start, span.start - _BEFORE), min(end, span.start + _AFTER)
     first, last = source.line_number(span.start), source.line_number(max(span.start, span.end - 1))
     more = f"... to line {last}" if last > first else ""
-    indent = " " * width(source.text[start : span.start])
-    yield f"{page.margin(str(first), '|')} {shown(source.text[start:end])}".rstrip()
+    indent = " " * width(before + source.text[start : span.start])
+    yield f"{page.margin(str(first), '|')} {shown(before + source.text[start:end] + after)}".rstrip()
     yield " ".join(part for part in (page.margin("", "|"), indent + marks, more, label) if part)
 
 
 def _columns(source: SourceText, span: Span) -> int:
     """Columns of the part of ``span`` on its first line, at least one."""
-    return max(1, width(source.text[span.start : min(span.end, source.line_end(span.start))]))
+    end = min(span.end, source.line_end(span.start), span.start + _AFTER)
+    return max(1, width(source.text[span.start : end]))
 
 
 def _fix_line(page: _Page, fix: Fix) -> str:

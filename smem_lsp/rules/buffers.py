@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 
 from smem_lsp.ir.model import Access, Buffer, walk
 from smem_lsp.rules.subject import KernelFacts
-from smem_lsp.source import Span
+from smem_lsp.source import Span, checkpoint
 from smem_lsp.syntax.lexer import comments
+
+_NAME = re.compile(r"(?<![\w.])(?<!->)[^\W\d]\w*")
 
 
 def accessed(facts: KernelFacts) -> frozenset[int]:
@@ -20,30 +22,47 @@ def accessed(facts: KernelFacts) -> frozenset[int]:
     return frozenset(found)
 
 
-def mentioned_elsewhere(facts: KernelFacts, buffer: Buffer) -> bool:
-    """Does the name stand anywhere in the kernel, or in the block of a function that it calls which has the buffer, but
-    in its declaration? Comments do not count."""
-    inside = facts.kernel.span.covers(buffer.site.scope)
-    return any(
-        _mentioned(facts, buffer, span)
-        for span in ([] if inside else [buffer.site.scope]) + [facts.kernel.span]
-    )
+class Mentions:
+    """Where names stand in a kernel and in the blocks that its buffers are declared in: a text is looked through once,
+    however many buffers ask. Comments and members do not count."""
+
+    __slots__ = ("_facts", "_places")
+
+    def __init__(self, facts: KernelFacts) -> None:
+        self._facts = facts
+        self._places: dict[Span, Mapping[str, Sequence[int]]] = {}
+
+    def elsewhere(self, buffer: Buffer) -> bool:
+        """Does the name stand anywhere in the kernel, or in the block of a function that it calls which has the buffer,
+        but in its declaration?"""
+        kernel, scope = self._facts.kernel.span, buffer.site.scope
+        spans = [kernel] if kernel.covers(scope) else [scope, kernel]
+        declared = buffer.declared.start
+        return any(at != declared for span in spans for at in self._in(span).get(buffer.name, ()))
+
+    def _in(self, span: Span) -> Mapping[str, Sequence[int]]:
+        places = self._places.get(span)
+        if places is None:
+            places = self._places[span] = _names(self._facts.source.slice(span), span.start)
+        return places
 
 
-def _mentioned(facts: KernelFacts, buffer: Buffer, span: Span) -> bool:
-    text = facts.source.text[span.start : span.end]
-    hidden = [(c.start, c.end) for c in comments(text)]
-    starts = [start for start, _ in hidden]
-    for found in re.finditer(rf"(?<!\.)(?<!->)\b{re.escape(buffer.name)}\b", text):  # members are other names
-        at = bisect_right(starts, found.start()) - 1
-        if at >= 0 and found.start() < hidden[at][1]:
-            continue
-        if span.start + found.start() != buffer.declared.start:
-            return True
-    return False
+def _names(text: str, start: int) -> Mapping[str, Sequence[int]]:
+    """The offsets of each name in ``text``, which begins at ``start``."""
+    places: dict[str, list[int]] = {}
+    hidden = comments(text)
+    number = 0
+    for found in _NAME.finditer(text):
+        checkpoint()
+        at = found.start()
+        while number < len(hidden) and hidden[number].end <= at:
+            number += 1
+        if number == len(hidden) or at < hidden[number].start:
+            places.setdefault(found[0], []).append(start + at)
+    return places
 
 
-def named_when_inactive(facts: KernelFacts, buffer: Buffer) -> bool:
-    """Does a conditional region of the kernel name the buffer? Its other branches may use it otherwise."""
-    word = re.compile(rf"\b{re.escape(buffer.name)}\b")
-    return any(word.search(facts.source.slice(region)) for region in facts.kernel.conditional)
+def inactive_names(facts: KernelFacts) -> frozenset[str]:
+    """Names in conditional regions of the kernel: their other branches may use them otherwise."""
+    regions = (facts.source.slice(region) for region in facts.kernel.conditional)
+    return frozenset(name for region in regions for name in re.findall(r"\w+", region))

@@ -35,7 +35,10 @@ from collections.abc import Collection, Iterator
 from smem_lsp.rules.model import Finding, Severity, result_rule
 from smem_lsp.rules.subject import FileFacts
 from smem_lsp.rules.suppressions import Fact, Suppression, assumed_dims
-from smem_lsp.source import Span
+from smem_lsp.source import Span, checkpoint
+
+_WORD = re.compile(r"\w+|[^\w\s]")
+_LONGEST_FACT = 200  # words and signs
 
 
 @result_rule("SMEM002", "unused-suppression", Severity.WARNING)
@@ -56,26 +59,50 @@ def _without_effect(facts: FileFacts) -> Iterator[tuple[Fact, str]]:
     source, suppressions = facts.source, facts.suppressions
     if not suppressions.facts or facts.unit is None:
         return
-    kernels = [function for function in facts.unit.functions if function.is_kernel]
     taken: dict[Fact, Span] = {}
-    for function in kernels:
-        taken |= dict.fromkeys(suppressions.about(function.span, source), function.span)
+    for function in facts.unit.functions:
+        if function.is_kernel:
+            taken |= dict.fromkeys(suppressions.about(function.span, source), function.span)
+    words: dict[Span, _Words] = {}
     for fact in suppressions.facts:
-        if fact not in taken:
+        checkpoint()
+        kernel = taken.get(fact)
+        if kernel is None:
             yield fact, f"`{fact.name}` stands neither in a kernel nor right above one"
         elif fact.name == "assume" and not assumed_dims(fact.text):
             yield fact, f"only `blockDim.x == 256` and its like can be assumed, not `{fact.text}`"
-        elif fact.name == "uniform" and not _occurs(fact, source.text, taken[fact]):
-            yield fact, f"the kernel has no expression `{fact.text}`"
+        elif fact.name == "uniform":
+            if kernel not in words:
+                words[kernel] = _Words(source.text, kernel)
+            if not words[kernel].hold(fact):
+                yield fact, f"the kernel has no expression `{fact.text}`"
 
 
-def _occurs(fact: Fact, text: str, kernel: Span) -> bool:
-    parts = re.findall(r"\w+|[^\w\s]", fact.text)
-    if not parts:
+class _Words:
+    """The words and signs of a kernel, and where each stands: many facts ask for the same kernel."""
+
+    __slots__ = ("_at", "_offsets", "_texts")
+
+    def __init__(self, text: str, kernel: Span) -> None:
+        self._texts: list[str] = []
+        self._offsets: list[int] = []
+        self._at: dict[str, list[int]] = {}
+        for number, found in enumerate(_WORD.finditer(text, kernel.start, kernel.end)):
+            checkpoint()
+            self._texts.append(found[0])
+            self._offsets.append(found.start())
+            self._at.setdefault(found[0], []).append(number)
+
+    def hold(self, fact: Fact) -> bool:
+        """Does the expression stand there, outside of the comment that states it? One that is too long may."""
+        parts = _WORD.findall(fact.text)
+        if len(parts) > _LONGEST_FACT:
+            return True
+        for number in self._at.get(parts[0], ()) if parts else ():
+            checkpoint()
+            offset = self._offsets[number]
+            if self._texts[number : number + len(parts)] == parts and not fact.span.covers(
+                Span(offset, offset)
+            ):
+                return True
         return False
-    border = r"\b" if parts[0][-1].isalnum() else ""
-    wanted = re.compile(
-        border + r"\s*".join(map(re.escape, parts)) + (r"\b" if parts[-1][-1].isalnum() else "")
-    )
-    found = wanted.finditer(text, kernel.start, kernel.end)
-    return any(not fact.span.covers(Span(*each.span())) for each in found)

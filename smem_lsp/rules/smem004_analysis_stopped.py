@@ -36,7 +36,7 @@ from smem_lsp.rules.model import Finding, Severity, result_rule
 from smem_lsp.rules.stopped import Stopped, Why
 from smem_lsp.rules.subject import FileFacts
 from smem_lsp.rules.suppressions import Suppression
-from smem_lsp.source import Span, checkpoint, listed
+from smem_lsp.source import Span, listed
 
 
 @result_rule("SMEM004", "analysis-stopped", Severity.HINT)
@@ -54,16 +54,16 @@ def _words(stopped: list[Stopped]) -> str:
     """What is missing, by the reason."""
     parts: list[str] = []
     for why in Why:
-        checkpoint()
         missing = list(dict.fromkeys(each.what for each in stopped if each.why is why))
         if missing:
-            what = "the rest of it" if "everything" in missing else listed(missing)
+            what = "the rest" if "everything" in missing else listed(missing)
             parts.append(f"{_REASON[why]} {what}")
     return "; ".join(parts)
 
 
 _REASON = {
-    Why.TIME: "out of time for",
-    Why.MEMORY: "out of memory for",
-    Why.DEFECT: "an internal error, which the log has, ended",
+    Why.TIME: "no time was left for",
+    Why.MEMORY: "no memory was left for",
+    Why.DEPTH: "the text is nested too deeply for",
+    Why.DEFECT: "an internal error (see the log) stopped the search for",
 }

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from smem_lsp.rules.buffers import accessed, mentioned_elsewhere
+from smem_lsp.rules.buffers import Mentions, accessed
 from smem_lsp.rules.model import Finding, RemoveDeclarator, Severity, kernel_rule
 from smem_lsp.rules.subject import KernelFacts
 
@@ -42,9 +42,9 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
     kernel = facts.kernel
     if not kernel.complete:
         return
-    used = accessed(facts)
+    used, mentions = accessed(facts), Mentions(facts)
     for buffer in kernel.buffers:
-        if buffer.index in used or mentioned_elsewhere(facts, buffer):
+        if buffer.index in used or mentions.elsewhere(buffer):
             continue
         yield Finding(
             "SMEM101",

@@ -37,7 +37,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from smem_lsp.ir.model import Access, walk
-from smem_lsp.rules.buffers import accessed, named_when_inactive
+from smem_lsp.rules.buffers import accessed, inactive_names
 from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
 from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import checkpoint
@@ -50,11 +50,12 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         return
     accesses = [node for node in walk(kernel.body) if isinstance(node, Access)]
     read = {node.buffer for node in accesses if node.kind.reads}
+    used, inactive = accessed(facts), inactive_names(facts)
     for buffer in kernel.buffers:
         checkpoint()
-        if buffer.index in read or buffer.index not in accessed(facts) or buffer.fixed is not None:
+        if buffer.index in read or buffer.index not in used or buffer.fixed is not None:
             continue
-        if buffer.stays or named_when_inactive(facts, buffer):
+        if buffer.stays or buffer.name in inactive:
             continue
         writes = [node for node in accesses if node.buffer == buffer.index]
         notes = tuple(Note(node.span, "written here") for node in writes[:3] if node.span is not None)

@@ -47,7 +47,6 @@ from collections.abc import Iterator
 
 from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
 from smem_lsp.rules.subject import KernelFacts
-from smem_lsp.source import checkpoint
 from smem_lsp.targets import TARGETS, target
 
 
@@ -57,7 +56,6 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
     if static is None:
         return
     for site in facts.kernel.launches:
-        checkpoint()
         if not site.dynamic_bytes:
             continue
         total = static + site.dynamic_bytes

@@ -49,7 +49,6 @@ from math import prod
 from smem_lsp.ir.model import Dims
 from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
 from smem_lsp.rules.subject import KernelFacts
-from smem_lsp.source import checkpoint
 
 _PORTABLE, _MOST = 8, 16  # blocks of a cluster
 
@@ -58,7 +57,6 @@ _PORTABLE, _MOST = 8, 16  # blocks of a cluster
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
     kernel = facts.kernel
     for site in kernel.launches:
-        checkpoint()
         cluster = site.cluster or kernel.cluster
         if cluster is None:
             continue

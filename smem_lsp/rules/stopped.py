@@ -15,6 +15,7 @@ class Why(enum.Enum):
 
     TIME = "time"
     MEMORY = "memory"
+    DEPTH = "nesting"
     DEFECT = "internal error"
 
 

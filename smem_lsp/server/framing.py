@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 LONGEST_MESSAGE = 64 * 1024 * 1024  # bytes; eight times the largest file that is ever read
+LONGEST_GREETING = 1024 * 1024  # bytes of a message from a stranger
 LONGEST_HEADER = 16 * 1024  # bytes of one line
 
 _REACH = 2048  # bytes of a header that may lie before those that have just arrived
@@ -42,9 +43,10 @@ class _Missing(enum.Enum):
 class Decoder:
     """Cuts messages out of chunks. It keeps no more than one message and one chunk."""
 
-    __slots__ = ("_buffer", "_declared", "_in_header", "_left", "_searched", "_skipping", "_told")
+    __slots__ = ("_buffer", "_declared", "_in_header", "_left", "_searched", "_skipping", "_told", "longest")
 
     def __init__(self) -> None:
+        self.longest = LONGEST_MESSAGE  # bytes of a message; a longer one is skipped
         self._buffer = bytearray()
         self._declared: int | None = None  # the length in the header that is being read
         self._in_header = False  # a line of it has been read
@@ -97,7 +99,7 @@ class Decoder:
         length = _LENGTH.search(line)
         if length is not None:
             # Of several lengths the last one stands next to its message.
-            self._declared = int(length[1]) if len(length[1]) < 13 else LONGEST_MESSAGE + 1
+            self._declared = int(length[1]) if len(length[1]) < 13 else self.longest + 1
             self._in_header = True
             return self._junk("bytes before a header") if length.start() else None
         if line.strip(b"\r"):
@@ -113,10 +115,10 @@ class Decoder:
         if length is None:
             return self._junk("a header without Content-Length") if begun else None
         self._left = length
-        self._skipping = length > LONGEST_MESSAGE
+        self._skipping = length > self.longest
         self._searched = 0
         self._told = False
-        return Junk(f"a message is longer than {LONGEST_MESSAGE:,} bytes") if self._skipping else None
+        return Junk(f"a message is longer than {self.longest:,} bytes") if self._skipping else None
 
     def _junk(self, reason: str) -> Junk | None:
         """Tell it, unless it goes on from what was told."""

@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from smem_lsp.server.framing import Decoder, Junk
+from smem_lsp.server.framing import LONGEST_GREETING, LONGEST_MESSAGE, Decoder, Junk
 from smem_lsp.server.session import Session
 
 MOST_WAITING = 16 * 1024 * 1024  # bytes of messages that were read and not handled
@@ -47,6 +47,7 @@ class Inbox:
         self._loop = asyncio.get_running_loop()
 
     def feed(self, data: bytes) -> None:
+        self._decoder.longest = LONGEST_GREETING if self._session.unknown else LONGEST_MESSAGE
         for message in self._decoder.feed(data):
             self._add(message)
         self._last = time.monotonic()

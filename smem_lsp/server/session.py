@@ -71,6 +71,11 @@ class Session:
         return 0 if self._stage is _Stage.DOWN else 1
 
     @property
+    def unknown(self) -> bool:
+        """May it be a stranger, who has not come in yet?"""
+        return self._remote and not self.begun
+
+    @property
     def begun(self) -> bool:
         """Has the client come in?"""
         return self._stage not in (_Stage.NEW, _Stage.REFUSED)
@@ -166,7 +171,7 @@ class Session:
         self._stage = _Stage.OPEN
 
     def _refuse(self, identity: int | str) -> None:
-        self._answer_error(identity, REQUEST_FAILED, "initializationOptions.token is not the server's")
+        self._answer_error(identity, REQUEST_FAILED, "wrong token in initializationOptions.token")
         self.disconnected()
 
     def _receive_response(self, message: dict[str, object]) -> None:

@@ -106,7 +106,7 @@ class _Socket(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         if self._door.clients >= MOST_CLIENTS:
-            logger.warning("a client is sent away: there are %d already", MOST_CLIENTS)
+            logger.warning("connection refused: there are %d clients already", MOST_CLIENTS)
             transport.close()
             return
         self._door.clients += 1
@@ -137,7 +137,7 @@ class _Socket(asyncio.Protocol):
         if not self._begun:
             data = self._first + data
             if not may_begin_message(data):
-                logger.warning("a client that does not speak LSP is sent away")
+                logger.warning("connection refused: the client does not speak LSP")
                 self._transport.write(_REFUSED)
                 self._transport.close()
                 return
@@ -168,7 +168,7 @@ class _Socket(asyncio.Protocol):
     def _too_late(self) -> None:
         assert self._session is not None and self._transport is not None
         if not self._session.begun:
-            logger.warning("a client that does not begin is sent away")
+            logger.warning("connection refused: the client does not begin")
             self._transport.abort()
 
 

@@ -63,6 +63,7 @@ class Budget:
             self._limit = None if held is None else held + self._bytes
         self._parent = _running.budget
         _running.budget = self
+        _running.steps = 1  # the first checkpoint inside looks
         return self
 
     def __exit__(

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any
 
 from smem_lsp.source import checkpoint
+from smem_lsp.source.budget import look
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.functions import TOP_LEVEL, FunctionIsland, find_functions
 from smem_lsp.syntax.lexer import Tokens, moved
@@ -346,7 +347,7 @@ def _block(
     line_start: list[bool],
     invocations: Sequence[tuple[int, int]],
 ) -> Block:
-    checkpoint()
+    look()
     partner = match_brackets(tokens.kinds)
 
     def indent(i: int) -> int:

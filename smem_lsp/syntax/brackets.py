@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from smem_lsp.source import checkpoint
+from smem_lsp.source.budget import look
 
 OPENING = {"LP": "RP", "LB": "RB", "LC": "RC"}
 _CLOSING = {closing: opening for opening, closing in OPENING.items()}
@@ -17,7 +17,7 @@ def match_brackets(kinds: Sequence[str]) -> list[int]:
     A closing ``)`` or ``]`` looks for its partner inside the innermost open brace only: a half-typed call cannot
     swallow the rest of a function.
     """
-    checkpoint()
+    look()
     partner = [-1] * len(kinds)
     stack: list[int] = []
     for i in [i for i, kind in enumerate(kinds) if kind in _BRACKETS]:

@@ -109,6 +109,7 @@ class File:
         stack = self.stack
         start = 0
         for stop in _stops(kinds):
+            checkpoint()
             if self.active and stop > start:
                 self._segment(TokenList(kinds[start:stop], texts[start:stop], offsets[start:stop]))
             start = stop + 1

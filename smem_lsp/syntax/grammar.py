@@ -28,6 +28,7 @@ from lark.parsers.lalr_analysis import Shift
 
 from smem_lsp.source.budget import look
 from smem_lsp.source.cache_folder import cache_folder
+from smem_lsp.source.files import read_regular
 from smem_lsp.syntax.build import TreeBuilder
 from smem_lsp.syntax.marks import Mark
 
@@ -90,10 +91,12 @@ class _Unpickler(pickle.Unpickler):
         raise pickle.UnpicklingError(f"{module}.{name} is no part of the tables")
 
 
+_MOST_BYTES = 16 * 1024 * 1024  # of the tables; they take half of one million
+
+
 def _load(path: Path) -> lark.Lark | None:
     try:
-        with path.open("rb") as file:
-            data = _Unpickler(file).load()
+        data = _Unpickler(io.BytesIO(read_regular(str(path), _MOST_BYTES))).load()
         instance = lark.Lark.__new__(lark.Lark)
         return instance._load(data, transformer=TreeBuilder())
     except FileNotFoundError:

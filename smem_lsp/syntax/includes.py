@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from smem_lsp.source import FileReader, Span
+from smem_lsp.source.budget import look
 from smem_lsp.syntax.expand import Expander
 from smem_lsp.syntax.headers import (
     EFFECTS,
@@ -23,6 +24,7 @@ from smem_lsp.syntax.known_names import KNOWN_HEADERS
 from smem_lsp.syntax.macros import Macro
 
 MAX_INCLUDE_DEPTH = 64
+MAX_FOLDERS = 1_000  # that one include is looked for in
 MAX_HEADERS = 4_000  # read for one file, every time counted
 MAX_HEADER_TEXT = 48_000_000  # code points
 # Tokens of headers, in the order of inclusion. Behind the first many the code of headers without device functions is
@@ -260,7 +262,9 @@ class Run:
             folders = (os.path.dirname(path) or ".", *self.quote_dirs, *folders)  # noqa: PTH120
         if os.path.isabs(wanted):  # noqa: PTH117
             folders = ("",)
+        folders = folders[:MAX_FOLDERS]
         for folder in folders:
+            look()
             candidate = os.path.normpath(f"{folder}/{wanted}" if folder else wanted)
             text = reader.read(candidate)
             self.own.reads[candidate] = text

@@ -9,6 +9,7 @@ from itertools import accumulate, chain
 from typing import TYPE_CHECKING
 
 from smem_lsp.source import Span, checkpoint, record
+from smem_lsp.source.budget import look
 from smem_lsp.syntax.kinds import kind_of
 from smem_lsp.syntax.recent import Recent
 
@@ -198,22 +199,24 @@ def _region(text: str) -> Region:
 
 
 def _read(text: str) -> Region:
-    checkpoint()
+    look()
     found = _FILE.findall(text)
     while found and not found[-1][1]:  # the end
         found.pop()
     gaps = [match[0] for match in found]
     texts = [match[1] for match in found]
+    look()
     offsets = list(accumulate(map(len, chain.from_iterable(zip(gaps, texts)))))[::2]
     firsts = [offset for offset, gap in zip(offsets, gaps) if "\n" in gap or "\r" in gap]
     firsts += offsets[:1]
     margins = frozenset(offset for offset in firsts if not offset or text[offset - 1] in "\r\n")
+    look()
     return Region(text, list(map(kind_of, texts)), texts, offsets, frozenset(firsts), margins, _loose(texts))
 
 
 def _loose(texts: list[str]) -> str:
     """The parentheses that have no partner: closing ones, then opening ones."""
-    checkpoint()
+    look()
     depth = lowest = 0
     for text in [text for text in texts if text == "(" or text == ")"]:
         depth += 1 if text == "(" else -1

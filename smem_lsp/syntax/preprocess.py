@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from smem_lsp.source import NO_FLAGS, CompileFlags, FileReader, Span, checkpoint
+from smem_lsp.source.budget import look
 from smem_lsp.syntax.directives import OUTSIDE, File, Notes, process_header
 from smem_lsp.syntax.expand import DYNAMIC, MAX_TOKENS
 from smem_lsp.syntax.headers import (
@@ -160,7 +161,7 @@ def _read_region(
     text: str,
 ) -> Stretch:
     """What the region at ``start`` becomes, its macros replaced now."""
-    checkpoint()
+    look()
     expander = run.expander
     refused = set(expander.refused)
     changed, invoked, pasted, produced = (
@@ -182,6 +183,7 @@ def _read_region(
     then: dict[str, Macro | None] = {}
     for name, was, _ in changes:
         then.setdefault(name, was)
+    look()
     words = words_of(region.text).union(expander.pasted[pasted:])
     uses, asked = used_macros(words, macros, then)
     fixed = (
@@ -191,6 +193,7 @@ def _read_region(
             "include" in spelled for kind, spelled in zip(region.kinds, region.texts) if kind == "DIRECTIVE"
         )
     )
+    look()
     columns, line_start = _layout(region, out.offsets)
     return keep(
         region,

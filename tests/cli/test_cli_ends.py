@@ -72,6 +72,11 @@ def running(process: int) -> bool:
         return False
 
 
+def obey_interrupts() -> None:
+    """A job that a shell has put in the background hands on that SIGINT is ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [*COMMAND, *arguments],
@@ -81,6 +86,7 @@ def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=obey_interrupts,
     )
 
 

@@ -93,6 +93,9 @@ def test_leftovers_of_a_killed_run_are_removed(smem: Command, project: Path) -> 
     for folder in (".", "deep", "../elsewhere"):
         for name in left | others:
             Path(folder, name).write_text("half of a f")
+            os.utime(Path(folder, name), (0, 0))
+    fresh = f".a.cu.smem-lsp-{gone}-89abcdef"  # perhaps of a process on another machine
+    Path(fresh).write_text("half of a f")
     Path("a.cu").write_text("ok\n")
     Path("deep/b.cu").write_text("BUG\n")
     Path("out.cu").symlink_to("../elsewhere/secret.cu")
@@ -103,7 +106,7 @@ def test_leftovers_of_a_killed_run_are_removed(smem: Command, project: Path) -> 
     assert left <= set(names("."))
     smem("check", ".", "--fix")
     links = {f".x.smem-lsp-{gone}-00000000", f".y.smem-lsp-{gone}-00000000"}
-    assert set(names(".")) == {"a.cu", "deep", "out.cu"} | others | links
+    assert set(names(".")) == {"a.cu", "deep", "out.cu", fresh} | others | links
     assert set(names("deep")) == {"b.cu"} | others
     assert set(names("../elsewhere")) == {"secret.cu"} | left | others
 

@@ -115,11 +115,14 @@ def _survey_file(path: Path, name: str, config: Config, reader: DiskReader, resu
     result.slowest = max(result.slowest, (seconds, name))
     if seconds > SLOW:
         result.slow.append((seconds, name))
+    if report.stopped:  # no real file is cut
+        result.crashes.append(f"{name}: {', '.join(each.words for each in report.stopped)}")
+        return
     result.documents.append((name, _as_printed(findings, kernels, file)))
     result.kernels += len(kernels)
     result.complete += sum(kernel["parse"] == "complete" for kernel in kernels)
-    result.statements += report.statistics.statements
-    unread = report.statistics.unparsed_statements
+    result.statements += report.statistics.statements or 0
+    unread = report.statistics.unparsed_statements or 0
     result.unread += unread
     codes = Counter(finding.code for finding in report.findings)
     result.findings += codes

@@ -103,7 +103,7 @@ def told(report: Report) -> list[str]:
 
 def test_a_file_without_time_is_told_as_a_whole() -> None:
     report = check(RACE.format(name="k"), limits=Limits(file_seconds=0))
-    assert told(report) == ["the analysis of this file is not complete: out of time for the rest of it"]
+    assert told(report) == ["the analysis of this file is not complete: no time was left for the rest"]
     assert [each.words for each in report.stopped] == ["everything: time"]
     assert report.statistics.lines == 6
     assert report.statistics.functions is None
@@ -113,7 +113,7 @@ def test_a_file_without_time_is_told_as_a_whole() -> None:
 def test_a_kernel_without_time_is_told_at_its_name() -> None:
     text = RACE.format(name="k")
     report = check(text, limits=Limits(kernel_seconds=0))
-    assert told(report) == ["the analysis of `k` is not complete: out of time for the rest of it"]
+    assert told(report) == ["the analysis of `k` is not complete: no time was left for the rest"]
     assert text[report.findings[0].span.start :].startswith("k(float* g)")
     assert [each.words for each in report.stopped] == ["everything of k: time"]
 
@@ -154,7 +154,7 @@ def test_one_kernel_that_fails_costs_one_kernel(monkeypatch: pytest.MonkeyPatch)
     assert report.stopped[0].report is not None
     assert "KeyError at test_budgets.py:" in report.stopped[0].report
     assert told(report) == [
-        "the analysis of `broken` is not complete: an internal error, which the log has, ended data races"
+        "the analysis of `broken` is not complete: an internal error (see the log) stopped the search for data races"
     ]
     # The other analyses of the broken kernel have their results.
     assert report.kernels[0].static_bytes == 1024
@@ -239,3 +239,24 @@ def test_the_command_line_tells_a_defect_and_fails(
         assert err.count("\n") == 1 and "please report this line (smem-lsp " in err
         assert "No findings" not in out
     assert "SMEM004" in out
+
+
+@pytest.mark.parametrize("cases", [100, 260, 3_000])
+def test_a_deep_nest_is_walked_or_left_alone(cases: int) -> None:
+    arms = "\n".join(f"case {n}: s[{n % 256}] = {n}; break;" for n in range(cases))
+    report = check(f"__global__ void k(int n) {{\n__shared__ float s[256];\nswitch (n) {{\n{arms}\n}}\n}}\n")
+    assert report.stopped == ()
+    (facts,) = report.facts
+    assert (facts.withheld is not None) == (cases > 250)
+    assert report.kernels[0].static_bytes == 0  # ptxas drops what is never read
+
+
+@pytest.mark.defects
+def test_what_is_nested_too_deeply_is_no_defect() -> None:
+    attempts = Attempts()
+
+    def deeper(level: int) -> int:
+        return deeper(level + 1) + 1
+
+    assert attempts.run("nothing", lambda: deeper(0), -1) == -1
+    assert [(each.why, each.report) for each in attempts.stopped] == [(Why.DEPTH, None)]

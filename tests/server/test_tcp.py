@@ -58,6 +58,11 @@ class Wire:
             return True
 
 
+def _obey_interrupts() -> None:
+    """A job that a shell has put in the background hands on that SIGINT is ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Listening:
     def __init__(self, process: subprocess.Popen[bytes], port: int, said: list[str]) -> None:
         self.process = process
@@ -79,6 +84,7 @@ def listening(
         [*command, "--tcp", f"{host}:{port}", *flags],
         env={**ENVIRONMENT, **environment},
         stderr=subprocess.PIPE,
+        preexec_fn=_obey_interrupts if os.name == "posix" else None,
     )
     said: list[str] = []
     try:
