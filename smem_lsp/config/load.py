@@ -120,8 +120,6 @@ def _read(file: Path) -> str:
         raise ConfigError(str(file), f"cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
         raise ConfigError(str(file), f"is not UTF-8 text (byte {error.start})") from None
-    except ValueError as error:  # a NUL in the name
-        raise ConfigError(str(file), f"cannot be read: {error}") from None
 
 
 def _mentions_us(file: Path) -> bool:

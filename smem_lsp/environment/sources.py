@@ -82,9 +82,8 @@ def read_source(path: str) -> SourceFile:
             f"not {error.encoding.upper()} text, though its byte order mark says so (byte {error.start})"
         )
         raise SourceError(path, problem) from None
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise SourceError(path, f"cannot be read: {lowered(reason or 'unknown error')}") from None
+    except OSError as error:
+        raise SourceError(path, f"cannot be read: {lowered(error.strerror or str(error))}") from None
     if "\0" in text:
         raise SourceError(path, "a binary file, not source text")
     return SourceFile(path, text, encoding, data)

@@ -3,6 +3,7 @@ nothing waits for it."""
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 
@@ -11,13 +12,18 @@ MAX_BYTES = 8 * 1024 * 1024
 
 
 def read_regular(path: str, limit: int = MAX_BYTES) -> bytes:
-    """All bytes of a regular file. Raises OSError, ValueError for a NUL in the name, and OverflowError when it is
-    larger than ``limit`` bytes.
+    """All bytes of a regular file. Raises OSError, and OverflowError when it is larger than ``limit`` bytes.
 
-    A FIFO or device is refused without waiting for it.
+    A FIFO or device is refused without waiting for it. A name that holds a NUL or half a character is an OSError
+    too: each version of Python words its own ValueError for that differently.
     """
+    if "\0" in path:
+        raise OSError(errno.EINVAL, "its name holds a NUL character", path)
     # O_NONBLOCK: opening a FIFO nobody writes to must not hang; fstat then refuses it.
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except UnicodeEncodeError:
+        raise OSError(errno.EINVAL, "its name holds half a character", path) from None
     try:
         status = os.fstat(descriptor)
     except OSError:
@@ -26,8 +32,8 @@ def read_regular(path: str, limit: int = MAX_BYTES) -> bytes:
     if not stat.S_ISREG(status.st_mode):
         os.close(descriptor)
         if stat.S_ISDIR(status.st_mode):
-            raise IsADirectoryError(21, "is a directory", path)
-        raise OSError(22, "is not a regular file", path)
+            raise IsADirectoryError(errno.EISDIR, "is a directory", path)
+        raise OSError(errno.EINVAL, "is not a regular file", path)
     with os.fdopen(descriptor, "rb") as file:
         # One byte more than allowed: the size in the status may be a lie (/proc) or out of date.
         data = file.read(limit + 1)
