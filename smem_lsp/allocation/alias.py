@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.plan import Item, Plan, align_up
-from smem_lsp.analysis.conflicts import Conflicts, pair
+from smem_lsp.analysis.dataflow.conflicts import Conflicts, pair
 from smem_lsp.source import checkpoint
 
 

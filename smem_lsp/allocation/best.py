@@ -12,8 +12,8 @@ from smem_lsp.allocation.pile import pile
 from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.allocation.problem import Problem, components, problem
 from smem_lsp.allocation.search import search
-from smem_lsp.analysis.conflicts import Conflicts
-from smem_lsp.analysis.liveness import Life, bits
+from smem_lsp.analysis.dataflow.conflicts import Conflicts
+from smem_lsp.analysis.dataflow.liveness import Life, bits
 
 EXACT = 30  # buffers; more than that are laid out by the first-fit orders alone
 TRIES = 60  # orders tried after the first ones

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.plan import Item, Plan, align_up
 from smem_lsp.allocation.settle import Lives, settle
-from smem_lsp.analysis.conflicts import Conflicts
-from smem_lsp.ir.model import Access, Assign, Branch, Loop, Node, Place, Seq, walk
+from smem_lsp.analysis.dataflow.conflicts import Conflicts
+from smem_lsp.ir.nodes import Access, Assign, Branch, Loop, Node, Place, Seq, walk
 from smem_lsp.source import checkpoint
 
 LARGER = 16  # a region is not taken by a buffer that fills less than this part of it

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from smem_lsp.analysis.facts import Facts
-from smem_lsp.ir.model import Access, Assign, Branch, Loop, Place, Seq
+from smem_lsp.analysis.dataflow.facts import Facts
+from smem_lsp.ir.nodes import Access, Assign, Branch, Loop, Place, Seq
 from smem_lsp.source import checkpoint
 
 UNKNOWN_TRIPS = 8  # turns a loop of unknown count is taken to make

@@ -10,10 +10,19 @@ from math import comb
 from smem_lsp.allocation.best import best
 from smem_lsp.allocation.candidates import Candidate, candidates
 from smem_lsp.allocation.plan import Item, Plan
-from smem_lsp.analysis.conflicts import Conflicts
-from smem_lsp.analysis.facts import Facts
-from smem_lsp.analysis.reuse import Graph, Pairs, Survey, graph, pairs_of, relate, survey, witnesses
-from smem_lsp.ir.model import Seq
+from smem_lsp.analysis.dataflow.conflicts import Conflicts
+from smem_lsp.analysis.dataflow.facts import Facts
+from smem_lsp.analysis.dataflow.interference import (
+    Graph,
+    Pairs,
+    Survey,
+    graph,
+    pairs_of,
+    relate,
+    survey,
+    witnesses,
+)
+from smem_lsp.ir.nodes import Seq
 from smem_lsp.source import checkpoint
 
 BARRIERS = 3  # more are never proposed

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from random import Random
 
 from smem_lsp.allocation.problem import Problem
-from smem_lsp.analysis.liveness import bits
+from smem_lsp.analysis.dataflow.liveness import bits
 from smem_lsp.source import checkpoint
 
 SIDEWAYS = 0.1  # how often a worse order is gone on with

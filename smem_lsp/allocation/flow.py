@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import field
 
-from smem_lsp.analysis.facts import Facts
-from smem_lsp.ir.model import Access, Assign, Barrier, Branch, Jump, Loop, Place, Seq
+from smem_lsp.analysis.dataflow.facts import Facts
+from smem_lsp.ir.nodes import Access, Assign, Barrier, Branch, Jump, Loop, Place, Seq
 from smem_lsp.source import checkpoint, record
 
 

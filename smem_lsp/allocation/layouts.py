@@ -13,10 +13,10 @@ from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.allocation.stack import stack
 from smem_lsp.allocation.validate import Validator
-from smem_lsp.analysis.conflicts import Conflicts
-from smem_lsp.analysis.facts import Facts
-from smem_lsp.analysis.reuse import Survey, relate, survey
-from smem_lsp.ir.model import Seq
+from smem_lsp.analysis.dataflow.conflicts import Conflicts
+from smem_lsp.analysis.dataflow.facts import Facts
+from smem_lsp.analysis.dataflow.interference import Survey, relate, survey
+from smem_lsp.ir.nodes import Seq
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from smem_lsp.allocation.plan import Item
-from smem_lsp.analysis.conflicts import Conflicts
-from smem_lsp.analysis.liveness import bits
+from smem_lsp.analysis.dataflow.conflicts import Conflicts
+from smem_lsp.analysis.dataflow.liveness import bits
 from smem_lsp.source import checkpoint, record
 
 

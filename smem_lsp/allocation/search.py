@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from smem_lsp.allocation.plan import align_up
 from smem_lsp.allocation.problem import Problem, cliques
-from smem_lsp.analysis.liveness import bits
+from smem_lsp.analysis.dataflow.liveness import bits
 from smem_lsp.source import checkpoint, record
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from smem_lsp.allocation.plan import Item
-from smem_lsp.analysis.conflicts import Conflicts
+from smem_lsp.analysis.dataflow.conflicts import Conflicts
 from smem_lsp.source import checkpoint
 
 ROUNDS = 60  # after that lives are extended to the end of the kernel at once

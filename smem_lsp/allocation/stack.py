@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.plan import Item, Plan, align_up
 from smem_lsp.allocation.settle import settle
-from smem_lsp.analysis.conflicts import Conflicts
-from smem_lsp.analysis.facts import Facts
-from smem_lsp.analysis.outline import Stretch
-from smem_lsp.ir.model import Access, Assign, Barrier, Branch, Loop, Place, Seq
+from smem_lsp.analysis.dataflow.conflicts import Conflicts
+from smem_lsp.analysis.dataflow.facts import Facts
+from smem_lsp.analysis.dataflow.skeleton import Stretch
+from smem_lsp.ir.nodes import Access, Assign, Barrier, Branch, Loop, Place, Seq
 from smem_lsp.source import checkpoint
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from smem_lsp.allocation.plan import Item
 from smem_lsp.allocation.settle import settle
 from smem_lsp.allocation.stack import Walk, collect, run
-from smem_lsp.analysis.conflicts import Conflicts
-from smem_lsp.analysis.facts import Facts
-from smem_lsp.ir.model import Seq
+from smem_lsp.analysis.dataflow.conflicts import Conflicts
+from smem_lsp.analysis.dataflow.facts import Facts
+from smem_lsp.ir.nodes import Seq
 from smem_lsp.source import checkpoint, record
 
 Lives = dict[int, tuple[int, int]]

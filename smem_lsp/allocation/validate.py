@@ -8,8 +8,8 @@ from itertools import islice
 
 from smem_lsp.allocation.flow import Flow, flow, reach
 from smem_lsp.allocation.plan import Item, Plan
-from smem_lsp.analysis.facts import Facts, Slot
-from smem_lsp.ir.model import Kind, Seq
+from smem_lsp.analysis.dataflow.facts import Facts, Slot
+from smem_lsp.ir.nodes import Kind, Seq
 from smem_lsp.source import checkpoint, record
 
 PAIRS = 5000  # that share bytes: more of them are not checked, and the plan is not used

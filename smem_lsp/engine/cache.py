@@ -14,12 +14,10 @@ from smem_lsp.config import Config
 from smem_lsp.engine.attempts import Attempts, Limits
 from smem_lsp.engine.measured import Measured, Measurement, measure, sized
 from smem_lsp.engine.plan_kernel import plan_kernel
-from smem_lsp.ir.bindings import Binding
-from smem_lsp.ir.build import build_kernel
-from smem_lsp.ir.model import LaunchSite
+from smem_lsp.ir.author_facts import Stated
+from smem_lsp.ir.nodes import LaunchSite
 from smem_lsp.ir.shift import Moves, moves, shift_kernel
-from smem_lsp.ir.stated import Stated
-from smem_lsp.ir.survey import Key, Surroundings, parts_of
+from smem_lsp.lowering.kernel import build_kernel
 from smem_lsp.rules.model import Finding, Rule
 from smem_lsp.rules.stopped import Stopped, Why
 from smem_lsp.rules.subject import KernelFacts
@@ -28,6 +26,8 @@ from smem_lsp.source import SourceText
 from smem_lsp.source.budget import look, used_up
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.syntax.recent import Recent
+from smem_lsp.unit.instances import Binding
+from smem_lsp.unit.unit_facts import Key, Surroundings, parts_of
 
 MOST_KERNELS = 2_000
 

@@ -18,8 +18,7 @@ from smem_lsp.engine.measured import NOT_MEASURED, Measured
 from smem_lsp.engine.report import BarrierRow, FileStatistics, KernelReport, OccupancyRow, Report
 from smem_lsp.engine.statistics import count_statements
 from smem_lsp.fixes.model import Fix
-from smem_lsp.ir.model import Barrier, walk
-from smem_lsp.ir.survey import survey_file
+from smem_lsp.ir.nodes import Barrier, walk
 from smem_lsp.rules.model import Finding, Rule, Severity
 from smem_lsp.rules.registry import RESERVED, RULES
 from smem_lsp.rules.subject import FileFacts, KernelFacts
@@ -27,6 +26,7 @@ from smem_lsp.rules.suppressions import NO_SUPPRESSIONS, Suppression, Suppressio
 from smem_lsp.source import Budget, FileReader, SourceText, apply_edits
 from smem_lsp.syntax.lexer import comments
 from smem_lsp.syntax.parse import parse
+from smem_lsp.unit.unit_facts import survey_file
 
 
 def check(

@@ -8,7 +8,7 @@ from functools import partial
 
 from smem_lsp.allocation.plan import Plan
 from smem_lsp.allocation.validate import validate
-from smem_lsp.analysis.rows import in_rows
+from smem_lsp.analysis.banks.rows import in_rows
 from smem_lsp.engine.measured import Measured, broken_promise, is_covered, lost
 from smem_lsp.engine.report import Report
 from smem_lsp.fixes.model import Fix, Safety

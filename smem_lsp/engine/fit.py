@@ -11,7 +11,7 @@ from smem_lsp.config import Config
 from smem_lsp.engine.fit_kernel import Place, choose_kernel, no_kernel, plan
 from smem_lsp.engine.knobs import FitError, Knob, find_knobs
 from smem_lsp.engine.plan_kernel import STATIC_LIMIT
-from smem_lsp.ir.model import Space
+from smem_lsp.ir.nodes import Space
 from smem_lsp.rules.subject import KernelFacts, Occupied
 from smem_lsp.source import FileReader, TextEdit, apply_edits
 from smem_lsp.targets import target

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from smem_lsp.engine.fit_constant import NUMBER, Constant
 from smem_lsp.engine.report import Report
-from smem_lsp.ir.declared import Source, angle_close, split
-from smem_lsp.ir.function_scopes import parameters_of
 from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.semantics.declarations import Source, angle_close, split
+from smem_lsp.semantics.function_scope import parameters_of
 from smem_lsp.source import Span
 from smem_lsp.syntax.parse import Function, TranslationUnit
 

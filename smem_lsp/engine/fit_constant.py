@@ -10,9 +10,9 @@ from smem_lsp.config import Config
 from smem_lsp.engine.fit import Combination, TargetFit, fit
 from smem_lsp.engine.knobs import FitError, find_knobs
 from smem_lsp.engine.report import Report
-from smem_lsp.ir.model import Kernel
-from smem_lsp.ir.survey import survey_file
+from smem_lsp.ir.nodes import Kernel
 from smem_lsp.source import FileReader, Span
+from smem_lsp.unit.unit_facts import survey_file
 
 MOST_VALUES = 6
 _SMALL = 16  # stages, elements per thread: the neighbours of these are tried too

@@ -10,21 +10,21 @@ from smem_lsp.config import Config
 from smem_lsp.engine.check import newest_target, suppressions_of
 from smem_lsp.engine.plan_kernel import plan_kernel
 from smem_lsp.engine.stated import stated_of
-from smem_lsp.ir import templates
-from smem_lsp.ir.bindings import Binding
-from smem_lsp.ir.build import build_kernel
-from smem_lsp.ir.declared import Parameter
-from smem_lsp.ir.function_scopes import function_scope, parameters_of
-from smem_lsp.ir.lexical import Lexical
-from smem_lsp.ir.meanings import Argument, Value
-from smem_lsp.ir.model import LaunchSite
-from smem_lsp.ir.spelling import spell_argument
-from smem_lsp.ir.survey import Surroundings, bindings_of, survey_file
-from smem_lsp.ir.types import INT
+from smem_lsp.ir.nodes import LaunchSite
+from smem_lsp.lowering.kernel import build_kernel
 from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.rules.suppressions import Suppressions
+from smem_lsp.semantics import template_arguments
+from smem_lsp.semantics.declarations import Parameter
+from smem_lsp.semantics.entities import Argument, Value
+from smem_lsp.semantics.function_scope import function_scope, parameters_of
+from smem_lsp.semantics.scope import Lexical
+from smem_lsp.semantics.spell_type import spell_argument
+from smem_lsp.semantics.types import INT
 from smem_lsp.source import FileReader, SourceText
 from smem_lsp.syntax.parse import Function, TranslationUnit, parse
+from smem_lsp.unit.instances import Binding
+from smem_lsp.unit.unit_facts import Surroundings, bindings_of, survey_file
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def _rebound(reading: Reading, given: Mapping[str, int]) -> Binding:
     for number, parameter in enumerate(parameters):
         default: Argument = None
         if parameter.default is not None:
-            filled = templates.fit(parameters[: number + 1], bound, home)
+            filled = template_arguments.fit(parameters[: number + 1], bound, home)
             default = None if filled is None else filled[-1]
         there = base.get(parameter.name)
         if parameter.name in given:
@@ -143,7 +143,7 @@ def _rebound(reading: Reading, given: Mapping[str, int]) -> Binding:
             argument = there
         bound.append(argument)
         usual.append(there if there is not None else argument)
-    fitted = templates.fit(parameters, bound, home) or tuple(bound)
+    fitted = template_arguments.fit(parameters, bound, home) or tuple(bound)
     return Binding(
         tuple((p.name, argument) for p, argument in zip(parameters, fitted) if p.name),
         ", ".join(spell_argument(argument) for argument in fitted),
@@ -157,8 +157,8 @@ def _is_default(
     home: Lexical,
     argument: Argument,
 ) -> bool:
-    filled = templates.fit(parameters[: number + 1], usual, home)
-    return filled is not None and templates.same(filled[-1], argument) is True
+    filled = template_arguments.fit(parameters[: number + 1], usual, home)
+    return filled is not None and template_arguments.same(filled[-1], argument) is True
 
 
 def _launches_like(reading: Reading) -> tuple[LaunchSite, ...]:

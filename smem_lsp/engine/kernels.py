@@ -11,13 +11,13 @@ from smem_lsp.engine.attempts import Attempts
 from smem_lsp.engine.cache import PlacedKernel, Setting
 from smem_lsp.engine.instances import join_instances
 from smem_lsp.engine.stated import stated_of
-from smem_lsp.ir.bindings import Binding
-from smem_lsp.ir.survey import Key, kernels_of
 from smem_lsp.rules.model import Finding, Rule
 from smem_lsp.rules.stopped import Stopped, Why
 from smem_lsp.source import plural
 from smem_lsp.source.budget import used_up
 from smem_lsp.syntax.parse import Function
+from smem_lsp.unit.instances import Binding
+from smem_lsp.unit.unit_facts import Key, kernels_of
 
 _Instances = Sequence[tuple[Binding | None, Key]]
 

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from smem_lsp.config import Config
-from smem_lsp.ir.constants import evaluate, parse_tokens
-from smem_lsp.ir.function_scopes import parameters_of
-from smem_lsp.ir.survey import Surroundings
+from smem_lsp.semantics.evaluate import evaluate, parse_tokens
+from smem_lsp.semantics.function_scope import parameters_of
 from smem_lsp.source import Span, TextEdit, checkpoint
 from smem_lsp.syntax.parse import Function, TranslationUnit
+from smem_lsp.unit.unit_facts import Surroundings
 
 _MOST_TOKENS = 2_000  # of an initializer
 _DEFINE = re.compile(r"#[ \t]*define[ \t]+(\w+)(?![\w(])[ \t]*(?:/\*.*?\*/[ \t]*)*")

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Protocol
 
-from smem_lsp.ir.bindings import Binding
-from smem_lsp.ir.model import Buffer, Kernel, Space
+from smem_lsp.ir.nodes import Buffer, Kernel, Space
 from smem_lsp.rules.subject import KernelFacts, Occupied
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax.parse import Function, TranslationUnit
+from smem_lsp.unit.instances import Binding
 
 
 class Measurement(Protocol):

@@ -1,7 +1,7 @@
 """What is kept of files that were checked, for the next version of them."""
 
-from smem_lsp.ir.survey import forget_worlds
 from smem_lsp.syntax.parse import forget_units
+from smem_lsp.unit.unit_facts import forget_worlds
 
 
 def forget_files() -> None:

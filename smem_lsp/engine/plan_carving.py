@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from smem_lsp.allocation.layouts import best_layouts, task
 from smem_lsp.allocation.plan import Item, Plan
-from smem_lsp.analysis.block_shape import BlockShape
-from smem_lsp.analysis.carving import carve
-from smem_lsp.analysis.prove import prove
-from smem_lsp.analysis.reuse import relate
-from smem_lsp.analysis.uniformity import Control
-from smem_lsp.analysis.values import Values
-from smem_lsp.ir.model import Kernel, Space
+from smem_lsp.analysis.dataflow.interference import relate
+from smem_lsp.analysis.storage.dynamic_ranges import carve
+from smem_lsp.analysis.threads.block_shape import BlockShape
+from smem_lsp.analysis.threads.prove import prove
+from smem_lsp.analysis.threads.uniformity import Control
+from smem_lsp.analysis.values.value_facts import Values
+from smem_lsp.ir.nodes import Kernel, Space
 from smem_lsp.rules.subject import Candidate, Carved
 
 

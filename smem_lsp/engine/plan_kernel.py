@@ -10,38 +10,38 @@ from functools import partial
 from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.layouts import Task, best_layouts, layouts, task
 from smem_lsp.allocation.plan import Item, Plan
-from smem_lsp.analysis.banks import BankConflict, bank_conflicts
-from smem_lsp.analysis.block_shape import (
+from smem_lsp.analysis.banks.conflicts import BankConflict, bank_conflicts
+from smem_lsp.analysis.dataflow.facts import Facts
+from smem_lsp.analysis.dataflow.interference import relate, survey
+from smem_lsp.analysis.execution.program import RESTLESS
+from smem_lsp.analysis.hazards.candidates import calm_accesses
+from smem_lsp.analysis.hazards.races import Hazards, find_hazards
+from smem_lsp.analysis.hazards.redundant_barriers import Redundant, redundant_barriers
+from smem_lsp.analysis.occupancy import registers_cap
+from smem_lsp.analysis.repairs.barrier_hoisting import hoists
+from smem_lsp.analysis.repairs.missing_barriers import Gaps, find_gaps, warp_places
+from smem_lsp.analysis.storage.dynamic_need import Need, dynamic_need
+from smem_lsp.analysis.threads.block_shape import (
     BlockShape,
     block_shape,
     most_threads,
     shape_of_threads,
     threads_per_block,
 )
-from smem_lsp.analysis.divergence import judge
-from smem_lsp.analysis.dynamic_need import Need, dynamic_need
-from smem_lsp.analysis.evaluate import Dims
-from smem_lsp.analysis.extents import extents
-from smem_lsp.analysis.facts import Facts
-from smem_lsp.analysis.hoisting import hoists
-from smem_lsp.analysis.mispairing import Mispaired, mispairings
-from smem_lsp.analysis.occupancy import registers_cap
-from smem_lsp.analysis.propagate import propagate
-from smem_lsp.analysis.prove import prove
-from smem_lsp.analysis.races import Hazards, find_hazards
-from smem_lsp.analysis.redundancy import Redundant, redundant_barriers
-from smem_lsp.analysis.repairs import Gaps, find_gaps, warp_places
-from smem_lsp.analysis.reuse import relate, survey
-from smem_lsp.analysis.script import RESTLESS
-from smem_lsp.analysis.suspects import calm_accesses
-from smem_lsp.analysis.uniformity import prove_levels
-from smem_lsp.analysis.values import Values
+from smem_lsp.analysis.threads.divergence import judge
+from smem_lsp.analysis.threads.mispairing import Mispaired, mispairings
+from smem_lsp.analysis.threads.prove import prove
+from smem_lsp.analysis.threads.uniformity import prove_levels
+from smem_lsp.analysis.values.evaluate import Dims
+from smem_lsp.analysis.values.extents import extents
+from smem_lsp.analysis.values.symbolic_execution import propagate
+from smem_lsp.analysis.values.value_facts import Values
 from smem_lsp.config import Config
 from smem_lsp.engine.attempts import LIMITS, Attempts, Limits
 from smem_lsp.engine.plan_carving import plan_carving
 from smem_lsp.engine.plan_lending import plan_lending
 from smem_lsp.engine.plan_storage import plan_storages
-from smem_lsp.ir.model import Access, Branch, Buffer, Kernel, Loop, Seq, Space, walk
+from smem_lsp.ir.nodes import Access, Branch, Buffer, Kernel, Loop, Seq, Space, walk
 from smem_lsp.rules.merging import WORTH_SAYING
 from smem_lsp.rules.subject import Candidate, Carved, KernelFacts, Occupied
 from smem_lsp.source import Budget, SourceText, checkpoint

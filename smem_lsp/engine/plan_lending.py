@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.allocation.validate import validate
-from smem_lsp.analysis.conflicts import pair
-from smem_lsp.analysis.facts import Facts
-from smem_lsp.analysis.reuse import relate, survey
-from smem_lsp.ir.model import Kernel
+from smem_lsp.analysis.dataflow.conflicts import pair
+from smem_lsp.analysis.dataflow.facts import Facts
+from smem_lsp.analysis.dataflow.interference import relate, survey
+from smem_lsp.ir.nodes import Kernel
 from smem_lsp.rules.subject import Lending
 from smem_lsp.source import checkpoint
 

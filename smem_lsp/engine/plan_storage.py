@@ -8,14 +8,14 @@ from dataclasses import replace
 from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.layouts import Task, best_layouts, task
 from smem_lsp.allocation.plan import Item, Plan, align_up
-from smem_lsp.analysis.block_shape import BlockShape
-from smem_lsp.analysis.propagate import propagate
-from smem_lsp.analysis.prove import prove
-from smem_lsp.analysis.reuse import relate
-from smem_lsp.analysis.storage_members import split, storages
-from smem_lsp.analysis.uniformity import Control
-from smem_lsp.analysis.values import Values
-from smem_lsp.ir.model import Buffer, Kernel
+from smem_lsp.analysis.dataflow.interference import relate
+from smem_lsp.analysis.storage.class_members import split, storages
+from smem_lsp.analysis.threads.block_shape import BlockShape
+from smem_lsp.analysis.threads.prove import prove
+from smem_lsp.analysis.threads.uniformity import Control
+from smem_lsp.analysis.values.symbolic_execution import propagate
+from smem_lsp.analysis.values.value_facts import Values
+from smem_lsp.ir.nodes import Buffer, Kernel
 from smem_lsp.rules.subject import Candidate, Carved
 from smem_lsp.source import checkpoint
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from smem_lsp.ir.bindings import Binding
-from smem_lsp.ir.stated import NOTHING_STATED, Stated
-from smem_lsp.ir.stated_value import stated_value, stated_words
-from smem_lsp.ir.survey import Surroundings
+from smem_lsp.ir.author_facts import NOTHING_STATED, Stated
 from smem_lsp.rules.suppressions import Suppressions, assumed_dims
 from smem_lsp.syntax.parse import Function
+from smem_lsp.unit.author_expressions import stated_value, stated_words
+from smem_lsp.unit.instances import Binding
+from smem_lsp.unit.unit_facts import Surroundings
 
 
 def stated_of(

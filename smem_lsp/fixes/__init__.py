@@ -13,7 +13,7 @@ from smem_lsp.fixes.merge import merge_fix, reorder
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.fixes.padding import pad_rows
 from smem_lsp.fixes.ranges import move_ranges
-from smem_lsp.ir.model import Kernel
+from smem_lsp.ir.nodes import Kernel
 from smem_lsp.rules.model import (
     Finding,
     InsertBarrier,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from smem_lsp.fixes.declarations import Refused, indentation, next_line_start, remove_lines
-from smem_lsp.ir.model import Access, Barrier, Buffer, Kernel, Loop, Place, Seq, walk
+from smem_lsp.ir.nodes import Access, Barrier, Buffer, Kernel, Loop, Place, Seq, walk
 from smem_lsp.source import SourceText, Span, TextEdit, checkpoint
 from smem_lsp.syntax.lexer import comments
 

@@ -19,7 +19,7 @@ from smem_lsp.fixes.declarations import (
 from smem_lsp.fixes.declarations import dims_text as dims_of
 from smem_lsp.fixes.layout import Group, GroupRewrite, Laid, Measures
 from smem_lsp.fixes.phases import declared_at, fresh_name, require_visible, storage_place
-from smem_lsp.ir.model import Buffer, Kernel
+from smem_lsp.ir.nodes import Buffer, Kernel
 from smem_lsp.source import SourceText, checkpoint
 
 

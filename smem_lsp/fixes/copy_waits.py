@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from smem_lsp.fixes.barriers import insert_lines, spelling_at
 from smem_lsp.fixes.declarations import Refused
-from smem_lsp.ir.model import Access, Barrier, CopyWait, Kernel, Place, walk
+from smem_lsp.ir.nodes import Access, Barrier, CopyWait, Kernel, Place, walk
 from smem_lsp.source import SourceText, Span, TextEdit
 
 _PRIMITIVES = "__pipeline_wait_prior(0);", "__pipeline_commit(); __pipeline_wait_prior(0);"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
-from smem_lsp.ir.model import Buffer, Kernel
+from smem_lsp.ir.nodes import Buffer, Kernel
 from smem_lsp.source import SourceText, Span, TextEdit, checkpoint
 from smem_lsp.syntax.lexer import comments
 

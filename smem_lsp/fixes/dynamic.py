@@ -10,7 +10,7 @@ from smem_lsp.fixes.declarations import Refused, element_type, indentation, requ
 from smem_lsp.fixes.launches import configuration
 from smem_lsp.fixes.merge import whole
 from smem_lsp.fixes.model import Fix, Safety
-from smem_lsp.ir.model import LaunchSite, Space
+from smem_lsp.ir.nodes import LaunchSite, Space
 from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import SourceText, Span, TextEdit
 from smem_lsp.syntax.parse import TranslationUnit

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from smem_lsp.fixes.barriers import insert_lines
-from smem_lsp.ir.model import Kernel, Proxy, walk
+from smem_lsp.ir.nodes import Kernel, Proxy, walk
 from smem_lsp.source import SourceText, TextEdit
 
 _ASSEMBLER = 'asm volatile("fence.proxy.async.shared::cta;" ::: "memory");'

@@ -22,7 +22,7 @@ from smem_lsp.fixes.declarations import (
     with_comments,
 )
 from smem_lsp.fixes.layout import Group, GroupRewrite, Laid, Measures
-from smem_lsp.ir.model import Access, Buffer, Kernel, walk
+from smem_lsp.ir.nodes import Access, Buffer, Kernel, walk
 from smem_lsp.source import SourceText, Span, TextEdit, checkpoint
 from smem_lsp.syntax.lexer import comments
 

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from smem_lsp.ir.counting import counting_functions, returned
-from smem_lsp.ir.model import LaunchSite
-from smem_lsp.ir.survey import internally_linked
+from smem_lsp.ir.nodes import LaunchSite
 from smem_lsp.source import SourceText, Span, TextEdit, checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.lexer import lex
 from smem_lsp.syntax.parse import Function, TranslationUnit
+from smem_lsp.unit.size_functions import counting_functions, returned
+from smem_lsp.unit.unit_facts import internally_linked
 
 _SETTERS = ("cudaFuncSetAttribute", "cuFuncSetAttribute", "hipFuncSetAttribute")
 _ATTRIBUTES = (

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from smem_lsp.allocation.plan import Item, Plan, align_up
-from smem_lsp.ir.model import Buffer
+from smem_lsp.ir.nodes import Buffer
 from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import TextEdit
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from smem_lsp.analysis.block_shape import BlockShape
-from smem_lsp.analysis.rows import in_rows
+from smem_lsp.analysis.banks.rows import in_rows
+from smem_lsp.analysis.threads.block_shape import BlockShape
 from smem_lsp.fixes.declarations import Refused, require_editable
 from smem_lsp.fixes.layout import layout_after, needed_alignment
 from smem_lsp.fixes.model import Fix, Safety
-from smem_lsp.ir.model import Buffer, Kernel, Space
+from smem_lsp.ir.nodes import Buffer, Kernel, Space
 from smem_lsp.rules.merging import best_step
 from smem_lsp.rules.model import PadRows
 from smem_lsp.rules.padding import block_lost, bytes_with, padded, unsure_of_blocks, wider

@@ -25,7 +25,7 @@ from smem_lsp.fixes.declarations import (
     statement_of,
 )
 from smem_lsp.fixes.layout import Group, GroupRewrite, Laid, Measures
-from smem_lsp.ir.model import Access, Buffer, Kernel, Loop, Seq, walk
+from smem_lsp.ir.nodes import Access, Buffer, Kernel, Loop, Seq, walk
 from smem_lsp.source import SourceText, Span, TextEdit, checkpoint, listed
 from smem_lsp.syntax.lexer import comments
 

@@ -16,7 +16,7 @@ from smem_lsp.allocation.validate import validate
 from smem_lsp.fixes.declarations import Refused, with_comments
 from smem_lsp.fixes.launches import fewer_bytes
 from smem_lsp.fixes.model import Fix, Safety
-from smem_lsp.ir.model import Buffer
+from smem_lsp.ir.nodes import Buffer
 from smem_lsp.rules.subject import Candidate, Carved, KernelFacts
 from smem_lsp.source import SourceText, Span, TextEdit, checkpoint
 from smem_lsp.syntax import tree

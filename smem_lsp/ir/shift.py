@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from smem_lsp.ir.model import (
+from smem_lsp.ir.nodes import (
     Access,
     Barrier,
     Branch,

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from smem_lsp.allocation.plan import Plan
 from smem_lsp.engine.report import KernelReport, OccupancyRow, Report
 from smem_lsp.fixes.model import Fix
-from smem_lsp.ir.model import Buffer, Kernel, LaunchSite, Space
+from smem_lsp.ir.nodes import Buffer, Kernel, LaunchSite, Space
 from smem_lsp.output.json_text import dump
 from smem_lsp.output.version import TOOL, VERSION
 from smem_lsp.rules.model import Finding

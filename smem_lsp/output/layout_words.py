@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from smem_lsp.engine.report import KernelReport, OccupancyRow
-from smem_lsp.ir.model import Buffer, Kernel, Space
-from smem_lsp.ir.symbolic_size import symbolic_bytes
+from smem_lsp.ir.nodes import Buffer, Kernel, Space
 from smem_lsp.output.memory_map import BlockBarrier, Drawing, MemoryMap, Rectangle
+from smem_lsp.output.symbolic_size import symbolic_bytes
 from smem_lsp.source import listed, plural
 
 

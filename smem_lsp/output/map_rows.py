@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from smem_lsp.ir.model import Loop, walk
+from smem_lsp.ir.nodes import Loop, walk
 from smem_lsp.output.memory_map import MemoryMap, Point
 from smem_lsp.output.style import shown
 from smem_lsp.source import SourceText

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from smem_lsp.allocation.plan import Plan
-from smem_lsp.analysis.live_sets import live_ranges, live_sets
+from smem_lsp.analysis.dataflow.live_sets import live_ranges, live_sets
 from smem_lsp.engine.report import KernelReport, Report
-from smem_lsp.ir.model import (
+from smem_lsp.ir.nodes import (
     Access,
     Assign,
     Barrier,

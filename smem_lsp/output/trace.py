@@ -8,11 +8,11 @@ from typing import Any
 
 from smem_lsp.allocation.plan import Plan
 from smem_lsp.engine.report import Report
-from smem_lsp.ir.model import Access, Assign, Barrier, Branch, Buffer, Jump, Kernel, Loop, Place, Seq
-from smem_lsp.ir.symbolic_size import symbolic_bytes
+from smem_lsp.ir.nodes import Access, Assign, Barrier, Branch, Buffer, Jump, Kernel, Loop, Place, Seq
 from smem_lsp.ir.values import Const, Op, Sym, Thread, Unknown, Value, Var
 from smem_lsp.output.json_text import dump
 from smem_lsp.output.map_layouts import facts_in_force
+from smem_lsp.output.symbolic_size import symbolic_bytes
 from smem_lsp.output.trace_memory import live_set_lines, open_access_lines, stack_lines
 from smem_lsp.output.trace_values import binding_lines, value_lines
 from smem_lsp.rules.apart import open_pairs, why_open

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from smem_lsp.analysis.block_shape import BlockShape, most_threads
-from smem_lsp.analysis.propagate import propagate
-from smem_lsp.analysis.terms import BLOCK, CONST, WARP, Const, LoopVar, Op, Opaque, Sym, Term, Thread
-from smem_lsp.analysis.uniformity import Levels, prove_levels
-from smem_lsp.ir.bindings import find_instances
-from smem_lsp.ir.constants import file_constants
-from smem_lsp.ir.model import Access, Kernel, Loop, Node, walk
-from smem_lsp.ir.spelling import spell_argument
+from smem_lsp.analysis.threads.block_shape import BlockShape, most_threads
+from smem_lsp.analysis.threads.uniformity import Levels, prove_levels
+from smem_lsp.analysis.values.symbolic_execution import propagate
+from smem_lsp.analysis.values.terms import BLOCK, CONST, WARP, Const, LoopVar, Op, Opaque, Sym, Term, Thread
+from smem_lsp.ir.nodes import Access, Kernel, Loop, Node, walk
+from smem_lsp.semantics.evaluate import file_constants
+from smem_lsp.semantics.spell_type import spell_argument
 from smem_lsp.source import plural
 from smem_lsp.syntax.parse import Function, TranslationUnit
+from smem_lsp.unit.instances import find_instances
 
 _MOST_ORIGINS = 6  # of one value
 _DEEPEST = 12  # operators in each other

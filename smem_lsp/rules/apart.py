@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from smem_lsp.analysis.conflicts import pair
-from smem_lsp.analysis.facts import Facts
-from smem_lsp.analysis.reuse import survey, witnesses
-from smem_lsp.ir.model import Access, Barrier, Branch, Exchange, Kind, Loop, Node, Seq
+from smem_lsp.analysis.dataflow.conflicts import pair
+from smem_lsp.analysis.dataflow.facts import Facts
+from smem_lsp.analysis.dataflow.interference import survey, witnesses
+from smem_lsp.ir.nodes import Access, Barrier, Branch, Exchange, Kind, Loop, Node, Seq
 from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import checkpoint
 

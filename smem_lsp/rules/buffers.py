@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from smem_lsp.ir.model import Access, Buffer, walk
+from smem_lsp.ir.nodes import Access, Buffer, walk
 from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import Span, checkpoint
 from smem_lsp.syntax.lexer import comments

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from smem_lsp.allocation.plan import Plan
-from smem_lsp.analysis.conflicts import pair
-from smem_lsp.ir.model import Access, Barrier, Buffer, walk
+from smem_lsp.analysis.dataflow.conflicts import pair
+from smem_lsp.ir.nodes import Access, Barrier, Buffer, walk
 from smem_lsp.rules.model import DataValue, Note
 from smem_lsp.rules.subject import Candidate, KernelFacts, Occupied
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.plan import Item
-from smem_lsp.analysis.rows import row_length
-from smem_lsp.ir.model import Buffer, Space
+from smem_lsp.analysis.banks.rows import row_length
+from smem_lsp.ir.nodes import Buffer, Space
 from smem_lsp.rules.merging import Step
 from smem_lsp.rules.subject import KernelFacts, Occupied
 

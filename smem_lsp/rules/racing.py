@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from smem_lsp.analysis.races import Race
-from smem_lsp.analysis.repairs import Gap
-from smem_lsp.ir.model import Access, Buffer, Kind, Place, Space, walk
+from smem_lsp.analysis.hazards.races import Race
+from smem_lsp.analysis.repairs.missing_barriers import Gap
+from smem_lsp.ir.nodes import Access, Buffer, Kind, Place, Space, walk
 from smem_lsp.rules.model import Finding, InsertBarrier, Note, Severity
 from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import Span, checkpoint

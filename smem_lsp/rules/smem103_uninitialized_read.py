@@ -39,8 +39,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from smem_lsp.analysis.unwritten import unwritten_reads
-from smem_lsp.ir.model import Access, walk
+from smem_lsp.analysis.dataflow.reaching_writes import unwritten_reads
+from smem_lsp.ir.nodes import Access, walk
 from smem_lsp.rules import racing
 from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
 from smem_lsp.rules.subject import KernelFacts

@@ -41,7 +41,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from smem_lsp.ir.model import Space
+from smem_lsp.ir.nodes import Space
 from smem_lsp.rules.merging import WORTH_SAYING
 from smem_lsp.rules.model import Finding, Severity, kernel_rule
 from smem_lsp.rules.subject import KernelFacts

@@ -61,7 +61,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from smem_lsp.analysis.cluster_exits import unguarded
+from smem_lsp.analysis.hazards.cluster_exits import unguarded
 from smem_lsp.rules import racing
 from smem_lsp.rules.model import Finding, Severity, kernel_rule
 from smem_lsp.rules.subject import KernelFacts

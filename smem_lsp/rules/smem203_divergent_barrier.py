@@ -51,8 +51,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from smem_lsp.analysis.mispairing import Mispaired
-from smem_lsp.ir.model import Barrier, Branch, Loop, walk
+from smem_lsp.analysis.threads.mispairing import Mispaired
+from smem_lsp.ir.nodes import Barrier, Branch, Loop, walk
 from smem_lsp.rules.model import Finding, MoveBarrier, Note, Severity, kernel_rule
 from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import checkpoint

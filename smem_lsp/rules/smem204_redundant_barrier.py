@@ -54,7 +54,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from smem_lsp.ir.model import Barrier, walk
+from smem_lsp.ir.nodes import Barrier, walk
 from smem_lsp.rules import racing
 from smem_lsp.rules.model import Finding, RemoveBarrier, Severity, kernel_rule
 from smem_lsp.rules.subject import KernelFacts

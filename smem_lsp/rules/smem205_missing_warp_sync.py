@@ -47,8 +47,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from smem_lsp.analysis.races import Race
-from smem_lsp.analysis.repairs import Gap
+from smem_lsp.analysis.hazards.races import Race
+from smem_lsp.analysis.repairs.missing_barriers import Gap
 from smem_lsp.rules import racing
 from smem_lsp.rules.model import Finding, InsertBarrier, Severity, kernel_rule
 from smem_lsp.rules.subject import KernelFacts

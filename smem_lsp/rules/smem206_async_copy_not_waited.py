@@ -58,9 +58,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from smem_lsp.analysis.copy_repairs import CopyGap
-from smem_lsp.analysis.races import Race
-from smem_lsp.ir.model import CopyWait, Kind, walk
+from smem_lsp.analysis.hazards.races import Race
+from smem_lsp.analysis.repairs.copy_waits import CopyGap
+from smem_lsp.ir.nodes import CopyWait, Kind, walk
 from smem_lsp.rules import racing
 from smem_lsp.rules.model import Finding, InsertBarrier, InsertWait, LowerWait, Severity, kernel_rule
 from smem_lsp.rules.subject import KernelFacts

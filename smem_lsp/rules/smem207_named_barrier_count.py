@@ -57,8 +57,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from smem_lsp.analysis.named_barriers import Miscount
-from smem_lsp.ir.model import Barrier, walk
+from smem_lsp.analysis.execution.named_barrier_arrivals import Miscount
+from smem_lsp.ir.nodes import Barrier, walk
 from smem_lsp.rules.model import Finding, Severity, kernel_rule
 from smem_lsp.rules.subject import KernelFacts
 

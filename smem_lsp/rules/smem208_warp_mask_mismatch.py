@@ -44,7 +44,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from smem_lsp.ir.model import Barrier, Exchange, walk
+from smem_lsp.ir.nodes import Barrier, Exchange, walk
 from smem_lsp.rules import racing
 from smem_lsp.rules.model import Finding, Severity, kernel_rule
 from smem_lsp.rules.subject import KernelFacts

@@ -61,8 +61,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from smem_lsp.analysis.fence_repairs import Fence
-from smem_lsp.ir.model import Access, Branch, Kernel, Loop, Proxy, Seq, Space, walk
+from smem_lsp.analysis.repairs.proxy_fences import Fence
+from smem_lsp.ir.nodes import Access, Branch, Kernel, Loop, Proxy, Seq, Space, walk
 from smem_lsp.rules import racing
 from smem_lsp.rules.model import Finding, InsertFence, Note, Severity, kernel_rule
 from smem_lsp.rules.subject import KernelFacts

@@ -50,10 +50,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import gcd
 
-from smem_lsp.analysis.bank_layouts import Remedy
-from smem_lsp.analysis.banks import BankConflict
-from smem_lsp.analysis.wavefronts import BANKS, WORD
-from smem_lsp.ir.model import Access, Buffer, walk
+from smem_lsp.analysis.banks.conflicts import BankConflict
+from smem_lsp.analysis.banks.padding_and_swizzle import Remedy
+from smem_lsp.analysis.banks.wavefronts import BANKS, WORD
+from smem_lsp.ir.nodes import Access, Buffer, walk
 from smem_lsp.rules.model import Finding, PadRows, Severity, ShowSwizzle, kernel_rule
 from smem_lsp.rules.padding import block_lost, wider
 from smem_lsp.rules.subject import KernelFacts

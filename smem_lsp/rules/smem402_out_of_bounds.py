@@ -47,8 +47,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from smem_lsp.analysis.races import Overrun
-from smem_lsp.ir.model import Access, walk
+from smem_lsp.analysis.hazards.races import Overrun
+from smem_lsp.ir.nodes import Access, walk
 from smem_lsp.rules import racing
 from smem_lsp.rules.model import Finding, Severity, kernel_rule
 from smem_lsp.rules.subject import KernelFacts

@@ -46,7 +46,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from smem_lsp.ir.model import Dims
+from smem_lsp.ir.nodes import Dims
 from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
 from smem_lsp.rules.subject import KernelFacts
 

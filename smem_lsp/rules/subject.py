@@ -7,23 +7,23 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from smem_lsp.allocation.plan import Item, Plan, align_up
-from smem_lsp.analysis.banks import BankConflict
-from smem_lsp.analysis.block_shape import BlockShape
-from smem_lsp.analysis.carving import Carving
-from smem_lsp.analysis.conflicts import Conflicts
-from smem_lsp.analysis.divergence import Verdicts
-from smem_lsp.analysis.dynamic_need import Need
-from smem_lsp.analysis.evaluate import Dims
-from smem_lsp.analysis.facts import Facts
-from smem_lsp.analysis.hoisting import Hoist
-from smem_lsp.analysis.liveness import Liveness
-from smem_lsp.analysis.mispairing import Mispaired
+from smem_lsp.analysis.banks.conflicts import BankConflict
+from smem_lsp.analysis.dataflow.conflicts import Conflicts
+from smem_lsp.analysis.dataflow.facts import Facts
+from smem_lsp.analysis.dataflow.liveness import Liveness
+from smem_lsp.analysis.hazards.races import Hazards
+from smem_lsp.analysis.hazards.redundant_barriers import Redundant
 from smem_lsp.analysis.occupancy import occupancy, shared_for_one_more_block, shared_until_one_less
-from smem_lsp.analysis.races import Hazards
-from smem_lsp.analysis.redundancy import Redundant
-from smem_lsp.analysis.repairs import Gaps
-from smem_lsp.analysis.uniformity import Control
-from smem_lsp.ir.model import Kernel
+from smem_lsp.analysis.repairs.barrier_hoisting import Hoist
+from smem_lsp.analysis.repairs.missing_barriers import Gaps
+from smem_lsp.analysis.storage.dynamic_need import Need
+from smem_lsp.analysis.storage.dynamic_ranges import Carving
+from smem_lsp.analysis.threads.block_shape import BlockShape
+from smem_lsp.analysis.threads.divergence import Verdicts
+from smem_lsp.analysis.threads.mispairing import Mispaired
+from smem_lsp.analysis.threads.uniformity import Control
+from smem_lsp.analysis.values.evaluate import Dims
+from smem_lsp.ir.nodes import Kernel
 from smem_lsp.rules.stopped import Stopped
 from smem_lsp.rules.suppressions import Suppressions
 from smem_lsp.source import SourceText, Span

@@ -8,8 +8,8 @@ from math import gcd
 from smem_lsp.allocation.plan import Plan
 from smem_lsp.engine.report import KernelReport
 from smem_lsp.fixes.model import Safety
-from smem_lsp.ir.model import Buffer, Space
-from smem_lsp.ir.symbolic_size import symbolic_bytes
+from smem_lsp.ir.nodes import Buffer, Space
+from smem_lsp.output.symbolic_size import symbolic_bytes
 from smem_lsp.rules.apart import open_pairs, why_open
 from smem_lsp.rules.merging import partners
 from smem_lsp.rules.subject import Carved, KernelFacts

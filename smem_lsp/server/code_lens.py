@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from lsprotocol import types
 
-from smem_lsp.ir.model import Space
+from smem_lsp.ir.nodes import Space
 from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.server.analysis import Analysis
 from smem_lsp.server.handshake import Features

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 
 from smem_lsp.engine.report import KernelReport, Report
-from smem_lsp.ir.model import Barrier, Buffer, walk
+from smem_lsp.ir.nodes import Barrier, Buffer, walk
 from smem_lsp.rules.registry import RESERVED, find_rule
 from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.server.analysis import Analysis

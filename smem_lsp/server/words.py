@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smem_lsp.ir.model import Access, Space, walk
+from smem_lsp.ir.nodes import Access, Space, walk
 from smem_lsp.rules.subject import KernelFacts, Occupied
 
 

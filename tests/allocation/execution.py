@@ -10,9 +10,9 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from smem_lsp.analysis.conflicts import pair
-from smem_lsp.analysis.facts import Facts
-from smem_lsp.ir.model import Access, Barrier, Branch, Jump, Kind, Loop, Place, Seq
+from smem_lsp.analysis.dataflow.conflicts import pair
+from smem_lsp.analysis.dataflow.facts import Facts
+from smem_lsp.ir.nodes import Access, Barrier, Branch, Jump, Kind, Loop, Place, Seq
 
 from .trees import Tree
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, permutations
 
 from smem_lsp.allocation.plan import Item, align_up
-from smem_lsp.analysis.conflicts import Conflicts, pair
+from smem_lsp.analysis.dataflow.conflicts import Conflicts, pair
 
 
 def joined(items: Sequence[Item], edges: Sequence[frozenset[int]]) -> Iterator[list[list[Item]]]:

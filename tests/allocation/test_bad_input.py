@@ -16,8 +16,8 @@ from smem_lsp.allocation.layouts import best_layouts, layouts, task
 from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.allocation.stack import stack
 from smem_lsp.allocation.validate import PAIRS, validate
-from smem_lsp.analysis.conflicts import Conflicts, pair
-from smem_lsp.analysis.reuse import conflicts
+from smem_lsp.analysis.dataflow.conflicts import Conflicts, pair
+from smem_lsp.analysis.dataflow.interference import conflicts
 from smem_lsp.engine import check
 
 from .trees import parse

@@ -11,8 +11,8 @@ import pytest
 from smem_lsp.allocation.best import best
 from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.plan import Item, Plan
-from smem_lsp.analysis.conflicts import Conflicts, pair
-from smem_lsp.analysis.reuse import conflicts
+from smem_lsp.analysis.dataflow.conflicts import Conflicts, pair
+from smem_lsp.analysis.dataflow.interference import conflicts
 
 from .orders import brute_force, random_problem
 from .suite import ROWS, Row

@@ -11,8 +11,8 @@ from smem_lsp.allocation import curve as module
 from smem_lsp.allocation.best import best
 from smem_lsp.allocation.curve import curve
 from smem_lsp.allocation.plan import Plan
-from smem_lsp.analysis.reuse import conflicts
-from smem_lsp.ir.model import Branch, Loop, Place, walk
+from smem_lsp.analysis.dataflow.interference import conflicts
+from smem_lsp.ir.nodes import Branch, Loop, Place, walk
 
 from .generate import text
 from .suite import ROWS, Row

@@ -7,7 +7,7 @@ import pytest
 from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.allocation.stack import stack
-from smem_lsp.analysis.reuse import conflicts
+from smem_lsp.analysis.dataflow.interference import conflicts
 
 from .suite import MANY_SCALARS, ROWS, SCALARS, Row
 from .trees import parse

@@ -15,8 +15,8 @@ from smem_lsp.allocation.best_fit import best_fit
 from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.allocation.stack import stack
 from smem_lsp.allocation.validate import validate
-from smem_lsp.analysis.conflicts import Conflicts, pair
-from smem_lsp.analysis.reuse import conflicts
+from smem_lsp.analysis.dataflow.conflicts import Conflicts, pair
+from smem_lsp.analysis.dataflow.interference import conflicts
 
 from .generate import text
 from .models import Interval, aligned, iree, peak, tilelang, triton

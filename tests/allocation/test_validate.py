@@ -13,9 +13,9 @@ from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.allocation.stack import stack
 from smem_lsp.allocation.validate import validate
-from smem_lsp.analysis.conflicts import Conflicts, pair
-from smem_lsp.analysis.liveness import liveness
-from smem_lsp.analysis.reuse import conflicts
+from smem_lsp.analysis.dataflow.conflicts import Conflicts, pair
+from smem_lsp.analysis.dataflow.interference import conflicts
+from smem_lsp.analysis.dataflow.liveness import liveness
 
 from .generate import text
 from .suite import ROWS, Row

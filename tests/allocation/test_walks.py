@@ -7,12 +7,12 @@ import random
 
 import pytest
 
-from smem_lsp.analysis.conflicts import Conflicts, pair
-from smem_lsp.analysis.facts import Slot
-from smem_lsp.analysis.liveness import liveness
-from smem_lsp.analysis.outline import outline
-from smem_lsp.analysis.reuse import conflicts, open_foes, own_slots, survey, witnesses
-from smem_lsp.ir.model import Access, walk
+from smem_lsp.analysis.dataflow.conflicts import Conflicts, pair
+from smem_lsp.analysis.dataflow.facts import Slot
+from smem_lsp.analysis.dataflow.interference import conflicts, open_foes, own_slots, survey, witnesses
+from smem_lsp.analysis.dataflow.liveness import liveness
+from smem_lsp.analysis.dataflow.skeleton import outline
+from smem_lsp.ir.nodes import Access, walk
 
 from .execution import clashes
 from .generate import text

@@ -20,8 +20,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from smem_lsp.allocation.plan import Item
-from smem_lsp.analysis.facts import Facts, Slot
-from smem_lsp.ir.model import Access, Barrier, Branch, Jump, Kind, Loop, Node, Place, Seq
+from smem_lsp.analysis.dataflow.facts import Facts, Slot
+from smem_lsp.ir.nodes import Access, Barrier, Branch, Jump, Kind, Loop, Node, Place, Seq
 from smem_lsp.ir.values import Unknown
 
 THREADS = 4

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from smem_lsp.analysis.block_shape import BlockShape
-from smem_lsp.analysis.divergence import Verdicts, judge
-from smem_lsp.analysis.intervals import Bounds, Interval
-from smem_lsp.analysis.linear import Forms
-from smem_lsp.analysis.propagate import propagate
-from smem_lsp.analysis.terms import Term
-from smem_lsp.analysis.uniformity import Control, Levels, prove_levels
-from smem_lsp.analysis.values import Values
-from smem_lsp.ir.build import build_kernels
-from smem_lsp.ir.model import Access, Barrier, Branch, Kernel, walk
+from smem_lsp.analysis.threads.block_shape import BlockShape
+from smem_lsp.analysis.threads.divergence import Verdicts, judge
+from smem_lsp.analysis.threads.uniformity import Control, Levels, prove_levels
+from smem_lsp.analysis.values.affine import Forms
+from smem_lsp.analysis.values.ranges import Bounds, Interval
+from smem_lsp.analysis.values.symbolic_execution import propagate
+from smem_lsp.analysis.values.terms import Term
+from smem_lsp.analysis.values.value_facts import Values
+from smem_lsp.ir.nodes import Access, Barrier, Branch, Kernel, walk
+from smem_lsp.lowering.kernel import build_kernels
 from smem_lsp.source import SourceText
 from smem_lsp.syntax.parse import parse
 

@@ -6,10 +6,10 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from smem_lsp.ir.memory import GlobalMemory
-from smem_lsp.ir.model import Access, Assign, Barrier, Branch, Jump, Kind, Loop, Node, Seq
-from smem_lsp.ir.trips import count_trips
+from smem_lsp.ir.global_memory import GlobalMemory
+from smem_lsp.ir.nodes import Access, Assign, Barrier, Branch, Jump, Kind, Loop, Node, Seq
 from smem_lsp.ir.values import Const, Op, Sym, Thread, Unknown, Value, Var, operation
+from smem_lsp.lowering.state.trip_count import count_trips
 
 DIMS = (8, 2, 1)
 SYMBOLS = {"n": 3, "m": 7, "blockIdx.x": 5, "table": 1000, "in": 5000}

@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from smem_lsp.analysis.banks import BankConflict
+from smem_lsp.analysis.banks.conflicts import BankConflict
 from smem_lsp.config import Config
 from smem_lsp.engine import check, plan_kernel
 from smem_lsp.environment import DiskReader

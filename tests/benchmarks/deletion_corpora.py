@@ -25,8 +25,8 @@ from executor.ptx import NotModelled
 from fetch import Corpus, Unavailable, corpora, fetch
 from sample import _unit as read_unit
 
-from smem_lsp.ir.build import build_kernel
-from smem_lsp.ir.survey import bindings_of, survey_file
+from smem_lsp.lowering.kernel import build_kernel
+from smem_lsp.unit.unit_facts import bindings_of, survey_file
 
 ACCESSES, SECONDS = 3_000_000, 5  # of a run that is tried
 

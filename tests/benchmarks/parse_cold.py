@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from corpora.fetch import cache_folder
 
-from smem_lsp.ir.build import build_kernels
+from smem_lsp.lowering.kernel import build_kernels
 from smem_lsp.source import SourceText
 from smem_lsp.syntax import blocks, lexer
 from smem_lsp.syntax import parse as parsing

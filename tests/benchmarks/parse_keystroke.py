@@ -23,11 +23,11 @@ from benchmarks.keystroke import kernels
 
 from smem_lsp.engine import check
 from smem_lsp.engine.cache import Cache
-from smem_lsp.ir.build import build_kernel
-from smem_lsp.ir.model import Kernel
-from smem_lsp.ir.survey import kernels_of, survey_file
+from smem_lsp.ir.nodes import Kernel
+from smem_lsp.lowering.kernel import build_kernel
 from smem_lsp.source import SourceText
 from smem_lsp.syntax.parse import parse
+from smem_lsp.unit.unit_facts import kernels_of, survey_file
 
 
 def to_trees(text: str) -> None:

@@ -33,16 +33,16 @@ from corpora.plans import files
 from smem_lsp.allocation.best import best
 from smem_lsp.allocation.layouts import best_layouts, layouts, task
 from smem_lsp.allocation.plan import Item
-from smem_lsp.analysis.block_shape import block_shape, most_threads
-from smem_lsp.analysis.conflicts import Conflicts, pair
-from smem_lsp.analysis.liveness import Life
-from smem_lsp.analysis.propagate import propagate
-from smem_lsp.analysis.prove import prove
-from smem_lsp.analysis.reuse import Survey, conflicts, survey
-from smem_lsp.analysis.uniformity import prove_levels
+from smem_lsp.analysis.dataflow.conflicts import Conflicts, pair
+from smem_lsp.analysis.dataflow.interference import Survey, conflicts, survey
+from smem_lsp.analysis.dataflow.liveness import Life
+from smem_lsp.analysis.threads.block_shape import block_shape, most_threads
+from smem_lsp.analysis.threads.prove import prove
+from smem_lsp.analysis.threads.uniformity import prove_levels
+from smem_lsp.analysis.values.symbolic_execution import propagate
 from smem_lsp.engine import plan_kernel as engine
-from smem_lsp.ir.build import build_kernels
-from smem_lsp.ir.model import Kernel
+from smem_lsp.ir.nodes import Kernel
+from smem_lsp.lowering.kernel import build_kernels
 from smem_lsp.source import SourceText
 from smem_lsp.syntax.parse import parse as parse_text
 

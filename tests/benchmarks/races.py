@@ -13,7 +13,7 @@ from pathlib import Path
 TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS.parent)]
 
-from hazards.random_races import Count, small_warps  # noqa: E402
+from analysis.hazards.random_races import Count, small_warps  # noqa: E402
 
 BATCH = 500
 

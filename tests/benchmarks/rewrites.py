@@ -33,7 +33,7 @@ from smem_lsp.engine.merges import savings
 from smem_lsp.engine.report import Report
 from smem_lsp.engine.verify import Row, Verified, verify
 from smem_lsp.environment import DiskReader, SourceError, read_source
-from smem_lsp.ir.model import Space
+from smem_lsp.ir.nodes import Space
 from smem_lsp.rules.subject import KernelFacts
 
 TESTS = Path(__file__).parents[1]

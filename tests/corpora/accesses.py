@@ -18,8 +18,8 @@ if __name__ == "__main__":
 from fetch import Corpus, Unavailable, corpora, fetch
 
 from smem_lsp.environment import DiskReader, SourceError, read_source
-from smem_lsp.ir.build import build_kernels
-from smem_lsp.ir.model import Access, Kernel, walk
+from smem_lsp.ir.nodes import Access, Kernel, walk
+from smem_lsp.lowering.kernel import build_kernels
 from smem_lsp.source import SourceText
 from smem_lsp.syntax.parse import parse
 

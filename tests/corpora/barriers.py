@@ -17,14 +17,14 @@ if __name__ == "__main__":
 
 from fetch import Corpus, Unavailable, corpora, fetch
 
-from smem_lsp.analysis.block_shape import block_shape, most_threads
-from smem_lsp.analysis.divergence import judge
-from smem_lsp.analysis.propagate import propagate
-from smem_lsp.analysis.terms import BLOCK, Carrier, LoopVar, Op, Opaque, Term, Thread
-from smem_lsp.analysis.uniformity import Levels, prove_levels
+from smem_lsp.analysis.threads.block_shape import block_shape, most_threads
+from smem_lsp.analysis.threads.divergence import judge
+from smem_lsp.analysis.threads.uniformity import Levels, prove_levels
+from smem_lsp.analysis.values.symbolic_execution import propagate
+from smem_lsp.analysis.values.terms import BLOCK, Carrier, LoopVar, Op, Opaque, Term, Thread
 from smem_lsp.environment import DiskReader, SourceError, read_source
-from smem_lsp.ir.build import build_kernels
-from smem_lsp.ir.model import Barrier, Branch, Kernel, Loop, Seq, walk
+from smem_lsp.ir.nodes import Barrier, Branch, Kernel, Loop, Seq, walk
+from smem_lsp.lowering.kernel import build_kernels
 from smem_lsp.source import SourceText
 from smem_lsp.syntax.parse import parse
 

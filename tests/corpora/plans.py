@@ -23,7 +23,7 @@ if __name__ == "__main__":
 
 from fetch import Unavailable, corpora, fetch
 
-from smem_lsp.analysis.conflicts import pair
+from smem_lsp.analysis.dataflow.conflicts import pair
 from smem_lsp.config import Config
 from smem_lsp.engine import Report, check
 from smem_lsp.environment import DiskReader, SourceError, read_source

@@ -22,13 +22,13 @@ if __name__ == "__main__":
 from fetch import Corpus, Unavailable, corpora, fetch
 
 from smem_lsp.environment import DiskReader, SourceError, read_source
-from smem_lsp.ir.build import build_kernel
-from smem_lsp.ir.model import Access, Barrier, Kernel, walk
-from smem_lsp.ir.survey import bindings_of, survey_file
+from smem_lsp.ir.nodes import Access, Barrier, Kernel, walk
 from smem_lsp.ir.values import Value
+from smem_lsp.lowering.kernel import build_kernel
 from smem_lsp.output.trace import value_text
 from smem_lsp.source import SourceText
 from smem_lsp.syntax.parse import Function, TranslationUnit, parse
+from smem_lsp.unit.unit_facts import bindings_of, survey_file
 
 
 @dataclass(frozen=True)

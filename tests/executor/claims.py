@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from smem_lsp.engine import Report, check
-from smem_lsp.ir.model import Barrier, walk
+from smem_lsp.ir.nodes import Barrier, walk
 from smem_lsp.rules import racing
 from smem_lsp.rules.subject import KernelFacts
 

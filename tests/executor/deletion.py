@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from smem_lsp.engine import check
-from smem_lsp.ir.model import Barrier, walk
+from smem_lsp.ir.nodes import Barrier, walk
 
 from .model import Outcome, Source
 from .programs import build_what_compiles

@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from smem_lsp.analysis.block_shape import block_shape, evidence
-from smem_lsp.analysis.propagate import propagate
-from smem_lsp.analysis.uniformity import prove_levels
-from smem_lsp.ir.model import Barrier, Kernel, walk
+from smem_lsp.analysis.threads.block_shape import block_shape, evidence
+from smem_lsp.analysis.threads.uniformity import prove_levels
+from smem_lsp.analysis.values.symbolic_execution import propagate
+from smem_lsp.ir.nodes import Barrier, Kernel, walk
 from smem_lsp.syntax.parse import Function, TranslationUnit
 
 from .model import Buffer, Launch, Source, filled

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from hazards.copy_patterns import ASSEMBLER, PATTERNS, Copies
+from analysis.hazards.copy_patterns import ASSEMBLER, PATTERNS, Copies
 
 from executor import Launch, Programs, Source, build, filled, zeroed
 from executor.cases import under_all_seeds

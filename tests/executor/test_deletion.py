@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from hazards import patterns, warp_patterns
+from analysis.hazards import patterns, warp_patterns
 
 from executor.cases import PREFIX
 from executor.deletion import judge

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
-from hazards import copy_patterns, patterns, table_patterns, warp_patterns
-from hazards.copy_patterns import Copies
-from hazards.patterns import Pattern
-from hazards.test_barrier_fixes import NOT_ENDED
-from hazards.test_copies import NOT_ENDED as COPIES_NOT_ENDED
+from analysis.hazards import copy_patterns, patterns, table_patterns, warp_patterns
+from analysis.hazards.copy_patterns import Copies
+from analysis.hazards.patterns import Pattern
+from analysis.hazards.test_copies import NOT_ENDED as COPIES_NOT_ENDED
+from analysis.repairs.test_barrier_fixes import NOT_ENDED
 
 from executor import Launch, Programs, Source, build, filled, zeroed
 from executor.cases import under_all_seeds

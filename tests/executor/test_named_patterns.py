@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 
 import pytest
-from hazards.named_patterns import COUNT, HEAD, PATTERNS, Warps
+from analysis.hazards.named_patterns import COUNT, HEAD, PATTERNS, Warps
 
 from executor import Launch, Programs, Source, build, filled, zeroed
 from executor.cases import under_all_seeds

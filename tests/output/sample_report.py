@@ -8,7 +8,7 @@ from dataclasses import replace
 from smem_lsp.allocation.plan import Plan
 from smem_lsp.engine.report import BarrierRow, FileStatistics, KernelReport, OccupancyRow, Report
 from smem_lsp.fixes.model import Fix, Safety
-from smem_lsp.ir.model import (
+from smem_lsp.ir.nodes import (
     Access,
     Barrier,
     Buffer,

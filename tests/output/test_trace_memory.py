@@ -10,7 +10,7 @@ from checked import CALLS, EPILOGUE, KERNELS, STAGES, UNSIZED, checked
 
 from smem_lsp.allocation.plan import align_up
 from smem_lsp.allocation.stack_events import stack_run
-from smem_lsp.analysis.live_sets import live_ranges, live_sets
+from smem_lsp.analysis.dataflow.live_sets import live_ranges, live_sets
 from smem_lsp.output.map_layouts import facts_in_force
 from smem_lsp.output.trace import sections
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from server.client import Client, ResponseError, serving
 from server.samples import FIXED, MERGEABLE, PUSH, UNUSED, WITH_BARRIER, place
-from test_draining import RING
+from test_final_wait import RING
 
 from smem_lsp import apply, check
 from smem_lsp.server.fix_all import changed_lines

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tree_shapes import shape, spelled
 
-from smem_lsp.ir.build import build_kernels
+from smem_lsp.lowering.kernel import build_kernels
 from smem_lsp.source import SourceText
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Body, parse

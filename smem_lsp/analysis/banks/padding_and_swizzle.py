@@ -1,0 +1,192 @@
+"""What another layout of a buffer does to the bank conflicts of all its accesses: padded rows, or columns swizzled by
+exclusive or."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from smem_lsp.analysis.banks.active_lanes import Located
+from smem_lsp.analysis.banks.lane_addresses import Asked, Warps
+from smem_lsp.analysis.banks.rows import row_and_byte
+from smem_lsp.analysis.banks.wavefronts import BANKS, LANES, WORD, tile_wavefronts
+from smem_lsp.analysis.values.terms import Const, Term
+from smem_lsp.ir.nodes import Buffer, Kernel, Kind, Space, Tile
+from smem_lsp.source import checkpoint
+
+_STATIC_LIMIT = 48 * 1024  # bytes of static shared memory in a kernel
+_PADS = (1, 2, 4, 8)  # words, or elements where these are larger
+_TILE = 16  # bytes: what the pitch of a matrix that a warp moves is a multiple of
+_GAIN = 2  # a remedy that leaves more than this share of the wavefronts is none
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """An access with its first byte, where that is known, and the bytes that it moves. ``rows``: of the matrices that a
+    warp moves together."""
+
+    place: Located
+    offset: Term | None
+    width: int
+    indices: tuple[Term, ...] | None
+    rows: int = 0
+
+    @property
+    def lanes(self) -> int:
+        """How many of a warp give an address."""
+        return self.rows or LANES
+
+    @property
+    def landing(self) -> bool:
+        """Does it stand for copies that have landed, which are counted where they are issued?"""
+        access = self.place.access
+        return access.asynchronous and access.kind is Kind.UPDATE
+
+    @property
+    def tile(self) -> Tile | None:
+        return self.place.access.tile
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """``pad``: elements to add to the innermost dimension; else the last index is to be xor-ed with the row before it,
+    modulo ``rows``, times ``unit`` elements. ``wavefronts``: of the access afterwards, where ``before`` were; it needs
+    ``least``. ``leading``: some access is told the length of the rows."""
+
+    pad: int
+    rows: int
+    unit: int
+    before: int = 0
+    wavefronts: int = 0
+    least: int = 0
+    leading: bool = False
+
+
+Count = tuple[int, int]  # (wavefronts, least) of all instructions
+Counter = Callable[[Asked, int, int], Count]  # of lanes with so many bytes, of matrices of so many rows
+
+
+def remedies(
+    kernel: Kernel, use: Use, uses: Sequence[Use], warps: Warps, total: Counter
+) -> tuple[Remedy, ...]:
+    """The cheapest change of the declaration, and of the indices, after which ``use`` takes less than half of its
+    wavefronts and no other access to the buffer takes more, the one that leaves fewer first; none where not every
+    access is known."""
+    buffer = kernel.buffers[use.place.access.buffer]
+    others = [each for each in uses if each.place.access.buffer == buffer.index and not each.landing]
+    rows = _Rows.of(buffer, warps)
+    if rows is None or not all(map(rows.can_move, others)):
+        return ()
+    before = [rows.count(each, None, total) for each in others]
+    if any(each is None for each in before):
+        return ()
+    number = others.index(use)
+    best: dict[bool, Remedy] = {}  # of padding, of swizzles
+    for choice in _choices(kernel, buffer, others):
+        checkpoint()
+        after = [rows.count(each, choice, total) for each in others]
+        if any(now is None or then is None or _worse(now, then) for now, then in zip(after, before)):
+            continue
+        own, now = before[number], after[number]
+        assert own is not None and now is not None
+        was = own[0] * now[1] // own[1]  # more iterations may have been followed
+        known = best.get(choice.pad > 0)
+        if now[0] * _GAIN < was and (known is None or now[0] * known.least < known.wavefronts * now[1]):
+            leading = any(each.tile is not None for each in others)
+            made = replace(choice, before=was, wavefronts=now[0], least=now[1], leading=leading)
+            best[choice.pad > 0] = made
+    return tuple(sorted(best.values(), key=lambda each: each.wavefronts / each.least))
+
+
+def _worse(now: Count, then: Count) -> bool:
+    """More wavefronts for each that is needed, where that is more than one?"""
+    return now[0] * then[1] > max(then) * now[1]
+
+
+def _choices(kernel: Kernel, buffer: Buffer, uses: Sequence[Use]) -> Iterator[Remedy]:
+    """Other layouts, the one that is easiest to write first. What vectors are loaded from stays aligned and whole."""
+    element, columns = buffer.element_bytes or 1, buffer.dims[-1] or 0
+    widest = max(WORD, *(_TILE if use.tile is not None else use.width for use in uses))
+    rows = (buffer.bytes or 0) // max(element * columns, 1)
+    used = sum(each.bytes or 0 for each in kernel.buffers if each.space is Space.STATIC)
+    for words in _PADS:
+        pad = max(1, WORD // element) * words
+        room = buffer.space is Space.STATIC and used + rows * pad * element <= _STATIC_LIMIT
+        if room and pad * element % widest == 0:
+            yield Remedy(pad, 0, 0)
+    unit = max(1, widest // element)
+    turned = min(BANKS * WORD // (unit * element), columns // unit)
+    powers = turned & (turned - 1) == 0 and element & (element - 1) == 0
+    if turned > 1 and powers and columns % (turned * unit) == 0:
+        yield Remedy(0, turned, unit)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The rows of a buffer, of ``columns`` elements of ``element`` bytes each."""
+
+    buffer: Buffer
+    columns: int
+    element: int
+    warps: Warps
+
+    @staticmethod
+    def of(buffer: Buffer, warps: Warps) -> _Rows | None:
+        """None: it has none that could be changed."""
+        if not buffer.placed or buffer.element_bytes is None or len(buffer.dims) < 2:
+            return None
+        columns = None if any(dim is None for dim in buffer.dims) else buffer.dims[-1]
+        return _Rows(buffer, columns, buffer.element_bytes, warps) if columns else None
+
+    @property
+    def pitch(self) -> int:
+        return self.columns * self.element
+
+    def can_move(self, use: Use) -> bool:
+        """Is it an access to rows of this length, and none that counts rows as one long array?"""
+        if use.tile is not None:
+            return use.tile.pitch == self.pitch
+        if use.offset is None:
+            return False
+        if use.indices is None:
+            raw = use.rows > 0 or use.place.access.asynchronous  # by an address, however its author counts
+            return self.warps.forms.divided(use.offset, self.pitch, turned=raw) is not None
+        if len(use.indices) != len(self.buffer.dims):
+            return False
+        *outer, column = use.indices
+        flat = all(isinstance(index, Const) and index.n == 0 for index in outer)
+        if flat and self.buffer.dims[0] != 1 and column.level > 0:
+            return False
+        high = self.warps.forms.bounds.interval(column)[1]
+        return high < self.columns or self.warps.dims is None
+
+    def count(self, use: Use, choice: Remedy | None, total: Counter) -> Count | None:
+        """Wavefronts after a change, with all lanes active: lanes that a guard keeps away never cause a conflict."""
+        if use.tile is not None:
+            if choice is not None and not choice.pad:
+                return None
+            pitch = use.tile.pitch + (0 if choice is None else choice.pad * self.element)
+            cost = tile_wavefronts(use.tile.rows, use.tile.row_bytes, pitch)
+            return cost.wavefronts, cost.least
+        offset = use.offset if choice is None else self._moved(use, choice)
+        asked = (
+            None
+            if offset is None
+            else self.warps.asked(offset, use.place.path, unguarded=True, lanes=use.lanes)
+        )
+        return None if asked is None else total(asked, use.width, use.rows)
+
+    def _moved(self, use: Use, choice: Remedy) -> Term | None:
+        """Where it begins after the change."""
+        table = self.warps.values.table
+        place = row_and_byte(self.warps.forms, self.buffer, use.offset, use.indices)
+        if place is None:
+            return None
+        row, byte = place
+        if choice.pad:
+            pitch = self.pitch + choice.pad * self.element
+        else:
+            pitch = self.pitch
+            turn = table.op("%", row, table.const(choice.rows))
+            byte = table.op("^", byte, table.op("*", turn, table.const(choice.unit * self.element)))
+        return table.op("+", table.op("*", row, table.const(pitch)), byte)

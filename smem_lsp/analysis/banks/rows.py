@@ -1,0 +1,128 @@
+"""Where accesses to a buffer stand in its rows, in words that hold for rows of another length too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from smem_lsp.analysis.banks.active_lanes import Guard, Located, located
+from smem_lsp.analysis.threads.block_shape import BlockShape, most_threads
+from smem_lsp.analysis.values.affine import Forms
+from smem_lsp.analysis.values.ranges import Bounds, Interval
+from smem_lsp.analysis.values.symbolic_execution import propagate
+from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Sym, Term, Thread
+from smem_lsp.analysis.values.value_facts import Values
+from smem_lsp.ir.nodes import Access, Buffer, Kernel, Kind
+from smem_lsp.source import record
+
+Spelled = tuple[object, ...]
+
+
+@record
+class InRow:
+    """``row`` and ``byte``: equal for accesses of two kernels that compute them alike; ``inside``: the access never
+    leaves its row."""
+
+    row: Spelled
+    byte: Spelled
+    inside: bool
+
+
+def row_length(buffer: Buffer) -> int | None:
+    """Bytes from one row to the next; None: there are no rows, or it is not known."""
+    if len(buffer.dims) < 2 or not buffer.dims[-1] or not buffer.element_bytes or None in buffer.dims:
+        return None
+    return buffer.dims[-1] * buffer.element_bytes
+
+
+def row_and_byte(
+    forms: Forms, buffer: Buffer, offset: Term | None, indices: tuple[Term, ...] | None
+) -> tuple[Term, Term] | None:
+    """The row that an access is in, counted over all dimensions but the last, and the byte in it; None: not known.
+    Without ``indices`` the rows are told by ``offset``, in bytes."""
+    table = forms.table
+    if indices is None or len(indices) != len(buffer.dims):
+        length = row_length(buffer)
+        return None if offset is None or length is None else forms.divided(offset, length)
+    row = indices[0]
+    for index, dim in zip(indices[1:-1], buffer.dims[1:]):
+        row = table.op("+", table.op("*", row, table.const(dim or 0)), index)
+    return row, table.op("*", indices[-1], table.const(buffer.element_bytes or 1))
+
+
+def in_rows(
+    kernel: Kernel, buffer: Buffer, shape: BlockShape | None
+) -> Iterator[tuple[Access, InRow | None]]:
+    """Every access to the buffer, with its place where that is known. ``shape``: of the block."""
+    values = propagate(kernel.body, memory=kernel.memory)
+    bounds = (
+        Bounds(values.loops, most_threads(kernel))
+        if shape is None
+        else Bounds(values.loops, shape.dims, exact=True)
+    )
+    forms = Forms(values.table, bounds)
+    for place in located(kernel.body, values):
+        access = place.access
+        landed = access.asynchronous and access.kind is Kind.UPDATE  # counted where the copy is issued
+        if access.buffer == buffer.index and not landed:
+            yield access, _in_row(values, forms, buffer, place)
+
+
+def _in_row(values: Values, forms: Forms, buffer: Buffer, place: Located) -> InRow | None:
+    access, length = place.access, row_length(buffer)
+    width = access.width if access.width is not None else buffer.element_bytes
+    if access.guess or access.part is not None or access.tile is not None or length is None or width is None:
+        return None
+    indices, offset = values.indices.get(access.point), values.offset(access, buffer)
+    found = row_and_byte(forms, buffer, offset, indices)
+    if found is None:
+        return None
+    row, byte = found
+    spelled = _spelled(forms.canonical(row)), _spelled(forms.canonical(byte))
+    if indices is not None and len(indices) == len(buffer.dims):
+        low, high = _under_guards(forms, indices[-1], place)
+        element = buffer.element_bytes or 1
+        low, high = low * element, high * element
+    else:
+        low, high = forms.bounds.interval(byte)
+    if spelled[0] is None or spelled[1] is None:
+        return None
+    return InRow(spelled[0], spelled[1], low >= 0 and high + width <= length)
+
+
+def _under_guards(forms: Forms, index: Term, place: Located) -> Interval:
+    """Bounds of an index where its access runs: ``if (x < 32)`` bounds ``x + 1`` too."""
+    low, high = forms.bounds.interval(index)
+    for step in place.path:
+        condition = step.condition if isinstance(step, Guard) else None
+        if not isinstance(step, Guard) or not isinstance(condition, Op) or condition.operator not in _LESS:
+            continue
+        less, strict = _LESS[condition.operator] if step.taken else _OPPOSITE[condition.operator]
+        small, large = condition.args if less else condition.args[::-1]
+        beyond = forms.difference(index, small)
+        if beyond is not None:
+            high = min(high, forms.bounds.interval(large)[1] - strict + beyond)
+        above = forms.difference(index, large)
+        if above is not None:
+            low = max(low, forms.bounds.interval(small)[0] + strict + above)
+    return low, high
+
+
+# (is the first operand the smaller one, by how much at least)
+_LESS = {"<": (True, 1), "<=": (True, 0), ">": (False, 1), ">=": (False, 0)}
+_OPPOSITE = {"<": (False, 0), "<=": (False, 1), ">": (True, 0), ">=": (True, 1)}
+
+
+def _spelled(term: Term) -> Spelled | None:
+    """A term without the table that it belongs to. None: it has a part that is not followed."""
+    if isinstance(term, Const):
+        return ("const", term.n)
+    if isinstance(term, Thread):
+        return ("thread", term.axis)
+    if isinstance(term, Sym):
+        return ("sym", term.name)
+    if isinstance(term, LoopVar):
+        return ("loop", term.loop, term.variable)
+    if not isinstance(term, Op):
+        return None
+    parts = [_spelled(arg) for arg in term.args]
+    return None if None in parts else (term.operator, *parts)

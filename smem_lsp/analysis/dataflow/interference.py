@@ -1,0 +1,368 @@
+"""Which buffers may share bytes, and what keeps the others apart.
+
+An access stays *open* until a proved barrier; two accesses of different buffers that are open together, one
+of them a write, need a barrier between them or own slots. The walk follows every path: a barrier in a
+uniform branch clears only that path, a loop that may not run leaves the path round it open, and a back edge
+carries open accesses into the next turn.
+
+The tree is first boiled down to the few events that matter, and sets of open accesses are bit masks: the walk is run
+again for every set of barriers that the curve tries. The accesses of a buffer are neighbouring bits, and the bit above
+them stands for the buffer: one addition finds the buffers of any number of accesses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
+from itertools import islice
+from math import gcd
+from typing import NamedTuple
+
+from smem_lsp.analysis.dataflow.conflicts import Conflicts, pair
+from smem_lsp.analysis.dataflow.facts import Facts, Slot
+from smem_lsp.analysis.dataflow.liveness import Liveness, bits, liveness
+from smem_lsp.analysis.dataflow.skeleton import Stretch, outline
+from smem_lsp.ir.nodes import Access, Barrier, Branch, Jump, Loop, Place, Seq, walk
+from smem_lsp.source import checkpoint, record
+
+Pairs = frozenset[frozenset[int]]
+Graph = tuple[
+    tuple[int, ...], tuple[int, ...]
+]  # per buffer those it needs a barrier from, those in own slots
+
+
+def conflicts(
+    body: Seq, facts: Facts, fixed: frozenset[int], added: frozenset[int] = frozenset()
+) -> Conflicts:
+    """All pairs that may not share, with ``added`` (Place points) taken as proved barriers.
+
+    ``fixed``: buffers that never share, to which the ones read before any write are added: they are ``hard``
+    against all others (reference: reuse of shared memory, 1.3 and 2).
+    """
+    return relate(survey(body, facts, fixed), added)
+
+
+def own_slots(a: Slot, b: Slot) -> bool:
+    """True when no thread touches an element of another: elements of one size, different ones for t != u.
+
+    Such a pair may share bytes without a barrier, if both buffers start at the same offset.
+    """
+    if a.element_bytes != b.element_bytes or len(a.starts) != len(b.starts):
+        return False
+    step = gcd(a.stride, b.stride)
+    owner: dict[int, int] = {}
+    for thread, start in enumerate(b.starts):
+        residue = start % step if step else start
+        owner[residue] = -1 if residue in owner else thread
+    return all(
+        owner.get(start % step if step else start, thread) == thread for thread, start in enumerate(a.starts)
+    )
+
+
+@record
+class Survey:
+    """What no added barrier changes: hard pairs, and the tree ready for the walk of open accesses."""
+
+    outline: Seq
+    facts: Facts
+    liveness: Liveness
+    hard: Pairs
+    accesses: Mapping[int, Access]  # by its bit, in the order of the text
+    fields: Mapping[int, int]  # buffer -> the bits of its accesses
+    foes: Mapping[int, int]  # bit -> accesses of other buffers, one of the two being a write
+    slots: Mapping[int, Slot | None]  # by bit; equal ones are one object
+    steps: tuple[_Step, ...]
+    owned: dict[int, int] = field(default_factory=dict)  # bit -> accesses in own slots with it, once asked
+    apart: dict[tuple[int, int], bool] = field(default_factory=dict)  # two slots (id) -> are they own slots?
+    related: dict[frozenset[int], Conflicts] = field(default_factory=dict)  # by the barriers that are added
+
+    @property
+    def length(self) -> int:
+        """Events of one walk, loops once: what a walk costs."""
+        return _length(self.steps)
+
+    @property
+    def above(self) -> dict[int, int]:
+        """The bit that stands for a buffer -> the buffer."""
+        return {mask.bit_length(): buffer for buffer, mask in self.fields.items()}
+
+
+def survey(body: Seq, facts: Facts, fixed: frozenset[int], like: Survey | None = None) -> Survey:
+    """Everything about ``body`` that holds for any set of added barriers. ``like``: the survey of ``body`` under other
+    facts, of which what is the same is taken over."""
+    known = like.facts if like is not None else None
+    if like is None or (facts.barriers, facts.uniform, facts.places) != (
+        like.facts.barriers,
+        like.facts.uniform,
+        like.facts.places,
+    ):
+        like = known = None
+    made = _drawn(outline(body, facts), facts) if like is None else (
+        like.outline, like.accesses, like.fields, like.foes, like.steps
+    )  # fmt: skip
+    tree, accesses, fields, foes, steps = made
+    if (
+        like is not None
+        and known is not None
+        and (facts.full, facts.covering) == (known.full, known.covering)
+    ):
+        lives = like.liveness
+    else:
+        lives = liveness(tree, facts)
+    alone = fixed | lives.reads_before_write
+    others = frozenset(fields) | fixed
+    hard = frozenset(lives.overwrites) | {pair(a, b) for a in alone for b in others if a != b}
+    slots: dict[Slot, Slot] = {}
+    found = {bit: facts.slots.get(access.point) for bit, access in accesses.items()}
+    one = {bit: None if slot is None else slots.setdefault(slot, slot) for bit, slot in found.items()}
+    return Survey(tree, facts, lives, hard, accesses, fields, foes, one, steps)
+
+
+def _drawn(
+    tree: Seq, facts: Facts
+) -> tuple[Seq, dict[int, Access], dict[int, int], dict[int, int], tuple[_Step, ...]]:
+    """An outline, its accesses by bit, the bits of each buffer, those of the foes of each access, and its events."""
+    inside = [node for node in walk(tree) if isinstance(node, Access)]
+    counts: dict[int, int] = {}
+    for access in inside:
+        counts[access.buffer] = counts.get(access.buffer, 0) + 1
+    fields: dict[int, int] = {}
+    following: dict[int, int] = {}
+    low = 0
+    for buffer, count in counts.items():
+        fields[buffer] = (1 << count) - 1 << low
+        following[buffer] = low
+        low += count + 1
+    accesses: dict[int, Access] = {}
+    every = writers = 0
+    for access in inside:
+        bit = following[access.buffer]
+        following[access.buffer] += 1
+        accesses[bit] = access
+        every |= 1 << bit
+        writers |= access.kind.writes << bit
+    foes = {
+        bit: (every if access.kind.writes else writers) & ~fields[access.buffer]
+        for bit, access in accesses.items()
+    }
+    index_of = {access.point: bit for bit, access in accesses.items()}
+    steps = _steps(tree, facts, index_of)[0] if len(fields) > 1 else ()
+    return tree, accesses, fields, foes, steps
+
+
+def relate(found: Survey, added: frozenset[int] = frozenset()) -> Conflicts:
+    """The conflicts with ``added`` barriers."""
+    if added not in found.related:
+        soft, equal = pairs_of(found, graph(found, added))
+        found.related[added] = Conflicts(found.hard, soft, equal)
+    return found.related[added]
+
+
+def graph(found: Survey, added: frozenset[int]) -> Graph:
+    """The soft and equal pairs of ``relate``, the hard ones among them: cheap enough to try thousands of sets of
+    barriers."""
+    blocking = dict.fromkeys(found.fields, 0)
+    owned = dict.fromkeys(found.fields, 0)
+    for later, (needs, own) in _open_pairs(found, added):
+        buffer = found.accesses[later].buffer
+        blocking[buffer] |= needs
+        owned[buffer] |= own
+    fill = guards = 0
+    for mask in found.fields.values():
+        fill |= mask
+        guards |= 1 << mask.bit_length()
+    return (
+        tuple(met + fill & guards if met else 0 for met in blocking.values()),
+        tuple(met + fill & guards if met else 0 for met in owned.values()),
+    )
+
+
+def pairs_of(found: Survey, edges: Graph) -> tuple[Pairs, Pairs]:
+    """The soft pairs, and those that may only start at the same offset."""
+    above = found.above
+    soft, equal = (
+        frozenset(
+            pair(above[bit], buffer) for buffer, met in zip(found.fields, masks) if met for bit in bits(met)
+        )
+        for masks in edges
+    )
+    soft -= found.hard
+    return soft, equal - soft - found.hard
+
+
+def witnesses(
+    found: Survey, added: frozenset[int] = frozenset(), most: int | None = None
+) -> Iterator[tuple[Access, Access]]:
+    """The pairs of accesses of soft pairs that no proved barrier separates: the one that is open, the one it meets.
+    ``most``: of one that is met."""
+    for later, (needs, _) in _open_pairs(found, added):
+        checkpoint()
+        to = found.accesses[later]
+        for bit in islice(bits(needs), most):
+            earlier = found.accesses[bit]
+            if pair(earlier.buffer, to.buffer) not in found.hard:
+                yield earlier, to
+
+
+def open_foes(body: Seq, facts: Facts, accesses: Sequence[Access], foes: Sequence[int]) -> list[int]:
+    """Per access, those of its ``foes`` (bit i: the i-th of ``accesses``) that come before it, or beside it in the
+    other arm of a divergent branch, with no proved barrier between."""
+    index_of = {access.point: index for index, access in enumerate(accesses)}
+    hits = dict.fromkeys(range(len(accesses)), 0)
+    _walk(_steps(body, facts, index_of)[0], 0, 0, _Walk(dict(enumerate(foes)), frozenset(), hits))
+    return list(hits.values())
+
+
+def ordered_foes(
+    body: Seq, facts: Facts, accesses: Sequence[Access], foes: Sequence[int], barrier: int
+) -> list[int]:
+    """Per access, those of its ``foes`` from which some path leads to it through the barrier at that point and through
+    no other proved one."""
+    index_of = {access.point: index for index, access in enumerate(accesses)}
+    count = len(accesses)
+    hits = dict.fromkeys(range(count), 0)
+    beyond = {index: mask << count for index, mask in enumerate(foes)}
+    run = _Walk(beyond, frozenset(), hits, barrier, count)
+    _walk(_steps(body, facts, index_of)[0], 0, 0, run)
+    return [mask >> count for mask in hits.values()]
+
+
+class _Step(NamedTuple):
+    """One event. ``kind`` says which fields count."""
+
+    kind: int
+    number: int = 0  # access: its index; barrier: its point; jump: 0 return, 1 break, 2 continue
+    first: tuple[_Step, ...] = ()  # then arm, loop body
+    second: tuple[_Step, ...] = ()  # other arm
+    uniform: bool = False
+    skipped: bool = False  # loop: some thread may leave before the first turn
+    in_first: int = 0  # divergent branch: accesses of each arm
+    in_second: int = 0
+    places: tuple[int, ...] = ()
+
+
+_ACCESS, _PLACE, _BARRIER, _BRANCH, _LOOP, _JUMP = range(6)
+_JUMPS = {"return": 0, "break": 1, "continue": 2}
+
+
+def _steps(seq: Seq, facts: Facts, index_of: dict[int, int]) -> tuple[tuple[_Step, ...], int]:
+    """The events of ``seq``, and the accesses among them."""
+    out: list[_Step] = []
+    met = 0
+    for node in seq.items:
+        checkpoint()
+        if isinstance(node, Place):
+            places = node.places if isinstance(node, Stretch) else (node.point,)
+            if places:
+                out.append(_Step(_PLACE, places=places))
+        elif isinstance(node, Access):
+            if node.point in index_of:
+                met |= 1 << index_of[node.point]
+                out.append(_Step(_ACCESS, index_of[node.point]))
+        elif isinstance(node, Barrier):
+            if node.point in facts.barriers:
+                out.append(_Step(_BARRIER, node.point))
+        elif isinstance(node, Branch):
+            then, in_then = _steps(node.then, facts, index_of)
+            other, in_other = _steps(node.otherwise, facts, index_of)
+            met |= in_then | in_other
+            uniform = node.point in facts.uniform
+            masks = (0, 0) if uniform else (in_then, in_other)
+            out.append(_Step(_BRANCH, 0, then, other, uniform, False, *masks))
+        elif isinstance(node, Loop):
+            skipped = node.min_trip == 0 or node.point not in facts.uniform
+            body, inside = _steps(node.body, facts, index_of)
+            met |= inside
+            out.append(_Step(_LOOP, 0, body, skipped=skipped))
+        elif isinstance(node, Jump):
+            out.append(_Step(_JUMP, _JUMPS.get(node.kind, 0), uniform=node.point in facts.uniform))
+    return tuple(out), met
+
+
+def _length(steps: tuple[_Step, ...]) -> int:
+    return sum(1 + _length(step.first) + _length(step.second) for step in steps)
+
+
+@record
+class _Walk:
+    foes: Mapping[int, int]
+    added: frozenset[int]
+    hits: dict[int, int]  # per access: the foes open when it runs
+    through: int = -1  # barrier that lets accesses pass, as bits that many places further up
+    count: int = 0
+
+
+def _walk(steps: tuple[_Step, ...], state: int, beside: int, run: _Walk) -> tuple[int, int, int]:
+    """Open accesses at the end, the breaks and the continues. ``beside``: run by other threads meanwhile."""
+    breaks = continues = 0
+    for step in steps:
+        checkpoint()
+        kind = step.kind
+        if kind == _ACCESS:
+            number = step.number
+            run.hits[number] |= (state | beside) & run.foes[number]
+            state |= 1 << number
+        elif kind == _PLACE:
+            if not run.added.isdisjoint(step.places):
+                state = 0
+        elif kind == _BARRIER:
+            if step.number == run.through:  # what came through it before still has
+                near = state & (1 << run.count) - 1
+                state = (near | state >> run.count) << run.count
+            else:
+                state = 0
+        elif kind == _BRANCH:
+            # Arms of a divergent branch run at once, so each meets all of the other; a thread may skip
+            # either.
+            then = _walk(step.first, state, beside | step.in_second, run)
+            other = _walk(step.second, state, beside | step.in_first, run)
+            state = (0 if step.uniform else state) | then[0] | other[0]
+            breaks |= then[1] | other[1]
+            continues |= then[2] | other[2]
+        elif kind == _LOOP:
+            leaves = state if step.skipped else 0
+            while True:
+                end, left, again = _walk(step.first, state, beside, run)
+                around = state | end | again
+                if around == state:
+                    break
+                state = around
+            state = leaves | end | left | again
+        else:
+            if step.number == 1:
+                breaks |= state
+            elif step.number == 2:
+                continues |= state
+            # Where only some threads jump, the others go on with everything still open.
+            if step.uniform:
+                state = 0
+    return state, breaks, continues
+
+
+def _open_pairs(found: Survey, added: frozenset[int]) -> Iterable[tuple[int, tuple[int, int]]]:
+    """Per access that meets open foes: those that need a barrier, and those in own slots."""
+    hits = dict.fromkeys(found.accesses, 0)
+    _walk(found.steps, 0, 0, _Walk(found.foes, added, hits))
+    for later, mask in hits.items():
+        if mask:
+            owned = mask & _owned(found, later) if found.slots[later] is not None else 0
+            yield later, (mask & ~owned, owned)
+
+
+def _owned(found: Survey, bit: int) -> int:
+    known = found.owned.get(bit)
+    if known is not None:
+        return known
+    mine = found.slots[bit]
+    mask = 0
+    if mine is not None:
+        for other in bits(found.foes[bit]):
+            slot = found.slots[other]
+            if slot is None:
+                continue
+            key = (id(slot), id(mine))
+            if key not in found.apart:
+                found.apart[key] = own_slots(slot, mine)
+            mask |= found.apart[key] << other
+    found.owned[bit] = mask
+    return mask

@@ -1,0 +1,307 @@
+"""Where every buffer holds a value that will still be read.
+
+Two data-flow walks over the region tree. Backward: a buffer is *live* where some path leads to a read of it
+with no full write before. Forward: it is *defined* where some path from the start writes it. It holds a
+value where both hold. The scope of a declaration plays no part: shared arrays are static storage.
+
+Sets of buffers are bit masks (bit i is the buffer with index i).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import field
+
+from smem_lsp.analysis.dataflow.conflicts import pair
+from smem_lsp.analysis.dataflow.facts import Facts
+from smem_lsp.ir.nodes import Access, Assign, Branch, Jump, Kind, Loop, Node, Place, Seq, walk
+from smem_lsp.source import checkpoint, record
+
+
+@record
+class Life:
+    """First and last point at which a buffer is accessed or holds a value, with their lines (1-based)."""
+
+    first: int
+    last: int
+    first_line: int
+    last_line: int
+
+
+@record
+class Overwrite:
+    """Why two buffers conflict whatever barriers there are: a write of one while ``holds`` keeps a value."""
+
+    point: int
+    line: int
+    writes: int  # the buffer written
+    holds: int  # the buffer whose value would be lost
+
+
+@record
+class Liveness:
+    """``overwrites``: every pair that may never share bytes, with its first witness in program order.
+
+    ``reads_before_write``: buffers read where nothing can have written them yet. Their contents are
+    garbage, and other garbage once they share bytes, so they never do. A read that some path defines (a
+    loop that runs, a branch that is taken) is not meant, nor is the update of an atomic or of a library's
+    scratch storage.
+    """
+
+    overwrites: Mapping[frozenset[int], Overwrite]
+    reads_before_write: frozenset[int]
+    lives: Mapping[int, Life]
+
+
+def liveness(body: Seq, facts: Facts) -> Liveness:
+    """Lives of all buffers of ``body`` (reference: reuse of shared memory, 1.3)."""
+    nodes = tuple(walk(body))
+    record = Record(facts)
+    backward(body, 0, 0, 0, record)
+    reached = 1 << 1 + max((node.buffer for node in nodes if isinstance(node, Access)), default=0)
+    forward(body, reached, record)
+    overwrites: dict[frozenset[int], Overwrite] = {}
+    unwritten = _first_reads(body, 0, False, True, record)[1]
+    for node in nodes:
+        checkpoint()
+        if not isinstance(node, Access):
+            continue
+        defined = record.defined.get(node.point, 0)
+        own = 1 << node.buffer
+        if node.kind is Kind.READ and defined & reached and not defined & own:
+            unwritten |= own
+        if node.kind.writes:
+            for other in bits(record.live[node.point] & defined & ~own & ~reached):
+                witness = Overwrite(node.point, node.line, node.buffer, other)
+                overwrites.setdefault(pair(node.buffer, other), witness)
+    return Liveness(overwrites, frozenset(bits(unwritten)), _lives(nodes, record))
+
+
+def bits(mask: int) -> Iterator[int]:
+    """The positions of the ones in ``mask``, ascending."""
+    while mask:
+        checkpoint()
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
+
+
+@record
+class Record:
+    """What the walks found at each point. ``live`` is taken after the node, ``defined`` before it."""
+
+    facts: Facts
+    live: dict[int, int] = field(default_factory=dict)
+    defined: dict[int, int] = field(default_factory=dict)
+    touched: dict[int, tuple[int, int]] = field(default_factory=dict)  # id(Seq) -> buffers read, written
+    # Loop and what is live after it -> live before it; loop and what is defined before it -> defined after it.
+    heads: dict[tuple[int, int], int] = field(default_factory=dict)
+    ends: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    def covered(self, point: int) -> int:
+        """The buffers that this branch or loop overwrites as a whole."""
+        mask = 0
+        if point in self.facts.covering:
+            for buffer in self.facts.covering[point]:
+                mask |= 1 << buffer
+        return mask
+
+
+def _touched(seq: Seq, record: Record) -> tuple[int, int]:
+    found = record.touched.get(id(seq))
+    if found is None:
+        read = written = 0
+        for node in seq.items:
+            checkpoint()
+            if isinstance(node, Access):
+                read |= node.kind.reads << node.buffer
+                written |= node.kind.writes << node.buffer
+            elif isinstance(node, (Branch, Loop)):
+                for inner in (node.then, node.otherwise) if isinstance(node, Branch) else (node.body,):
+                    reads, writes = _touched(inner, record)
+                    read |= reads
+                    written |= writes
+        found = record.touched[id(seq)] = (read, written)
+    return found
+
+
+def backward(seq: Seq, live: int, at_break: int, at_continue: int, record: Record) -> int:
+    checkpoint()
+    seen = record.live
+    for node in reversed(seq.items):
+        point = node.point
+        seen[point] = seen.get(point, 0) | live
+        if isinstance(node, Place):
+            continue
+        if isinstance(node, Access):
+            if node.kind is not Kind.WRITE:
+                live |= 1 << node.buffer
+            elif point in record.facts.full:
+                live &= ~(1 << node.buffer)
+        elif isinstance(node, Branch):
+            live = backward_branch(node, live, at_break, at_continue, record) & ~record.covered(point)
+            seen[point] |= live
+        elif isinstance(node, Loop):
+            live = backward_loop(node, live, record) & ~record.covered(point)
+            seen[point] |= live
+        elif isinstance(node, Jump):
+            target = {"break": at_break, "continue": at_continue}.get(node.kind, 0)
+            # A jump that only some threads take: the others go on.
+            live = target if node.point in record.facts.uniform else target | live
+    return live
+
+
+def backward_branch(node: Branch, live: int, at_break: int, at_continue: int, record: Record) -> int:
+    if node.point in record.facts.uniform:
+        then = backward(node.then, live, at_break, at_continue, record)
+        return then | backward(node.otherwise, live, at_break, at_continue, record)
+    # Both arms run at once, and a thread may skip either: what one arm reads is live throughout the other.
+    then = backward(node.then, live | _touched(node.otherwise, record)[0], at_break, at_continue, record)
+    other = backward(node.otherwise, live | _touched(node.then, record)[0], at_break, at_continue, record)
+    return live | then | other
+
+
+def backward_loop(node: Loop, live: int, record: Record) -> int:
+    if (node.point, live) in record.heads:
+        return record.heads[node.point, live]
+    head = 0
+    while True:
+        start = head | backward(node.body, live | head, live, live | head, record)
+        if start == head:
+            break
+        head = start
+    record.live[node.end_point] = record.live.get(node.end_point, 0) | live | head
+    before = record.heads[node.point, live] = head if node.min_trip >= 1 else head | live
+    return before
+
+
+def forward(seq: Seq, defined: int, record: Record) -> tuple[int, int, int]:
+    """Defined buffers at the end, at the breaks and at the continues; 0: not reached at all."""
+    checkpoint()
+    seen = record.defined
+    uniform = record.facts.uniform
+    breaks = continues = 0
+    for node in seq.items:
+        point = node.point
+        seen[point] = seen.get(point, 0) | defined
+        if isinstance(node, Place):
+            continue
+        if isinstance(node, Access):
+            if defined and node.kind is not Kind.READ:
+                defined |= 1 << node.buffer
+        elif isinstance(node, Branch):
+            into_then = into_other = defined
+            skipped = 0
+            if point not in uniform:
+                into_then |= _touched(node.otherwise, record)[1]
+                into_other |= _touched(node.then, record)[1]
+                skipped = defined
+            then = forward(node.then, into_then, record)
+            other = forward(node.otherwise, into_other, record)
+            defined = skipped | then[0] | other[0]
+            breaks |= then[1] | other[1]
+            continues |= then[2] | other[2]
+        elif isinstance(node, Loop):
+            defined = forward_loop(node, defined, record)
+        elif isinstance(node, Jump):
+            if node.kind == "break":
+                breaks |= defined
+            elif node.kind == "continue":
+                continues |= defined
+            if point in uniform:
+                defined = 0
+    return defined, breaks, continues
+
+
+def forward_loop(node: Loop, defined: int, record: Record) -> int:
+    given = defined
+    if (node.point, given) in record.ends:
+        return record.ends[node.point, given]
+    leaves = 0 if node.min_trip >= 1 and node.point in record.facts.uniform else defined
+    while True:
+        end, breaks, continues = forward(node.body, defined, record)
+        around = defined | end | continues
+        if around == defined:
+            break
+        defined = around
+    record.defined[node.end_point] = record.defined.get(node.end_point, 0) | end | continues
+    after = record.ends[node.point, given] = leaves | end | continues | breaks
+    return after
+
+
+def _first_reads(
+    seq: Seq, written: int, looped: bool, certain: bool, record: Record
+) -> tuple[int, int, bool]:
+    """Reads in the first turn of a loop that only an earlier turn could have defined.
+
+    ``certain``: this code is sure to run in the first turn of the outermost loop around it, if that loop
+    runs. A read under a condition may well be meant for later turns only, so it is left alone. Returns the
+    buffers written without any back edge, the buffers read too early, and whether a jump may skip what
+    follows.
+    """
+    early = 0
+    jumped = False
+    for node in seq.items:
+        if isinstance(node, Access):
+            own = 1 << node.buffer
+            if looped and certain and not jumped and node.kind is Kind.READ and not written & own:
+                early |= own
+            if node.kind.writes:
+                written |= own
+        elif isinstance(node, Branch):
+            inside = certain and not looped
+            then = _first_reads(node.then, written, looped, inside, record)
+            other = _first_reads(node.otherwise, written, looped, inside, record)
+            written |= then[0] | other[0]
+            early |= then[1] | other[1]
+            jumped = jumped or then[2] or other[2]
+        elif isinstance(node, Loop):
+            inside = certain and (not looped or (node.min_trip >= 1 and not jumped))
+            body = _first_reads(node.body, written, True, inside, record)
+            written |= body[0]
+            early |= body[1]
+            jumped = jumped or body[2]
+        elif isinstance(node, Jump):
+            jumped = True
+    return written, early, jumped
+
+
+def _lives(nodes: tuple[Node, ...], record: Record) -> dict[int, Life]:
+    held: list[tuple[int, int, int]] = []  # point, line or 0, buffers
+    every = 0
+    for node in nodes:
+        point = node.point
+        mask = record.live[point] & record.defined[point]
+        if isinstance(node, Access):
+            mask |= 1 << node.buffer
+            every |= mask
+        held.append((point, 0 if isinstance(node, Assign) else node.line, mask))
+        if isinstance(node, Loop):
+            held.append((node.end_point, 0, record.live[node.end_point] & record.defined[node.end_point]))
+    held.sort()
+    first = _first_held(held, range(len(held)), every)
+    last = _first_held(held, reversed(range(len(held))), every)
+    return {
+        buffer: Life(start, last[buffer][0], line, last[buffer][1]) for buffer, (start, line) in first.items()
+    }
+
+
+def _first_held(
+    held: list[tuple[int, int, int]], order: Iterable[int], wanted: int
+) -> dict[int, tuple[int, int]]:
+    """Per buffer of the mask ``wanted``, point and line of the first entry that holds it."""
+    found: dict[int, tuple[int, int]] = {}
+    for at in order:
+        checkpoint()
+        if not wanted:
+            break
+        point, line, mask = held[at]
+        if mask & wanted:
+            while (
+                not line and at
+            ):  # loop ends and assignments have no line: the one before them is near enough
+                at -= 1
+                line = held[at][1]
+            found.update(dict.fromkeys(bits(mask & wanted), (point, line or 1)))
+            wanted &= ~mask
+    return found

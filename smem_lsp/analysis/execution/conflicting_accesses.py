@@ -1,0 +1,274 @@
+"""Accesses of one run of one block, and those that meet: the same bytes, different threads, nothing that orders them.
+
+An *interval* lasts from one barrier of the block to the next. Inside it, threads of different warps are in no order at
+all, and lanes of one warp only where a barrier of the warp or an exchange of values lies between. An asynchronous copy
+is in flight from its issue to the wait of its thread, whatever barriers stand between; then it is a write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, replace
+
+from smem_lsp.analysis.execution.events import Event, Guard, alike, differ, form_of
+from smem_lsp.analysis.execution.pending_copies import Flight, Flights
+from smem_lsp.ir.nodes import Kind
+from smem_lsp.source import checkpoint
+
+WARP = 32
+_MOST_PAIRS = 500  # of accesses that meet in one run
+
+Pair = tuple[int, int]  # points of two accesses, in the order of the run
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """``threads``: the one of the first access, the one of the second; ``exchanged``: an exchange of values between the
+    lanes lies between the two accesses, which orders no memory; ``data``: it depends on data whether they meet;
+    ``flying``: the first is a copy that its thread has not waited for; ``named``: their warps go different ways."""
+
+    byte: int
+    threads: tuple[int, int]
+    exchanged: bool = False
+    data: bool = False
+    flying: bool = False
+    named: bool = False
+
+
+@dataclass(slots=True)
+class Meetings:
+    """``across``: accesses of different warps that meet; ``within``: only lanes of one warp do. ``asked``: those of
+    which anybody wants to know whether they meet; None: all."""
+
+    warp: int = WARP
+    asked: frozenset[Pair] | None = None
+    across: dict[Pair, Meeting] = field(default_factory=dict)
+    within: dict[Pair, Meeting] = field(default_factory=dict)
+    open: dict[int, list[Event]] = field(default_factory=dict)  # of this interval, by storage
+    synced: dict[int, int] = field(default_factory=dict)
+    exchanged: int = 0
+    flights: Flights = field(default_factory=Flights)
+
+    @property
+    def full(self) -> bool:
+        """So many accesses meet that no more are looked for."""
+        return len(self.across) + len(self.within) >= _MOST_PAIRS
+
+    @property
+    def settled(self) -> bool:
+        """All that are asked about meet."""
+        return bool(self.asked) and len(self.across) == len(self.asked or ())
+
+    def barrier(self) -> None:
+        """All threads of the block have come here."""
+        self.open.clear()
+        for flight in self.flights.open:
+            flight.fresh = False
+
+    def forget(self) -> None:
+        """Who has waited for whom is not known."""
+        self.open.clear()
+        self.flights.open.clear()
+
+    def lose_copies(self) -> None:
+        """Copies have perhaps been waited for; other threads see no more of them for that."""
+        for flight in self.flights.open:
+            if flight.fresh:
+                self._done(flight)
+        self.flights.open.clear()
+
+    def wait(self, threads: Collection[int], left: int | None) -> None:
+        """``threads`` wait for their copies but those of the ``left`` newest groups; None: for all. Those of objects,
+        which are in no group, may land with them: a pipeline commits groups, too."""
+        for flight in self.flights.land(threads, left):
+            self._done(flight)
+        objects = [flight for flight in self.flights.open if not flight.event.access.grouped]
+        for flight in objects:
+            if flight.fresh:
+                self._done(flight)
+            self.flights.open.remove(flight)
+
+    def _done(self, flight: Flight) -> None:
+        cells = flight.cells()
+        event = replace(flight.event, low=cells, high=cells, synced=self.synced, exchanged=self.exchanged)
+        self.open.setdefault(flight.storage, []).append(event)
+
+    def warp_barrier(self, threads: Iterable[int]) -> None:
+        """A barrier of the warps of ``threads``, whichever of their lanes it is for."""
+        if isinstance(threads, range):
+            warps: Collection[int] = range(threads[0] // self.warp, threads[-1] // self.warp + 1)
+        else:
+            warps = {thread // self.warp for thread in threads}
+        self.synced = {**self.synced, **{warp: self.synced.get(warp, 0) + 1 for warp in warps}}
+
+    def add(self, storage: int, unit: int, event: Event) -> None:
+        """``event`` happens: it meets what is open."""
+        checkpoint()
+        earlier = self.open.setdefault(storage, [])
+        dealt = event.access.start is not None and not event.access.serves  # it is not known who writes what
+        first, last = event.first, event.last
+        for each in () if dealt else earlier:
+            if each.first <= last and first <= each.last:
+                self.compare(each, event, unit)
+        if event.access.asynchronous:
+            if event.low:
+                self.flights.issue(storage, event)
+            return
+        for flight in self.flights.open:
+            if flight.storage == storage:
+                self._catch(flight, event, unit)
+        if event.access.kind is Kind.WRITE or (event.access.plain and not event.access.serves):
+            self.compare(event, event, unit)
+        earlier.append(event)
+
+    def compare(self, one: Event, other: Event, unit: int) -> None:
+        """Two accesses that nothing orders: they meet where they touch the same unit and one of them writes."""
+        pair = one.access.point, other.access.point
+        kinds = one.access.kind, other.access.kind
+        if pair in self.across or kinds == (Kind.READ, Kind.READ) or self.full:
+            return
+        if self.asked is not None and pair not in self.asked:
+            return
+        if one.access.serves != other.access.serves or _keeps_off(one, other):
+            return
+        if kinds == (Kind.UPDATE, Kind.UPDATE) and not (one.access.plain or other.access.plain):
+            return  # both may be atomic
+        if other.supposed and not (one.decisions <= other.decisions or other.decisions <= one.decisions):
+            return  # perhaps never in one run
+        if one.guard is not None or other.guard is not None:
+            self._perhaps_meet(one, other, unit)
+            return
+        if one.data or other.data:
+            self._may_meet(one, other, unit)
+            return
+        stores = kinds == (Kind.WRITE, Kind.WRITE)
+        if stores and alike(one, other):
+            return  # perhaps the same value
+        for cell in self._shared(one, other, across=pair in self.within):
+            checkpoint()
+            low, high, least, most = one.low[cell], one.high[cell], other.low[cell], other.high[cell]
+            if not stores and (
+                (kinds[0] is Kind.WRITE and low != high) or (kinds[1] is Kind.WRITE and least != most)
+            ):
+                continue  # written by several threads at once: all the same value, one would think
+            for a, b in ((low, most), (high, least), (low, least), (high, most)):
+                if a == b:
+                    continue
+                warp = a // self.warp
+                together = warp == b // self.warp
+                if together:
+                    if pair in self.within or one.synced.get(warp, 0) != other.synced.get(warp, 0):
+                        continue
+                elif one.lanes or other.lanes:
+                    continue
+                if stores and not differ(one, a, other, b):
+                    continue
+                unsure = one.unsure or other.unsure
+                if not together:
+                    self.across[pair] = Meeting(cell * unit, (a, b), data=unsure)
+                    return
+                self.within[pair] = Meeting(cell * unit, (a, b), other.exchanged > one.exchanged, data=unsure)
+
+    def _shared(self, one: Event, other: Event, *, across: bool) -> Collection[int]:
+        """The units, rising, that both touch with different threads; with ``across`` with threads of different
+        warps."""
+        low, least, high, most = one.low, other.low, one.high, other.high
+        owned = low is high and least is most  # each by one thread
+        if owned and low is least:
+            return ()  # every thread touches what it touched before
+        both = low.keys() & least.keys()
+        if owned and across:
+            both = {cell for cell in both if low[cell] // self.warp != least[cell] // self.warp}
+        elif owned:
+            both = {cell for cell in both if low[cell] != least[cell]}
+        return sorted(both)
+
+    def _catch(self, flight: Flight, event: Event, unit: int) -> None:
+        """An access while copies are in flight: whose they are makes no difference."""
+        pair = flight.event.access.point, event.access.point
+        known = self.across.get(pair)
+        if (
+            event.data
+            or (self.asked is not None and pair not in self.asked)
+            or event.guard is not None
+            or (event.supposed and not flight.event.supposed)
+            or _keeps_off(flight.event, event)
+            or (known is not None and known.flying)
+        ):
+            return
+        cells = flight.cells()
+        shared = cells.keys() & event.low.keys()
+        if shared:
+            cell = min(shared)
+            self.across[pair] = Meeting(cell * unit, (cells[cell], event.low[cell]), flying=True)
+
+    def _may_meet(self, one: Event, other: Event, unit: int) -> None:
+        """One of the two goes where its data say; the other is there with many threads."""
+        pair = one.access.point, other.access.point
+        known = one if other.data else other
+        if (one.data and other.data) or pair in self.across or len(known.low) < self.warp or known.lanes:
+            return
+        if one.access.kind is Kind.WRITE and other.access.kind is Kind.WRITE:
+            return
+        cell = min(known.low)
+        thread = known.low[cell]
+        there = (one if one.data else other).here.threads
+        away = next((t for t in there if t // self.warp != thread // self.warp), None)
+        many = len({t // self.warp for t in known.low.values()}) > 1
+        if away is not None and many:
+            threads = (thread, away) if known is one else (away, thread)
+            self.across[pair] = Meeting(cell * unit, threads, data=True)
+
+    def _perhaps_meet(self, one: Event, other: Event, unit: int) -> None:
+        """Data decide which threads come to one of the two; to the other all come that are there."""
+        guarded, known = (one, other) if one.guard is not None else (other, one)
+        guard = guarded.guard
+        assert guard is not None
+        if known.guard is not None or any(e.data or e.lanes for e in (one, other)):
+            return
+        if guarded.access.kind is Kind.WRITE and known.access.kind is Kind.WRITE:
+            return  # who is last may not matter
+        if _stays_open(guarded, guard, known):
+            return
+        found = [(thread, self._foe(thread, cells, known)) for thread, cells in guarded.touched.items()]
+        met = [(thread, foe) for thread, foe in found if foe is not None]
+        if not met or (guard.picks and len(met) < len(found)):
+            return
+        thread, (cell, foe) = met[0]
+        threads = (thread, foe) if guarded is one else (foe, thread)
+        self.across[one.access.point, other.access.point] = Meeting(cell * unit, threads, data=True)
+
+    def _foe(self, thread: int, cells: range, known: Event) -> tuple[int, int] | None:
+        """A unit, and a thread of another warp that touches it, too."""
+        for cell in cells:
+            checkpoint()
+            for foe in (known.low.get(cell, thread), known.high.get(cell, thread)):
+                if foe // self.warp != thread // self.warp:
+                    return cell, foe
+        return None
+
+
+def _keeps_off(one: Event, other: Event) -> bool:
+    """Do they go through pointers to different parts of a buffer, one of them further than it may be meant to?"""
+    return one.begin != other.begin and (one.leaves or other.leaves)
+
+
+def _stays_open(guarded: Event, guard: Guard, known: Event) -> bool:
+    """May the two be meant to meet? Who reads what others are writing, to decide, perhaps waits for them; who looks
+    whether there is still something to do need not see the newest value; and a flag without a barrier in its loop is
+    polled."""
+    stores = guarded.access.kind is not Kind.READ
+    if guard.changing - ({guarded.access.buffer} if stores else set()):
+        return True
+    if any(each is known for each in guard.asked):
+        return True
+    form = form_of(guarded) if guarded.access.kind is Kind.WRITE else None
+    flag = guarded.access.kind is Kind.UPDATE or (stores and _is_same_for_all(form))
+    if flag and known.access.point in guard.loads:
+        return True
+    loop = guard.loop
+    return flag and loop is not None and loop[0] <= known.access.point <= loop[1]
+
+
+def _is_same_for_all(form: object) -> bool:
+    return isinstance(form, int) or (isinstance(form, tuple) and form[0] == "same")

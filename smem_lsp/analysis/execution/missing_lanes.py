@@ -1,0 +1,74 @@
+"""Operations of a warp that some of the lanes miss which their mask names."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from smem_lsp.ir.nodes import Barrier, Branch, Exchange, Kernel, Loop, Node, Seq, walk
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """``thread`` comes to an operation of its warp whose mask names the lane of ``other``, which goes another way."""
+
+    thread: int
+    other: int
+
+
+def first_missed(
+    mask: int, here: Sequence[int], block: Sequence[int], away: Collection[int], warp: int
+) -> Missed | None:
+    """Are all lanes ``here`` that ``mask`` names, but for those that have returned? ``warp``: lanes of one."""
+    if len(here) + len(away) >= len(block):
+        return None  # all are here
+    start, end = here[0], here[-1] + 1
+    if end - start == len(here) and start % warp == 0 and (end % warp == 0 or end == len(block)):
+        return None  # whole warps
+    first: dict[int, int] = {}
+    for thread in here:
+        first.setdefault(thread // warp, thread)
+    for thread in sorted(set(block).difference(here, away)):
+        number, lane = divmod(thread, warp)
+        if number in first and mask >> lane & 1:
+            return Missed(first[number], thread)
+    return None
+
+
+def others_return(kernel: Kernel, node: Barrier | Exchange) -> bool:
+    """Is there nothing left to wait at for threads that go past the branches around a barrier of their warp? They
+    return, and no barrier waits for those; a shuffle would still read what they have left."""
+    if not isinstance(node, Barrier) or any(point > node.point for point in kernel.opaque):
+        return False
+    return _is_last(kernel.body, node)
+
+
+def _is_last(seq: Seq, wanted: Barrier) -> bool:
+    """Do threads that are not in the branches around it come to the end of ``seq`` without waiting for others?"""
+    for number, node in enumerate(seq.items):
+        if _holds(node, wanted):
+            return node is wanted or (
+                _is_last_inside(node, wanted) and not any(map(_waits, seq.items[number + 1 :]))
+            )
+    return False
+
+
+def _is_last_inside(node: Node, wanted: Barrier) -> bool:
+    if isinstance(node, Branch):
+        arm, other = (
+            (node.then, node.otherwise) if _holds_in(node.then, wanted) else (node.otherwise, node.then)
+        )
+        return _is_last(arm, wanted) and not any(map(_waits, other.items))
+    return isinstance(node, Loop) and node.trips == 1 and _is_last(node.body, wanted)  # a function's body
+
+
+def _holds(node: Node, wanted: Barrier) -> bool:
+    return _holds_in(Seq((node,)), wanted)
+
+
+def _holds_in(seq: Seq, wanted: Barrier) -> bool:
+    return any(each is wanted for each in walk(seq))
+
+
+def _waits(node: Node) -> bool:
+    return any(isinstance(each, Barrier | Exchange) for each in walk(Seq((node,))))

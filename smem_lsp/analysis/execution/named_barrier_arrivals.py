@@ -1,0 +1,120 @@
+"""Named barriers: how many threads come to each, against how many it waits for.
+
+A barrier counts warps: one that comes in part counts as 32 threads (PTX ISA, "bar"). Threads that have returned are
+missing. It never completes when too few warps come to it in the whole kernel; and when more threads come to one place
+at once than it waits for, some of them pass without the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from smem_lsp.analysis.values.terms import Const
+from smem_lsp.analysis.values.value_facts import Values
+from smem_lsp.ir.nodes import Barrier, Kernel, walk
+from smem_lsp.source import checkpoint
+
+WARP = 32
+_MOST_NUMBER = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Miscount:
+    """``kind``: "number" over 15, "multiple" of a warp is not what ``count`` is, "block": number 0 waits for ``count``
+    threads of a block of ``come`` that has block barriers, "few": only ``come`` threads ever come to it, "many":
+    ``come`` threads come to it at once."""
+
+    barrier: Barrier
+    kind: str
+    number: int
+    count: int
+    come: int = 0
+
+
+@dataclass(slots=True)
+class _Site:
+    count: int
+    warps: set[int]
+    most: int  # threads that come at once
+
+
+@dataclass(slots=True)
+class Arrivals:
+    """Who comes to the named barriers of one run. ``all_seen``: nobody else does."""
+
+    sites: dict[tuple[int, int], _Site] = field(default_factory=dict)  # (number, point)
+    all_seen: bool = True
+
+    def come(self, barrier: Barrier, number: int, count: int, warps: set[int]) -> None:
+        """Warps come to a barrier that waits for ``count`` threads."""
+        site = self.sites.setdefault((number, barrier.point), _Site(count, set(), 0))
+        if site.count != count:
+            self.all_seen = False
+        site.warps |= warps
+        site.most = max(site.most, WARP * len(warps))
+
+
+@dataclass(slots=True)
+class Counts:
+    """What all runs so far show of each named barrier: (point, number) -> kind, count and threads."""
+
+    kernel: Kernel
+    values: Values
+    found: dict[tuple[int, int], tuple[str, int, int]] | None = None
+
+    def note(self, arrivals: Arrivals, threads: int) -> None:
+        """One more run, of a block of ``threads``."""
+        shown = self._shown(arrivals, threads)
+        self.found = (
+            shown if self.found is None else {k: v for k, v in self.found.items() if shown.get(k) == v}
+        )
+
+    def _shown(self, arrivals: Arrivals, threads: int) -> dict[tuple[int, int], tuple[str, int, int]]:
+        nodes = self._nodes()
+        shown: dict[tuple[int, int], tuple[str, int, int]] = {}
+        for (number, point), site in arrivals.sites.items():
+            checkpoint()
+            sites = [each for (other, _), each in arrivals.sites.items() if other == number]
+            come = WARP * len(set[int]().union(*(each.warps for each in sites)))
+            alone = not any(node.arrives and self._may_be(node.point, number) for node in nodes)
+            if number == 0 and not any(node.family for node in nodes):
+                if site.count != threads and self._block_barriers():
+                    shown[point, number] = "block", site.count, threads
+            elif site.count % WARP or len({each.count for each in sites}) > 1:
+                continue
+            elif come < site.count and arrivals.all_seen and not self.kernel.opaque:
+                shown[point, number] = "few", site.count, come
+            elif site.most > site.count and alone:
+                shown[point, number] = "many", site.count, site.most
+        return shown
+
+    def told(self, *, known: bool) -> tuple[Miscount, ...]:
+        """``known``: the block is."""
+        nodes = {node.point: node for node in self._nodes()}
+        told = [
+            Miscount(nodes[point], kind, number, count, come)
+            for (point, number), (kind, count, come) in (self.found or {}).items()
+            if known
+        ]
+        for point, node in nodes.items():
+            number, count = self.values.named[point]
+            if isinstance(number, Const) and number.n > _MOST_NUMBER and not node.family:
+                told.append(Miscount(node, "number", number.n, 0))
+            if isinstance(count, Const) and (count.n % WARP or not count.n):
+                told.append(
+                    Miscount(node, "multiple", number.n if isinstance(number, Const) else -1, count.n)
+                )
+        return tuple(told)
+
+    def _nodes(self) -> Sequence[Barrier]:
+        if not self.values.named:
+            return ()
+        return [n for n in walk(self.kernel.body) if isinstance(n, Barrier) and n.point in self.values.named]
+
+    def _block_barriers(self) -> bool:
+        return any(isinstance(n, Barrier) and n.kind == "block" for n in walk(self.kernel.body))
+
+    def _may_be(self, point: int, number: int) -> bool:
+        term = self.values.named[point][0]
+        return not isinstance(term, Const) or term.n == number

@@ -1,0 +1,93 @@
+"""What a run of a block can work out, and the variables of loops that it has to follow for that: those that anything
+rests on that it asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from smem_lsp.analysis.values.terms import LoopVar, Op, Opaque, Term, parts_of
+from smem_lsp.analysis.values.value_facts import Exit, LoopFacts, Recurrence, Values
+from smem_lsp.source import checkpoint, record
+
+
+@dataclass(slots=True)
+class Unknown:
+    """Terms that no run of a block has a value for: a value that is loaded or lost is a part of them."""
+
+    values: Values
+    _moves: dict[Term, Recurrence] = field(init=False)
+    _ends: frozenset[Term] = field(init=False)
+    _known: dict[Term, bool] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._moves = _moves(self.values)
+        self._ends = frozenset(_ends(self.values))
+
+    def __contains__(self, term: Term) -> bool:
+        found = self._known.get(term)
+        if found is None:
+            self._known[term] = False  # while its loop's own variables are asked about
+            found = self._known[term] = self._asked(term)
+        return found
+
+    def _asked(self, term: Term) -> bool:
+        if isinstance(term, Opaque):
+            return term not in self._ends
+        if isinstance(term, LoopVar):
+            return term in self._moves and self._moves[term].init in self
+        if not isinstance(term, Op):
+            return False
+        if term.operator in ("?:", "&&", "||"):
+            return term.args[0] in self  # the others may not count
+        return any(arg in self for arg in term.args)
+
+
+@record
+class Followed:
+    """Loops by point, each with those of its variables that count, and what these are behind it."""
+
+    loops: Mapping[int, LoopFacts]
+    exits: Mapping[int, tuple[Exit, ...]]
+
+
+def followed(values: Values, loops: Iterable[int], asked: Iterable[Term]) -> Followed:
+    """``loops``: points of those that are run; ``asked``: terms whose values a run asks for besides how these go on."""
+    running = [values.loops[point] for point in loops]
+    moves, ends = _moves(values), _ends(values)
+    seen: set[Term] = set()
+    waiting = [*asked, *(term for loop in running for term in (loop.first, loop.head, loop.again))]
+    while waiting:
+        checkpoint()
+        fresh = [part for part in parts_of(*waiting) if part not in seen]
+        seen.update(fresh)
+        waiting = []
+        for part in fresh:
+            if isinstance(part, LoopVar) and part in moves:
+                waiting += (moves[part].init, moves[part].next)
+            elif isinstance(part, Opaque):
+                end = ends.get(part)
+                waiting += part.sources if end is None else (end.init, end.following)
+    return Followed(
+        {loop.point: _with(loop, seen) for loop in running},
+        {
+            point: kept
+            for point, exits in values.exits.items()
+            if (kept := tuple(each for each in exits if each.value in seen))
+        },
+    )
+
+
+def _moves(values: Values) -> dict[Term, Recurrence]:
+    """The variables of all loops."""
+    return {each.atom: each for loop in values.loops.values() for each in loop.recurrences}
+
+
+def _ends(values: Values) -> dict[Term, Exit]:
+    """What all loops leave behind."""
+    return {each.value: each for exits in values.exits.values() for each in exits}
+
+
+def _with(loop: LoopFacts, seen: set[Term]) -> LoopFacts:
+    kept = tuple(each for each in loop.recurrences if each.atom in seen)
+    return loop if len(kept) == len(loop.recurrences) else replace(loop, recurrences=kept)

@@ -1,0 +1,97 @@
+"""What each warp of one run does, in order: accesses, named barriers and barriers of the block.
+
+A trace ends where it is not known what its warp does next: the warp may as well stay there for ever, so that what is
+recorded is the beginning of a run that may happen.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, replace
+
+from smem_lsp.analysis.execution.events import Event, form_of
+from smem_lsp.source import checkpoint
+
+WARP = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """The part of one access that a warp makes."""
+
+    storage: int
+    unit: int
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A warp comes to the named barrier ``key``, which is for ``count`` threads; ``waits``: until all have come."""
+
+    key: tuple[str, int]
+    count: int
+    waits: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """A warp comes to a barrier of the block."""
+
+
+Step = Touch | Arrival | Together
+
+
+@dataclass(slots=True)
+class Traces:
+    """``steps``: by warp; ``open``: warps of which it is not known what they do behind their last step."""
+
+    threads: int  # of the block
+    steps: dict[int, list[Step]] = field(default_factory=lambda: defaultdict(list))
+    open: set[int] = field(default_factory=set)
+
+    @property
+    def warps(self) -> int:
+        return (self.threads + WARP - 1) // WARP
+
+    def access(self, storage: int, unit: int, event: Event) -> None:
+        """All threads of an event make it; of those that touch one byte the first and the last are told apart."""
+        form_of(event)  # once for all parts
+        parts: dict[int, tuple[dict[int, int], dict[int, int]]] = {}
+        for side, cells in enumerate((event.low, event.high)):
+            checkpoint()
+            for cell, thread in cells.items():
+                parts.setdefault(thread // WARP, ({}, {}))[side][cell] = thread
+        for warp, (low, high) in parts.items():
+            if warp not in self.open:
+                part = replace(event, low={**high, **low}, high={**low, **high})
+                self.steps[warp].append(Touch(storage, unit, part))
+
+    def arrive(
+        self,
+        threads: Collection[int],
+        away: Collection[int],
+        key: tuple[str, int],
+        count: int,
+        *,
+        waits: bool,
+    ) -> None:
+        """``threads`` come to a named barrier; those ``away`` have returned."""
+        self._come(threads, away, Arrival(key, count, waits))
+
+    def meet(self, threads: Collection[int], away: Collection[int]) -> None:
+        """``threads`` come to a barrier of the block."""
+        self._come(threads, away, Together())
+
+    def _come(self, threads: Collection[int], away: Collection[int], step: Step) -> None:
+        here = {*threads, *away}
+        for warp in sorted({thread // WARP for thread in threads}):
+            lanes = range(warp * WARP, min((warp + 1) * WARP, self.threads))
+            if not here.issuperset(lanes):
+                self.open.add(warp)  # a part of it does something else
+            elif warp not in self.open:
+                self.steps[warp].append(step)
+
+    def lose(self, threads: Iterable[int]) -> None:
+        """What ``threads`` do from here on is not known."""
+        self.open.update(thread // WARP for thread in threads)

@@ -1,0 +1,91 @@
+"""Accesses that may race, as far as barriers and slots of a thread's own tell: the others need no run of a block."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from smem_lsp.analysis.dataflow.facts import Facts, Slot
+from smem_lsp.analysis.dataflow.interference import open_foes, own_slots
+from smem_lsp.analysis.dataflow.liveness import bits
+from smem_lsp.analysis.execution.program import RESTLESS, Calm
+from smem_lsp.analysis.threads.block_shape import BlockShape, most_threads
+from smem_lsp.analysis.values.extents import extent_of
+from smem_lsp.analysis.values.ranges import Bounds
+from smem_lsp.analysis.values.terms import is_free
+from smem_lsp.analysis.values.value_facts import Values
+from smem_lsp.ir.nodes import Access, Kernel, Kind, Proxy, storages_of, walk
+from smem_lsp.source import checkpoint
+
+_MOST = 400  # accesses of a kernel that are compared
+
+
+def calm_accesses(kernel: Kernel, values: Values, facts: Facts, shape: BlockShape | None) -> Calm:
+    """What needs no run: proved barriers lie before and behind, or all that is open is in slots of the thread. An
+    asynchronous copy passes barriers, so nothing is said of what it fills. ``facts``: with the slots for ``shape``."""
+    nodes = tuple(walk(kernel.body))
+    accesses = [node for node in nodes if isinstance(node, Access)]
+    if len(accesses) > _MOST or kernel.irregular is not None or any(isinstance(n, Proxy) for n in nodes):
+        return RESTLESS  # no barrier orders what a proxy does
+    storages = storages_of(kernel.buffers)
+    copied = {
+        storages[access.buffer] for access in accesses if access.asynchronous or access.start is not None
+    }
+    restless = _restless(kernel, facts, accesses, storages)
+    apart = [
+        access
+        for index, access in enumerate(accesses)
+        if not restless >> index & 1 and storages[access.buffer] not in copied
+    ]
+    if shape is None:
+        bounds = Bounds(values.loops, most_threads(kernel))
+    else:
+        bounds = Bounds(values.loops, shape.dims, exact=True)
+    idle = (access.point for access in apart if _stays_inside(kernel, values, bounds, access))
+    return Calm(frozenset(access.point for access in apart), frozenset(idle))
+
+
+def _restless(kernel: Kernel, facts: Facts, accesses: Sequence[Access], storages: Mapping[int, int]) -> int:
+    """Accesses, as bits, that another one may meet."""
+    members: dict[int, int] = {}
+    readers = atomics = 0
+    for index, access in enumerate(accesses):
+        storage = storages[access.buffer]
+        members[storage] = members.get(storage, 0) | 1 << index
+        if access.kind is Kind.READ:
+            readers |= 1 << index
+        elif access.kind is Kind.UPDATE and not access.plain:
+            atomics |= 1 << index
+    foes = []
+    for index, access in enumerate(accesses):
+        alike = readers if readers >> index & 1 else atomics if atomics >> index & 1 else 0
+        foes.append(members[storages[access.buffer]] & ~alike)
+    found = 0
+    known: dict[tuple[int, int], bool] = {}
+    for later, mask in enumerate(open_foes(kernel.body, facts, accesses, foes)):
+        checkpoint()
+        itself = foes[later] & 1 << later  # by other threads at once
+        for earlier in bits(mask | itself):
+            both = 1 << later | 1 << earlier
+            if found & both != both and not _apart(accesses[later], accesses[earlier], facts.slots, known):
+                found |= both
+    return found
+
+
+def _stays_inside(kernel: Kernel, values: Values, bounds: Bounds, access: Access) -> bool:
+    buffer = kernel.buffers[access.buffer]
+    offset = values.offset(access, buffer)
+    if access.guess or access.part is not None or offset is None or is_free(offset):
+        return True
+    extent = extent_of(kernel, values, bounds, access)
+    return extent is not None and buffer.bytes is not None and extent[0] >= 0 and extent[1] <= buffer.bytes
+
+
+def _apart(one: Access, other: Access, slots: Mapping[int, Slot], known: dict[tuple[int, int], bool]) -> bool:
+    """Does no thread touch with one of the two what another touches with the other?"""
+    mine, theirs = slots.get(one.point), slots.get(other.point)
+    if one.buffer != other.buffer or mine is None or theirs is None:
+        return False
+    key = id(mine), id(theirs)
+    if key not in known:
+        known[key] = own_slots(mine, theirs)
+    return known[key]

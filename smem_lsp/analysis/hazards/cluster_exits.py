@@ -1,0 +1,24 @@
+"""Blocks that may return while others of their cluster still reach into their shared memory.
+
+It has to stay until the last of them is done: a barrier of the cluster behind the last access (CUDA programming guide,
+"Distributed Shared Memory").
+"""
+
+from __future__ import annotations
+
+from smem_lsp.ir.nodes import Barrier, Kernel, Loop, Remote, walk
+
+
+def unguarded(kernel: Kernel) -> Remote | None:
+    """The last place where a block gets an address in another, if surely no barrier of the cluster comes after it."""
+    nodes = list(walk(kernel.body))
+    remote = next((node for node in reversed(nodes) if isinstance(node, Remote)), None)
+    if remote is None or (kernel.cluster is not None and kernel.cluster == (1, 1, 1)):
+        return None
+    around = [n.point for n in nodes if isinstance(n, Loop) and n.point < remote.point < n.end_point]
+    first = min(around, default=remote.point)
+    waits = any(
+        isinstance(node, Barrier) and node.kind not in ("block", "warp") and node.point > first
+        for node in nodes
+    )
+    return None if waits or any(point > first for point in kernel.opaque) else remote

@@ -1,0 +1,254 @@
+"""Block barriers that order nothing that anyone needs: proved, never sampled.
+
+A barrier is redundant when every pair of accesses that only it orders is safe without an order: own slots, or no write
+among them; that holds for shared memory and for all other memory that the kernel touches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from smem_lsp.analysis.dataflow.facts import Facts, Slot
+from smem_lsp.analysis.dataflow.interference import ordered_foes, own_slots
+from smem_lsp.analysis.dataflow.liveness import bits
+from smem_lsp.analysis.threads.block_shape import BlockShape
+from smem_lsp.analysis.threads.uniformity import Levels
+from smem_lsp.analysis.values.affine import Forms
+from smem_lsp.analysis.values.evaluate import Evaluator
+from smem_lsp.analysis.values.ranges import MAX_DIMS, Bounds
+from smem_lsp.analysis.values.terms import Op, Opaque, Sym, Term
+from smem_lsp.analysis.values.value_facts import Values
+from smem_lsp.ir.nodes import (
+    Access,
+    Barrier,
+    Branch,
+    GlobalAccess,
+    Kernel,
+    Kind,
+    Loop,
+    Node,
+    Seq,
+    storages_of,
+    walk,
+)
+from smem_lsp.source import checkpoint
+
+_OUTSIDE = -1  # stands for the buffer of what is not shared
+_MOST = 400  # accesses of a kernel that are compared
+
+
+@dataclass(frozen=True, slots=True)
+class Redundant:
+    """``shaped``: proved for the known shape of the block only; ``merging``: but it lets buffers share bytes."""
+
+    barrier: Barrier
+    shaped: bool
+    merging: bool
+
+
+def redundant_barriers(
+    kernel: Kernel,
+    values: Values,
+    levels: Levels,
+    facts: Facts,
+    shape: BlockShape | None,
+    sharing: Sequence[Collection[int]] = (),
+) -> tuple[Redundant, ...]:
+    """Barriers that may go, all of them together but those that merging needs; of two that do the same the later one.
+    ``facts``: with the slots for ``shape``, the block that is known or assumed; ``sharing``: buffers that could have
+    bytes in common."""
+    nodes = tuple(walk(kernel.body))
+    barriers = [node for node in nodes if isinstance(node, Barrier)]
+    if not barriers or not _all_is_seen(kernel, barriers):
+        return ()
+    body = _with_outside(kernel.body)
+    accesses = tuple(node for node in walk(body) if isinstance(node, Access))
+    if len(accesses) > _MOST:
+        return ()
+    ways = [
+        _Pairs(kernel, values, levels, facts.slots, shape, accesses, groups)
+        for groups in ([sharing, ()] if any(len(group) > 1 for group in sharing) else [()])
+    ]
+    found: list[Redundant] = []
+    standing = facts
+    for barrier in reversed(barriers):
+        checkpoint()
+        if barrier.point not in facts.barriers or barrier.guess or barrier.span is None or barrier.votes:
+            continue
+        for pairs in ways:
+            ordered = ordered_foes(body, standing, accesses, pairs.foes, barrier.point)
+            pairs.shaped = False
+            if all(
+                pairs.safe(later, earlier) for later, mask in enumerate(ordered) for earlier in bits(mask)
+            ):
+                merging = pairs is not ways[0]
+                found.append(Redundant(barrier, pairs.shaped, merging))
+                if not merging:
+                    standing = replace(standing, barriers=standing.barriers - {barrier.point})
+                break
+    return tuple(reversed(found))
+
+
+def _all_is_seen(kernel: Kernel, barriers: list[Barrier]) -> bool:
+    """Is everything known that a barrier may be there for?"""
+    return (
+        kernel.irregular is None
+        and not kernel.opaque
+        and not kernel.unknown_accesses
+        and all(barrier.kind in ("block", "warp") for barrier in barriers)
+        and all(b.seen and "volatile" not in b.qualifiers for b in kernel.buffers)
+        and not kernel.memory.volatile
+    )
+
+
+def _with_outside(seq: Seq) -> Seq:
+    """The same tree with accesses to other memory as accesses of one more buffer."""
+
+    def node(old: Node) -> Node:
+        if isinstance(old, GlobalAccess):
+            return Access(old.point, _OUTSIDE, old.kind, None, None, 0)
+        if isinstance(old, Branch):
+            return replace(old, then=_with_outside(old.then), otherwise=_with_outside(old.otherwise))
+        return replace(old, body=_with_outside(old.body)) if isinstance(old, Loop) else old
+
+    return Seq(tuple(node(each) for each in seq.items))
+
+
+class _Pairs:
+    """Which accesses need an order. ``shaped``: has the shape of the block been asked for?"""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        values: Values,
+        levels: Levels,
+        slots: Mapping[int, Slot],
+        shape: BlockShape | None,
+        accesses: tuple[Access, ...],
+        sharing: Sequence[Collection[int]],
+    ) -> None:
+        self.kernel = kernel
+        self.values = values
+        self.levels = levels
+        self.slots = slots
+        self.accesses = accesses
+        self.threads = None if shape is None else Evaluator(shape.dims, strict=False)
+        bounds = Bounds(values.loops, MAX_DIMS if shape is None else shape.dims, shape is not None)
+        self.forms = Forms(values.table, bounds)
+        self.shaped = False
+        self.touched: dict[int, list[range] | None] = {}
+        self.storages = storages_of(kernel.buffers)
+        for group in sharing:
+            self.storages |= dict.fromkeys(group, min(group))
+        self.storages[_OUTSIDE] = _OUTSIDE
+        self.foes = [self._foes(index) for index in range(len(accesses))]
+
+    def _foes(self, index: int) -> int:
+        """The accesses, itself included, that may touch the same bytes when one of the two changes them."""
+        mine = self.accesses[index]
+        mask = 0
+        for number, other in enumerate(self.accesses):
+            if self.storages[other.buffer] == self.storages[mine.buffer] and _conflict(mine, other):
+                mask |= 1 << number
+        return mask
+
+    def safe(self, later: int, earlier: int) -> bool:
+        """Does the pair need no order, though one of the two changes what both may touch?"""
+        one, other = self.accesses[earlier], self.accesses[later]
+        if one.buffer == _OUTSIDE:
+            return self._apart(one.point, other.point)
+        if one.buffer != other.buffer:
+            return False
+        mine, theirs = self.slots.get(one.point), self.slots.get(other.point)
+        own = mine is not None and theirs is not None and own_slots(mine, theirs)
+        if own or self._own_bytes(one, other):
+            self.shaped = True
+            return True
+        return False
+
+    def _own_bytes(self, one: Access, other: Access) -> bool:
+        """Does no thread touch a byte of another, by offsets and widths that are the same each time?"""
+        ranges = self._bytes(one), self._bytes(other)
+        if ranges[0] is None or ranges[1] is None:
+            return False
+        owner: dict[int, int] = {}
+        for thread, touched in enumerate(ranges[0]):
+            checkpoint()
+            for byte in touched:
+                owner[byte] = -1 if byte in owner else thread
+        return all(
+            owner.get(byte, thread) == thread for thread, touched in enumerate(ranges[1]) for byte in touched
+        )
+
+    def _bytes(self, access: Access) -> list[range] | None:
+        """The bytes of each thread."""
+        if access.point not in self.touched:
+            self.touched[access.point] = self._touched(access)
+        return self.touched[access.point]
+
+    def _touched(self, access: Access) -> list[range] | None:
+        buffer = self.kernel.buffers[access.buffer]
+        width = access.width if access.width is not None else buffer.element_bytes
+        offset = self.values.offset(access, buffer)
+        unclear = access.part is not None or access.rows or access.asynchronous or access.guess
+        if self.threads is None or width is None or offset is None or offset.carried or unclear:
+            return None
+        starts = self.threads.values(offset)
+        return None if starts is None else [range(start, start + width) for start in starts]
+
+    def _apart(self, one: int, other: int) -> bool:
+        """Do different threads touch different memory outside of shared memory?"""
+        a, b = self.values.outside.get(one), self.values.outside.get(other)
+        if a is None or b is None:
+            return False
+        roots = self._root(a[0]), self._root(b[0])
+        restricted = self.kernel.memory.restricted
+        if None not in roots and roots[0] != roots[1] and set(roots) <= restricted:
+            return True
+        same = a[0] is b[0] and a[0].known and not a[0].carried
+        return same and self.forms.equal(a[1], b[1]) and self._own(a[1])
+
+    def _root(self, base: Term) -> str | None:
+        """The parameter that an address is counted from."""
+        found = {name for name in _names(base) if name in self.kernel.memory.pointers}
+        return next(iter(found)) if len(found) == 1 else None
+
+    def _own(self, index: Term) -> bool:
+        """Is the index another one in every thread, and the same one each time?"""
+        if self.threads is None or not index.known or index.carried:
+            return False
+        total = [0] * len(self.threads.threads)
+        form = self.forms.linear(index)
+        for atom in form.atoms:
+            checkpoint()
+            if self.levels.uniform(atom):
+                continue
+            factors = form.coefficient(atom)
+            values = self.threads.values(atom)
+            if list(factors) != [()] or values is None:
+                return False
+            total = [sum_ + factors[()] * value for sum_, value in zip(total, values)]
+        self.shaped = True
+        return len(set(total)) == len(total)
+
+
+def _conflict(one: Access, other: Access) -> bool:
+    if one.kind is Kind.READ and other.kind is Kind.READ:
+        return False
+    atomic = one.kind is Kind.UPDATE and other.kind is Kind.UPDATE and not (one.plain or other.plain)
+    return not atomic or one.buffer == _OUTSIDE
+
+
+def _names(term: Term) -> set[str]:
+    found: set[str] = set()
+    stack = [term]
+    while stack:
+        each = stack.pop()
+        if isinstance(each, Sym):
+            found.add(each.name)
+        elif isinstance(each, Op):
+            stack.extend(each.args)
+        elif isinstance(each, Opaque):
+            return set()
+    return found

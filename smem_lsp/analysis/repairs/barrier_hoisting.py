@@ -1,0 +1,86 @@
+"""Barriers that some threads of a block miss, moved out of the branch: where to, when that makes the kernel right.
+
+Only one that is the first or the last statement of its arm can be moved without anything else. The kernel with the
+barrier there is judged from the start: all threads have to come to it, and nothing may race.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from smem_lsp.analysis.threads.mispairing import Mispaired
+from smem_lsp.ir.nodes import Assign, Barrier, Branch, Kernel, Loop, Node, Place, Seq, walk
+
+
+@dataclass(frozen=True, slots=True)
+class Hoist:
+    """The barrier (its point) may stand at a place (its point) instead."""
+
+    barrier: int
+    place: int
+
+
+def hoists(
+    kernel: Kernel, found: Sequence[Mispaired], right: Callable[[Kernel, int], bool]
+) -> tuple[Hoist, ...]:
+    """One for each barrier of ``found`` that can be moved. ``right``: does a kernel have no race, and does every thread
+    come to the barrier with this point?"""
+    hoisted: list[Hoist] = []
+    for each in found:
+        place = _place(kernel, each)
+        if place is not None and right(_moved(kernel, each.barrier, place), place.point):
+            hoisted.append(Hoist(each.barrier.point, place.point))
+    return tuple(hoisted)
+
+
+def _place(kernel: Kernel, found: Mispaired) -> Place | None:
+    """In front of the branch for the first statement of its arm, behind it for the last one."""
+    branch = found.decision
+    if not isinstance(branch, Branch) or any(
+        isinstance(node, Barrier) and node is not found.barrier for node in walk(Seq((branch,)))
+    ):
+        return None
+    around = next((seq for seq in _sequences(kernel.body) if any(node is branch for node in seq)), None)
+    arm = next((seq for seq in (branch.then, branch.otherwise) if any(n is found.barrier for n in seq)), None)
+    if around is None or arm is None:
+        return None
+    nodes = [node for node in arm if not isinstance(node, Place)]
+    at = next(i for i, node in enumerate(around) if node is branch)
+    if nodes[-1] is found.barrier:
+        place = next((node for node in around.items[at + 1 :] if isinstance(node, Place)), None)
+    elif nodes[0] is found.barrier:
+        ahead = [node for node in around.items[:at] if not isinstance(node, Assign)]
+        place = ahead[-1] if ahead and isinstance(ahead[-1], Place) else None
+    else:
+        return None
+    inside = place is not None and place.statement is not None and kernel.span.covers(place.statement)
+    own = inside and not any(
+        place is not None and place.statement is not None and span.covers(place.statement)
+        for span in kernel.conditional
+    )
+    return place if own else None
+
+
+def _sequences(seq: Seq) -> list[Seq]:
+    found = [seq]
+    for node in seq:
+        if isinstance(node, Branch):
+            found += _sequences(node.then) + _sequences(node.otherwise)
+        elif isinstance(node, Loop):
+            found += _sequences(node.body)
+    return found
+
+
+def _moved(kernel: Kernel, barrier: Barrier, to: Place) -> Kernel:
+    def seq(old: Seq) -> Seq:
+        return Seq(tuple(node(each) for each in old if each is not barrier))
+
+    def node(old: Node) -> Node:
+        if old is to:
+            return replace(barrier, point=to.point, line=to.line)
+        if isinstance(old, Branch):
+            return replace(old, then=seq(old.then), otherwise=seq(old.otherwise))
+        return replace(old, body=seq(old.body)) if isinstance(old, Loop) else old
+
+    return replace(kernel, body=seq(kernel.body))

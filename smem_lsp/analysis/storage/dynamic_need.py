@@ -1,0 +1,73 @@
+"""How many dynamic bytes a block of a given shape is sure to touch.
+
+Only what every run of the kernel does counts: statements that nothing guards but conditions on the thread, the block's
+shape and constants, in loops whose number of iterations is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from smem_lsp.analysis.values.evaluate import Dims, Evaluator, asks
+from smem_lsp.analysis.values.trip_counts import turns
+from smem_lsp.analysis.values.value_facts import Values
+from smem_lsp.ir.nodes import Access, Branch, Jump, Kernel, Loop, Seq, Space, walk
+from smem_lsp.source import checkpoint
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """``bytes``: at least so many, from the start of dynamic shared memory; ``access``: the point of the one that needs
+    them."""
+
+    bytes: int
+    access: int
+
+
+def dynamic_need(kernel: Kernel, values: Values, dims: Dims) -> Need | None:
+    """The most that is known; None when nothing is."""
+    dynamic = {buffer.index for buffer in kernel.buffers if buffer.space is Space.DYNAMIC}
+    if not dynamic or kernel.irregular is not None:
+        return None
+    best: Need | None = None
+    for access, threads in _sure(kernel.body, values, Evaluator(dims)):
+        buffer = kernel.buffers[access.buffer]
+        width = access.width if access.width is not None else buffer.element_bytes
+        if access.buffer not in dynamic or access.guess or access.part is not None or width is None:
+            continue
+        offset, moving = values.offset(access, buffer), asks(access, threads)
+        reached = None if offset is None or moving is None else moving.values(offset)
+        if reached and (best is None or max(reached) + width > best.bytes):
+            best = Need(max(reached) + width, access.point)
+    return best
+
+
+def _sure(seq: Seq, values: Values, threads: Evaluator) -> Iterator[tuple[Access, Evaluator]]:
+    """Accesses that surely run, with the threads that run them, up to the first jump."""
+    for node in seq:
+        checkpoint()
+        if isinstance(node, Access):
+            yield node, threads
+        elif isinstance(node, Jump):
+            return
+        elif isinstance(node, Branch):
+            taken = threads.values(values.conditions[node.point])
+            if taken is not None:
+                for arm, mask in ((node.then, taken), (node.otherwise, [int(not each) for each in taken])):
+                    if any(mask):
+                        yield from _sure(arm, values, threads.only(mask))
+            if _leaves(node.then) or _leaves(node.otherwise):
+                return
+        elif isinstance(node, Loop):
+            if _leaves(node.body):
+                return
+            facts = values.loops.get(node.point)
+            counted = None if facts is None else turns(facts, threads)
+            for inside in () if counted is None else (counted.first(), counted.last()):
+                if inside is not None:
+                    yield from _sure(node.body, values, inside)
+
+
+def _leaves(seq: Seq) -> bool:
+    return any(isinstance(node, Jump) for node in walk(seq))

@@ -1,0 +1,190 @@
+"""Ranges that pointers carve out of dynamic shared memory: ``float* a = smem; float* b = a + N;``.
+
+A range begins where a pointer with a constant offset points, and ends where the next one begins. It counts only when
+every access to dynamic shared memory is known to stay in one of the ranges, for the block that is launched; ranges that
+an access reaches across are one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+from smem_lsp.analysis.storage.member_ranges import Reach
+from smem_lsp.analysis.threads.block_shape import BlockShape
+from smem_lsp.analysis.values.extents import Extent, extent_of
+from smem_lsp.analysis.values.pointer_ranges import named_pointers
+from smem_lsp.analysis.values.ranges import Bounds
+from smem_lsp.analysis.values.value_facts import Values
+from smem_lsp.ir.nodes import (
+    Access,
+    Branch,
+    Buffer,
+    Kernel,
+    Loop,
+    Node,
+    Seq,
+    Space,
+    StorageMember,
+    walk,
+)
+from smem_lsp.ir.values import Const, Value, operation
+from smem_lsp.source import checkpoint
+
+_WIDEST = 16  # bytes of an access
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Bytes ``offset`` to ``offset + size`` of a buffer. ``index``: of the buffer that stands for it; ``element``:
+    bytes of each access to it, None: they differ; ``stays``: it never shares bytes."""
+
+    index: int
+    name: str
+    offset: int
+    size: int
+    align: int
+    element: int | None = None
+    stays: bool = False
+    members: tuple[StorageMember, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Carving:
+    """``base``: the buffer that the ranges are in; ``of``: access (its point) -> range (its index); ``shaped``: this
+    rests on the shape of the block; ``reached``: the bytes that an access to dynamic memory may touch."""
+
+    base: int
+    ranges: tuple[Range, ...]
+    of: Mapping[int, int]
+    shaped: bool = False
+    reached: Mapping[int, Extent] = field(default_factory=dict)
+
+    @property
+    def bytes(self) -> int:
+        """What the ranges take as they are."""
+        return max(each.offset + each.size for each in self.ranges)
+
+    def applied(self, kernel: Kernel) -> Kernel:
+        """``kernel`` with the ranges as buffers behind its own, and the accesses to them in the place of those to the
+        array."""
+        base = kernel.buffers[self.base]
+        size = self.bytes if base.bytes is None else base.bytes
+        own = (replace(each, bytes=size, fixed=None) if each is base else each for each in kernel.buffers)
+        made = (_buffer(base, each) for each in self.ranges)
+        ranges = {each.index: each for each in self.ranges}
+        to = {point: ranges[index] for point, index in self.of.items()}
+        return replace(kernel, buffers=(*own, *made), body=_retargeted(kernel.body, to))
+
+
+def carve(kernel: Kernel, values: Values, shape: BlockShape | None) -> Carving | None:
+    """The ranges of a kernel; None where one access is not known to stay in its range."""
+    dynamic = {buffer.index: buffer for buffer in kernel.buffers if buffer.space is Space.DYNAMIC}
+    if not dynamic or kernel.irregular is not None:
+        return None
+    if kernel.unknown_accesses or kernel.opaque:  # what is called may declare the same array
+        return None
+    kept = [each.within for buffer in dynamic.values() for each in buffer.kept]
+    if None in kept or not (kept or all(buffer.seen for buffer in dynamic.values())):
+        return None
+    named = Reach(kernel, values, shape)
+    bounds = None if shape is None else Bounds(values.loops, shape.dims, exact=True)
+    reached: dict[int, Extent] = {}
+    shaped = False
+    accesses = [node for node in walk(kernel.body) if isinstance(node, Access) and node.buffer in dynamic]
+    for access in accesses:
+        extent = kept[0] if access.strayed and kept else named.of(access)
+        if extent is None and bounds is not None:
+            extent, shaped = extent_of(kernel, values, bounds, access), True
+        if extent is None or extent[0] < 0:
+            return None
+        reached[access.point] = extent
+    names = named_pointers(kernel, accesses)
+    names.setdefault(0, dynamic[min(dynamic)].name)
+    members = [member for buffer in dynamic.values() for member in buffer.members]
+    names.update((member.offset, member.path) for member in reversed(members))
+    touched = [*reached.values(), *((member.offset, member.offset + member.size) for member in members)]
+    parts = list(_parts(sorted(names), touched))
+    if not parts:
+        return None
+    wide = max(buffer.required_align for buffer in dynamic.values())
+    ranges: list[Range] = []
+    of: dict[int, int] = {}
+    for number, (low, high) in enumerate(parts):
+        checkpoint()
+        inside = [access for access in accesses if low <= reached[access.point][0] < high]
+        of_class = tuple(member for member in members if low <= member.offset < high)
+        index = len(kernel.buffers) + number
+        of.update(dict.fromkeys((access.point for access in inside), index))
+        end = max(stop for start, stop in touched if low <= start < high)
+        widths = (access.width or kernel.buffers[access.buffer].element_bytes or 1 for access in inside)
+        align = max(wide, *(min(width & -width, _WIDEST) for width in widths), *(m.align for m in of_class))
+        plain = bool(inside) and all(member.plain for member in of_class)
+        plain = plain and not any(part and part[0] < end and low < part[1] for part in kept)
+        ranges.append(Range(index, names[low], low, end - low, align, stays=not plain, members=of_class))
+    return Carving(min(dynamic), tuple(ranges), of, shaped, reached)
+
+
+def _buffer(base: Buffer, each: Range) -> Buffer:
+    element = base.element_bytes if each.element is None else each.element
+    count = each.size // element if element and each.size % element == 0 else None
+    return replace(
+        base,
+        index=each.index,
+        name=each.name,
+        type=each.members[0].type if len(each.members) == 1 else base.type,
+        dims=() if each.element == each.size else (count,),
+        dims_text=(),
+        element_bytes=element,
+        bytes=each.size,
+        align=each.align,
+        fixed=_reason(base, each) if each.stays else None,
+        required_align=each.align,
+        members=(),
+        kept=(),
+    )
+
+
+def _reason(base: Buffer, each: Range) -> str:
+    """Why a range never shares bytes."""
+    for kept in base.kept:
+        if kept.within is None or (kept.within[0] < each.offset + each.size and each.offset < kept.within[1]):
+            return kept.reason
+    if not all(member.plain for member in each.members):
+        return f"{each.name} has a constructor"
+    return f"{each.name} is not accessed"
+
+
+def _parts(bases: list[int], reached: Iterable[Extent]) -> Iterator[Extent]:
+    """The ranges between neighbouring bases that something is accessed in, joined where an access reaches across."""
+    touched = list(reached)
+    if not touched:
+        return
+    edges = [*bases, max(high for _, high in touched)]
+    crossed = {edge for edge in edges[1:-1] if any(low < edge < high for low, high in touched)}
+    kept = [edge for edge in edges if edge not in crossed]
+    for low, high in pairwise(kept):
+        checkpoint()
+        if any(low <= start < high for start, _ in touched):
+            yield low, high
+
+
+def _retargeted(seq: Seq, of: Mapping[int, Range]) -> Seq:
+    def moved(node: Node) -> Node:
+        if isinstance(node, Access) and node.point in of:
+            return _access(node, of[node.point])
+        if isinstance(node, Branch):
+            return replace(node, then=_retargeted(node.then, of), otherwise=_retargeted(node.otherwise, of))
+        return replace(node, body=_retargeted(node.body, of)) if isinstance(node, Loop) else node
+
+    return Seq(tuple(moved(node) for node in seq))
+
+
+def _access(access: Access, to: Range) -> Access:
+    """The same access to a range of the buffer."""
+    index: tuple[Value, ...] | None = None
+    if to.element is not None and access.offset is not None and access.part is None:
+        start = operation("-", access.offset, Const(to.offset))
+        index = () if to.element == to.size else (operation("/", start, Const(to.element)),)
+    return replace(access, buffer=to.index, index=index, offset=None)

@@ -1,0 +1,75 @@
+"""The bytes of a buffer that an access names: those of a member of a class, whatever its index.
+
+An access belongs to the object that it names, as one to an array belongs to that array. One that shows its way out of
+it belongs to all that it may touch.
+"""
+
+from __future__ import annotations
+
+from smem_lsp.analysis.threads.block_shape import BlockShape
+from smem_lsp.analysis.values.extents import Extent, extent_of
+from smem_lsp.analysis.values.ranges import INFINITE, Bounds
+from smem_lsp.analysis.values.terms import LoopVar, Op, Term, Thread
+from smem_lsp.analysis.values.value_facts import Values
+from smem_lsp.ir.nodes import Access, Branch, Kernel, Loop, Seq
+from smem_lsp.source import checkpoint
+
+
+class Reach:
+    """The bytes that the accesses of a kernel name."""
+
+    def __init__(self, kernel: Kernel, values: Values, shape: BlockShape | None) -> None:
+        self._kernel = kernel
+        self._values = values
+        dims = shape.dims if shape is not None and shape.fact else (1, 1, 1)  # thread 0 is in every block
+        self._bounds = Bounds(values.loops, dims, exact=True)
+        self._guarded = _guarded(kernel.body, values)
+
+    def of(self, access: Access) -> Extent | None:
+        """First byte and end of what an access may touch; None: it names no object."""
+        within = access.within
+        if within is None or access.strayed or self._walks(access):
+            return None
+        if access.point in self._guarded:
+            return within
+        extent = extent_of(self._kernel, self._values, self._bounds, access)
+        if extent is None:
+            return within
+        return min(extent[0], within[0]), max(extent[1], within[1])
+
+    def _walks(self, access: Access) -> bool:
+        """Is it through a pointer that a loop moves, nobody knows how far?"""
+        offset = self._values.offset(access, self._kernel.buffers[access.buffer])
+        if offset is None or max(map(abs, self._bounds.interval(offset))) < INFINITE:
+            return False
+        names = self._kernel.variables
+        return any(
+            isinstance(atom, LoopVar) and names[atom.variable].endswith(" in bytes")
+            for atom in offset.carried
+        )
+
+
+def _guarded(seq: Seq, values: Values, inside: bool = False) -> frozenset[int]:
+    """Accesses that only some threads may run: their index has bounds that are not followed."""
+    found: set[int] = set()
+    for node in seq:
+        checkpoint()
+        if isinstance(node, Access):
+            if inside:
+                found.add(node.point)
+        elif isinstance(node, Branch):
+            guards = inside or _differs(values.conditions.get(node.point))
+            for arm in (node.then, node.otherwise):
+                found |= _guarded(arm, values, guards)
+        elif isinstance(node, Loop):
+            found |= _guarded(node.body, values, inside)
+    return frozenset(found)
+
+
+def _differs(condition: Term | None) -> bool:
+    """May a condition hold for some threads only?"""
+    if condition is None or not condition.known or isinstance(condition, Thread):
+        return True
+    if isinstance(condition, Op):
+        return any(map(_differs, condition.args))
+    return bool(condition.carried)

@@ -1,0 +1,139 @@
+"""The size of the thread block: what is known of it, from where, and whether that is a fact.
+
+A launch in the same file is a fact only for a kernel that cannot be launched from anywhere else (internal linkage);
+otherwise it is an assumption that every result resting on it has to name. ``__launch_bounds__`` is only an upper
+bound.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from smem_lsp.analysis.values.ranges import MAX_DIMS
+from smem_lsp.analysis.values.terms import Thread
+from smem_lsp.analysis.values.value_facts import Values
+from smem_lsp.ir.nodes import Access, Jump, Kernel
+from smem_lsp.source import checkpoint
+
+if TYPE_CHECKING:
+    from smem_lsp.analysis.threads.uniformity import Control  # which asks for a shape itself
+
+Dims = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class BlockShape:
+    """``dims``: threads in x, y, z. ``fact``: no other shape can be launched."""
+
+    dims: tuple[int, int, int]
+    source: str  # "assume", "launch", "setting"
+    fact: bool
+
+    @property
+    def threads(self) -> int:
+        return self.dims[0] * self.dims[1] * self.dims[2]
+
+
+def block_shape(
+    kernel: Kernel, *, assumed: dict[str, int] | None = None, setting: int | None = None, axes: str = "x"
+) -> BlockShape | None:
+    """The best knowledge of the block's shape. ``assumed``: ``assume(blockDim.x == 256)`` comments by axis; ``axes``:
+    those of ``threadIdx`` that the kernel reads: a number of threads is no shape where it is more than one."""
+    more = axes.replace("x", "")
+    if assumed and "x" in assumed:
+        if any(axis not in assumed for axis in more):
+            return None
+        return BlockShape((assumed["x"], assumed.get("y", 1), assumed.get("z", 1)), "assume", fact=True)
+    shapes = {site.block for site in kernel.launches}
+    if len(shapes) == 1:
+        dims = next(iter(shapes))
+        if dims is not None:
+            threads = dims[0] * dims[1] * dims[2]
+            return BlockShape(dims, "launch", kernel.internal) if 0 < threads <= 1024 else None
+        return None
+    if not shapes and setting is not None and not more:
+        return BlockShape((setting, 1, 1), "setting", fact=False)
+    return None
+
+
+def smallest_grid(kernel: Kernel) -> Dims | None:
+    """Blocks that every launch in sight has at least; None where they are not all known."""
+    grids = [site.grid for site in kernel.launches if site.grid is not None and min(site.grid) > 0]
+    if not grids or len(grids) < len(kernel.launches):
+        return None
+    x, y, z = (min(grid[axis] for grid in grids) for axis in range(3))
+    return x, y, z
+
+
+def most_threads(kernel: Kernel) -> Dims:
+    """Threads per dimension that no launch can exceed: the hardware's limits and ``__launch_bounds__``."""
+    if kernel.launch_bounds is None:
+        return MAX_DIMS
+    threads = max(1, kernel.launch_bounds[0])
+    x, y, z = (min(limit, threads) for limit in MAX_DIMS)
+    return x, y, z
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a kernel's own text says about its block. ``upper``: facts, if no index leaves its array; ``equal``: a
+    symbol that names the extent of an array indexed by a bare coordinate, per axis; ``sample``: a block worth trying,
+    the upper bounds rounded down to warps. ``sources``: in words, per axis."""
+
+    upper: Dims
+    equal: Mapping[str, str]
+    sample: Dims
+    sources: Mapping[str, str]
+
+
+def evidence(kernel: Kernel, values: Values, control: Control) -> Evidence:
+    """Upper bounds from arrays that all threads index by ``threadIdx``, unguarded; then from launch bounds."""
+    upper = dict(zip("xyz", most_threads(kernel)))
+    sources = dict.fromkeys("xyz", "hardware" if kernel.launch_bounds is None else "launch_bounds")
+    equal: dict[str, str] = {}
+    for node in kernel.body:
+        checkpoint()
+        if isinstance(node, Jump):
+            break
+        if not isinstance(node, Access) or node.point not in control.steady:
+            continue
+        buffer = kernel.buffers[node.buffer]
+        for position, term in enumerate(values.indices.get(node.point, ())):
+            if not isinstance(term, Thread):
+                continue
+            extent, text = buffer.dims[position], buffer.dims_text[position]
+            if extent is None:
+                equal.setdefault(term.axis, text)
+            elif 0 < extent < upper[term.axis]:
+                upper[term.axis] = extent
+                sources[term.axis] = f"{buffer.name}[{text}] at line {node.line}"
+    used = values.axes()
+    sample = [_whole_warps(upper[axis]) if axis in used else 1 for axis in "xyz"]
+    return Evidence((upper["x"], upper["y"], upper["z"]), equal, (sample[0], sample[1], sample[2]), sources)
+
+
+def shape_of_threads(threads: int, kernel: Kernel, values: Values, control: Control) -> BlockShape | None:
+    """The shape of a block of so many threads that the kernel's arrays are made for, if they tell."""
+    dims = evidence(kernel, values, control).sample
+    return BlockShape(dims, "setting", fact=False) if math.prod(dims) == threads else None
+
+
+def _whole_warps(threads: int) -> int:
+    """The largest multiple of 32, or power of two below 32, that fits."""
+    return threads // 32 * 32 if threads >= 32 else 1 << max(threads, 1).bit_length() - 1
+
+
+def threads_per_block(
+    kernel: Kernel, shape: BlockShape | None, setting: int | None
+) -> tuple[int, str] | None:
+    """(threads per block, where from) for occupancy: launch, then launch bounds, then the setting."""
+    if setting is not None and (shape is None or shape.source == "setting"):
+        return setting, "setting"
+    if shape is not None:
+        return shape.threads, shape.source
+    if kernel.launch_bounds is not None:
+        return kernel.launch_bounds[0], "launch_bounds"
+    return None

@@ -1,0 +1,140 @@
+"""Barriers that some threads of a block pass by on their way to another one.
+
+A thread that has exited counts as arrived (from sm_70 on), so a barrier that some threads miss does no harm when these
+go on to the end. When they come to another barrier the two are taken for one: threads run ahead of data, or wait for
+ever. Found by evaluation: a block in which it happens is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from smem_lsp.analysis.threads.block_shape import BlockShape, most_threads
+from smem_lsp.analysis.threads.divergence import Guard, Verdicts, agreed, open_barriers, samples_for, split
+from smem_lsp.analysis.threads.uniformity import Control, Levels
+from smem_lsp.analysis.values.evaluate import Dims
+from smem_lsp.ir.nodes import Barrier, Branch, Jump, Kernel, Loop, Node, Seq, walk
+from smem_lsp.source import checkpoint
+
+
+@dataclass(frozen=True, slots=True)
+class Mispaired:
+    """``dims``: a block in which threads ``inside`` reach the barrier while thread ``outside`` goes on to the one at
+    line ``other``. ``proved``: it is the known block, or it happens in every block of more than 32 threads."""
+
+    barrier: Barrier
+    decision: Branch | Loop  # that parts the threads
+    inside: tuple[int, ...]
+    outside: int
+    other: Barrier
+    dims: Dims
+    proved: bool
+
+
+def mispairings(
+    kernel: Kernel, levels: Levels, control: Control, verdicts: Verdicts, shape: BlockShape | None
+) -> tuple[Mispaired, ...]:
+    """Each barrier that is mispaired, with an example. ``shape``: the block, if one is known or launched in sight."""
+    if not verdicts.divergent or kernel.irregular is not None:
+        return ()
+    found: list[Mispaired] = []
+    for barrier, guards, returned in open_barriers(kernel.body, control, (), [False]):
+        checkpoint()
+        if barrier.point not in verdicts.divergent or returned:
+            continue
+        position = next(
+            (i for i, guard in enumerate(guards) if not agreed(guard, levels.values, levels)), None
+        )
+        if position is None:
+            continue
+        other = _following(kernel.body, guards[: position + 1], control, levels)
+        example = None if other is None else _example(kernel, guards, levels, shape)
+        if other is not None and example is not None:
+            dims, inside, outside, proved = example
+            decision = guards[position].node
+            found.append(Mispaired(barrier, decision, inside, outside, other, dims, proved))
+    return tuple(found)
+
+
+def _example(
+    kernel: Kernel, guards: tuple[Guard, ...], levels: Levels, shape: BlockShape | None
+) -> tuple[Dims, tuple[int, ...], int, bool] | None:
+    values = levels.values
+    if shape is not None:
+        seen = split(guards, values, levels, shape.dims)
+        return None if seen is None else (shape.dims, *seen, True)
+    most = most_threads(kernel)
+    axes = values.table.axes()
+    flat = "y" not in axes and "z" not in axes
+    samples: list[Dims] = (
+        [(threads, 1, 1) for threads in range(64, most[0] + 1, 32)] if flat else samples_for(values)
+    )
+    samples = [dims for dims in samples if all(n <= limit for n, limit in zip(dims, most))]
+    shown: tuple[Dims, tuple[int, ...], int, bool] | None = None
+    for dims in samples:
+        seen = split(guards, values, levels, dims)
+        if seen is None:
+            return None
+        if shown is None or dims[0] == 256:
+            shown = (dims, *seen, flat)
+    return shown
+
+
+def _following(body: Seq, guards: tuple[Guard, ...], control: Control, levels: Levels) -> Barrier | None:
+    """A barrier that threads come to which do not take the last of the guards; the guards before it are decided alike
+    by all threads. Where somebody may jump on the way nothing is known."""
+    path: list[tuple[Seq, int]] = []
+    seq = body
+    for guard in guards:
+        checkpoint()
+        path.append((seq, next(i for i, node in enumerate(seq.items) if node is guard.node)))
+        seq = _arm(guard)
+    for depth in range(len(guards) - 1, -1, -1):
+        seq, position = path[depth]
+        if _jumps((guards[depth].node,)):
+            return None
+        behind = seq.items[position + 1 :]
+        found = next(_reached(behind, control), None)
+        if found is not None:
+            return found
+        if _jumps(behind):
+            return None
+        if depth and _runs_again(guards[depth - 1].node, levels):
+            found = next(_reached(seq.items[:position], control), None)
+            if found is not None:
+                return found
+    return None
+
+
+def _arm(guard: Guard) -> Seq:
+    if isinstance(guard.node, Loop):
+        return guard.node.body
+    return guard.node.then if guard.arm else guard.node.otherwise
+
+
+def _jumps(nodes: tuple[Node, ...]) -> bool:
+    return any(isinstance(node, Jump) for node in walk(Seq(nodes)))
+
+
+def _reached(nodes: tuple[Node, ...], control: Control) -> Iterator[Barrier]:
+    """Block barriers that every thread that is here comes to, up to the first jump."""
+    for node in nodes:
+        if isinstance(node, Barrier):
+            if node.kind == "block" and node.point in control.barriers:
+                yield node
+        elif _jumps((node,)):
+            return
+        elif isinstance(node, Loop) and node.min_trip > 0:
+            yield from _reached(node.body.items, control)
+
+
+def _runs_again(node: Branch | Loop, levels: Levels) -> bool:
+    """Is it a loop that can run more than once?"""
+    facts = levels.values.loops.get(node.point)
+    return (
+        facts is not None
+        and isinstance(node, Loop)
+        and not facts.once
+        and (node.trips is None or node.trips > 1)
+    )

@@ -1,0 +1,72 @@
+"""Loops that may wait for what another thread does to shared memory: for a flag, a lock, a counter.
+
+One that counts up to a number it reads does not, nor does one that looks at another element in every iteration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Opaque, Term
+from smem_lsp.analysis.values.value_facts import Values
+from smem_lsp.ir.nodes import Access, Kind, Loop, walk
+from smem_lsp.source import checkpoint
+
+_COMPARISONS = frozenset(("<", "<=", ">", ">=", "!="))
+
+
+def may_wait(node: Loop, values: Values) -> bool:
+    """May it run until another thread has written something?"""
+    facts = values.loops[node.point]
+    counters = {
+        each.atom
+        for each in facts.recurrences
+        if each.kind == "affine" and not (isinstance(each.by, Const) and each.by.n == 0)
+    }
+    deciding = [term for term in (facts.head, facts.again, *facts.exits) if not _counts(term, counters)]
+    if all(term.known for term in deciding):
+        return False  # nothing is read
+    inside = {each.point: each.kind for each in walk(node.body) if isinstance(each, Access)}
+    for access in _loads(deciding) & inside.keys():
+        checkpoint()
+        address = values.address(access)
+        if address is None or not any(_moves(term, counters) for term in address):
+            return True
+    return Kind.UPDATE in inside.values()
+
+
+def _counts(condition: Term, counters: Collection[LoopVar]) -> bool:
+    """Does a counter of the loop decide, whatever it is compared with?"""
+    if not isinstance(condition, Op):
+        return False
+    if condition.operator in ("&&", "||", "!"):
+        return all(_counts(arg, counters) for arg in condition.args)
+    return condition.operator in _COMPARISONS and any(_moves(arg, counters) for arg in condition.args)
+
+
+def _moves(term: Term, counters: Collection[LoopVar]) -> bool:
+    """Is it another number in every iteration?"""
+    if isinstance(term, Op) and len(term.args) == 2 and term.known:
+        moving = [_moves(arg, counters) for arg in term.args]
+        still = [arg for arg, moves in zip(term.args, moving) if not moves]
+        if term.operator in ("+", "-"):
+            return len(still) == 1 and not any(isinstance(each, LoopVar) for each in still[0].carried)
+        return term.operator == "*" and len(still) == 1 and isinstance(still[0], Const) and still[0].n != 0
+    return term in counters
+
+
+def _loads(terms: Collection[Term]) -> set[int]:
+    """The accesses to shared memory (points) whose values ``terms`` are made of."""
+    stack, seen, found = list(terms), set[Term](), set[int]()
+    while stack:
+        each = stack.pop()
+        if each in seen:
+            continue
+        seen.add(each)
+        if isinstance(each, Opaque):
+            if each.access is not None:
+                found.add(each.access)
+            stack.extend(each.sources)
+        elif isinstance(each, Op):
+            stack.extend(each.args)
+    return found

@@ -1,0 +1,190 @@
+"""Which elements each thread touches, and which writes leave nothing of the old value.
+
+Everything is evaluated for every thread of a known block shape: no sampling. An index that depends on more than the
+thread, constants and variables that loops advance by constant steps has no slot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import gcd
+
+from smem_lsp.analysis.dataflow.facts import Slot
+from smem_lsp.analysis.threads.block_shape import BlockShape
+from smem_lsp.analysis.threads.uniformity import Control
+from smem_lsp.analysis.values.affine import Forms
+from smem_lsp.analysis.values.evaluate import Evaluator, advance
+from smem_lsp.analysis.values.ranges import Bounds
+from smem_lsp.analysis.values.terms import LoopVar, Op, Term
+from smem_lsp.analysis.values.value_facts import Recurrence, Values
+from smem_lsp.ir.nodes import Access, Branch, Buffer, Jump, Kernel, Kind, Loop, walk
+from smem_lsp.source import checkpoint, record
+
+_MAX_ELEMENTS = 65_536
+
+
+@record
+class Slots:
+    """``slots``: access -> elements of each thread. ``full``: accesses that write the whole buffer; ``covering``:
+    branches and loops that, taken as a whole, write every element of these buffers before anything reads them."""
+
+    slots: dict[int, Slot]
+    full: frozenset[int]
+    covering: dict[int, frozenset[int]]
+
+
+class _Block:
+    """The threads of one block and what is known of the kernel's values."""
+
+    def __init__(self, kernel: Kernel, values: Values, shape: BlockShape) -> None:
+        self.kernel = kernel
+        self.values = values
+        self.threads = Evaluator(shape.dims)
+        self.forms = Forms(values.table, Bounds(values.loops, shape.dims, exact=True))
+        self.moves: Mapping[LoopVar, Recurrence] = {
+            recurrence.atom: recurrence for loop in values.loops.values() for recurrence in loop.recurrences
+        }
+
+    def advances(self, atom: LoopVar) -> tuple[list[int], int] | None:
+        """(value in the first iteration for each thread, constant step)."""
+        moves = self.moves.get(atom)
+        return None if moves is None else advance(moves, self.threads)
+
+
+def find_slots(kernel: Kernel, control: Control, shape: BlockShape | None, values: Values) -> Slots:
+    """Slots and full writes of a kernel; without a block shape only whole scalars are full."""
+    slots: dict[int, Slot] = {}
+    full: set[int] = set()
+    covering: dict[int, frozenset[int]] = {}
+    block = _Block(kernel, values, shape) if shape is not None else None
+    for node in walk(kernel.body):
+        if isinstance(node, Access) and node.index is not None:
+            buffer = kernel.buffers[node.buffer]
+            if node.kind is Kind.WRITE and not buffer.dims and node.point in control.steady:
+                full.add(node.point)
+            if block is None or buffer.element_bytes is None:
+                continue
+            slot = _slot(node, buffer, block)
+            if slot is None:
+                continue
+            if not node.asynchronous:  # a copy is not ordered with what its thread does meanwhile
+                slots[node.point] = slot
+            if (
+                node.kind is Kind.WRITE
+                and node.point in control.steady
+                and slot.stride == 0
+                and _covers(slot, buffer)
+            ):
+                full.add(node.point)
+        elif isinstance(node, Loop) and block is not None and node.point in control.steady:
+            covered = _loop_covers(node, block)
+            if covered:
+                covering[node.point] = covered
+        elif isinstance(node, Branch) and block is not None and node.point in control.steady:
+            scalars = _branch_covers(node, block)
+            if scalars:
+                covering[node.point] = scalars
+    return Slots(slots, frozenset(full), covering)
+
+
+def _slot(access: Access, buffer: Buffer, block: _Block) -> Slot | None:
+    assert buffer.element_bytes is not None
+    flat = block.values.element(access, buffer)
+    if flat is None or not flat.known:
+        return None
+    if not flat.carried:
+        starts = block.threads.values(flat)
+        return None if starts is None else Slot(tuple(starts), 0, buffer.element_bytes)
+    stride = 0
+    first: dict[LoopVar, list[int] | int] = {}
+    form = block.forms.linear(flat)
+    for atom in flat.carried:
+        if not isinstance(atom, LoopVar):
+            return None
+        factors = form.coefficient(atom)
+        advances = block.advances(atom)
+        if list(factors) != [()] or advances is None or factors[()] * advances[1] < 0:
+            return None
+        stride = gcd(stride, factors[()] * advances[1])
+        first[atom] = advances[0]
+    if any(atom not in first and atom.carried for atom in form.atoms):
+        return None  # a loop variable inside a division, say
+    starts = block.threads.within(first).values(block.forms.canonical(flat))
+    return None if starts is None else Slot(tuple(starts), stride, buffer.element_bytes)
+
+
+def _elements(buffer: Buffer) -> int | None:
+    if buffer.bytes is None or not buffer.element_bytes:
+        return None
+    count = buffer.bytes // buffer.element_bytes
+    return count if count <= _MAX_ELEMENTS else None
+
+
+def _covers(slot: Slot, buffer: Buffer) -> bool:
+    """Do all threads together touch every element?"""
+    count = _elements(buffer)
+    return count is not None and len(set(slot.starts)) >= count and set(range(count)) <= set(slot.starts)
+
+
+def _loop_covers(loop: Loop, block: _Block) -> frozenset[int]:
+    """Buffers that ``for (i = id; i < N; i += threads) a[i] = ...`` fills."""
+    facts = block.values.loops.get(loop.point)
+    if facts is None or not facts.tested or facts.once:
+        return frozenset()
+    if any(isinstance(node, Jump) for node in walk(loop.body)):
+        return frozenset()
+    accesses = [node for node in walk(loop.body) if isinstance(node, Access)]
+    covered: set[int] = set()
+    for node in loop.body:
+        checkpoint()
+        if not isinstance(node, Access) or node.kind is not Kind.WRITE or node.index is None:
+            continue
+        if any(other.buffer == node.buffer and other.kind.reads for other in accesses):
+            continue
+        if _fills(node, block.kernel.buffers[node.buffer], facts.head, block):
+            covered.add(node.buffer)
+    return frozenset(covered)
+
+
+def _fills(access: Access, buffer: Buffer, goes_on: Term, block: _Block) -> bool:
+    """``goes_on``: the condition of the loop that the access stands in."""
+    count = _elements(buffer)
+    flat = block.values.element(access, buffer)
+    if count is None or flat is None or not isinstance(goes_on, Op) or goes_on.operator not in ("<", "<="):
+        return False
+    atom, bound = goes_on.args
+    if not isinstance(atom, LoopVar) or not block.forms.equal(flat, atom):
+        return False
+    last, advances = block.threads.constant(bound), block.advances(atom)
+    if last is None or advances is None or advances[1] <= 0:
+        return False
+    end = last + 1 if goes_on.operator == "<=" else last
+    touched = bytearray(count)
+    for start in set(advances[0]):
+        if 0 <= start < count:
+            stop = min(end, count)
+            touched[start : stop : advances[1]] = b"\1" * len(range(start, stop, advances[1]))
+    return all(touched)
+
+
+def _branch_covers(branch: Branch, block: _Block) -> frozenset[int]:
+    """Scalars that ``if (threadIdx.x == 0) s = ...`` writes: one thread of the block surely does."""
+    taken = block.threads.values(block.values.conditions[branch.point])
+    if taken is None or not any(taken):
+        return frozenset()
+    kernel = block.kernel
+    written = {
+        node.buffer
+        for node in branch.then
+        if isinstance(node, Access)
+        and node.kind is Kind.WRITE
+        and not kernel.buffers[node.buffer].dims
+        and node.index is not None
+    }
+    touched_otherwise = {
+        node.buffer
+        for node in (*walk(branch.then), *walk(branch.otherwise))
+        if isinstance(node, Access) and node.kind.reads
+    }
+    jumps = any(isinstance(node, Jump) for node in walk(branch.then))
+    return frozenset() if jumps else frozenset(written - touched_otherwise)

@@ -1,0 +1,359 @@
+"""Which values all threads of a block share, which decisions they take alike, and which barriers they all run.
+
+Every value has a level, the widest group of threads that surely agree on it: const < block < warp < thread. An
+operation has the level of its operands, a value that depends on the path has that of the condition too, a variable of
+a loop also that of whatever ends the loop. Loop variables start at block level and rise until nothing changes. A value
+read from shared memory is at thread level, unless all threads read one address and no write to that buffer can run
+between two barriers that stand around the read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from smem_lsp.analysis.dataflow.facts import Facts
+from smem_lsp.analysis.dataflow.interference import open_foes
+from smem_lsp.analysis.threads.block_shape import BlockShape
+from smem_lsp.analysis.values.evaluate import Evaluator
+from smem_lsp.analysis.values.ranges import MAX_DIMS, Bounds
+from smem_lsp.analysis.values.terms import BLOCK, CONST, THREAD, Carrier, LoopVar, Opaque, Term
+from smem_lsp.analysis.values.value_facts import Values
+from smem_lsp.ir.nodes import Access, Assign, Barrier, Branch, Buffer, Jump, Loop, Place, Seq, Space, walk
+from smem_lsp.source import checkpoint, record
+
+_MAX_ROUNDS = 6
+
+
+@record
+class Control:
+    """Points that are proved; see ``Facts``. ``steady``: points reached by all threads of the block together.
+    ``alike``: branches, loops, jumps and barriers that are as if proved in every run without a race: they rest on
+    values that all threads read from one address in shared memory."""
+
+    uniform: frozenset[int]
+    barriers: frozenset[int]
+    places: frozenset[int]
+    steady: frozenset[int]
+    divergent_return: int | None  # line of the first return that only some threads take
+    alike: frozenset[int] = frozenset()
+
+
+@dataclass(slots=True)
+class Levels:
+    """The level of every term. ``shape``: a block shape that is a fact; ``shared``: loads of a value that all agree
+    on as far as they agree on the address."""
+
+    values: Values
+    bounds: Bounds
+    shape: BlockShape | None = None
+    shared: frozenset[int] = frozenset()
+    of: dict[Carrier, int] = field(default_factory=dict)
+    _decided: dict[Term, bool] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for load in self.values.loads:
+            assert isinstance(load, Opaque) and load.access is not None
+            self.of[load] = BLOCK if load.access in self.shared else THREAD
+        self._solve()
+
+    def level(self, term: Term) -> int:
+        """CONST, BLOCK, WARP or THREAD."""
+        checkpoint()
+        level = term.level
+        for carrier in term.carried:
+            own = self.of.get(carrier, THREAD)
+            if own > level:
+                level = own
+        return level
+
+    def uniform(self, term: Term) -> bool:
+        """Is the value the same for all threads of the block? Also by bounds, and for a known shape by trying all."""
+        found = self._decided.get(term)
+        if found is None:
+            found = self._decided[term] = self.level(term) <= BLOCK or self._computed(term)
+        return found
+
+    def _computed(self, term: Term) -> bool:
+        if not term.known:
+            return False
+        low, high = self.bounds.interval(term)
+        if low == high:
+            return True
+        if self.shape is None or term.carried:
+            return False
+        return Evaluator(self.shape.dims).constant(term) is not None
+
+    def _solve(self) -> None:
+        """Least levels under which every loop variable is as uniform as its start, its next value and its loop."""
+        rest = [recurrence for loop in self.values.loops.values() for recurrence in loop.recurrences]
+        for recurrence in rest:
+            self.of[recurrence.atom] = CONST
+        at_index = [
+            (load, self.values.address(load.access) or ())
+            for load in self.values.loads
+            if isinstance(load, Opaque) and load.access is not None and load.access in self.shared
+        ]
+        deciding = {point: (loop.first, loop.again, *loop.exits) for point, loop in self.values.loops.items()}
+        changed = True
+        while changed:
+            checkpoint()
+            changed = False
+            for load, index in at_index:
+                changed |= self._raise(load, index)
+            for recurrence in rest:
+                sources = (recurrence.init, recurrence.next, *deciding[recurrence.atom.loop])
+                changed |= self._raise(recurrence.atom, sources)
+
+    def _raise(self, carrier: Carrier, sources: Iterable[Term]) -> bool:
+        checkpoint()
+        level = max(map(self.level, sources), default=CONST)
+        if level <= self.of[carrier]:
+            return False
+        self.of[carrier] = level
+        return True
+
+
+def prove_levels(
+    body: Seq,
+    values: Values,
+    *,
+    buffers: Sequence[Buffer] = (),
+    shape: BlockShape | None = None,
+    upper: tuple[int, int, int] = MAX_DIMS,
+) -> tuple[Control, Levels]:
+    """Control flow and the levels that it rests on.
+
+    Loads that decide something are first taken to be uniform, and those whose writes the barriers that are proved
+    then do not separate from them are dropped until none is left to drop. That is sound: the first load in a run to
+    give two threads different values would have all barriers before it in place, and so no write near it.
+    """
+    dims = upper if shape is None else shape.dims
+    levels = Levels(values, Bounds(values.loops, dims, shape is not None), shape)
+    control = _control(body, levels)
+    followed = _followed(buffers)
+    shared = _loads_of(followed, body, _deciding_loads(levels)) if followed else frozenset()
+    alike: frozenset[int] | None = None
+    for _ in range(_MAX_ROUNDS):
+        checkpoint()
+        if not shared:
+            break
+        raised = replace(levels, shared=shared, of={}, _decided={})
+        found = _control(body, raised)
+        if alike is None:  # in this round no write is taken to be near a load
+            polled = any("volatile" in buffer.qualifiers for buffer in buffers)
+            alike = frozenset() if polled else found.uniform | found.barriers
+        agreed = _agreed_loads(body, values, followed, shared, found)
+        if agreed == shared:
+            return replace(found, alike=alike - found.uniform - found.barriers), raised
+        shared = agreed
+    return replace(control, alike=(alike or frozenset()) - control.uniform - control.barriers), levels
+
+
+def _loads_of(buffers: Collection[int], body: Seq, points: Collection[int]) -> frozenset[int]:
+    """Those of the accesses at ``points`` that go to ``buffers``."""
+    accesses = (node for node in walk(body) if isinstance(node, Access))
+    return frozenset(node.point for node in accesses if node.buffer in buffers and node.point in points)
+
+
+def _followed(buffers: Sequence[Buffer]) -> dict[int, int]:
+    """The buffers all of whose accesses are known -> the storage that they are; all dynamic ones begin at one byte."""
+    dynamic = [buffer for buffer in buffers if buffer.space is Space.DYNAMIC]
+    followed = {buffer.index: buffer.index for buffer in buffers if buffer.seen}
+    for buffer in dynamic:
+        followed.pop(buffer.index, None)
+    if all(buffer.seen for buffer in dynamic):
+        followed |= {buffer.index: dynamic[0].index for buffer in dynamic}
+    return followed
+
+
+def _agreed_loads(
+    body: Seq, values: Values, followed: Mapping[int, int], wanted: frozenset[int], control: Control
+) -> frozenset[int]:
+    """Those of the loads ``wanted`` with no write to their bytes between the barriers around them."""
+    accesses = [node for node in walk(body) if isinstance(node, Access) and node.buffer in followed]
+    by_storage: dict[int, list[int]] = {}
+    for index, node in enumerate(accesses):
+        by_storage.setdefault(followed[node.buffer], []).append(index)
+    foes = [0] * len(accesses)
+    for members in by_storage.values():
+        checkpoint()
+        loads = [index for index in members if accesses[index].point in wanted]
+        writes = [index for index in members if accesses[index].kind.writes] if loads else []
+        for load in loads:
+            for write in writes:
+                if not _apart(accesses[load], accesses[write], values):
+                    foes[load] |= 1 << write
+                    foes[write] |= 1 << load
+    disturbed = 0
+    facts = Facts(uniform=control.uniform, barriers=control.barriers)
+    for index, met in enumerate(open_foes(body, facts, accesses, foes)):
+        if met:
+            disturbed |= met | 1 << index
+    return frozenset(
+        node.point
+        for index, node in enumerate(accesses)
+        if node.point in wanted and not disturbed >> index & 1
+    )
+
+
+def _apart(one: Access, other: Access, values: Values) -> bool:
+    """Are they surely different members of one object?"""
+    if one.part is None or other.part is None or one.buffer != other.buffer:
+        return False
+    base = values.bases[one.point]
+    steady = base.known and not base.carried and base.level <= BLOCK
+    return steady and base is values.bases[other.point] and one.part.apart(other.part)
+
+
+def _deciding_loads(levels: Levels) -> set[int]:
+    """Loads at a known index on which some decision rests that is not uniform without them."""
+    values = levels.values
+    deciding = [*values.conditions.values()]
+    for loop in values.loops.values():
+        deciding += [loop.first, loop.again]
+    seen: set[Carrier] = set()
+    open_carriers = [c for term in deciding if not levels.uniform(term) for c in term.carried]
+    made_of = {r.atom: (loop, r) for loop in values.loops.values() for r in loop.recurrences}
+    while open_carriers:
+        checkpoint()
+        carrier = open_carriers.pop()
+        if carrier in seen:
+            continue
+        seen.add(carrier)
+        if isinstance(carrier, LoopVar) and carrier in made_of:
+            loop, recurrence = made_of[carrier]
+            for term in (recurrence.init, recurrence.next, loop.first, loop.again, *loop.exits):
+                open_carriers += term.carried
+        elif isinstance(carrier, Opaque) and carrier.access is not None:
+            for term in values.address(carrier.access) or ():
+                open_carriers += term.carried
+    loads = {carrier.access for carrier in seen if isinstance(carrier, Opaque)}
+    return {access for access in loads if access is not None and values.address(access) is not None}
+
+
+# ---- control ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _State:
+    """What is found out on one walk. ``returned``: line of the first return that only some threads have taken."""
+
+    levels: Levels
+    conditions: Mapping[int, Term]
+    uniform: set[int] = field(default_factory=set)
+    barriers: set[int] = field(default_factory=set)
+    places: set[int] = field(default_factory=set)
+    steady: set[int] = field(default_factory=set)
+    returned: int | None = None
+
+    def agreed(self, node: Branch | Loop) -> bool:
+        condition = self.conditions.get(node.point)
+        return condition is None or self.levels.uniform(condition)
+
+
+def _control(body: Seq, levels: Levels) -> Control:
+    state = _State(levels, levels.values.conditions)
+    _walk(body, state, divergent=False)
+    return Control(
+        frozenset(state.uniform),
+        frozenset(state.barriers),
+        frozenset(state.places),
+        frozenset(state.steady),
+        state.returned,
+    )
+
+
+def _walk(seq: Seq, state: _State, *, divergent: bool) -> bool:
+    """``divergent``: only some threads may be here. Returns whether that holds at the end of ``seq``."""
+    checkpoint()
+    for node in seq.items:
+        kind = type(node)
+        if kind is Assign:
+            continue
+        before = divergent
+        if isinstance(node, Barrier):
+            if not divergent and node.kind == "block":
+                state.barriers.add(node.point)
+        elif isinstance(node, Place):
+            if not divergent and state.returned is None:
+                state.places.add(node.point)
+            continue
+        elif isinstance(node, Branch):
+            agreed = state.agreed(node)
+            if agreed and not divergent:
+                state.uniform.add(node.point)
+            inside = divergent or not agreed
+            _walk(node.then, state, divergent=inside)
+            _walk(node.otherwise, state, divergent=inside)
+            # where some threads have jumped to the end of the body, not all are here until then
+            divergent = divergent or _jumps_divergently(node, state, ("break", "continue"), divergent)
+        elif isinstance(node, Loop):
+            _loop(node, state, divergent=divergent)
+        elif isinstance(node, Jump):
+            if not divergent:
+                state.uniform.add(node.point)
+            elif node.kind == "return" and state.returned is None:
+                state.returned = node.line
+        if not before and state.returned is None:
+            state.steady.add(node.point)
+    return divergent
+
+
+def _loop(node: Loop, state: _State, *, divergent: bool) -> None:
+    facts = state.levels.values.loops.get(node.point)
+    once = facts is not None and facts.once
+    agreed = not divergent and _ends_alike(node, state)
+    left = any(_jumps_divergently(each, state, ("break",), False) for each in node.body)
+    if agreed and not left:
+        state.uniform.add(node.point)
+    if state.returned is None and not once:
+        # a return that only some threads take, anywhere in the body, comes before the next iteration
+        state.returned = _divergent_return(node.body, state, not agreed or left)
+    # threads that leave a real loop early are missing from its next iteration on, so from its very start
+    _walk(node.body, state, divergent=not agreed or (left and not once))
+
+
+def _jumps_divergently(node: object, state: _State, kinds: tuple[str, ...], divergent: bool) -> bool:
+    """Is there a ``break`` or ``continue`` of the loop around ``node`` below it that only some threads take?"""
+    if isinstance(node, Jump):
+        return divergent and node.kind in kinds
+    if isinstance(node, Branch):
+        inner = divergent or not state.agreed(node)
+        return any(
+            _jumps_divergently(each, state, kinds, inner)
+            for arm in (node.then, node.otherwise)
+            for each in arm
+        )
+    return False
+
+
+def _divergent_return(seq: Seq, state: _State, divergent: bool) -> int | None:
+    """Line of a ``return`` below that only some threads take."""
+    for node in seq:
+        if isinstance(node, Jump) and divergent and node.kind == "return":
+            return node.line
+        found: int | None = None
+        if isinstance(node, Branch):
+            inner = divergent or not state.agreed(node)
+            found = _divergent_return(node.then, state, inner) or _divergent_return(
+                node.otherwise, state, inner
+            )
+        elif isinstance(node, Loop):
+            inner = divergent or not _settled(node, state)
+            found = _divergent_return(node.body, state, inner)
+        if found is not None:
+            return found
+    return None
+
+
+def _settled(node: Loop, state: _State) -> bool:
+    """Do all threads that start the loop end it in the same iteration?"""
+    left = any(_jumps_divergently(each, state, ("break",), False) for each in node.body)
+    return not left and _ends_alike(node, state)
+
+
+def _ends_alike(node: Loop, state: _State) -> bool:
+    """Does the condition of the loop say the same to all threads, in every iteration?"""
+    facts = state.levels.values.loops.get(node.point)
+    return facts is not None and all(map(state.levels.uniform, (facts.first, facts.head, facts.again)))

@@ -1,0 +1,379 @@
+"""Values of terms in every thread of a sample block, a vector at a time.
+
+A value is an int when all threads agree by form, else a list in order of the linear thread id. Integers are unbounded.
+``strict``: an operation whose result is negative or needs more than 31 bits has no value, because what C computes
+then depends on types that terms do not carry; proofs ask strictly, searches for an example need not.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import compress
+
+from smem_lsp.analysis.banks.wavefronts import LANES
+from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Opaque, Sym, Term, Thread
+from smem_lsp.analysis.values.value_facts import LoopFacts, Recurrence
+from smem_lsp.ir.nodes import Access
+from smem_lsp.source import checkpoint
+
+Vector = int | list[int]
+Dims = tuple[int, int, int]
+
+_LIMIT = 1 << 31
+_MAX_SHIFT = 63
+
+_PLAIN: dict[str, Callable[[int, int], int]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "min": min,
+    "max": max,
+    "<<": lambda a, b: a << min(max(b, 0), _MAX_SHIFT),
+    ">>": lambda a, b: a >> min(max(b, 0), _MAX_SHIFT),
+    "/": lambda a, b: abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1),
+    "%": lambda a, b: a - abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1) * b,
+}
+_TRUNCATING = ("/", "%")
+_TRUTHS = frozenset(("<", "<=", ">", ">=", "==", "!=", "!"))
+# the same of a vector and a number that is not negative; the last two of a vector without negative numbers
+_OF_VECTOR: dict[str, Callable[[list[int], int], list[int]]] = {
+    "+": lambda a, b: [v + b for v in a],
+    "-": lambda a, b: [v - b for v in a],
+    "*": lambda a, b: [v * b for v in a],
+    "&": lambda a, b: [v & b for v in a],
+    "|": lambda a, b: [v | b for v in a],
+    "^": lambda a, b: [v ^ b for v in a],
+    "<": lambda a, b: [v < b for v in a],
+    "<=": lambda a, b: [v <= b for v in a],
+    ">": lambda a, b: [v > b for v in a],
+    ">=": lambda a, b: [v >= b for v in a],
+    "==": lambda a, b: [v == b for v in a],
+    "!=": lambda a, b: [v != b for v in a],
+    ">>": lambda a, b: [v >> b for v in a],
+    "/": lambda a, b: [v // b for v in a],
+    "%": lambda a, b: [v % b for v in a],
+}
+_SINGLE: dict[str, Callable[[int], int]] = {
+    "neg": operator.neg,
+    "~": operator.invert,
+    "!": lambda a: int(not a),
+}
+
+
+def asks(access: Access, threads: Evaluator) -> Evaluator | None:
+    """Those of ``threads`` whose address counts in ``access``: all but for the later lanes of an instruction on
+    matrices; None: there is none."""
+    if not access.rows:
+        return threads
+    return threads.of([thread % LANES < access.rows for thread in threads.threads])
+
+
+@dataclass(slots=True)
+class Work:
+    """``left``: so many numbers may still be worked out; from then on no further value is known."""
+
+    left: int
+
+
+@dataclass(slots=True)
+class Evaluator:
+    """Values under one assignment. ``threads``: linear ids of the threads asked about; ``bound``: loop variables of
+    the iterations asked about; ``symbols``: values of parameters and the like; ``exits``: what variables are behind
+    loops that have run, by thread; ``work``: what all of one run may cost together. ``blockDim`` follows from
+    ``dims``."""
+
+    dims: Dims
+    symbols: Mapping[str, int] = field(default_factory=dict)
+    strict: bool = True
+    bound: Mapping[LoopVar, Vector] = field(default_factory=dict)
+    threads: Sequence[int] = ()
+    exits: Mapping[Term, Mapping[int, int]] = field(default_factory=dict)
+    work: Work | None = None
+    _known: dict[Term, Vector | None] = field(default_factory=dict)
+    _behind: dict[Term, Vector | None] = field(default_factory=dict)  # of terms that rest on exits
+    _outer: Evaluator | None = None  # the same threads outside of the iteration that binds ``_own``
+    _own: Collection[LoopVar] = ()
+    _whole: tuple[Evaluator, Sequence[int]] | None = None  # for more threads; which of these are kept
+    _positions: dict[int, int] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.threads:
+            self.threads = range(self.dims[0] * self.dims[1] * self.dims[2])
+
+    @property
+    def positions(self) -> Mapping[int, int]:
+        """Where each of ``threads`` stands among them."""
+        if self._positions is None:
+            self._positions = {thread: position for position, thread in enumerate(self.threads)}
+        return self._positions
+
+    def value(self, term: Term) -> Vector | None:
+        """The value in ``threads``; None: not known."""
+        if term.known:
+            known = self._known
+        elif self.exits:
+            known = self._behind
+        else:
+            return None
+        try:
+            return known[term]
+        except KeyError:
+            found = known[term] = self._found(term)
+            return found
+
+    def _found(self, term: Term) -> Vector | None:
+        checkpoint()
+        outer = self._outer
+        if outer is not None and term.carried.isdisjoint(self._own):
+            if term.known or outer.exits is self.exits:
+                return outer.value(term)
+        elif self._whole is not None and term.known:
+            whole, kept = self._whole
+            value = whole._known.get(term)
+            if value is not None:
+                return value if isinstance(value, int) else list(compress(value, kept))
+        work = self.work
+        if work is None:
+            return self._value(term)
+        if work.left < 0:
+            return None
+        value = self._value(term)
+        work.left -= len(value) if isinstance(value, list) else 1
+        return value
+
+    def values(self, term: Term) -> list[int] | None:
+        """The same, one number for each thread."""
+        found = self.value(term)
+        return [found] * len(self.threads) if isinstance(found, int) else found
+
+    def constant(self, term: Term) -> int | None:
+        """The value when it is the same in all threads."""
+        found = self.value(term)
+        if isinstance(found, list):
+            return found[0] if found and found.count(found[0]) == len(found) else None
+        return found
+
+    def only(self, mask: Sequence[int]) -> Evaluator:
+        """The evaluator of those of ``threads`` whose entry in ``mask`` is not 0; there must be one."""
+        threads = list(compress(self.threads, mask))
+        assert threads, "an empty set of threads has no values"
+        bound = {
+            atom: value if isinstance(value, int) else list(compress(value, mask))
+            for atom, value in self.bound.items()
+        }
+        return Evaluator(
+            self.dims, self.symbols, self.strict, bound, threads, self.exits, self.work, _whole=(self, mask)
+        )
+
+    def of(self, mask: Sequence[int]) -> Evaluator | None:
+        """The same; None: there is none."""
+        if all(mask):
+            return self
+        return self.only(mask) if any(mask) else None
+
+    def within(self, bound: Mapping[LoopVar, Vector]) -> Evaluator:
+        """The evaluator of one iteration."""
+        return Evaluator(
+            self.dims,
+            self.symbols,
+            self.strict,
+            {**self.bound, **bound},
+            self.threads,
+            self.exits,
+            self.work,
+            _outer=self,
+            _own=bound.keys(),
+        )
+
+    def behind(self, exits: Mapping[Term, Mapping[int, int]]) -> Evaluator:
+        """The evaluator behind a loop that has run to its end."""
+        known: dict[Term, Vector | None] = {t: v for t, v in self._behind.items() if v is not None}
+        return replace(self, exits={**self.exits, **exits}, _behind=known)
+
+    def _value(self, term: Term) -> Vector | None:
+        if isinstance(term, Const):
+            return term.n
+        if isinstance(term, Thread):
+            return self._coordinate(term.axis)
+        if isinstance(term, Sym):
+            if term.name.startswith("blockDim.") and term.name[-1] in "xyz":
+                return self.dims["xyz".index(term.name[-1])]
+            return self.symbols.get(term.name)
+        if isinstance(term, LoopVar):
+            return self.bound.get(term)
+        if isinstance(term, Opaque):
+            known = self.exits.get(term)
+            return None if known is None else _whole([known.get(thread) for thread in self.threads])
+        return self._operation(term) if isinstance(term, Op) else None
+
+    def _coordinate(self, axis: str) -> Vector | None:
+        x, y, z = self.dims
+        if axis == "x":
+            return 0 if x == 1 else [t % x for t in self.threads]
+        if axis == "y":
+            return 0 if y == 1 else [t // x % y for t in self.threads]
+        return (0 if z == 1 else [t // (x * y) for t in self.threads]) if axis == "z" else None
+
+    def _operation(self, term: Op) -> Vector | None:
+        name, args = term.operator, term.args
+        if name == "?:":
+            return self._select(args[0], args[1], args[2])
+        if name in ("&&", "||"):
+            return self._short_circuit(name, args[0], args[1])
+        if name not in _PLAIN and name not in _SINGLE:
+            return None  # a function: `__shfl_down_sync()`
+        operands = [self.value(arg) for arg in args]
+        if len(args) == 1:
+            a = operands[0]
+            if a is None:
+                return None
+            single = _SINGLE[name]
+            return self._checked(term, single(a) if isinstance(a, int) else [single(v) for v in a])
+        a, b = operands
+        if a is None or b is None:
+            return None
+        if name in ("/", "%") and (b == 0 or (isinstance(b, list) and 0 in b)):
+            return None
+        function = _PLAIN[name]
+        if isinstance(a, int):
+            return self._checked(term, function(a, b) if isinstance(b, int) else [function(a, v) for v in b])
+        if isinstance(b, int):
+            quick = _OF_VECTOR.get(name) if 0 <= b <= _MAX_SHIFT or name != ">>" else None
+            if quick is not None and b >= 0 and (name not in _TRUNCATING or args[0].natural or min(a) >= 0):
+                return self._checked(term, quick(a, b))
+            return self._checked(term, [function(v, b) for v in a])
+        return self._checked(term, list(map(function, a, b)))
+
+    def _checked(self, term: Op, value: Vector) -> Vector | None:
+        if not self.strict or term.operator in _TRUTHS:
+            return value
+        if isinstance(value, int):
+            return value if 0 <= value < _LIMIT else None
+        return value if (term.natural or min(value) >= 0) and max(value) < _LIMIT else None
+
+    def _select(self, condition: Term, then: Term, otherwise: Term) -> Vector | None:
+        mask = self.value(condition)
+        if mask is None:
+            return None
+        if isinstance(mask, int):
+            return self.value(then if mask else otherwise)
+        taken = sum(map(bool, mask))
+        if taken in (0, len(mask)):
+            return self.value(then if taken else otherwise)
+        inside = self.only(mask).values(then)
+        outside = self.only([not each for each in mask]).values(otherwise)
+        if inside is None or outside is None:
+            return None
+        yes, no = iter(inside), iter(outside)
+        return [next(yes) if each else next(no) for each in mask]
+
+    def _short_circuit(self, name: str, left: Term, right: Term) -> Vector | None:
+        mask = self.value(left)
+        if mask is None:
+            return None
+        goes_on = name == "&&"  # the right side counts where the left one is this
+        if isinstance(mask, int):
+            if bool(mask) != goes_on:
+                return int(not goes_on)
+            rest = self.value(right)
+            return rest if rest is None else _truth(rest)
+        asked = [bool(each) == goes_on for each in mask]
+        if not any(asked):
+            return int(not goes_on)
+        found = self.only(asked).values(right)
+        if found is None:
+            return None
+        answers = iter(found)
+        return [int(bool(next(answers))) if each else int(not goes_on) for each in asked]
+
+
+def _whole(values: list[int | None]) -> Vector | None:
+    known = [value for value in values if value is not None]
+    if len(known) < len(values):
+        return None
+    return known[0] if known.count(known[0]) == len(known) else known
+
+
+def _truth(value: Vector) -> Vector:
+    return int(bool(value)) if isinstance(value, int) else [int(bool(v)) for v in value]
+
+
+def advance(recurrence: Recurrence, before: Evaluator) -> tuple[list[int], int] | None:
+    """(value in the first iteration for each thread, constant step) of a variable that a loop adds to; None: it does
+    something else, or that is not known. ``before``: evaluates in front of the loop."""
+    if recurrence.kind != "affine" or recurrence.by is None:
+        return None
+    step = before.constant(recurrence.by)
+    first = before.values(recurrence.init)
+    return None if step is None or first is None else (first, step)
+
+
+def decided(condition: Term, threads: Evaluator) -> list[int] | None:
+    """What it says to each of ``threads``, also where one side of it is enough and the other one is not known."""
+    found = threads.values(condition)
+    if found is None and isinstance(condition, Op) and condition.operator in ("&&", "||"):
+        enough = condition.operator == "||"
+        sides = [decided(arg, threads) for arg in condition.args]
+        if any(side is not None and all(bool(each) == enough for each in side) for side in sides):
+            return [int(enough)] * len(threads.threads)
+    return found
+
+
+def iterations(
+    loop: LoopFacts, outside: Evaluator, most: int = 70, *, together: bool = False
+) -> Iterator[Evaluator | None]:
+    """The evaluators of a loop's iterations, from the first one on, each for the threads that still run.
+
+    Ends with None when it is not known whether or how the loop goes on, ``break`` included, and after ``most``.
+    ``together``: all go on or none; they are taken to go on then, and ``break`` is left to who asks.
+    """
+    base = outside  # knows nothing of this loop's variables
+    if not loop.min_trip:
+        starting = outside.value(loop.first)
+        if starting is None:
+            yield None
+            return
+        if isinstance(starting, list):
+            if not any(starting):
+                return
+            base = outside if all(starting) else outside.only(starting)
+        elif not starting:
+            return
+    state: dict[LoopVar, Vector] = {}
+    for recurrence in loop.recurrences:
+        start = base.value(recurrence.init)
+        if start is not None:
+            state[recurrence.atom] = start
+    for _ in range(most):
+        inside = base.within(state)
+        yield inside
+        staying: Vector | None = None
+        if together or not loop.exits:
+            staying = inside.value(loop.again)
+            if staying is None:
+                staying = decided(loop.again, inside)
+        if staying is None and together:
+            staying = 1
+        if staying is None:
+            break
+        if not (any(staying) if isinstance(staying, list) else staying):
+            return
+        state = {r.atom: value for r in loop.recurrences if (value := inside.value(r.next)) is not None}
+        if isinstance(staying, list) and not all(staying):
+            base = base.only(staying)
+            state = {
+                atom: value if isinstance(value, int) else list(compress(value, staying))
+                for atom, value in state.items()
+            }
+    yield None

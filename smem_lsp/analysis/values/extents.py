@@ -1,0 +1,48 @@
+"""How far into each buffer a kernel reaches, for every block that can be launched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from smem_lsp.analysis.threads.block_shape import BlockShape, most_threads
+from smem_lsp.analysis.values.ranges import INFINITE, Bounds
+from smem_lsp.analysis.values.value_facts import Values
+from smem_lsp.ir.nodes import Access, Kernel, walk
+
+Extent = tuple[int, int]
+
+
+def extents(kernel: Kernel, values: Values, fact: BlockShape | None) -> Mapping[int, Extent]:
+    """Buffer -> (first byte, end byte) of all that its accesses may touch. A buffer is left out when no bound of some
+    access is known, or when not every access to it is. ``fact``: the shape of every block."""
+    bounds = (
+        Bounds(values.loops, most_threads(kernel))
+        if fact is None
+        else Bounds(values.loops, fact.dims, exact=True)
+    )
+    found: dict[int, Extent] = {}
+    unknown: set[int] = set()
+    for node in walk(kernel.body):
+        if not isinstance(node, Access) or node.buffer in unknown:
+            continue
+        extent = extent_of(kernel, values, bounds, node)
+        if extent is None:
+            unknown.add(node.buffer)
+            continue
+        known = found.get(node.buffer, extent)
+        found[node.buffer] = min(known[0], extent[0]), max(known[1], extent[1])
+    closed = {buffer.index for buffer in kernel.buffers if buffer.seen and buffer.fixed is None}
+    return {index: extent for index, extent in found.items() if index in closed - unknown}
+
+
+def extent_of(kernel: Kernel, values: Values, bounds: Bounds, access: Access) -> Extent | None:
+    """First and end byte of what one access may touch, from the start of its buffer."""
+    buffer = kernel.buffers[access.buffer]
+    width = access.width if access.width is not None else buffer.element_bytes
+    offset = values.offset(access, buffer)
+    if access.guess or access.part is not None or width is None or offset is None or not offset.known:
+        return None
+    low, high = bounds.interval(offset)
+    if low <= -INFINITE or high >= INFINITE:
+        return None
+    return low, high + width

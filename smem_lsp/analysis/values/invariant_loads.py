@@ -1,0 +1,82 @@
+"""Which loads from global memory give all threads of a block one value when they load from one address.
+
+That holds for memory that the kernel leaves alone: what a parameter points to as const, and what a pointer leads to
+through which nobody writes, works atomically or looks as volatile. Another pointer may lead to the same memory; then
+its writes are ordered by barriers against these loads, or they race with them and the kernel means nothing (PTX ISA,
+memory consistency model).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from smem_lsp.analysis.values.terms import Op, Opaque, Sym, Term
+from smem_lsp.ir import values as ir
+from smem_lsp.ir.global_memory import GlobalMemory
+from smem_lsp.source import checkpoint, record
+
+_KEEP = frozenset(("+", "-", "?:", "cast"))  # of whose operands the result may be an address
+_MAX_MEMBERS = 4  # of members; beyond it the whole object counts
+
+
+@record
+class Untouched:
+    """``written``: names of parameters, "p" or "p.member", that lead to memory which may change."""
+
+    memory: GlobalMemory
+    written: frozenset[str]
+
+    def covers(self, address: Term) -> bool:
+        """Is what the address leads to left alone?"""
+        leaves = list(_leaves(address))
+        names = [name for leaf in leaves if (name := _path(leaf)) is not None]
+        pointers = [name for name in names if name in self.memory.pointers or name.startswith("::")]
+        if not pointers:  # members of what the kernel gets: which one is the pointer is not known
+            if any(isinstance(leaf, Opaque) for leaf in leaves) or not any("." in name for name in names):
+                return False
+            pointers = [name for name in names if "." in name]
+        return all(self._left_alone(name) for name in pointers)
+
+    def _left_alone(self, name: str) -> bool:
+        if name.startswith("::"):  # an array that is a constant of the file; a pointer ends in a star
+            return not name.endswith("*")
+        if name in self.memory.constant:
+            return True
+        parts = name.split(".")
+        return not any(".".join(parts[:length]) in self.written for length in range(1, len(parts) + 1))
+
+
+def untouched(memory: GlobalMemory, assigned: Mapping[int, Sequence[ir.Value]]) -> Untouched:
+    """``assigned``: everything that each variable ever gets."""
+    written: set[str] = set(memory.volatile)
+    stack = [(value, "") for value in memory.written]  # and the members that are asked of it
+    seen: set[tuple[int, str]] = set()
+    while stack:
+        checkpoint()
+        value, members = stack.pop()
+        if isinstance(value, ir.Sym):
+            written.add(value.name + members)
+        elif isinstance(value, ir.Var):
+            if (value.index, members) not in seen:
+                seen.add((value.index, members))
+                stack.extend((each, members) for each in assigned.get(value.index, ()))
+        elif isinstance(value, ir.Op) and (value.operator[0] == "." or value.operator in _KEEP):
+            one = value.operator[0] == "." and members.count(".") < _MAX_MEMBERS
+            inner = value.operator + members if one else "" if value.operator[0] == "." else members
+            stack.extend((each, inner) for each in value.args)
+    return Untouched(memory, frozenset(written))
+
+
+def _leaves(address: Term) -> Iterator[Term]:
+    if isinstance(address, Op) and address.operator in ("+", "-", "?:"):
+        for arg in address.args[1 if address.operator == "?:" else 0 :]:
+            yield from _leaves(arg)
+    else:
+        yield address
+
+
+def _path(term: Term) -> str | None:
+    if isinstance(term, Op) and term.operator[0] == ".":
+        inner = _path(term.args[0])
+        return None if inner is None else inner + term.operator
+    return term.name if isinstance(term, Sym) else None

@@ -1,0 +1,31 @@
+"""Which variables a loop changes, and which are known to something that is not followed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from smem_lsp.ir import values as ir
+from smem_lsp.ir.nodes import Assign, Branch, Loop, Node
+
+
+def escapes(node: Assign) -> bool:
+    """Does the address of the variable get to something that is not followed here?"""
+    return type(node.value) is ir.Unknown and node.value.escaped
+
+
+def assigned_in(node: Node, counts: Callable[[Assign], bool], into: dict[int, frozenset[int]]) -> set[int]:
+    """Variables of the assignments below ``node`` that count; every loop on the way is entered into ``into``."""
+    if isinstance(node, Assign):
+        return {node.variable} if counts(node) else set()
+    found: set[int] = set()
+    if isinstance(node, Branch):
+        inside: tuple[Node, ...] = (*node.then.items, *node.otherwise.items)
+    elif isinstance(node, Loop):
+        inside = node.body.items
+    else:
+        return found
+    for each in inside:
+        found |= assigned_in(each, counts, into)
+    if isinstance(node, Loop):
+        into[node.point] = frozenset(found)
+    return found

@@ -1,0 +1,120 @@
+"""Where the pointers begin that a kernel's accesses go through, as far as these are constants: the parts of a buffer.
+
+``float* row = smem + D * D; float* col = row + D;``: what goes through ``row`` is meant to stay in front of ``col``,
+whatever the sizes that the kernel is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
+
+from smem_lsp.analysis.values.extents import Extent
+from smem_lsp.ir.nodes import Access, Assign, Kernel, Space, storages_of, walk
+from smem_lsp.ir.values import Const, Op, Value, Var
+from smem_lsp.source import checkpoint
+
+_Assigned = Mapping[int, list[Value]]  # by variable
+
+_IN_BYTES = " in bytes"  # a variable that counts how far into a buffer another one points
+_MOST = 20  # pointers made of each other
+_END = 1 << 62
+
+
+def parts(kernel: Kernel) -> Mapping[int, Extent]:
+    """Access (its point) -> the bytes from where its pointer begins to where the next one does. Left out: buffers that
+    only one begins in, and pointers whose beginning is not known. The last part has no end."""
+    assigned = _assigned(kernel)
+    storages = storages_of(kernel.buffers)
+    begins: dict[int, tuple[int, int]] = {}  # access -> storage, first byte
+    for access in walk(kernel.body):
+        if isinstance(access, Access):
+            begin = _begin(kernel, access, assigned)
+            if begin is not None:
+                begins[access.point] = storages[access.buffer], begin
+    edges: dict[int, set[int]] = {}
+    for storage, begin in begins.values():
+        edges.setdefault(storage, set()).add(begin)
+    ends = {storage: dict(pairwise([*sorted(found), _END])) for storage, found in edges.items()}
+    return {
+        point: (begin, ends[storage][begin])
+        for point, (storage, begin) in begins.items()
+        if len(ends[storage]) > 1
+    }
+
+
+def named_pointers(kernel: Kernel, accesses: Iterable[Access]) -> dict[int, str]:
+    """Offset -> name of a pointer that is only ever assigned this constant offset and that an access goes through."""
+    assigned = _assigned(kernel)
+    used: set[int] = set()
+    pending = [variable for access in accesses for variable in _variables(access.offset)]
+    while pending:
+        checkpoint()
+        variable = pending.pop()
+        if variable not in used:
+            used.add(variable)
+            pending += [each for value in assigned.get(variable, ()) for each in _variables(value)]
+    found: dict[int, str] = {}
+    for variable in sorted(used):
+        name = _name(kernel, variable)
+        offset = _constant(Var(variable), assigned, 0)
+        if name and offset is not None and offset >= 0:
+            found.setdefault(offset, name)
+    return found
+
+
+def _assigned(kernel: Kernel) -> _Assigned:
+    """All that is ever assigned to each variable."""
+    assigned: dict[int, list[Value]] = {}
+    for node in walk(kernel.body):
+        if isinstance(node, Assign):
+            assigned.setdefault(node.variable, []).append(node.value)
+    return assigned
+
+
+def _name(kernel: Kernel, variable: int) -> str:
+    """Of the pointer whose distance from the start of its buffer the variable is; empty: it is none."""
+    name = kernel.variables[variable]
+    return name.removesuffix(_IN_BYTES) if name.endswith(_IN_BYTES) else ""
+
+
+def _begin(kernel: Kernel, access: Access, assigned: _Assigned) -> int | None:
+    """Where the pointer begins that an access goes through: of pointers made of each other, the last one that has a
+    constant beginning. An array that does not say how large it is counts as one."""
+    pending = _pointers(kernel, access.offset)
+    if not pending and kernel.buffers[access.buffer].space is Space.DYNAMIC:
+        return 0
+    for _ in range(_MOST):
+        if len(pending) != 1:
+            return None
+        begin = _constant(Var(pending[0]), assigned, 0)
+        if begin is not None:
+            return begin
+        given = assigned.get(pending[0], ())
+        pending = _pointers(kernel, given[0]) if len(given) == 1 else []
+    return None
+
+
+def _pointers(kernel: Kernel, value: Value | None) -> list[int]:
+    return [variable for variable in _variables(value) if _name(kernel, variable)]
+
+
+def _variables(value: Value | None) -> Iterator[int]:
+    if isinstance(value, Var):
+        yield value.index
+    elif isinstance(value, Op):
+        for each in value.args:
+            yield from _variables(each)
+
+
+def _constant(value: Value, assigned: _Assigned, depth: int) -> int | None:
+    if isinstance(value, Const):
+        return value.n
+    if isinstance(value, Var) and depth < _MOST:
+        given = assigned.get(value.index, ())
+        return _constant(given[0], assigned, depth + 1) if len(given) == 1 else None
+    if isinstance(value, Op) and len(value.args) == 2 and value.operator in ("+", "-", "*"):
+        a, b = (_constant(each, assigned, depth + 1) for each in value.args)
+        if a is not None and b is not None:
+            return a + b if value.operator == "+" else a - b if value.operator == "-" else a * b
+    return None

@@ -1,0 +1,218 @@
+"""Bounds of terms that hold for every block that can be launched, or for every block of a known shape.
+
+Counters are taken not to overflow their type: for signed ones the language says so, and an unsigned one would have to
+start within one step of 2**32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Sym, Term, Thread
+from smem_lsp.analysis.values.value_facts import LoopFacts, Recurrence
+from smem_lsp.source import checkpoint
+
+INFINITE = 1 << 64  # bounds at or beyond it are none
+Interval = tuple[int, int]
+
+ANY: Interval = (-INFINITE, INFINITE)
+MAX_DIMS = (1024, 1024, 64)  # CUDA programming guide, compute capabilities
+_MAX_GRID = ((1 << 31) - 1, 65535, 65535)
+
+
+@dataclass(slots=True)
+class Bounds:
+    """``upper``: threads at most in x, y, z; ``exact``: they are the dimensions of the block."""
+
+    loops: Mapping[int, LoopFacts]
+    upper: tuple[int, int, int] = MAX_DIMS
+    exact: bool = False
+    _known: dict[Term, Interval] = field(default_factory=dict)
+    _open: set[Term] = field(default_factory=set)
+
+    def interval(self, term: Term) -> Interval:
+        """(at least, at most), inclusive."""
+        checkpoint()
+        found = self._known.get(term)
+        if found is None:
+            low, high = self._interval(term)
+            found = (max(low, -INFINITE), min(high, INFINITE)) if low <= high else ANY
+            self._known[term] = found
+        return found
+
+    def _interval(self, term: Term) -> Interval:
+        if isinstance(term, Const):
+            return term.n, term.n
+        if isinstance(term, Thread):
+            axis = "xyz".find(term.axis)
+            return (0, self.upper[axis] - 1) if axis >= 0 else ANY
+        if isinstance(term, Sym):
+            return self._symbol(term.name)
+        if isinstance(term, LoopVar):
+            return self._loop_variable(term)
+        return self._operation(term) if isinstance(term, Op) else ANY
+
+    def _symbol(self, name: str) -> Interval:
+        vector, _, member = name.rpartition(".")
+        axis = "xyz".find(member) if len(member) == 1 else -1
+        if axis < 0:
+            return ANY
+        if vector == "blockDim":
+            return (self.upper[axis] if self.exact else 1), self.upper[axis]
+        if vector == "gridDim":
+            return 1, _MAX_GRID[axis]
+        return (0, _MAX_GRID[axis] - 1) if vector == "blockIdx" else ANY
+
+    def _operation(self, term: Op) -> Interval:
+        name = term.operator
+        if name == "?:":
+            yes, no = self.interval(term.args[1]), self.interval(term.args[2])
+            return min(yes[0], no[0]), max(yes[1], no[1])
+        if len(term.args) == 1:
+            low, high = self.interval(term.args[0])
+            if name == "neg":
+                return -high, -low
+            return (-high - 1, -low - 1) if name == "~" else _opposite((low, high)) if name == "!" else ANY
+        if len(term.args) != 2:
+            return ANY
+        a, b = self.interval(term.args[0]), self.interval(term.args[1])
+        if name in _COMPARED:
+            return _COMPARED[name](a, b)
+        if name in ("&&", "||"):
+            return _logic(name, _truth(a), _truth(b))
+        return _arithmetic(name, a, b)
+
+    def _loop_variable(self, atom: LoopVar) -> Interval:
+        facts = self.loops.get(atom.loop)
+        mine = None if facts is None else next((r for r in facts.recurrences if r.atom is atom), None)
+        if facts is None or mine is None or atom in self._open:
+            return ANY
+        self._open.add(atom)
+        try:
+            low, high = self._recurrence(mine)
+            if facts.tested:
+                low, high = self._stepped(mine, self._tested(facts.head, atom, low, high))
+        finally:
+            self._open.discard(atom)
+        return low, high
+
+    def _stepped(self, mine: Recurrence, bounds: Interval) -> Interval:
+        """``for (r = 0; r < 32; r += 8)`` ends with 24."""
+        (first, last), (low, high) = self.interval(mine.init), bounds
+        by = ANY if mine.by is None else self.interval(mine.by)
+        if mine.kind != "affine" or first != last or by[0] != by[1] or not by[0]:
+            return bounds
+        step = by[0]
+        if step > 0 and first <= high < INFINITE:
+            return low, high - (high - first) % step
+        if step < 0 and -INFINITE < low <= first:
+            return low + (first - low) % -step, high
+        return bounds
+
+    def _recurrence(self, mine: Recurrence) -> Interval:
+        first = self.interval(mine.init)
+        by = ANY if mine.by is None else self.interval(mine.by)
+        if mine.kind == "affine":
+            return (first[0] if by[0] >= 0 else -INFINITE), (first[1] if by[1] <= 0 else INFINITE)
+        if mine.kind == "geometric" and first[0] >= 0:
+            if mine.operator == ">>" or (mine.operator == "/" and by[0] >= 1):
+                return 0, first[1]
+            if mine.operator == "<<" or (mine.operator == "*" and by[0] >= 1):
+                return first[0], INFINITE
+        if mine.kind == "involution":
+            if mine.operator == "^" and min(first[0], by[0]) >= 0:
+                return 0, _all_ones(max(first[1], by[1]))
+            if mine.operator == "-" and by[0] == by[1]:
+                return min(first[0], by[0] - first[1]), max(first[1], by[0] - first[0])
+        return ANY
+
+    def _tested(self, condition: Term, atom: LoopVar, low: int, high: int) -> Interval:
+        """Bounds under a condition that holds in every iteration."""
+        if not isinstance(condition, Op) or len(condition.args) != 2:
+            return low, high
+        a, b = condition.args
+        name = condition.operator
+        if name == "&&":
+            low, high = self._tested(a, atom, low, high)
+            return self._tested(b, atom, low, high)
+        if b is atom:
+            a, b, name = b, a, {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(name, "")
+        if a is not atom:
+            return low, high
+        other = self.interval(b)
+        if name in ("<", "<="):
+            return low, min(high, other[1] - (name == "<"))
+        if name in (">", ">="):
+            return max(low, other[0] + (name == ">")), high
+        if name == "!=" and other == (0, 0) and low == 0:
+            return 1, high
+        return low, high
+
+
+def _truth(a: Interval) -> Interval:
+    if a == (0, 0):
+        return 0, 0
+    return (1, 1) if a[0] > 0 or a[1] < 0 else (0, 1)
+
+
+def _opposite(a: Interval) -> Interval:
+    low, high = _truth(a)
+    return 1 - high, 1 - low
+
+
+def _logic(name: str, a: Interval, b: Interval) -> Interval:
+    pick = min if name == "&&" else max
+    return pick(a[0], b[0]), pick(a[1], b[1])
+
+
+def _less(a: Interval, b: Interval) -> Interval:
+    return int(a[1] < b[0]), int(a[0] < b[1])
+
+
+def _equal(a: Interval, b: Interval) -> Interval:
+    same = a == b and a[0] == a[1]
+    return int(same), int(a[0] <= b[1] and b[0] <= a[1])
+
+
+_COMPARED: dict[str, Callable[[Interval, Interval], Interval]] = {
+    "<": _less,
+    ">": lambda a, b: _less(b, a),
+    "<=": lambda a, b: _opposite(_less(b, a)),
+    ">=": lambda a, b: _opposite(_less(a, b)),
+    "==": _equal,
+    "!=": lambda a, b: _opposite(_equal(a, b)),
+}
+
+
+def _arithmetic(name: str, a: Interval, b: Interval) -> Interval:
+    if name == "+":
+        return a[0] + b[0], a[1] + b[1]
+    if name == "-":
+        return a[0] - b[1], a[1] - b[0]
+    if name == "*":
+        corners = [x * y for x in a for y in b]
+        return min(corners), max(corners)
+    if name in ("min", "max"):
+        pick = min if name == "min" else max
+        return pick(a[0], b[0]), pick(a[1], b[1])
+    if name == "&":  # not negative if either side is not
+        highs = [side[1] for side in (a, b) if side[0] >= 0]
+        return (0, min(highs)) if highs else ANY
+    if a[0] < 0 or b[0] < 0:
+        return ANY
+    if name == "/":
+        return (a[0] // max(b[1], 1), a[1] // max(b[0], 1)) if a[1] < INFINITE else (0, INFINITE)
+    if name == "%":
+        return (a if a[1] < b[0] else (0, min(a[1], b[1] - 1))) if b[1] > 0 else ANY
+    if name == ">>":
+        return (a[0] >> min(b[1], 63), a[1] >> min(b[0], 63)) if a[1] < INFINITE else (0, INFINITE)
+    if name == "<<":
+        return a[0] << min(b[0], 63), a[1] << min(b[1], 63)
+    if name in ("|", "^"):
+        return (max(a[0], b[0]) if name == "|" else 0), _all_ones(max(a[1], b[1]))
+    return ANY
+
+
+def _all_ones(n: int) -> int:
+    return (1 << n.bit_length()) - 1 if n < INFINITE else INFINITE

@@ -1,0 +1,470 @@
+"""What every index and condition of a kernel is in terms of threads, symbols and loop variables.
+
+One walk in program order with an environment from variables to terms. An assignment replaces; after an ``if`` two
+values that differ become ``c ? a : b``; a variable that a loop changes becomes a loop variable inside it, with what it
+starts from and what it is in the next iteration, and behind the loop a value of its own. Jumps carry their
+environment to where they lead. Nothing is guessed: what cannot be expressed is opaque, and keeps what it is made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from smem_lsp.analysis.values.invariant_loads import Untouched, untouched
+from smem_lsp.analysis.values.loop_assignments import assigned_in, escapes
+from smem_lsp.analysis.values.terms import BLOCK, THREAD, Const, LoopVar, Table, Term, is_free, is_truth
+from smem_lsp.analysis.values.value_facts import Exit, LoopFacts, Recurrence, Values, recurrence, varies_in
+from smem_lsp.ir import values as ir
+from smem_lsp.ir.global_memory import GlobalMemory
+from smem_lsp.ir.nodes import (
+    Access,
+    Assign,
+    Barrier,
+    Branch,
+    Exchange,
+    GlobalAccess,
+    Jump,
+    Loop,
+    Node,
+    Proxy,
+    Seq,
+)
+from smem_lsp.ir.nodes import walk as walk_tree
+from smem_lsp.source import checkpoint
+
+_MAX_PENDING = 40  # entries that are worked out one inside the other
+
+
+@dataclass(slots=True, eq=False)
+class _Later:
+    """A value that is worked out when someone reads it: most variables are not read behind the loop or branch that
+    assigns them."""
+
+    make: Callable[[], Term]
+    depth: int
+    term: Term | None = None
+
+
+# A variable whose address is known to something that is not followed: it may change at any time from there on.
+_ESCAPED = _Later(lambda: Term(0), 0)
+
+_Entry = Term | _Later
+Environment = dict[int, _Entry]
+
+_FUNCTIONS_OF_OPERANDS = frozenset("+ - * / % & | ^ << >> < <= > >= == != && || neg ! ~ ?: min max".split())
+_LOADS = frozenset(("load", "readonly"))
+
+
+def propagate(
+    body: Seq,
+    *,
+    memory: GlobalMemory | None = None,
+    rows: bool = False,
+    agreed: frozenset[ir.Value] = frozenset(),
+) -> Values:
+    """Terms of a kernel's accesses, branches and loops.
+
+    ``memory``: what the kernel does to global memory; ``rows``: see ``Table``; ``agreed``: values that
+    the author states to be the same for all threads of a block.
+    """
+    assigned: dict[int, list[ir.Value]] = {}
+    for node in walk_tree(body):
+        if type(node) is Assign:
+            assigned.setdefault(node.variable, []).append(node.value)
+    walk = _Walk(Table(rows), agreed, untouched(memory or GlobalMemory(), assigned))
+    walk.seq(body.items)
+    loops = {point: facts.finished() for point, facts in walk.loops.items()}
+    loads = tuple(walk.loads.values())
+    return Values(
+        walk.table,
+        walk.indices,
+        walk.offsets,
+        walk.bases,
+        walk.conditions,
+        loops,
+        loads,
+        walk.stored,
+        walk.outside,
+        walk.masks,
+        walk.named,
+        {point: tuple(found) for point, found in walk.exits.items()},
+        walk.copied,
+    )
+
+
+@dataclass(slots=True)
+class _Target:
+    """A loop and the jumps that lead out of its body, in program order."""
+
+    guards: int  # how many guards stood around the loop
+    jumps: list[_Leaving] = field(default_factory=list)
+
+    def of(self, kind: str) -> list[_Leaving]:
+        return [jump for jump in self.jumps if jump.kind == kind]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Leaving:
+    kind: str  # break or continue
+    taken: Term  # when it is
+    env: Environment
+
+
+@dataclass(slots=True)
+class _Open:
+    """A loop on the walk. ``init`` and ``end``: what variables are before it and at the end of its body; ``left``:
+    what they are at each ``break``."""
+
+    node: Loop
+    init: Environment
+    first: Term  # the condition before the loop, at the start of an iteration, at its end
+    head: Term
+    again: Term
+    exits: tuple[Term, ...] = ()
+    once: bool = False
+    end: Environment = field(default_factory=dict)
+    left: list[Environment] = field(default_factory=list)
+    closed: bool = False
+    atoms: dict[int, LoopVar] = field(default_factory=dict)
+    recurrences: list[Recurrence] = field(default_factory=list)
+
+    def finished(self) -> LoopFacts:
+        node, moves = self.node, tuple(self.recurrences)
+        trips, tested = node.trips, not node.late
+        conditions = self.first, self.head, self.again
+        return LoopFacts(node.point, moves, *conditions, self.exits, node.min_trip, trips, tested, self.once)
+
+
+@dataclass(slots=True)
+class _Walk:
+    table: Table
+    agreed: frozenset[ir.Value]
+    untouched: Untouched
+    env: Environment = field(default_factory=dict)
+    indices: dict[int, tuple[Term, ...]] = field(default_factory=dict)
+    offsets: dict[int, Term] = field(default_factory=dict)
+    bases: dict[int, Term] = field(default_factory=dict)
+    conditions: dict[int, Term] = field(default_factory=dict)
+    loops: dict[int, _Open] = field(default_factory=dict)
+    loads: dict[int, Term] = field(default_factory=dict)
+    stored: dict[int, Term] = field(default_factory=dict)
+    outside: dict[int, tuple[Term, Term]] = field(default_factory=dict)
+    masks: dict[int, Term] = field(default_factory=dict)
+    named: dict[int, tuple[Term | None, Term | None]] = field(default_factory=dict)
+    copied: dict[int, Term] = field(default_factory=dict)
+    guards: list[Term] = field(default_factory=list)
+    targets: list[_Target] = field(default_factory=list)
+    exits: dict[int, list[Exit]] = field(default_factory=dict)  # loop -> what its variables are behind it
+    alike: dict[Term, Term] = field(default_factory=dict)  # what the author states that all threads agree on
+    changes: list[int] = field(default_factory=list)  # variables in order of assignment
+    changed_in: dict[int, frozenset[int]] = field(default_factory=dict)  # loop -> variables
+    escaping_in: dict[int, frozenset[int]] = field(default_factory=dict)  # loop -> variables
+
+    # ---- statements ------------------------------------------------------------------------------------------------
+
+    def seq(self, items: Sequence[Node]) -> bool:
+        """Walk the nodes; False when no thread gets to the end."""
+        alive = True
+        for node in items:
+            checkpoint()
+            if type(node) is Assign:
+                self.assign(node)
+            elif type(node) is Access:
+                if node.index is not None:
+                    self.indices[node.point] = tuple([self.term(value) for value in node.index])
+                elif node.offset is not None:
+                    self.offsets[node.point] = self.term(node.offset)
+                if node.part is not None:
+                    self.bases[node.point] = self.term(node.part.base)
+                if node.start is not None:
+                    self.copied[node.point] = self.term(node.start)
+                if node.stored is not None:
+                    self.stored[node.point] = self.term(node.stored)
+            elif type(node) is GlobalAccess:
+                if node.base is not None and node.index is not None:
+                    self.outside[node.point] = self.term(node.base), self.term(node.index)
+            elif type(node) is Exchange or type(node) is Barrier:
+                if node.mask is not None:
+                    self.masks[node.point] = self.term(node.mask)
+                if type(node) is Barrier and node.kind == "named":
+                    number = None if node.number is None else self.term(node.number)
+                    self.named[node.point] = number, None if node.count is None else self.term(node.count)
+            elif type(node) is Proxy:
+                if node.offset is not None:
+                    self.offsets[node.point] = self.term(node.offset)
+            elif type(node) is Branch:
+                alive = self.branch(node) and alive
+            elif type(node) is Loop:
+                alive = self.loop(node) and alive
+            elif type(node) is Jump:
+                self.jump(node)
+                alive = False
+        return alive
+
+    def assign(self, node: Assign) -> None:
+        term = self.term(node.value)
+        if escapes(node):
+            self.env[node.variable] = _ESCAPED
+        elif self.env.get(node.variable) is not _ESCAPED:
+            self.env[node.variable] = term
+        self.changes.append(node.variable)
+
+    def branch(self, node: Branch) -> bool:
+        condition = self.conditions[node.point] = self.term(node.condition)
+        before = self.env
+        first = len(self.changes)
+        self.guards.append(condition)
+        self.env = before.copy()
+        goes_on = self.seq(node.then.items)
+        then = self.env
+        if node.otherwise.items:
+            self.env = before.copy()
+            self.guards[-1] = self.table.op("!", condition)
+            falls = self.seq(node.otherwise.items)
+            otherwise = self.env
+        else:
+            falls, otherwise = True, before
+        self.guards.pop()
+        if not (goes_on and falls):
+            self.env = then if goes_on else otherwise
+            return goes_on or falls
+        self.env = otherwise
+        for variable in dict.fromkeys(self.changes[first:]):
+            self.merge(variable, condition, then.get(variable), otherwise)
+        return True
+
+    def merge(self, variable: int, condition: Term, then: _Entry | None, into: Environment) -> None:
+        """``variable`` becomes ``condition ? then : what it is in into``."""
+        otherwise = into.get(variable)
+        if then is _ESCAPED or otherwise is _ESCAPED:
+            into[variable] = _ESCAPED
+        elif then is not otherwise:
+
+            def make() -> Term:
+                yes, no = self.resolved(then, variable), self.resolved(otherwise, variable)
+                return self.table.select(condition, yes, no)
+
+            into[variable] = self.later(make, then, otherwise)
+
+    def jump(self, node: Jump) -> None:
+        if node.kind == "return" or not self.targets:
+            return
+        target = self.targets[-1]
+        taken: Term = self.table.const(1)
+        for guard in self.guards[target.guards :]:
+            taken = guard if isinstance(taken, Const) and taken.n else self.table.op("&&", taken, guard)
+        target.jumps.append(_Leaving(node.kind, taken, self.env.copy()))
+
+    def loop(self, node: Loop) -> bool:
+        if node.trips == 1:
+            return self.once(node)
+        if node.point not in self.changed_in:
+            assigned_in(node, lambda assign: True, self.changed_in)
+            assigned_in(node, escapes, self.escaping_in)
+        changed = sorted(self.changed_in[node.point])
+        lost = {v for v in changed if self.env.get(v) is _ESCAPED} | self.escaping_in[node.point]
+        first = self.term(node.condition)
+        here = self.loops[node.point] = _Open(node, self.env.copy(), first, first, first)
+        for variable in changed:
+            entry = _ESCAPED if variable in lost else _Later(partial(self.started, here, variable), 1)
+            self.env[variable] = entry
+        here.head = self.conditions[node.point] = self.term(node.condition)
+        target = _Target(len(self.guards))
+        self.targets.append(target)
+        tail = len(node.body) - node.tail
+        alive = self.seq(node.body.items[:tail])
+        self.targets.pop()
+        falls = self.joined(target.of("continue"), self.env if alive else None)
+        if falls is not None:
+            self.env = falls
+        if not self.seq(node.body.items[tail:]):
+            falls = None
+        again = self.table.const(0) if falls is None else self.term(node.again or node.condition)
+        breaks = target.of("break")
+        here.again, here.exits = again, tuple(leaving.taken for leaving in breaks)
+        here.end = self.env.copy()
+        here.left = [leaving.env for leaving in breaks]
+        here.closed = True
+        for atom in list(here.atoms.values()):
+            self.advance(here, atom)
+        for variable in changed:
+            entries = (here.end.get(variable), here.init.get(variable))
+            make = partial(self.after, here, variable)
+            self.env[variable] = _ESCAPED if variable in lost else self.later(make, *entries)
+        self.changes.extend(changed)
+        endless = isinstance(again, Const) and again.n != 0 and node.min_trip > 0
+        return bool(breaks) or not endless
+
+    def started(self, here: _Open, variable: int) -> Term:
+        """What a variable that the loop changes is at the start of an iteration."""
+        atom = here.atoms.get(variable)
+        if atom is None:
+            atom = here.atoms[variable] = self.table.loop_var(here.node.point, variable)
+            if here.closed:
+                self.advance(here, atom)
+        return atom
+
+    def advance(self, here: _Open, atom: LoopVar) -> None:
+        variable = atom.variable
+        init = self.resolved(here.init.get(variable), variable)
+        following = self.resolved(here.end.get(variable), variable)
+        here.recurrences.append(recurrence(self.table, atom, init, following))
+
+    def once(self, node: Loop) -> bool:
+        """A body that runs exactly once: what a call or a ``switch`` becomes."""
+        zero = self.conditions[node.point] = self.table.const(0)
+        target = _Target(len(self.guards))
+        self.targets.append(target)
+        tail = len(node.body) - node.tail
+        alive = self.seq(node.body.items[:tail])
+        self.targets.pop()
+        left = target.jumps
+        if node.tail:
+            falls = self.joined(target.of("continue"), self.env if alive else None)
+            self.env = self.env if falls is None else falls
+            alive = self.seq(node.body.items[tail:]) and falls is not None
+            left = [self.unless_earlier(jump, target) for jump in target.of("break")]
+        after = self.joined(left, self.env if alive else None)
+        exits = tuple(leaving.taken for leaving in target.jumps)
+        self.loops[node.point] = _Open(node, {}, zero, zero, zero, exits, once=True)
+        if after is None:
+            return False
+        self.env = after
+        return True
+
+    def unless_earlier(self, jump: _Leaving, target: _Target) -> _Leaving:
+        """A ``break`` that is taken by who has not left with a ``continue`` before."""
+        taken = jump.taken
+        for earlier in target.jumps[: target.jumps.index(jump)]:
+            if earlier.kind == "continue":
+                taken = self.table.op("&&", taken, self.table.op("!", earlier.taken))
+        return replace(jump, taken=taken)
+
+    def joined(self, leaving: list[_Leaving], end: Environment | None) -> Environment | None:
+        """The environment where jumps and the end of a body meet."""
+        if not leaving:
+            return end
+        if end is None:
+            leaving, end = leaving[:-1], leaving[-1].env
+        merged = end.copy()
+        for jump in reversed(leaving):
+            checkpoint()
+            for variable in [
+                v for v in jump.env.keys() | merged.keys() if jump.env.get(v) is not merged.get(v)
+            ]:
+                self.merge(variable, jump.taken, jump.env.get(variable), merged)
+        return merged
+
+    def after(self, here: _Open, variable: int) -> Term:
+        """What a variable that the loop changes is behind it: that depends on when the loop ended."""
+        node = here.node
+        init = self.resolved(here.init.get(variable), variable)
+        following = self.resolved(here.end.get(variable), variable)
+        ends = [following]
+        if node.min_trip == 0:
+            ends.append(init)
+        ends += [self.resolved(env.get(variable), variable) for env in here.left]
+        atom = here.atoms.get(variable)
+        if following is atom:
+            ends = [init if end is atom else end for end in ends]
+        value = ends[0]
+        if all(end is value for end in ends) and not varies_in(value, node.point):
+            return value
+        if node.trips is not None and not here.exits and atom is not None:
+            moves = recurrence(self.table, atom, init, following)
+            if moves.kind == "affine" and moves.by is not None:
+                total = self.table.op("*", moves.by, self.table.const(node.trips))
+                return self.table.op("+", init, total)
+        made = self.table.opaque("exit", (*ends, here.again, here.first, *here.exits))
+        self.exits.setdefault(node.point, []).append(Exit(made, following, init))
+        return made
+
+    # ---- expressions -----------------------------------------------------------------------------------------------
+
+    def later(self, make: Callable[[], Term], *entries: _Entry | None) -> _Entry:
+        """An entry that rests on others; worked out at once where the chain of them gets long."""
+        depth = 1 + max((each.depth for each in entries if type(each) is _Later), default=0)
+        return make() if depth > _MAX_PENDING else _Later(make, depth)
+
+    def resolved(self, entry: _Entry | None, variable: int) -> Term:
+        checkpoint()
+        if entry is None:
+            # nobody may read it, so any value will do: it never keeps threads from agreeing
+            return self.table.opaque("unset", key=-1 - variable)
+        if entry is _ESCAPED:
+            return self.table.opaque("lost", level=THREAD)
+        if isinstance(entry, _Later):
+            if entry.term is None:
+                entry.term = entry.make()
+            return entry.term
+        return entry
+
+    def variable(self, index: int) -> Term:
+        """Its value here."""
+        found = self.env.get(index)
+        if found is not None and type(found) is not _Later:
+            return found  # type: ignore[return-value]  # every other entry is a term
+        if found is _ESCAPED:
+            return self.resolved(found, index)
+        resolved = self.env[index] = self.resolved(found, index)
+        return resolved
+
+    def term(self, value: ir.Value) -> Term:
+        if self.agreed and value in self.agreed:
+            return self.stated(self.followed(value))
+        return self.followed(value)
+
+    def stated(self, term: Term) -> Term:
+        """The same value, now that the author says that all threads agree on it. Where the threads' places alone decide
+        it, they do not."""
+        if not term.carried and (term.level <= BLOCK or not is_free(term)):
+            return term
+        if term not in self.alike:
+            self.alike[term] = self.table.opaque("call", level=BLOCK)
+        return self.alike[term]
+
+    def followed(self, value: ir.Value) -> Term:
+        if type(value) is ir.Var:
+            return self.variable(value.index)
+        if type(value) is ir.Op:
+            return self.operation(value)
+        if type(value) is ir.Const:
+            return self.table.const(value.n)
+        if isinstance(value, ir.Thread):
+            return self.table.thread(value.axis)
+        if isinstance(value, ir.Sym):
+            return self.table.sym(value.name)
+        assert isinstance(value, ir.Unknown)
+        return self.unknown(value)
+
+    def operation(self, value: ir.Op) -> Term:
+        operator = value.operator
+        args = value.args
+        if operator in _FUNCTIONS_OF_OPERANDS:
+            if len(args) == 2:
+                return self.table.op(operator, self.term(args[0]), self.term(args[1]))
+            return self.table.op(operator, *map(self.term, args))
+        return self.other(operator, tuple(map(self.term, args)))
+
+    def other(self, operator: str, args: tuple[Term, ...]) -> Term:
+        if operator in _LOADS:  # the last operand tells one load from the next
+            constant = operator == "readonly" or self.untouched.covers(args[0])
+            return self.table.opaque("load", args, level=BLOCK if constant else THREAD)
+        if operator[0] == ".":
+            return self.table.member(operator, args[0])
+        if operator.endswith("()") or operator.startswith(("with .", "set .")):
+            return self.table.op(operator, *args)
+        if operator == "cast" and is_truth(args[0]):
+            return args[0]  # 0 or 1 in every type
+        return self.table.opaque("lost", args)
+
+    def unknown(self, value: ir.Unknown) -> Term:
+        access = value.access
+        level = BLOCK if value.uniform or access is not None else THREAD
+        origin = "call" if access is None else "load"
+        made = self.table.opaque(origin, level=level, key=value.key, access=access)
+        if access is not None:
+            self.loads[access] = made
+        return made

@@ -1,0 +1,72 @@
+"""The iterations of a counted loop, each thread's own number of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from smem_lsp.analysis.values.evaluate import Evaluator, Vector, advance
+from smem_lsp.analysis.values.terms import LoopVar, Op
+from smem_lsp.analysis.values.value_facts import LoopFacts
+from smem_lsp.source import checkpoint
+
+_Advancing = Mapping[LoopVar, tuple[list[int], int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """``counts``: how often each of ``threads`` runs the body."""
+
+    threads: Evaluator
+    counts: list[int]
+    advancing: _Advancing
+
+    def first(self) -> Evaluator | None:
+        """The first iteration, for the threads that run it."""
+        return self._turn([0] * len(self.counts), [count > 0 for count in self.counts])
+
+    def last(self, back: int = 0) -> Evaluator | None:
+        """The last iteration of each thread, or so many before that; of loop variables only those that advance by
+        constant steps are known."""
+        numbers = [count - 1 - back for count in self.counts]
+        return self._turn(numbers, [number >= 0 for number in numbers])
+
+    def _turn(self, numbers: list[int], running: list[bool]) -> Evaluator | None:
+        if not any(running):
+            return None
+        bound: dict[LoopVar, Vector] = {}
+        for atom, (start, step) in self.advancing.items():
+            checkpoint()
+            values = [each + number * step for each, number in zip(start, numbers)]
+            bound[atom] = [value for value, runs in zip(values, running) if runs]
+        here = self.threads if all(running) else self.threads.only([int(runs) for runs in running])
+        return here.within(bound)
+
+
+def turns(facts: LoopFacts, threads: Evaluator) -> Turns | None:
+    """``threads``: evaluates in front of the loop. None: how often it runs is not known."""
+    advancing: dict[LoopVar, tuple[list[int], int]] = {}
+    for recurrence in facts.recurrences:
+        found = advance(recurrence, threads)
+        if found is not None:
+            advancing[recurrence.atom] = found
+    if facts.trips is not None:
+        return Turns(threads, [facts.trips] * len(threads.threads), advancing)
+    counts = _counts(facts, threads, advancing)
+    return None if counts is None else Turns(threads, counts, advancing)
+
+
+def _counts(facts: LoopFacts, threads: Evaluator, advancing: _Advancing) -> list[int] | None:
+    """Of ``for (i = first; i < bound; i += step)``."""
+    head = facts.head
+    if not facts.tested or facts.exits or not isinstance(head, Op) or head.operator not in ("<", "<="):
+        return None
+    atom, bound = head.args
+    if not isinstance(atom, LoopVar) or atom not in advancing:
+        return None
+    first, step = advancing[atom]
+    end = threads.constant(bound)
+    if end is None or step <= 0:
+        return None
+    end += head.operator == "<="
+    return [max(0, -((each - end) // step)) for each in first]

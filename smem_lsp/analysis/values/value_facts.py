@@ -1,0 +1,140 @@
+"""What is known of a kernel's values: terms by point, and how loops change variables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from smem_lsp.analysis.values.terms import LoopVar, Op, Table, Term
+from smem_lsp.ir.nodes import Access, Buffer
+from smem_lsp.source import record
+
+
+@record
+class Recurrence:
+    """A variable that a loop changes: ``init`` before the first iteration, ``next`` in terms of this one's values.
+
+    ``kind``: "affine" (``v + by``), "geometric" (``v * by``, ``/``, ``<<``, ``>>``: ``operator``), "involution"
+    (``by - v``, ``v ^ by``), "other".
+    """
+
+    atom: LoopVar
+    init: Term
+    next: Term
+    kind: str
+    operator: str = ""
+    by: Term | None = None
+
+
+@record
+class LoopFacts:
+    """``head``: the condition over this iteration's values; ``again``: the same over the next one's, so what decides
+    whether the loop goes on; ``first``: over the values before the loop. ``tested``: the condition is checked before
+    every iteration, the first one included. ``exits``: when a ``break`` is taken; ``once``: no loop at all."""
+
+    point: int
+    recurrences: tuple[Recurrence, ...]
+    first: Term
+    head: Term
+    again: Term
+    exits: tuple[Term, ...]
+    min_trip: int
+    trips: int | None
+    tested: bool
+    once: bool
+
+
+@record
+class Exit:
+    """What a variable is behind a loop that changes it: ``following`` as the last iteration has left it, ``init`` where
+    none was run."""
+
+    value: Term
+    following: Term
+    init: Term
+
+
+@record
+class Values:
+    """Terms by point. ``indices``: one per dimension; ``offsets``: bytes from the start of the buffer, where an access
+    has no index; ``bases``: where the object begins that a member is accessed of."""
+
+    table: Table
+    indices: Mapping[int, tuple[Term, ...]]
+    offsets: Mapping[int, Term]
+    bases: Mapping[int, Term]
+    conditions: Mapping[int, Term]  # of branches and loops
+    loops: Mapping[int, LoopFacts]
+    loads: tuple[Term, ...]  # values read from shared memory
+    stored: Mapping[int, Term]  # what writes put into shared memory
+    outside: Mapping[int, tuple[Term, Term]]  # base and index of accesses to memory that is not shared
+    masks: Mapping[int, Term]  # of barriers and exchanges inside a warp: lanes that take part
+    # of named barriers: number, and threads that they are for
+    named: Mapping[int, tuple[Term | None, Term | None]]
+    exits: Mapping[int, tuple[Exit, ...]]  # by loop
+    copied: Mapping[int, Term]  # first bytes of copies that threads make together
+
+    def axes(self) -> str:
+        """The coordinates of ``threadIdx`` in which the kernel takes the threads of its block to differ: those that it
+        asks for, but ``x`` alone where it counts warps in that and wants the others for the number of a thread only."""
+        axes = self.table.axes()
+        if len(axes) < 2:
+            return axes
+        roots = {
+            *self.conditions.values(),
+            *self.offsets.values(),
+            *self.stored.values(),
+            *(term for index in self.indices.values() for term in index),
+            *(term for place in self.outside.values() for term in place),
+        }
+        return "x" if self.table.counts_in_x(roots) else axes
+
+    def address(self, access: int) -> tuple[Term, ...] | None:
+        """What decides which bytes the access at this point touches; None: not known."""
+        if access in self.indices:
+            return self.indices[access]
+        return (self.offsets[access],) if access in self.offsets else None
+
+    def element(self, access: Access, buffer: Buffer) -> Term | None:
+        """Row-major number of the element that is accessed."""
+        index = self.indices.get(access.point)
+        if index is None or len(index) != len(buffer.dims) or any(dim is None for dim in buffer.dims[1:]):
+            return None
+        flat = index[0] if index else self.table.const(0)
+        for term, dim in zip(index[1:], buffer.dims[1:]):
+            assert dim is not None
+            flat = self.table.op("+", self.table.op("*", flat, self.table.const(dim)), term)
+        return flat
+
+    def offset(self, access: Access, buffer: Buffer) -> Term | None:
+        """First byte that is accessed, from the start of the buffer."""
+        element = self.element(access, buffer)
+        if element is None or buffer.element_bytes is None:
+            return self.offsets.get(access.point)
+        return self.table.op("*", element, self.table.const(buffer.element_bytes))
+
+
+def recurrence(table: Table, atom: LoopVar, init: Term, following: Term) -> Recurrence:
+    """What kind of sequence a variable runs through that becomes ``following`` in every iteration."""
+    if isinstance(following, Op) and len(following.args) == 2:
+        a, b = following.args
+        moves = following.operator
+        if a is atom and not varies_in(b, atom.loop):
+            if moves in ("+", "-"):
+                by = b if moves == "+" else table.op("neg", b)
+                return Recurrence(atom, init, following, "affine", "+", by)
+            if moves in ("*", "/", "<<", ">>"):
+                return Recurrence(atom, init, following, "geometric", moves, b)
+            if moves == "^":
+                return Recurrence(atom, init, following, "involution", "^", b)
+        elif b is atom and not varies_in(a, atom.loop):
+            kinds = {"+": "affine", "*": "geometric", "-": "involution", "^": "involution"}
+            if moves in kinds:
+                return Recurrence(atom, init, following, kinds[moves], moves, a)
+    if following is atom:
+        return Recurrence(atom, init, following, "affine", "+", table.const(0))
+    return Recurrence(atom, init, following, "other")
+
+
+def varies_in(term: Term, loop: int) -> bool:
+    """May the value be another one in the next iteration of the loop?"""
+    return not term.known or any(isinstance(each, LoopVar) and each.loop == loop for each in term.carried)

@@ -1,0 +1,514 @@
+"""The simplified IR of one kernel: buffers, and a region tree of what happens to them.
+
+The region tree holds the events that matter to shared memory in program order. Every node has a ``point``: its
+number in pre-order, unique in the kernel; a loop also owns a point for its end. Spans are code-point offsets into
+the file; ``None`` where the text came out of a macro body and must not be edited.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from smem_lsp.ir.author_facts import NOTHING_STATED, Stated
+from smem_lsp.ir.global_memory import GlobalMemory
+from smem_lsp.ir.values import Value
+from smem_lsp.lowering.state.places import Bytes
+from smem_lsp.lowering.state.places import Part as MemberPart
+from smem_lsp.source import Span, checkpoint, record
+
+
+class Space(enum.Enum):
+    STATIC = "static"
+    DYNAMIC = "dynamic"
+
+
+class Kind(enum.Enum):
+    """What an access does to the bytes it touches."""
+
+    READ = "R"
+    WRITE = "W"
+    UPDATE = "X"  # reads and writes: += and atomics
+
+    @property
+    def reads(self) -> bool:
+        return self is not Kind.WRITE
+
+    @property
+    def writes(self) -> bool:
+        return self is not Kind.READ
+
+
+@record
+class DeclarationSite:
+    """Where a buffer is declared, for rewrites. Spans are None when any token of them came from a macro body."""
+
+    statement: Span | None  # from the first specifier to the `;`
+    specifiers: Span | None  # `__shared__ float`
+    declarator: Span | None  # `tile[32][33]`
+    name: Span | None
+    position: int  # index of this declarator in the declaration
+    count: int  # declarators in the declaration
+    scope: Span  # the block the declaration stands in, braces included
+    in_switch: bool = False  # directly in a switch body: jumping over a reference there is an error in C++
+
+
+@record
+class StorageMember:
+    """A data member of a class in shared memory, or what a union shares among several. Bytes from the start of the
+    buffer. ``path``: "mainloop.As", "epilogue/scan" for a union without a name; ``text``: its declaration."""
+
+    path: str
+    offset: int
+    size: int
+    align: int
+    text: str
+    type: str  # of its elements
+    plain: bool  # no constructor of its own: it may stand in a union
+
+
+@record
+class Kept:
+    """Bytes of a buffer that never share with others, and why. ``within`` None: all of it."""
+
+    within: Bytes | None
+    reason: str
+
+
+@record
+class Buffer:
+    """One declared shared object."""
+
+    index: int
+    name: str
+    type: str  # element type as written, qualifiers and attributes removed: "float"
+    type_text: str | None  # the same with qualifiers, ready to be written again; None: out of a macro
+    pointer_text: str  # "*", "* volatile": what follows the type in front of the name
+    dims: tuple[int | None, ...]  # () for a scalar; None where a dimension is not known
+    dims_text: tuple[str, ...]  # as the author wrote them
+    element_bytes: int | None
+    bytes: int | None  # None when unknown
+    align: int | None  # natural alignment, or what alignas/__align__ asks for
+    space: Space
+    declared: Span  # the declarator's name
+    site: DeclarationSite
+    qualifiers: tuple[str, ...] = ()  # volatile, const
+    attributes: tuple[str, ...] = ()  # alignas(16), __align__(8): as written
+    fixed: str | None = None  # why it may never share bytes, in words for the user; None: it may
+    lent: bool = False  # only because it belongs to a function that the kernel calls
+    seen: bool = True  # every access to it is in the region tree, with what it writes
+    placed: bool = True  # the same, but for what asynchronous copies write and when
+    spanned: bool = False  # the distance of two addresses in it is asked for
+    required_align: int = 1  # what accesses through wider types ask for
+    stays: bool = False  # something is written to it as volatile: no compiler drops it
+    function: str = ""  # name of the function that declares it
+    record: bool = False  # an element is a class, struct or union
+    holds_pointers: bool = False  # an element is or has a pointer, as far as one can tell
+    rank: tuple[int, int] = (0, 0)  # the order in which ptxas lays the static buffers out
+    members: tuple[StorageMember, ...] = ()  # of the classes that its bytes are seen as, rising offsets
+    kept: tuple[Kept, ...] = ()  # parts of it
+
+
+@record
+class Tile:
+    """A matrix that a warp moves together, ``rows`` times ``row_bytes``, each ``pitch`` bytes behind the one before;
+    which lane moves which of them is not said."""
+
+    rows: int
+    row_bytes: int
+    pitch: int
+
+
+@record
+class Access:
+    """One access to a buffer, by every thread that reaches it.
+
+    ``offset`` and ``width``: the bytes it touches, counted from the start of the buffer; None: some of them.
+    ``stored``: what a write puts there; ``plain``: an update that is a read and a write, ``+=``. ``rows``: the warp
+    moves so many rows of ``width`` bytes together (``ldmatrix``, ``stmatrix``): one at the address that each of its
+    first lanes gives, what the others give means nothing; 0: each thread moves its own. ``tile``: of an access to
+    bytes that are not known, what it moves. ``within``: the object in the buffer that was named, a member of a class;
+    None: not known; ``strayed``: through an address that was not followed, so into one of the parts that are kept.
+    """
+
+    point: int
+    buffer: int  # index into Kernel.buffers
+    kind: Kind
+    index: tuple[Value, ...] | None  # one value per dimension; None: some element, not known which
+    span: Span | None
+    line: int  # 1-based
+    guess: bool = False  # rests on a guess of the parser
+    offset: Value | None = None
+    width: int | None = None
+    part: MemberPart | None = None  # of a class whose layout is not known
+    stored: Value | None = None
+    plain: bool = False
+    asynchronous: bool = False  # a copy is issued here, or has landed: an update of any of its bytes
+    rows: int = 0
+    tile: Tile | None = None
+    within: Bytes | None = None
+    strayed: bool = False
+    grouped: bool = False  # a copy is issued here that its thread waits for in groups
+    # of what threads do together, which of them what is not said: its first byte, and of a copy how many; a collective
+    # of the block uses its storage
+    start: Value | None = None
+    size: int = 0
+
+    @property
+    def serves(self) -> bool:
+        """Is it the storage of a collective of the block?"""
+        return self.start is not None and not self.asynchronous
+
+
+@record
+class Barrier:
+    """A synchronisation statement. Only ``kind == "block"`` can ever separate accesses."""
+
+    point: int
+    kind: str  # "block", "warp", "named", "cluster", "other"
+    span: Span | None
+    line: int
+    spelling: str  # "__syncthreads();"
+    guess: bool = False  # perhaps in a function that is not called at all
+    mask: Value | None = None  # of a warp barrier: lanes that take part; None: all that are here
+    # of a named one: its number, how many threads it is for (None: all), and whether they go on without waiting
+    number: Value | None = None
+    count: Value | None = None
+    arrives: bool = False
+    votes: bool = False  # it also tells all threads what they say: __syncthreads_count()
+    family: str = ""  # "cutlass": the number counts from the first that the library leaves to its users
+
+
+@record
+class Exchange:
+    """Lanes of a warp exchange values through registers: a shuffle or a vote. It orders no memory. ``mask``: lanes
+    that take part; None: all that are here."""
+
+    point: int
+    span: Span | None
+    line: int
+    spelling: str  # "__shfl_down_sync"
+    mask: Value | None
+
+
+@record
+class GlobalAccess:
+    """A thread reads or writes memory that is not shared, at ``base[index]``; None: somewhere. ``line``: of the
+    statement, 1-based."""
+
+    point: int
+    kind: Kind
+    base: Value | None
+    index: Value | None
+    line: int
+
+
+@record
+class Wait(Barrier):
+    """A thread commits its asynchronous copies or waits for them; only while a tree is built (``ir.copies``)."""
+
+    bound: int = -1  # the object that they are bound to, a barrier by its buffer
+    arrival: int = 0  # at a barrier object: its place in the text
+    left: int = 0  # groups that stay open
+
+
+@record
+class CopyWait:
+    """A thread commits the copies that it has issued to a group, or waits for them.
+
+    ``kind``: "commit"; "groups", all but the ``left`` newest groups have landed; "all", those of no group too;
+    "unknown", perhaps one of these.
+    """
+
+    point: int
+    kind: str
+    left: int
+    line: int
+
+
+@record
+class Proxy:
+    """Something of the asynchronous proxy (bulk and tensor copies, matrix instructions that read shared memory).
+
+    ``kind``: "copy", it reads ``width`` bytes of ``buffer`` from ``offset`` on (None: some), till its thread waits;
+    "read", it reads some of it; "fence", it sees what the thread has written before; "commit", "wait", bulk copies
+    become a group, or all but the ``left`` newest groups have read what they copy (None: not known how many).
+    """
+
+    point: int
+    kind: str
+    span: Span | None
+    line: int
+    buffer: int = -1
+    offset: Value | None = None
+    width: int = 0
+    left: int | None = 0
+
+
+@record
+class Remote:
+    """A thread gets the address of shared memory of another block of its cluster."""
+
+    point: int
+    span: Span | None
+    line: int
+
+
+@record
+class Assign:
+    """A local variable gets a value; ``value`` None: something unknown."""
+
+    point: int
+    variable: int
+    value: Value
+
+
+@record
+class Branch:
+    """``if``, ``?:``, ``&&``, ``||`` and each arm of a ``switch``: one of two arms runs for a thread."""
+
+    point: int
+    condition: Value
+    then: Seq
+    otherwise: Seq
+    span: Span | None  # the whole statement
+    line: int
+
+
+@record
+class Induction:
+    """``for (i = init; i < bound; i += step)`` whose variable the body does not change."""
+
+    variable: int
+    init: Value
+    step: Value
+    bound: Value
+    inclusive: bool
+
+
+@record
+class Loop:
+    """A loop. ``min_trip`` 0: it may not run at all; ``trips``: the exact count where it is known."""
+
+    point: int
+    end_point: int
+    min_trip: int
+    trips: int | None
+    condition: Value
+    induction: Induction | None
+    body: Seq
+    span: Span | None
+    line: int
+    again: Value | None = None  # the condition as read at the end of the body; None: in the same words
+    tail: int = 0  # how many nodes at the end of the body run after a `continue` too: step and condition
+    late: bool = False  # `do`: the condition is checked behind the body only
+
+
+@record
+class Jump:
+    """``break``, ``continue`` or ``return``."""
+
+    point: int
+    kind: str
+    line: int
+
+
+@record
+class Place:
+    """A spot between two statements of a block, where a barrier could be inserted.
+
+    ``statement``: what would follow the barrier, the closing brace at the end of a block; None out of a macro.
+    """
+
+    point: int
+    statement: Span | None
+    line: int
+    at_end: bool = False
+
+
+@record
+class Seq:
+    """Nodes in program order."""
+
+    items: tuple[Node, ...] = ()
+
+    def __iter__(self) -> Iterator[Node]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+Node = (
+    Access
+    | Barrier
+    | Exchange
+    | GlobalAccess
+    | CopyWait
+    | Proxy
+    | Remote
+    | Assign
+    | Branch
+    | Loop
+    | Jump
+    | Place
+)
+
+
+def doubtful(items: Sequence[Node]) -> Seq:
+    """The nodes of a function that may not be the one that is called: nothing is claimed of it alone."""
+    found: list[Node] = []
+    for item in items:
+        if isinstance(item, (Access, Barrier)):
+            item = replace(item, guess=True)
+        elif isinstance(item, Exchange):
+            item = replace(item, mask=None)
+        elif isinstance(item, Remote) or (isinstance(item, Proxy) and item.buffer >= 0):
+            continue
+        elif isinstance(item, Branch):
+            item = replace(item, then=doubtful(item.then.items), otherwise=doubtful(item.otherwise.items))
+        elif isinstance(item, Loop):
+            item = replace(item, body=doubtful(item.body.items))
+        found.append(item)
+    return Seq(tuple(found))
+
+
+def walk(seq: Seq) -> Iterator[Node]:
+    """All nodes below ``seq``, in pre-order."""
+    stack: list[Node] = list(reversed(seq.items))
+    while stack:
+        checkpoint()
+        node = stack.pop()
+        yield node
+        if isinstance(node, Branch):
+            stack.extend(reversed(node.otherwise.items))
+            stack.extend(reversed(node.then.items))
+        elif isinstance(node, Loop):
+            stack.extend(reversed(node.body.items))
+
+
+Dims = tuple[int, int, int]
+
+
+def storages_of(buffers: Sequence[Buffer]) -> dict[int, int]:
+    """Buffer -> the buffer whose bytes it shares: itself, or the first of those in dynamic memory."""
+    dynamic = next((each.index for each in buffers if each.space is Space.DYNAMIC), -1)
+    return {each.index: dynamic if each.space is Space.DYNAMIC else each.index for each in buffers}
+
+
+@record
+class LaunchSite:
+    """``kernel<<<grid, block, dynamic>>>(...)`` or ``cudaLaunchKernelEx`` in sight; None where the argument is no
+    constant. ``cluster``: blocks of a cluster, where an attribute of the launch says so; ``addends``: what the dynamic
+    bytes are the sum of, from left to right, where the argument, or the local constant that it is, is a sum."""
+
+    kernel: str
+    block: Dims | None
+    dynamic_bytes: int | None
+    dynamic_expression: str | None
+    span: Span
+    line: int
+    grid: Dims | None = None
+    cluster: Dims | None = None
+    extended: bool = False  # cudaLaunchKernelEx
+    addends: tuple[int | None, ...] = ()
+
+    @property
+    def threads(self) -> int | None:
+        return None if self.block is None else self.block[0] * self.block[1] * self.block[2]
+
+    @property
+    def configuration(self) -> tuple[object, ...]:
+        """All but the place."""
+        return self.block, self.dynamic_bytes, self.dynamic_expression, self.grid, self.cluster
+
+    def at(self, span: Span, line: int) -> LaunchSite:
+        """The same launch at another place."""
+        return replace(self, span=span, line=line)
+
+
+@record
+class Part:
+    """A function that a kernel is made of: itself, or one that it calls. Lines are 1-based."""
+
+    span: Span
+    first_line: int
+    last_line: int
+
+
+@record
+class Drained:
+    """A kernel with one more wait of every thread, after which no copy is in flight any more. ``place``: the point of
+    the Place that it would stand at; ``loose``: it has to cover copies of no group too; ``buffers``: they keep their
+    bytes for those copies only; ``body``: the tree with what then has landed."""
+
+    place: int
+    loose: bool
+    buffers: frozenset[int]
+    body: Seq
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One ``__global__`` function."""
+
+    name: str
+    span: Span  # of the whole definition
+    name_span: Span
+    line: int  # 1-based, of the name
+    buffers: tuple[Buffer, ...]
+    body: Seq
+    variables: tuple[str, ...]  # names of the local variables, by index
+    template: bool  # with parameters that are not bound
+    internal: bool  # internal linkage: every launch is in this file
+    may_opt_in: bool  # some call in sight may raise the dynamic shared memory that it can be launched with
+    launch_bounds: tuple[int, int | None] | None  # (threads, blocks)
+    launches: tuple[LaunchSite, ...]
+    complete: bool  # every statement parsed, no guess on a declaration, barrier or access
+    irregular: str | None  # goto, inline assembler with labels: why control flow is not known
+    unexact: str | None  # why the declared bytes may differ from what ptxas reports
+    parts: tuple[Part, ...] = ()  # itself and the functions of the file that it may reach
+    instance: str | None = None  # of a template: `k<32, float>`
+    siblings: int = 0  # other instances of it in sight
+    more_instances: str | None = None  # why there may be others than those in sight; None: there are not
+    unknown: tuple[str, ...] = ()  # reasons for accesses and barriers that are not resolved
+    unknown_accesses: int = 0
+    unknown_barriers: int = 0
+    opaque: tuple[int, ...] = ()  # points, rising, of calls that may wait for other threads
+    helper_bytes: tuple[Buffer, ...] = field(default=())  # arrays of the __device__ functions it reaches
+    # buffer -> why no reference can stand for it: a lambda that would copy it or not see it
+    unreferable: Mapping[int, str] = field(default_factory=dict)
+    redeclared: frozenset[str] = frozenset()  # names that are declared more than once in the body
+    identifiers: frozenset[str] = frozenset()  # every name that stands in the function
+    # macros that are called but not in sight: they may do more than a function could
+    hidden: tuple[str, ...] = ()
+    possible_rounding: int = (
+        1  # the same, when it is not certain that all functions that ask for it are compiled
+    )
+    rounding: int = 1  # bytes: the total is a multiple of it once the file uses an `extern __shared__` array
+    # name declared in the body -> offset of the first declaration
+    local_names: Mapping[str, int] = field(default_factory=dict)
+    opening: int | None = None  # offset after the `{` of the body
+    conditional: tuple[Span, ...] = ()  # `#if` to `#endif` inside the body
+    memory: GlobalMemory = field(default_factory=GlobalMemory)
+    cluster: Dims | None = None  # blocks, by __cluster_dims__
+    non_portable: bool = False  # something in sight may allow clusters that not every device takes
+    stated: Stated = NOTHING_STATED
+    agreed: frozenset[Value] = (
+        frozenset()
+    )  # values that the author states to be the same for all threads of a block
+
+    drained: Drained | None = None  # None: no copy is left in flight, or one wait is not enough
+
+    def with_wait(self, drained: Drained) -> Kernel:
+        """The same with that wait."""
+        buffers = (replace(b, fixed=None, kept=()) if b.index in drained.buffers else b for b in self.buffers)
+        return replace(self, body=drained.body, buffers=tuple(buffers), drained=None)
+
+    @property
+    def passed(self) -> set[int | None]:
+        """The dynamic bytes of its launches; None where one in sight is not known, and the author does not state it."""
+        stated = None if self.stated.dynamic is None else self.stated.dynamic[1]
+        found = {stated if site.dynamic_bytes is None else site.dynamic_bytes for site in self.launches}
+        return found or (set() if stated is None else {stated})

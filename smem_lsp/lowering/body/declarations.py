@@ -1,0 +1,640 @@
+"""Declarations inside a function: shared buffers, local variables, aliases, groups, lambdas."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from smem_lsp.ir.nodes import Buffer, DeclarationSite, Space
+from smem_lsp.ir.values import Const, Op, Value
+from smem_lsp.lowering.body import calls, expressions, methods, objects, unknown_calls
+from smem_lsp.lowering.library import cuda_pipeline, cutlass_barriers, wmma
+from smem_lsp.lowering.state.context import Context
+from smem_lsp.lowering.state.local_scope import BufferName, Group, Scope, Variable, View
+from smem_lsp.lowering.state.places import Ref
+from smem_lsp.semantics import alignment as attribute_rules
+from smem_lsp.semantics import evaluate as constant_rules
+from smem_lsp.semantics import record_layout, type_of
+from smem_lsp.semantics.declarations import AliasDecl, Source, VariableDecl
+from smem_lsp.semantics.entities import Value as TypedValue
+from smem_lsp.semantics.evaluate import declare_constants, evaluate
+from smem_lsp.semantics.scope import Lexical
+from smem_lsp.semantics.sizes import is_plain_type, size_of_type
+from smem_lsp.semantics.types import Array, Enum, Pointer, Scalar, Type, is_struct
+from smem_lsp.source import Span, checkpoint
+from smem_lsp.syntax import tree
+from smem_lsp.syntax.lexer import without_comments
+from smem_lsp.syntax.parse import Body
+
+_NOT_TYPE = frozenset(
+    "static extern __shared__ __device__ const volatile __const constexpr inline __volatile__ register mutable".split()
+)
+
+
+_MOST_ALIASES = 8  # that name each other
+_LOSSY = frozenset(
+    "float double half __half __nv_bfloat16 nv_bfloat16 bool char short int8_t uint8_t int16_t uint16_t uchar"
+    " ushort".split()
+)
+
+
+def declare(
+    ctx: Context, declaration: tree.Declaration, scope: Scope, block: Span, *, in_switch: bool = False
+) -> None:
+    """Lower one declaration statement. ``block``: the braces around it."""
+    for declarator in declaration.declarators:
+        at = ctx.base + max(declarator.name_at, 0)
+        offset = ctx.body.site(at, at + 1).start
+        if ctx.function is ctx.kernel and ctx.local_names.setdefault(declarator.name, offset) != offset:
+            ctx.redeclared.add(declarator.name)
+    if "{}" in declaration.words:  # a class in the kernel: its methods are not followed
+        lo, hi = ctx.base + declaration.lo, ctx.base + declaration.declarators_at
+        expressions.name_buffers(ctx, lo, hi, scope, "used in a class of the kernel")
+    if "typedef" in declaration.words or "{}" in declaration.words:
+        declare_names(ctx, ctx.base + declaration.lo, scope)
+    if "typedef" in declaration.words:
+        return
+    _note_unknown_type(ctx, declaration)
+    if "__shared__" in declaration.words:
+        _declare_shared(ctx, declaration, scope, block, in_switch)
+        return
+    if "{}" not in declaration.words:
+        declare_constants(declaration, scope.declare_constants())
+    for declarator in declaration.declarators:
+        if not declarator.function or declarator.nested:
+            _declare_local(ctx, declaration, declarator, scope)
+
+
+def declare_names(ctx: Context, lo: int, scope: Scope) -> None:
+    """A declaration of the body, from token ``lo`` to its `;`, that is about types: typedef, using, a class."""
+    hi = lo
+    kinds = ctx.body.tokens.kinds
+    while hi < len(kinds) and kinds[hi] != "SEMI":
+        hi = max(hi, ctx.body.ahead.partner[hi]) + 1 if kinds[hi] in ("LP", "LB", "LC") else hi + 1
+    constant_rules.declare(ctx.body, lo, min(hi + 1, len(kinds)), scope.declare_constants())
+
+
+def _declare_local(
+    ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: Scope
+) -> None:
+    initializer = declarator.initializer
+    if isinstance(initializer, tree.Lambda) and not declarator.pointers:
+        scope.names[declarator.name] = calls.closure_of(ctx, initializer, scope)
+        return
+    group = _group(ctx, declaration, initializer, scope)
+    if group is not None:
+        stays = _stays(ctx, declarator.name)
+        size = None if initializer is None or not stays else calls.tile_size(ctx, initializer, scope)
+        scope.names[declarator.name] = Group(group if stays else "other", size)
+        return
+    if "constexpr" in declaration.words and not declarator.pointers and not declarator.dims:
+        _declare_constant(ctx, declaration, declarator, scope)
+        return
+    if cuda_pipeline.declared(ctx, declaration, declarator, scope):
+        return
+    if cutlass_barriers.declared(ctx, declaration, declarator, scope):
+        return
+    record = None
+    if not {"constexpr", "static"} & set(declaration.words):
+        record = objects.record_of(declaration, declarator, scope.constant_scope())
+    if record is not None and declarator.name:
+        methods.declare(ctx, declaration, declarator, record, scope)
+        return
+    if not is_plain(ctx, declaration, declarator.pointers, scope):
+        _declare_object(ctx, declaration, declarator, scope)
+        return
+    if isinstance(initializer, tree.Braces) and len(initializer.items) == 1 and not declarator.dims:
+        initializer = initializer.items[0]
+    reference = bool({"&", "&&"} & set(declarator.pointers)) or "decltype" in declaration.words
+    if reference and initializer is not None:
+        meaning = objects.designated(ctx, initializer, scope)
+        if meaning is not None and declarator.name:  # another name for one variable
+            scope.names[declarator.name] = meaning
+            scope.declare_constants().values[declarator.name] = None
+            return
+    result: Value | Ref | None = None
+    if isinstance(initializer, tree.Braces) and declarator.dims and "*" in declarator.pointers:
+        _declare_pointers(ctx, declaration, declarator, initializer, scope)
+        return
+    if initializer is not None:
+        result = expressions.operand(ctx, initializer, scope)
+        if reference or "volatile" in declaration.words:
+            ctx.write(result)
+            ctx.hand_out(result)
+        if reference:
+            unknown_calls.lend(ctx, initializer, scope)
+            expressions.forget_bound(ctx, initializer, scope)
+        else:
+            wanted = "*" in declarator.pointers
+            result = expressions.load(ctx, result, initializer, pointer=wanted)
+    if not declarator.name:
+        if isinstance(result, Ref):
+            ctx.fix(result.bases, f"{{}} is bound to other names at line {ctx.line(declarator.lo)}")
+        _declare_bindings(ctx, declarator, scope)
+        return
+    if reference and isinstance(result, Ref) and not result.pointer:
+        scope.names[declarator.name] = View(ctx.frozen(result))
+        return
+    variable, array = _new_local(ctx, declaration, declarator, scope)
+    steady = reference and _is_steady(declaration, initializer, scope)
+    if steady:
+        named = scope.names[declarator.name]
+        assert isinstance(named, Variable)
+        scope.names[declarator.name] = replace(named, constant=True)
+    if isinstance(result, Ref):
+        if array or declarator.pointers.count("*") > 1 or reference:
+            ctx.escape(result, declarator.lo, f"kept in {declarator.name}")
+            ctx.hold(variable, result.bases)
+        else:
+            ctx.alias(variable, result)
+        return
+    if result is not None:  # without an initializer it has no value that anyone may read
+        if array or (reference and not steady):
+            result = ctx.fresh()
+        elif not keeps_integers(declaration.words):
+            result = Op("cast", (result,))
+        ctx.assign(variable, result)
+
+
+def _is_steady(declaration: tree.Declaration, initializer: tree.Expr | None, scope: Scope) -> bool:
+    """``const T& x = v.m;`` of a constant ``v``: what nobody changes."""
+    while isinstance(initializer, tree.Member) and initializer.operator == ".":
+        initializer = initializer.base
+    meaning = scope.lookup(initializer.text) if isinstance(initializer, tree.Name) else None
+    return "const" in declaration.words and isinstance(meaning, Variable) and meaning.constant
+
+
+def _declare_constant(
+    ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: Scope
+) -> None:
+    """A ``constexpr`` variable: its initializer does nothing, and all threads have the same."""
+    variable = ctx.new_variable(declarator.name)
+    known = scope.constant_scope().lookup(declarator.name)
+    plain = is_plain(ctx, declaration, [], scope)
+    of_class = "" if plain else class_name(declaration.words)
+    scope.names[declarator.name] = Variable(variable, plain=plain, constant=True, of_class=of_class)
+    ctx.assign(variable, ctx.fresh(uniform=True) if known is None else Const(known))
+
+
+def _declare_pointers(
+    ctx: Context,
+    declaration: tree.Declaration,
+    declarator: tree.Declarator,
+    initializer: tree.Braces,
+    scope: Scope,
+) -> None:
+    """``float* rows[2] = {a, b};``"""
+    results = [expressions.load(ctx, expressions.operand(ctx, i, scope), i) for i in initializer.items]
+    variable, _ = _new_local(ctx, declaration, declarator, scope)
+    for result in results:
+        if isinstance(result, Ref):
+            ctx.alias(variable, result)
+
+
+def _new_local(
+    ctx: Context,
+    declaration: tree.Declaration,
+    declarator: tree.Declarator,
+    scope: Scope,
+) -> tuple[int, bool]:
+    """(number of a new plain variable, is it an array?)"""
+    array = 0 if declarator.nested else len(declarator.dims)
+    variable = ctx.new_variable(declarator.name)
+    kind, element, shape = pointee(declaration.words, declaration.names, declarator, scope.constant_scope())
+    exact = keeps_integers(declaration.words)
+    if not declarator.pointers and is_plain_type(
+        declaration.words, declaration.names, scope.constant_scope()
+    ):
+        ctx.numbers_only.add(variable)
+    constant = is_constant(declaration.words, declarator.pointers)
+    scope.names[declarator.name] = Variable(
+        variable, array, exact, element=element, shape=shape, constant=constant, kind=kind
+    )
+    return variable, bool(array)
+
+
+def is_constant(words: list[str], pointers: list[str]) -> bool:
+    """Is the variable itself const, not only what it points or refers to?"""
+    last = max((i for i, pointer in enumerate(pointers) if pointer in ("*", "&", "&&", "()")), default=None)
+    return bool({"const", "constexpr"} & set(words)) if last is None else "const" in pointers[last:]
+
+
+def pointee(
+    words: list[str],
+    names: list[tree.Name],
+    declarator: tree.Declarator,
+    constants: Lexical,
+    *,
+    parameter: bool = False,
+) -> tuple[Type | None, int | None, tuple[int | None, ...]]:
+    """(type, bytes, dimensions) of what a variable points to, or each element of an array of pointers; (None, None, ())
+    when what is assigned to it decides. A ``parameter`` that is spelled as an array is a pointer."""
+    named = [word for word in words if word not in _NOT_TYPE]
+    stars = [pointer for pointer in declarator.pointers if pointer in "*&"]
+    decays = parameter and bool(declarator.dims) and not declarator.nested
+    if not stars and not decays:
+        return None, None, ()
+    dims = declarator.dims if declarator.nested else declarator.dims[1:] if decays else []
+    inner = stars if decays else stars[1:]
+    named += [word for word in words if word in ("volatile", "__volatile__")]
+    kind = type_of.pointee(tree.TypeId(0, 0, named, inner, [], names), constants)
+    size = size_of_type(kind)
+    if size is None:
+        return None, None, ()
+    return kind, size[0], tuple(evaluate(dim, constants) for dim in dims)
+
+
+def _note_unknown_type(ctx: Context, declaration: tree.Declaration) -> None:
+    """A type in capitals that nothing in sight declares may be a macro, and the declaration no declaration."""
+    first = next((word for word in declaration.words if word not in _NOT_TYPE), "")
+    if (
+        not calls.MACRO_NAME.match(first)
+        or first in ctx.unit.symbols.types
+        or first in ctx.template_parameters
+    ):
+        return
+    line = ctx.line(declaration.lo)
+    if any(declarator.function for declarator in declaration.declarators):
+        ctx.irregular = ctx.irregular or f"{first} at line {line} is not known"
+    ctx.hidden.append(f"macro {first} (line {line}) is not in sight")
+
+
+def _declare_bindings(ctx: Context, declarator: tree.Declarator, scope: Scope) -> None:
+    """``auto [x, y] = ...``: names of which nothing is known."""
+    lo, hi = ctx.base + max(declarator.lo, 0), ctx.base + declarator.hi
+    for kind, name in zip(ctx.body.tokens.kinds[lo:hi], ctx.body.tokens.texts[lo:hi]):
+        if kind == "NAME":
+            variable = ctx.new_variable(name)
+            scope.names[name] = Variable(variable, plain=False)
+            scope.declare_constants().values[name] = None
+            ctx.assign(variable, ctx.fresh())
+
+
+class Typed(Protocol):
+    """What is declared or spelled with specifiers."""
+
+    @property
+    def words(self) -> list[str]: ...
+
+    @property
+    def names(self) -> list[tree.Name]: ...
+
+
+def is_plain(ctx: Context, typed: Typed, pointers: list[str], scope: Scope | None = None) -> bool:
+    """Is this type a number, a vector, a pointer, a reference, or whatever ``auto``, template parameters and what the
+    function names after them stand for? Anything else may have constructors, which may write and keep what they get."""
+    words = typed.words
+    if pointers or {"auto", "decltype"} & set(words):
+        return True
+    named = [word for word in words if word not in _NOT_TYPE and word not in ("struct", "class", "typename")]
+    if any(word in ctx.template_parameters for word in named):
+        return True
+    constants = ctx.constants if scope is None else scope.constant_scope()
+    return is_plain_type(words, typed.names, constants) or any(
+        _rests_on_parameter(ctx, word, constants) for word in named
+    )
+
+
+def _rests_on_parameter(ctx: Context, word: str, constants: Lexical, depth: int = 0) -> bool:
+    """``using T = typename Params::T;`` in a function, of its template parameter ``Params``?"""
+    if not ctx.template_parameters or depth > _MOST_ALIASES:
+        return False
+    for scope in constants.outwards():
+        if scope.namespace or scope.record is not None:
+            return False
+        own = scope.declarations.names.get(word, ())
+        if own:
+            alias = own[0]
+            if len(own) > 1 or not isinstance(alias, AliasDecl):
+                return False
+            spelled = alias.source.texts[slice(*alias.type)]
+            return any(
+                text in ctx.template_parameters or _rests_on_parameter(ctx, text, scope, depth + 1)
+                for text in spelled
+                if text != word
+            )
+    return False
+
+
+def _declare_object(
+    ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: Scope
+) -> None:
+    """A variable of class type: its constructor gets the initializer, and any later use may reach it."""
+    initializer = declarator.initializer
+    value: Value = ctx.fresh()
+    if initializer is not None:
+        arguments = initializer.items if isinstance(initializer, tree.Braces) else [initializer]
+        made_by = declaration.words[-1].removesuffix("<>") if declaration.words else ""
+        value = ctx.lost_address(unknown_calls.pass_by_reference(ctx, arguments, scope, made_by))
+    if not declarator.name:
+        return
+    variable = ctx.new_variable(declarator.name)
+    scope.names[declarator.name] = Variable(
+        variable,
+        len(declarator.dims),
+        exact=False,
+        plain=False,
+        of_class=class_name(declaration.words),
+        fragment=wmma.fragment_of(declaration.names, scope.constant_scope()),
+    )
+    ctx.assign(variable, value)
+
+
+def class_name(words: list[str]) -> str:
+    """The last word of a type as it is spelled, without template arguments; "" where there is none."""
+    named = [word for word in words if word not in _NOT_TYPE]
+    return named[-1].removesuffix("<>") if named else ""
+
+
+def keeps_integers(words: list[str]) -> bool:
+    """Does a variable of this type hold any 32-bit integer unchanged?"""
+    return not _LOSSY & set(words)
+
+
+def _stays(ctx: Context, name: str) -> bool:
+    """Is a group handle only declared, asked (``g.sync()``) and handed to cooperative groups' own functions?"""
+    kinds, texts = ctx.body.tokens.kinds, ctx.body.tokens.texts
+    uses = [
+        i
+        for i, text in enumerate(texts)
+        if text == name and kinds[i] == "NAME" and kinds[i - 1 : i] != ["DOT"]
+    ]
+    for i in uses[1:]:
+        checkpoint()
+        asked = texts[i + 1 : i + 2] == ["."]
+        handed = texts[i + 1 : i + 2] in ([")"], [","]) and any(
+            function in texts[max(0, i - 8) : i] for function in _GROUP_FUNCTIONS
+        )
+        if not asked and not handed:
+            return False
+    return True
+
+
+_GROUP_FUNCTIONS = ("sync", "tiled_partition", "memcpy_async", "wait", "wait_prior", "binary_partition")
+
+
+def _group(
+    ctx: Context, declaration: tree.Declaration, initializer: tree.Expr | None, scope: Scope
+) -> str | None:
+    """Kind of the cooperative group that is declared, or None."""
+    if isinstance(initializer, tree.Braces) and len(initializer.items) == 1:
+        initializer = initializer.items[0]
+    if initializer is not None:
+        kind = calls.group_of(ctx, initializer, scope)
+        if kind is not None:
+            return kind
+    for word in declaration.words:
+        name = word.split("::")[-1].removesuffix("<>")
+        if (name in calls.GROUP_TYPES and word != name) or name in ("thread_block_tile", "thread_block"):
+            return calls.GROUP_TYPES[name] if name != "thread_block" else "other"
+    return None
+
+
+def _declare_shared(
+    ctx: Context, declaration: tree.Declaration, scope: Scope, block: Span, in_switch: bool
+) -> None:
+    for position, declarator in enumerate(declaration.declarators):
+        if not declarator.name:
+            ctx.complete = False
+            continue
+        index = len(ctx.buffers)
+        static = (ctx.function.definition, ctx.function.number, ctx.base + declarator.name_at, ctx.instance)
+        known = ctx.statics.get(static)
+        if known is not None:  # a body that is called again: static storage, one copy
+            scope.names[declarator.name] = BufferName(known)
+            continue
+        buffer = shared_buffer(
+            ctx.body,
+            ctx.base,
+            ctx.unit.source.text,
+            declaration,
+            position,
+            scope.constant_scope(),
+            ctx.function.name,
+        )
+        site = DeclarationSite(
+            statement=ctx.editable(_statement_span(ctx)),
+            specifiers=ctx.body.span_between(
+                ctx.base + declaration.lo, ctx.base + declaration.declarators_at
+            ),
+            declarator=ctx.body.span_between(ctx.base + declarator.lo, ctx.base + declarator.hi),
+            name=ctx.span(declarator.name_at, declarator.name_at + 1),
+            position=position,
+            count=len(declaration.declarators),
+            scope=block,
+            in_switch=in_switch,
+        )
+        ctx.buffers.append(replace(buffer, index=index, site=site))
+        ctx.statics[static] = index
+        kind = _element_type(ctx.body, ctx.base, declaration, declarator, scope.constant_scope())
+        if kind is not None:
+            ctx.kinds[index] = kind
+        scope.names[declarator.name] = BufferName(index)
+        scope.declare_constants().values[declarator.name] = None
+        if declarator.pointers or declarator.nested:
+            ctx.pointer_elements.add(index)
+        if buffer.space is Space.DYNAMIC:
+            ctx.fixed[index] = f"{buffer.name} is dynamic shared memory"
+        elif "const" in buffer.qualifiers and declarator.initializer is not None:
+            ctx.fix(frozenset((index,)), "{} has an initializer", seen=True)
+        elif ctx.function is not ctx.kernel:
+            ctx.owned[index] = f"{buffer.name} belongs to {ctx.function.name}(), which others may call"
+
+
+def _statement_span(ctx: Context) -> Span | None:
+    """From the first specifier to the `;` of the declaration that is being lowered."""
+    tokens = ctx.body.tokens
+    lo = ctx.base
+    hi = lo
+    depth = 0
+    while hi < len(tokens):
+        kind = tokens.kinds[hi]
+        depth += {"LP": 1, "LC": 1, "LB": 1, "RP": -1, "RC": -1, "RB": -1}.get(kind, 0)
+        if kind == "SEMI" and depth == 0:
+            break
+        hi += 1
+    first, last = tokens.offsets[lo], tokens.offsets[min(hi, len(tokens) - 1)]
+    if first < 0 or last < 0:
+        return None
+    return Span(first, last + 1)
+
+
+def shared_buffer(
+    body: Body,
+    base: int,
+    text: str,
+    declaration: tree.Declaration,
+    position: int,
+    constants: Lexical,
+    function: str,
+) -> Buffer:
+    """The buffer that one declarator of a ``__shared__`` declaration declares; index and site are not set."""
+    declarator = declaration.declarators[position]
+    words = [word for word in declaration.words if word not in _NOT_TYPE]
+    attributes, align_asked = _attributes(body, base, declaration, declarator, constants)
+    element_type = _element_type(body, base, declaration, declarator, constants)
+    element = size_of_type(element_type)
+    if not declarator.nested:
+        dims = tuple(evaluate(dim, constants) for dim in declarator.dims)
+    elif declarator.core[0]:
+        dims = tuple(evaluate(dim, constants) for dim in declarator.dims[: declarator.core[1]])
+    else:
+        dims, element = (), None
+    space = Space.DYNAMIC if "extern" in declaration.words else Space.STATIC
+    size: int | None = None
+    if element is not None and space is Space.STATIC:
+        size = element[0]
+        for dim in dims:
+            size = None if size is None or dim is None or dim < 0 else size * dim
+    # on a variable the attribute decides, even for less than the type would have (nvcc 13.0)
+    align = None if element is None else align_asked or element[1]
+    if align_asked == 0:
+        align = None
+    dims_text = tuple(_text(body, base, text, *span) for span in declarator.dim_spans)
+    stars = "".join(p if p in "*&" else f" {p} " for p in declarator.pointers).rstrip()
+    declared = body.site(base + declarator.name_at, base + declarator.name_at + 1)
+    return Buffer(
+        index=-1,
+        name=declarator.name,
+        type=" ".join(words).replace("<>", "<…>") + stars,
+        type_text=_type_text(body, base, declaration, text),
+        pointer_text="".join(p if p in "*&" else f" {p}" for p in declarator.pointers),
+        dims=dims,
+        dims_text=dims_text,
+        element_bytes=None if element is None else element[0],
+        bytes=size,
+        align=align,
+        space=space,
+        declared=declared,
+        site=DeclarationSite(None, None, None, None, position, len(declaration.declarators), declared),
+        qualifiers=tuple(w for w in declaration.words if w in ("volatile", "const")),
+        attributes=attributes,
+        function=function,
+        record=is_struct(element_type)
+        if isinstance(element_type, Scalar)
+        else not isinstance(element_type, (Pointer, Enum)),
+        holds_pointers=record_layout.holds_pointers(element_type),
+    )
+
+
+def _type_text(body: Body, base: int, declaration: tree.Declaration, text: str) -> str | None:
+    """The element type with its qualifiers as written: specifiers without storage words and attributes."""
+    tokens = body.tokens
+    runs: list[tuple[int, int]] = []
+    i = base + declaration.lo
+    end = base + declaration.declarators_at
+    while i < end:
+        if tokens.kinds[i] == "ATTRIBUTE":
+            i += 1
+            depth = 0
+            while i < end:
+                depth += {"LP": 1, "RP": -1}.get(tokens.kinds[i], 0)
+                i += 1
+                if depth == 0:
+                    break
+            continue
+        if tokens.kinds[i] != "STORAGE":
+            if runs and runs[-1][1] == i:
+                runs[-1] = (runs[-1][0], i + 1)
+            else:
+                runs.append((i, i + 1))
+        i += 1
+    spans = [body.span(*run) for run in runs]
+    if any(span is None for span in spans):
+        return None
+    return " ".join(without_comments(text[span.start : span.end]) for span in spans if span is not None)
+
+
+def _text(body: Body, base: int, text: str, lo: int, hi: int) -> str:
+    """Tokens as the author wrote them, without comments."""
+    if lo >= hi:
+        return ""
+    span = body.span(base + lo, base + hi)
+    if span is not None:
+        return without_comments(text[span.start : span.end])
+    # a macro: spell its invocation
+    offsets = body.tokens.offsets
+    before, after = offsets[base + lo - 1], offsets[base + hi] if base + hi < len(offsets) else -1
+    if 0 <= before < after:
+        return without_comments(text[before + 1 : after]).strip()
+    return " ".join(body.tokens.texts[base + lo : base + hi])
+
+
+def _attributes(
+    body: Body, base: int, declaration: tree.Declaration, declarator: tree.Declarator, constants: Lexical
+) -> tuple[tuple[str, ...], int | None]:
+    """(attributes as written, alignment they ask for). Alignment 0: asked for, but not known."""
+    kinds, texts = body.tokens.kinds, body.tokens.texts
+    written: list[str] = []
+    align: int | None = None
+    ranges = (
+        (_before_first_specifier(kinds, base + declaration.lo), base + declaration.declarators_at),
+        (base + declarator.lo, _after_last_attribute(body, base + declarator.hi)),
+    )
+    for lo, hi in ranges:
+        for i in range(lo, hi):
+            if kinds[i] != "ATTRIBUTE" or i + 1 >= len(kinds) or kinds[i + 1] != "LP":
+                continue
+            end = i + 1
+            depth = 0
+            while end < len(kinds):
+                depth += {"LP": 1, "RP": -1}.get(kinds[end], 0)
+                if depth == 0:
+                    break
+                end += 1
+            written.append(_joined(texts[i : end + 1]))
+            inner = (i + 2, end)
+            if texts[i] == "__attribute__":
+                if "aligned" not in texts[i:end]:
+                    continue
+                at = texts.index("aligned", i)
+                inner = (at + 2, texts.index(")", at))
+            source = Source(kinds, texts, body.ahead.partner, body.symbols)
+            asked = attribute_rules.alignment(source, *inner, constants) or 0
+            align = asked if align is None or asked == 0 else max(align, asked) if align else 0
+    return tuple(written), align
+
+
+def _joined(texts: Sequence[str]) -> str:
+    """Tokens without white space, but for that between two words: ``alignas(long long)``."""
+    text = ""
+    for each in texts:
+        text += f" {each}" if re.search(r"\w\Z", text) and re.match(r"\w", each) else each
+    return text
+
+
+def _after_last_attribute(body: Body, hi: int) -> int:
+    """Attributes behind the dimensions belong to the declarator in front of them."""
+    kinds = body.tokens.kinds
+    while hi + 1 < len(kinds) and kinds[hi] == "ATTRIBUTE" and kinds[hi + 1] == "LP":
+        hi = max(hi + 1, body.ahead.partner[hi + 1]) + 1
+    return hi
+
+
+def _before_first_specifier(kinds: list[str], lo: int) -> int:
+    """Attributes in front of the first specifier belong to the declaration."""
+    i = lo
+    while i > 0 and kinds[i - 1] not in ("SEMI", "LC", "RC", "COLON"):
+        i -= 1
+    return i
+
+
+def _element_type(
+    body: Body, base: int, declaration: tree.Declaration, declarator: tree.Declarator, constants: Lexical
+) -> Type | None:
+    """The type of the elements that a declarator declares: its own type without dimensions."""
+    if declarator.pointers or declarator.nested:
+        return Pointer(None)
+    record: Type | None = None
+    if "{}" in declaration.words:
+        for decl in constants.declarations.names.get(declarator.name, ()):
+            value = constants.declared_meaning(decl) if isinstance(decl, VariableDecl) else None
+            record = value.type if isinstance(value, TypedValue) else None
+        for _ in declarator.dims:
+            record = record.element if isinstance(record, Array) else None
+    source = Source(body.tokens.kinds, body.tokens.texts, body.ahead.partner, body.symbols)
+    return type_of.specified(
+        declaration.words, declaration.names, constants, record, source, base + declaration.lo
+    )

@@ -1,0 +1,739 @@
+"""Lowers expressions: emits the accesses they make and returns their values."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from smem_lsp.ir.nodes import Branch, Kind
+from smem_lsp.ir.values import Const, Op, Sym, Thread, Unknown, Value, Var, operation
+from smem_lsp.lowering.body import calls, declarations, members, objects, unknown_calls
+from smem_lsp.lowering.state.context import Context
+from smem_lsp.lowering.state.local_scope import (
+    Address,
+    BufferName,
+    Closure,
+    Meaning,
+    Scope,
+    This,
+    Variable,
+    View,
+)
+from smem_lsp.lowering.state.places import Ref, join
+from smem_lsp.semantics import type_of
+from smem_lsp.semantics.arithmetic import literal
+from smem_lsp.semantics.declarations import VariableDecl
+from smem_lsp.semantics.evaluate import evaluate
+from smem_lsp.semantics.sizes import size_of, size_of_type
+from smem_lsp.semantics.types import Array, Record, Sequence, plain_type
+from smem_lsp.source import checkpoint
+from smem_lsp.syntax import tree
+from smem_lsp.syntax.blocks import Definition
+
+_MAX_NESTED = 8  # lambdas that name lambdas
+_PAGE = 4096  # bytes: fewer low bits than that are no address
+_BUILTIN_VECTORS = frozenset(("threadIdx", "blockIdx", "blockDim", "gridDim"))
+
+
+def value(ctx: Context, expr: tree.Expr, scope: Scope) -> Value:
+    """The value of an expression; an address of shared memory that gets here is lost, so it escapes."""
+    loaded = load(ctx, operand(ctx, expr, scope), expr)
+    if isinstance(loaded, Ref):
+        ctx.escape(loaded, expr.lo, "used as a value")
+        return ctx.lost_address(loaded.bases)
+    return loaded
+
+
+def load(ctx: Context, result: Value | Ref, expr: tree.Expr, *, pointer: bool = False) -> Value | Ref:
+    """Lvalue to rvalue: an element is read, an array becomes the address of its first element. ``pointer``: an address
+    is wanted."""
+    loaded = _loaded(ctx, result, expr, pointer)
+    if ctx.stated and ctx.function is ctx.kernel and not isinstance(loaded, Ref):
+        if _words(ctx, expr) in ctx.stated:
+            ctx.agreed.add(loaded)
+    return loaded
+
+
+def _words(ctx: Context, expr: tree.Expr) -> str:
+    """An expression without white space. Parentheses around its first or last part are no part of its tree."""
+    texts, lo, hi = ctx.body.tokens.texts, ctx.base + expr.lo, ctx.base + expr.hi
+    opened = texts[lo:hi].count("(") - texts[lo:hi].count(")")
+    return "(" * -opened + "".join(texts[lo:hi]) + ")" * opened
+
+
+def _loaded(ctx: Context, result: Value | Ref, expr: tree.Expr, pointer: bool) -> Value | Ref:
+    if not isinstance(result, Ref) or result.pointer:
+        return result
+    if result.shape:
+        return result.decayed()
+    ctx.access(result, Kind.READ, expr.lo, expr.hi)
+    stored = ctx.stored_address(result)
+    if stored is not None:
+        return stored
+    if result.unclear and pointer and not _stored_in(ctx, result):
+        return Ref(result.bases, pointer=True)  # of an array, or it leads out of shared memory
+    if result.unclear:
+        ctx.escape(result, expr.lo, "it may be an array, the type is not known")
+        return ctx.lost_address(result.bases)
+    loaded = ctx.fresh(access=ctx.items[-1].point if len(result.bases) == 1 else None)
+    stored_in = _stored_in(ctx, result)
+    if stored_in:
+        ctx.lost_addresses[loaded.key] = stored_in
+    return loaded
+
+
+def _stored_in(ctx: Context, place: Ref) -> frozenset[int]:
+    """The buffers that addresses in the bytes of a place may lead into."""
+    if not ctx.address_buffers:
+        return frozenset()
+    return frozenset[int]().union(*(ctx.address_buffers.get(base, ()) for base in place.bases))
+
+
+def operand(ctx: Context, expr: tree.Expr, scope: Scope) -> Value | Ref:
+    """What an expression designates: a place in or an address of shared memory, or a value."""
+    checkpoint()
+    match expr:
+        case tree.Name():
+            return _name(ctx, expr, scope)
+        case tree.Number() if expr.text == "nullptr":
+            return Const(0)
+        case tree.Number():
+            number = literal(expr.text).n
+            return ctx.fresh(uniform=True) if number is None else Const(number)
+        case tree.Binary():
+            return _binary(ctx, expr, scope)
+        case tree.Index():
+            return _index(ctx, expr, scope)
+        case tree.Assign():
+            return _assign(ctx, expr, scope)
+        case tree.Unary():
+            return _unary(ctx, expr, scope)
+        case tree.PostfixStep():
+            return _step(ctx, expr, expr.operand, expr.operator[0], scope)
+        case tree.Call():
+            return calls.call(ctx, expr, scope)
+        case tree.Member():
+            return _member(ctx, expr, scope)
+        case tree.Ternary():
+            return _ternary(ctx, expr, scope)
+        case tree.Cast():
+            return _cast(ctx, expr, scope)
+        case tree.SizeOf():
+            size = evaluate(expr, scope.constant_scope())
+            return ctx.fresh(uniform=True) if size is None else Const(size)
+        case tree.Lambda():
+            escape_closure(ctx, Closure(expr, ctx.base, scope, ctx.function), "a lambda that is passed on")
+            return ctx.fresh()
+        case tree.Braces():
+            for item in expr.items:
+                value(ctx, item, scope)
+            return ctx.fresh()
+        case tree.Opaque():
+            return _opaque(ctx, expr, scope)
+        case tree.Launch():
+            for argument in (*expr.configuration, *expr.arguments):
+                value(ctx, argument, scope)
+            return ctx.fresh()
+        case tree.String() | tree.TypeId():
+            return ctx.fresh(uniform=True)
+
+
+def _name(ctx: Context, expr: tree.Name, scope: Scope) -> Value | Ref:
+    meaning = scope.lookup(expr.text)
+    if meaning is not None:
+        return _meaning(ctx, meaning, expr, scope)
+    number = evaluate(expr, scope.constant_scope())
+    if number is not None:
+        return Const(number)
+    if expr.text == "NULL":
+        return Const(0)
+    if expr.text == "warpSize":
+        return Const(32)
+    return _constant_name(ctx, expr.text, scope)
+
+
+def _meaning(ctx: Context, meaning: Meaning, expr: tree.Expr, scope: Scope) -> Value | Ref:
+    """What a name or a member of a local object is."""
+    match meaning:
+        case BufferName():
+            buffer = ctx.buffers[meaning.buffer]
+            return Ref(
+                frozenset((meaning.buffer,)),
+                (),
+                Const(0),
+                buffer.element_bytes,
+                buffer.dims,
+                kind=ctx.kinds.get(meaning.buffer),
+                within=None if buffer.bytes is None else (0, buffer.bytes),
+            )
+        case View():
+            return meaning.target
+        case Variable():
+            pointed = ctx.pointed(meaning)
+            if pointed is not None:
+                return pointed
+            if meaning.array:
+                return ctx.lost_address(ctx.held(Var(meaning.index)))
+            if meaning.index in ctx.objects:
+                ctx.expose(meaning.index, expr.lo, "with an object that has it")
+            known: int | None = None
+            if meaning.constant and isinstance(expr, tree.Name):
+                known = scope.constant_scope().lookup(expr.text)
+            return Var(meaning.index) if known is None else Const(known)
+        case Closure():
+            named = expr.text if isinstance(expr, tree.Name) else "a lambda"
+            escape_closure(ctx, meaning, f"{named} is passed on")
+            return ctx.fresh()
+        case This(target=Ref() as place):
+            return place.address()
+        case This(target=Variable() as variable) | Address(variable=variable):
+            return _address_value(ctx, variable, expr)
+    return ctx.fresh()
+
+
+def _address_value(ctx: Context, variable: Variable, expr: tree.Expr) -> Value:
+    """The address of a local variable gets to where it is not followed: the variable may change at any time."""
+    ctx.expose(variable.index, expr.lo, "with an object that has it")
+    held = ctx.taken(variable)
+    forget(ctx, Var(variable.index))
+    return ctx.lost_address(held)
+
+
+def _constant_name(ctx: Context, name: str, scope: Scope) -> Value:
+    """What is the same for all threads as long as the kernel runs, whatever its value: a template parameter or a
+    member of one, or a constant of the file."""
+    first = name.split("::")[0]
+    if first in ctx.template_parameters:
+        # in each call a function that is followed may be another instance
+        return Sym(name if ctx.function is ctx.kernel else f"{name} of {ctx.function.name} {ctx.path}")
+    for outer in scope.constant_scope().outwards():
+        declared = outer.own(name)
+        variables = [found for found, _ in declared if isinstance(found, VariableDecl)]
+        if variables and len(variables) == len(declared) and all(map(_never_changes, variables)):
+            pointer = any("*" in found.source.texts[slice(*found.range)] for found in variables)
+            return Sym(f"::{name}*" if pointer else f"::{name}")
+        if declared:
+            return ctx.fresh()
+    if calls.MACRO_NAME.match(name) and any(name in _in_bounds(f.definition) for f in ctx.stack):
+        return Sym(f"::{name}")  # nothing in sight defines it, but the bound of an array is a constant
+    return ctx.fresh()
+
+
+@lru_cache(maxsize=512)
+def _in_bounds(definition: Definition) -> frozenset[str]:
+    """Names in the bounds of the shared arrays that a function declares."""
+    found: set[str] = set()
+    inside, depth = False, 0
+    for kind, text in zip(definition.body.kinds, definition.body.texts):
+        inside = (inside or text == "__shared__") and kind != "SEMI"
+        depth = depth + {"LB": 1, "RB": -1}.get(kind, 0) if inside else 0
+        if depth and kind == "NAME":
+            found.add(text)
+    return frozenset(found)
+
+
+def _never_changes(found: VariableDecl) -> bool:
+    words = set(found.source.texts[found.range[0] : found.range[1]])
+    return bool({"constexpr", "__constant__"} & words) or ("const" in words and "*" not in words)
+
+
+def _binary(ctx: Context, expr: tree.Binary, scope: Scope) -> Value | Ref:
+    operator = expr.operator
+    if operator in ("&&", "||"):
+        left = value(ctx, expr.left, scope)
+        if isinstance(left, Const) and bool(left.n) != (
+            operator == "&&"
+        ):  # the right side is never evaluated
+            return Const(int(operator == "||"))
+        point = ctx.next_point()
+        with ctx.collect() as emitted:
+            right = value(ctx, expr.right, scope)
+        result = operation(operator, left, right)
+        if emitted:
+            condition = left if operator == "&&" else operation("!", left)
+            branch = Branch(
+                point, condition, ctx.seq(emitted), ctx.seq([]), ctx.span(expr.lo, expr.hi), ctx.line(expr.lo)
+            )
+            ctx.emit(branch)
+        return result
+    if operator == ",":
+        discard(ctx, expr.left, scope)
+        return operand(ctx, expr.right, scope)
+    left_side = load(ctx, operand(ctx, expr.left, scope), expr.left)
+    if operator in ("<<", ">>") and _may_be_object(left_side):
+        meaning = scope.lookup(expr.left.text) if isinstance(expr.left, tree.Name) else None
+        if not (isinstance(meaning, Variable) and meaning.plain):  # perhaps a stream's operator
+            unknown_calls.pass_by_reference(ctx, [expr.right], scope, f"operator{operator}")
+            return ctx.fresh()
+    right_side = load(ctx, operand(ctx, expr.right, scope), expr.right)
+    if isinstance(left_side, Ref) and isinstance(right_side, Ref):
+        if operator == "-":
+            ctx.spanned |= left_side.bases | right_side.bases
+        return ctx.fresh()  # a difference or comparison of addresses keeps neither
+    if isinstance(left_side, Ref) or isinstance(right_side, Ref):
+        ref, offset = (left_side, right_side) if isinstance(left_side, Ref) else (right_side, left_side)
+        assert isinstance(ref, Ref) and not isinstance(offset, Ref)
+        if operator == "+":
+            return ref.moved(offset)
+        if operator == "-" and ref is left_side:
+            return ref.moved(offset, "-")
+        if ref.number and operator in ("&", "|", "^", "*", "/", "<<", ">>"):
+            low = operator == "&" and isinstance(offset, Const) and 0 <= offset.n < _PAGE
+            return ctx.fresh() if low else ref.moved(None)  # rounded up or down, perhaps
+        if operator not in ("==", "!=", "<", ">", "<=", ">=", "%"):
+            ctx.escape(ref, expr.lo, "used as a number")
+        return ctx.fresh()
+    return operation(operator, left_side, right_side)
+
+
+def _may_be_object(left: Value | Ref) -> bool:
+    """May its type have operators of its own?"""
+    if isinstance(left, Op):
+        return left.operator == "load" or left.operator[0] == "." or left.operator.endswith("()")
+    return isinstance(left, Unknown | Var)
+
+
+def _index(ctx: Context, expr: tree.Index, scope: Scope) -> Value | Ref:
+    base = operand(ctx, expr.base, scope)
+    index = value(ctx, expr.index, scope)
+    if not isinstance(base, Ref):
+        ctx.reach(base, expr.lo, expr.hi)
+        if not _is_local_array(ctx, expr.base, scope):
+            ctx.touch(Kind.READ, base, index)
+        return Op("load", (base, index))
+    if base.held:
+        return base.place()
+    if base.pointer:
+        return base.moved(index).place()
+    if base.shape:
+        return base.at(index)
+    if base.bases & ctx.pointer_elements:
+        ctx.access(
+            base, Kind.READ, expr.base.lo, expr.base.hi
+        )  # the pointer itself; what it points to is elsewhere
+        stored = ctx.stored_address(base)
+        if stored is not None:
+            return stored.moved(index).place()
+        pointer = ctx.lost_address(_stored_in(ctx, base))
+        ctx.reach(pointer, expr.lo, expr.hi)
+        return pointer
+    kind = plain_type(base.kind)
+    if isinstance(kind, Array | Sequence):  # a typedef of an array, std::array
+        return base.member(0, Array(kind.element, kind.count)).at(index)
+    return base.part()  # an operator [] of what is there
+
+
+def _is_local_array(ctx: Context, expr: tree.Expr, scope: Scope) -> bool:
+    found = objects.designated(ctx, expr, scope)
+    while found is None and (
+        isinstance(expr, tree.Index) or (isinstance(expr, tree.Member) and expr.operator == ".")
+    ):
+        expr = expr.base
+        found = objects.designated(ctx, expr, scope)
+    return found is not None and found.array > 0
+
+
+_ARITHMETIC = {"-": "neg", "!": "!", "~": "~"}
+
+
+def _unary(ctx: Context, expr: tree.Unary, scope: Scope) -> Value | Ref:
+    operator = expr.operator
+    if operator in ("++", "--"):
+        return _step(ctx, expr, expr.operand, operator[0], scope)
+    if operator == "&":
+        target = operand(ctx, expr.operand, scope)
+        unknown_calls.lend(ctx, expr.operand, scope)
+        if isinstance(target, Ref) and not target.pointer:
+            return target.address()
+        if isinstance(
+            target, Ref
+        ):  # the address of a pointer: it may be changed and followed behind our back
+            ctx.escape(target, expr.lo, "the address of a pointer to it is taken")
+        forget_bound(ctx, expr.operand, scope)
+        if isinstance(target, Op) and target.operator == "load":
+            return operation("+", *target.args)
+        return ctx.lost_address(target.bases if isinstance(target, Ref) else ctx.held(target))
+    if operator == "*":
+        known = objects.pointed_to(expr.operand, scope)
+        if known is not None:
+            return _meaning(ctx, known, expr, scope)
+        target = load_address(ctx, operand(ctx, expr.operand, scope), expr.operand)
+        if isinstance(target, Ref):
+            return target.place()
+        ctx.reach(target, expr.lo, expr.hi)
+        ctx.touch(Kind.READ, target, Const(0))
+        return Op("load", (target, Const(0)))
+    inner = value(ctx, expr.operand, scope)
+    if operator == "+":
+        return inner
+    # `&&label` is an address, and what else the grammar takes has no value that is known
+    name = _ARITHMETIC.get(operator)
+    return ctx.fresh() if name is None else operation(name, inner)
+
+
+def load_address(ctx: Context, result: Value | Ref, expr: tree.Expr) -> Value | Ref:
+    """For `*e`: the address that ``e`` is; an element that holds a pointer is read."""
+    return load(ctx, result, expr)
+
+
+def forget(ctx: Context, variable: Var) -> None:
+    """The variable may change behind our back."""
+    ctx.assign(variable.index, ctx.fresh(escaped=True))
+
+
+def hold(ctx: Context, expr: tree.Expr, scope: Scope, bases: frozenset[int]) -> None:
+    """The variable that ``expr`` is or belongs to may have an address in these buffers from now on."""
+    found = objects.designated(ctx, expr, scope)
+    while found is None and isinstance(expr, tree.Member | tree.Index | tree.Cast | tree.Unary):
+        expr = expr.operand if isinstance(expr, tree.Cast | tree.Unary) else expr.base
+        found = objects.designated(ctx, expr, scope)
+    if found is not None and not found.constant:
+        ctx.hold(found.index, bases)
+
+
+def forget_bound(ctx: Context, expr: tree.Expr, scope: Scope) -> None:
+    """Every variable that ``expr`` may be as a whole, and that can therefore be changed through it."""
+    found = objects.designated(ctx, expr, scope)
+    if found is not None:
+        if not found.constant:
+            ctx.expose(found.index, expr.lo, "with an object that has it")
+            forget(ctx, Var(found.index))
+        return
+    match expr:
+        case tree.Ternary():
+            forget_bound(ctx, expr.yes, scope)
+            forget_bound(ctx, expr.no, scope)
+        case tree.Binary():
+            if expr.operator == ",":
+                forget_bound(ctx, expr.right, scope)
+        case tree.Assign():
+            forget_bound(ctx, expr.target, scope)
+        case tree.Unary() | tree.Cast():
+            forget_bound(ctx, expr.operand, scope)
+        case tree.Member():
+            forget_bound(ctx, expr.base, scope)
+
+
+def _step(ctx: Context, expr: tree.Expr, target: tree.Expr, operator: str, scope: Scope) -> Value | Ref:
+    place = operand(ctx, target, scope)
+    if isinstance(place, Ref) and not place.pointer and not place.shape:
+        ctx.access(place, Kind.UPDATE, expr.lo, expr.hi, plain=True)
+        return ctx.fresh()
+    if isinstance(place, Ref):
+        by = 1 if operator == "+" else -1
+        _move_pointer(ctx, target, place.moved(Const(by)), scope)
+        if objects.designated(ctx, target, scope) is None:
+            return place.moved(None)
+        now = operand(ctx, target, scope)
+        if isinstance(now, Ref) and isinstance(expr, tree.PostfixStep):
+            return now.moved(Const(-by))  # where it was before
+        return now
+    if isinstance(place, Var):
+        ctx.assign(place.index, operation(operator, place, Const(1)))
+        if isinstance(expr, tree.PostfixStep):  # what it was before
+            return operation("-" if operator == "+" else "+", place, Const(1))
+    else:
+        ctx.write(place)
+    return place
+
+
+def _move_pointer(ctx: Context, target: tree.Expr, to: Ref, scope: Scope) -> None:
+    """``p += n`` and ``p++``: still into the same buffers."""
+    variable = _assigned_variable(ctx, target, scope)
+    if variable is not None:
+        whole = objects.designated(ctx, target, scope) is not None
+        ctx.alias(variable.index, to if whole else to.moved(None))
+
+
+def _assign(ctx: Context, expr: tree.Assign, scope: Scope) -> Value | Ref:
+    copied = _copy_object(ctx, expr, scope)
+    if copied is not None:
+        return copied
+    right = load(ctx, operand(ctx, expr.value, scope), expr.value)
+    place = operand(ctx, expr.target, scope)
+    compound = expr.operator != "="
+    if isinstance(place, Ref) and not place.pointer:
+        if isinstance(right, Ref) and place.bases <= ctx.pointer_elements and right.pointer:
+            ctx.store_address(place, right)
+        elif isinstance(right, Ref):
+            ctx.escape(right, expr.value.lo, "stored")
+            for base in place.bases:
+                ctx.address_buffers[base] = ctx.address_buffers.get(base, frozenset()) | right.bases
+        kind = Kind.UPDATE if compound else Kind.WRITE
+        stored = None if compound or isinstance(right, Ref) else right
+        ctx.access(place, kind, expr.target.lo, expr.target.hi, stored=stored, plain=compound)
+        return place
+    unknown_calls.lend(ctx, expr.target, scope)
+    variable = _assigned_variable(ctx, expr.target, scope)
+    whole = objects.designated(ctx, expr.target, scope) is not None
+    if isinstance(right, Ref) and not (
+        variable and variable.plain and (not variable.array if whole else _keeps(variable, expr.target))
+    ):
+        ctx.escape(right, expr.value.lo, "stored")
+        right = ctx.lost_address(right.bases)
+    if variable is None:
+        ctx.write(place)
+        if not isinstance(expr.target, tree.Index):
+            forget_bound(ctx, expr.target, scope)
+        return right
+    if isinstance(right, Ref):
+        ctx.alias(variable.index, right)
+        return right
+    if isinstance(place, Ref) and compound:
+        known = expr.operator in ("+=", "-=")
+        moved = place.moved(right, expr.operator[0]) if known else place.moved(None)
+        _move_pointer(ctx, expr.target, moved, scope)
+        return operand(ctx, expr.target, scope) if whole else place.moved(None)
+    result: Value = right
+    if variable.array:
+        result = ctx.fresh()
+    elif compound:
+        result = operation(expr.operator[:-1], Var(variable.index), right)
+    if not whole:  # a member of it
+        ctx.write(place)  # or what a member points to
+        result = Op(f"with {_member_of(expr.target)}", (Var(variable.index), result))
+    elif not variable.exact:
+        result = Op("cast", (result,))
+    ctx.assign(variable.index, result)
+    return result
+
+
+def _copy_object(ctx: Context, expr: tree.Assign, scope: Scope) -> Value | None:
+    """``a = b`` of objects whose members are followed; None: something else."""
+    if expr.operator != "=" or not ctx.objects:
+        return None
+    target = objects.designated(ctx, expr.target, scope)
+    source = objects.designated(ctx, expr.value, scope)
+    if target is None or source is None or not objects.alike(ctx, source, target):
+        return None
+    objects.copy(ctx, source.index, target.index)
+    return Var(target.index)
+
+
+def _keeps(variable: Variable, target: tree.Expr) -> bool:
+    """Is an address that is assigned to an element still found again, in an array of pointers?"""
+    return isinstance(target, tree.Index) and bool(variable.array)
+
+
+def _member_of(target: tree.Expr) -> str:
+    """The first member after the variable: ".x" of `v.x.y[3]`."""
+    name = ""
+    while isinstance(target, (tree.Index, tree.Member)):
+        if isinstance(target, tree.Member):
+            name = f".{target.name}"
+        target = target.base
+    return name
+
+
+def _assigned_variable(ctx: Context, target: tree.Expr, scope: Scope) -> Variable | None:
+    """The local variable that an assignment to ``target`` changes, members and elements included."""
+    found = objects.designated(ctx, target, scope)
+    while found is None and isinstance(target, (tree.Index, tree.Member)):
+        if isinstance(target, tree.Member) and target.operator != ".":
+            return None
+        found = objects.designated(ctx, target.base, scope)
+        if isinstance(target, tree.Index) and found is not None and not found.array:
+            return None  # through a pointer
+        target = target.base
+    return found
+
+
+def coordinate(expr: tree.Member, scope: Scope) -> Value | None:
+    """``threadIdx.x`` and the like."""
+    base = expr.base
+    if expr.name not in ("x", "y", "z"):
+        return None
+    if isinstance(base, tree.Name) and base.text in _BUILTIN_VECTORS and scope.lookup(base.text) is None:
+        return Thread(expr.name) if base.text == "threadIdx" else Sym(f"{base.text}.{expr.name}")
+    return None
+
+
+def _member(ctx: Context, expr: tree.Member, scope: Scope) -> Value | Ref:
+    base = expr.base
+    found = coordinate(expr, scope)
+    if found is not None:
+        return found
+    known = objects.member(ctx, expr, scope)
+    if known is not None:
+        return _meaning(ctx, known, expr, scope)
+    place = operand(ctx, base, scope)
+    if isinstance(place, Ref):
+        if expr.operator == "->":
+            place_loaded = load(ctx, place, base)
+            if not isinstance(place_loaded, Ref):
+                return ctx.fresh()
+            place = place_loaded
+        return members.member_of(ctx, place, expr.name)
+    if expr.operator == "->":
+        ctx.reach(place, expr.lo, expr.hi)
+        ctx.touch(Kind.READ)
+        return Op("load", (place, Const(0)))
+    return Op(f".{expr.name}", (place,))
+
+
+def _ternary(ctx: Context, expr: tree.Ternary, scope: Scope) -> Value | Ref:
+    condition = value(ctx, expr.condition, scope)
+    if isinstance(condition, Const):  # only the live arm exists
+        return operand(ctx, expr.yes if condition.n else expr.no, scope)
+    point = ctx.next_point()
+    with ctx.collect() as then:
+        yes = operand(ctx, expr.yes, scope)
+    with ctx.collect() as otherwise:
+        no = operand(ctx, expr.no, scope)
+    places = [arm for arm in (yes, no) if isinstance(arm, Ref) and not arm.pointer and not arm.shape]
+    if len(places) == 2:  # an element of one or the other, to be read or written
+        for item in (*then, *otherwise):
+            ctx.emit(item)
+        return join(places)
+    with ctx.collect() as late:
+        yes = load(ctx, yes, expr.yes)
+    then += late
+    with ctx.collect() as late:
+        no = load(ctx, no, expr.no)
+    otherwise += late
+    if then or otherwise:
+        branch = Branch(
+            point, condition, ctx.seq(then), ctx.seq(otherwise), ctx.span(expr.lo, expr.hi), ctx.line(expr.lo)
+        )
+        ctx.emit(branch)
+    refs = [arm for arm in (yes, no) if isinstance(arm, Ref)]
+    if refs:
+        known = join(refs)
+        return known if len(refs) == 2 else known.moved(None)
+    assert not isinstance(yes, Ref) and not isinstance(no, Ref)
+    return operation("?:", condition, yes, no)
+
+
+def converted(ctx: Context, expr: tree.Call, callee: tree.Name, scope: Scope) -> Value | Ref:
+    """``T(x)`` of a template parameter ``T``."""
+    named = tree.TypeId(callee.lo, callee.hi, [callee.text], [], [], [callee])
+    return _cast(ctx, tree.Cast(expr.lo, expr.hi, "functional", named, expr.arguments[0]), scope)
+
+
+def _cast(ctx: Context, expr: tree.Cast, scope: Scope) -> Value | Ref:
+    type_id = expr.type
+    if (
+        not type_id.pointers
+        and not declarations.is_plain(ctx, type_id, [], scope)
+        and type_id.words != ["void"]
+    ):
+        arguments = expr.operand.items if isinstance(expr.operand, tree.Braces) else [expr.operand]
+        unknown_calls.pass_by_reference(
+            ctx, arguments, scope, type_id.words[-1] if type_id.words else "a cast"
+        )
+        return ctx.fresh()
+    inner = operand(ctx, expr.operand, scope)
+    if isinstance(inner, Ref):
+        wanted = "*" in type_id.pointers
+        inner_loaded = inner if "&" in type_id.pointers else load(ctx, inner, expr.operand, pointer=wanted)
+        if isinstance(inner_loaded, Ref):
+            return _cast_address(ctx, expr, inner_loaded, scope)
+        inner = inner_loaded
+    if expr.style == "functional" and isinstance(expr.operand, tree.Braces):
+        return ctx.fresh()
+    if "&" in type_id.pointers or "&&" in type_id.pointers:
+        return ctx.fresh()
+    if type_id.pointers:  # the same address
+        if "volatile" in type_id.words:
+            ctx.hand_out(inner)
+        return inner
+    size = size_of(type_id.words, type_id.names, scope.constant_scope())
+    if size is not None and size[0] >= 4 and not {"float", "double"} & set(type_id.words):
+        return inner
+    if type_id.words == ["void"]:
+        return inner
+    return operation("cast", inner)
+
+
+def _cast_address(ctx: Context, expr: tree.Cast, ref: Ref, scope: Scope) -> Value | Ref:
+    """A view of the same bytes through another type."""
+    type_id = expr.type
+    if not type_id.pointers:
+        if type_id.words == ["void"] or type_id.words == ["bool"]:
+            return ctx.fresh()
+        return ref.as_number()
+    pointee = tree.TypeId(type_id.lo, type_id.hi, type_id.words, type_id.pointers[1:], [], type_id.names)
+    kind = type_of.pointee(pointee, scope.constant_scope())
+    size = size_of_type(kind)
+    same = True
+    for buffer in ref.bases:
+        if size is None:
+            if type_id.words != ["void"]:
+                ctx.fix(
+                    frozenset((buffer,)),
+                    f"{{}} is read through an unknown type at line {ctx.line(expr.lo)}",
+                    seen=True,
+                    within=ref.within,
+                )
+            same = False
+            continue
+        ctx.required_align[buffer] = max(ctx.required_align.get(buffer, 1), size[1])
+        same = same and size[0] == ctx.buffers[buffer].element_bytes
+    shape = tuple(evaluate(dim, scope.constant_scope()) for dim in type_id.dims)
+    element = None if size is None else size[0]
+    pointer = "*" in type_id.pointers or ref.pointer
+    record = plain_type(kind)
+    if isinstance(record, Record) and isinstance(ref.offset, Const) and not shape:
+        for buffer in ref.bases:
+            ctx.seen_as[buffer, ref.offset.n, record] = None
+    return ref.viewed(element, shape, same=same, pointer=pointer, kind=kind)
+
+
+def _opaque(ctx: Context, expr: tree.Opaque, scope: Scope) -> Value:
+    if expr.kind == "statement-expression":
+        name_buffers(ctx, ctx.base + expr.lo, ctx.base + expr.hi, scope, "used in a statement expression")
+        ctx.complete = False
+    for item in expr.operands:
+        value(ctx, item, scope)
+    return ctx.fresh()
+
+
+def discard(ctx: Context, expr: tree.Expr, scope: Scope) -> None:
+    """An expression whose value nobody uses: ``(void)a;`` reads nothing."""
+    result = operand(ctx, expr, scope)
+    if isinstance(result, Ref) and isinstance(expr, tree.Cast):
+        return
+    if not isinstance(expr, (tree.Assign, tree.Unary, tree.PostfixStep)):
+        load(ctx, result, expr)
+
+
+def name_buffers(ctx: Context, lo: int, hi: int, scope: Scope, why: str, depth: int = 0) -> None:
+    """Fix every buffer that the body tokens ``[lo, hi)`` name or may reach: they were not understood."""
+    line = ctx.unit.source.line_number(ctx.body.site(lo, hi).start)
+    for kind, text in zip(ctx.body.tokens.kinds[lo:hi], ctx.body.tokens.texts[lo:hi]):
+        if kind != "NAME" and text != "this":
+            continue
+        meaning = scope.lookup(text)
+        bases: frozenset[int] = frozenset()
+        if isinstance(meaning, Closure) and depth < _MAX_NESTED:
+            first, last = meaning.base + meaning.node.body[0], meaning.base + meaning.node.body[1]
+            with ctx.within(meaning.function):
+                name_buffers(ctx, first, last, meaning.scope, why, depth + 1)
+        if isinstance(meaning, BufferName):
+            bases = frozenset((meaning.buffer,))
+        elif isinstance(meaning, View):
+            bases = meaning.target.bases
+        elif isinstance(meaning, Variable):
+            bases = _given_up(ctx, meaning)
+        elif isinstance(meaning, Address):
+            bases = _given_up(ctx, meaning.variable)
+        elif isinstance(meaning, This):
+            target = meaning.target
+            bases = target.bases if isinstance(target, Ref) else _given_up(ctx, target)
+        if bases:
+            ctx.fix(bases, f"{{}} is {why} at line {line}")
+            ctx.note_unknown(f"line {line}: {why}", accesses=len(bases))
+
+
+def _given_up(ctx: Context, variable: Variable) -> frozenset[int]:
+    """A variable of which nothing is known any more; what it leads into."""
+    bases = ctx.reached_by(variable)
+    ctx.hand_out(Var(variable.index))
+    ctx.assign(variable.index, ctx.fresh(escaped=True))
+    return bases
+
+
+def escape_closure(ctx: Context, closure: Closure, why: str) -> None:
+    """A lambda that is not called here: whatever it names may be used at any time."""
+    with ctx.within(closure.function):
+        lo, hi = closure.base + closure.node.body[0], closure.base + closure.node.body[1]
+        name_buffers(ctx, lo, hi, closure.scope, f"captured: {why},")

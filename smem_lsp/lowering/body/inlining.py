@@ -1,0 +1,470 @@
+"""Calls whose body is in sight: lambdas, the functions of the file and the device functions of its headers.
+
+A body is lowered again at each call, with its parameters bound to the arguments. ``return`` becomes a ``break`` of a
+loop that runs once; out of an inner loop it sets a flag that leaves the outer ones too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from smem_lsp.ir.nodes import Assign, Branch, Jump, Loop, Node, Seq, doubtful, walk
+from smem_lsp.ir.values import Const, Op, Value, Var, operation
+from smem_lsp.lowering.body import (
+    calls,
+    declarations,
+    expressions,
+    methods,
+    objects,
+    statements,
+    unknown_calls,
+)
+from smem_lsp.lowering.callees import overloads
+from smem_lsp.lowering.callees.overloads import Callee, Parameter
+from smem_lsp.lowering.state.context import Context, Outcome
+from smem_lsp.lowering.state.local_scope import (
+    Address,
+    BufferName,
+    Closure,
+    Group,
+    Scope,
+    This,
+    Variable,
+    View,
+)
+from smem_lsp.lowering.state.places import Ref, join
+from smem_lsp.semantics.deduction import bind_call
+from smem_lsp.semantics.entities import Argument
+from smem_lsp.semantics.evaluate import declare_parameters, evaluate, evaluate_value
+from smem_lsp.semantics.function_scope import parameters_of
+from smem_lsp.semantics.sizes import is_plain_type
+from smem_lsp.semantics.types import Type, plain_type
+from smem_lsp.syntax import tree
+from smem_lsp.syntax.parse import Function
+
+MAX_DEPTH = 8
+MAX_POINTS = 20_000  # of a kernel: beyond it calls are not followed any more
+_MOST_CHOICES = 1  # calls of one of several functions, in each other
+SMALL = 60  # tokens of a body that is followed for its value alone
+
+
+def inline_lambda(ctx: Context, closure: Closure, expr: tree.Call, scope: Scope) -> Value | Ref:
+    """The body of a lambda where it is called."""
+    with ctx.within(closure.function):
+        parameters = _lambda_parameters(ctx, closure)
+    if ctx.inline_depth >= MAX_DEPTH or ctx.point > MAX_POINTS or parameters is None:
+        result = unknown_calls.unknown_call(ctx, expr, scope, "a lambda")
+        expressions.escape_closure(ctx, closure, "not inlined")
+        ctx.complete = False
+        return result
+    inner = Scope(closure.scope)
+    bind(ctx, parameters, expr, scope, inner)
+    lo, hi = closure.base + closure.node.body[0], closure.base + closure.node.body[1]
+    return body(ctx, closure.function, closure.function.body.block(lo, hi), inner, expr)
+
+
+def inline_function(ctx: Context, expr: tree.Call, callee: tree.Name, scope: Scope) -> Value | Ref | None:
+    """The body of the function that is called, or those of all that it may be; None when they are not in sight or of
+    no matter."""
+    found = overloads.candidates(ctx, callee, expr, scope)
+    if any(each.function.island.enclosing[-1:] == (each.function.name,) for each in found):
+        return None  # a constructor: what it makes keeps what it gets
+    important = any(matters(ctx, each.function, expr, scope) for each in found)
+    if not important and not (len(found) == 1 and len(found[0].function.body.tokens) <= SMALL):
+        return None
+    if len(found) > 1 and ctx.choices >= _MOST_CHOICES:
+        return None
+    if callee.templated and not all(overloads.keeps_values(ctx, each.function, callee) for each in found):
+        return None
+    if not all(room(ctx, each.function) for each in found):
+        if important:
+            name = found[0].function.name
+            own = overloads.reaches(ctx, [each.function for each in found], overloads.SHARED)
+            ctx.note_unknown(f"line {ctx.line(expr.lo)}: {name} is not followed", accesses=int(own))
+        return None
+    return _one_of(ctx, found, callee, expr, scope)
+
+
+def room(ctx: Context, function: Function) -> bool:
+    """Is one more body followed here? Not in a recursion, too deep, or in a kernel that is large already."""
+    return (
+        ctx.inline_depth < MAX_DEPTH
+        and ctx.point <= MAX_POINTS
+        and not any(f.definition is function.definition for f in ctx.stack)
+    )
+
+
+def _one_of(
+    ctx: Context, found: Sequence[Callee], callee: tree.Name, expr: tree.Call, scope: Scope
+) -> Value | Ref | None:
+    """The compiler chooses one of ``found`` for all threads: branches on what is not known, but uniform."""
+    first, rest = found[0], found[1:]
+    if not rest:
+        return _inline(ctx, first, callee, expr, scope)
+    if any("__shared__" in each.function.definition.words for each in found):
+        ctx.unexact = ctx.unexact or f"which {first.function.name}() is called is not known"
+    condition = ctx.fresh(uniform=True)
+    point = ctx.next_point()
+    ctx.choices += 1
+    with ctx.collect() as then:
+        yes = _inline(ctx, first, callee, expr, scope)
+        if yes is None:
+            yes = unknown_calls.unknown_call(ctx, expr, scope, callee.text)
+    with ctx.collect() as otherwise:
+        no = _one_of(ctx, rest, callee, expr, scope)
+        if no is None:
+            no = unknown_calls.unknown_call(ctx, expr, scope, callee.text)
+    ctx.choices -= 1
+    span, line = ctx.span(expr.lo, expr.hi), ctx.line(expr.lo)
+    ctx.emit(Branch(point, condition, doubtful(then), doubtful(otherwise), span, line))
+    if isinstance(yes, Ref) and isinstance(no, Ref):
+        return join([yes, no])
+    if isinstance(yes, Ref) or isinstance(no, Ref):
+        return (yes if isinstance(yes, Ref) else no).moved(None)  # type: ignore[union-attr]
+    return operation("?:", condition, yes, no)
+
+
+def _inline(
+    ctx: Context, callee: Callee, name: tree.Name, expr: tree.Call, scope: Scope
+) -> Value | Ref | None:
+    """The body of one function; None when the call does not fit it."""
+    function = callee.function
+    bound = template_arguments(ctx, function, name, expr, scope, callee.arguments)
+    parameters = overloads.parameters_of(function)
+    if bound is None or parameters is None:
+        return None
+    inner = Scope(constants=callee.scope(ctx, bound).child())
+    bind(ctx, parameters, expr, scope, inner, function)
+    ctx.inlined[function.island.head] = function
+    with ctx.instance_of(function, bound):
+        return body(ctx, function, function.body.statements, inner, expr)
+
+
+def returned(ctx: Context, expr: tree.Expr, scope: Scope) -> None:
+    """``return expr;`` of a body that is inlined."""
+    outcome = ctx.outcomes[-1]
+    result = expressions.operand(ctx, expr, scope)
+    if not outcome.reference:
+        result = expressions.load(ctx, result, expr)
+    if isinstance(result, Ref):
+        outcome.refs.append(ctx.frozen(result))
+    else:
+        outcome.values += 1
+        ctx.assign(outcome.variable, result)
+
+
+# ---- which calls -----------------------------------------------------------------------------------------------------
+
+
+def matters(ctx: Context, function: Function, expr: tree.Call, scope: Scope) -> bool:
+    """May the call touch shared memory or synchronise? Otherwise it is followed for its value alone, where that is
+    cheap to know."""
+    return tells(ctx, function) or any(is_shared(ctx, argument, scope) for argument in expr.arguments)
+
+
+def tells(ctx: Context, function: Function) -> bool:
+    """Does a function, or one that it calls, have shared arrays, barriers or assembler?"""
+    return overloads.reaches(ctx, [function], overloads.TELLING)
+
+
+def is_shared(ctx: Context, argument: tree.Expr, scope: Scope) -> bool:
+    """Does an argument name anything that shared memory may be reached through?"""
+    if isinstance(argument, tree.Lambda):
+        return True
+    tokens = ctx.body.tokens
+    lo, hi = ctx.base + argument.lo, ctx.base + argument.hi
+    for kind, text in zip(tokens.kinds[lo:hi], tokens.texts[lo:hi]):
+        if kind != "NAME":
+            continue
+        match scope.lookup(text):
+            case BufferName() | View() | Closure() | Group():
+                return True
+            case Variable() | Address() | This() as meaning:
+                if ctx.reached_by(meaning) or (
+                    isinstance(meaning, Variable) and meaning.index in ctx.pipelines
+                ):
+                    return True
+    return False
+
+
+# ---- parameters ------------------------------------------------------------------------------------------------------
+
+
+def _lambda_parameters(ctx: Context, closure: Closure) -> list[Parameter] | None:
+    if closure.node.parameters is None:
+        return []
+    lo, hi = closure.node.parameters
+    parsed = ctx.body.chunk("parameters", (closure.base + lo, closure.base + hi))
+    if not isinstance(parsed, list):
+        return None
+    return [Parameter(declaration) for declaration in parsed]
+
+
+def template_arguments(
+    ctx: Context,
+    function: Function,
+    callee: tree.Name,
+    expr: tree.Call,
+    scope: Scope,
+    handed: Sequence[Argument] | None = None,
+) -> dict[str, Argument] | None:
+    """What the template parameters of a function are in this call, by name; None: the call does not fit. ``handed``:
+    explicit arguments that the call does not spell."""
+    parameters = parameters_of(function)
+    if not parameters:
+        return {}
+    constants = scope.constant_scope()
+    spelled = callee.arguments[-1] if callee.arguments else None
+    if spelled and any(isinstance(each, tree.Opaque) for each in spelled):  # an expanded pack
+        return dict.fromkeys(parameter.name for parameter in parameters)
+    explicit = [constants.argument(each) for each in spelled or ()] if handed is None else handed
+    given = [overloads.argument_type(ctx, argument, scope) for argument in expr.arguments]
+    bound = bind_call(function, explicit, given, ctx.file_constants)
+    return None if bound is None else {p.name: a for p, a in zip(parameters, bound) if p.name}
+
+
+def bind(
+    ctx: Context,
+    parameters: Sequence[Parameter],
+    expr: tree.Call,
+    scope: Scope,
+    inner: Scope,
+    function: Function | None = None,
+) -> None:
+    """Bind the parameters of a body in ``inner`` to the arguments of a call."""
+    declarations_of = [p.declaration for p in parameters if p.declaration is not None]
+    declare_parameters(declarations_of, inner.declare_constants())
+    for number, argument in enumerate(expr.arguments):
+        parameter = parameters[number] if number < len(parameters) else Parameter()
+        if _bind_handle(ctx, parameter, argument, scope, inner):
+            continue
+        if _bind_object(ctx, parameter, argument, scope, inner, function):
+            continue
+        if not parameter.reference and not _is_plain(ctx, parameter, function):
+            unknown_calls.pass_by_reference(ctx, [argument], scope, "a constructor")
+            if parameter.name:
+                _new_parameter(ctx, parameter, inner, ctx.fresh(), function)
+            continue
+        result = expressions.operand(ctx, argument, scope)
+        if parameter.reference and isinstance(result, Ref) and not result.pointer:
+            if parameter.name:
+                inner.names[parameter.name] = View(ctx.frozen(result))
+            continue
+        meaning = scope.lookup(argument.text) if isinstance(argument, tree.Name) else None
+        if parameter.reference and isinstance(meaning, Variable):
+            inner.names[parameter.name] = meaning  # another name for it
+            continue
+        if parameter.reference:
+            ctx.write(result)
+            expressions.forget_bound(ctx, argument, scope)
+        result = expressions.load(ctx, result, argument, pointer="*" in parameter.pointers)
+        if not parameter.name:
+            continue
+        if (
+            parameter.reference
+            and isinstance(result, Ref)
+            and not isinstance(argument, (tree.Call, tree.Cast, tree.Unary, tree.Binary))
+        ):
+            ctx.escape(result, argument.lo, f"bound to {parameter.name}")
+        _new_parameter(ctx, parameter, inner, result, function)
+    for parameter in parameters[len(expr.arguments) :]:
+        if parameter.name:
+            _new_parameter(ctx, parameter, inner, _default(ctx, parameter, inner, function), function)
+
+
+def _bind_object(
+    ctx: Context,
+    parameter: Parameter,
+    argument: tree.Expr,
+    scope: Scope,
+    inner: Scope,
+    function: Function | None,
+) -> bool:
+    """An object whose members are followed, or the address of a local variable, is handed on."""
+    if not parameter.name or function is None:
+        return False
+    stars = [pointer for pointer in parameter.pointers if pointer in ("*", "&", "&&")]
+    if stars in (["*"], ["*", "*"]):
+        pointed = objects.address_of(ctx, argument, scope)
+        if pointed is None or not _stays(function, parameter.name):
+            return False
+        inner.names[parameter.name] = Address(pointed)
+        return True
+    given = objects.designated(ctx, argument, scope)
+    known = None if given is None else ctx.objects.get(given.index)
+    if parameter.reference:
+        if given is not None and known is not None:
+            inner.names[parameter.name] = given
+        return known is not None
+    assert parameter.declaration is not None and parameter.declarator is not None
+    record = objects.record_of(parameter.declaration, parameter.declarator, inner.constant_scope())
+    if record is None:
+        return False
+    if given is not None and known is not None and known.record == record:
+        inner.names[parameter.name] = methods.copied(ctx, given, parameter.name)
+        return True
+    kind = plain_type(evaluate_value(argument, scope.constant_scope()).type)
+    if kind != record or not methods.copied_by_members(record):
+        return False
+    value = expressions.value(ctx, argument, scope)
+    made = methods.new(ctx, parameter.name, record, parameter.words)
+    ctx.assign(made.index, value)
+    inner.names[parameter.name] = made
+    return True
+
+
+def _stays(function: Function, name: str) -> bool:
+    """Does a parameter keep the address that it gets?"""
+    kinds, texts = function.body.tokens.kinds, function.body.tokens.texts
+    for i, text in enumerate(texts):
+        if text != name or kinds[i] != "NAME" or kinds[i - 1 : i] == ["DOT"]:
+            continue
+        before, after = texts[i - 1 : i], texts[i + 1 : i + 2]
+        if before in (["++"], ["--"], ["&"]) or after in (["++"], ["--"]):
+            return False
+        if before != ["*"] and after in (["="], ["+="], ["-="]):
+            return False
+    return True
+
+
+def _bind_handle(ctx: Context, parameter: Parameter, argument: tree.Expr, scope: Scope, inner: Scope) -> bool:
+    """A lambda or a cooperative group that is handed on."""
+    if isinstance(argument, tree.Lambda):
+        closure = calls.closure_of(ctx, argument, scope)
+        if parameter.name:
+            inner.names[parameter.name] = closure
+        return True
+    if isinstance(argument, tree.Name):
+        meaning = scope.lookup(argument.text)
+        if isinstance(meaning, (Closure, Group)):
+            if parameter.name:
+                inner.names[parameter.name] = meaning
+            return True
+    kind = calls.group_of(ctx, argument, scope)
+    if kind is not None and parameter.name:
+        inner.names[parameter.name] = Group(kind, calls.tile_size(ctx, argument, scope))
+    return kind is not None
+
+
+def _is_plain(ctx: Context, parameter: Parameter, function: Function | None) -> bool:
+    """Is the argument just copied? A parameter of class type has a constructor that may do anything with it."""
+    if parameter.declarator is None or function is None:
+        return True
+    with ctx.within(function):
+        return declarations.is_plain(ctx, parameter, parameter.declarator.pointers)
+
+
+def _new_parameter(
+    ctx: Context, parameter: Parameter, inner: Scope, result: Value | Ref, function: Function | None
+) -> None:
+    declarator = parameter.declarator
+    assert declarator is not None
+    kind: Type | None = None
+    element: int | None = None
+    shape: tuple[int | None, ...] = ()
+    if function is not None:
+        kind, element, shape = declarations.pointee(
+            parameter.words, parameter.names, declarator, inner.constant_scope(), parameter=True
+        )
+    variable = ctx.new_variable(parameter.name)
+    exact = bool(declarator.pointers) or declarations.keeps_integers(parameter.words)
+    plain = not isinstance(result, Ref) or result.pointer
+    if not declarator.pointers and is_plain_type(parameter.words, parameter.names, inner.constant_scope()):
+        ctx.numbers_only.add(variable)
+    of_class = "" if "*" in declarator.pointers else declarations.class_name(parameter.words)
+    constant = declarations.is_constant(parameter.words, declarator.pointers)
+    inner.names[parameter.name] = Variable(
+        variable,
+        exact=exact,
+        plain=plain,
+        element=element,
+        shape=shape,
+        constant=constant,
+        kind=kind,
+        of_class=of_class,
+    )
+    if isinstance(result, Ref):
+        ctx.alias(variable, result)
+    else:
+        ctx.assign(variable, result if exact else Op("cast", (result,)))
+
+
+def _default(ctx: Context, parameter: Parameter, inner: Scope, function: Function | None) -> Value | Ref:
+    """A default argument: constants of the file and the built-in coordinates, nothing else is understood in it."""
+    initializer = None if parameter.declarator is None else parameter.declarator.initializer
+    if initializer is None or function is None:
+        return ctx.fresh()
+    if isinstance(initializer, tree.Member):
+        coordinate = expressions.coordinate(initializer, inner)
+        if coordinate is not None:
+            return coordinate
+    number = evaluate(initializer, inner.constant_scope())
+    literal = isinstance(initializer, (tree.Number, tree.String))
+    return ctx.fresh(uniform=literal) if number is None else Const(number)
+
+
+# ---- bodies ----------------------------------------------------------------------------------------------------------
+
+
+def body(ctx: Context, function: Function, block: tree.Block, inner: Scope, expr: tree.Call) -> Value | Ref:
+    line = ctx.line(expr.lo)
+    span = ctx.span(expr.lo, expr.hi)
+    point = ctx.next_point()
+    outcome = Outcome(ctx.new_variable("result"), _returns_reference(function))
+    ctx.inline_depth += 1
+    ctx.outcomes.append(outcome)
+    with ctx.within(function), ctx.collect() as emitted:
+        whole = block is function.body.statements  # else of a lambda
+        statements.block(ctx, block, inner, braces=statements.braces_of(function) if whole else None)
+    ctx.outcomes.pop()
+    ctx.inline_depth -= 1
+    if emitted and isinstance(emitted[-1], Jump) and emitted[-1].kind == "leave":
+        emitted.pop()
+    if _leaves(emitted):
+        flag = ctx.new_variable("left")
+        body: list[Node] = [
+            Assign(ctx.next_point(), flag, Const(0)),
+            *_as_breaks(ctx, emitted, flag, nested=False),
+        ]
+        ctx.emit(Loop(point, ctx.next_point(), 1, 1, Const(0), None, ctx.seq(body), span, line))
+    else:
+        for item in emitted:
+            ctx.emit(item)
+    if not outcome.refs:
+        return Var(outcome.variable) if outcome.values else ctx.fresh()
+    known = join(outcome.refs)
+    return known if not outcome.values else known.moved(None)
+
+
+def _returns_reference(function: Function) -> bool:
+    """``T& f(...)``; a lambda's result is a value."""
+    at = function.island.name - function.island.head
+    return function.head.kinds[at - 1 : at] == ["AMP"]
+
+
+def _leaves(items: Sequence[Node]) -> bool:
+    return any(isinstance(node, Jump) and node.kind == "leave" for node in walk(Seq(tuple(items))))
+
+
+def _as_breaks(ctx: Context, items: Sequence[Node], flag: int, *, nested: bool) -> list[Node]:
+    """``return`` as ``break``; from inside other loops with ``flag`` set, which leaves them one by one."""
+    out: list[Node] = []
+    for item in items:
+        if isinstance(item, Jump) and item.kind == "leave":
+            if nested:
+                out.append(Assign(item.point, flag, Const(1)))
+            out.append(Jump(ctx.next_point() if nested else item.point, "break", item.line))
+        elif isinstance(item, Branch):
+            then = _as_breaks(ctx, item.then.items, flag, nested=nested)
+            otherwise = _as_breaks(ctx, item.otherwise.items, flag, nested=nested)
+            out.append(replace(item, then=Seq(tuple(then)), otherwise=Seq(tuple(otherwise))))
+        elif isinstance(item, Loop) and _leaves(item.body.items):
+            body = _as_breaks(ctx, item.body.items, flag, nested=True)
+            out.append(replace(item, body=Seq(tuple(body))))
+            left = operation("!=", Var(flag), Const(0))
+            jump = Jump(ctx.next_point(), "break", item.line)
+            out.append(Branch(ctx.next_point(), left, Seq((jump,)), Seq(), item.span, item.line))
+        else:
+            out.append(item)
+    return out

@@ -1,0 +1,42 @@
+"""Members of what is in shared memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from smem_lsp.lowering.state.context import Context
+from smem_lsp.lowering.state.places import Part, Ref
+from smem_lsp.semantics import record_layout
+from smem_lsp.semantics.types import Record, Scalar, plain_type, vector_element
+
+
+def member_of(ctx: Context, place: Ref, name: str) -> Ref:
+    """``place.name`` of a class or a vector. Where the layout is not known its offset is a constant all the same."""
+    kind = plain_type(place.kind)
+    if place.shape:
+        return place.part()
+    if isinstance(kind, Record):
+        found = [(at, member) for each, at, member in record_layout.data_members(kind) or () if each == name]
+        return place.member(*found[0]) if len(found) == 1 else _unplaced(ctx, place, kind, name)
+    if isinstance(kind, Scalar) and name in ("x", "y", "z", "w"):
+        element = vector_element(kind.name)
+        if element is not None:
+            return place.member("xyzw".index(name) * element.size, element)
+    if kind is None:
+        return replace(place.somewhere(ctx.fresh(uniform=True), None, place.part_of), unclear=True)
+    return place.part()
+
+
+def _unplaced(ctx: Context, place: Ref, record: Record, name: str) -> Ref:
+    """A member of a class whose layout is not known."""
+    found = record_layout.named_member(record, name)
+    if found is None:
+        return replace(place.part(), unclear=True)
+    part = place.part_of
+    if part is None and place.offset is not None:
+        part = Part(record.decl, place.offset, ())
+    if part is not None and not part.overlaps:
+        overlaps = found.overlaps or record.decl.tag == "union"
+        part = replace(part, path=(*part.path, found.component), overlaps=overlaps)
+    member = place.somewhere(ctx.fresh(uniform=True), found.type, part)
+    return member if found.type is not None else replace(member, unclear=True)

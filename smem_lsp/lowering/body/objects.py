@@ -1,0 +1,347 @@
+"""Objects of classes in sight that live in a thread: their data members are variables of their own.
+
+What is done to a member is done to its variable and, as ``set .member``, to the object's; what is done to the object
+as a whole, to all of its members. So everyone who knows nothing of members works on the object alone, and an address
+that a member holds escapes when the object gets there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from smem_lsp.ir.values import Var
+from smem_lsp.lowering.body import declarations, members
+from smem_lsp.lowering.callees.overloads import Callee
+from smem_lsp.lowering.state.context import Context
+from smem_lsp.lowering.state.local_scope import Address, LocalObject, Meaning, Scope, This, Variable, View
+from smem_lsp.lowering.state.places import Ref
+from smem_lsp.semantics import collect, type_of
+from smem_lsp.semantics import scope as lexical
+from smem_lsp.semantics.declarations import ClassDecl, Declared, FunctionDecl, declaration_tree, split
+from smem_lsp.semantics.types import Record, Scalar, Type, plain_type, scalar_of
+from smem_lsp.source import checkpoint
+from smem_lsp.syntax import tree
+from smem_lsp.syntax.parse import BEHIND, Function
+
+_MOST_MEMBERS = 24  # of a class; those of its members and bases count
+_MAX_NESTING = 4  # classes in each other
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A data member, as the class that it stands in declares it."""
+
+    name: str
+    declaration: tree.Declaration
+    declarator: tree.Declarator
+    type: Type | None
+    home: lexical.Lexical
+
+    @property
+    def reference(self) -> bool:
+        return bool({"&", "&&"} & set(self.declarator.pointers))
+
+
+def record_of(
+    declaration: tree.Declaration, declarator: tree.Declarator, constants: lexical.Lexical
+) -> Record | None:
+    """The class that a declarator makes an object of, where its members can be followed."""
+    if declarator.pointers or declarator.dims or declarator.function or "{}" in declaration.words:
+        return None
+    return followed(type_of.variable_value(declaration, declarator, constants).type)
+
+
+def followed(kind: Type | None) -> Record | None:
+    """A class whose members are variables of their own; None: another type."""
+    record = plain_type(kind)
+    return record if isinstance(record, Record) and fields(record) is not None else None
+
+
+def fields(record: Record, depth: int = 0) -> tuple[Field, ...] | None:
+    """The data members of a class, those of its bases first; None where they are not followed."""
+    return record.lexical.state.once(("fields", record), partial(_fields, record, depth))
+
+
+def _fields(record: Record, depth: int) -> tuple[Field, ...] | None:
+    decl = record.decl
+    if decl.body is None or decl.tag == "union" or depth > _MAX_NESTING:
+        return None
+    inside = collect.inside(decl)
+    if inside.odd or inside.virtual or inside.unnamed or len(inside.members) > _MOST_MEMBERS:
+        return None
+    found: list[Field] = []
+    for base in bases(record):
+        inherited = None if base is None else fields(base, depth + 1)
+        if inherited is None:
+            return None
+        found += inherited
+    for member in inside.members:
+        checkpoint()
+        parsed = None if member.record is not None else declaration_tree(decl.source, member.range)
+        if parsed is None:
+            return None
+        if {"static", "typedef", "friend"} & set(parsed.words):
+            continue
+        for declarator in parsed.declarators:
+            if declarator.function and not declarator.core[0]:
+                continue
+            if not declarator.name:
+                return None
+            kind = type_of.variable_value(parsed, declarator, record.lexical).type
+            found.append(Field(declarator.name, parsed, declarator, kind, record.lexical))
+    names = {field.name for field in found}
+    return tuple(found) if len(names) == len(found) <= _MOST_MEMBERS else None
+
+
+def bases(record: Record) -> list[Record | None]:
+    """The base classes; None for one that is not known."""
+    decl = record.decl
+    if decl.bases is None:
+        return []
+    return [lexical.base_of(record, where) for where in split(decl.source, *decl.bases, angles=True)]
+
+
+# ---- making objects --------------------------------------------------------------------------------------------------
+
+
+def make(ctx: Context, variable: Variable, record: Record, depth: int = 0) -> None:
+    """Give the members of an object variables; each is what the object's value tells until it is assigned."""
+    own: dict[str, Meaning] = {}
+    ctx.objects[variable.index] = LocalObject(record, own)
+    for field in fields(record) or ():
+        index = ctx.member_variable(variable.index, field.name)
+        member = _member(field, index)
+        if member.array == 0 and scalar_of(plain_type(field.type)) is not None:
+            ctx.numbers_only.add(index)
+        own[field.name] = member
+        ctx.member_of[index] = variable.index, field.name
+        inner = None if member.array or field.declarator.pointers else followed(field.type)
+        if inner is not None and depth < _MAX_NESTING:
+            make(ctx, member, inner, depth + 1)
+
+
+def _member(field: Field, index: int) -> Variable:
+    words, declarator = field.declaration.words, field.declarator
+    kind, element, shape = declarations.pointee(words, field.declaration.names, declarator, field.home)
+    own = plain_type(field.type)
+    lossy = isinstance(own, Scalar) and (own.kind == "float" or own.size < 4)
+    return Variable(
+        index,
+        0 if declarator.nested else len(declarator.dims),
+        declarations.keeps_integers(words) and not lossy,
+        plain=bool(declarator.pointers) or isinstance(own, Scalar),
+        element=element,
+        shape=shape,
+        kind=kind,
+        of_class="" if declarator.pointers else declarations.class_name(words),
+    )
+
+
+def copy(ctx: Context, source: int, target: int) -> None:
+    """Assign one object to another of the same class, both by the numbers of their variables."""
+    ctx.assign(target, Var(source))
+    into, out_of = ctx.objects[target].members, ctx.objects[source].members
+    for name, member in out_of.items():
+        mine = into.get(name)
+        if not isinstance(member, Variable):  # what a reference is bound to
+            into[name] = member
+            ctx.hold(target, ctx.taken(member))
+        elif isinstance(mine, Variable):
+            if member.index in ctx.objects and mine.index in ctx.objects:
+                copy(ctx, member.index, mine.index)
+                continue
+            pointed = ctx.pointed(member)
+            if pointed is not None:
+                ctx.alias(mine.index, pointed)
+
+
+# ---- what expressions mean -------------------------------------------------------------------------------------------
+
+
+def designated(ctx: Context, expr: tree.Expr, scope: Scope) -> Variable | None:
+    """The variable that an expression is another name for: its own, a member of an object, what an address leads to."""
+    match expr:
+        case tree.Name():
+            meaning = scope.lookup(expr.text)
+            return meaning if isinstance(meaning, Variable) else None
+        case tree.Member():
+            found = member(ctx, expr, scope)
+            return found if isinstance(found, Variable) else None
+        case tree.Unary() if expr.operator == "*":
+            return pointed_to(expr.operand, scope)
+    return None
+
+
+def member(ctx: Context, expr: tree.Member, scope: Scope) -> Meaning | None:
+    """The member of an object that is followed; None: something else."""
+    if expr.operator == ".":
+        base = designated(ctx, expr.base, scope)
+    elif expr.operator == "->":
+        base = pointed_to(expr.base, scope)
+    else:
+        return None
+    known = None if base is None else ctx.objects.get(base.index)
+    return None if known is None else known.members.get(expr.name)
+
+
+def pointed_to(expr: tree.Expr, scope: Scope) -> Variable | None:
+    """The variable that an expression is the address of."""
+    if isinstance(expr, tree.Name):
+        meaning = scope.lookup(expr.text)
+        if isinstance(meaning, Address):
+            return meaning.variable
+        if isinstance(meaning, This) and isinstance(meaning.target, Variable):
+            return meaning.target
+    return None
+
+
+def address_of(ctx: Context, expr: tree.Expr, scope: Scope) -> Variable | None:
+    """The variable that an argument hands on the address of: ``&v``, or a pointer that is bound to one."""
+    if isinstance(expr, tree.Unary) and expr.operator == "&":
+        found = designated(ctx, expr.operand, scope)
+        return None if found is None or found.array or found.constant else found
+    return pointed_to(expr, scope)
+
+
+# ---- methods ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A method of a class, and the class that declares it."""
+
+    function: Function
+    record: Record
+
+    @property
+    def callee(self) -> Callee:
+        return Callee(self.function, self.record.lexical)
+
+
+def methods(ctx: Context, record: Record, name: str, where: tree.Expr, depth: int = 0) -> list[Method] | None:
+    """The methods of that name with a body, of the class or else of its bases; None where some are not in sight."""
+    own = [
+        decl
+        for decl, scope in record.lexical.own(name)
+        if isinstance(decl, FunctionDecl) and scope is record.lexical
+    ]
+    if own:
+        return definitions(ctx, record, own, where)
+    if record.lexical.own(name) or depth > _MAX_NESTING:
+        return None
+    inherited: list[Method] = []
+    for base in bases(record):
+        more = None if base is None else methods(ctx, base, name, where, depth + 1)
+        if more is None:
+            return None
+        inherited += more
+    return inherited
+
+
+def definitions(
+    ctx: Context, record: Record, declared: Sequence[FunctionDecl], where: tree.Expr
+) -> list[Method] | None:
+    """The definitions of functions that a class declares; None where one is not in sight."""
+    found = [_function(ctx, record, decl, where) for decl in declared]
+    known = [Method(function, record) for function in found if function is not None]
+    return known if len(known) == len(declared) else None
+
+
+def undefined(name: str, method: str, scope: lexical.Lexical) -> int | None:
+    """How many methods of that name the specialisations of a class template declare whose definitions need not be in
+    sight; None where one of them may inherit it, or be another one when it runs."""
+    levels = (each.declarations.names.get(name) for each in scope.outwards())
+    classes: list[Declared] | None = next(filter(None, levels), None)
+    if classes is None:
+        return None
+    count = 0
+    for decl in classes:
+        checkpoint()
+        if not isinstance(decl, ClassDecl):
+            return None
+        inside = collect.inside(decl)
+        declared = [d for d in inside.names.get(method, ()) if isinstance(d, FunctionDecl)]
+        if inside.virtual or (decl.body is not None and decl.bases is not None and not declared):
+            return None
+        if not decl.parameters:  # a template can only be used where its definition is
+            count += sum(each.body is None for each in declared)
+    return count
+
+
+def _function(ctx: Context, record: Record, decl: FunctionDecl, where: tree.Expr) -> Function | None:
+    """The definition that a declaration in a class is, told by its place among those of the same name."""
+    if decl.body is None:
+        return None
+    name = _island_name(decl.name)
+    offset = ctx.body.site(ctx.base + where.lo, ctx.base + where.hi).start
+    header = ctx.unit.preprocessed.header
+    if decl.source.texts is header.texts or (
+        len(decl.source.texts) == len(header.texts) and decl.source.texts == header.texts
+    ):
+        for function in ctx.unit.header_definitions(name, offset):
+            if function.island.body[0] - BEHIND == decl.body[0]:
+                return function
+        return None
+    placed = _placed(record, decl, name)
+    if placed is None:
+        return None
+    number, count = placed
+    around = record.decl.name.rpartition("::")[2]
+    functions = [f for f in ctx.helpers.get(name, ()) if f.island.enclosing[-1:] == (around,)]
+    if len(functions) != count or len({f.island.enclosing for f in functions}) > 1:
+        return None
+    return functions[number]
+
+
+def _island_name(name: str) -> str:
+    """What a definition is called among the functions of the file."""
+    return "operator" if name == "operator()" else name.removeprefix("operator") or name
+
+
+def _placed(record: Record, decl: FunctionDecl, name: str) -> tuple[int, int] | None:
+    """(number of a declaration, count) among all of that name in the specialisations of its class."""
+    outer = next(
+        (
+            s
+            for s in record.lexical.outwards()
+            if record.decl in s.declarations.names.get(record.decl.name, ())
+        ),
+        None,
+    )
+    if outer is None:
+        return None
+    found: list[FunctionDecl] = []
+    for each in outer.declarations.names[record.decl.name]:
+        checkpoint()
+        if not isinstance(each, ClassDecl):
+            return None
+        for group in collect.inside(each).names.values():
+            found += [
+                d
+                for d in group
+                if isinstance(d, FunctionDecl)
+                and d.body is not None
+                and _island_name(d.name) == name
+                and d.source.texts is decl.source.texts
+            ]
+    found.sort(key=lambda d: d.head)
+    return (found.index(decl), len(found)) if decl in found else None
+
+
+def inside(ctx: Context, record: Record, target: Variable | Ref) -> Scope:
+    """The names of the members of an object, for the body of a method. The object is a variable or in shared memory."""
+    scope = Scope(names={"this": This(record, target)})
+    if isinstance(target, Variable):
+        scope.names.update(ctx.objects[target.index].members)
+    else:
+        for field in fields(record) or ():
+            scope.names[field.name] = View(members.member_of(ctx, target, field.name))
+    return scope
+
+
+def alike(ctx: Context, one: Variable, other: Variable) -> bool:
+    """Are both objects of one class?"""
+    a, b = ctx.objects.get(one.index), ctx.objects.get(other.index)
+    return a is not None and b is not None and a.record == b.record

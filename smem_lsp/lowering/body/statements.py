@@ -1,0 +1,396 @@
+"""Lowers statements to the region tree."""
+
+from __future__ import annotations
+
+from smem_lsp.ir.global_memory import parameter_pointers
+from smem_lsp.ir.nodes import Assign, Branch, Induction, Jump, Loop, Node, Place, Seq, walk
+from smem_lsp.ir.values import Const, Op, Sym, Value, Var, operation
+from smem_lsp.lowering.body import declarations, expressions, inlining, switches
+from smem_lsp.lowering.library import inline_ptx
+from smem_lsp.lowering.state.context import Context
+from smem_lsp.lowering.state.local_scope import Scope, Variable
+from smem_lsp.lowering.state.trip_count import count_trips, never_runs
+from smem_lsp.semantics.evaluate import declare_parameters
+from smem_lsp.source import Span, checkpoint
+from smem_lsp.syntax import tree
+from smem_lsp.syntax.parse import Function
+
+
+def block(ctx: Context, node: tree.Block, scope: Scope, *, braces: Span | None = None) -> None:
+    """The statements of a block, in a scope of their own, with the places between them."""
+    inner = Scope(scope)
+    span = braces or ctx.body.site(node.lo, node.hi)
+    for statement_node in node.statements:
+        _place(ctx, statement_node.lo, statement_node.lo + 1)
+        statement(ctx, statement_node, inner, span)
+    if braces is None:
+        _place(ctx, node.hi - 1, node.hi, at_end=True)
+    elif ctx.inline_depth == 0:
+        closing = Span(braces.end - 1, braces.end)
+        line = ctx.unit.source.line_number(closing.start)
+        ctx.emit(Place(ctx.next_point(), closing, line, at_end=True))
+
+
+def braces_of(function: Function) -> Span:
+    """The braces of its body, which the body itself does not hold."""
+    tokens = function.body.tokens
+    start = function.span.end - 1
+    if tokens.offsets:
+        first = tokens.offsets[0]
+        start = first if first >= 0 else -1 - first
+    return Span(start, function.span.end)
+
+
+def _place(ctx: Context, lo: int, hi: int, *, at_end: bool = False) -> None:
+    """A place for a barrier; none inside a lambda, which may be called elsewhere too."""
+    if ctx.inline_depth or hi > len(ctx.body.tokens):
+        return
+    span = ctx.editable(ctx.body.span(lo, hi))
+    if span is not None and not (ctx.conditional and any(span.start in region for region in ctx.conditional)):
+        if ctx.waits:
+            ctx.point += ctx.landings + 1  # for another wait, and the copies that land there
+        ctx.emit(Place(ctx.next_point(), span, ctx.unit.source.line_number(span.start), at_end))
+
+
+def statement(ctx: Context, node: tree.Statement, scope: Scope, around: Span) -> None:
+    """Lower one statement. ``around``: the braces of the block it stands in."""
+    checkpoint()
+    match node:
+        case tree.Block():
+            block(ctx, node, scope)
+        case tree.ExpressionStatement():
+            with ctx.chunk(node.chunk[0]):
+                expr = ctx.body.chunk("expression", node.chunk)
+                if expr is None:
+                    not_understood(ctx, node.chunk, scope)
+                else:
+                    expressions.discard(ctx, expr, scope)
+                    _guessed(ctx, node.chunk, scope)
+        case tree.DeclarationStatement():
+            with ctx.chunk(node.chunk[0]):
+                declaration = ctx.body.chunk("declaration", node.chunk)
+                if declaration is None:
+                    not_understood(ctx, node.chunk, scope)
+                else:
+                    declarations.declare(ctx, declaration, scope, around)
+                    _guessed(ctx, node.chunk, scope)
+        case tree.If():
+            _if(ctx, node, scope)
+        case tree.For():
+            _for(ctx, node, scope)
+        case tree.While():
+            _while(ctx, node, scope)
+        case tree.DoWhile():
+            _do(ctx, node, scope)
+        case tree.Switch():
+            switches.switch(ctx, node, scope)
+        case tree.JumpStatement():
+            _jump(ctx, node, scope)
+        case tree.Bad():
+            not_understood(ctx, (node.lo, node.hi), scope)
+        case tree.AsmStatement():
+            inline_ptx.lower(ctx, node, scope)
+        case tree.MacroStatement():
+            not_understood(ctx, node.chunk, scope)
+            if node.body is not None:
+                _body(ctx, node.body, scope)
+        case tree.Label():
+            ctx.irregular = ctx.irregular or f"label {node.name} at line {line_of(ctx, node.lo)}"
+        case tree.Try():
+            ctx.irregular = ctx.irregular or f"try block at line {line_of(ctx, node.lo)}"
+        case tree.CaseLabel():
+            ctx.irregular = ctx.irregular or f"case label outside its switch at line {line_of(ctx, node.lo)}"
+        case tree.Empty():
+            if ctx.body.tokens.kinds[node.lo : node.lo + 1] == ["USING"]:
+                declarations.declare_names(ctx, node.lo, scope)
+
+
+def line_of(ctx: Context, lo: int) -> int:
+    return ctx.unit.source.line_number(ctx.body.site(lo, lo + 1).start)
+
+
+def not_understood(ctx: Context, span: tuple[int, int], scope: Scope) -> None:
+    """Statement outside the grammar: what it names is never moved, and a jump in it makes the flow unknown."""
+    ctx.complete = False
+    expressions.name_buffers(ctx, *span, scope, "in a statement that is not understood")
+    kinds = ctx.body.tokens.kinds[span[0] : span[1]]
+    if {"RETURN", "BREAK", "CONTINUE", "GOTO"} & set(kinds) or "STORAGE" in kinds:
+        ctx.irregular = ctx.irregular or f"line {line_of(ctx, span[0])} is not understood"
+
+
+def _guessed(ctx: Context, span: tuple[int, int], scope: Scope) -> None:
+    """A statement that can be read in two ways: what it names is never moved, what it computes is not known."""
+    if span in ctx.body.guessed:
+        ctx.complete = False
+        expressions.name_buffers(ctx, *span, scope, "in a statement that can be read in two ways")
+
+
+def _guessed_head(ctx: Context, span: tuple[int, int], scope: Scope) -> None:
+    if span in ctx.body.guessed:
+        _guessed(ctx, span, scope)
+        ctx.irregular = ctx.irregular or f"line {line_of(ctx, span[0])} can be read in two ways"
+
+
+def head_value(ctx: Context, chunk: tuple[int, int], scope: Scope) -> Value:
+    """Value of an ``if``, ``while`` or ``switch`` head; declarations in it go into ``scope``."""
+    with ctx.chunk(chunk[0]):
+        node = ctx.body.chunk("condition", chunk)
+        if node is None:
+            not_understood(ctx, chunk, scope)
+            return ctx.fresh()
+        _guessed_head(ctx, chunk, scope)
+        if isinstance(node, tree.ConditionWithInit):
+            if node.init is not None:
+                _head_part(ctx, node.init, scope)
+            node = node.condition
+        return _head_part(ctx, node, scope)
+
+
+def _head_part(ctx: Context, node: tree.Expr | tree.Declaration, scope: Scope) -> Value:
+    if not isinstance(node, tree.Declaration):
+        return expressions.value(ctx, node, scope)
+    declarations.declare(ctx, node, scope, ctx.body.site(0, len(ctx.body.tokens)))
+    meaning = scope.lookup(node.declarators[-1].name) if node.declarators else None
+    return Var(meaning.index) if isinstance(meaning, Variable) else ctx.fresh()
+
+
+def _if(ctx: Context, node: tree.If, scope: Scope) -> None:
+    inner = Scope(scope)
+    condition = head_value(ctx, node.condition, inner)
+    if isinstance(condition, Const):  # only the live arm exists
+        live = node.then if condition.n else node.otherwise
+        if live is not None:
+            _body(ctx, live, inner)
+        return
+    point = ctx.next_point()
+    with ctx.collect() as then:
+        _body(ctx, node.then, inner)
+    with ctx.collect() as otherwise:
+        if node.otherwise is not None:
+            _body(ctx, node.otherwise, inner)
+    if node.constexpr:
+        condition = operation("constexpr", ctx.fresh(uniform=True))
+    ctx.emit(
+        Branch(point, condition, ctx.seq(then), ctx.seq(otherwise), span_of(ctx, node), line_of(ctx, node.lo))
+    )
+
+
+def span_of(ctx: Context, node: tree.If | tree.For | tree.While | tree.DoWhile | tree.Switch) -> Span | None:
+    return ctx.body.span(node.lo, node.hi)
+
+
+def _body(ctx: Context, node: tree.Statement, scope: Scope) -> None:
+    """A loop or branch body; a single statement without braces offers no place."""
+    if isinstance(node, tree.Block):
+        block(ctx, node, scope)
+    else:
+        statement(ctx, node, Scope(scope), ctx.body.site(node.lo, node.hi))
+
+
+def _for(ctx: Context, node: tree.For, scope: Scope) -> None:
+    inner = Scope(scope)
+    with ctx.chunk(node.head[0]):
+        head = ctx.body.chunk("for_head", node.head)
+    if head is None:
+        not_understood(ctx, node.head, inner)
+        ctx.irregular = ctx.irregular or f"the loop at line {line_of(ctx, node.lo)} is not understood"
+        _body(ctx, node.body, inner)
+        return
+    _guessed_head(ctx, node.head, inner)
+    if isinstance(head, tree.RangeFor):
+        _range_for(ctx, node, head, inner)
+        return
+    with ctx.chunk(node.head[0]):
+        if head.init is not None:
+            if isinstance(head.init, tree.Declaration):
+                _head_part(ctx, head.init, inner)
+            else:
+                expressions.discard(ctx, head.init, inner)
+        initial = _Before(ctx)
+    point = ctx.next_point()
+    condition: Value = Const(1)
+    with ctx.collect() as first_check:
+        if head.condition is not None:
+            with ctx.chunk(node.head[0]):
+                condition = _head_part(ctx, head.condition, inner)
+    with ctx.collect() as body:
+        _body(ctx, node.body, inner)
+    with ctx.collect() as step, ctx.chunk(node.head[0]):
+        if head.step is not None:
+            expressions.discard(ctx, head.step, inner)
+        checked: Value = condition
+        with ctx.collect() as again:
+            if head.condition is not None:
+                checked = _same_name(ctx, condition, _head_part(ctx, head.condition, inner))
+    _loop(ctx, node, point, condition, first_check, body, step, again, initial, min_trip=0, checked=checked)
+
+
+def _range_for(ctx: Context, node: tree.For, head: tree.RangeFor, scope: Scope) -> None:
+    with ctx.chunk(node.head[0]):
+        if head.init is not None:
+            _head_part(ctx, head.init, scope)
+        expressions.value(ctx, head.range, scope)
+        for declarator in head.declaration.declarators:
+            variable = ctx.new_variable(declarator.name)
+            scope.names[declarator.name] = Variable(variable)
+            scope.declare_constants().values[declarator.name] = None
+            ctx.assign(variable, ctx.fresh())
+    point = ctx.next_point()
+    with ctx.collect() as body:
+        _body(ctx, node.body, scope)
+    _loop(ctx, node, point, ctx.fresh(), [], body, [], [], None, min_trip=0)
+
+
+def _while(ctx: Context, node: tree.While, scope: Scope) -> None:
+    inner = Scope(scope)
+    initial = _Before(ctx)
+    point = ctx.next_point()
+    with ctx.collect() as first_check:
+        condition = head_value(ctx, node.condition, inner)
+    with ctx.collect() as body:
+        _body(ctx, node.body, inner)
+    with ctx.collect() as again:
+        checked = _same_name(ctx, condition, head_value(ctx, node.condition, Scope(scope)))
+    _loop(ctx, node, point, condition, first_check, body, [], again, initial, min_trip=0, checked=checked)
+
+
+def _same_name(ctx: Context, first: Value, again: Value) -> Value:
+    """A variable that the condition declares gets its next value in every iteration."""
+    if isinstance(first, Var) and isinstance(again, Var) and first != again:
+        ctx.assign(first.index, again)
+    return again
+
+
+def _do(ctx: Context, node: tree.DoWhile, scope: Scope) -> None:
+    point = ctx.next_point()
+    with ctx.collect() as body:
+        _body(ctx, node.body, Scope(scope))
+    with ctx.collect() as again:
+        condition = head_value(ctx, node.condition, Scope(scope))
+    _loop(ctx, node, point, condition, [], body, [], again, None, min_trip=1)
+
+
+class _Before:
+    """Values that variables surely have here: assigned last in this very sequence, nothing in between."""
+
+    __slots__ = ("_count", "_ctx", "_items")
+
+    def __init__(self, ctx: Context) -> None:
+        self._ctx = ctx
+        self._items = ctx.items
+        self._count = len(ctx.items)
+
+    def get(self, variable: int) -> Value | None:
+        for at in range(self._count - 1, -1, -1):
+            item = self._items[at]
+            if isinstance(item, Assign):
+                if item.variable == variable:
+                    return item.value
+            elif isinstance(item, (Branch, Loop)) and variable in self._ctx.changed_in(item):
+                return None
+        return None
+
+
+def _loop(
+    ctx: Context,
+    node: tree.For | tree.While | tree.DoWhile,
+    point: int,
+    condition: Value,
+    first_check: list[Node],
+    body: list[Node],
+    step: list[Node],
+    again: list[Node],
+    initial: _Before | None,
+    *,
+    min_trip: int,
+    checked: Value | None = None,
+) -> None:
+    """Put a loop together. The check runs once before the loop and again after each iteration, where it is
+    ``checked``."""
+    effects = [item for item in (*step, *again) if not isinstance(item, Assign)]
+    if effects and any(isinstance(item, Jump) and item.kind == "continue" for item in walk(Seq(tuple(body)))):
+        ctx.irregular = ctx.irregular or f"`continue` in the loop at line {line_of(ctx, node.lo)}"
+    for item in first_check:
+        ctx.emit(item)
+    if min_trip == 0 and initial is not None and never_runs(condition, initial.get):
+        return
+    whole = [*body, *step, *again]
+    late = min_trip == 1
+    least, trips = (min_trip, None) if initial is None else count_trips(condition, step, body, initial.get)
+    endless = isinstance(condition, Const) and condition.n != 0
+    min_trip = 1 if endless else least
+    induction = None if endless or initial is None else _induction(condition, step, body, initial)
+    end = ctx.next_point()
+    ctx.emit(
+        Loop(
+            point,
+            end,
+            min_trip,
+            None if endless else trips,
+            condition,
+            induction,
+            ctx.seq(whole),
+            span_of(ctx, node),
+            line_of(ctx, node.lo),
+            None if checked == condition else checked,
+            len(step) + len(again),
+            late,
+        )
+    )
+
+
+def _induction(condition: Value, step: list[Node], body: list[Node], initial: _Before) -> Induction | None:
+    """``i < bound; i += step`` with a step that nothing else disturbs."""
+    if not (isinstance(condition, Op) and condition.operator in ("<", "<=") and len(step) == 1):
+        return None
+    variable, bound = condition.args
+    advance = step[0]
+    if not isinstance(variable, Var) or not isinstance(advance, Assign) or advance.variable != variable.index:
+        return None
+    amount = advance.value
+    if not (isinstance(amount, Op) and amount.operator == "+" and amount.args[0] == variable):
+        return None
+    init = initial.get(variable.index)
+    if init is None:
+        return None
+    if any(isinstance(item, Assign) and item.variable == variable.index for item in walk(Seq(tuple(body)))):
+        return None
+    return Induction(variable.index, init, amount.args[1], bound, condition.operator == "<=")
+
+
+def _jump(ctx: Context, node: tree.JumpStatement, scope: Scope) -> None:
+    if node.chunk is not None:
+        with ctx.chunk(node.chunk[0]):
+            expr = ctx.body.chunk(tree.value_start(ctx.body.tokens.kinds, node.chunk), node.chunk)
+            if expr is None:
+                not_understood(ctx, node.chunk, scope)
+            elif node.kind == "return" and ctx.outcomes:
+                inlining.returned(ctx, expr, scope)
+            else:
+                expressions.value(ctx, expr, scope)
+            _guessed(ctx, node.chunk, scope)
+    line = line_of(ctx, node.lo)
+    if node.kind == "goto":
+        ctx.irregular = ctx.irregular or f"goto at line {line}"
+        return
+    kind = node.kind
+    if kind == "return" and ctx.inline_depth:
+        kind = "leave"
+    ctx.emit(Jump(ctx.next_point(), kind, line))
+
+
+def lower_parameters(ctx: Context, scope: Scope) -> None:
+    """Parameters of a kernel are the same for every thread until they are assigned."""
+    ctx.memory = parameter_pointers(ctx.function.parameters or ())
+    declare_parameters(ctx.function.parameters or (), scope.declare_constants())
+    for declaration in ctx.function.parameters or []:
+        checkpoint()
+        for declarator in declaration.declarators:
+            if not declarator.name:
+                continue
+            variable = ctx.new_variable(declarator.name)
+            constant = declarations.is_constant(declaration.words, declarator.pointers)
+            of_class = "" if "*" in declarator.pointers else declarations.class_name(declaration.words)
+            scope.names[declarator.name] = Variable(variable, constant=constant, of_class=of_class)
+            ctx.local_names[declarator.name] = -1
+            ctx.emit(Assign(ctx.next_point(), variable, Sym(declarator.name)))

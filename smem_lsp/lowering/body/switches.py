@@ -1,0 +1,142 @@
+"""Lowers ``switch``: a chain of branches where the cases exclude each other, else a loop that runs once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from smem_lsp.ir.nodes import Branch, Jump, Loop, Node, Seq, walk
+from smem_lsp.ir.values import Const, Value, operation
+from smem_lsp.lowering.body import declarations, statements
+from smem_lsp.lowering.state.context import Context
+from smem_lsp.lowering.state.local_scope import Scope
+from smem_lsp.semantics.evaluate import evaluate
+from smem_lsp.source import checkpoint
+from smem_lsp.syntax import tree
+
+
+def switch(ctx: Context, node: tree.Switch, scope: Scope) -> None:
+    inner = Scope(scope)
+    subject = statements.head_value(ctx, node.condition, inner)
+    body = node.body.statements if isinstance(node.body, tree.Block) else [node.body]
+    around = ctx.body.site(node.body.lo, node.body.hi)
+    segments: list[_Segment] = []
+    for item in body:
+        if isinstance(item, tree.CaseLabel):
+            if not segments or segments[-1][1]:
+                segments.append(([], []))
+            segments[-1][0].append(item)
+        elif segments:
+            segments[-1][1].append(item)
+        elif not isinstance(item, tree.Empty):
+            segments.append(([], [item]))
+    exclusive = all(_ends(body) and not _breaks(body[:-1]) for _, body in segments[:-1])
+    if segments:
+        last = segments[-1][1]
+        exclusive = exclusive and not _breaks(last[:-1] if _ends(last) else last)
+    live = _live(ctx, subject.n, segments, inner) if exclusive and isinstance(subject, Const) else None
+    if live is not None:
+        segments = live
+    body_scope = Scope(inner)
+    lowered: list[tuple[Value, list[Node]]] = []
+    start = ctx.next_point()
+    for _, body in segments:
+        checkpoint()
+        condition = operation("case", subject, ctx.fresh(uniform=True))
+        with ctx.collect() as items:
+            for item in body:
+                if (
+                    exclusive
+                    and item is body[-1]
+                    and isinstance(item, tree.JumpStatement)
+                    and item.kind == "break"
+                ):
+                    break
+                if isinstance(item, tree.Block) and exclusive:
+                    _case_block(ctx, item, body_scope)
+                elif isinstance(item, tree.DeclarationStatement):
+                    with ctx.chunk(item.chunk[0]):
+                        declaration = ctx.body.chunk("declaration", item.chunk)
+                        if declaration is None:
+                            statements.not_understood(ctx, item.chunk, body_scope)
+                        else:
+                            declarations.declare(ctx, declaration, body_scope, around, in_switch=True)
+                else:
+                    statements.statement(ctx, item, body_scope, around)
+        lowered.append((condition, items))
+    if live is not None:
+        for _, items in lowered:
+            for each in items:
+                ctx.emit(each)
+        return
+    span, line = statements.span_of(ctx, node), statements.line_of(ctx, node.lo)
+    if exclusive:
+        chain: list[Node] = []
+        for condition, items in reversed(lowered):
+            chain = [Branch(ctx.next_point(), condition, Seq(tuple(items)), Seq(tuple(chain)), span, line)]
+        for link in chain:
+            ctx.emit(link)
+        return
+    if any(
+        isinstance(n, Jump) and n.kind == "continue" for _, items in lowered for n in walk(Seq(tuple(items)))
+    ):
+        ctx.irregular = ctx.irregular or f"`continue` in the switch at line {line}"
+    # fall through: any later segment may follow an earlier one; `break` leaves a loop that runs once
+    pieces: list[Node] = [
+        Branch(ctx.next_point(), condition, Seq(tuple(items)), Seq(), span, line)
+        for condition, items in lowered
+    ]
+    ctx.emit(Loop(start, ctx.next_point(), 1, 1, Const(0), None, Seq(tuple(pieces)), span, line))
+
+
+_Segment = tuple[list[tree.CaseLabel], list[tree.Statement]]
+
+
+def _live(ctx: Context, subject: int, segments: list[_Segment], scope: Scope) -> list[_Segment] | None:
+    """The one of the segments that a subject of this value selects, if any does; None: not known."""
+    fallback: list[_Segment] = []
+    chosen: list[_Segment] = []
+    for segment in segments:
+        checkpoint()
+        labels, body = segment
+        if any(isinstance(item, tree.DeclarationStatement) for item in body):
+            return None  # what it declares is in scope in the segments behind it
+        for label in labels:
+            if label.chunk is None:
+                fallback = [segment]
+                continue
+            with ctx.chunk(label.chunk[0]):
+                parsed = ctx.body.chunk("expression", label.chunk)
+                value = None if parsed is None else evaluate(parsed, scope.constant_scope())
+            if value is None or label.chunk in ctx.body.guessed:
+                return None
+            if value == subject:
+                chosen = [segment]
+    return chosen or fallback
+
+
+def _case_block(ctx: Context, node: tree.Block, scope: Scope) -> None:
+    """`case 1: { ...; break; }`: the final break belongs to the switch."""
+    inner = node.statements
+    if inner and isinstance(inner[-1], tree.JumpStatement) and inner[-1].kind == "break":
+        node = tree.Block(node.lo, node.hi, inner[:-1])
+    statements.block(ctx, node, scope)
+
+
+def _ends(body: Sequence[tree.Statement]) -> bool:
+    """Does a case end in `break` or `return` (perhaps inside its braces)?"""
+    last = body[-1] if body else None
+    if isinstance(last, tree.Block):
+        return _ends(last.statements) and not _breaks(last.statements[:-1])
+    return isinstance(last, tree.JumpStatement) and last.kind in ("break", "return")
+
+
+def _breaks(body: Sequence[tree.Statement]) -> bool:
+    """Is there a `break` of the switch in these statements?"""
+    for item in body:
+        if isinstance(item, tree.JumpStatement) and item.kind == "break":
+            return True
+        if isinstance(item, tree.Block) and _breaks(item.statements):
+            return True
+        if isinstance(item, tree.If) and _breaks([item.then, *([item.otherwise] if item.otherwise else [])]):
+            return True
+    return False

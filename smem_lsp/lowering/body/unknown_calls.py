@@ -1,0 +1,195 @@
+"""What a function that is not understood may do with what it gets: write through it, change it, and keep it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from smem_lsp.ir.nodes import Kind
+from smem_lsp.ir.values import Value
+from smem_lsp.lowering.body import expressions, objects
+from smem_lsp.lowering.callees import capture, overloads
+from smem_lsp.lowering.callees.may_wait import is_calm
+from smem_lsp.lowering.library import async_copies, cuda_pipeline
+from smem_lsp.lowering.state.context import Context, template_parameters
+from smem_lsp.lowering.state.local_scope import Closure, Scope, Variable
+from smem_lsp.lowering.state.places import Ref
+from smem_lsp.semantics.evaluate import evaluate_value
+from smem_lsp.semantics.sizes import is_plain_type
+from smem_lsp.semantics.types import is_number
+from smem_lsp.source import checkpoint
+from smem_lsp.syntax import tree
+from smem_lsp.syntax.parse import Function
+
+
+def unknown_call(ctx: Context, expr: tree.Call, scope: Scope, name: str) -> Value:
+    """A function that is not understood: it may write what it gets by reference and keep what it gets as a pointer."""
+    reached = hand_over(ctx, expr, scope, name)
+    found = overloads.candidates(ctx, expr.callee, expr, scope) if isinstance(expr.callee, tree.Name) else ()
+    passed_over(ctx, [each.function for each in found])
+    return ctx.lost_address(reached)
+
+
+def passed_over(ctx: Context, definitions: Sequence[Function]) -> None:
+    """A function that is not followed has run: one of ``definitions``, if there are any."""
+    if is_calm(ctx, definitions):
+        ctx.touch(Kind.UPDATE)  # of global memory, perhaps
+    else:
+        ctx.may_synchronise()
+
+
+def hand_over(
+    ctx: Context,
+    expr: tree.Call,
+    scope: Scope,
+    name: str,
+    definitions: Sequence[Function] | None = None,
+) -> frozenset[int]:
+    """Pass the arguments of a call to something unknown. Returns the buffers that it gets hold of. ``definitions``: all
+    that it may be; None: whatever has its name."""
+    if definitions is None:
+        definitions = ctx.helpers.get(name.split("::")[-1], ())
+        if isinstance(expr.callee, tree.Name) and name == expr.callee.text:
+            handed = overloads.handed(expr.callee, scope) is not None
+            definitions = () if handed else overloads.functions_named(ctx, name.split("::")[-1], expr.callee)
+    taken = _taken(ctx, definitions, len(expr.arguments), expr.callee)
+    if isinstance(expr.callee, tree.Name) and expr.callee.templated:
+        taken = None  # f<float&>(x)
+    return pass_by_reference(ctx, expr.arguments, scope, name, taken)
+
+
+def lend(ctx: Context, expr: tree.Expr, scope: Scope) -> None:
+    """Something is bound to what ``expr`` is: a lambda that is called there may hand out a reference."""
+    while isinstance(expr, (tree.Index, tree.Member)):
+        expr = expr.base
+    if isinstance(expr, tree.Unary):
+        lend(ctx, expr.operand, scope)
+    if isinstance(expr, tree.Call) and isinstance(expr.callee, tree.Name):
+        meaning = scope.lookup(expr.callee.text)
+        if isinstance(meaning, Closure):
+            expressions.escape_closure(ctx, meaning, "its result is bound")
+
+
+def pass_by_reference(
+    ctx: Context,
+    arguments: Sequence[tree.Expr],
+    scope: Scope,
+    name: str,
+    taken: Sequence[Taken] | None = None,
+) -> frozenset[int]:
+    """Hand arguments to something that is not understood. ``taken``: how it takes them; None: by reference, to write.
+    Returns the buffers that it may know an address of from now on."""
+    reached: frozenset[int] = frozenset()
+    bound: list[tree.Expr] = []
+    for number, argument in enumerate(arguments):
+        checkpoint()
+        if isinstance(argument, tree.Braces):
+            reached |= pass_by_reference(ctx, argument.items, scope, name)
+            continue
+        cuda_pipeline.hand_over(ctx, argument, scope)
+        result = expressions.operand(ctx, argument, scope)
+        by_reference = taken is None or taken[number].reference
+        if by_reference:
+            lend(ctx, argument, scope)
+        if isinstance(result, Ref):
+            loaded = result if by_reference and not result.shape else expressions.load(ctx, result, argument)
+            if not isinstance(loaded, Ref):
+                continue
+            if loaded.pointer:
+                async_copies.align_bulk(ctx, loaded, name)
+            if loaded.pointer and taken is not None and not taken[number].keeps:
+                kind = Kind.READ if taken[number].reads else Kind.UPDATE
+                ctx.access(loaded.lost().place(), kind, argument.lo, argument.hi)
+                continue
+            if loaded.pointer:
+                ctx.access(loaded.lost().place(), Kind.UPDATE, argument.lo, argument.hi)
+                ctx.escape(loaded, argument.lo, f"argument of {name}")
+            else:
+                ctx.access(loaded, Kind.UPDATE, argument.lo, argument.hi)
+                why = f"{{}} is passed to {name} by reference at line {ctx.line(argument.lo)}"
+                ctx.fix(loaded.bases, why, within=loaded.within)
+                for buffer in sorted(loaded.bases):
+                    reason = f"{ctx.buffers[buffer].name} is passed to {name} by reference"
+                    ctx.note_unknown(f"line {ctx.line(argument.lo)}: {reason}", accesses=1)
+            reached |= loaded.bases
+            continue
+        reached |= ctx.reach(result, argument.lo, argument.hi)
+        if taken is not None and taken[number].reads:
+            continue
+        if _is_constant(argument, scope):
+            if not _leads_to_constants(argument, scope):
+                ctx.hand_out(result)
+            continue
+        ctx.write(result)
+        ctx.hand_out(result)
+        if by_reference:
+            expressions.forget_bound(ctx, argument, scope)
+            bound.append(argument)
+    if reached:
+        for argument in bound:
+            expressions.hold(ctx, argument, scope, reached)
+    return reached
+
+
+def _is_constant(argument: tree.Expr, scope: Scope) -> bool:
+    """Is it an object that is declared const? What its members point to may be written nevertheless."""
+    meaning = scope.lookup(argument.text) if isinstance(argument, tree.Name) else None
+    return isinstance(meaning, Variable) and meaning.constant and bool(meaning.of_class)
+
+
+def _leads_to_constants(argument: tree.Expr, scope: Scope) -> bool:
+    """Are all pointers that an object has pointers to const?"""
+    record = objects.followed(evaluate_value(argument, scope.constant_scope()).type)
+    for field in () if record is None else objects.fields(record) or ():
+        checkpoint()
+        stars = [pointer for pointer in field.declarator.pointers if pointer in ("*", "&", "&&")]
+        reads = stars == ["*"] and "const" in field.declaration.words
+        if not (reads or (not stars and is_number(field.type))):
+            return False
+    return record is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """How a parameter takes its argument. ``reference``: it is bound to it; ``reads``: nothing is written through it
+    and what it is bound to is not changed; ``keeps``: an address may get any further."""
+
+    reference: bool
+    reads: bool
+    keeps: bool = True
+
+
+def _taken(
+    ctx: Context, definitions: Sequence[Function], count: int, callee: tree.Expr
+) -> list[Taken] | None:
+    """How the arguments of a call are taken by any of ``definitions``; None when there is none in sight."""
+    if not definitions:
+        return None
+    found = [Taken(reference=False, reads=True)] * count
+    for definition in definitions:
+        checkpoint()
+        if definition.parameters is None:
+            return None
+        for number in range(count):
+            if number >= len(definition.parameters):
+                found[number] = Taken(reference=True, reads=False)
+                continue
+            parameter = definition.parameters[number]
+            pointers = parameter.declarators[0].pointers if parameter.declarators else []
+            own = template_parameters(definition)
+            open_type = bool(own & set(parameter.words)) or "auto" in parameter.words
+            plain = is_plain_type(parameter.words, parameter.names, ctx.constants)
+            by_reference = bool({"&", "&&", "..."} & set(pointers))
+            by_reference = by_reference or not ("*" in pointers or open_type or plain)
+            marks = [pointer for pointer in pointers if pointer in ("*", "&", "&&", "...")]
+            reads = "const" in parameter.words and "volatile" not in parameter.words and (plain or open_type)
+            reads = reads and marks in (["*"], ["&"])
+            reads = reads or (plain and not marks and not parameter.declarators[0].dims)
+            found[number] = Taken(found[number].reference or by_reference, found[number].reads and reads)
+    if not isinstance(callee, tree.Member):
+        return found  # other functions of the name may be declared and not be in sight
+    where = tree.Name(callee.hi - 1, callee.hi, callee.name)
+    return [
+        replace(each, keeps=each.reference or capture.keeps(ctx, definitions, number, where))
+        for number, each in enumerate(found)
+    ]

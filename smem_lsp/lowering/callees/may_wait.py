@@ -1,0 +1,74 @@
+"""Functions in sight that surely wait for no other thread, though their bodies are not followed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from smem_lsp.lowering.callees import overloads
+from smem_lsp.lowering.callees.intrinsics import EXCHANGES, is_pure
+from smem_lsp.lowering.state.context import Context
+from smem_lsp.semantics.types import vector_element
+from smem_lsp.source import checkpoint
+from smem_lsp.syntax.parse import Function
+
+# What stands before a parenthesis and calls nothing, or nothing that matters.
+_HARMLESS = frozenset(
+    "__ldg printf if for while switch return sizeof alignof decltype static_assert float double int unsigned long short"
+    " char bool signed half __half size_t int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t".split()
+)
+_CASTS = frozenset(("static_cast", "reinterpret_cast", "const_cast"))
+_MOST = 40  # functions that are looked at for one call
+
+
+def is_calm(ctx: Context, functions: Sequence[Function]) -> bool:
+    """Does none of some functions wait for other threads or order them, nor anything that it calls? ``volatile`` memory
+    may be a flag that is waited for."""
+    seen: dict[int, Function] = {}
+    waiting = list(functions)
+    while waiting:
+        checkpoint()
+        function = waiting.pop()
+        if function.number in seen:
+            continue
+        seen[function.number] = function
+        names = _called(ctx, function)
+        if names is None or len(seen) > _MOST:
+            return False
+        for name in names:
+            found = ctx.helpers.get(name, ())
+            if not found or name in ctx.unit.header_functions:
+                return False  # it is not in sight, perhaps
+            waiting += found
+    return bool(seen)
+
+
+def _called(ctx: Context, function: Function) -> frozenset[str] | None:
+    """The functions of the file that a function may call by name; None where it does more than to compute."""
+    memo = ctx.file_constants.state.memo
+    key = "called", function.definition
+    if key not in memo:
+        texts = function.definition.body.texts
+        names = frozenset(_names(texts))
+        plain = "volatile" not in texts and overloads.TELLING.isdisjoint(texts) and None not in names
+        memo[key] = frozenset(name for name in names if name is not None) if plain else None
+    known = memo[key]
+    assert known is None or isinstance(known, frozenset)
+    return known
+
+
+def _names(texts: Sequence[str]) -> Iterator[str | None]:
+    """What is called, but for arithmetic; None: something that is not known by its name."""
+    for at, text in enumerate(texts[:-1]):
+        checkpoint()
+        if texts[at + 1] != "(":
+            continue
+        if text == ">":  # f<int>(...), or a comparison
+            opening = next((i for i in range(at, 0, -1) if texts[i] == "<"), 0)
+            if texts[opening - 1] not in _CASTS:
+                yield None
+        elif text[0].isalpha() or text[0] == "_":
+            computes = is_pure(text) and not EXCHANGES.fullmatch(text)
+            if at and (texts[at - 1] in (".", "->") or (texts[at - 1] == "::" and texts[at - 2] != "std")):
+                yield None
+            elif not (computes or text in _HARMLESS or vector_element(text) is not None):
+                yield None if at and texts[at - 1] == "::" else text

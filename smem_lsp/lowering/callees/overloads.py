@@ -1,0 +1,497 @@
+"""Which functions a call may mean: those of the file, the device functions of its headers, their constant functions.
+
+Overloads are told apart by how many arguments they take, by template arguments that are spelled, and by types where
+both sides are known. What is left may be several functions; the choice is made by the compiler, so it is the same for
+all threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from smem_lsp.lowering.state.context import Context, template_parameters
+from smem_lsp.lowering.state.local_scope import BufferName, Scope
+from smem_lsp.semantics import type_of
+from smem_lsp.semantics.declarations import FunctionDecl, Source, angle_close, split
+from smem_lsp.semantics.entities import Argument, Functions, Value
+from smem_lsp.semantics.evaluate import evaluate_value
+from smem_lsp.semantics.function_scope import function_scope
+from smem_lsp.semantics.scope import Lexical
+from smem_lsp.semantics.template_arguments import same
+from smem_lsp.semantics.types import (
+    DOUBLE,
+    FLOAT,
+    INT,
+    Array,
+    Pointer,
+    Record,
+    Reference,
+    Scalar,
+    Type,
+    is_number,
+    plain_type,
+    vector_element,
+)
+from smem_lsp.source import checkpoint
+from smem_lsp.syntax import tree
+from smem_lsp.syntax.blocks import Definition
+from smem_lsp.syntax.brackets import match_brackets
+from smem_lsp.syntax.functions import FunctionIsland
+from smem_lsp.syntax.lexer import Tokens
+from smem_lsp.syntax.parse import Function
+
+MAX_TOKENS = 8_000  # of a body
+MOST_CANDIDATES = 4  # functions that one call may mean
+
+# What makes a function matter although it is handed nothing shared.
+TELLING = frozenset(
+    "__shared__ __syncthreads __syncthreads_count __syncthreads_and __syncthreads_or __syncwarp __barrier_sync"
+    " this_thread_block this_grid asm __asm__ __cvta_generic_to_shared".split()
+)
+SHARED = frozenset(("__shared__",))
+_BEHIND = 1 << 41  # token indices of constant functions of headers, apart from all others
+
+
+@dataclass(frozen=True, slots=True)
+class Callee:
+    """A function that a call may mean. ``around``: the scope that its head stands in; None: its place in the file
+    tells. ``arguments``: explicit template arguments that come with it; None: the call spells them, if any."""
+
+    function: Function
+    around: Lexical | None = None
+    arguments: tuple[Argument, ...] | None = None
+
+    def scope(self, ctx: Context, bound: dict[str, Argument]) -> Lexical:
+        """The scope of the body with its template parameters bound."""
+        if self.around is None:
+            return function_scope(ctx.file_constants, self.function, bound)
+        return self.around.bind({**dict.fromkeys(template_parameters(self.function)), **bound})
+
+
+@dataclass
+class Parameter:
+    """One parameter of a body; None: an argument that no parameter takes."""
+
+    declaration: tree.Declaration | None = None
+
+    @property
+    def declarator(self) -> tree.Declarator | None:
+        found = self.declaration.declarators if self.declaration is not None else []
+        return found[0] if found else None
+
+    @property
+    def name(self) -> str:
+        return "" if self.declarator is None else self.declarator.name
+
+    @property
+    def words(self) -> list[str]:
+        return [] if self.declaration is None else self.declaration.words
+
+    @property
+    def names(self) -> list[tree.Name]:
+        return [] if self.declaration is None else self.declaration.names
+
+    @property
+    def pointers(self) -> list[str]:
+        return [] if self.declarator is None else self.declarator.pointers
+
+    @property
+    def reference(self) -> bool:
+        return bool({"&", "&&"} & set(self.pointers))
+
+    @property
+    def pack(self) -> bool:
+        return "..." in self.words or "..." in self.pointers
+
+
+def parameters_of(function: Function) -> list[Parameter] | None:
+    """The parameters of a function; None when they are not understood."""
+    if function.parameters is None:
+        return None
+    return [
+        Parameter(declaration)
+        for declaration in function.parameters
+        if declaration.words != ["void"] or declaration.declarators[0].pointers
+    ]
+
+
+def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: Scope) -> list[Callee]:
+    """The functions that a call can mean, all of them; empty when they are not in sight."""
+    bound = handed(callee, scope)
+    if bound is not None:
+        return _handed_over(ctx, bound[0], callee, expr, scope)
+    *qualifiers, name = callee.text.removeprefix("::").split("::")
+    found = functions_named(ctx, name, callee)
+    if not found:
+        return _constant_functions(ctx, callee, expr, scope)
+    if name in ctx.unit.header_functions and not any(f.number < 0 for f in found):
+        return []  # a header declares it, and what it is stands elsewhere
+    found = [function for function in found if takes(function, len(expr.arguments))]
+    if qualifiers:
+        found = [f for f in found if f.island.enclosing[-len(qualifiers) :] == tuple(qualifiers)] or found
+    else:
+        inside = ctx.function.island.enclosing
+        classes = ctx.unit.symbols.types
+        found = [
+            f
+            for f in found
+            if f.island.enclosing == inside[: len(f.island.enclosing)]
+            or not any(name in classes for name in f.island.enclosing)  # no method of another class
+        ]
+    around = _class_of(callee, scope)
+    if around is not None:
+        if any(isinstance(d, FunctionDecl) and d.body is None for d, _ in around.lexical.own(name)):
+            return []  # defined outside of the class, perhaps not in sight
+        found = [f for f in found if f.island.enclosing[-1:] == (around.decl.name.rpartition("::")[2],)]
+    spelled = callee.arguments[-1] if callee.arguments else None
+    constants = scope.constant_scope()
+    given = None if spelled is None else [constants.argument(each) for each in spelled]
+    found = _specialised(given, found, constants)
+    found = by_type(ctx, found, expr, scope)
+    if len(found) > MOST_CANDIDATES or any(len(f.body.tokens) > MAX_TOKENS for f in found):
+        return []
+    if around is not None and len(found) == 1 and _declares(around, found[0]):
+        return [Callee(found[0], around.lexical)]
+    return [Callee(function) for function in found]
+
+
+def handed(callee: tree.Name, scope: Scope) -> tuple[Argument] | None:
+    """What a template parameter is bound to that is called by its name; None: the name means something else."""
+    return None if "::" in callee.text or callee.templated else scope.constant_scope().bound_to(callee.text)
+
+
+def _handed_over(
+    ctx: Context, argument: Argument, callee: tree.Name, expr: tree.Call, scope: Scope
+) -> list[Callee]:
+    """The functions that a template argument names."""
+    if not isinstance(argument, Functions):
+        return []
+    heads = [list(decl.source.texts[slice(*decl.list)]) for decl, _ in argument.overloads]
+    name = argument.overloads[0][0].name
+    found = [
+        function
+        for function in functions_named(ctx, name, callee)
+        if list(function.definition.parameters.texts) in heads and takes(function, len(expr.arguments))
+    ]
+    found = by_type(ctx, _specialised(argument.arguments, found, scope.constant_scope()), expr, scope)
+    if len(found) > MOST_CANDIDATES or any(len(f.body.tokens) > MAX_TOKENS for f in found):
+        return []
+    return [Callee(function, None, argument.arguments or ()) for function in found]
+
+
+def functions_named(ctx: Context, name: str, where: tree.Name) -> list[Function]:
+    """The functions of this name in the file and its headers; those of headers stand where they are called."""
+    offset = ctx.body.site(ctx.base + where.lo, ctx.base + where.hi).start
+    return [*ctx.helpers.get(name, ()), *ctx.unit.header_definitions(name, offset)]
+
+
+def takes(function: Function, count: int) -> bool:
+    """Can a function be called with so many arguments? A pack is not followed."""
+    parameters = parameters_of(function)
+    if parameters is None or any(parameter.pack for parameter in parameters):
+        return False
+    needed = sum(p.declarator is None or p.declarator.initializer is None for p in parameters)
+    return needed <= count <= len(parameters)
+
+
+def keeps_values(ctx: Context, function: Function, callee: tree.Name) -> bool:
+    """Is what looks like a parameter by value one? ``f<float&>(x)`` has none."""
+    names = template_parameters(function)
+    dependent = any(
+        names & set(parameter.words) and not parameter.reference and "*" not in parameter.pointers
+        for parameter in parameters_of(function) or ()
+    )
+    tokens = ctx.body.tokens
+    lo, hi = ctx.base + callee.lo, ctx.base + callee.hi
+    given = [
+        text
+        for kind, text in zip(tokens.kinds[lo:hi], tokens.texts[lo:hi])
+        if kind in ("NAME", "AMP", "AND_AND")
+    ]
+    aliased = any(isinstance(ctx.constants.meaning((text,), (None,)), Reference) for text in given[1:])
+    return not dependent or not (aliased or {"&", "&&"} & set(given))
+
+
+def _class_of(callee: tree.Name, scope: Scope) -> Record | None:
+    """The class in front of the last ``::``, as far as it is known which one it is."""
+    path = tuple(part for part in callee.text.split("::") if part)
+    if len(path) < 2:
+        return None
+    arguments = tuple(callee.arguments) if callee.arguments else (None,) * len(path)
+    if len(arguments) != len(path):
+        return None
+    meaning = scope.constant_scope().meaning(path[:-1], arguments[:-1], absolute=callee.text.startswith("::"))
+    return meaning if isinstance(meaning, Record) and meaning.decl.body is not None else None
+
+
+def _declares(record: Record, function: Function) -> bool:
+    """Is it surely this very class that the function stands in, not another specialisation?"""
+    head = function.definition.parameters.texts
+    matching = [
+        decl
+        for decl, where in record.lexical.own(function.name)
+        if isinstance(decl, FunctionDecl)
+        and where is record.lexical
+        and list(decl.source.texts[slice(*decl.list)]) == list(head)
+    ]
+    return len(matching) == 1
+
+
+# ---- telling overloads apart --------------------------------------------------------------------------------------
+
+
+def _specialised(
+    given: Sequence[Argument] | None, found: list[Function], constants: Lexical
+) -> list[Function]:
+    """Without the explicit specialisations that the spelled template arguments rule out; one that they match takes
+    all."""
+    left: list[Function] = []
+    for function in found:
+        checkpoint()
+        spelled = list(_spelled(function))
+        if not spelled:
+            if given is None or function.island.template:
+                left.append(function)
+            continue
+        if given is None or len(given) < len(spelled):
+            left.append(function)
+            continue
+        answers = [same(each, _argument(function, where, constants)) for each, where in zip(given, spelled)]
+        if all(answers):
+            return [function]
+        if False not in answers:
+            left.append(function)
+    return left
+
+
+def _spelled(function: Function) -> Iterator[tuple[int, int]]:
+    """Token ranges of the template arguments of a specialisation ``f<1>(...)``, in its head."""
+    head = function.head
+    at = function.island.name - function.island.head + 1
+    if head.kinds[at : at + 1] != ["LT"]:
+        return
+    source = Source(head.kinds, head.texts, match_brackets(head.kinds), function.symbols)
+    close = angle_close(source, at, len(head.kinds))
+    if close is not None:
+        yield from split(source, at + 1, close, angles=True)
+
+
+def _argument(function: Function, where: tuple[int, int], constants: Lexical) -> Type | Value | None:
+    head = function.head
+    source = Source(head.kinds, head.texts, match_brackets(head.kinds), function.symbols)
+    parsed = source.parse("expression", *where)
+    if parsed is not None:
+        value = evaluate_value(parsed, constants)
+        if value.n is not None:
+            return value
+    return type_of.spelled_type(source, *where, constants)
+
+
+def by_type(ctx: Context, found: list[Function], expr: tree.Call, scope: Scope) -> list[Function]:
+    """Without the overloads that the types of the arguments rule out; one that fits exactly takes all."""
+    if len(found) < 2:
+        return found
+    given = [plain_type(argument_type(ctx, argument, scope)) for argument in expr.arguments]
+    left: list[Function] = []
+    exact: list[Function] = []
+    for function in found:
+        checkpoint()
+        wanted = list(_parameter_types(ctx, function))
+        if any(_never(kind, asked) for kind, asked in zip(given, wanted)):
+            continue
+        left.append(function)
+        if all(kind is not None and kind == asked for kind, asked in zip(given, wanted)):
+            exact.append(function)
+    around = {function.island.enclosing for function in left}
+    overloads = len(around) == 1 and not any(
+        name in ctx.unit.symbols.types for each in around for name in each
+    )
+    # functions of several namespaces or of several specialisations of a class do not compete
+    if not overloads:
+        return left
+    return exact if len(exact) == 1 else _best(ctx, left, given)
+
+
+def _best(ctx: Context, found: list[Function], given: Sequence[Type | None]) -> list[Function]:
+    """The one that no other one takes any argument better than ([over.match.best]); all where that is not known."""
+    rows: list[list[int]] = []
+    for function in found:
+        checkpoint()
+        ranks = [
+            _rank(kind, asked, parameter)
+            for kind, asked, parameter in zip(
+                given, _parameter_types(ctx, function), parameters_of(function) or ()
+            )
+        ]
+        if function.island.template or None in ranks:
+            return found
+        rows.append([rank for rank in ranks if rank is not None])
+    for function, row in zip(found, rows):
+        others = [other for other in rows if other is not row]
+        if all(row != other and all(a <= b for a, b in zip(row, other)) for other in others):
+            return [function]
+    return found
+
+
+def _rank(given: Type | None, wanted: Type | None, parameter: Parameter) -> int | None:
+    """How an argument becomes a parameter: 0 as it is, 1 promoted, 2 converted ([over.ics.scs]); None: not known."""
+    given, wanted = plain_type(given), plain_type(wanted)
+    if given is None or wanted is None:
+        return None
+    if given == wanted:
+        return 0
+    if parameter.reference and "const" not in parameter.words:
+        return None
+    if not (isinstance(given, Scalar) and isinstance(wanted, Scalar)):  # an enumeration, for one
+        return None
+    if not (is_number(given) and is_number(wanted)):
+        return None
+    small = given.kind in ("bool", "int") and given.rank < INT.rank
+    return 1 if (small and wanted == INT) or (given == FLOAT and wanted == DOUBLE) else 2
+
+
+def argument_type(ctx: Context, argument: tree.Expr, scope: Scope) -> Type | None:
+    """The type of an argument as far as it is known; an array is the address of its first element."""
+    meaning = scope.lookup(argument.text) if isinstance(argument, tree.Name) else None
+    if isinstance(meaning, BufferName):
+        kind = ctx.kinds.get(meaning.buffer)
+        dims = ctx.buffers[meaning.buffer].dims
+        for dim in reversed(dims[1:]):
+            kind = Array(kind, dim)
+        return Pointer(kind) if dims else kind
+    return evaluate_value(argument, scope.constant_scope()).type
+
+
+def _parameter_types(ctx: Context, function: Function) -> Iterator[Type | None]:
+    """Types of the parameters; None where a template parameter or something unknown stands in them."""
+    where = function_scope(ctx.file_constants, function)
+    own = template_parameters(function)
+    for parameter in parameters_of(function) or ():
+        checkpoint()
+        declarator = parameter.declarator
+        if (
+            declarator is None
+            or own & set(parameter.words)
+            or any(name.templated for name in parameter.names)
+        ):
+            yield Pointer(None) if "*" in parameter.pointers else None
+            continue
+        assert parameter.declaration is not None
+        value = type_of.variable_value(parameter.declaration, declarator, where)
+        kind = plain_type(value.type)
+        yield Pointer(kind.element) if isinstance(kind, Array) and not parameter.reference else kind
+
+
+def _never(given: Type | None, wanted: Type | None) -> bool:
+    """Is there surely no conversion from one type to the other?"""
+    address = isinstance(given, Pointer | Array)
+    if isinstance(wanted, Pointer):
+        return is_number(given)
+    vector = isinstance(wanted, Scalar) and wanted.name != "dim3" and vector_element(wanted.name) is not None
+    if is_number(given) and vector:
+        return True
+    return address and is_number(wanted) and getattr(wanted, "kind", "") != "bool"
+
+
+# ---- constant functions of headers ---------------------------------------------------------------------------------
+
+
+def _constant_functions(ctx: Context, callee: tree.Name, expr: tree.Call, scope: Scope) -> list[Callee]:
+    """``constexpr`` functions that headers define: device code may call them too."""
+    constants = scope.constant_scope()
+    path = tuple(part for part in callee.text.split("::") if part)
+    arguments = tuple(callee.arguments) if callee.arguments else (None,) * len(path)
+    if len(arguments) != len(path):
+        return []
+    meaning = constants.meaning(path, arguments, absolute=callee.text.startswith("::"))
+    if not isinstance(meaning, Functions):
+        return []
+    found: list[Callee] = []
+    for decl, where in meaning.overloads:
+        if not decl.constexpr or decl.body is None:
+            return []
+        function = _of_header(ctx, decl, callee)
+        if function is None:
+            return []
+        if takes(function, len(expr.arguments)):
+            found.append(Callee(function, where))
+    return found if len(found) == 1 else []
+
+
+def _of_header(ctx: Context, decl: FunctionDecl, where: tree.Name) -> Function | None:
+    """The function that a header's declaration defines, as if it stood where it is called."""
+    assert decl.body is not None
+    source = decl.source
+    header = ctx.unit.preprocessed.header
+    lo, hi = decl.start, decl.body[1] + 1
+    while decl.parameters is not None and lo > 0 and source.kinds[lo] != "TEMPLATE":
+        lo -= 1
+    if list(header.texts[lo:hi]) != list(source.texts[lo:hi]):
+        return None  # of the file itself
+    memo = source_memo(ctx)
+    definition = memo.get(lo)
+    if definition is None:
+        tokens = Tokens(list(source.kinds[lo:hi]), list(source.texts[lo:hi]), [-1] * (hi - lo))
+        island = FunctionIsland(
+            head=0,
+            name=decl.list[0] - 2 - lo,
+            parameters=(decl.list[0] - lo, decl.list[1] - lo),
+            body=(decl.body[0] - lo, decl.body[1] - lo),
+            end=hi - lo,
+            specifiers=frozenset(t for k, t in zip(tokens.kinds, tokens.texts) if k == "STORAGE"),
+            template=decl.parameters is not None,
+            enclosing=(),
+            repaired=False,
+        )
+        definition = memo[lo] = Definition("", tokens, [False] * len(tokens), island, ())
+    offset = ctx.body.site(ctx.base + where.lo, ctx.base + where.hi).start
+    return Function(definition, offset, _BEHIND + lo, -1, ctx.unit.symbols, ())
+
+
+def source_memo(ctx: Context) -> dict[int, Definition]:
+    """The definitions of constant functions by their first token, of this file."""
+    memo = ctx.file_constants.state.memo
+    found = memo.setdefault(("constant functions",), {})
+    assert isinstance(found, dict)
+    return found
+
+
+# ---- functions that matter -------------------------------------------------------------------------------------------
+
+
+def reaches(ctx: Context, functions: Sequence[Function], spelled: frozenset[str]) -> bool:
+    """Does one of some functions, or what it calls, name any of these?"""
+    wanted = _naming(ctx, spelled)
+    return any(
+        not (spelled.isdisjoint(words) and wanted.isdisjoint(words))
+        for words in (function.definition.body_words for function in functions)
+    )
+
+
+def _naming(ctx: Context, spelled: frozenset[str]) -> frozenset[str]:
+    """The names of the functions in sight that name any of these, or call what does; found once for a file."""
+    memo = ctx.file_constants.state.memo
+    known = memo.get(("functions naming", spelled))
+    if isinstance(known, frozenset):
+        return known
+    names = ctx.unit.header_functions | ctx.helpers.keys()
+    callers: dict[str, list[str]] = {}
+    telling: set[str] = set()
+    for name in names:
+        checkpoint()
+        for function in (*ctx.helpers.get(name, ()), *ctx.unit.header_definitions(name, 0)):
+            words = function.definition.body_words
+            if not spelled.isdisjoint(words):
+                telling.add(name)
+            for called in names & words:
+                callers.setdefault(called, []).append(name)
+    waiting = list(telling)
+    while waiting:
+        for caller in callers.get(waiting.pop(), ()):
+            if caller not in telling:
+                telling.add(caller)
+                waiting.append(caller)
+    found = frozenset(telling)
+    memo["functions naming", spelled] = found
+    return found

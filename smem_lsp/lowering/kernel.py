@@ -1,0 +1,230 @@
+"""Builds the IR of the kernels of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from smem_lsp.ir.author_facts import NOTHING_STATED, Stated
+from smem_lsp.ir.nodes import Kernel, Part, Seq
+from smem_lsp.lowering import ptxas_layout
+from smem_lsp.lowering.body import statements
+from smem_lsp.lowering.library import async_copies
+from smem_lsp.lowering.state.context import Context
+from smem_lsp.lowering.state.local_scope import Scope
+from smem_lsp.lowering.state.places import Ref
+from smem_lsp.semantics.function_scope import function_scope
+from smem_lsp.semantics.scope import Lexical
+from smem_lsp.source import SourceText, Span
+from smem_lsp.syntax.parse import Body, Function, TranslationUnit
+from smem_lsp.unit.clusters import attribute_values, cluster_of
+from smem_lsp.unit.instances import Binding, Instances
+from smem_lsp.unit.unit_facts import (
+    Surroundings,
+    bindings_of,
+    internal,
+    non_portable,
+    opts_in,
+    parts_of,
+    survey_file,
+)
+
+_ALIAS_ROUNDS = 5
+# around the name: `using X =`, `struct X {`, `enum class X :`
+_TYPE_DECLARATIONS = frozenset((("USING", "EQ"), ("TAG", "LC"), ("TAG", "COLON")))
+
+
+def build_kernels(unit: TranslationUnit) -> list[Kernel]:
+    """One IR per ``__global__`` function with a body, in source order."""
+    around = survey_file(unit)
+    return [
+        build_kernel(unit, around, function, binding)
+        for function in unit.functions
+        if function.is_kernel
+        for binding in bindings_of(around, function)
+    ]
+
+
+def _local_types(function: Function) -> Iterator[tuple[str, int]]:
+    """Aliases and classes that the body declares, and where; of several with one name the first."""
+    tokens, found = function.body.tokens, dict[str, int]()
+    for at in range(1, len(tokens) - 1):
+        before, after = tokens.kinds[at - 1], tokens.kinds[at + 1]
+        if tokens.kinds[at] != "NAME" or (before, after) not in _TYPE_DECLARATIONS:
+            continue
+        found.setdefault(tokens.texts[at], function.body.site(at, at + 1).start)
+    return iter(found.items())
+
+
+def _part(function: Function, source: SourceText) -> Part:
+    span = function.span
+    return Part(span, source.line_number(span.start), source.line_number(span.end))
+
+
+def build_kernel(
+    unit: TranslationUnit,
+    around: Surroundings,
+    function: Function,
+    binding: Binding | None = None,
+    stated: Stated = NOTHING_STATED,
+) -> Kernel:
+    """The IR of one kernel, or of one instance of it."""
+    constants, helpers = around.constants, around.helpers
+    aliases: dict[int, Ref] = {}
+    numbers: dict[tuple[tuple[int, ...], int, str, int], int] = {}
+    landings = Context.landings
+    conditional = _conditional_regions(unit, function.span)
+    own_constants = function_scope(constants, function, None if binding is None else binding.names)
+    for _ in range(_ALIAS_ROUNDS):
+        # a pointer may be used above the assignment that the next iteration makes, and a wait stand above the copy:
+        # repeat until nothing is new
+        ctx = Context(
+            unit,
+            function,
+            own_constants,
+            constants,
+            helpers,
+            dict(aliases),
+            numbers=numbers,
+            conditional=conditional,
+            landings=landings,
+            stated=stated.uniform,
+        )
+        _lower(ctx)
+        if ctx.settled:
+            break
+        aliases, landings = ctx.aliases, max(landings, len(ctx.copied))
+    else:
+        ctx.irregular = ctx.irregular or "pointers into shared memory are reassigned in a circle"
+    body = function.body
+    included = next(
+        (d for d in unit.preprocessed.directives if d.name == "include" and function.span.covers(d.span)),
+        None,
+    )
+    if included is not None:
+        line = unit.source.line_number(included.span.start)
+        ctx.irregular = ctx.irregular or f"a file is included at line {line}"
+    for inlined in (function, *ctx.inlined.values()):
+        if inlined.body.repaired:
+            ctx.irregular = ctx.irregular or "brackets do not match"
+    async_copies.settle(ctx)
+    parts = parts_of(function, around)
+    helper_bytes = tuple(
+        buffer
+        for helper in parts[1:]
+        if helper.island.head not in ctx.inlined
+        for buffer in ptxas_layout.helper_buffers(unit, helper, constants)
+    )
+    whole = Seq(tuple(ctx.items))
+    return Kernel(
+        name=function.name,
+        span=function.span,
+        name_span=function.name_span,
+        line=unit.source.line_number(function.name_span.start),
+        buffers=tuple(
+            replace(buffer, rank=ptxas_layout.rank(buffer, function, around.callers, parts[1:]))
+            for buffer in ctx.finished_buffers()
+        ),
+        body=whole,
+        variables=ctx.variable_names(),
+        template=function.island.template and binding is None,
+        parts=tuple(_part(each, unit.source) for each in parts),
+        instance=None if binding is None else f"{function.name}<{binding.text}>",
+        siblings=len(bindings_of(around, function)) - 1,
+        more_instances=around.instances.get(function.number, Instances()).why,
+        internal=internal(unit, function),
+        may_opt_in=opts_in(around, function, binding),
+        launch_bounds=_launch_bounds(function, own_constants),
+        cluster=cluster_of(function, own_constants),
+        stated=stated,
+        agreed=frozenset(ctx.agreed),
+        non_portable=non_portable(around, function, binding),
+        launches=around.launches_of(function, binding),
+        complete=ctx.complete
+        and all(_is_read(read) for read in (function, *ctx.inlined.values()))
+        and not unit.preprocessed.exhausted,
+        irregular=ctx.irregular,
+        drained=ctx.drained,
+        unexact=around.unexact
+        or ctx.unexact
+        or ptxas_layout.header_unexact(unit, constants, parts)
+        or ptxas_layout.unexact(ctx, whole, helper_bytes),
+        rounding=around.rounding.certain,
+        possible_rounding=around.rounding.possible,
+        hidden=tuple(dict.fromkeys(ctx.hidden)),
+        unknown=tuple(dict.fromkeys(ctx.unknown)),
+        unknown_accesses=ctx.unknown_accesses,
+        unknown_barriers=ctx.unknown_barriers,
+        opaque=tuple(ctx.opaque),
+        helper_bytes=helper_bytes,
+        unreferable=dict(ctx.unreferable),
+        redeclared=frozenset(ctx.redeclared),
+        local_names={**dict(_local_types(function)), **ctx.local_names},
+        conditional=conditional,
+        memory=replace(ctx.memory, written=tuple(dict.fromkeys(ctx.written))),
+        opening=_opening(function),
+        identifiers=frozenset(t for k, t in zip(body.tokens.kinds, body.tokens.texts) if k == "NAME")
+        | frozenset(t for k, t in zip(function.head.kinds, function.head.texts) if k == "NAME"),
+    )
+
+
+def _is_read(function: Function) -> bool:
+    """Was every statement and the head of a function understood?"""
+    body = function.body
+    return (
+        not (body.repaired or body.macros or body.failed or body.guessed) and function.parameters is not None
+    )
+
+
+def _conditional_regions(unit: TranslationUnit, within: Span) -> tuple[Span, ...]:
+    """Outermost ``#if`` ... ``#endif`` regions that open inside the function."""
+    regions: list[Span] = []
+    opened: list[int] = []
+    for directive in unit.preprocessed.directives:
+        if directive.span.start not in within:
+            continue
+        if directive.name in ("if", "ifdef", "ifndef"):
+            opened.append(directive.span.start)
+        elif directive.name == "endif" and opened:
+            start = opened.pop()
+            if not opened:
+                regions.append(Span(start, directive.span.end))
+    if opened:
+        regions.append(Span(opened[0], within.end))
+    return tuple(regions)
+
+
+def _lower(ctx: Context) -> None:
+    scope = Scope(constants=ctx.constants.child())
+    statements.lower_parameters(ctx, scope)
+    body = ctx.body
+    root = body.statements
+    statements.block(ctx, root, scope, braces=statements.braces_of(ctx.function))
+    for function in (ctx.kernel, *ctx.inlined.values()):
+        _note_macros(ctx, function.body)
+
+
+def _note_macros(ctx: Context, body: Body) -> None:
+    """Macro statements that nothing in sight defines."""
+    for lo, _ in body.macros:
+        line = ctx.unit.source.line_number(body.site(lo, lo + 1).start)
+        name = body.tokens.texts[lo]
+        ctx.note_unknown(f"line {line}: macro {name} is not known")
+        if "UNROLL" not in name and "PRAGMA" not in name.upper():  # it may open a loop
+            ctx.irregular = ctx.irregular or f"macro {name} at line {line} is not known"
+
+
+def _opening(function: Function) -> int | None:
+    """Offset after the opening brace; None when it came out of a macro."""
+    definition = function.definition
+    offset = definition.tokens.offsets[definition.island.body[0] - 1]
+    return function.start + offset + 1 if offset >= 0 else None
+
+
+def _launch_bounds(function: Function, constants: Lexical) -> tuple[int, int | None] | None:
+    """``__launch_bounds__(threads, blocks)``; None when absent or not constant."""
+    values = attribute_values(function, "__launch_bounds__", constants)
+    if not values or values[0] is None or values[0] <= 0:
+        return None
+    blocks = values[1] if len(values) > 1 else None
+    return values[0], None if blocks is None or blocks < 0 else blocks

@@ -1,0 +1,156 @@
+"""Block and warp collectives of CUB: ``BlockReduce(temp_storage).Sum(x)``.
+
+A collective reads and writes its TempStorage, which it gets as a reference, and nothing else that is shared. It keeps
+no address beyond the call. Whether it synchronises depends on the algorithm and the block, so it counts neither as a
+barrier in front of it nor behind it (CUB documentation, "Temporary storage" and "Collective primitives").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from smem_lsp.ir.nodes import Access, Kind
+from smem_lsp.ir.values import Value
+from smem_lsp.lowering.body import expressions
+from smem_lsp.lowering.callees.intrinsics import COLLECTIVES, REUSED, TOTALS
+from smem_lsp.lowering.state.context import Context
+from smem_lsp.lowering.state.local_scope import Scope, Variable
+from smem_lsp.lowering.state.places import Ref
+from smem_lsp.semantics.declarations import AliasDecl, Declared, UsingDecl
+from smem_lsp.semantics.scope import Lexical
+from smem_lsp.semantics.types import Record
+from smem_lsp.syntax import tree
+
+_MOST_ALIASES = 8  # that name each other
+
+
+def collective(ctx: Context, expr: tree.Call, callee: tree.Member, scope: Scope) -> Value | None:
+    """The call of a method of a collective that is made for it; None: something else."""
+    made = callee.base
+    if isinstance(made, tree.Call) and isinstance(made.callee, tree.Name):
+        name, storage = made.callee, made.arguments
+    elif isinstance(made, tree.Cast) and made.style == "functional" and len(made.type.names) == 1:
+        name = made.type.names[0]
+        storage = made.operand.items if isinstance(made.operand, tree.Braces) else [made.operand]
+    else:
+        return None
+    kind = class_of(name, scope.constant_scope())
+    if kind is None or scope.lookup(name.text) is not None:
+        return None
+    used = [_touch(ctx, argument, scope) for argument in storage]  # the storage, and perhaps thread numbers
+    place = used[0] if used and kind in REUSED else None
+    if place is not None:
+        _serve(ctx, place, storage[0])
+    for argument in expr.arguments:
+        _touch(ctx, argument, scope, writes="Store" in kind)
+    ctx.may_synchronise()
+    if place is not None:
+        _serve(ctx, place, storage[0])
+    total = TOTALS.get((kind, callee.name, len(expr.arguments)))
+    for number, argument in enumerate(expr.arguments):
+        _overwrite(ctx, argument, scope, uniform=number == total)
+    return ctx.fresh()
+
+
+def _serve(ctx: Context, place: Ref, argument: tree.Expr) -> None:
+    """The storage serves all threads of the block, from here on or up to here."""
+    first = len(ctx.items)
+    ctx.access(place.part(), Kind.UPDATE, argument.lo, argument.hi, plain=True)
+    for number in range(first, len(ctx.items)):
+        access = ctx.items[number]
+        assert isinstance(access, Access)
+        ctx.items[number] = replace(access, start=place.offset)
+
+
+def _touch(ctx: Context, argument: tree.Expr, scope: Scope, *, writes: bool = False) -> Ref | None:
+    """What is shared of an argument is read and written: that place; what a pointer leads to elsewhere, with
+    ``writes``."""
+    result = expressions.operand(ctx, argument, scope)
+    if isinstance(result, Ref):
+        place = result if not result.pointer and not result.shape else result.lost().place()
+        ctx.access(place.part() if place is result else place, Kind.UPDATE, argument.lo, argument.hi)
+        return result if place is result and len(result.bases) == 1 and result.offset is not None else None
+    if writes:
+        ctx.write(result)
+        ctx.hand_out(result)
+    return None
+
+
+def _overwrite(ctx: Context, argument: tree.Expr, scope: Scope, *, uniform: bool) -> None:
+    """A variable that is passed may hold a result afterwards. ``uniform``: it gets the total of the block."""
+    while isinstance(argument, (tree.Index, tree.Member)):
+        argument = argument.base
+        uniform = False
+    meaning = scope.lookup(argument.text) if isinstance(argument, tree.Name) else None
+    if isinstance(meaning, Variable) and not meaning.constant and ctx.pointed(meaning) is None:
+        ctx.assign(meaning.index, ctx.fresh(uniform=uniform and meaning.plain))
+    elif not isinstance(argument, tree.Name):
+        expressions.forget_bound(ctx, argument, scope)
+
+
+def class_of(name: tree.Name, scope: Lexical) -> str | None:
+    """Which class template of CUB a name means: itself, or an alias of an instance; None: another class."""
+    return library_class(name, scope, COLLECTIVES, ("cub",))
+
+
+def library_class(
+    name: tree.Name, scope: Lexical, classes: frozenset[str], namespaces: tuple[str, ...]
+) -> str | None:
+    """Which of the ``classes`` of a library a name means, as far as one can see without its headers: itself, or an
+    alias of an instance; None: another class. ``namespaces``: those that they stand in."""
+    path = tuple(part for part in name.text.split("::") if part and part != "typename")
+    for _ in range(_MOST_ALIASES):
+        if path[-1] in classes and _of_library(path, scope, namespaces):
+            return path[-1]
+        found = list(_declared(path, scope))
+        if len(found) != 1 or not isinstance(found[0][0], (AliasDecl, UsingDecl)):
+            return None
+        decl, scope = found[0]
+        assert isinstance(decl, (AliasDecl, UsingDecl))
+        lo, hi = decl.type if isinstance(decl, AliasDecl) else decl.target
+        path = tuple(_first_name(decl.source.kinds[lo:hi], decl.source.texts[lo:hi]))
+        if not path:
+            return None
+    return None
+
+
+def _of_library(path: tuple[str, ...], scope: Lexical, namespaces: tuple[str, ...]) -> bool:
+    """Is the class of that name the library's?"""
+    if len(path) > 1:
+        return path[-2] in namespaces or (path[-2].startswith("detail") and bool({*namespaces} & {*path}))
+    if any(True for _ in _declared(path, scope)):
+        return False
+    return any(
+        directive[-1] in namespaces
+        for outer in scope.outwards()
+        for directive in outer.declarations.directives
+    )
+
+
+def _declared(path: tuple[str, ...], scope: Lexical) -> Iterator[tuple[Declared, Lexical]]:
+    """The declarations of the last name of a path, in the innermost scope that has any."""
+    *around, last = path
+    if around:
+        meaning = scope.meaning(tuple(around), (None,) * len(around))
+        if isinstance(meaning, Record):
+            yield from meaning.lexical.own(last)
+        return
+    for outer in scope.outwards():
+        own = outer.own(last)
+        if own:
+            yield from own
+            return
+
+
+def _first_name(kinds: Sequence[str], texts: Sequence[str]) -> Iterator[str]:
+    """The segments of the first name in some tokens, template arguments left out."""
+    started = False
+    for kind, text in zip(kinds, texts):
+        if kind == "NAME":
+            started = True
+            yield text
+        elif kind == "SCOPE" and started:
+            continue
+        elif started:
+            return

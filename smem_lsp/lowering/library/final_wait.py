@@ -1,0 +1,52 @@
+"""Asynchronous copies that are never waited for: where one more wait would end them all.
+
+It stands at the top of the kernel's body, behind every copy, so each thread comes to it once at most; a thread that
+returns before it leaves its copies in flight. What has landed there is worked out as for a wait of the author.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from smem_lsp.ir.nodes import Access, Assign, Drained, GlobalAccess, Node, Place, Seq, Wait, walk
+from smem_lsp.lowering.library.copy_groups import ALL, COMMITTED, OPEN, Flights, settled
+from smem_lsp.lowering.state.context import Context
+
+
+def drained(ctx: Context, left: Collection[int], numbers: Mapping[int, int]) -> Drained | None:
+    """``ctx``: with its waits as they were lowered; ``left``: buffers with copies in flight at the end, that nothing
+    else keeps from sharing bytes; ``numbers``: how many points behind a wait the copies of a buffer land."""
+    at = _behind(ctx.items)
+    if not left or at is None or len(numbers) > ctx.landings:
+        return None
+    place = ctx.items[at]
+    assert isinstance(place, Place)
+    point = place.point - ctx.landings - 1  # as many are kept free in front of each place
+    for kind in (COMMITTED, ALL):
+        wait = Wait(point, kind, None, place.line, "", bound=OPEN)
+        items = [*ctx.items[:at], wait, *ctx.items[at:]]
+        flights = Flights(ctx.bound_copies)
+        if not flights.left(items):
+            body = Seq(tuple(settled(items, flights.covered, numbers, ctx.copied)))
+            return Drained(place.point, kind == ALL, frozenset(left), body)
+    return None
+
+
+def _behind(items: Sequence[Node]) -> int | None:
+    """Behind every copy and every wait the last place before something that matters; a statement follows it."""
+    last = max((at for at, node in enumerate(items) if _copies(node)), default=len(items))
+    found: int | None = None
+    for at in range(last + 1, len(items)):
+        node = items[at]
+        if isinstance(node, Place) and not node.at_end and node.statement is not None:
+            found = at
+        elif not isinstance(node, (Place, Assign, GlobalAccess)) and found is not None:
+            break
+    return found
+
+
+def _copies(node: Node) -> bool:
+    return any(
+        isinstance(each, Wait) or (isinstance(each, Access) and each.asynchronous)
+        for each in walk(Seq((node,)))
+    )

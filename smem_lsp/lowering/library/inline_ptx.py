@@ -1,0 +1,408 @@
+"""Inline assembler: what its instructions do to shared memory, read from their text (PTX ISA 8.5).
+
+An instruction that is not known, or one that works through the asynchronous proxy, keeps its operands' buffers where
+they are; the first kind may be a barrier, too.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from smem_lsp.ir.nodes import Branch, Kind, Seq
+from smem_lsp.ir.values import Const, Value
+from smem_lsp.lowering.body import expressions
+from smem_lsp.lowering.library import async_copies, mbarriers
+from smem_lsp.lowering.library.copy_groups import ALL, COMMIT, UNKNOWN
+from smem_lsp.lowering.state.context import Context
+from smem_lsp.lowering.state.local_scope import Scope, Variable
+from smem_lsp.lowering.state.places import Ref
+from smem_lsp.source import checkpoint
+from smem_lsp.syntax import tree
+
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
+_DECLARED = re.compile(r"\.reg\s+\.\w+\s+[\w%<>, ]+\Z")
+_PREDICATE = re.compile(r"@(!?)%?(\w+)\s+(.*)")
+_ADDRESS = re.compile(r"\[\s*%(?P<operand>\d+|\[\w+\])\s*(?:\+\s*(?P<offset>-?\d+)\s*)?\]")
+_OPERAND = re.compile(r"%(\d+|\[\w+\])")
+_ROWS = re.compile(r"\.m8n8\.x([124])\b")  # eight rows of eight 16-bit elements for each matrix
+_BITS = re.compile(r"\.(?:[bsuf](8|16|32|64|128)|bf16|f16x2|bf16x2)\b")
+_PLAIN_BARRIER = re.compile(r"(?:bar|barrier)\.sync(?:\.aligned)?\s+0\Z")
+
+_GUARD = re.compile(r" // (!?)(\w+)\Z")  # after an instruction: its predicate
+_IF_NOT_ZERO = re.compile(r"setp\.ne\.b32 %?(\w+), %(\d+), 0\Z")
+
+# Opcodes whose operands are registers: no memory, no synchronisation.
+_REGISTERS = frozenset(
+    "abs add addc and bfe bfi bfind bmsk brev brkpt clz cnot copysign cos cvt cvta div dp2a dp4a ex2 fence fma fns"
+    " griddepcontrol isspacep lg2 lop3 mad mad24 madc mapa max membar min mma mov mul mul24 nanosleep neg not or popc"
+    " prefetch prmt rcp redux rem rsqrt sad selp set setmaxnreg setp shf shfl shl shr sin slct sqrt sub subc szext"
+    " tanh testp trap vadd vote wmma xor activemask elect match pmevent createpolicy applypriority discard".split()
+)
+_BARRIERS = frozenset(("bar", "barrier", "mbarrier"))
+# Those that touch memory, or work beside the thread. What is none of all these may wait for other threads: another
+# machine's, or a call.
+_OTHERS = frozenset(
+    "alloca atom bra brx clusterlaunchcontrol cp exit istypep ld ldmatrix ldu movmatrix multimem prefetchu red ret st"
+    " stackrestore stacksave stmatrix suld suq sured sust tcgen05 tensormap tex tld4 txq vabsdiff vabsdiff2 vabsdiff4"
+    " vadd2 vadd4 vavrg2 vavrg4 vmad vmax vmax2 vmax4 vmin vmin2 vmin4 vset vset2 vset4 vshl vshr vsub vsub2 vsub4"
+    " wgmma".split()
+)
+
+
+@dataclass(slots=True)
+class _Operand:
+    constraint: str
+    expr: tree.Expr
+    at: int  # what token indices in ``expr`` are relative to
+    name: str  # of `[name] "r"(x)`
+    output: bool
+    result: Value | Ref | None = None
+
+
+def lower(ctx: Context, node: tree.AsmStatement, scope: Scope) -> None:
+    """Lower one ``asm`` statement."""
+    lo, hi = node.chunk
+    groups = _groups(ctx, lo, hi)
+    kinds, texts = ctx.body.tokens.kinds, ctx.body.tokens.texts
+    if groups is None:
+        expressions.name_buffers(ctx, lo, hi, scope, "an operand of inline assembler")
+        ctx.complete = False
+        return
+    code = "".join(_unquoted(texts[i]) for i in range(*groups[0]) if kinds[i] == "STRING")
+    instructions = _instructions(code)
+    line = ctx.unit.source.line_number(ctx.body.site(lo, lo + 1).start)
+    if "GOTO" in kinds[lo:hi] or any(re.match(r"(?:exit|ret|bra|brx)\b", i) for i in instructions):
+        ctx.irregular = ctx.irregular or f"inline assembler at line {line}"
+    operands = _operands(ctx, groups[1:3])
+    if operands is None:
+        expressions.name_buffers(ctx, lo, hi, scope, "an operand of inline assembler")
+        ctx.complete = False
+        return
+    for operand in operands:
+        with ctx.chunk(operand.at):
+            operand.result = expressions.operand(ctx, operand.expr, scope)
+            if not operand.output or "+" in operand.constraint:
+                operand.result = _loaded(ctx, operand)
+            if not isinstance(operand.result, Ref) and operand.result is not None:
+                ctx.hand_out(operand.result)
+    with ctx.chunk(lo):
+        for instruction in instructions:
+            if _GUARD.search(instruction):
+                _guarded(ctx, instruction, instructions, operands, hi - lo)
+            else:
+                _instruction(ctx, instruction, operands, hi - lo)
+        if not instructions:  # an address that the compiler is to know nothing of any more
+            for operand in operands:
+                if isinstance(operand.result, Ref):
+                    ctx.escape(operand.result, 0, "an operand of inline assembler")
+    _outputs(ctx, instructions, operands, scope)
+
+
+def _loaded(ctx: Context, operand: _Operand) -> Value | Ref:
+    assert operand.result is not None
+    if operand.constraint == "m":  # a place in memory, not a value
+        if isinstance(operand.result, Ref):
+            ctx.escape(operand.result, operand.expr.lo, "an operand of inline assembler")
+        return ctx.fresh()
+    return expressions.load(ctx, operand.result, operand.expr)
+
+
+def _groups(ctx: Context, lo: int, hi: int) -> list[tuple[int, int]] | None:
+    """Token ranges between the colons of ``asm(code : outputs : inputs : clobbers)``; None: no such thing."""
+    kinds = ctx.body.tokens.kinds
+    start = next((i for i in range(lo, hi) if kinds[i] == "LP"), None)
+    if start is None:
+        return None
+    close = ctx.body.ahead.partner[start]
+    if not start < close < hi + 1:
+        return None
+    groups: list[tuple[int, int]] = []
+    first = i = start + 1
+    while i < close:
+        if kinds[i] in ("LP", "LB") and ctx.body.ahead.partner[i] > i:
+            i = ctx.body.ahead.partner[i]
+        elif kinds[i] in ("COLON", "SCOPE"):
+            groups.append((first, i))
+            first = i + 1
+            if kinds[i] == "SCOPE":
+                groups.append((first, first))
+        i += 1
+    groups.append((first, close))
+    return groups
+
+
+def _unquoted(text: str) -> str:
+    """The characters of a string literal, as far as PTX needs them."""
+    inner = text[text.find('"') + 1 : text.rfind('"')]
+    if text.startswith("R"):
+        inner = inner[inner.find("(") + 1 : inner.rfind(")")]
+    return inner.replace("\\n", "\n").replace("\\t", " ").replace("%%", "%").replace("\\r", " ")
+
+
+def _instructions(code: str) -> list[str]:
+    """Instructions without predicates, labels, comments and register declarations."""
+    found: list[str] = []
+    text = _COMMENT.sub(" ", code)
+    for piece in re.split(r"[;\n]", text):
+        instruction = " ".join(piece.replace("{", " { ").split())
+        instruction = re.sub(r"^(?:\{ |\} ?)+", "", instruction)
+        instruction = re.sub(r"^\w+:\s*", "", instruction)
+        if instruction.startswith("@"):
+            instruction = _PREDICATE.sub(r"\3 // \1\2", instruction, count=1)
+        if instruction in ("", "{", "}") or _DECLARED.match(instruction):
+            continue
+        if found and not re.match(r"[a-z][\w.:]*\s|[a-z][\w.:]*\Z", instruction):
+            found[-1] += f" {instruction}"  # an instruction that goes on in the next line
+        else:
+            found.append(instruction)
+    return found
+
+
+def _operands(ctx: Context, groups: list[tuple[int, int]]) -> list[_Operand] | None:
+    """Outputs and inputs in the order that ``%0``, ``%1`` count them; None: not understood."""
+    kinds, texts = ctx.body.tokens.kinds, ctx.body.tokens.texts
+    partner = ctx.body.ahead.partner
+    found: list[_Operand] = []
+    for number, (lo, hi) in enumerate(groups):
+        checkpoint()
+        i = lo
+        name = ""
+        while i < hi:
+            if kinds[i] == "COMMA":
+                i += 1
+                continue
+            if kinds[i] == "LB":
+                name = texts[i + 1]
+                i = partner[i] + 1
+                continue
+            if kinds[i] != "STRING" or kinds[i + 1 : i + 2] != ["LP"] or not i + 2 < partner[i + 1] < hi:
+                return None
+            expr = ctx.body.chunk("expression", (i + 2, partner[i + 1]))
+            if expr is None:
+                return None
+            found.append(_Operand(_unquoted(texts[i]), expr, i + 2, name, number == 0))
+            i = partner[i + 1] + 1
+            name = ""
+    return found
+
+
+def _guarded(
+    ctx: Context, instruction: str, instructions: list[str], operands: list[_Operand], size: int
+) -> None:
+    """An instruction with a predicate: a branch on the operand that the predicate was set from."""
+    point = ctx.next_point()
+    guard = _GUARD.search(instruction)
+    setters = [each for each in instructions if each.startswith("setp")]
+    setter = _IF_NOT_ZERO.match(setters[0]) if len(setters) == 1 else None
+    condition: Value = ctx.fresh()
+    if guard is not None and setter is not None and guard.groups() == ("", setter[1]):
+        operand = _find(operands, setter[2])
+        if operand is not None and operand.result is not None and not isinstance(operand.result, Ref):
+            condition = operand.result
+    with ctx.collect() as items:
+        _instruction(ctx, instruction, operands, size)
+    if items:
+        ctx.emit(Branch(point, condition, ctx.seq(items), Seq(), None, ctx.line(0)))
+
+
+def _instruction(ctx: Context, instruction: str, operands: list[_Operand], size: int) -> None:
+    """One instruction of the statement, which spans ``size`` tokens."""
+    opcode, _, arguments = _GUARD.sub("", instruction).partition(" ")
+    words = opcode.split(".")
+    used = [_find(operands, name) for name in _OPERAND.findall(arguments)]
+    refs = [op.result for op in used if op is not None and isinstance(op.result, Ref)]
+    if words[0] in _BARRIERS:
+        _barrier(ctx, instruction, words, arguments, refs, operands, size)
+    elif words[:2] == ["cp", "async"] and "bulk" not in words and "shared" in opcode:
+        _copy(ctx, arguments, operands, size)
+    elif words[0] in ("ld", "ldu", "ldmatrix", "st", "stmatrix", "atom", "red") and "global" not in words:
+        _memory(ctx, opcode, words, arguments, operands, size)
+    elif words[:2] == ["cp", "async"] and words[2:3] in (["commit_group"], ["wait_group"], ["wait_all"]):
+        _complete(ctx, instruction, words[2], arguments, operands)
+    elif words[:3] == ["cp", "async", "bulk"] and words[3:4] in (["commit_group"], ["wait_group"]):
+        async_copies.bulk_group(ctx, words[3], _number(arguments, operands), 0, size)
+    elif words[0] == "fence" and words[1:3] == ["proxy", "async"]:
+        async_copies.proxy_fence(ctx, 0, size)
+    elif words[0] in _REGISTERS:
+        if words[0] == "mapa":
+            ctx.reach_out(0, size)
+    else:
+        if words[0] not in _OTHERS:
+            ctx.may_synchronise()
+        if words[0] == "cp" and "bulk" in words:
+            moved = refs[:-1] if "mbarrier" in opcode else refs  # the last one is the barrier
+            for ref in moved:
+                async_copies.require(
+                    ctx, ref, async_copies.TENSOR if "tensor" in words else async_copies.WIDEST
+                )
+        if "bulk" in words and re.search(r"\.global\.shared", opcode):
+            async_copies.proxy_copy(ctx, refs, _bulk_bytes(words, arguments, operands), 0, size)
+        multiplies = words[:2] in (["wgmma", "mma_async"], ["tcgen05", "mma"])  # matrices are read only
+        for ref in refs:
+            ctx.access(ref.lost().place(), Kind.READ if multiplies else Kind.UPDATE, 0, size)
+            ctx.escape(ref, 0, f"an operand of {words[0]}")
+        reached = _touch(ctx, operands, size)
+        if multiplies:
+            async_copies.proxy_read(ctx, reached.union(*(ref.bases for ref in refs)), 0, size)
+
+
+def _touch(ctx: Context, operands: list[_Operand], size: int) -> frozenset[int]:
+    """What the operands may lead into is read and written: these buffers."""
+    found = [ctx.reach(op.result, 0, size) for op in operands if op.result is not None]
+    return frozenset[int]().union(*found)
+
+
+def _bulk_bytes(words: list[str], arguments: str, operands: list[_Operand]) -> int | None:
+    """``cp.async.bulk.global.shared::cta [to], [from], bytes``; None: not known, or a tensor."""
+    behind = arguments.rpartition("]")[2].strip(", ").split(",")[0]
+    return None if "tensor" in words else _number(behind, operands)
+
+
+def _barrier(
+    ctx: Context,
+    instruction: str,
+    words: list[str],
+    arguments: str,
+    refs: list[Ref],
+    operands: list[_Operand],
+    size: int,
+) -> None:
+    if words[0] == "mbarrier":
+        mbarriers.instruction(ctx, words, _address(ctx, arguments, operands), refs, size)
+        return
+    for ref in refs:
+        ctx.access(ref.lost().place(), Kind.UPDATE, 0, size)
+        ctx.fix(ref.bases, f"{{}} is used by {words[0]} at line {ctx.line(0)}", within=ref.within)
+    if "cluster" in words:
+        ctx.barrier("cluster", 0, size, "")
+    elif "warp" in words:
+        ctx.barrier("warp", 0, size, "__syncwarp();")
+    elif _PLAIN_BARRIER.match(instruction):
+        ctx.barrier("block", 0, size, "__syncthreads();")
+    else:
+        number = count = None
+        arrives = "arrive" in words
+        if arrives or "sync" in words:  # a reduction has a predicate more
+            given = [_value(each, operands) for each in instruction.partition(" ")[2].split(",")]
+            number, count = given[0], given[1] if len(given) == 2 else None
+        ctx.named_barrier(0, size, number, count, arrives=arrives)
+
+
+def _find(operands: list[_Operand], name: str) -> _Operand | None:
+    """The operand of ``%name``: a number, or a name in brackets."""
+    if name.isdigit():
+        return operands[int(name)] if int(name) < len(operands) else None
+    return next((op for op in operands if op.name == name.strip("[]")), None)
+
+
+def _address(ctx: Context, arguments: str, operands: list[_Operand]) -> Ref | None:
+    """Where the first address in brackets points; None: not into a buffer that is known."""
+    match = _ADDRESS.search(arguments)
+    operand = None if match is None else _find(operands, match["operand"])
+    if match is None or operand is None or not isinstance(operand.result, Ref):
+        return None
+    bytes_of = operand.result.viewed(1, (), same=False, pointer=True)
+    return bytes_of.moved(Const(int(match["offset"] or 0)))
+
+
+def _memory(
+    ctx: Context, opcode: str, words: list[str], arguments: str, operands: list[_Operand], size: int
+) -> None:
+    """Loads, stores and atomics on shared or generic addresses."""
+    ref = _address(ctx, arguments, operands)
+    if ref is None:
+        if not _touch(ctx, operands, size) and ("shared" in opcode or words[0] in ("ldmatrix", "stmatrix")):
+            ctx.note_unknown(f"line {ctx.line(0)}: {words[0]} at an address that is not followed", accesses=1)
+        return
+    kind = (
+        Kind.UPDATE if words[0] in ("atom", "red") else Kind.WRITE if words[0].startswith("st") else Kind.READ
+    )
+    bits = _BITS.search(opcode)
+    width = None if bits is None else int(bits[1] or (32 if "x2" in bits[0] else 16)) // 8
+    if width is not None:
+        width *= 4 if "v4" in words else 2 if "v2" in words else 8 if "v8" in words else 1
+    matrices = _ROWS.search(opcode) if words[0] in ("ldmatrix", "stmatrix") else None
+    if words[0] in ("ldmatrix", "stmatrix"):
+        width = 16
+    if width is not None:
+        for buffer in ref.bases:
+            ctx.required_align[buffer] = max(ctx.required_align.get(buffer, 1), width)
+    place = ref.viewed(width, (), same=False, pointer=False)
+    if matrices is not None:
+        ctx.access(place, kind, 0, size, rows=8 * int(matrices[1]))
+    elif words[0] in ("ldmatrix", "stmatrix"):  # other shapes of sm_100 and newer
+        ctx.access(place.lost(), kind, 0, size)
+    else:
+        ctx.access(place, kind, 0, size)
+
+
+def _copy(ctx: Context, arguments: str, operands: list[_Operand], size: int) -> None:
+    """``cp.async [shared], [global], bytes``"""
+    ref = _address(ctx, arguments, operands)
+    if ref is None:
+        if not _touch(ctx, operands, size):
+            ctx.note_unknown(f"line {ctx.line(0)}: cp.async to an address that is not followed", accesses=1)
+        return
+    last = arguments.split("]")[-1].strip(", ").split(",")[0]
+    width = _number(last, operands)
+    async_copies.issue(ctx, ref, width, 0, size)
+
+
+def _complete(ctx: Context, instruction: str, what: str, arguments: str, operands: list[_Operand]) -> None:
+    """``cp.async.commit_group``, ``cp.async.wait_group N`` and ``cp.async.wait_all``, if they surely run."""
+    if _GUARD.search(instruction):
+        async_copies.mark(ctx, UNKNOWN, 0)
+    elif what == "commit_group":
+        async_copies.mark(ctx, COMMIT, 0)
+    elif what == "wait_all":
+        async_copies.mark(ctx, ALL, 0)
+    else:
+        async_copies.wait_prior(ctx, _number(arguments, operands), 0)
+
+
+def _number(argument: str, operands: list[_Operand]) -> int | None:
+    """An immediate operand, or one that is passed in."""
+    argument = argument.strip()
+    if argument.isdigit():
+        return int(argument)
+    operand = _find(operands, argument[1:]) if argument.startswith("%") else None
+    known = None if operand is None else operand.result
+    return known.n if isinstance(known, Const) else None
+
+
+def _value(argument: str, operands: list[_Operand]) -> Value | None:
+    """An operand's value; None: not known."""
+    number = _number(argument, operands)
+    if number is not None:
+        return Const(number)
+    operand = _find(operands, argument.strip()[1:]) if argument.strip().startswith("%") else None
+    return None if operand is None or isinstance(operand.result, Ref) else operand.result
+
+
+def _outputs(ctx: Context, instructions: list[str], operands: list[_Operand], scope: Scope) -> None:
+    """What the outputs hold afterwards: an address where one went in and only registers were worked on."""
+    opcodes = {instruction.partition(" ")[0].split(".")[0] for instruction in instructions}
+    inputs = [
+        op.result for op in operands if isinstance(op.result, Ref) and (not op.output or "+" in op.constraint)
+    ]
+    carried = inputs if opcodes <= _REGISTERS - {"mapa"} else []
+    for operand in operands:
+        checkpoint()
+        if not operand.output:
+            continue
+        with ctx.chunk(operand.at):
+            meaning = scope.lookup(operand.expr.text) if isinstance(operand.expr, tree.Name) else None
+            result = operand.result
+            if isinstance(result, Ref) and not result.pointer and "+" not in operand.constraint:
+                ctx.access(result, Kind.WRITE, operand.expr.lo, operand.expr.hi)
+            elif isinstance(meaning, Variable) and carried:
+                exact = len(inputs) == 1 and opcodes <= {"cvta", "cvt", "mov"}
+                for ref in carried:
+                    number = ref.as_number()
+                    ctx.alias(meaning.index, number if exact else number.moved(None))
+            elif carried:
+                for ref in carried:
+                    ctx.escape(ref, operand.expr.lo, "stored by inline assembler")
+            if not carried:
+                expressions.forget_bound(ctx, operand.expr, scope)

@@ -1,0 +1,422 @@
+"""What ptxas makes of the shared arrays of a file: which it keeps, in which order it lays them out, how it rounds.
+
+The rules were measured with ptxas 13.0 and are the same for all targets. A kernel's arrays come in the order of their
+declarations, then those of templates and of functions that several kernels reach, then those of functions that are not
+inlined; nothing is sorted and no tail is padded, but once the file uses an ``extern __shared__`` array every total is
+rounded up. Before that the optimiser drops, shrinks and splits arrays: wherever it might, a total is not exact.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from smem_lsp.ir.nodes import Access, Barrier, Buffer, Loop, Seq, Space, walk
+from smem_lsp.ir.values import Const
+from smem_lsp.lowering.body.declarations import shared_buffer
+from smem_lsp.lowering.state.context import Context
+from smem_lsp.semantics import evaluate as constant_rules
+from smem_lsp.semantics.declarations import ClassDecl, Declared, FunctionDecl
+from smem_lsp.semantics.evaluate import declare_constants, declare_parameters
+from smem_lsp.semantics.function_scope import function_scope
+from smem_lsp.semantics.scope import Lexical
+from smem_lsp.source import checkpoint
+from smem_lsp.syntax import tree
+from smem_lsp.syntax.parse import Function, TranslationUnit
+
+MIN_ROUNDING = 16  # bytes: of every static total of a file that uses an `extern __shared__` array
+
+
+class Rounding(NamedTuple):
+    """Bytes that every static total is a multiple of. ``possible``: a larger one, when it is not certain that a
+    function which would ask for it is compiled at all."""
+
+    certain: int = 1
+    possible: int = 1
+
+
+# ---- declarations of functions that are not lowered ------------------------------------------------------------------
+
+
+def helper_buffers(unit: TranslationUnit, helper: Function, top: Lexical) -> list[Buffer]:
+    """Static arrays that a function declares: one copy per function, whoever calls it."""
+    if "__shared__" not in helper.definition.body_words:
+        return []
+    return [
+        shared_buffer(helper.body, base, unit.source.text, declaration, position, scope, helper.name)
+        for declaration, base, scope in _shared_declarations(helper, top)
+        for position in range(len(declaration.declarators))
+        if "extern" not in declaration.words
+    ]
+
+
+def _shared_declarations(function: Function, top: Lexical) -> Iterator[tuple[tree.Declaration, int, Lexical]]:
+    """(declaration, its first token, the scope it stands in) of every ``__shared__`` declaration statement."""
+    scope = function_scope(top, function).child()
+    declare_parameters(function.parameters or (), scope)
+    yield from _walk(function, function.body.statements, scope)
+
+
+def _walk(
+    function: Function, node: tree.Statement, scope: Lexical
+) -> Iterator[tuple[tree.Declaration, int, Lexical]]:
+    body = function.body
+    match node:
+        case tree.Block():
+            inner = scope.child()
+            for statement in node.statements:
+                yield from _walk(function, statement, inner)
+        case tree.If():
+            yield from _walk(function, node.then, scope)
+            if node.otherwise is not None:
+                yield from _walk(function, node.otherwise, scope)
+        case tree.For() | tree.While() | tree.DoWhile() | tree.Switch():
+            yield from _walk(function, node.body, scope.child())
+        case tree.Empty():
+            if body.tokens.kinds[node.lo : node.lo + 1] == ["USING"]:
+                constant_rules.declare(body, node.lo, node.hi, scope)
+        case tree.DeclarationStatement():
+            declaration = body.chunk("declaration", node.chunk)
+            if not isinstance(declaration, tree.Declaration):
+                return
+            if "typedef" in declaration.words or "{}" in declaration.words:
+                constant_rules.declare(body, node.chunk[0], node.hi, scope)
+            else:
+                declare_constants(declaration, scope)
+            if "__shared__" in declaration.words:
+                yield declaration, node.chunk[0], scope
+
+
+# ---- the file --------------------------------------------------------------------------------------------------------
+
+
+def rounding(unit: TranslationUnit, top: Lexical) -> Rounding:
+    """How static totals of the file are rounded: to 16 bytes, or to the alignment of the ``extern __shared__`` array
+    if that is more, once a function that is compiled uses one."""
+    certain = possible = 1
+    if not any(placed.block.extends_shared for placed in unit.blocks):
+        return Rounding()
+    for function in unit.functions:
+        checkpoint()
+        if not {"extern", "__shared__"} <= function.definition.body_words:
+            continue
+        asked = 1
+        texts = function.body.tokens.texts
+        for declaration, base, scope in _shared_declarations(function, top):
+            if "extern" not in declaration.words:
+                continue
+            for position, declarator in enumerate(declaration.declarators):
+                if texts.count(declarator.name) > 1:
+                    buffer = shared_buffer(
+                        function.body, base, unit.source.text, declaration, position, scope, function.name
+                    )
+                    asked = max(asked, MIN_ROUNDING, buffer.align or MIN_ROUNDING)
+        compiled = is_compiled(unit, function)
+        if compiled is not False:
+            possible = max(possible, asked)
+        if compiled:
+            certain = max(certain, asked)
+    return Rounding(certain, max(certain, possible))
+
+
+def is_compiled(unit: TranslationUnit, function: Function) -> bool | None:
+    """Does the compiler make code of a function? Of a kernel that is no template it does; of a template that nothing
+    names it does not. None: not certain."""
+    if function.is_kernel and not function.island.template:
+        return True
+    named = sum(
+        other.definition.body_words.__contains__(function.name)
+        for other in unit.functions
+        if other.name != function.name
+    )
+    spelled = unit.preprocessed.tokens.texts.count(function.name)
+    definitions = sum(other.name == function.name for other in unit.functions)
+    return None if named or spelled > definitions else False
+
+
+def header_names(unit: TranslationUnit, top: Lexical) -> frozenset[str] | None:
+    """Names of the functions and classes of headers that declare shared memory or reach one that does; None when not
+    every `__shared__` of the headers stands in one of those."""
+    if "__shared__" not in unit.header_words:
+        return frozenset()
+    key = ("header names with shared memory",)
+    known = top.state.memo.get(key)
+    if isinstance(known, (frozenset, type(None))) and key in top.state.memo:
+        return known
+    found = _header_names(unit, top)
+    top.state.memo[key] = found
+    return found
+
+
+def _header_names(unit: TranslationUnit, top: Lexical) -> frozenset[str] | None:
+    header = unit.preprocessed.header
+    bodies: list[tuple[str, frozenset[str]]] = []
+    counted = 0
+    for decl in top.declarations.walk():
+        where = _body_of(decl)
+        if where is None or decl_source_kinds(decl) is not header.kinds:
+            continue
+        texts = header.texts[where[0] : where[1]]
+        counted += texts.count("__shared__")
+        bodies.append((decl.name, frozenset(texts)))
+    if counted != header.texts.count("__shared__"):
+        return None
+    reached = {name for name, words in bodies if "__shared__" in words}
+    grown = True
+    while grown:
+        checkpoint()
+        more = {name for name, words in bodies if name not in reached and reached & words}
+        reached |= more
+        grown = bool(more)
+    return frozenset(reached)
+
+
+def decl_source_kinds(decl: Declared) -> Sequence[str] | None:
+    return decl.source.kinds if isinstance(decl, (FunctionDecl, ClassDecl)) else None
+
+
+def _body_of(decl: Declared) -> tuple[int, int] | None:
+    return decl.body if isinstance(decl, (FunctionDecl, ClassDecl)) else None
+
+
+def file_unexact(unit: TranslationUnit) -> str | None:
+    """Why no total of this file can be relied on."""
+    if any(placed.block.shares_outside for placed in unit.blocks):
+        return "shared memory is declared outside functions"
+    if unit.preprocessed.exhausted:
+        return "a macro expands beyond the limits"
+    return None
+
+
+def header_unexact(unit: TranslationUnit, top: Lexical, reached: Iterable[Function]) -> str | None:
+    """Why headers keep the total of a kernel from being exact: ``reached`` are the kernel and its helpers."""
+    names = header_names(unit, top)
+    if names is None:
+        return "a header declares shared memory"
+    for function in reached:
+        hit = sorted(names & function.definition.words)
+        if hit:
+            return f"{hit[0]} of a header declares shared memory"
+    return None
+
+
+# ---- one kernel ------------------------------------------------------------------------------------------------------
+
+
+def rank(
+    buffer: Buffer, kernel: Function, callers: Mapping[str, int], helpers: Iterable[Function]
+) -> tuple[int, int]:
+    """Where ptxas puts an array: (group, place of its declaration). ``callers``: how many kernels reach a function."""
+    owner = next((h for h in helpers if h.span.covers(buffer.declared)), None)
+    if owner is None or kernel.span.covers(buffer.declared):
+        return 0, buffer.declared.start
+    if "__noinline__" in owner.head.texts or "noinline" in owner.head.texts:
+        return 2, buffer.declared.start
+    shared = owner.island.template or callers.get(owner.name, 0) > 1
+    return int(shared), buffer.declared.start
+
+
+def order_is_certain(buffers: Sequence[Buffer]) -> bool:
+    """Is the total the same in whatever order the arrays of several functions come? It is when none needs padding."""
+    static = [b for b in buffers if b.space is Space.STATIC]
+    if len({b.function for b in static}) < 2:
+        return True
+    align = max((b.align or 1 for b in static), default=1)
+    return all(b.bytes is not None and b.bytes % align == 0 for b in static)
+
+
+def unexact(ctx: Context, items: Seq, helper_arrays: Sequence[Buffer]) -> str | None:
+    """Why the bytes that ptxas reports may differ from the declared ones."""
+    if helper_arrays:
+        return f"{helper_arrays[0].function} has shared arrays of its own"
+    if not ctx.complete or ctx.irregular:
+        return "part of the kernel is not understood"
+    if not order_is_certain(ctx.buffers):
+        return "the order of the arrays depends on what is inlined"
+    uses = _uses(items, len(ctx.buffers))
+    for buffer in ctx.buffers:
+        if buffer.space is Space.STATIC:
+            why = _changed(
+                ctx, buffer, uses[buffer.index], ctx.owned.get(buffer.index) or ctx.fixed.get(buffer.index)
+            )
+            if why is not None:
+                return why
+    return None
+
+
+@dataclass(slots=True)
+class _Uses:
+    """How a buffer is used. ``separated``: a barrier stands between a write and a read."""
+
+    reads: list[Access]
+    writes: list[Access]
+    separated: bool = False
+
+
+def _uses(items: Seq, count: int) -> list[_Uses]:
+    uses = [_Uses([], []) for _ in range(count)]
+    barriers: list[int] = []
+    loops: list[tuple[int, int]] = []
+    for node in walk(items):
+        if isinstance(node, Barrier):
+            barriers.append(node.point)
+        elif isinstance(node, Loop):
+            loops.append((node.point, node.end_point))
+        elif isinstance(node, Access):
+            each = uses[node.buffer]
+            if node.kind.reads:
+                each.reads.append(node)
+            if node.kind.writes:
+                each.writes.append(node)
+    around = [(start, end) for start, end in loops if _any_between(barriers, start, end)]
+    for each in uses:
+        checkpoint()
+        reads = sorted(access.point for access in each.reads)
+        writes = sorted(access.point for access in each.writes)
+        if reads and writes:
+            each.separated = _any_between(barriers, writes[0], reads[-1]) or any(
+                _any_between(writes, start, end) and _any_between(reads, start, end) for start, end in around
+            )
+    return uses
+
+
+def _any_between(points: Sequence[int], start: int, end: int) -> bool:
+    """Does one of the rising ``points`` lie strictly between the two?"""
+    at = bisect_right(points, start)
+    return at < len(points) and points[at] < end
+
+
+def _changed(ctx: Context, buffer: Buffer, uses: _Uses, fixed: str | None) -> str | None:
+    """How the optimiser may change an array that the kernel reads; None when it certainly leaves it alone."""
+    if fixed is not None:
+        return None
+    if not uses.reads:
+        if (
+            uses.writes and buffer.holds_pointers
+        ):  # the optimiser does not drop what may be the root of something
+            return f"ptxas may keep {buffer.name}, which nobody reads, because it may hold pointers"
+        return None
+    if not uses.writes:
+        return f"{buffer.name} is never written: ptxas may drop it"
+    if not uses.separated and any(not access.kind.writes for access in uses.reads):
+        return f"ptxas may keep {buffer.name} in registers: no barrier stands between a write and a read"
+    accesses = [*uses.reads, *uses.writes]
+    if buffer.dims and all(dim == 1 for dim in buffer.dims):
+        return f"{buffer.name} has one element: ptxas may take it apart"
+    if not buffer.dims and not buffer.record:
+        if _one_constant(ctx, buffer):
+            return f"{buffer.name} only ever gets one value: ptxas may drop it"
+    elif all(_is_constant(access) for access in accesses):
+        if not _reaches_inside(ctx, buffer.name):
+            return f"{buffer.name} is only used in constant places: ptxas may split it"
+    indices = {access.index for access in accesses}
+    if buffer.dims and len(indices) == 1 and None not in indices:
+        return f"ptxas may keep {buffer.name} in registers: each thread uses one element of its own"
+    if _unused_result(ctx, buffer):
+        return f"a value that is read from {buffer.name} is not used: ptxas may drop it"
+    return None
+
+
+def _is_constant(access: Access) -> bool:
+    """Does an access always touch the same place? A member of a class counts: which one is not followed."""
+    if access.index is not None:
+        return all(isinstance(value, Const) for value in access.index)
+    return access.offset is None or isinstance(access.offset, Const)
+
+
+def _reaches_inside(ctx: Context, name: str, depth: int = 0) -> bool:
+    """Is an array inside ``name``, or behind a reference or pointer that starts as a part of it, indexed by something
+    that is no constant?"""
+    kinds, texts = ctx.kernel.body.tokens.kinds, ctx.kernel.body.tokens.texts
+    partner = ctx.kernel.body.ahead.partner
+    bound: set[str] = set()
+    for i in _places(ctx, name):
+        checkpoint()
+        if kinds[i - 1 : i] == ["DOT"]:
+            continue
+        at = i + 1
+        while at < len(kinds):
+            if kinds[at] == "LB" and partner[at] > at:
+                if any(_varies(ctx, at + 1, partner[at])):
+                    return True
+                at = partner[at] + 1
+            elif kinds[at] == "DOT" and kinds[at + 1 : at + 2] == ["NAME"]:
+                at += 2
+            else:
+                break
+        start = i - 1 if kinds[i - 1 : i] == ["AMP"] else i
+        if kinds[start - 2 : start] == ["NAME", "EQ"] and texts[start - 2] != name:
+            bound.add(texts[start - 2])
+    return depth < 3 and any(_reaches_inside(ctx, each, depth + 1) for each in bound)
+
+
+def _places(ctx: Context, name: str) -> Sequence[int]:
+    """Where a name stands in the kernel's body: indices of tokens."""
+    body = ctx.kernel.body
+    known = body.notes.get("places of names")
+    if not isinstance(known, _Places):
+        known = body.notes["places of names"] = _Places()
+        for i, (kind, text) in enumerate(zip(body.tokens.kinds, body.tokens.texts)):
+            if kind == "NAME":
+                known.setdefault(text, []).append(i)
+    return known.get(name, ())
+
+
+class _Places(dict[str, list[int]]):
+    """Name -> indices of tokens in a body."""
+
+
+def _varies(ctx: Context, lo: int, hi: int) -> Iterator[bool]:
+    tokens = ctx.kernel.body.tokens
+    for kind, text in zip(tokens.kinds[lo:hi], tokens.texts[lo:hi]):
+        yield kind == "NAME" and ctx.constants.lookup(text) is None
+
+
+def _one_constant(ctx: Context, buffer: Buffer) -> bool:
+    """May all assignments to a single variable store one and the same constant?"""
+    kinds, texts = ctx.kernel.body.tokens.kinds, ctx.kernel.body.tokens.texts
+    stored: set[tuple[str, ...]] = set()
+    for i in _places(ctx, buffer.name):
+        checkpoint()
+        if kinds[i - 1 : i] == ["DOT"]:
+            continue
+        at = i + 1
+        while kinds[at : at + 1] in (["DOT"], ["LB"]):
+            at = at + 2 if kinds[at] == "DOT" else max(ctx.kernel.body.ahead.partner[at], at) + 1
+        before, after = kinds[i - 1] if i else "", kinds[at] if at < len(kinds) else ""
+        if after in ("ASSIGN", "STEP") or before in ("AMP", "STEP") or (before == "COMMA" and after == "RP"):
+            return False
+        if after != "EQ":
+            continue
+        end = at + 1
+        while end < len(kinds) and kinds[end] not in ("SEMI", "COMMA"):
+            end += 1
+        if any(
+            kind in ("LP", "LB", "DOT") or (kind == "NAME" and ctx.constants.lookup(t) is None)
+            for kind, t in zip(kinds[at + 1 : end], texts[at + 1 : end])
+        ):
+            return False
+        stored.add(tuple(texts[at + 1 : end]))
+    return len(stored) <= 1
+
+
+def _unused_result(ctx: Context, buffer: Buffer) -> bool:
+    """Is a local variable initialised from the buffer and never named again?"""
+    mentions: dict[str, int] = {}
+    kinds, texts = ctx.kernel.body.tokens.kinds, ctx.kernel.body.tokens.texts
+    for i in _places(ctx, buffer.name):
+        checkpoint()
+        at = i
+        while at > 0 and kinds[at] not in ("EQ", "SEMI", "LC", "RC", "COMMA"):
+            at -= 1
+        if kinds[at] != "EQ" or kinds[at - 1] != "NAME" or texts[at - 1] not in ctx.local_names:
+            continue
+        name = texts[at - 1]
+        if name not in mentions:
+            places = [x for x in _places(ctx, name) if kinds[x - 1 : x] != ["DOT"]]
+            mentions[name] = len(places) - sum(texts[x - 3 : x] == ["(", "void", ")"] for x in places)
+        if mentions[name] <= 1:
+            return True
+    return False

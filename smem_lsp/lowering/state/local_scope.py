@@ -1,0 +1,138 @@
+"""What a name means inside a function body."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from smem_lsp.lowering.state.places import Ref
+from smem_lsp.semantics.scope import Lexical
+from smem_lsp.semantics.types import Record, Type
+from smem_lsp.source import record
+from smem_lsp.syntax import tree
+from smem_lsp.syntax.parse import Function
+
+
+@record
+class BufferName:
+    """A declared shared object."""
+
+    buffer: int
+
+
+@record
+class Fragment:
+    """What a fragment of a matrix holds. ``element``: bytes; ``layout``: "row_major", "col_major", or "" where the
+    call says it."""
+
+    rows: int
+    columns: int
+    element: int
+    layout: str
+
+
+@record
+class Variable:
+    """A local variable or parameter. ``array``: how many dimensions it has; ``exact``: it keeps every integer that is
+    assigned to it (not a float, not narrower than 32 bits)."""
+
+    index: int
+    array: int = 0
+    exact: bool = True
+    plain: bool = True  # a number, a vector or a pointer: no constructor and no operator of its own
+    element: int | None = None  # bytes of what it points to; None: what is assigned decides
+    shape: tuple[int | None, ...] = ()  # the dimensions of what it points to
+    kind: Type | None = None  # type of an element of what it points to
+    constant: bool = False  # declared const: whoever gets a reference to it does not change it
+    of_class: str = ""  # the class as it is named, template arguments left out, where it is an object of one
+    fragment: Fragment | None = None
+
+
+@record
+class View:
+    """A reference to a whole buffer: ``float (&v)[N] = a``, ``auto& v = a``."""
+
+    target: Ref
+
+
+@record
+class Group:
+    """A cooperative group handle. ``kind``: "block", "warp", "grid", "cluster" or "other"; ``size``: threads of a
+    tile that is cut out of the block."""
+
+    kind: str
+    size: int | None = None
+
+
+@record
+class Closure:
+    """A named lambda; ``base``: what its token ranges are relative to in the body of ``function``."""
+
+    node: tree.Lambda
+    base: int
+    scope: Scope
+    function: Function
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A pointer to a local variable that always points there."""
+
+    variable: Variable
+
+
+@dataclass(frozen=True, slots=True)
+class This:
+    """``this`` in a method of ``record``: of a local object, or of one in shared memory."""
+
+    record: Record
+    target: Variable | Ref
+
+
+Meaning = BufferName | Variable | View | Group | Closure | Address | This
+
+
+@dataclass(frozen=True, slots=True)
+class LocalObject:
+    """An object of a class whose members are variables of their own; a reference among them is what it is bound to."""
+
+    record: Record
+    members: dict[str, Meaning]
+
+
+@dataclass
+class Scope:
+    """Names of one block; lookups go outwards."""
+
+    parent: Scope | None = None
+    names: dict[str, Meaning] = field(default_factory=dict)
+    constants: Lexical | None = None
+
+    def lookup(self, name: str) -> Meaning | None:
+        scope: Scope | None = self
+        while scope is not None:
+            found = scope.names.get(name)
+            if found is not None:
+                return found
+            scope = scope.parent
+        return None
+
+    def outwards(self) -> Iterator[Scope]:
+        scope: Scope | None = self
+        while scope is not None:
+            yield scope
+            scope = scope.parent
+
+    def constant_scope(self) -> Lexical:
+        scope: Scope | None = self
+        while scope is not None:
+            if scope.constants is not None:
+                return scope.constants
+            scope = scope.parent
+        raise LookupError("the outermost scope has no constants")
+
+    def declare_constants(self) -> Lexical:
+        """The constants of this very block, made when needed."""
+        if self.constants is None:
+            self.constants = self.constant_scope().child()
+        return self.constants

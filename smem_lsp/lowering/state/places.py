@@ -1,0 +1,257 @@
+"""Places in shared memory and addresses of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from smem_lsp.ir.values import Const, Value, operation
+from smem_lsp.semantics.sizes import size_of_type
+from smem_lsp.semantics.types import Array, Record, Type, plain_type
+from smem_lsp.source import record
+
+
+@record
+class Part:
+    """Which member of a class a place is or is inside of, where the layout of the class is not known. ``base``: where
+    the object begins; ``path``: names of members in each other; ``overlaps``: what follows is inside a union, so no
+    two names tell bytes apart."""
+
+    record: object
+    base: Value
+    path: tuple[str, ...]
+    overlaps: bool = False
+
+    def apart(self, other: Part) -> bool:
+        """Different members of one object? The bases are compared by who knows them."""
+        return self.record is other.record and any(a != b for a, b in zip(self.path, other.path))
+
+
+_WIDEST = 16  # bytes of an access
+
+Bytes = tuple[int, int]  # first byte and end of a range, from the start of a buffer
+
+
+@record
+class Ref:
+    """A place in shared memory, or with ``pointer`` the address of one.
+
+    ``index``: one value per dimension of the declaration that was applied, None: seen in another way; ``shape``:
+    dimensions of what is there, () for a single element; ``element``: bytes of one element of it; ``offset``: bytes
+    from the start of the buffer, None: anywhere in ``bases``; ``held``: dimensions of the local array that the
+    address is kept in; ``number``: the address is kept in an integer; ``kind``: type of an element of what is there;
+    ``within``: the object that was named last on the way, a member of a class in the buffer or all of the buffer.
+    """
+
+    bases: frozenset[int]
+    index: tuple[Value, ...] | None = None
+    offset: Value | None = None
+    element: int | None = None
+    shape: tuple[int | None, ...] = ()
+    pointer: bool = False
+    held: int = 0
+    number: bool = False
+    kind: Type | None = None
+    part_of: Part | None = None
+    unclear: bool = False  # a member of a type that is not known: perhaps an array
+    within: Bytes | None = None  # None: not known
+
+    @property
+    def whole(self) -> bool:
+        """Is it a buffer as it was declared?"""
+        return self.index == () and not self.pointer
+
+    @property
+    def bytes(self) -> int | None:
+        """Size of what is there."""
+        return _product(self.element, self.shape)
+
+    def address(self) -> Ref:
+        """``&place``"""
+        return replace(self, pointer=True)
+
+    def place(self) -> Ref:
+        """``*pointer``"""
+        if self.held:
+            return replace(self, held=self.held - 1)
+        return replace(self, pointer=False)
+
+    def as_number(self) -> Ref:
+        """An address as an integer: bytes."""
+        return Ref(self.bases, None, self.offset, 1, pointer=True, number=True, within=self.within)
+
+    def decayed(self) -> Ref:
+        """An array as the address of its first element."""
+        return replace(self.at(Const(0)), pointer=True)
+
+    def at(self, index: Value) -> Ref:
+        """``place[index]`` of an array."""
+        step = _product(self.element, self.shape[1:])
+        known = None if self.index is None else (*self.index, index)
+        return replace(self, index=known, offset=_advance(self.offset, index, step), shape=self.shape[1:])
+
+    def moved(self, by: Value | None, sign: str = "+") -> Ref:
+        """``pointer + by`` or ``pointer - by``; None: by an unknown amount."""
+        if by is None:
+            return replace(self, index=None, offset=None)
+        offset = _advance(self.offset, by, self.bytes, sign)
+        within = self.within if by == Const(0) or self._stays(offset) else None
+        return replace(self, index=_shifted(self.index, by, sign), offset=offset, within=within)
+
+    def _stays(self, offset: Value | None) -> bool:
+        """May an address that is moved to ``offset`` still lead into the object that it was made from?"""
+        if self.within is None:
+            return False
+        low, high = self.within
+        if self.bytes is not None and self.bytes >= high - low:
+            return False
+        return not isinstance(offset, Const) or low <= offset.n < high
+
+    def lost(self) -> Ref:
+        """Somewhere in the same object, of any type."""
+        return Ref(self.bases, pointer=self.pointer, within=self.within)
+
+    def reached(self, size: int | None) -> Ref:
+        """For so many bytes from here on: they may lead out of the object that was named. None: not known how many."""
+        if self.within is None or (size is not None and size <= _WIDEST):
+            return self
+        at = self.offset.n if isinstance(self.offset, Const) else self.within[1]
+        return self if size is not None and at + size <= self.within[1] else replace(self, within=None)
+
+    def part(self) -> Ref:
+        """Some bytes of the element that is here."""
+        return replace(self, index=None, offset=None, element=None, shape=(), pointer=False, kind=None)
+
+    def member(self, offset: int, kind: Type | None) -> Ref:
+        """A member of this type ``offset`` bytes into the element that is here."""
+        at = _advance(self.offset, Const(offset), 1)
+        element, shape = kind, list[int | None]()
+        while isinstance(element, Array):
+            shape.append(element.count)
+            element = element.element
+        size = size_of_type(element)
+        return replace(
+            self,
+            unclear=False,
+            within=self._named(offset, kind),
+            index=None,
+            offset=at,
+            element=None if size is None else size[0],
+            shape=tuple(shape),
+            pointer=False,
+            kind=element,
+        )
+
+    def _named(self, offset: int, kind: Type | None) -> Bytes | None:
+        """The bytes of a member of a class."""
+        size, start = size_of_type(kind), None
+        if isinstance(self.offset, Const):
+            start = self.offset.n
+        elif self.within is not None and self.bytes == self.within[1] - self.within[0]:
+            start = self.within[0]  # the whole of it, so at its start
+        if (
+            len(self.bases) > 1
+            or size is None
+            or start is None
+            or not isinstance(plain_type(self.kind), Record)
+        ):
+            return self.within
+        low, high = start + offset, start + offset + size[0]
+        if self.within is not None and not (self.within[0] <= low and high <= self.within[1]):
+            return None
+        return low, high
+
+    def somewhere(self, by: Value, kind: Type | None, part: Part | None) -> Ref:
+        """A member of this type, ``by`` bytes into the element that is here: a constant that is not known."""
+        found = self.member(0, kind)
+        offset = None if self.offset is None else operation("+", self.offset, by)
+        return replace(found, offset=offset, part_of=part)
+
+    def viewed(
+        self,
+        element: int | None,
+        shape: tuple[int | None, ...],
+        *,
+        same: bool,
+        pointer: bool,
+        kind: Type | None = None,
+    ) -> Ref:
+        """The same bytes through another type; ``same``: its elements are the buffer's."""
+        index = self.index if same and not shape and self.pointer else None
+        return replace(
+            self,
+            index=index,
+            element=element,
+            shape=shape,
+            pointer=pointer,
+            number=False,
+            kind=kind,
+            part_of=None if self.part_of is None else replace(self.part_of, overlaps=True),
+            unclear=False,
+            within=self._seen_as(kind),
+        )
+
+    def _seen_as(self, kind: Type | None) -> Bytes | None:
+        """The object that is named by a view as another type: a class, where its place in the buffer is known."""
+        size = size_of_type(kind)
+        if size is not None and self.within is not None and size[0] > self.within[1] - self.within[0]:
+            return None
+        if size is None or not isinstance(plain_type(kind), Record) or len(self.bases) > 1:
+            return self.within
+        if isinstance(self.offset, Const):
+            return self.offset.n, self.offset.n + size[0]
+        return self.within
+
+
+def join(refs: list[Ref]) -> Ref:
+    """One of several places."""
+    first = refs[0]
+    if all(ref == first for ref in refs):
+        return first
+    bases = frozenset[int]().union(*(ref.bases for ref in refs))
+    alike = all((ref.element, ref.shape) == (first.element, first.shape) for ref in refs)
+    kind = first.kind if all(ref.kind == first.kind for ref in refs) else None
+    part = first.part_of if all(ref.part_of == first.part_of for ref in refs) else None
+    number = all(ref.number for ref in refs)
+    objects = [ref.within for ref in refs if ref.within is not None]
+    within: Bytes | None = None
+    if len(objects) == len(refs) and len(bases) == 1:
+        within = min(low for low, _ in objects), max(high for _, high in objects)
+    return Ref(
+        bases,
+        None,
+        None,
+        first.element if alike else None,
+        first.shape,
+        first.pointer,
+        number=number,
+        kind=kind,
+        part_of=part,
+        within=within,
+    )
+
+
+def _advance(offset: Value | None, by: Value, step: int | None, sign: str = "+") -> Value | None:
+    if by == Const(0):
+        return offset
+    if offset is None or step is None:
+        return None
+    return operation(sign, offset, operation("*", by, Const(step)))
+
+
+def _product(element: int | None, shape: tuple[int | None, ...]) -> int | None:
+    size = element
+    for dim in shape:
+        size = None if size is None or dim is None else size * dim
+    return size
+
+
+def _shifted(index: tuple[Value, ...] | None, by: Value, sign: str) -> tuple[Value, ...] | None:
+    """``index`` with ``by`` added to, or taken from, its last dimension."""
+    if by == Const(0):
+        return index
+    if not index:
+        return None
+    last = index[-1]
+    if last == Const(0) and sign == "+":
+        return (*index[:-1], by)
+    return (*index[:-1], operation(sign, last, by))

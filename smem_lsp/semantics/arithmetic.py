@@ -1,0 +1,226 @@
+"""Integer arithmetic as C++ does it: literals, promotions, the usual conversions, operators.
+
+Unsigned arithmetic is modulo 2^n; signed overflow, division by zero and wild shifts have no value.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from smem_lsp.semantics.entities import UNKNOWN, Value
+from smem_lsp.semantics.types import (
+    BOOL,
+    CHAR,
+    DOUBLE,
+    FLOAT,
+    INT,
+    INTEGERS,
+    LONG,
+    UNSIGNED,
+    Array,
+    Enum,
+    Pointer,
+    Scalar,
+    Type,
+    is_number,
+    scalar_of,
+)
+from smem_lsp.syntax.conditions import parse_integer
+
+_COMPARISONS = frozenset(("==", "!=", "<", ">", "<=", ">="))
+_ARITHMETIC = frozenset("+ - * / % & | ^ << >>".split())
+
+
+def integer_type(n: int) -> Scalar:
+    """The type of a decimal literal."""
+    return INT if -(1 << 31) <= n < 1 << 31 else LONG
+
+
+@lru_cache(maxsize=4096)
+def literal(text: str) -> Value:
+    """A number, character or boolean literal."""
+    if text in ("true", "false"):
+        return Value(BOOL, int(text == "true"))
+    if text[:1] == "'":
+        n = parse_integer(text)
+        return Value(CHAR, n if n is not None and n < 128 else None)
+    if not text[:1].isdigit():
+        return _floating(text) if text[:1] == "." else UNKNOWN
+    n = parse_integer(text)
+    if n is None:
+        return _floating(text)
+    suffix = text.lower().lstrip("0123456789'")
+    if text[:2].lower() in ("0x", "0b"):
+        suffix = text[2:].lower().lstrip("0123456789abcdef'" if text[1] in "xX" else "01'")
+    decimal = text[0] != "0"
+    candidates: list[str] = []
+    unsigned = "u" in suffix
+    first = 2 if "ll" in suffix else 1 if "l" in suffix or "z" in suffix else 0
+    for base in ("int", "long", "long long")[first:]:
+        if not unsigned:
+            candidates.append(base)
+        if unsigned or not decimal:
+            candidates.append(f"unsigned {base}")
+    for name in candidates:
+        kind = INTEGERS[name]
+        if _fits(n, kind):
+            return Value(kind, n)
+    return UNKNOWN
+
+
+def _floating(text: str) -> Value:
+    hexadecimal = text[:2].lower() == "0x"
+    if not hexadecimal and text[-1:] in "fF":
+        return Value(FLOAT)
+    return Value(DOUBLE) if set(text.lower()) <= set("0123456789abcdefxp+-.'l") else UNKNOWN
+
+
+def _fits(n: int, kind: Scalar) -> bool:
+    bits = kind.size * 8
+    return -(1 << bits - 1) <= n < 1 << bits - 1 if kind.signed else 0 <= n < 1 << bits
+
+
+def converted(n: int | None, source: Type | None, target: Type | None) -> int | None:
+    """An integer of one type in a variable of another: modulo 2^n, 0 or 1 for bool; None when it is none."""
+    wanted = scalar_of(target)
+    given = scalar_of(source)
+    if n is None or wanted is None or given is None or given.kind not in ("bool", "int"):
+        return None
+    if wanted.kind == "bool":
+        return int(n != 0)
+    if wanted.kind != "int":
+        return None
+    bits = wanted.size * 8
+    n &= (1 << bits) - 1
+    return n - (1 << bits) if wanted.signed and n >> bits - 1 else n
+
+
+def promoted(kind: Type | None) -> Scalar | None:
+    """Integer promotion; a floating type as it is; None for everything else."""
+    if isinstance(kind, Enum) and _scoped(kind):
+        return None
+    found = scalar_of(kind)
+    if found is None or found.kind == "other":
+        return None
+    if found.kind == "float":
+        return found
+    if found.size < 4 or found.kind == "bool":
+        return INT
+    if found.rank == 3:
+        return INT if found.signed else UNSIGNED
+    return found
+
+
+def _scoped(kind: Enum) -> bool:
+    return kind.decl.scoped
+
+
+def _common(a: Scalar, b: Scalar) -> Scalar:
+    """The usual arithmetic conversions of two promoted types."""
+    if "float" in (a.kind, b.kind):
+        return max((k for k in (a, b) if k.kind == "float"), key=lambda k: k.size)
+    if a.signed == b.signed:
+        return a if a.rank >= b.rank else b
+    unsigned, signed = (b, a) if a.signed else (a, b)
+    if unsigned.rank >= signed.rank:
+        return unsigned
+    return signed if signed.size > unsigned.size else INTEGERS[f"unsigned {signed.name}"]
+
+
+def common_type(a: Type | None, b: Type | None) -> Type | None:
+    """The type of ``c ? a : b``."""
+    if a is not None and a == b:
+        return a
+    left, right = promoted(a), promoted(b)
+    return None if left is None or right is None else _common(left, right)
+
+
+def enum_storage(low: int, high: int) -> Scalar | None:
+    """What GCC stores an enumeration without a fixed type in."""
+    if low >= 0:
+        return UNSIGNED if high < 1 << 32 else INTEGERS["unsigned long"]
+    return INT if low >= -(1 << 31) and high < 1 << 31 else LONG
+
+
+def result(n: int | None, kind: Scalar) -> Value:
+    """``n`` in its type: unsigned wraps, signed overflow has no value."""
+    if n is None or kind.kind == "float":
+        return Value(kind)
+    if kind.signed:
+        return Value(kind, n if _fits(n, kind) else None)
+    return Value(kind, n & (1 << kind.size * 8) - 1)
+
+
+def truth(value: Value) -> bool | None:
+    """An expression as a condition."""
+    number = is_number(value.type)
+    return None if value.n is None or not number else value.n != 0
+
+
+def operate(operator: str, left: Value, right: Value) -> Value:
+    """``left operator right`` with the types that C++ gives it."""
+    if operator in _COMPARISONS:
+        return _compare(operator, left, right)
+    if operator not in _ARITHMETIC:
+        return UNKNOWN
+    if operator in ("+", "-") and isinstance(left.type, (Pointer, Array)):
+        element = left.type.element if isinstance(left.type, Array) else left.type.target
+        return Value(LONG if isinstance(right.type, (Pointer, Array)) else Pointer(element))
+    a, b = promoted(left.type), promoted(right.type)
+    if a is None or b is None:
+        return UNKNOWN
+    if operator in ("<<", ">>"):
+        if "float" in (a.kind, b.kind):
+            return UNKNOWN
+        x, y = converted(left.n, left.type, a), right.n
+        if x is None or y is None or not 0 <= y < a.size * 8:
+            return Value(a)
+        return converted_shift(x << y if operator == "<<" else x >> y, a)
+    kind = _common(a, b)
+    x, y = converted(left.n, left.type, kind), converted(right.n, right.type, kind)
+    if x is None or y is None:
+        return Value(kind)
+    return result(_arithmetic(operator, x, y), kind)
+
+
+def converted_shift(n: int, kind: Scalar) -> Value:
+    """The result of a shift: since C++14 `1 << 31` of an int is its bits, before that nothing."""
+    return Value(kind, converted(n, kind, kind)) if not kind.signed or _fits(n, kind) else Value(kind)
+
+
+def _arithmetic(operator: str, x: int, y: int) -> int | None:
+    if operator in ("/", "%"):
+        if y == 0:
+            return None
+        quotient = abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
+        return quotient if operator == "/" else x - quotient * y
+    match operator:
+        case "+":
+            return x + y
+        case "-":
+            return x - y
+        case "*":
+            return x * y
+        case "&":
+            return x & y
+        case "|":
+            return x | y
+    return x ^ y
+
+
+def _compare(operator: str, left: Value, right: Value) -> Value:
+    if left.n is None or right.n is None:
+        return Value(BOOL)
+    a, b = promoted(left.type), promoted(right.type)
+    if isinstance(left.type, Enum) and left.type == right.type:
+        x: int | None = left.n
+        y: int | None = right.n
+    elif a is None or b is None or "float" in (a.kind, b.kind):
+        return Value(BOOL)
+    else:
+        kind = _common(a, b)
+        x, y = converted(left.n, left.type, kind), converted(right.n, right.type, kind)
+    if x is None or y is None:
+        return Value(BOOL)
+    answer = {"==": x == y, "!=": x != y, "<": x < y, ">": x > y, "<=": x <= y, ">=": x >= y}[operator]
+    return Value(BOOL, int(answer))

@@ -1,0 +1,378 @@
+"""Calls of `constexpr` functions: their bodies are run, within bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from smem_lsp.semantics import arithmetic, evaluate, template_arguments, type_of
+from smem_lsp.semantics import scope as lexical
+from smem_lsp.semantics.declarations import FunctionDecl
+from smem_lsp.semantics.entities import MAX_STEPS, UNKNOWN, Argument, Functions, Value
+from smem_lsp.semantics.types import INT, Type, plain_type
+from smem_lsp.source import checkpoint
+from smem_lsp.syntax import tree
+from smem_lsp.syntax.blocks import Definition
+from smem_lsp.syntax.functions import FunctionIsland
+from smem_lsp.syntax.lexer import Tokens
+from smem_lsp.syntax.parse import Body
+
+
+class _Stop(Exception):
+    """The function does something that is not followed."""
+
+
+@dataclass(slots=True)
+class _Return(Exception):
+    value: Value
+
+
+class _Break(Exception):
+    pass
+
+
+class _Continue(Exception):
+    pass
+
+
+def call(functions: Functions, arguments: Sequence[Value]) -> Value:
+    """The value of a call; unknown unless exactly one overload fits and its body can be run."""
+    fitting = [
+        (decl, scope) for decl, scope in _definitions(functions) if _takes(decl, len(arguments)) is not False
+    ]
+    if len(fitting) != 1:
+        return UNKNOWN
+    decl, scope = fitting[0]
+    return _run(decl, scope, functions.arguments, arguments)
+
+
+def _definitions(functions: Functions) -> list[tuple[FunctionDecl, lexical.Lexical]]:
+    """Overloads, a prototype left out where a definition with as many parameters follows."""
+    whole = [(d, s) for d, s in functions.overloads if d.body is not None]
+    counts = {len(_parameters(d) or ()) for d, _ in whole}
+    open_ones = [
+        (d, s) for d, s in functions.overloads if d.body is None and len(_parameters(d) or ()) not in counts
+    ]
+    return whole + open_ones
+
+
+def _parameters(decl: FunctionDecl) -> list[tree.Declaration] | None:
+    parsed = decl.source.parse("parameters", *decl.list)
+    return parsed if isinstance(parsed, list) else None
+
+
+def _takes(decl: FunctionDecl, count: int) -> bool | None:
+    parameters = _parameters(decl)
+    if parameters is None:
+        return None
+    needed = sum(1 for p in parameters if not p.declarators or p.declarators[0].initializer is None)
+    if any("..." in d.pointers for p in parameters for d in p.declarators):
+        return None
+    return needed <= count <= len(parameters)
+
+
+def _run(
+    decl: FunctionDecl, scope: lexical.Lexical, explicit: tuple[Argument, ...] | None, given: Sequence[Value]
+) -> Value:
+    parameters = _parameters(decl)
+    if decl.body is None or not decl.constexpr or parameters is None or _takes(decl, len(given)) is not True:
+        return UNKNOWN
+    state = scope.state
+    if not state.enter():
+        return UNKNOWN
+    try:
+        outer = scope
+        if decl.parameters:
+            bound = _deduced(decl, scope, explicit or (), parameters, given)
+            if bound is None:
+                return UNKNOWN
+            outer = scope.bind(bound)
+        elif explicit is not None:
+            return UNKNOWN
+        local = outer.child()
+        for number, parameter in enumerate(parameters):
+            declarator = parameter.declarators[0]
+            if "auto" in parameter.words:
+                kind: Type | None = given[number].type if number < len(given) else None
+            else:
+                base = type_of.specified(parameter.words, parameter.names, outer)
+                kind = type_of.declarator_type(base, declarator, outer)
+            if number < len(given):
+                value = given[number]
+            elif declarator.initializer is not None:
+                value = evaluate.evaluate_value(declarator.initializer, outer)
+            else:
+                return UNKNOWN
+            if declarator.name:
+                n = arithmetic.converted(value.n, value.type, kind)
+                local.bound[declarator.name] = Value(kind, n)
+        returned = _returned_type(decl, outer)
+        if state.types_only and returned is not None:
+            return Value(returned)
+        try:
+            _Runner(decl, local).block(_body(decl).statements)
+        except _Return as done:
+            if returned is None:
+                return done.value if "auto" in decl.source.texts[slice(*decl.head)] else UNKNOWN
+            return Value(returned, arithmetic.converted(done.value.n, done.value.type, returned))
+        except (_Stop, _Break, _Continue):
+            return Value(returned)
+        return Value(returned)
+    finally:
+        state.leave()
+
+
+def _returned_type(decl: FunctionDecl, scope: lexical.Lexical) -> Type | None:
+    """The type in front of the function's name; None for `auto` and what is not known."""
+    lo, hi = decl.head
+    source = decl.source
+    name = hi - 1
+    kinds = list(source.kinds[lo:name])
+    if "SCOPE" in kinds[-1:]:
+        return None
+    start = lo
+    while start < name and (source.kinds[start] in ("STORAGE", "LB", "ATTRIBUTE")):
+        if source.kinds[start] == "LB":
+            start = source.after(start)
+        else:
+            start = source.after(start + 1) if source.kinds[start] == "ATTRIBUTE" else start + 1
+    rest = [i for i in range(start, name) if source.kinds[i] != "STORAGE"]
+    if not rest or rest != list(range(rest[0], rest[-1] + 1)) or "auto" in source.texts[start:name]:
+        return None
+    return type_of.spelled_type(source, rest[0], rest[-1] + 1, scope)
+
+
+def _deduced(
+    decl: FunctionDecl,
+    scope: lexical.Lexical,
+    explicit: Sequence[Argument],
+    parameters: Sequence[tree.Declaration],
+    given: Sequence[Value],
+) -> dict[str, Argument] | None:
+    """Template arguments of a call: explicit ones, then those whose name alone is the type of a parameter."""
+    assert decl.parameters is not None
+    names = [p.name for p in decl.parameters]
+    if len(explicit) > len(names) or any(p.pack for p in decl.parameters):
+        return None
+    bound: dict[str, Argument] = dict(zip(names, explicit))
+    for parameter, value in zip(parameters, given):
+        checkpoint()
+        if len(parameter.names) != 1 or parameter.names[0].text not in names:
+            continue
+        name = parameter.names[0].text
+        pointers = [p for p in parameter.declarators[0].pointers if p != "const"]
+        if name in explicit_names(names, explicit) or pointers not in ([], ["&"], ["&&"]):
+            continue
+        kind = plain_type(value.type)
+        if kind is None or (name in bound and bound[name] != kind):
+            return None
+        bound[name] = kind
+    for each in decl.parameters:
+        if each.name not in bound:
+            if each.default is None:
+                return None
+            filled = template_arguments.fit([each], [], scope.bind(bound))
+            if filled is None:
+                return None
+            bound[each.name] = filled[0]
+    return bound
+
+
+def explicit_names(names: Sequence[str], explicit: Sequence[Argument]) -> frozenset[str]:
+    return frozenset(names[: len(explicit)])
+
+
+def _body(decl: FunctionDecl) -> Body:
+    assert decl.body is not None
+    lo, hi = decl.body
+    source = decl.source
+    tokens = Tokens(list(source.kinds[lo:hi]), list(source.texts[lo:hi]), [0] * (hi - lo))
+    island = FunctionIsland(0, 0, (0, 0), (0, hi - lo), hi - lo, frozenset(), False, (), False)
+    return Body(Definition("", tokens, [False] * (hi - lo), island, ()), 0, source.symbols)
+
+
+class _Runner:
+    """Runs statements in a scope whose ``bound`` names are the variables."""
+
+    __slots__ = ("body", "scope", "steps")
+
+    def __init__(self, decl: FunctionDecl, scope: lexical.Lexical) -> None:
+        self.body = _body(decl)
+        self.scope = scope
+        self.steps = 0
+
+    def block(self, node: tree.Block) -> None:
+        if self.body.repaired or self.body.macros:
+            raise _Stop
+        outer = self.scope
+        self.scope = outer.child()
+        try:
+            for statement in node.statements:
+                self.statement(statement)
+        finally:
+            self.scope = outer
+
+    def statement(self, node: tree.Statement) -> None:
+        self.steps += 1
+        self.scope.state.steps += 1
+        if self.scope.state.steps > MAX_STEPS:
+            raise _Stop
+        match node:
+            case tree.Block():
+                self.block(node)
+            case tree.DeclarationStatement():
+                self._declare(self._chunk("declaration", node.chunk), node.chunk)
+            case tree.ExpressionStatement():
+                self._effect(self._chunk("expression", node.chunk))
+            case tree.If():
+                if self._condition(node.condition):
+                    self.statement(node.then)
+                elif node.otherwise is not None:
+                    self.statement(node.otherwise)
+            case tree.While():
+                while self._condition(node.condition):
+                    if not self._turn(node.body):
+                        break
+            case tree.DoWhile():
+                while self._turn(node.body) and self._condition(node.condition):
+                    pass
+            case tree.For():
+                self._for(node)
+            case tree.JumpStatement():
+                self._jump(node)
+            case tree.Empty():
+                kinds = self.body.tokens.kinds[node.lo : node.hi]
+                if "USING" in kinds:
+                    evaluate.declare(self.body, node.lo, node.hi, self.scope)
+            case _:
+                raise _Stop
+
+    def _chunk(self, start: str, span: tuple[int, int]) -> Any:
+        parsed = self.body.chunk(start, span)
+        if parsed is None:
+            raise _Stop
+        return parsed
+
+    def _turn(self, body: tree.Statement) -> bool:
+        """One run of a loop's body; False after `break`."""
+        try:
+            self.statement(body)
+        except _Break:
+            return False
+        except _Continue:
+            return True
+        return True
+
+    def _condition(self, span: tuple[int, int]) -> bool:
+        return self._truth(self._chunk("condition", span))
+
+    def _truth(self, node: Any) -> bool:
+        if isinstance(node, (tree.Declaration, tree.ConditionWithInit)):
+            raise _Stop
+        known = arithmetic.truth(self._value(node))
+        if known is None:
+            raise _Stop
+        return known
+
+    def _for(self, node: tree.For) -> None:
+        head = self._chunk("for_head", node.head)
+        if isinstance(head, tree.RangeFor):
+            raise _Stop
+        outer = self.scope
+        self.scope = outer.child()
+        try:
+            if isinstance(head.init, tree.Declaration):
+                self._declare(head.init, node.head)
+            elif head.init is not None:
+                self._effect(head.init)
+            while head.condition is None or self._truth(head.condition):
+                if not self._turn(node.body):
+                    break
+                if head.step is not None:
+                    self._effect(head.step)
+        finally:
+            self.scope = outer
+
+    def _jump(self, node: tree.JumpStatement) -> None:
+        if node.kind == "break":
+            raise _Break
+        if node.kind == "continue":
+            raise _Continue
+        if node.kind != "return" or node.chunk is None:
+            raise _Stop
+        raise _Return(self._value(self._chunk("initializer", node.chunk)))
+
+    def _declare(self, declaration: tree.Declaration, span: tuple[int, int]) -> None:
+        if "typedef" in declaration.words or "{}" in declaration.words:
+            evaluate.declare(self.body, *span, self.scope)
+            return
+        if "static" in declaration.words:
+            raise _Stop
+        for declarator in declaration.declarators:
+            initializer = declarator.initializer
+            if declarator.pointers or declarator.dims or not declarator.name:
+                raise _Stop
+            if initializer is None:
+                base = type_of.specified(declaration.words, declaration.names, self.scope)
+                self.scope.bound[declarator.name] = Value(base)
+                continue
+            if isinstance(initializer, tree.Braces):
+                if len(initializer.items) > 1:
+                    raise _Stop
+                initializer = initializer.items[0] if initializer.items else tree.Number(0, 0, "0")
+            value = self._value(initializer)
+            if "auto" in declaration.words:
+                self.scope.bound[declarator.name] = value
+                continue
+            kind = type_of.specified(declaration.words, declaration.names, self.scope)
+            self.scope.bound[declarator.name] = Value(kind, arithmetic.converted(value.n, value.type, kind))
+
+    def _effect(self, node: tree.Expr) -> None:
+        if isinstance(node, tree.Binary) and node.operator == ",":
+            self._effect(node.left)
+            self._effect(node.right)
+            return
+        if isinstance(node, (tree.PostfixStep, tree.Unary)) and node.operator in ("++", "--"):
+            self._assign(node.operand, node.operator[0], Value(INT, 1))
+            return
+        if isinstance(node, tree.Assign):
+            self._assign(node.target, node.operator[:-1], self._value(node.value))
+            return
+        raise _Stop
+
+    def _assign(self, target: tree.Expr, operator: str, value: Value) -> None:
+        if not isinstance(target, tree.Name):
+            raise _Stop
+        for scope in self.scope.outwards():
+            old = scope.bound.get(target.text)
+            if isinstance(old, Value):
+                new = arithmetic.operate(operator, old, value) if operator else value
+                scope.bound[target.text] = Value(old.type, arithmetic.converted(new.n, new.type, old.type))
+                return
+            if scope.namespace:
+                break
+        raise _Stop
+
+    def _value(self, expr: tree.Expr) -> Value:
+        """Value of an expression without effects of its own."""
+        if _has_effect(expr):
+            raise _Stop
+        return evaluate.evaluate_value(expr, self.scope)
+
+
+def _has_effect(expr: tree.Expr) -> bool:
+    stack: list[Any] = [expr]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (tree.Assign, tree.PostfixStep, tree.Lambda, tree.Launch)):
+            return True
+        if isinstance(node, tree.Unary) and node.operator in ("++", "--"):
+            return True
+        if isinstance(node, list):
+            stack += node
+        elif isinstance(
+            node, (tree.Binary, tree.Unary, tree.Ternary, tree.Call, tree.Cast, tree.Index, tree.Braces)
+        ):
+            stack += [getattr(node, slot) for slot in node.__slots__]
+    return False

@@ -1,0 +1,72 @@
+"""Template arguments of a call: the ones it spells, then what the types of its arguments tell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from smem_lsp.semantics import template_arguments
+from smem_lsp.semantics.entities import Argument
+from smem_lsp.semantics.function_scope import function_scope, parameters_of
+from smem_lsp.semantics.scope import Lexical
+from smem_lsp.semantics.types import Array, Pointer, Qualified, Reference, Type, plain_type
+from smem_lsp.syntax import tree
+from smem_lsp.syntax.parse import Function
+
+
+def bind_call(
+    function: Function, explicit: Sequence[Argument], given: Sequence[Type | None], top: Lexical
+) -> tuple[Argument, ...] | None:
+    """Arguments for all template parameters, None for what stays open; None when the call does not fit.
+
+    ``explicit``: between the angle brackets; ``given``: types of the call's arguments; ``top``: the global scope.
+    """
+    parameters = parameters_of(function)
+    if any(parameter.pack for parameter in parameters) or len(explicit) > len(parameters):
+        return None
+    names = {parameter.name for parameter in parameters}
+    deduced: dict[str, Argument] = dict(zip((p.name for p in parameters), explicit))
+    for declaration, kind in zip(function.parameters or (), given):
+        _deduce(declaration, kind, names, deduced)
+    home = function_scope(top, function).parent or top
+    ordered: list[Argument] = []
+    for parameter in parameters:
+        if parameter.name not in deduced:
+            if parameter.default is not None:
+                filled = template_arguments.fit(parameters[: len(ordered) + 1], ordered, home)
+                if filled is None:
+                    return None
+                ordered.append(filled[-1])
+                continue
+            ordered.append(None)
+            continue
+        ordered.append(deduced[parameter.name])
+    return template_arguments.fit(parameters, ordered, home)
+
+
+def _deduce(
+    declaration: tree.Declaration, kind: Type | None, names: set[str], deduced: dict[str, Argument]
+) -> None:
+    """``T*``, ``const T&`` or ``T`` against the type of an argument."""
+    words = [word for word in declaration.words if word in names]
+    if len(words) != 1 or len(declaration.names) != 1 or declaration.names[0].templated or kind is None:
+        return
+    pointers = [p for p in declaration.declarators[0].pointers if p in ("*", "&", "&&")]
+    dims = declaration.declarators[0].dims
+    found: Type | None = plain_type(kind)
+    for pointer in pointers:
+        if pointer != "*":
+            continue
+        found = (
+            found.target
+            if isinstance(found, Pointer)
+            else found.element
+            if isinstance(found, Array)
+            else None
+        )
+        while isinstance(found, (Qualified, Reference)):
+            found = found.target
+    if dims or found is None:
+        return
+    if isinstance(found, Array) and not pointers:
+        found = Pointer(found.element)
+    deduced.setdefault(words[0], found)

@@ -1,0 +1,101 @@
+"""What names and expressions can mean: types, values, namespaces, functions, templates, or nothing that is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from smem_lsp.semantics.declarations import Declared, FunctionDecl
+from smem_lsp.semantics.types import Type
+from smem_lsp.source import record
+
+if TYPE_CHECKING:
+    from smem_lsp.semantics.scope import Lexical
+
+T = TypeVar("T")
+
+_MAX_DEPTH = 60  # of lookups, instances and evaluations in each other
+MAX_STEPS = 20_000  # of one question that is asked from outside
+
+
+@record
+class Value:
+    """An expression's type and, for a constant integer, its value; None where they are not known."""
+
+    type: Type | None
+    n: int | None = None
+
+
+UNKNOWN = Value(None)
+
+
+@record
+class Space:
+    """A namespace."""
+
+    lexical: Lexical
+
+
+@record
+class Functions:
+    """A name that functions have. ``arguments``: explicit template arguments, evaluated."""
+
+    overloads: tuple[tuple[FunctionDecl, Lexical], ...]
+    arguments: tuple[Argument, ...] | None = None
+
+
+@record
+class Template:
+    """A template without arguments."""
+
+    found: tuple[tuple[Declared, Lexical], ...]
+
+
+@record
+class Missing:
+    """Nothing in sight declares the name. ``path``: its segments."""
+
+    path: tuple[str, ...]
+
+
+Argument = Type | Value | Template | Functions | None  # of a template; None: not known
+Meaning = Type | Value | Space | Functions | Template | Missing | None
+
+
+@dataclass(eq=False, repr=False)
+class State:
+    """What all scopes of one file share: memos and the bounds of evaluation."""
+
+    memo: dict[tuple[object, ...], object] = field(default_factory=dict)
+    spaces: dict[int, Lexical] = field(default_factory=dict)
+    outside: frozenset[str] = frozenset()  # classes that are defined outside the class they belong to
+    packed: bool = False  # `#pragma pack` stands in the file: no layout of a class is certain
+    types_only: int = 0  # inside operands that are not evaluated
+    depth: int = 0
+    steps: int = 0
+
+    def enter(self) -> bool:
+        """One step deeper; False when the bounds are reached. Pair with ``leave`` when it is True."""
+        if self.depth == 0:
+            self.steps = 0
+        self.steps += 1
+        if self.depth >= _MAX_DEPTH or self.steps > MAX_STEPS:
+            return False
+        self.depth += 1
+        return True
+
+    def leave(self) -> None:
+        self.depth -= 1
+
+    def once(self, key: tuple[object, ...], work: Callable[[], T]) -> T | None:
+        """What ``work`` gives, kept under ``key``; None meanwhile, for what asks for itself. A run that is stopped
+        keeps nothing: the next one asks again."""
+        if key not in self.memo:
+            self.memo[key] = None
+            try:
+                self.memo[key] = work()
+            except BaseException:
+                del self.memo[key]
+                raise
+        return cast("T | None", self.memo[key])

@@ -1,0 +1,334 @@
+"""The value and the type of constant expressions, as C++ computes them.
+
+Integers have their C++ type: promotions, the usual arithmetic conversions, unsigned arithmetic modulo 2^n. Signed
+overflow, division by zero and wild shifts have no value. Floating constants have a type and no value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from smem_lsp.semantics import arithmetic, constexpr, record_layout, sizes, standard_library, type_of
+from smem_lsp.semantics import scope as lexical
+from smem_lsp.semantics.collect import collect
+from smem_lsp.semantics.declarations import Declarations, Source
+from smem_lsp.semantics.entities import UNKNOWN, Functions, Missing, Space, State, Template, Value
+from smem_lsp.semantics.types import (
+    BOOL,
+    INT,
+    INTEGERS,
+    SIZE_T,
+    Array,
+    Pointer,
+    Record,
+    Scalar,
+    Type,
+    plain_type,
+    scalar_of,
+    vector_element,
+)
+from smem_lsp.semantics.types import (
+    Sequence as ArrayClass,
+)
+from smem_lsp.source import checkpoint
+from smem_lsp.syntax import tree
+from smem_lsp.syntax.brackets import match_brackets
+from smem_lsp.syntax.lookahead import Symbols
+from smem_lsp.syntax.parse import Body, TranslationUnit, parse_chunk
+from smem_lsp.syntax.recent import Recent
+
+# Methods of PyTorch's tensors (ATen/core/TensorBody.h): `t.data_ptr<float>()` is a `float*`.
+_TENSOR_DATA = frozenset(("data_ptr", "data", "const_data_ptr", "mutable_data_ptr"))
+
+
+def file_constants(unit: TranslationUnit) -> lexical.Lexical:
+    """The global scope of a file: what its headers and the file itself declare outside function bodies."""
+    key = (unit.preprocessed.header_key, unit.symbols, *(placed.block.outline for placed in unit.blocks))
+    top = _declared.find(key)
+    if top is None:
+        top = _declared.keep(key, _collected(unit))
+    outside = frozenset(name for level in top.levels() for name in level.outside)
+    packed = any(
+        directive.name == "pragma" and "pack" in unit.source.slice(directive.span).split("(")[0]
+        for directive in unit.preprocessed.directives
+    )
+    return lexical.Lexical(None, State(outside=outside, packed=packed), top, namespace=True)
+
+
+# What files declared last. Bodies of functions are not read, but for those of constants: they may be of an older text.
+_declared = Recent[tuple[object, ...], Declarations](16)
+_headers = Recent[tuple[object, ...], Declarations](8)
+
+
+def _collected(unit: TranslationUnit) -> Declarations:
+    header = unit.preprocessed.header
+    key = (unit.preprocessed.header_key, unit.symbols)
+    above = _headers.find(key)
+    if above is None:
+        above = Declarations()
+        source = Source(header.kinds, header.texts, match_brackets(header.kinds), unit.symbols)
+        collect(source, 0, len(header.kinds), above)
+        _headers.keep(key, above)
+    top = above.copy()
+    tokens = unit.preprocessed.tokens
+    source = Source(tokens.kinds, tokens.texts, unit.partner, unit.symbols)
+    collect(source, 0, len(tokens.kinds), top)
+    return top
+
+
+def parse_tokens(start: str, kinds: Sequence[str], texts: Sequence[str], symbols: Symbols) -> Any:
+    return parse_chunk(start, kinds, texts, symbols)
+
+
+def declare(body: Body, lo: int, hi: int, scope: lexical.Lexical) -> None:
+    """Add what the declaration statement of the tokens ``[lo, hi)`` of a function body declares to ``scope``."""
+    source = Source(body.tokens.kinds, body.tokens.texts, body.ahead.partner, body.symbols)
+    collect(source, lo, hi, scope.own_declarations())
+
+
+def declare_constants(declaration: tree.Declaration, constants: lexical.Lexical) -> None:
+    """Add the variables of one declaration to a scope, with their types and constant values."""
+    for declarator in declaration.declarators:
+        if declarator.name and "typedef" not in declaration.words:
+            value = type_of.variable_value(declaration, declarator, constants)
+            constants.values.pop(declarator.name, None)
+            constants.bound[declarator.name] = value
+
+
+def declare_parameters(parameters: Iterable[tree.Declaration], constants: lexical.Lexical) -> None:
+    """Add parameters of a function to a scope, with their types alone: a default argument is what a call passes that
+    leaves it out, not the value of a constant."""
+    for declaration in parameters:
+        checkpoint()
+        for declarator in declaration.declarators:
+            if declarator.name:
+                value = type_of.variable_value(declaration, declarator, constants)
+                constants.bound[declarator.name] = Value(value.type, None)
+
+
+def evaluate(expr: tree.Expr | None, constants: lexical.Lexical) -> int | None:
+    """Value of a constant integer expression; None when it is not one or not known."""
+    return None if expr is None else evaluate_value(expr, constants).n
+
+
+def evaluate_value(expr: tree.Expr, scope: lexical.Lexical) -> Value:
+    """Type and value of an expression; each is None where it is not known."""
+    state = scope.state
+    if not state.enter():
+        return UNKNOWN
+    try:
+        value = _evaluate(expr, scope)
+    finally:
+        state.leave()
+    plain = plain_type(value.type)
+    return value if plain is value.type else Value(plain, value.n)
+
+
+def _evaluate(expr: tree.Expr, scope: lexical.Lexical) -> Value:
+    match expr:
+        case tree.Number():
+            return arithmetic.literal(expr.text)
+        case tree.Name():
+            return _name(expr, scope)
+        case tree.Unary():
+            return _unary(expr, scope)
+        case tree.Binary():
+            return _binary(expr, scope)
+        case tree.Ternary():
+            return _ternary(expr, scope)
+        case tree.SizeOf():
+            return _size_of(expr, scope)
+        case tree.Cast():
+            return _cast(expr, scope)
+        case tree.Call():
+            return _call(expr, scope)
+        case tree.Index():
+            base = evaluate_value(expr.base, scope).type
+            if isinstance(base, (Array, ArrayClass)):
+                return Value(base.element)
+            return Value(base.target) if isinstance(base, Pointer) else UNKNOWN
+        case tree.Member():
+            return _member(expr, scope)
+        case tree.Braces():
+            return evaluate_value(expr.items[0], scope) if len(expr.items) == 1 else UNKNOWN
+        case tree.Assign():
+            return Value(evaluate_value(expr.target, scope).type)
+    return UNKNOWN
+
+
+# ---- operators -------------------------------------------------------------------------------------------------------
+
+
+def _unary(expr: tree.Unary, scope: lexical.Lexical) -> Value:
+    value = evaluate_value(expr.operand, scope)
+    match expr.operator:
+        case "!":
+            known = arithmetic.truth(value)
+            return Value(BOOL, None if known is None else int(not known))
+        case "*":
+            kind = value.type
+            if isinstance(kind, Array):
+                return Value(kind.element)
+            return Value(kind.target) if isinstance(kind, Pointer) else UNKNOWN
+        case "&":
+            return Value(Pointer(value.type))
+        case "++" | "--":
+            return Value(value.type)
+    if expr.operator == "+" and isinstance(value.type, (Pointer, Array)):
+        return UNKNOWN
+    kind = arithmetic.promoted(value.type)
+    if kind is None:
+        return UNKNOWN
+    n = arithmetic.converted(value.n, value.type, kind)
+    if n is not None:
+        n = {"-": -n, "+": n, "~": ~n}.get(expr.operator)
+    return arithmetic.result(n, kind)
+
+
+def _binary(expr: tree.Binary, scope: lexical.Lexical) -> Value:
+    left = evaluate_value(expr.left, scope)
+    if expr.operator in ("&&", "||"):
+        known = arithmetic.truth(left)
+        if known is not None and known == (expr.operator == "||"):
+            return Value(BOOL, int(known))
+        second = arithmetic.truth(evaluate_value(expr.right, scope))
+        return Value(BOOL, int(second) if known is not None and second is not None else None)
+    right = evaluate_value(expr.right, scope)
+    if expr.operator == ",":
+        return right
+    return arithmetic.operate(expr.operator, left, right)
+
+
+def _ternary(expr: tree.Ternary, scope: lexical.Lexical) -> Value:
+    known = arithmetic.truth(evaluate_value(expr.condition, scope))
+    if known is None:
+        yes, no = _unevaluated(expr.yes, scope), _unevaluated(expr.no, scope)
+    elif known:
+        yes, no = evaluate_value(expr.yes, scope), _unevaluated(expr.no, scope)
+    else:
+        yes, no = _unevaluated(expr.yes, scope), evaluate_value(expr.no, scope)
+    kind = arithmetic.common_type(yes.type, no.type)
+    if known is None:
+        return Value(kind)
+    chosen = yes if known else no
+    if kind is None:  # the other arm is not known: without its type the value stands in its own
+        other = no if known else yes
+        return chosen if other.type is None else UNKNOWN
+    return Value(kind, arithmetic.converted(chosen.n, chosen.type, kind))
+
+
+def _unevaluated(expr: tree.Expr, scope: lexical.Lexical) -> Value:
+    """The type of an expression that is not evaluated: no function is run for it."""
+    scope.state.types_only += 1
+    try:
+        return evaluate_value(expr, scope)
+    finally:
+        scope.state.types_only -= 1
+
+
+# ---- names, casts, members -------------------------------------------------------------------------------------------
+
+
+def _name(expr: tree.Name, scope: lexical.Lexical) -> Value:
+    meaning = scope.resolve(expr)
+    if isinstance(meaning, Value):
+        return meaning
+    return Value(INT, 32) if isinstance(meaning, Missing) and expr.text == "warpSize" else UNKNOWN
+
+
+def _size_of(expr: tree.SizeOf, scope: lexical.Lexical) -> Value:
+    if expr.operator not in ("sizeof", "alignof", "_Alignof", "__alignof__"):
+        return Value(BOOL)
+    kind: Type | None
+    if expr.type is not None:
+        kind = type_of.type_id(expr.type, scope)
+    elif isinstance(expr.operand, tree.Name):
+        meaning = scope.resolve(expr.operand)
+        if isinstance(meaning, Value):
+            kind = meaning.type
+        elif isinstance(meaning, (Missing, Space, Functions)):
+            kind = type_of.named(expr.operand, scope)
+        else:
+            kind = type_of.as_type(meaning)
+    else:
+        kind = None if expr.operand is None else _unevaluated(expr.operand, scope).type
+    size = sizes.size_of_type(plain_type(kind))
+    if size is None:
+        return Value(SIZE_T)
+    return Value(SIZE_T, size[0] if expr.operator == "sizeof" else size[1])
+
+
+def _cast(expr: tree.Cast, scope: lexical.Lexical) -> Value:
+    kind = type_of.type_id(expr.type, scope)
+    operand = expr.operand
+    if isinstance(operand, tree.Braces):
+        if not operand.items:
+            return Value(kind, 0 if scalar_of(kind) in INTEGERS.values() else None)
+        if len(operand.items) != 1:
+            return Value(kind)
+        operand = operand.items[0]
+    value = evaluate_value(operand, scope)
+    if isinstance(kind, Record) or kind is None:
+        return Value(kind)
+    return Value(kind, arithmetic.converted(value.n, value.type, kind))
+
+
+def _member(expr: tree.Member, scope: lexical.Lexical) -> Value:
+    base = evaluate_value(expr.base, scope).type
+    if expr.operator == "->" and isinstance(base, Pointer):
+        base = plain_type(base.target)
+    elif expr.operator != ".":
+        return UNKNOWN
+    if isinstance(base, Scalar):
+        return Value(vector_element(base.name)) if expr.name in ("x", "y", "z", "w") else UNKNOWN
+    if not isinstance(base, Record) or "::" in expr.name:
+        return UNKNOWN
+    static = lexical.member_meaning(base, expr.name)
+    if isinstance(static, Value):
+        return static
+    return Value(record_layout.member_type(base, expr.name))
+
+
+# ---- calls -----------------------------------------------------------------------------------------------------------
+
+
+def _call(expr: tree.Call, scope: lexical.Lexical) -> Value:
+    callee = expr.callee
+    if isinstance(callee, tree.Member):
+        base = evaluate_value(callee.base, scope).type
+        if isinstance(base, ArrayClass) and callee.name == "size" and base.count is not None:
+            return Value(SIZE_T, base.count)
+        if base is None and callee.name in _TENSOR_DATA and callee.arguments and len(callee.arguments) == 1:
+            kind = scope.argument(callee.arguments[0])
+            return (
+                UNKNOWN
+                if kind is None or isinstance(kind, Value | Template | Functions)
+                else Value(Pointer(kind))
+            )
+        return UNKNOWN
+    if not isinstance(callee, tree.Name):
+        return UNKNOWN
+    meaning = scope.resolve(callee)
+    if isinstance(meaning, Functions):
+        arguments = [evaluate_value(argument, scope) for argument in expr.arguments]
+        return constexpr.call(meaning, arguments)
+    kind = type_of.as_type(meaning) if not isinstance(meaning, Missing) else None
+    if isinstance(meaning, Missing) and not expr.arguments:
+        kind = type_of.named(callee, scope)
+    if kind is not None and not isinstance(meaning, Value):  # T(x) with a name of a type
+        if isinstance(kind, Record) or len(expr.arguments) > 1:
+            return Value(kind)
+        if not expr.arguments:
+            return Value(kind, 0 if scalar_of(kind) in INTEGERS.values() else None)
+        value = evaluate_value(expr.arguments[0], scope)
+        return Value(kind, arithmetic.converted(value.n, value.type, kind))
+    if isinstance(meaning, Missing):
+        if len(expr.arguments) == 1 and not callee.templated:
+            kind = type_of.named(callee, scope)
+            if kind is not None:
+                value = evaluate_value(expr.arguments[0], scope)
+                return Value(kind, arithmetic.converted(value.n, value.type, kind))
+        arguments = [evaluate_value(argument, scope) for argument in expr.arguments]
+        return standard_library.call(meaning.path, callee, arguments, scope)
+    return UNKNOWN

@@ -1,0 +1,210 @@
+"""The scope in which the body of a function stands, and a key of everything that names in it may mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from smem_lsp.semantics.declarations import (
+    AliasDecl,
+    ClassDecl,
+    Declarations,
+    Declared,
+    EnumDecl,
+    Enumerator,
+    FunctionDecl,
+    NamespaceAlias,
+    Parameter,
+    Range,
+    Source,
+    UsingDecl,
+    VariableDecl,
+    template_parameters,
+)
+from smem_lsp.semantics.entities import Argument
+from smem_lsp.source import checkpoint
+from smem_lsp.syntax.blocks import Definition
+from smem_lsp.syntax.lookahead import Symbols
+from smem_lsp.syntax.parse import Function, TranslationUnit
+
+if TYPE_CHECKING:
+    from smem_lsp.semantics.scope import Lexical
+
+
+def function_scope(top: Lexical, function: Function, bound: dict[str, Argument] | None = None) -> Lexical:
+    """Where the body of ``function`` stands, in its namespaces and classes. ``bound``: what its template parameters
+    are, by name (types and values); those left out are not known."""
+    path = [name for part in function.island.enclosing if part != "extern" for name in part.split("::")]
+    scope = top.inside([*path, *_qualifiers(function)])
+    names: dict[str, Argument] = dict.fromkeys(p.name for p in parameters_of(function) if p.name)
+    if bound is not None:
+        names |= {name: argument for name, argument in bound.items() if name in names}
+    return scope.bind(names)
+
+
+def parameters_of(function: Function) -> tuple[Parameter, ...]:
+    """The template parameters of a function, in order."""
+    return _parameters(function.definition, function.symbols)
+
+
+@lru_cache(maxsize=1024)
+def _parameters(definition: Definition, symbols: Symbols) -> tuple[Parameter, ...]:
+    head = definition.head
+    return tuple(template_parameters(head.kinds, head.texts, symbols))
+
+
+def _qualifiers(function: Function) -> list[str]:
+    """``A`` of a definition ``void A<T>::f()`` outside its class."""
+    kinds, texts = function.head.kinds, function.head.texts
+    i = function.island.name - function.island.head
+    found: list[str] = []
+    while i >= 2 and kinds[i - 1] == "SCOPE":
+        checkpoint()
+        i -= 2
+        if set(texts[i]) == {">"}:
+            depth = 0
+            while i > 0:
+                depth += {"<": -1}.get(texts[i], texts[i].count(">") if set(texts[i]) == {">"} else 0)
+                if depth <= 0:
+                    break
+                i -= 1
+            i -= 1
+        if i < 0 or kinds[i] != "NAME":
+            break
+        found.insert(0, texts[i])
+    return found
+
+
+def value_declarations(top: Lexical) -> Iterator[VariableDecl]:
+    """The variables at namespace scope."""
+    values = _table(top.declarations).values
+    for level in top.declarations.levels():
+        checkpoint()
+        for name, group in level.names.items():
+            if name in values:
+                yield from (decl for decl in group if isinstance(decl, VariableDecl))
+
+
+def value_names(top: Lexical) -> frozenset[str]:
+    """Names of the variables and enumerators at namespace scope."""
+    return _table(top.declarations).values
+
+
+class Identity:
+    """Of a function in its file: equal objects mean that it is spelled alike and that all names in it mean the same."""
+
+    __slots__ = ()
+
+
+def identify(unit: TranslationUnit, top: Lexical, function: Function) -> Identity:
+    """The identity of ``function``. ``top``: the global scope of its file."""
+    definition = function.definition
+    place = top.declarations, function.scopes
+    found = definition.placed.get(place)
+    if not isinstance(found, Identity):
+        meaning = _meaning(unit, top, function)
+        known = definition.identities
+        found = known.get(meaning)
+        if not isinstance(found, Identity):
+            if len(known) >= _MEANINGS:
+                del known[next(iter(known))]
+            found = known[meaning] = Identity()
+        if len(definition.placed) >= _PLACES:
+            definition.placed.clear()
+        definition.placed[place] = found
+    return found
+
+
+_PLACES = 4  # whose answers a definition remembers
+_MEANINGS = 8
+
+
+def _meaning(unit: TranslationUnit, top: Lexical, function: Function) -> tuple[object, ...]:
+    names = function.definition.words.union(function.scopes, function.definition.island.enclosing)
+    return (
+        function.scopes,
+        function.symbols,
+        unit.symbols.types & names,
+        unit.preprocessed.header_key if unit.header_functions & names else 0,
+        _fingerprint(top.declarations, names),
+    )
+
+
+def _fingerprint(top: Declarations, names: Iterable[str]) -> int:
+    """A key of all declarations outside functions that ``names`` reach, directly or through each other: equal keys,
+    equal meanings."""
+    table = _table(top).reached
+    reached: set[str] = set()
+    followed: set[int] = set()  # enumerators share the names of their enumeration
+    wanted = table.keys() & set(names)
+    while wanted:
+        reached |= wanted
+        following: set[str] = set()
+        for name in wanted:
+            checkpoint()
+            used = table[name][1]
+            if id(used) not in followed:
+                followed.add(id(used))
+                following |= used
+        wanted = (following & table.keys()) - reached
+    directives = tuple(top.directives)
+    return hash((directives, *((name, table[name][0]) for name in sorted(reached))))
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """``reached``: name -> (hash of what declares it, names in there); ``values``: of variables and enumerators."""
+
+    reached: dict[str, tuple[int, frozenset[str]]]
+    values: frozenset[str]
+
+
+def _table(top: Declarations) -> _Table:
+    if isinstance(top.table, _Table):
+        return top.table
+    table: dict[str, tuple[int, frozenset[str]]] = {}
+    values: set[str] = set()
+    read: tuple[Source, int, int] | None = None
+    spelled, used = 0, frozenset[str]()
+    for decl in top.walk():
+        checkpoint()
+        if isinstance(decl, (VariableDecl, Enumerator)):
+            values.add(decl.name)
+        where = _extent(decl)
+        if where is None:
+            continue
+        source, (lo, hi) = where
+        if (source, lo, hi) != read:  # of an enumerator it is the whole enumeration
+            read = source, lo, hi
+            texts = tuple(source.texts[lo:hi])
+            spelled = hash(texts)
+            used = frozenset(t for k, t in zip(source.kinds[lo:hi], texts) if k == "NAME")
+        known_hash, known_names = table.get(decl.name, (0, frozenset()))
+        table[decl.name] = hash((known_hash, spelled)), known_names | used if known_names else used
+    top.table = known = _Table(table, frozenset(values))
+    return known
+
+
+def _extent(decl: Declared) -> tuple[Source, Range] | None:
+    """The tokens that a declaration's meaning depends on."""
+    match decl:
+        case ClassDecl():
+            return decl.source, (decl.start, decl.after[1])
+        case EnumDecl():
+            return decl.source, ((decl.underlying or decl.body)[0], decl.body[1])
+        case Enumerator():
+            return decl.enum.source, decl.enum.body
+        case AliasDecl():
+            return decl.source, (decl.start, decl.type[1])
+        case VariableDecl():
+            return decl.source, (decl.start, decl.range[1])
+        case UsingDecl():
+            return decl.source, decl.target
+        case FunctionDecl():
+            if not decl.constexpr:
+                return None
+            return decl.source, (decl.start, decl.head[1] if decl.body is None else decl.body[1])
+        case NamespaceAlias():
+            return None

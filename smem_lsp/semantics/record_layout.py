@@ -1,0 +1,408 @@
+"""Layout of classes, structs and unions: the Itanium C++ ABI as GCC applies it on x86-64, which nvcc follows on the
+device.
+
+What the rules leave to details that are not followed here (virtual functions and bases, `#pragma pack`, members without
+a known size, tail padding of a base that may or may not be reused) has no layout: None.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+
+from smem_lsp.semantics import alignment, collect, evaluate, sizes, type_of
+from smem_lsp.semantics import scope as lexical
+from smem_lsp.semantics.declarations import ClassDecl, Member, declaration_tree, record_start, split
+from smem_lsp.semantics.types import (
+    Array,
+    Enum,
+    Qualified,
+    Record,
+    Reference,
+    Scalar,
+    Type,
+    is_aggregate,
+    plain_type,
+    scalar_of,
+)
+from smem_lsp.semantics.types import Sequence as ArrayClass
+from smem_lsp.source import checkpoint
+from smem_lsp.syntax import tree
+
+_MAX_MEMBERS = 2000
+_MAX_NESTING = 20  # classes in each other
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Bytes. ``data``: size without tail padding; ``pod``: None where it is not certain whether a derived class or a
+    neighbour may use the tail padding; ``empties``: (record, offset) of empty subobjects, itself included."""
+
+    size: int
+    align: int
+    data: int
+    empty: bool
+    pod: bool | None
+    empties: frozenset[tuple[Record, int]]
+    members: tuple[tuple[str, int, Type | None], ...]  # name, offset in bytes, type; bit-fields left out
+    aligns: tuple[int, ...]  # bytes that each of the members is aligned to
+
+
+class _Unknown(Exception):
+    """The layout is not certain."""
+
+
+def layout(record: Record) -> Layout | None:
+    """The layout of a class; None when it is not certain. Worked out once per instance."""
+    state = record.lexical.state
+    known = partial(state.once, ("layout", record), partial(_built, record))
+    if ("layout", record) in state.memo:
+        return known()
+    if state.packed or not state.enter():
+        return None
+    try:
+        return known()
+    finally:
+        state.leave()
+
+
+def _built(record: Record) -> Layout | None:
+    try:
+        return _Builder(record).build()
+    except _Unknown:
+        return None
+
+
+def member_type(record: Record, name: str) -> Type | None:
+    """Type of a data member, anonymous and base classes included; None when it is not known."""
+    found = layout(record)
+    if found is None:
+        return None
+    return next((kind for each, _, kind in found.members if each == name), None)
+
+
+def data_members(record: Record) -> tuple[tuple[str, int, Type | None], ...] | None:
+    """(name, offset in bytes, type) of the data members; None when the layout is not certain."""
+    found = layout(record)
+    return None if found is None else found.members
+
+
+@dataclass(frozen=True, slots=True)
+class NamedMember:
+    """A data member of a class without a known layout. ``component``: what tells it apart from the members that have
+    bytes of their own; ``overlaps``: it is a union."""
+
+    component: str
+    type: Type | None
+    overlaps: bool
+
+
+def named_member(record: Record, name: str, depth: int = 0) -> NamedMember | None:
+    """The data member of that name, those of anonymous structs and unions included; None: not understood. Members of
+    base classes are left out."""
+    inside = collect.inside(record.decl)
+    if inside.odd or depth > _MAX_NESTING:
+        return None
+    source, scope = record.decl.source, record.lexical
+    for number, member in enumerate(inside.members):
+        checkpoint()
+        lo, hi = member.range
+        kind = type_of.record_type(member.record, scope)
+        start = lo if member.record is None else source.partner[record_start(member.record) - 1] + 1
+        if isinstance(member.record, ClassDecl) and not member.record.name and start >= hi:
+            inner = kind.lexical if isinstance(kind, Record) else None
+            if inner is None or not inner.own(name):
+                continue
+            assert isinstance(kind, Record)
+            found = named_member(kind, name, depth + 1)
+            if found is None or member.record.tag != "union":
+                return found
+            return NamedMember(f"#{number}", found.type, overlaps=True)
+        parsed = declaration_tree(source, (lo, hi))
+        if parsed is None:
+            continue
+        for declarator in parsed.declarators:
+            if declarator.name == name and "static" not in parsed.words:
+                base = type_of.specified(parsed.words, parsed.names, scope, kind, source, lo)
+                base = type_of.as_volatile(base, parsed.words)
+                shape = type_of.declarator_type(base, declarator, scope)
+                of_class = plain_type(shape)
+                union = isinstance(of_class, Record) and of_class.decl.tag == "union"
+                return NamedMember(name, shape, union or not isinstance(of_class, Record))
+    return None
+
+
+def holds_pointers(kind: Type | None, depth: int = 0) -> bool:
+    """Is or has an object of this type a pointer? Also true where that is not known."""
+    element = _element(kind)
+    if isinstance(element, (Scalar, Enum)):
+        return False
+    if isinstance(element, Record) and depth < _MAX_NESTING:
+        members = data_members(element)
+        return members is None or any(holds_pointers(each, depth + 1) for _, _, each in members)
+    return True
+
+
+@dataclass(slots=True)
+class _Builder:
+    record: Record
+    bits: int = 0  # where the next member may start
+    size: int = 0  # bytes
+    align: int = 1
+    packed: bool = False
+    hidden: bool = False  # the member at hand is private or protected
+    pod: bool | None = True
+    empty: bool = True
+    empties: set[tuple[Record, int]] = field(default_factory=set)
+    members: list[tuple[str, int, Type | None]] = field(default_factory=list)
+    aligns: list[int] = field(default_factory=list)
+
+    @property
+    def union(self) -> bool:
+        return self.record.decl.tag == "union"
+
+    def build(self) -> Layout:
+        decl = self.record.decl
+        inside = collect.inside(decl)
+        if decl.body is None or inside.odd or inside.virtual or len(inside.members) > _MAX_MEMBERS:
+            raise _Unknown
+        self.packed, asked = self._attributes()
+        if inside.constructors:
+            self.pod = False
+        if decl.bases is not None:
+            self.pod = False
+            for where in split(decl.source, *decl.bases, angles=True):
+                self._base(where)
+        for member in inside.members:
+            self._member(member)
+        self.align = max(self.align, asked)
+        end = max(self.size, (self.bits + 7) // 8)
+        size = -(-end // self.align) * self.align
+        if self.empty:
+            size = max(size, self.align, 1)
+            self.empties.add((self.record, 0))
+        elif size == 0 and (decl.bases is not None or not inside.members):
+            raise _Unknown
+        return Layout(
+            size,
+            self.align,
+            end,
+            self.empty,
+            self.pod,
+            frozenset(self.empties),
+            tuple(self.members),
+            tuple(self.aligns),
+        )
+
+    # ---- attributes ------------------------------------------------------------------------------------------------
+
+    def _attributes(self) -> tuple[bool, int]:
+        """(packed, alignment asked for) of the class."""
+        decl = self.record.decl
+        outer = self.record.lexical.parent
+        assert outer is not None
+        packed, asked = False, 1
+        for lo, hi in (decl.head, decl.after):
+            found = alignment.attributes(decl.source, lo, hi, outer)
+            if found is None:
+                raise _Unknown
+            packed = packed or found[0]
+            asked = max(asked, found[1])
+        return packed, asked
+
+    # ---- bases -----------------------------------------------------------------------------------------------------
+
+    def _base(self, where: tuple[int, int]) -> None:
+        base = lexical.base_of(self.record, where)
+        inner = None if base is None else layout(base)
+        if base is None or inner is None:
+            raise _Unknown
+        self.align = max(self.align, inner.align)
+        if not inner.empty:
+            self.members += inner.members
+            self.aligns += inner.aligns
+        if inner.empty:
+            offset = 0
+            if self._clashes(inner, offset):
+                offset = self._apart(inner, self._next(inner.align))
+            self._occupy(inner, offset)
+            self.size = max(self.size, offset + inner.size)
+            return
+        self.empty = False
+        if inner.pod is None and inner.size != inner.data:
+            raise _Unknown
+        offset = self._next(inner.align)
+        offset = self._apart(inner, offset)
+        shift = len(self.members) - len(inner.members)
+        self.members[shift:] = [(name, offset + at, kind) for name, at, kind in inner.members]
+        self._occupy(inner, offset)
+        self.bits = 8 * (offset + (inner.size if inner.pod else inner.data))
+        self.size = max(self.size, self.bits // 8)
+
+    def _next(self, align: int) -> int:
+        """The next byte offset with this alignment."""
+        return -(-((self.bits + 7) // 8) // align) * align
+
+    def _clashes(self, inner: Layout, offset: int) -> bool:
+        """Would two empty subobjects of one type get one address?"""
+        return any((kind, offset + at) in self.empties for kind, at in inner.empties)
+
+    def _apart(self, inner: Layout, offset: int) -> int:
+        """The first offset from here on where no two empty subobjects of one type meet."""
+        for _ in range(_MAX_MEMBERS):
+            if not self._clashes(inner, offset):
+                return offset
+            offset += inner.align
+        raise _Unknown
+
+    def _occupy(self, inner: Layout, offset: int) -> None:
+        self.empties |= {(kind, offset + at) for kind, at in inner.empties}
+
+    # ---- members ---------------------------------------------------------------------------------------------------
+
+    def _member(self, member: Member) -> None:
+        decl = self.record.decl
+        source, scope = decl.source, self.record.lexical
+        lo, hi = member.range
+        self.hidden = (member.access or ("private" if decl.tag == "class" else "public")) != "public"
+        start = lo
+        if source.texts[lo:hi].count("no_unique_address") or "virtual" in source.texts[lo:hi]:
+            raise _Unknown
+        record = type_of.record_type(member.record, scope)
+        first = lo
+        if member.record is not None:
+            # what stands in front of the tag and behind the brace; the head's attributes are the class's own
+            first = source.partner[record_start(member.record) - 1] + 1
+        found = alignment.attributes(source, first, hi, scope, skip_classes=True)
+        if found is None:
+            raise _Unknown
+        if isinstance(member.record, ClassDecl):
+            front = alignment.attributes(source, lo, member.record.head[0], scope)
+            if front is None or front[0]:
+                raise _Unknown
+            if not member.record.name and first >= hi:
+                self._place(
+                    record, "", (found[0], max(found[1], front[1])), None
+                )  # an anonymous struct or union
+                return
+            # behind the brace they belong to the class
+            found = (found[0], front[1]) if first < hi else (found[0], max(found[1], front[1]))
+        parsed = declaration_tree(source, (start, hi))
+        if parsed is None:
+            kind = type_of.member_pointer(source, lo, hi)
+            colon = next((i for i in range(lo, hi) if source.kinds[i] == "COLON"), hi)
+            if kind is None and source.kinds[lo:colon] == ["NAME"] and colon < hi:  # uint64_t : 22;
+                kind = type_of.spelled_type(source, lo, colon, scope)
+                expr = source.parse("expression", colon + 1, hi)
+                width = None if expr is None else evaluate.evaluate(expr, scope)
+                if width is None:
+                    raise _Unknown
+                self._place(kind, "", found, width)
+                return
+            if kind is None:
+                raise _Unknown
+            self._place(kind, "", found, None)
+            return
+        if {"static", "constexpr", "typedef", "friend"} & set(parsed.words):
+            return
+        base = type_of.specified(parsed.words, parsed.names, scope, record, source, lo)
+        base = type_of.as_volatile(base, parsed.words)
+        for declarator in parsed.declarators:
+            if declarator.function and not declarator.core[0]:
+                continue
+            if declarator.initializer is not None:
+                self.pod = None if self.pod else self.pod
+            kind = type_of.declarator_type(base, declarator, scope)
+            width = None
+            if declarator.width is not None:
+                expr = declarator.width
+                width = evaluate.evaluate(expr.target if isinstance(expr, tree.Assign) else expr, scope)
+                if width is None:
+                    raise _Unknown
+                if isinstance(expr, tree.Assign):
+                    self.pod = None if self.pod else self.pod
+            self._place(kind, declarator.name, found, width)
+
+    def _place(self, kind: Type | None, name: str, attribute: tuple[bool, int], width: int | None) -> None:
+        size = sizes.size_of_type(kind)
+        if size is None:
+            raise _Unknown
+        packed = self.packed or attribute[0]
+        if self.hidden and (name or width is None):
+            self.pod = False
+        if width is not None:
+            self._bit_field(kind, size[0], size[1], name, packed, attribute[1], width)
+            return
+        inner = _inner(kind)
+        element = _element(kind)
+        if isinstance(element, Scalar) and not is_aggregate(element):
+            if packed:
+                raise _Unknown
+            self.pod = False
+        align = size[1]
+        if packed:
+            if inner is not None and (inner.pod is not True):
+                raise _Unknown  # GCC ignores the attribute there
+            align = 1
+        if 1 < attribute[1] < align:
+            raise _Unknown
+        align = max(align, attribute[1])
+        self.align = max(self.align, align)
+        self.empty = False
+        if isinstance(kind, Reference):
+            self.pod = False
+        elif inner is not None and inner.pod is not True:
+            self.pod = inner.pod if self.pod else self.pod
+        start = 0 if self.union else self._next(align)
+        if inner is not None and not self.union:
+            start = self._apart(inner, start)
+            self._occupy(inner, start)
+        if name:
+            self.members.append((name, start, kind))
+            self.aligns.append(align)
+        elif inner is not None:
+            self.members += [(each, start + at, each_kind) for each, at, each_kind in inner.members]
+            self.aligns += inner.aligns
+        end = start + size[0]
+        if self.union:
+            self.size = max(self.size, end)
+        else:
+            self.bits = 8 * end
+            self.size = max(self.size, end)
+
+    def _bit_field(
+        self, kind: Type | None, size: int, align: int, name: str, packed: bool, asked: int, width: int
+    ) -> None:
+        """System V and Itanium: a bit-field never crosses a boundary of its declared type; an unnamed one does not
+        align the class; a width of 0 starts the next unit."""
+        if width < 0 or width > size * 8 or asked > 1 or scalar_of(kind) is None:
+            raise _Unknown
+        if packed and width == 0:
+            raise _Unknown
+        if self.union:
+            self.size = max(self.size, (width + 7) // 8)
+        elif width == 0:
+            self.bits = -(-self.bits // (align * 8)) * align * 8
+        else:
+            unit = size * 8
+            if not packed and self.bits // unit != (self.bits + width - 1) // unit:
+                self.bits = -(-self.bits // (align * 8)) * align * 8
+            self.bits += width
+            self.size = max(self.size, (self.bits + 7) // 8)
+        if width:
+            self.empty = False
+        if name and not packed:
+            self.align = max(self.align, align)
+
+
+def _element(kind: Type | None) -> Type | None:
+    """What the elements of an array are; anything else as it is."""
+    while isinstance(kind, (Array, ArrayClass, Qualified)):
+        kind = kind.target if isinstance(kind, Qualified) else kind.element
+    return kind
+
+
+def _inner(kind: Type | None) -> Layout | None:
+    """Layout of the class that a member is, or that the elements of an array are."""
+    found = _element(kind)
+    return layout(found) if isinstance(found, Record) else None

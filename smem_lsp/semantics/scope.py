@@ -1,0 +1,578 @@
+"""Scopes and name lookup: what a name means where it stands.
+
+A scope is a namespace, a class, an instance of a template, a function or a block. Template parameters and parameters of
+functions are names that a scope binds: to a type, to a value, or to None while nobody knows. Whatever cannot be decided
+(two meanings, a base class that is not in sight, an argument without value) is unknown, never a guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from smem_lsp.semantics import arithmetic, collect, evaluate, standard_library, template_arguments, type_of
+from smem_lsp.semantics import declarations as declared
+from smem_lsp.semantics.declarations import (
+    AliasDecl,
+    ClassDecl,
+    Declarations,
+    Declared,
+    EnumDecl,
+    Enumerator,
+    FunctionDecl,
+    NamespaceAlias,
+    Parameter,
+    UsingDecl,
+    VariableDecl,
+)
+from smem_lsp.semantics.entities import (
+    UNKNOWN,
+    Argument,
+    Functions,
+    Meaning,
+    Missing,
+    Space,
+    State,
+    Template,
+    Value,
+)
+from smem_lsp.semantics.types import Enum, Record, builtin
+from smem_lsp.source import checkpoint
+from smem_lsp.syntax import tree
+
+_RUNNING = object()
+_NOTHING = Declarations()  # of scopes that only bind names
+
+
+@dataclass(eq=False, repr=False)
+class Lexical:
+    """One scope. ``values`` hides outer names by plain integers (None: by something that is no constant)."""
+
+    parent: Lexical | None
+    state: State
+    declarations: Declarations = field(default_factory=Declarations)
+    bound: dict[str, Argument] = field(default_factory=dict)
+    values: dict[str, int | None] = field(default_factory=dict)
+    record: Record | None = None  # of a class
+    namespace: bool = False
+    open: bool = False  # a template argument is not known
+
+    # ---- making scopes -------------------------------------------------------------------------------------------
+
+    def child(self) -> Lexical:
+        """A block inside this scope."""
+        return Lexical(self, self.state, _NOTHING)
+
+    def own_declarations(self) -> Declarations:
+        """Those of a block that gets some."""
+        if self.declarations is _NOTHING:
+            self.declarations = Declarations()
+        return self.declarations
+
+    def bind(self, names: dict[str, Argument]) -> Lexical:
+        """A scope inside this one where ``names`` mean these types and values; None: not known."""
+        inner = Lexical(self, self.state, _NOTHING, bound=dict(names))
+        inner.open = any(is_open(argument) for argument in names.values())
+        return inner
+
+    def outwards(self) -> Iterator[Lexical]:
+        scope: Lexical | None = self
+        while scope is not None:
+            yield scope
+            scope = scope.parent
+
+    def space(self, inner: Declarations) -> Lexical:
+        """The scope of a namespace that stands in this one."""
+        found = self.state.spaces.get(id(inner))
+        if found is None:
+            found = Lexical(self, self.state, inner, namespace=True)
+            self.state.spaces[id(inner)] = found
+        return found
+
+    def bound_to(self, name: str) -> tuple[Argument] | None:
+        """What the template parameter is bound to that a name means here; None: it means something else."""
+        for scope in self.outwards():
+            if name in scope.bound:
+                return (scope.bound[name],)
+            if scope.own(name):
+                return None
+        return None
+
+    def inside(self, path: Sequence[str]) -> Lexical:
+        """The scope inside namespaces and classes of these names; as deep as they are known. Template parameters of
+        classes on the way are bound to nothing known."""
+        scope = self
+        for name in path:
+            checkpoint()
+            inner = scope.declarations.namespaces.get(name)
+            if name == "":
+                inner = scope.declarations.unnamed_namespace
+            if inner is not None:
+                scope = scope.space(inner)
+            else:
+                decls = [d for d in scope.declarations.names.get(name, []) if isinstance(d, ClassDecl)]
+                whole = [d for d in decls if d.body is not None]
+                if len(whole) != 1:
+                    return scope
+                scope = scope.class_scope(whole[0])
+        return scope
+
+    def class_scope(self, decl: ClassDecl) -> Lexical:
+        """The inside of a class whose own template parameters are not known."""
+        unknown: tuple[Argument, ...] = tuple(None for _ in decl.parameters or ())
+        return instance(decl, self, unknown).lexical
+
+    # ---- lookup --------------------------------------------------------------------------------------------------
+
+    def lookup(self, name: str) -> int | None:
+        """Value of the integer constant ``name`` where it stands without ``::``; None when it is not one."""
+        meaning = self.meaning((name,), (None,))
+        return meaning.n if isinstance(meaning, Value) else None
+
+    def resolve(self, name: tree.Name) -> Meaning:
+        """What a name with its qualifiers and template arguments means here."""
+        if "::" not in name.text and not name.arguments:
+            return self.meaning((name.text,), (None,))
+        path = tuple(part for part in name.text.split("::") if part)
+        arguments = tuple(name.arguments) if name.arguments else (None,) * len(path)
+        if len(arguments) != len(path):
+            return None
+        return self.meaning(path, arguments, absolute=name.text.startswith("::"))
+
+    def meaning(
+        self,
+        path: tuple[str, ...],
+        arguments: tuple[list[tree.Expr] | None, ...],
+        *,
+        absolute: bool = False,
+    ) -> Meaning:
+        """What ``a::b<x>::c`` means here; nothing in a text that names nothing."""
+        if not path or not self.state.enter():
+            return None
+        try:
+            found: Meaning = self._first(path[0], arguments[0], absolute=absolute, alone=len(path) == 1)
+            for at in range(1, len(path)):
+                if isinstance(found, Missing):
+                    break
+                inner = self._member(found, path[at], arguments[at])
+                if isinstance(inner, Missing) and isinstance(found, Space):
+                    found = Missing(path)
+                    break
+                found = inner
+            if isinstance(found, Missing):
+                return standard_library.meaning(path, arguments, self)
+            return found
+        finally:
+            self.state.leave()
+
+    def _first(self, name: str, arguments: list[tree.Expr] | None, *, absolute: bool, alone: bool) -> Meaning:
+        start = list(self.outwards())[-1] if absolute else self
+        return start._search(name, arguments, alone)
+
+    def _from_here(self, name: str, alone: bool) -> Meaning:
+        """What a name means in this namespace and those around it: looked for once."""
+        key = ("from here", name, alone, self)
+        known = self.state.memo.get(key)
+        if known is None:
+            known = found = self._search(name, None, alone, remembered=False)
+            # nothing, or no value: perhaps only while it is being worked out
+            if found is not None and not (isinstance(found, Value) and found.n is None):
+                self.state.memo[key] = found
+        return known  # type: ignore[return-value]
+
+    def _search(
+        self, name: str, arguments: list[tree.Expr] | None, alone: bool, *, remembered: bool = True
+    ) -> Meaning:
+        pending: list[Lexical] = []  # namespaces of using directives, seen from the namespace that holds both
+        scope: Lexical | None = self
+        while scope is not None:
+            checkpoint()
+            if name in scope.values:
+                n = scope.values[name]
+                return Value(arithmetic.integer_type(n), n) if n is not None else UNKNOWN
+            if name in scope.bound:
+                return self._bound(scope.bound[name], arguments)
+            decls = scope.declarations
+            if decls is _NOTHING and scope.record is None:
+                scope = scope.parent
+                continue
+            if scope.namespace and remembered and arguments is None and not pending:
+                return scope._from_here(name, alone)
+            found = scope.own(name) if name in decls.names or decls.inline or decls.unnamed else []
+            if scope.record is not None:
+                if arguments is None and scope.record.decl.name.rpartition("::")[2] == name:
+                    return scope.record
+                inherited = scope.inherited(name, qualified=False) if not found else []
+                if inherited is None:
+                    return None
+                found = found or inherited
+            if decls.directives:
+                pending += scope.nominated()
+            if pending and scope.namespace:
+                ready = [each for each in pending if any(outer is scope for outer in each.outwards())]
+                pending = [each for each in pending if each not in ready]
+                seen = [one for each in ready for one in each.own(name) if one not in found]
+                if seen and not found and builtin(name) is not None and scope.parent is None:
+                    return None  # CUDA's own and this one
+                found = [*found, *seen]
+            if found:
+                return self.of(found, arguments, name, alone)
+            if scope.namespace:
+                space = scope.inner_space(name)
+                if space is not None:
+                    return space
+            scope = scope.parent
+        return Missing((name,))
+
+    def inner_space(self, name: str) -> Space | None:
+        """The namespace ``name`` in this one, seen through inline namespaces and using directives."""
+        inner = self.declarations.namespaces.get(name)
+        if inner is not None:
+            return Space(self.space(inner))
+        for hidden in self.declarations.inline:
+            if name in hidden.namespaces:
+                return Space(self.space(hidden).space(hidden.namespaces[name]))
+        for each in self.nominated():
+            if name in each.declarations.namespaces:
+                return Space(each.space(each.declarations.namespaces[name]))
+        return None
+
+    def _bound(self, argument: Argument, arguments: list[tree.Expr] | None) -> Meaning:
+        if isinstance(argument, Template) and arguments is not None:
+            return self.of(list(argument.found), arguments, "", True)
+        return argument if arguments is None else None
+
+    def nominated(self) -> list[Lexical]:
+        """Namespaces of the using directives of this scope."""
+        found: list[Lexical] = []
+        for path in self.declarations.directives:
+            key = ("directive", path, self)
+            known = self.state.once(key, partial(self.meaning, path, (None,) * len(path)))
+            if isinstance(known, Space):
+                found.append(known.lexical)
+        return found
+
+    def own(self, name: str) -> list[tuple[Declared, Lexical]]:
+        """What this very scope declares by that name, inline namespaces included."""
+        found = [(decl, self) for decl in self.declarations.names.get(name, ())]
+        for hidden in self.declarations.inline:
+            found += self.space(hidden).own(name)
+        for unnamed in self.declarations.unnamed:
+            if isinstance(unnamed, ClassDecl):
+                inner = instance(unnamed, self, ()).lexical
+                found += inner.own(name)
+        return found
+
+    def inherited(self, name: str, *, qualified: bool) -> list[tuple[Declared, Lexical]] | None:
+        """What base classes declare by that name; None when one of them is not known. A base that depends on the
+        class's own template parameters is not looked into for a name without qualifier ([temp.dep])."""
+        assert self.record is not None
+        decl = self.record.decl
+        if decl.bases is None:
+            return []
+        found: list[tuple[Declared, Lexical]] = []
+        parameters = {p.name for p in decl.parameters or ()}
+        for start, end in declared.split(decl.source, *decl.bases, angles=True):
+            if not qualified and parameters & set(decl.source.texts[start:end]):
+                continue
+            base = base_of(self.record, (start, end))
+            if base is None:
+                return None
+            own = base.lexical.own(name) or base.lexical.inherited(name, qualified=True)
+            if own is None:
+                return None
+            found += own
+        return found
+
+    def _member(self, of: Meaning, name: str, arguments: list[tree.Expr] | None) -> Meaning:
+        """``of::name``."""
+        match of:
+            case Space():
+                scope = of.lexical
+                found = scope.own(name)
+                if not found:
+                    for each in scope.nominated():
+                        found += each.own(name)
+                if not found:
+                    return scope.inner_space(name) or Missing((name,))
+                return self.of(found, arguments, name, True)
+            case Record():
+                if of.decl.body is None:
+                    return None
+                own: list[tuple[Declared, Lexical]] | None = of.lexical.own(name)
+                if not own:
+                    own = of.lexical.inherited(name, qualified=True)
+                return self.of(own, arguments, name, True) if own else None
+            case Enum():
+                for enumerator in declared.enumerators(of.decl):
+                    if enumerator.name == name:
+                        return enumerator_value(enumerator, of.lexical)
+                return None
+            case _:
+                return standard_library.member(of, name)
+
+    # ---- meanings ------------------------------------------------------------------------------------------------
+
+    def of(
+        self,
+        found: Sequence[tuple[Declared, Lexical]],
+        arguments: list[tree.Expr] | None,
+        name: str,
+        last: bool,
+    ) -> Meaning:
+        """The meaning of declarations that share a name. ``self``: where the template arguments stand."""
+        if not found:
+            return Missing((name,))
+        functions = [(d, s) for d, s in found if isinstance(d, FunctionDecl)]
+        others = [(d, s) for d, s in found if not isinstance(d, FunctionDecl)]
+        usings = [(d, s) for d, s in others if isinstance(d, UsingDecl)]
+        if usings:
+            if len(found) == 1:
+                return self._used(usings[0][0], usings[0][1], arguments)
+            return None
+        if functions:
+            if others:
+                return None
+            evaluated = None if arguments is None else tuple(self.argument(each) for each in arguments)
+            return Functions(tuple(functions), evaluated)
+        classes = [(d, s) for d, s in others if isinstance(d, ClassDecl)]
+        if classes:
+            if len(classes) != len(others):
+                return None
+            return self._class(classes, arguments)
+        distinct = _without_declarations(others)
+        if len(distinct) != 1:
+            return None
+        decl, scope = distinct[0]
+        parameters = decl.parameters if isinstance(decl, (AliasDecl, VariableDecl)) else None
+        if parameters is not None:
+            if arguments is None:
+                return Template(tuple(distinct)) if last else None
+            bound = self.arguments_for(parameters, arguments, scope)
+            if bound is None:
+                return None
+            scope = _instance_scope(decl, scope, parameters, bound)
+        elif arguments is not None:
+            return None
+        return scope.declared_meaning(decl)
+
+    def _used(self, using: Declared, scope: Lexical, arguments: list[tree.Expr] | None) -> Meaning:
+        assert isinstance(using, UsingDecl)
+        kinds, texts = using.source.kinds, using.source.texts
+        lo, hi = using.target
+        absolute = kinds[lo] == "SCOPE"
+        if "LT" in kinds[lo:hi]:
+            parsed = using.source.parse("expression", lo, hi)
+            if not isinstance(parsed, tree.Name) or arguments is not None:
+                return None
+            return scope.resolve(parsed)
+        path = tuple(t for k, t in zip(kinds[lo:hi], texts[lo:hi]) if k == "NAME")
+        outer = scope.parent if scope.parent is not None and len(path) == 1 else scope
+        key = ("using", using, scope)
+        if self.state.memo.get(key) is _RUNNING:
+            return None
+        self.state.memo[key] = _RUNNING
+        try:
+            found = outer.meaning(path, (*(None,) * (len(path) - 1), None), absolute=absolute)
+        finally:
+            self.state.memo.pop(key, None)
+        if arguments is None:
+            return found
+        if isinstance(found, Template):
+            return self.of(list(found.found), arguments, path[-1], True)
+        if isinstance(found, Functions):
+            return Functions(found.overloads, tuple(self.argument(each) for each in arguments))
+        return standard_library.meaning(path, (*(None,) * (len(path) - 1), arguments), self)
+
+    def _class(self, found: Sequence[tuple[Declared, Lexical]], arguments: list[tree.Expr] | None) -> Meaning:
+        classes = [(d, s) for d, s in found if isinstance(d, ClassDecl)]
+        if classes[0][1].record is not None and classes[0][0].name in self.state.outside:
+            return None
+        if len({id(s) for _, s in classes}) > 1:
+            return None
+        scope = classes[0][1]
+        generic = [d for d, _ in classes if d.parameters is not None]
+        if not generic:
+            whole = [d for d, _ in classes if d.body is not None]
+            if len(whole) > 1 or arguments is not None:
+                return None
+            return instance(whole[0] if whole else classes[0][0], scope, ())
+        if len(generic) != len(classes):
+            return None
+        if arguments is None:
+            return Template(tuple(found))
+        return template_arguments.instantiate(generic, scope, arguments, self)
+
+    def declared_meaning(self, decl: Declared) -> Meaning:
+        """The meaning of one declaration of this scope; worked out once."""
+        key = (decl, self)
+        memo = self.state.memo
+        if key in memo:
+            known = memo[key]
+            return None if known is _RUNNING else known  # type: ignore[return-value]
+        memo[key] = _RUNNING
+        result: Meaning = None
+        complete = False
+        try:
+            if self.state.enter():
+                try:
+                    result = self._meaning_of(decl)
+                    complete = True
+                finally:
+                    self.state.leave()
+        finally:
+            if complete:
+                memo[key] = result
+            else:
+                memo.pop(key, None)
+        return result
+
+    def _meaning_of(self, decl: Declared) -> Meaning:
+        match decl:
+            case ClassDecl():
+                return instance(decl, self, ())
+            case EnumDecl():
+                return self.enum(decl)
+            case Enumerator():
+                return enumerator_value(decl, self)
+            case AliasDecl():
+                return type_of.alias(decl, self)
+            case VariableDecl():
+                return type_of.variable(decl, self)
+            case NamespaceAlias():
+                return self.meaning(decl.target, (None,) * len(decl.target))
+            case _:
+                return None
+
+    def enum(self, decl: EnumDecl) -> Enum:
+        key = ("enum", decl, self)
+        known = self.state.memo.get(key)
+        if isinstance(known, Enum):
+            return known
+        found = Enum(decl, self, type_of.underlying(decl, self))
+        self.state.memo[key] = found
+        return found
+
+    # ---- template arguments --------------------------------------------------------------------------------------
+
+    def argument(self, expr: tree.Expr) -> Argument:
+        """A template argument: a type, a value, a template, or the name of a function."""
+        if isinstance(expr, tree.TypeId):
+            return type_of.qualified_type_id(expr, self)
+        if isinstance(expr, tree.Unary) and expr.operator == "&" and isinstance(expr.operand, tree.Name):
+            function = self.resolve(expr.operand)
+            return function if isinstance(function, Functions) else None
+        if isinstance(expr, tree.Name):
+            meaning = self.resolve(expr)
+            if isinstance(meaning, (Space, Missing)):
+                return None
+            if isinstance(meaning, Value) and meaning.n is None:
+                return None
+            return meaning
+        value = evaluate.evaluate_value(expr, self)
+        return value if value.n is not None else None
+
+    def arguments_for(
+        self, parameters: tuple[Parameter, ...], given: Sequence[tree.Expr], home: Lexical
+    ) -> tuple[Argument, ...] | None:
+        """The arguments of a template of scope ``home``, defaults filled in; None when they do not fit. A pack takes
+        the rest and is not known."""
+        if any(isinstance(each, tree.Opaque) for each in given):  # an expanded pack
+            return tuple(None for _ in parameters)
+        return template_arguments.fit(parameters, [self.argument(each) for each in given], home)
+
+
+def is_open(argument: Argument) -> bool:
+    """Does an argument hold something that is not known? Two such types may differ although they look alike."""
+    match argument:
+        case None:
+            return True
+        case Value():
+            return argument.n is None
+        case Functions():
+            return any(map(is_open, argument.arguments or ()))
+        case Record():
+            return any(scope.open for scope in argument.lexical.outwards())
+    inner = getattr(argument, "target", None) or getattr(argument, "element", None)
+    return is_open(inner) if inner is not None else False
+
+
+def instance(decl: ClassDecl, home: Lexical, arguments: tuple[Argument, ...]) -> Record:
+    """The class ``decl`` of scope ``home`` with its template parameters bound: the same record for the same
+    arguments."""
+    key = ("instance", decl, home, arguments)
+    known = home.state.memo.get(key)
+    if isinstance(known, Record):
+        return known
+    outer = home
+    if decl.parameters:
+        outer = _instance_scope(decl, home, decl.parameters, arguments)
+    inside = Lexical(outer, home.state, collect.inside(decl))
+    record = Record(decl, inside)
+    inside.record = record
+    home.state.memo[key] = record
+    return record
+
+
+def _instance_scope(
+    decl: Declared, home: Lexical, parameters: tuple[Parameter, ...], arguments: tuple[Argument, ...]
+) -> Lexical:
+    key = ("scope", decl, home, arguments)
+    known = home.state.memo.get(key)
+    if isinstance(known, Lexical):
+        return known
+    bound = {p.name: a for p, a in zip(parameters, arguments) if p.name}
+    scope = home.bind(bound)
+    scope.open = any(is_open(a) for a in arguments)
+    home.state.memo[key] = scope
+    return scope
+
+
+def _without_declarations(found: Sequence[tuple[Declared, Lexical]]) -> list[tuple[Declared, Lexical]]:
+    """One of several declarations that say the same; `extern const int n;` gives way to a definition."""
+    distinct: dict[tuple[object, ...], tuple[Declared, Lexical]] = {}
+    for decl, scope in found:
+        spelled: tuple[object, ...] = (decl,)
+        if isinstance(decl, (AliasDecl, VariableDecl)):
+            where = decl.type if isinstance(decl, AliasDecl) else decl.range
+            texts = tuple(decl.source.texts[slice(*where)])
+            if isinstance(decl, VariableDecl) and "extern" in texts and "=" not in texts and len(found) > 1:
+                continue
+            spelled = (type(decl), texts, id(scope))
+        distinct.setdefault(spelled, (decl, scope))
+    return list(distinct.values()) or list(found[:1])
+
+
+def enumerator_value(decl: Enumerator, scope: Lexical) -> Value:
+    """Value of an enumerator, with its enumeration as type."""
+    return Value(scope.enum(decl.enum), type_of.enum_values(decl.enum, scope).get(decl.name))
+
+
+def base_of(record: Record, where: tuple[int, int]) -> Record | None:
+    """The base class that ``where`` spells in the list of bases; None when it is not known or virtual."""
+    source = record.decl.source
+    lo, hi = where
+    while lo < hi and (source.kinds[lo] in ("ACCESS", "TYPENAME") or source.texts[lo] == "virtual"):
+        if source.texts[lo] == "virtual":
+            return None
+        lo += 1
+    parsed = source.parse("expression", lo, hi)
+    outer = record.lexical.parent
+    if not isinstance(parsed, tree.Name) or outer is None:
+        return None
+    meaning = outer.resolve(parsed)
+    return meaning if isinstance(meaning, Record) and meaning.decl.body is not None else None
+
+
+def member_meaning(record: Record, name: str) -> Meaning:
+    """``record::name`` for a static member, a nested type or an enumerator; None for everything else."""
+    own = record.lexical.own(name) or record.lexical.inherited(name, qualified=True)
+    if not own or any(isinstance(decl, VariableDecl) and not _is_static(decl) for decl, _ in own):
+        return None
+    return record.lexical.of(own, None, name, True)
+
+
+def _is_static(decl: VariableDecl) -> bool:
+    lo, hi = decl.range
+    return "static" in decl.source.texts[lo:hi]

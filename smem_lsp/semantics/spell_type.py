@@ -1,0 +1,72 @@
+"""Types and template arguments in the spelling of C++."""
+
+from __future__ import annotations
+
+from smem_lsp.semantics.entities import Argument, Functions, Template, Value
+from smem_lsp.semantics.types import (
+    Array,
+    Enum,
+    Named,
+    Pointer,
+    Qualified,
+    Record,
+    Reference,
+    Scalar,
+    Type,
+    plain_type,
+)
+
+
+def spell_argument(argument: Argument) -> str:
+    """A template argument as a mention would spell it; ``?`` where it is not known."""
+    match argument:
+        case None:
+            return "?"
+        case Value():
+            if argument.n is None:
+                return "?"
+            kind = plain_type(argument.type)
+            if isinstance(kind, Scalar) and kind.kind == "bool":
+                return "true" if argument.n else "false"
+            return str(argument.n)
+        case Template():
+            return argument.found[0][0].name
+        case Functions():
+            name = argument.overloads[0][0].name
+            spelled = ", ".join(map(spell_argument, argument.arguments or ()))
+            return name if argument.arguments is None else f"{name}<{spelled}>"
+    return spell_type(argument)
+
+
+def spell_type(kind: Type | None) -> str:
+    """``const float*``; ``?`` for a type that is not known."""
+    match kind:
+        case None:
+            return "?"
+        case Scalar():
+            return kind.name
+        case Pointer():
+            return f"{spell_type(kind.target)}*"
+        case Reference():
+            return f"{spell_type(kind.target)}&"
+        case Qualified():
+            return f"const {spell_type(kind.target)}"
+        case Array():
+            return f"{spell_type(kind.element)}[{'' if kind.count is None else kind.count}]"
+        case Enum():
+            return kind.decl.name
+        case Record():
+            return _record(kind)
+        case Named():
+            return kind.name
+    return type(kind).__name__.lower()
+
+
+def _record(kind: Record) -> str:
+    """A class with its template arguments."""
+    scope = kind.lexical.parent
+    parameters = kind.decl.parameters
+    if not parameters or scope is None:
+        return kind.decl.name
+    arguments = ", ".join(spell_argument(scope.bound.get(parameter.name)) for parameter in parameters)
+    return f"{kind.decl.name}<{arguments}>"

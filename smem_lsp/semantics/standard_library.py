@@ -1,0 +1,302 @@
+"""What the standard library's names mean when its headers are not read: traits, limits, arrays, `min` and `max`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from smem_lsp.semantics import arithmetic, template_arguments
+from smem_lsp.semantics import scope as lexical
+from smem_lsp.semantics.entities import UNKNOWN, Argument, Functions, Meaning, Missing, Template, Value
+from smem_lsp.semantics.types import (
+    BOOL,
+    INT,
+    INTEGERS,
+    Array,
+    Enum,
+    Named,
+    Pointer,
+    Qualified,
+    Record,
+    Reference,
+    Scalar,
+    Type,
+    builtin,
+    scalar_of,
+)
+from smem_lsp.semantics.types import Sequence as ArrayClass
+from smem_lsp.syntax import tree
+
+_ROOTS = (("std",), ("cuda", "std"))
+_TYPE_TRAITS = frozenset(
+    "conditional remove_const remove_volatile remove_cv remove_reference remove_cvref remove_pointer remove_extent"
+    " remove_all_extents add_const decay type_identity underlying_type make_unsigned make_signed enable_if"
+    " common_type".split()
+)
+_VALUE_TRAITS = frozenset(
+    "is_same is_integral is_floating_point is_pointer is_unsigned is_signed is_arithmetic is_enum alignment_of extent"
+    " rank integral_constant bool_constant tuple_size".split()
+)
+_OTHERS = frozenset(
+    ("array", "numeric_limits", "true_type", "false_type", "aligned_storage", "aligned_storage_t")
+)
+_BLOCK_SCOPE = 2  # cuda::thread_scope_block
+_COMPLEX = {"float": (8, 4), "double": (16, 8)}
+
+
+def _standard_name(path: tuple[str, ...], scope: lexical.Lexical) -> str | None:
+    """The last segment when the path is one of the standard library."""
+    if path[:-1] in _ROOTS:
+        return path[-1]
+    if len(path) == 1 and any(("std",) in each.declarations.directives for each in scope.outwards()):
+        return path[0]
+    return None
+
+
+def meaning(
+    path: tuple[str, ...], arguments: tuple[list[tree.Expr] | None, ...], scope: lexical.Lexical
+) -> Meaning:
+    """The meaning of a name that nothing in sight declares."""
+    if arguments.count(None) == len(path):
+        if path[-1] in ("true_type", "false_type") and _standard_name(path, scope) is not None:
+            return Named("integral_constant", (Value(BOOL, int(path[-1] == "true_type")),))
+        kind = builtin("::".join(path))
+        if kind is not None:
+            return kind
+        return Value(INT, _BLOCK_SCOPE) if path == ("cuda", "thread_scope_block") else Missing(path)
+    for end in range(1, len(path) + 1):
+        given = arguments[end - 1]
+        if given is None:
+            continue
+        name = _standard_name(path[:end], scope)
+        evaluated = tuple(scope.argument(each) for each in given)
+        if name is None:
+            found: Meaning = _vendor(path[:end], evaluated)
+        else:
+            found = _template(name, evaluated, path[: end - 1])
+        for member_name in path[end:]:
+            found = member(found, member_name)
+        return found
+    return None
+
+
+def _vendor(path: tuple[str, ...], arguments: tuple[Argument, ...]) -> Meaning:
+    """Templates of the CUDA libraries with a size that is documented or was measured."""
+    if path in (("cuda", "barrier"), ("cuda", "pipeline_shared_state")):
+        return _synchronisation(path[-1], arguments)
+    if path == ("thrust", "complex") and len(arguments) == 1 and isinstance(arguments[0], Scalar):
+        size = _COMPLEX.get(arguments[0].name)
+        return None if size is None else Scalar(f"thrust::complex<{arguments[0].name}>", size[0], size[0])
+    return Missing(path) if len(path) == 1 or path[0] in ("std", "cuda") else None
+
+
+def _synchronisation(name: str, arguments: tuple[Argument, ...]) -> Meaning:
+    """Barriers of one block are a word of 64 bits; a pipeline's state has two for each stage and a count (libcu++)."""
+    counts = [argument.n for argument in arguments if isinstance(argument, Value)]
+    if name == "barrier" and counts == [_BLOCK_SCOPE]:
+        return Scalar("cuda::barrier<block>", 8, 8)
+    if name == "pipeline_shared_state" and len(counts) == 2 and counts[0] == _BLOCK_SCOPE and counts[1]:
+        return Scalar("cuda::pipeline_shared_state<block>", 16 * counts[1] + 8, 8)
+    return None  # the scope decides
+
+
+def _template(name: str, arguments: tuple[Argument, ...], prefix: tuple[str, ...]) -> Meaning:
+    if name == "array" and len(arguments) == 2:
+        element, count = arguments
+        if isinstance(count, Value) and not isinstance(element, (Value, Template, Functions)):
+            return ArrayClass(element, count.n)
+        return None
+    if name == "complex" and len(arguments) == 1 and isinstance(arguments[0], Scalar):
+        size = _COMPLEX.get(arguments[0].name)
+        if size is None:
+            return None
+        return Scalar(
+            f"complex<{arguments[0].name}>", size[0], size[0] if prefix[:1] == ("cuda",) else size[1]
+        )
+    if name.endswith("_t") and name[:-2] in _TYPE_TRAITS:
+        return _trait_type(name[:-2], arguments)
+    if name.endswith("_v") and name[:-2] in _VALUE_TRAITS:
+        return _trait_value(name[:-2], arguments)
+    if name in _TYPE_TRAITS or name in _VALUE_TRAITS or name in _OTHERS:
+        return Named(name, arguments)
+    return Missing((*prefix, name))
+
+
+def member(of: Meaning, name: str) -> Meaning:
+    """``of::name`` for what this module made."""
+    if isinstance(of, ArrayClass):
+        return of.element if name == "value_type" else None
+    if not isinstance(of, Named):
+        return None
+    arguments: tuple[Argument, ...] = of.arguments  # type: ignore[assignment]
+    if of.name in _TYPE_TRAITS:
+        return _trait_type(of.name, arguments) if name == "type" else None
+    if of.name == "integral_constant" or of.name in _VALUE_TRAITS:
+        return _trait_value(of.name, arguments) if name == "value" else None
+    if of.name == "numeric_limits" and name in ("max", "min", "lowest"):
+        return Missing(("std", "numeric_limits", name))
+    if of.name == "numeric_limits" and name in ("digits", "is_signed", "is_integer"):
+        kind = scalar_of(_only_type(arguments))
+        if kind is None or kind.kind not in ("int", "bool"):
+            return None
+        bits = 1 if kind.kind == "bool" else kind.size * 8 - kind.signed
+        answers = {"digits": (INT, bits), "is_signed": (BOOL, int(kind.signed)), "is_integer": (BOOL, 1)}
+        return Value(*answers[name])
+    return None
+
+
+def _only_type(arguments: Sequence[Argument]) -> Type | None:
+    if len(arguments) != 1 or isinstance(arguments[0], (Value, Template, Functions)):
+        return None
+    return arguments[0]
+
+
+def _trait_type(name: str, arguments: Sequence[Argument]) -> Type | None:
+    types = [None if isinstance(a, (Value, Template, Functions)) else a for a in arguments]
+    if name in ("conditional", "enable_if"):
+        if not arguments or not isinstance(arguments[0], Value) or arguments[0].n is None:
+            return None
+        if name == "enable_if":
+            return types[1] if arguments[0].n and len(types) == 2 else None
+        return types[1 if arguments[0].n else 2] if len(types) == 3 else None
+    if name == "common_type":
+        return arithmetic.common_type(*types) if len(types) == 2 else types[0] if len(types) == 1 else None
+    if len(types) != 1:
+        return None
+    kind = types[0]
+    bare = kind.target if isinstance(kind, Qualified) else kind
+    match name:
+        case "remove_const" | "remove_volatile" | "remove_cv":
+            return bare
+        case "remove_reference":
+            return kind.target if isinstance(kind, Reference) else kind
+        case "remove_cvref":
+            inner = kind.target if isinstance(kind, Reference) else kind
+            return inner.target if isinstance(inner, Qualified) else inner
+        case "decay":
+            inner = kind.target if isinstance(kind, Reference) else kind
+            inner = inner.target if isinstance(inner, Qualified) else inner
+            return Pointer(inner.element) if isinstance(inner, Array) else inner
+        case "remove_pointer":
+            return bare.target if isinstance(bare, Pointer) else kind
+        case "remove_extent":
+            return bare.element if isinstance(bare, Array) else kind
+        case "remove_all_extents":
+            while isinstance(bare, Array):
+                bare = bare.element
+            return bare
+        case "add_const":
+            return Qualified(bare)
+        case "type_identity":
+            return kind
+        case "underlying_type":
+            return bare.underlying if isinstance(bare, Enum) else None
+        case "make_unsigned" | "make_signed":
+            found = bare if isinstance(bare, Scalar) else None
+            if found is None or found.kind != "int" or found.name not in INTEGERS:
+                return None
+            plain = found.name.removeprefix("unsigned ").removeprefix("signed ")
+            if name == "make_unsigned":
+                return INTEGERS.get(f"unsigned {plain}")
+            return INTEGERS["signed char"] if plain == "char" else INTEGERS.get(plain)
+    return None
+
+
+def _trait_value(name: str, arguments: Sequence[Argument]) -> Value | None:
+    n: int | None = None
+    kind: Scalar = BOOL
+    if name in ("integral_constant", "bool_constant"):
+        last = arguments[-1] if arguments else None
+        return last if isinstance(last, Value) else None
+    if name == "is_same" and len(arguments) == 2:
+        answer = template_arguments.same(arguments[0], arguments[1])
+        return None if answer is None else Value(BOOL, int(answer))
+    given = _only_type(arguments[:1])
+    if given is None or lexical.is_open(given):
+        return None
+    bare = given.target if isinstance(given, Qualified) else given
+    scalar = bare if isinstance(bare, Scalar) else None
+    number = scalar is not None and scalar.kind != "other"
+    if isinstance(bare, (Named,)) or (isinstance(bare, Record) and name not in ("is_same",)):
+        if not isinstance(bare, Record):
+            return None
+    match name:
+        case "is_integral":
+            n = int(number and scalar is not None and scalar.kind in ("int", "bool"))
+        case "is_floating_point":
+            n = int(number and scalar is not None and scalar.kind == "float")
+        case "is_arithmetic":
+            n = int(number)
+        case "is_pointer":
+            n = int(isinstance(bare, Pointer))
+        case "is_enum":
+            n = int(isinstance(bare, Enum))
+        case "is_signed" | "is_unsigned":
+            signed = number and scalar is not None and (scalar.signed or scalar.kind == "float")
+            n = int(signed if name == "is_signed" else number and not signed)
+        case "alignment_of":
+            from smem_lsp.semantics.sizes import size_of_type
+
+            size = size_of_type(bare)
+            kind, n = INTEGERS["unsigned long"], None if size is None else size[1]
+        case "extent":
+            if len(arguments) == 1:
+                kind, n = INTEGERS["unsigned long"], bare.count if isinstance(bare, Array) else 0
+        case "tuple_size":
+            kind, n = INTEGERS["unsigned long"], bare.count if isinstance(bare, ArrayClass) else None
+    return None if n is None else Value(kind, n)
+
+
+def call(
+    path: tuple[str, ...], callee: tree.Name, arguments: Sequence[Value], scope: lexical.Lexical
+) -> Value:
+    """A call of a function that nothing in sight defines."""
+    name = path[-1]
+    limits = _limits(path, callee, arguments, scope)
+    if limits is not None:
+        return limits
+    if path[:-1] not in ((), *_ROOTS) or any(a.n is None for a in arguments):
+        return UNKNOWN
+    if name in ("max", "min") and len(arguments) == 2:
+        kind = arithmetic.common_type(arguments[0].type, arguments[1].type)
+        values = [arithmetic.converted(a.n, a.type, kind) for a in arguments]
+        if kind is None or values[0] is None or values[1] is None:
+            return UNKNOWN
+        if len(path) > 1 and arguments[0].type != arguments[1].type and not callee.templated:
+            return UNKNOWN  # no such std::max
+        explicit = callee.arguments[-1] if callee.arguments else None
+        if explicit:
+            wanted = scope.argument(explicit[0])
+            if isinstance(wanted, (Value, Template, Functions)):
+                return UNKNOWN
+            kind = wanted
+            values = [arithmetic.converted(a.n, a.type, kind) for a in arguments]
+            if values[0] is None or values[1] is None:
+                return UNKNOWN
+        known = [value for value in values if value is not None]
+        chosen = max(known) if name == "max" else min(known)
+        return Value(kind, chosen)
+    if name == "abs" and len(arguments) == 1 and arguments[0].n is not None:
+        kind = arguments[0].type
+        return Value(kind, abs(arguments[0].n)) if kind == INT else UNKNOWN
+    return UNKNOWN
+
+
+def _limits(
+    path: tuple[str, ...], callee: tree.Name, arguments: Sequence[Value], scope: lexical.Lexical
+) -> Value | None:
+    """``std::numeric_limits<T>::max()`` and ``min()`` of integers."""
+    if len(path) < 2 or path[-1] not in ("max", "min", "lowest") or arguments:
+        return None
+    given = callee.arguments[-2] if len(callee.arguments) >= 2 else None
+    if not given or len(given) != 1 or _standard_name(path[:-1], scope) != "numeric_limits":
+        return None
+    argument = scope.argument(given[0])
+    kind = None if isinstance(argument, (Value, Template, Functions)) else scalar_of(argument)
+    if kind is None or kind.kind not in ("int", "bool"):
+        return Value(kind)
+    if kind.kind == "bool":
+        return Value(kind, int(path[-1] == "max"))
+    bits = kind.size * 8 - kind.signed
+    if path[-1] == "max":
+        return Value(kind, (1 << bits) - 1)
+    return Value(kind, -(1 << bits) if kind.signed else 0)

@@ -1,0 +1,179 @@
+"""Template arguments: filled in, converted, matched against specialisations. A match is certain or it is none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from smem_lsp.semantics import arithmetic, evaluate, type_of
+from smem_lsp.semantics import scope as lexical
+from smem_lsp.semantics.declarations import ClassDecl, Parameter, Source, split
+from smem_lsp.semantics.entities import Argument, Functions, Value
+from smem_lsp.semantics.types import Pointer, Record, Reference
+from smem_lsp.syntax import tree
+
+
+def fit(
+    parameters: Sequence[Parameter],
+    given: Sequence[Argument],
+    home: lexical.Lexical,
+) -> tuple[Argument, ...] | None:
+    """Arguments for all ``parameters``; defaults are evaluated with the arguments in front of them bound."""
+    found: list[Argument] = []
+    bound: dict[str, Argument] = {}
+    for number, parameter in enumerate(parameters):
+        argument: Argument = None
+        if parameter.pack:
+            found.append(None)
+            continue
+        if number < len(given):
+            argument = given[number]
+        elif parameter.default is None:
+            return None
+        else:
+            argument = _default(parameter, home.bind(bound))
+        if isinstance(argument, Value) and parameter.kind == "value":
+            argument = _converted(parameter, argument, home.bind(bound))
+        elif (parameter.kind == "value") != isinstance(argument, (Value, Functions)):
+            argument = None
+        found.append(argument)
+        if parameter.name:
+            bound[parameter.name] = argument
+    if len(given) > len(parameters) and not any(p.pack for p in parameters):
+        return None
+    return tuple(found)
+
+
+def _default(parameter: Parameter, scope: lexical.Lexical) -> Argument:
+    assert parameter.default is not None
+    lo, hi = parameter.default
+    source = parameter.source
+    if parameter.kind == "type":
+        return type_of.spelled_type(source, lo, hi, scope)
+    if parameter.kind == "value":
+        parsed = source.parse("expression", lo, hi)
+        if parsed is None:
+            return None
+        value = evaluate.evaluate_value(parsed, scope)
+        return value if value.n is not None else None
+    return None
+
+
+def _converted(parameter: Parameter, value: Value, scope: lexical.Lexical) -> Argument:
+    """A value in the type of its parameter."""
+    lo, hi = parameter.type
+    if parameter.source.kinds[lo:hi] == ["TYPE"] and parameter.source.texts[lo] == "auto":
+        return value
+    kind = type_of.spelled_type(parameter.source, lo, hi, scope) if hi > lo else None
+    n = arithmetic.converted(value.n, value.type, kind)
+    return None if n is None else Value(kind, n)
+
+
+def instantiate(
+    decls: Sequence[ClassDecl], home: lexical.Lexical, given: Sequence[tree.Expr], where: lexical.Lexical
+) -> Record | None:
+    """The instance of a class template. ``where``: the scope in which the arguments stand.
+
+    A specialisation is chosen only when it is certain that it matches and that no other does.
+    """
+    primaries = [d for d in decls if d.arguments is None]
+    whole = [d for d in primaries if d.body is not None]
+    if len(whole) > 1 or not primaries:
+        return None
+    if any(isinstance(each, tree.Opaque) for each in given):
+        return None
+    # defaults may stand at a declaration in front of the definition
+    defaults = max(primaries, key=lambda d: sum(p.default is not None for p in d.parameters or ()))
+    arguments = fit(defaults.parameters or (), [where.argument(each) for each in given], home)
+    if arguments is None:
+        return None
+    matching: list[tuple[ClassDecl, tuple[Argument, ...]]] = []
+    for special in decls:
+        if special.arguments is None or special.body is None:
+            continue
+        bound = _match(special, home, arguments)
+        if bound is None:
+            return None
+        if not isinstance(bound, bool):
+            matching.append((special, bound))
+    exact = [each for each in matching if not each[0].parameters]
+    if len(exact) == 1:
+        matching = exact
+    if len(matching) > 1:
+        return None
+    if matching:
+        return lexical.instance(matching[0][0], home, matching[0][1])
+    if not whole:
+        return None
+    return lexical.instance(whole[0], home, arguments)
+
+
+_Matched = tuple["Argument", ...]
+
+
+def _match(
+    special: ClassDecl, home: lexical.Lexical, arguments: Sequence[Argument]
+) -> _Matched | bool | None:
+    """Arguments of a specialisation's own parameters when it matches; False when it does not; None: not certain."""
+    assert special.arguments is not None
+    source = special.source
+    parameters = special.parameters or ()
+    if any(p.pack for p in parameters) or any(lexical.is_open(a) for a in arguments):
+        return None
+    names = {p.name: p for p in parameters}
+    bound: dict[str, Argument] = {}
+    patterns = list(split(source, *special.arguments, angles=True))
+    if len(patterns) != len(arguments):
+        return None
+    for (lo, hi), argument in zip(patterns, arguments):
+        answer = _unify(source, lo, hi, argument, names, bound, home)
+        if not answer:
+            return answer
+    if set(bound) != {p.name for p in parameters}:
+        return None
+    return tuple(bound[p.name] for p in parameters)
+
+
+def _unify(
+    source: Source,
+    lo: int,
+    hi: int,
+    argument: Argument,
+    names: dict[str, Parameter],
+    bound: dict[str, Argument],
+    home: lexical.Lexical,
+) -> bool | None:
+    """Does the pattern ``[lo, hi)`` take ``argument``? Binds parameters. None: not certain."""
+    texts = source.texts[lo:hi]
+    if len(texts) == 1 and texts[0] in names:
+        name = texts[0]
+        if (names[name].kind == "value") != isinstance(argument, Value):
+            return None
+        if name in bound:
+            return same(bound[name], argument)
+        bound[name] = argument
+        return True
+    if names.keys() & set(texts):
+        if texts[-1] in ("*", "&") and not names.keys() & set(texts[-1:]):
+            wanted = Pointer if texts[-1] == "*" else Reference
+            if isinstance(argument, Value):
+                return None
+            if not isinstance(argument, wanted):
+                return None if "const" in texts else False
+            return _unify(source, lo, hi - 1, argument.target, names, bound, home)
+        return None
+    if isinstance(argument, Value):
+        parsed = source.parse("expression", lo, hi)
+        n = None if parsed is None else evaluate.evaluate(parsed, home)
+        return None if n is None or argument.n is None else n == argument.n
+    if "const" in texts or "volatile" in texts:
+        return None
+    return same(type_of.spelled_type(source, lo, hi, home), argument)
+
+
+def same(a: Argument, b: Argument) -> bool | None:
+    """Are two template arguments the same? None: not certain. Qualifiers are not followed."""
+    if a is None or b is None or lexical.is_open(a) or lexical.is_open(b):
+        return None
+    if isinstance(a, Value) and isinstance(b, Value):
+        return a.n == b.n
+    return a == b

@@ -1,0 +1,359 @@
+"""From spelled types to types: specifiers, declarators, aliases, variables, instances of templates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from smem_lsp.semantics import arithmetic, evaluate
+from smem_lsp.semantics import scope as lexical
+from smem_lsp.semantics.declarations import (
+    AliasDecl,
+    ClassDecl,
+    EnumDecl,
+    Source,
+    VariableDecl,
+    declaration_tree,
+    enumerators,
+)
+from smem_lsp.semantics.entities import UNKNOWN, Functions, Meaning, Missing, Space, Template, Value
+from smem_lsp.semantics.types import (
+    INT,
+    Array,
+    FunctionType,
+    Pointer,
+    Qualified,
+    Reference,
+    Scalar,
+    Type,
+    builtin,
+    fundamental,
+    plain_type,
+    scalar_of,
+)
+from smem_lsp.syntax import tree
+
+_IGNORED = frozenset(
+    "static extern register mutable inline __inline __inline__ __forceinline__ constexpr consteval constinit"
+    " __shared__ __device__ __host__ __constant__ __managed__ __grid_constant__ const volatile __const"
+    " __volatile__ restrict __restrict __restrict__ typedef struct class union enum typename thread_local friend"
+    " __extension__".split()
+)
+_POINTERS = ("*", "&", "&&", "::*")
+
+
+def specified(
+    words: Sequence[str],
+    names: Sequence[tree.Name],
+    scope: lexical.Lexical,
+    record: Type | None = None,
+    source: Source | None = None,
+    lo: int = 0,
+) -> Type | None:
+    """The type that specifiers spell. ``record``: what a class body among them declares; ``source`` and ``lo``: the
+    tokens they stand in, for `decltype`."""
+    plain, kind = _spelled(tuple(words))
+    if "{}" in plain:
+        return record
+    if plain == ("decltype",):
+        return None if source is None else _decltype(source, lo, scope)
+    if names:
+        if len(names) != 1 or len(plain) != 1:
+            return None
+        return named(names[0], scope)
+    return kind
+
+
+@lru_cache(maxsize=4096)
+def _spelled(words: tuple[str, ...]) -> tuple[tuple[str, ...], Type | None]:
+    """Specifiers without those that say nothing of the type, and the fundamental type that they are."""
+    plain = tuple(word for word in words if word not in _IGNORED)
+    return plain, fundamental(list(plain)) if plain else None
+
+
+def named(name: tree.Name, scope: lexical.Lexical) -> Type | None:
+    """The type a name stands for; None when it is none or not known."""
+    meaning = scope.resolve(name)
+    if isinstance(meaning, Missing):
+        return None if name.templated else builtin("::".join(meaning.path))
+    return as_type(meaning)
+
+
+def as_type(meaning: Meaning) -> Type | None:
+    if isinstance(meaning, (Value, Space, Functions, Template, Missing)):
+        return None
+    return meaning
+
+
+def _decltype(source: Source, lo: int, scope: lexical.Lexical) -> Type | None:
+    while lo < len(source.kinds) and source.kinds[lo] != "DECLTYPE":
+        lo += 1
+    close = source.after(lo + 1) - 1 if lo + 1 < len(source.kinds) else lo
+    if close <= lo + 2 or source.kinds[close + 1 : close + 2] == ["SCOPE"]:
+        return None
+    parsed = source.parse("expression", lo + 2, close)
+    if isinstance(parsed, (tree.Name, tree.Call, tree.Member)) and source.kinds[lo + 2] == "LP":
+        return None  # of an lvalue it would be a reference
+    values = (tree.Name, tree.Call, tree.Member, tree.Number, tree.Binary, tree.SizeOf, tree.Cast)
+    return evaluate.evaluate_value(parsed, scope).type if isinstance(parsed, values) else None
+
+
+def declarator_type(base: Type | None, declarator: tree.Declarator, scope: lexical.Lexical) -> Type | None:
+    """The type of one declarator of a declaration with specifiers ``base``."""
+    if "..." in declarator.pointers:
+        return None
+    return _compose(base, declarator.pointers, declarator.dims, declarator.core, declarator.function, scope)
+
+
+def type_id(node: tree.TypeId, scope: lexical.Lexical) -> Type | None:
+    """The type of a type-id."""
+    if "..." in node.pointers or (node.pointers.count("()") and not node.core[0]):
+        return None
+    base = specified(node.words, node.names, scope)
+    return _compose(base, node.pointers, node.dims, node.core, "()" in node.pointers, scope)
+
+
+def pointee(node: tree.TypeId, scope: lexical.Lexical) -> Type | None:
+    """The type of a type-id that an address leads to, in which `volatile` counts: what is written there stays."""
+    kind = type_id(node, scope)
+    return kind if "*" in node.pointers else as_volatile(kind, node.words)
+
+
+def as_volatile(kind: Type | None, words: Sequence[str]) -> Type | None:
+    """The type with what the specifiers ``words`` say of it."""
+    return Qualified(kind) if kind is not None and {"volatile", "__volatile__"} & set(words) else kind
+
+
+def qualified_type_id(node: tree.TypeId, scope: lexical.Lexical) -> Type | None:
+    """The type of a template argument, in which `const` counts."""
+    if not {"const", "volatile", "__const"} & {*node.words, *node.pointers}:
+        return type_id(node, scope)
+    if node.dims or node.core[0] or any(p not in ("*", "&", "&&", "const") for p in node.pointers):
+        return None
+    base = specified(node.words, node.names, scope)
+    kind: Type | None = Qualified(base) if {"const", "volatile"} & set(node.words) else base
+    if "const" in node.words and "volatile" in node.words:
+        return None
+    for star in node.pointers:
+        kind = Qualified(kind) if star == "const" else _pointed(kind, star)
+    return kind
+
+
+def _compose(
+    base: Type | None,
+    pointers: Sequence[str],
+    dims: Sequence[tree.Expr | None],
+    core: tuple[int, int],
+    function: bool,
+    scope: lexical.Lexical,
+) -> Type | None:
+    """Pointers left of the name, then arrays and parameters right of it, then what parentheses hold together."""
+    stars = [pointer for pointer in pointers if pointer in _POINTERS]
+    inner = stars[len(stars) - core[0] :] if core[0] else []
+    outer = stars[: len(stars) - core[0]] if core[0] else stars
+    kind = base
+    for star in outer:
+        kind = _pointed(kind, star)
+    inner_dims, outer_dims = (dims[: core[1]], dims[core[1] :]) if core[0] else ((), dims)
+    if function:
+        kind = FunctionType()
+    kind = _arrays(kind, outer_dims, scope)
+    for star in inner:
+        kind = _pointed(kind, star)
+    return _arrays(kind, inner_dims, scope)
+
+
+def _pointed(kind: Type | None, star: str) -> Type | None:
+    if star == "::*":
+        return Pointer(None, 16 if isinstance(kind, FunctionType) else 8)
+    if star == "*":
+        return Pointer(kind)
+    return kind if isinstance(kind, Reference) else Reference(kind)
+
+
+def _arrays(kind: Type | None, dims: Sequence[tree.Expr | None], scope: lexical.Lexical) -> Type | None:
+    for dim in reversed(dims):
+        count = None if dim is None else evaluate.evaluate(dim, scope)
+        kind = Array(kind, count if count is None or count >= 0 else None)
+    return kind
+
+
+# ---- declarations ----------------------------------------------------------------------------------------------------
+
+
+def underlying(decl: EnumDecl, scope: lexical.Lexical) -> Scalar | None:
+    """The type an enumeration is stored in. Without a fixed one it is what holds all values, `unsigned` or wider
+    (GCC)."""
+    if decl.underlying is not None:
+        parsed = decl.source.parse("declaration", *decl.underlying)
+        if isinstance(parsed, tree.Declaration):
+            return scalar_of(specified(parsed.words, parsed.names, scope))
+        parsed = decl.source.parse("expression", *decl.underlying)
+        return scalar_of(named(parsed, scope)) if isinstance(parsed, tree.Name) else None
+    if decl.scoped:
+        return INT
+    values = list(enum_values(decl, scope).values())
+    known = [n for n in values if n is not None]
+    if len(known) != len(values):
+        return None
+    return arithmetic.enum_storage(min(known, default=0), max(known, default=0))
+
+
+def enum_values(decl: EnumDecl, scope: lexical.Lexical) -> dict[str, int | None]:
+    """Values of all enumerators by name, in order; None where one is not known."""
+    memo = scope.state.memo
+    key = ("values of enumerators", decl, scope)
+    known = memo.get(key)
+    if isinstance(known, dict):
+        return known
+    values: dict[str, int | None] = {}
+    memo[key] = values  # what an initializer asks for while they are worked out is not known yet
+    fixed = underlying(decl, scope) if decl.scoped or decl.underlying is not None else None
+    inner = scope.child()
+    for each in enumerators(decl):
+        n: int | None = each.offset
+        if each.base is not None:
+            parsed = decl.source.parse("expression", *each.base)
+            base = None if parsed is None else evaluate.evaluate(parsed, inner)
+            n = None if base is None else base + each.offset
+        if fixed is not None:
+            n = arithmetic.converted(n, fixed, fixed)
+        values[each.name] = n
+        inner.bound[each.name] = Value(fixed or arithmetic.integer_type(n or 0), n)
+    return values
+
+
+def alias(decl: AliasDecl, scope: lexical.Lexical) -> Type | None:
+    """The type that `using` or a typedef names."""
+    source = decl.source
+    if decl.position is None:
+        lo, hi = decl.type
+        if hi > lo and source.kinds[lo] == "TAG" and "LC" in source.kinds[lo:hi]:
+            return None
+        return spelled_type(source, lo, hi, scope)
+    parsed = declaration_tree(source, decl.type)
+    if parsed is None:
+        return member_pointer(source, *decl.type)
+    record = record_type(decl.record, scope)
+    base = specified(parsed.words, parsed.names, scope, record, source, decl.type[0])
+    base = _qualified(base, parsed.words)
+    for declarator in parsed.declarators:
+        if declarator.name == decl.name:
+            return aligned(source, decl.type, declarator_type(base, declarator, scope))
+    return None
+
+
+def _qualified(kind: Type | None, words: Sequence[str]) -> Type | None:
+    return Qualified(kind) if {"const", "volatile", "__const", "__volatile__"} & set(words) else kind
+
+
+def spelled_type(source: Source, lo: int, hi: int, scope: lexical.Lexical) -> Type | None:
+    """The type that the tokens ``[lo, hi)`` spell as a type-id."""
+    if "ATTRIBUTE" in source.kinds[lo:hi]:
+        return None
+    if source.kinds[lo : lo + 1] == ["DECLTYPE"] and source.after(lo + 1) == hi:
+        return _decltype(source, lo, scope)
+    parsed = source.parse("declaration", lo, hi)
+    if isinstance(parsed, tree.Declaration) and len(parsed.declarators) == 1:
+        declarator = parsed.declarators[0]
+        if not declarator.name:
+            base = _qualified(specified(parsed.words, parsed.names, scope, None, source, lo), parsed.words)
+            return declarator_type(base, declarator, scope)
+    start = lo + 1 if source.kinds[lo : lo + 1] == ["TYPENAME"] else lo
+    parsed = source.parse("expression", start, hi)
+    if isinstance(parsed, tree.Name):
+        return named(parsed, scope)
+    # as the argument of a sizeof: the one place where the grammar takes any type-id
+    kinds = ["SIZEOF", "LP", *source.kinds[lo:hi], "RP"]
+    texts = ["sizeof", "(", *source.texts[lo:hi], ")"]
+    parsed = evaluate.parse_tokens("expression", kinds, texts, source.symbols)
+    if isinstance(parsed, tree.SizeOf) and parsed.type is not None:
+        return type_id(parsed.type, scope)
+    return member_pointer(source, lo, hi)
+
+
+def member_pointer(source: Source, lo: int, hi: int) -> Type | None:
+    """A pointer to a member, which the grammar does not read: 8 bytes, 16 for a function."""
+    for i in range(lo, hi - 1):
+        if source.kinds[i] == "SCOPE" and source.kinds[i + 1] == "STAR":
+            function = "RP" in source.kinds[i:hi] and source.kinds[hi - 1] in ("RP", "QUALIFIER")
+            if "COMMA" in source.kinds[lo:hi] and not function:
+                return None
+            if "LB" in source.kinds[i:hi]:
+                return None
+            return Pointer(None, 16 if function else 8)
+    return None
+
+
+def aligned(source: Source, where: tuple[int, int], kind: Type | None) -> Type | None:
+    """``kind`` unless an attribute of its typedef gives it another alignment, which is not followed."""
+    return None if "ATTRIBUTE" in source.kinds[slice(*where)] else kind
+
+
+def record_type(record: ClassDecl | EnumDecl | None, scope: lexical.Lexical) -> Type | None:
+    if isinstance(record, ClassDecl):
+        return lexical.instance(record, scope, ())
+    return scope.enum(record) if isinstance(record, EnumDecl) else None
+
+
+def variable(decl: VariableDecl, scope: lexical.Lexical) -> Value | None:
+    """Type and, for a constant, value of a variable."""
+    parsed = declaration_tree(decl.source, decl.range)
+    if parsed is None:
+        return UNKNOWN
+    for declarator in parsed.declarators:
+        if declarator.name == decl.name:
+            record = record_type(decl.record, scope)
+            return variable_value(parsed, declarator, scope, record, decl.source, decl.range[0])
+    return UNKNOWN
+
+
+def variable_value(
+    declaration: tree.Declaration,
+    declarator: tree.Declarator,
+    scope: lexical.Lexical,
+    record: Type | None = None,
+    source: Source | None = None,
+    lo: int = 0,
+) -> Value:
+    """Type and, for a constant integer with a constant initializer, value of a declarator."""
+    initializer = declarator.initializer
+    if isinstance(initializer, tree.Braces) and declarator.style in ("{", "("):
+        if len(initializer.items) == 1:
+            initializer = initializer.items[0]
+        elif not initializer.items and declarator.style == "{":
+            initializer = tree.Number(declarator.lo, declarator.hi, "0")
+    constant = "constexpr" in declaration.words or "const" in declaration.words
+    constant = constant and not declarator.pointers and not declarator.dims and not declarator.function
+    value = UNKNOWN
+    if "auto" in declaration.words:
+        if initializer is None or isinstance(initializer, tree.Braces):
+            return UNKNOWN
+        value = evaluate.evaluate_value(initializer, scope)
+        kind = value.type
+        if isinstance(kind, Reference):
+            kind = kind.target
+        if isinstance(kind, Array):
+            kind = Pointer(kind.element)
+        if [word for word in declaration.words if word not in _IGNORED] != ["auto"]:
+            return UNKNOWN
+        if declarator.pointers:
+            if declarator.pointers == ["*"] and isinstance(kind, Pointer):
+                return Value(kind)
+            references = {"&", "&&"} & set(declarator.pointers)
+            return Value(Reference(plain_type(value.type)) if references else None)
+        return Value(kind, value.n if constant else None)
+    base = specified(declaration.words, declaration.names, scope, record, source, lo)
+    kind = declarator_type(base, declarator, scope)
+    if isinstance(kind, Array) and kind.count is None and isinstance(declarator.initializer, tree.Braces):
+        if declarator.dims[0] is None and not any(
+            isinstance(item, (tree.Opaque, tree.Assign)) for item in declarator.initializer.items
+        ):
+            kind = Array(kind.element, len(declarator.initializer.items))
+            if isinstance(kind.element, Array) and not all(
+                isinstance(item, tree.Braces) for item in declarator.initializer.items
+            ):
+                kind = Array(kind.element, None)
+    if constant and initializer is not None and scalar_of(kind) is not None:
+        value = evaluate.evaluate_value(initializer, scope)
+    return Value(kind, arithmetic.converted(value.n, value.type, kind))

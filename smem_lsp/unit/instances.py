@@ -1,0 +1,510 @@
+"""Which instances of its templates a file makes: explicit instantiations, launches and every other mention.
+
+A mention `k<N, float>` in a function that is a template itself is looked at once for each instance of that function.
+A template in a source file has no other instances than those that the file mentions; one in a header may have.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from smem_lsp.semantics.declarations import angle_close
+from smem_lsp.semantics.deduction import bind_call
+from smem_lsp.semantics.entities import Argument, Missing, Space, Value
+from smem_lsp.semantics.evaluate import (
+    declare,
+    declare_constants,
+    declare_parameters,
+    evaluate_value,
+    parse_tokens,
+)
+from smem_lsp.semantics.function_scope import function_scope, parameters_of, value_declarations
+from smem_lsp.semantics.scope import Lexical, is_open
+from smem_lsp.semantics.spell_type import spell_argument
+from smem_lsp.semantics.types import Type
+from smem_lsp.source import checkpoint
+from smem_lsp.syntax import tree
+from smem_lsp.syntax.lexer import Tokens
+from smem_lsp.syntax.parse import Function, TranslationUnit
+from smem_lsp.syntax.recent import Recent
+from smem_lsp.unit.torch_dispatch import dispatched
+
+MOST_INSTANCES = 8  # of one template that are told apart
+MOST_VISITS = 200  # of functions of one file
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """What the template parameters of one instance are. ``text``: ``float, 32``, as a mention would spell them."""
+
+    arguments: tuple[tuple[str, Argument], ...]
+    text: str
+
+    @property
+    def names(self) -> dict[str, Argument]:
+        return dict(self.arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A launch of one instance: in which function, at which token of its body (the kernel's name and the ``<<<``), and
+    the configuration as far as template arguments decide it."""
+
+    binding: Binding
+    function: int
+    name: int
+    opening: int
+    block: tuple[int, int, int] | None
+    dynamic_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Instances:
+    """The instances of one template in sight. ``complete``: there can be no other one; else ``why`` not."""
+
+    bindings: tuple[Binding, ...] = ()
+    why: str | None = None
+    launches: tuple[Mention, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        return self.why is None
+
+
+@dataclass
+class _Found:
+    bindings: dict[tuple[object, ...], Binding] = field(default_factory=dict)
+    why: str | None = None
+    launches: list[Mention] = field(default_factory=list)
+
+
+def find_instances(unit: TranslationUnit, top: Lexical) -> Mapping[int, Instances]:
+    """Instances of the templates that are kernels or lead to one, by the number of the function."""
+    search = _Search(unit, top)
+    if not search.templates:
+        return {}
+    key = search.key()
+    return _known.find(key) or _known.keep(key, search.run())
+
+
+_known = Recent[tuple[object, ...], Mapping[int, Instances]](32)
+
+
+class _Search:
+    def __init__(self, unit: TranslationUnit, top: Lexical) -> None:
+        self.unit = unit
+        self.top = top
+        self.templates: dict[str, list[Function]] = {}
+        self.found: dict[int, _Found] = {}
+        self.waiting: deque[tuple[Function, Binding | None]] = deque()
+
+        for function in self._leading():
+            self.templates.setdefault(function.name, []).append(function)
+            self.found[function.number] = _Found()
+        wanted = frozenset(self.templates)
+        self.mentioning = [
+            function
+            for function in unit.functions
+            if wanted and not wanted.isdisjoint(function.definition.body_words)
+        ]
+
+    def key(self) -> tuple[object, ...]:
+        """Everything that the answer depends on."""
+        unit = self.unit
+        functions = {f.number: f for f in (*self.mentioning, *itertools.chain(*self.templates.values()))}
+        return (
+            self.top.declarations,
+            unit.source.path,
+            tuple((number, f.definition, f.scopes, f.symbols) for number, f in sorted(functions.items())),
+            tuple(unit.source.slice(region) for region in unit.preprocessed.inactive),
+            tuple(tuple(tokens.texts[lo:hi]) for tokens, lo, hi in self._spelled()),
+        )
+
+    def run(self) -> Mapping[int, Instances]:
+        self._explicit()
+        self._tables()
+        for function in self.mentioning:
+            if not function.island.template:
+                self.waiting.append((function, None))
+        visits = 0
+        while self.waiting and visits < MOST_VISITS:
+            function, binding = self.waiting.popleft()
+            visits += 1
+            scope = function_scope(self.top, function, None if binding is None else binding.names)
+            _Walk(self, function, scope).run()
+        if self.waiting:
+            for found in self.found.values():
+                found.why = found.why or "the file makes too many instances"
+        self._outside()
+        return {
+            number: Instances(tuple(found.bindings.values()), found.why, tuple(found.launches))
+            for number, found in self.found.items()
+        }
+
+    def _leading(self) -> list[Function]:
+        """Kernels that are templates, and the functions that lead to them."""
+        templates = [f for f in self.unit.functions if f.definition.island.template]
+        leading = [f for f in templates if f.is_kernel]
+        if not leading:
+            return []
+        wanted = {f.name for f in leading}
+        rest = [f for f in templates if not f.is_kernel]
+        changed = True
+        while changed:
+            checkpoint()
+            changed = False
+            for function in list(rest):
+                if not wanted.isdisjoint(function.definition.body_words):
+                    rest.remove(function)
+                    leading.append(function)
+                    wanted.add(function.name)
+                    changed = True
+        return leading
+
+    def _explicit(self) -> None:
+        """``template __global__ void k<32>(float*);``"""
+        for tokens, lo, hi in self._spelled():
+            self._instantiated(tokens.kinds[lo:hi], tokens.texts[lo:hi])
+
+    def _spelled(self) -> Iterator[tuple[Tokens, int, int]]:
+        """The tokens of explicit instantiations behind ``template``."""
+        for placed in self.unit.blocks:
+            checkpoint()
+            for lo, hi in placed.block.instantiations:
+                yield placed.block.tokens, lo, hi
+
+    def _instantiated(self, kinds: Sequence[str], texts: Sequence[str]) -> None:
+        """The tokens of an explicit instantiation behind ``template``."""
+        at = next((i for i, text in enumerate(texts) if text in self.templates and kinds[i] == "NAME"), None)
+        if at is None:
+            return
+        name = texts[at]
+        if kinds[at + 1 : at + 2] != ["LT"]:
+            self._unclear(name, "an explicit instantiation has no arguments")
+            return
+        depth = 0
+        end = at + 1
+        while end < len(texts):
+            depth += texts[end].count("<") if kinds[end] == "LT" else 0
+            if set(texts[end]) == {">"}:
+                depth -= len(texts[end])
+            end += 1
+            if depth <= 0:
+                break
+        parsed = parse_tokens("expression", kinds[at:end], texts[at:end], self.unit.symbols)
+        if isinstance(parsed, tree.Name) and parsed.arguments and parsed.arguments[-1] is not None:
+            self.mention(parsed, self.top, None)
+        else:
+            self._unclear(name, "an explicit instantiation is not understood")
+
+    def _outside(self) -> None:
+        """Mentions outside function bodies, and files that others include."""
+        header = self.unit.source.path.rpartition(".")[2] in ("h", "hpp", "hu", "cuh", "inl", "inc", "hxx")
+        for name, functions in self.templates.items():
+            checkpoint()
+            for function in functions:
+                found = self.found[function.number]
+                if header:
+                    found.why = found.why or "other files may include this one"
+                elif self.unit.preprocessed.inactive and any(
+                    name in self.unit.source.slice(region) for region in self.unit.preprocessed.inactive
+                ):
+                    found.why = found.why or "another configuration may make other instances"
+
+    def _unclear(self, name: str, why: str) -> None:
+        for function in self.templates.get(name, ()):
+            found = self.found[function.number]
+            found.why = found.why or why
+
+    def mention(
+        self, name: tree.Name, scope: Lexical, given: Sequence[Type | None] | None
+    ) -> list[tuple[Function, Binding]]:
+        """``k<32>`` or, with the types ``given`` to it, ``k`` in some function: the instances that it makes."""
+        last = name.text.rpartition("::")[2]
+        explicit = name.arguments[-1] if name.arguments else None
+        arguments = [] if explicit is None else [scope.argument(each) for each in explicit]
+        packed = explicit is not None and any(isinstance(each, tree.Opaque) for each in explicit)
+        fitting: list[tuple[Function, Binding]] = []
+        meant = [f for f in self.templates.get(last, ()) if not self._elsewhere(f, name, scope)]
+        if not meant:
+            return []
+        for function in meant:
+            checkpoint()
+            bound = None if packed else bind_call(function, arguments, given or (), self.top)
+            found = self.found[function.number]
+            if bound is None:
+                continue
+            if any(is_open(argument) for argument in bound):
+                found.why = found.why or "the arguments of one instance are not known"
+            binding = self._add(function, bound)
+            if binding is not None:
+                fitting.append((function, binding))
+        if not fitting:
+            self._unclear(last, "the arguments of one instance are not known")
+        return fitting
+
+    def _elsewhere(self, function: Function, name: tree.Name, scope: Lexical) -> bool:
+        """Does a qualified name surely mean another function of that name?"""
+        path = tuple(part for part in name.text.split("::") if part)
+        if len(path) < 2:
+            return False
+        meaning = scope.meaning(path[:-1], (None,) * (len(path) - 1), absolute=name.text.startswith("::"))
+        if isinstance(meaning, Missing):
+            return path[-2] not in function.island.enclosing
+        if not isinstance(meaning, Space) or not meaning.lexical.own(path[-1]):
+            return False
+        return all(outer is not meaning.lexical for outer in function_scope(self.top, function).outwards())
+
+    def _tables(self) -> None:
+        """``void (*table[])(float*) = {k<2>, k<4>};`` outside of functions."""
+        for decl in value_declarations(self.top):
+            checkpoint()
+            lo, hi = decl.range
+            texts, kinds = decl.source.texts, decl.source.kinds
+            for i in range(lo, hi):
+                if texts[i] not in self.templates or kinds[i] != "NAME":
+                    continue
+                start = i
+                while start - 2 >= lo and kinds[start - 1] == "SCOPE" and kinds[start - 2] == "NAME":
+                    start -= 2
+                close = angle_close(decl.source, i + 1, hi) if kinds[i + 1 : i + 2] == ["LT"] else None
+                parsed = None if close is None else decl.source.parse("expression", start, close + 1)
+                if isinstance(parsed, tree.Name):
+                    self.mention(parsed, self.top, None)
+                else:
+                    self._unclear(texts[i], "the arguments of one instance are not known")
+
+    def _add(self, function: Function, bound: tuple[Argument, ...]) -> Binding | None:
+        found = self.found[function.number]
+        key: tuple[object, ...] = tuple(a.n if isinstance(a, Value) else a for a in bound)
+        if key in found.bindings:
+            return found.bindings[key]
+        if len(found.bindings) >= MOST_INSTANCES:
+            found.why = found.why or f"more than {MOST_INSTANCES} instances"
+            return None
+        binding = Binding(
+            tuple((p.name, a) for p, a in zip(parameters_of(function), bound) if p.name),
+            ", ".join(spell_argument(argument) for argument in bound),
+        )
+        found.bindings[key] = binding
+        if not function.is_kernel:
+            self.waiting.append((function, binding))
+        return binding
+
+
+class _Walk:
+    """Walks a function body in order, following names that it declares."""
+
+    def __init__(self, search: _Search, function: Function, scope: Lexical) -> None:
+        self.search = search
+        self.body = function.body
+        self.scope = scope.child()
+        self.function = function
+        self.base = 0
+
+    def run(self) -> None:
+        declare_parameters(self.function.parameters or (), self.scope)
+        self._block(self.body.statements)
+
+    def _block(self, node: tree.Block) -> None:
+        outer = self.scope
+        self.scope = outer.child()
+        for statement in node.statements:
+            self._statement(statement)
+        self.scope = outer
+
+    def _statement(self, node: tree.Statement) -> None:
+        match node:
+            case tree.Block():
+                self._block(node)
+            case tree.DeclarationStatement():
+                self._chunk("declaration", node.chunk)
+            case tree.ExpressionStatement():
+                self._chunk("expression", node.chunk)
+            case tree.If():
+                self._if(node)
+            case tree.For():
+                outer = self.scope
+                self.scope = outer.child()
+                self._chunk("for_head", node.head)
+                self._statement(node.body)
+                self.scope = outer
+            case tree.While() | tree.DoWhile() | tree.Switch():
+                self._chunk("condition", node.condition)
+                self._statement(node.body)
+            case tree.JumpStatement():
+                if node.chunk is not None:
+                    self._chunk(tree.value_start(self.body.tokens.kinds, node.chunk), node.chunk)
+            case tree.Try():
+                for inner in node.blocks:
+                    self._statement(inner)
+            case tree.Empty():
+                if self.body.tokens.kinds[node.lo : node.lo + 1] == ["USING"]:
+                    declare(self.body, node.lo, node.hi, self.scope)
+            case tree.MacroStatement():
+                if node.body is not None:
+                    self._statement(node.body)
+            case _:
+                self._not_read(node.lo, node.hi)
+
+    def _if(self, node: tree.If) -> None:
+        outer = self.scope
+        self.scope = outer.child()
+        parsed = self._chunk("condition", node.condition)
+        taken: bool | None = None
+        if (
+            node.constexpr
+            and parsed is not None
+            and not isinstance(parsed, (tree.Declaration, tree.ConditionWithInit))
+        ):
+            n = evaluate_value(parsed, self.scope).n
+            taken = None if n is None else bool(n)
+        if taken is not False:
+            self._statement(node.then)
+        if node.otherwise is not None and taken is not True:
+            self._statement(node.otherwise)
+        self.scope = outer
+
+    def _chunk(self, start: str, chunk: tuple[int, int]) -> Any:
+        """Read a chunk and what it declares and mentions."""
+        parsed = self.body.chunk(start, chunk)
+        if parsed is None:
+            self._not_read(*chunk)
+            return None
+        outer, self.base = self.base, chunk[0]
+        self._parsed(parsed, chunk)
+        self.base = outer
+        return parsed
+
+    def _parsed(self, parsed: Any, chunk: tuple[int, int]) -> None:
+        match parsed:
+            case tree.Declaration():
+                self._declaration(parsed, chunk)
+            case tree.ForHead():
+                for part in (parsed.init, parsed.condition, parsed.step):
+                    if part is not None:
+                        self._parsed(part, chunk)
+            case tree.ConditionWithInit():
+                for part in (parsed.init, parsed.condition):
+                    if part is not None:
+                        self._parsed(part, chunk)
+            case tree.RangeFor():
+                declare_constants(parsed.declaration, self.scope)
+                self._expression(parsed.range)
+            case _:
+                self._expression(parsed)
+
+    def _declaration(self, parsed: tree.Declaration, chunk: tuple[int, int]) -> None:
+        if "typedef" in parsed.words or "{}" in parsed.words or parsed.words[:1] == ["using"]:
+            declare(self.body, chunk[0], min(chunk[1] + 1, len(self.body.tokens)), self.scope)
+            return
+        for declarator in parsed.declarators:
+            if declarator.initializer is not None:
+                self._expression(declarator.initializer)
+        declare_constants(parsed, self.scope)
+
+    def _expression(self, node: Any) -> None:
+        match node:
+            case tree.Launch() | tree.Call():
+                self._call(node)
+            case tree.Lambda():
+                self._lambda(node)
+            case tree.Name():
+                if node.text.rpartition("::")[2] in self.search.templates:
+                    self._mention(node)
+                for arguments in node.arguments:
+                    checkpoint()
+                    for argument in arguments or ():
+                        self._expression(argument)
+            case _:
+                for child in _children(node):
+                    self._expression(child)
+
+    def _call(self, node: tree.Launch | tree.Call) -> None:
+        callee = node.callee
+        kinds = dispatched(callee.text, node.arguments) if isinstance(callee, tree.Name) else None
+        if kinds is not None:
+            self._dispatch(node, *kinds)
+            return
+        if isinstance(callee, tree.Name) and callee.text.rpartition("::")[2] in self.search.templates:
+            given = [evaluate_value(argument, self.scope).type for argument in node.arguments]
+            made = self.search.mention(callee, self.scope, given)
+            if isinstance(node, tree.Launch):
+                self._launched(node, made)
+        else:
+            self._expression(callee)
+        for child in (*(node.configuration if isinstance(node, tree.Launch) else ()), *node.arguments):
+            self._expression(child)
+
+    def _launched(self, node: tree.Launch, made: Iterable[tuple[Function, Binding]]) -> None:
+        """Note a launch of one instance."""
+        kinds = self.body.tokens.kinds
+        name = self.base + node.callee.lo
+        opening = next((i for i in range(name, len(kinds)) if kinds[i] == "LAUNCH_OPEN"), name)
+        block = self._block_dims(node.configuration[1]) if len(node.configuration) > 1 else None
+        dynamic: int | None = 0
+        if len(node.configuration) > 2:
+            dynamic = evaluate_value(node.configuration[2], self.scope).n
+        for function, binding in made:
+            self.search.found[function.number].launches.append(
+                Mention(binding, self.function.number, name, opening, block, dynamic)
+            )
+
+    def _block_dims(self, expr: tree.Expr) -> tuple[int, int, int] | None:
+        """A block that is an integer or ``dim3(x, y, z)`` of constants."""
+        parts = [expr]
+        if isinstance(expr, tree.Call) and isinstance(expr.callee, tree.Name) and expr.callee.text == "dim3":
+            parts = expr.arguments
+        elif isinstance(expr, tree.Cast) and expr.type.words == ["dim3"]:
+            parts = expr.operand.items if isinstance(expr.operand, tree.Braces) else [expr.operand]
+        elif isinstance(expr, tree.Braces):
+            parts = expr.items
+        dims = [evaluate_value(part, self.scope).n for part in parts]
+        known = [dim for dim in dims if dim is not None and dim > 0]
+        if not 1 <= len(known) == len(dims) <= 3:
+            return None
+        x, y, z = (*known, 1, 1)[:3]
+        return x, y, z
+
+    def _dispatch(self, node: tree.Launch | tree.Call, name: str, kinds: Iterable[Type]) -> None:
+        """A macro that calls a lambda once for each type."""
+        for kind in kinds:
+            checkpoint()
+            outer = self.scope
+            self.scope = outer.bind({name: kind}).child()
+            for argument in node.arguments:
+                self._expression(argument)
+            self.scope = outer
+
+    def _mention(self, node: tree.Name) -> None:
+        if node.arguments and node.arguments[-1] is not None:
+            self.search.mention(node, self.scope, None)
+        else:
+            self.search.mention(node, self.scope, ())
+
+    def _lambda(self, node: tree.Lambda) -> None:
+        outer, base = self.scope, self.base
+        self.scope = outer.child()
+        if node.parameters is not None:
+            parsed = self.body.chunk("parameters", (base + node.parameters[0], base + node.parameters[1]))
+            declare_parameters(parsed or (), self.scope)
+        self._block(self.body.block(base + node.body[0], base + node.body[1]))
+        self.scope, self.base = outer, base
+
+    def _not_read(self, lo: int, hi: int) -> None:
+        for text in set(self.body.tokens.texts[lo:hi]) & self.search.templates.keys():
+            self.search._unclear(text, "a statement that names it is not understood")
+
+
+def _children(node: Any) -> Iterator[Any]:
+    if isinstance(node, (list, tuple)):
+        yield from (child for child in node if not isinstance(child, (int, str)))
+        return
+    for slot in getattr(node, "__slots__", ()):
+        value = getattr(node, slot)
+        if isinstance(value, list) or (hasattr(value, "__slots__") and not isinstance(value, (str, int))):
+            yield value

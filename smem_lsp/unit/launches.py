@@ -1,0 +1,141 @@
+"""Launch sites of a file: ``kernel<<<grid, block, dynamic>>>(...)`` in its host code."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from smem_lsp.ir.nodes import LaunchSite
+from smem_lsp.semantics.function_scope import Identity, function_scope, identify, value_names
+from smem_lsp.semantics.scope import Lexical
+from smem_lsp.source import SourceText, Span, checkpoint
+from smem_lsp.syntax.blocks import Placed
+from smem_lsp.syntax.lexer import Tokens
+from smem_lsp.syntax.parse import Function, TranslationUnit
+from smem_lsp.syntax.recent import Recent
+from smem_lsp.unit.launch_config import LAUNCH
+from smem_lsp.unit.launch_walk import LaunchFinder
+from smem_lsp.unit.size_functions import counting_functions
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Launches:
+    """Those of one block in order, at offsets in the block, without lines. ``said``: what they say, places left out;
+    equal things are one object."""
+
+    sites: tuple[LaunchSite, ...]
+    said: tuple[object, ...]
+
+
+def find_launches(unit: TranslationUnit, constants: Lexical) -> list[tuple[Placed, Launches]]:
+    """All launches of the file, block by block. A block of threads that is not sure to be a constant is None."""
+    if not any(placed.block.launches or placed.block.extended_launches for placed in unit.blocks):
+        return []
+    found: list[tuple[Placed, Launches]] = []
+    hidden = _declared_twice(unit, constants)
+    counting = counting_functions(unit)
+    first = 0
+    for placed in unit.blocks:
+        checkpoint()
+        block = placed.block
+        if block.launches or block.extended_launches:
+            functions = unit.functions[first : first + len(block.functions)]
+            called = tuple(each for f in functions for each in _called(unit, constants, f, counting))
+            key = constants.declarations, placed.scopes, hidden, called
+            known, launches = block.noted_launches or (None, None)
+            if known != key or not isinstance(launches, Launches):
+                launches = _in_block(unit, placed, functions, constants, hidden, counting)
+                block.noted_launches = key, launches
+            found.append((placed, launches))
+        first += len(block.functions)
+    return found
+
+
+def _launching(function: Function) -> bool:
+    return "<<<" in function.definition.words or LAUNCH in function.definition.words
+
+
+def _called(
+    unit: TranslationUnit, constants: Lexical, function: Function, counting: Mapping[str, Function]
+) -> tuple[Identity, ...]:
+    """The functions that may count the bytes of its launches."""
+    if not counting or not _launching(function):
+        return ()
+    names = sorted(function.definition.words & counting.keys())
+    return tuple(identify(unit, constants, counting[name]) for name in names)
+
+
+def _in_block(
+    unit: TranslationUnit,
+    placed: Placed,
+    functions: Sequence[Function],
+    constants: Lexical,
+    hidden: frozenset[str],
+    counting: Mapping[str, Function],
+) -> Launches:
+    found: list[LaunchSite] = []
+    for function in functions:
+        checkpoint()
+        words = function.definition.words
+        if not _launching(function):
+            continue
+        key = (
+            identify(unit, constants, function),
+            words & hidden if hidden else hidden,
+            _called(unit, constants, function, counting),
+        )
+        sites = _sites.find(key)
+        if sites is None:
+            sites = _sites.keep(key, _launches_of(unit.source, function, constants, hidden, counting))
+        by = function.start - placed.start
+        found += [site.at(site.span.moved(by), 0) for site in sites]
+    read = Counter([site.kernel for site in found if not site.extended])
+    for name, start in placed.block.launches:
+        checkpoint()
+        if read[name]:
+            read[name] -= 1
+        else:  # in an initializer, a lambda, a macro ...: it is there, and nothing is known of it
+            found.append(LaunchSite(name, None, None, None, Span(start, start + 3), 0))
+    found.sort(key=lambda site: site.span.start)
+    said = tuple((site.kernel, *site.configuration) for site in found)
+    return Launches(tuple(found), _said.find(said) or _said.keep(said, said))
+
+
+_sites = Recent[tuple[object, ...], tuple[LaunchSite, ...]](10_000)  # spans relative to the function
+_said = Recent[tuple[object, ...], tuple[object, ...]](10_000)
+
+
+def _launches_of(
+    source: SourceText,
+    function: Function,
+    constants: Lexical,
+    hidden: Iterable[str],
+    counting: Mapping[str, Function],
+) -> tuple[LaunchSite, ...]:
+    """Launches in one function, wherever it stands. ``hidden``: names that may mean something else in it;
+    ``counting``: functions that return one expression, by name."""
+    local = function_scope(constants, function).child()
+    local.values.update(dict.fromkeys(hidden))
+    local.values.update(dict.fromkeys(_names(function.head)))  # parameters hide constants of the file
+    found: list[LaunchSite] = []
+    LaunchFinder(source, function, local, found, constants, counting).block(function.body.statements)
+    return tuple(replace(site, span=site.span.moved(-function.start)) for site in found)
+
+
+def _names(tokens: Tokens) -> set[str]:
+    return {text for kind, text in zip(tokens.kinds, tokens.texts) if kind == "NAME"}
+
+
+def _declared_twice(unit: TranslationUnit, constants: Lexical) -> frozenset[str]:
+    """Constants of the file whose names something else in it declares too: a member, parameter or variable may hide
+    them."""
+    names = value_names(constants)
+    declared: Counter[str] = Counter()
+    if names:
+        for placed in unit.blocks:
+            checkpoint()
+            here = placed.block.declared
+            for name in here.keys() & names:
+                declared[name] += here[name]
+    return frozenset(name for name, count in declared.items() if count > 1)

@@ -1,0 +1,326 @@
+"""What a file tells about its kernels before any of them is read: constants, helpers, launches, instances.
+
+Most of it is found in each block of the file on its own and kept with the block, so that a keystroke asks one block.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from smem_lsp.ir.nodes import LaunchSite
+from smem_lsp.lowering import ptxas_layout
+from smem_lsp.semantics.evaluate import file_constants
+from smem_lsp.semantics.function_scope import identify
+from smem_lsp.semantics.scope import Lexical
+from smem_lsp.source import checkpoint
+from smem_lsp.syntax.blocks import Placed
+from smem_lsp.syntax.parse import Function, TranslationUnit
+from smem_lsp.syntax.recent import Recent
+from smem_lsp.unit.clusters import may_be_non_portable
+from smem_lsp.unit.instances import Binding, Instances, find_instances
+from smem_lsp.unit.launches import Launches, find_launches
+from smem_lsp.unit.opt_in import may_opt_in
+
+Key = tuple[object, ...]
+
+
+class World:
+    """The identity of all that the kernels of a file depend on outside themselves: equal things are one object."""
+
+    __slots__ = ()
+
+
+_worlds = Recent[tuple[object, ...], World](64)
+
+
+def forget_worlds() -> None:
+    """Drop what is known of files that were looked at."""
+    _worlds.clear()
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a file tells about its kernels, worked out once. ``unexact``: why no total of the file is exact."""
+
+    unit: TranslationUnit
+    constants: Lexical
+    found: Sequence[tuple[Placed, Launches]]  # the blocks with launches
+    unexact: str | None
+    rounding: ptxas_layout.Rounding
+    instances: Mapping[int, Instances]  # of templates, by the number of the function
+
+    @cached_property
+    def helpers(self) -> Mapping[str, list[Function]]:
+        """Functions that are no kernels, by name."""
+        helpers: dict[str, list[Function]] = defaultdict(list)
+        for function in self.unit.functions:
+            if not function.is_kernel:
+                helpers[function.name].append(function)
+        return helpers
+
+    @cached_property
+    def helper_names(self) -> frozenset[str]:
+        return frozenset(self.helpers)
+
+    @cached_property
+    def unnamed(self) -> tuple[Function, ...]:
+        """Constructors and operators: what calls them need not name them."""
+        return tuple(f for group in self.helpers.values() for f in group if _is_unnamed(f))
+
+    @cached_property
+    def callers(self) -> Mapping[str, int]:
+        """How many kernels reach each function; empty where no function but kernels has shared arrays."""
+        counts: Counter[str] = Counter()
+        if any(placed.block.shares_in_helpers for placed in self.unit.blocks):
+            for kernel in self.unit.functions:
+                checkpoint()
+                if kernel.is_kernel:
+                    counts.update({helper.name for helper in parts_of(kernel, self)[1:]})
+        return counts
+
+    @cached_property
+    def overloaded(self) -> frozenset[str]:
+        """Names that several kernels have: their launches are not told apart."""
+        names = [name for placed in self.unit.blocks for _, name in placed.block.kernels]
+        if len(set(names)) == len(names):
+            return frozenset()
+        return frozenset(name for name, count in Counter(names).items() if count > 1)
+
+    @cached_property
+    def launches(self) -> Mapping[str, Sequence[tuple[int, LaunchSite]]]:
+        """(offset of the block, site in it) of each launch of a kernel of this file, by its name."""
+        found: dict[str, list[tuple[int, LaunchSite]]] = {
+            name: []
+            for placed in self.unit.blocks
+            for _, name in placed.block.kernels
+            if name not in self.overloaded
+        }
+        for placed, launches in self.found:
+            checkpoint()
+            for site in launches.sites:
+                if site.kernel in found:
+                    found[site.kernel].append((placed.start, site))
+        return found
+
+    @cached_property
+    def launched(self) -> Mapping[tuple[int, Binding], tuple[LaunchSite, ...]]:
+        """The launches of each instance, with the configuration that its template arguments give."""
+        unit = self.unit
+        found: dict[tuple[int, Binding], tuple[LaunchSite, ...]] = {}
+        for number, known in self.instances.items():
+            checkpoint()
+            sites = {site.span.start: site for site in self._placed(unit.functions[number].name)}
+            for mention in known.launches:
+                body = unit.functions[mention.function].body
+                at = body.site(mention.name, mention.name + 1).start
+                opening = body.site(mention.opening, mention.opening + 1).start
+                site = sites.get(at) or sites.get(opening)
+                if site is None:
+                    continue
+                key = (number, mention.binding)
+                dynamic = site.dynamic_bytes if site.dynamic_bytes is not None else mention.dynamic_bytes
+                placed = replace(site, block=site.block or mention.block, dynamic_bytes=dynamic)
+                found[key] = (*found.get(key, ()), placed)
+        return found
+
+    def _placed(self, name: str) -> tuple[LaunchSite, ...]:
+        line = self.unit.source.line_number
+        return tuple(
+            site.at(site.span.moved(start), line(start + site.span.start))
+            for start, site in self.launches.get(name, ())
+        )
+
+    def launches_of(self, function: Function, binding: Binding | None) -> tuple[LaunchSite, ...]:
+        """The launches in sight of a kernel, or of one instance of it."""
+        if binding is None:
+            return self._placed(function.name)
+        return self.launched.get((function.number, binding), ())
+
+    def unplaced(self, function: Function, binding: Binding | None) -> Sequence[LaunchSite]:
+        """The same without their places."""
+        if binding is None:
+            return [site for _, site in self.launches.get(function.name, ())]
+        return self.launched.get((function.number, binding), ())
+
+    @cached_property
+    def world(self) -> World:
+        """The same object as in an earlier version of the file, if kernels without template parameters that have not
+        changed since still mean the same."""
+        blocks = self.unit.blocks
+        key = (
+            self.constants.declarations,
+            tuple([(p.block.helpers, p.scopes) for p in blocks if p.block.helpers]),
+            tuple([launches.said for _, launches in self.found]),
+            self.overloaded,
+            self.unexact,
+            self.rounding,
+            tuple(sorted(self.callers.items())),
+            self.unit.preprocessed.exhausted,
+        )
+        return _worlds.find(key) or _worlds.keep(key, World())
+
+
+def survey_file(unit: TranslationUnit) -> Surroundings:
+    """Constants, helpers and launches of a file."""
+    constants = file_constants(unit)
+    return Surroundings(
+        unit,
+        constants,
+        find_launches(unit, constants),
+        ptxas_layout.file_unexact(unit),
+        ptxas_layout.rounding(unit, constants),
+        find_instances(unit, constants),
+    )
+
+
+def bindings_of(around: Surroundings, function: Function) -> Sequence[Binding | None]:
+    """The instances of a kernel that are looked at: those in sight, or the kernel as it stands."""
+    found = around.instances.get(function.number)
+    return found.bindings if found is not None and found.bindings else (None,)
+
+
+def kernels_of(around: Surroundings) -> list[tuple[Function, Sequence[tuple[Binding | None, Key]]]]:
+    """The kernels of a file in order, each with the instances that are looked at and the keys of these. Equal keys give
+    equal kernels, but for where they stand: the memo key of everything about a kernel."""
+    functions = around.unit.functions
+    world = around.world
+    found: list[tuple[Function, Sequence[tuple[Binding | None, Key]]]] = []
+    first = 0
+    for placed in around.unit.blocks:
+        checkpoint()
+        block = placed.block
+        if block.kernels:
+            known, scopes, keys = block.keys or (None, None, ())
+            if known is not world or scopes != placed.scopes:
+                kernels = [functions[first + at] for at, _ in block.kernels]
+                keys = tuple([_instances(around, function) for function in kernels])
+                if all(_lasting(around, function) for function in kernels):
+                    block.keys = world, placed.scopes, keys
+            for (at, _), instances in zip(block.kernels, keys):
+                found.append((functions[first + at], instances))
+        first += len(block.functions)
+    return found
+
+
+def _instances(around: Surroundings, function: Function) -> tuple[tuple[Binding | None, Key], ...]:
+    return tuple(
+        [(binding, kernel_key(around, function, binding)) for binding in bindings_of(around, function)]
+    )
+
+
+def _lasting(around: Surroundings, function: Function) -> bool:
+    """Is its key the same as long as the world is?"""
+    return not (
+        function.number in around.instances
+        or internally_linked(function)
+        or any(site.dynamic_bytes for site in around.unplaced(function, None))
+        or _clusters(around, function, None)
+    )
+
+
+def kernel_key(around: Surroundings, function: Function, binding: Binding | None) -> Key:
+    """See ``kernels_of``."""
+    unit = around.unit
+    parts = parts_of(function, around)
+    return (
+        tuple([identify(unit, around.constants, part) for part in parts]),
+        around.unexact,
+        around.rounding,
+        tuple(around.callers.get(part.name, 0) for part in parts) if around.callers else (),
+        tuple([site.configuration for site in around.unplaced(function, binding)]),
+        internal(unit, function),
+        opts_in(around, function, binding),
+        non_portable(around, function, binding),
+        unit.preprocessed.exhausted,
+        binding,
+        around.instances.get(function.number, Instances()).why if around.instances else None,
+    )
+
+
+def parts_of(function: Function, around: Surroundings) -> tuple[Function, ...]:
+    """The functions of the file that the IR of a kernel is made of: itself and those that it may reach by name, in
+    source order, and all that are called without their names."""
+    helpers, names = around.helpers, around.helper_names
+    reached: dict[int, Function] = {each.number: each for each in around.unnamed}
+    stack = [function, *around.unnamed]
+    while stack:
+        checkpoint()
+        words = stack.pop().definition.body_words
+        if names.isdisjoint(words):
+            continue
+        for text in names & words:
+            for helper in helpers[text]:
+                if helper.number not in reached:
+                    reached[helper.number] = helper
+                    stack.append(helper)
+    return (function, *(reached[key] for key in sorted(reached)))
+
+
+def _is_unnamed(function: Function) -> bool:
+    """Is it called without its name: a constructor, or an operator of a class?"""
+    return (
+        function.name in function.island.enclosing[-1:]
+        or not function.name.isidentifier()
+        or function.name == "operator"
+    )
+
+
+def internal(unit: TranslationUnit, function: Function) -> bool:
+    """Are all launches of the kernel in sight?"""
+    return internally_linked(function) and not _named_elsewhere(unit, function)
+
+
+def internally_linked(function: Function) -> bool:
+    island = function.definition.island
+    return "static" in island.specifiers or "" in function.scopes or "" in island.enclosing
+
+
+def opts_in(around: Surroundings, function: Function, binding: Binding | None) -> bool:
+    """May some call raise the dynamic shared memory of the kernel? It matters where launches pass dynamic bytes."""
+    return any(site.dynamic_bytes for site in around.unplaced(function, binding)) and may_opt_in(
+        around.unit, function
+    )
+
+
+def non_portable(around: Surroundings, function: Function, binding: Binding | None) -> bool:
+    """May clusters of the kernel be larger than every device takes? It matters where it has clusters."""
+    return _clusters(around, function, binding) and may_be_non_portable(around.unit)
+
+
+def _clusters(around: Surroundings, function: Function, binding: Binding | None) -> bool:
+    return "__cluster_dims__" in function.head.texts or any(
+        site.cluster is not None for site in around.unplaced(function, binding)
+    )
+
+
+def _named_elsewhere(unit: TranslationUnit, kernel: Function) -> bool:
+    """May the kernel be launched from where we do not see it? Its name stands somewhere else than in its definition,
+    in a prototype and in launches, or part of the file is in another one."""
+    if "<<<" in unit.header_words or unit.preprocessed.missing_quoted:
+        return True
+    if any(kernel.name in unit.source.slice(region) for region in unit.preprocessed.inactive):
+        return True  # another configuration may launch it otherwise
+    tokens = unit.preprocessed.tokens
+    for i, text in enumerate(tokens.texts):
+        checkpoint()
+        if text != kernel.name or tokens.kinds[i] != "NAME" or i == kernel.island.name:
+            continue
+        if tokens.kinds[i - 1 : i] == ["TYPE"] and tokens.kinds[i + 1 : i + 2] == ["LP"]:
+            continue  # a prototype
+        following = i + 1
+        if tokens.kinds[i + 1 : i + 2] == ["LT"]:
+            depth = 0
+            while following < min(len(tokens), i + 200):
+                depth += {"<": 1, ">": -1, ">>": -2}.get(tokens.texts[following], 0)
+                following += 1
+                if depth <= 0:
+                    break
+        if tokens.kinds[following : following + 1] != ["LAUNCH_OPEN"]:
+            return True
+        inside = any(f.island.body[0] <= i < f.island.body[1] for f in unit.functions)
+        if not inside:
+            return True
+    return False

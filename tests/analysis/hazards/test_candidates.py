@@ -1,0 +1,96 @@
+"""Which accesses need no run: those that proved barriers or slots of the thread's own keep apart."""
+
+from __future__ import annotations
+
+from unittest.mock import patch
+
+import pytest
+from executor.racy_kernels import Generator
+
+from smem_lsp.analysis.execution.program import RESTLESS, Calm
+from smem_lsp.analysis.hazards.candidates import calm_accesses
+from smem_lsp.analysis.hazards.races import find_hazards
+from smem_lsp.engine import check, plan_kernel
+from smem_lsp.ir.nodes import Access, walk
+
+
+def calm_lines(body: str) -> set[int]:
+    """Lines of ``body``, from 1, all of whose accesses are kept apart."""
+    text = f"static __global__ void __launch_bounds__(64) k(const float* in, float* out, int n) {{{body}}}\n"
+    text += "void host(const float* in, float* out) { k<<<1, 64>>>(in, out, 3); }\n"
+    found: list[Calm] = []
+
+    def noted(*arguments: object) -> Calm:
+        found.append(calm_accesses(*arguments))  # type: ignore[arg-type]
+        return found[-1]
+
+    with patch.object(plan_kernel, "calm_accesses", noted):
+        kernel = check(text).facts[0].kernel
+    accesses = [node for node in walk(kernel.body) if isinstance(node, Access)]
+    return {a.line for a in accesses} - {a.line for a in accesses if a.point not in found[0].apart}
+
+
+@pytest.mark.parametrize(
+    ("body", "lines"),
+    [
+        # a barrier on both sides
+        (
+            """ __shared__ float s[64]; int t = threadIdx.x;
+            s[t] = in[t];
+            __syncthreads();
+            out[t] = s[63 - t];""",
+            {2, 4},
+        ),
+        # over the back edge
+        (
+            """ __shared__ float s[64]; int t = threadIdx.x; for (int i = 0; i < n; ++i) {
+            s[t] = in[t];
+            __syncthreads();
+            out[t] = s[63 - t]; }""",
+            set(),
+        ),
+        # one access meets itself
+        (
+            """ __shared__ float s[64]; int t = threadIdx.x;
+            s[t / 2] = in[t];
+            __syncthreads();
+            out[t] = s[63 - t];""",
+            {4},
+        ),
+        # slots of the thread's own
+        (
+            """ __shared__ float s[64]; int t = threadIdx.x;
+            s[t] = in[t];
+            s[t] += 1;
+            out[t] = s[t];""",
+            {2, 3, 4},
+        ),
+        # a copy passes the barrier
+        (
+            """ __shared__ float s[64]; int t = threadIdx.x;
+            __pipeline_memcpy_async(&s[t], &in[t], 4);
+            __syncthreads();
+            out[t] = s[t];""",
+            set(),
+        ),
+    ],
+)
+def test_what_is_kept_apart(body: str, lines: set[int]) -> None:
+    assert calm_lines(body) == lines
+
+
+def test_what_is_kept_apart_shows_nothing_in_a_run() -> None:
+    """Random kernels, with and without what is left out."""
+    left_out = 0
+
+    def both(*arguments: object, calm: Calm = RESTLESS, **named: object) -> object:
+        nonlocal left_out
+        left_out += len(calm.apart)
+        found = find_hazards(*arguments, calm=calm, **named)  # type: ignore[arg-type]
+        assert found == find_hazards(*arguments, **named)  # type: ignore[arg-type]
+        return found
+
+    with patch.object(plan_kernel, "find_hazards", both):
+        for seed in range(60):
+            assert check(Generator(seed).kernel().text).kernels
+    assert left_out > 60

@@ -1,0 +1,187 @@
+"""A check with the memory of earlier checks says what a check without any says."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from smem_lsp.config import Config
+from smem_lsp.engine import Report, check
+from smem_lsp.engine.cache import Cache
+from smem_lsp.rules.registry import RULES
+from smem_lsp.syntax import blocks, lexer
+from smem_lsp.syntax.recent import Recent
+
+FULL = os.environ.get("SMEM_FULL") == "1"
+KERNELS = sorted((Path(__file__).parents[1] / "kernels").glob("*.cu"))[:: 1 if FULL else 4]
+EXAMPLES = {code: rule.block("Example") for code, rule in RULES.items()}
+ABOVE = "// a line\n\n__device__ int unrelated(int x) { return x; }\n"
+LAUNCH = "\nvoid elsewhere() { }\n"
+
+
+def forget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if no text had been read."""
+    monkeypatch.setattr(lexer, "_regions", Recent(lexer.MOST_TEXT))
+    monkeypatch.setattr(blocks, "_definitions", Recent(blocks.MOST_DEFINITIONS))
+    monkeypatch.setattr(blocks, "_blocks", Recent(blocks.MOST_JOINED))
+
+
+def told(report: Report) -> list[object]:
+    findings = [
+        (f.code, f.message, f.span, f.severity, f.kernel, f.related, dict(f.data)) for f in report.findings
+    ]
+    fixes = [[(fix.title, fix.edits) for fix in report.fixes_for(f)] for f in report.findings]
+    kernels = [(k.kernel.name, k.kernel.line, k.kernel.span, k.live, k.static_bytes) for k in report.kernels]
+    return [*findings, *fixes, *kernels, report.statistics]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(path.read_text("utf-8") for path in KERNELS),
+        *(example for example in EXAMPLES.values() if example is not None),
+    ],
+    ids=[*(path.name for path in KERNELS), *(code for code, text in EXAMPLES.items() if text is not None)],
+)
+def test_a_kernel_that_moved_is_judged_as_if_it_had_stood_there(text: str) -> None:
+    cache = Cache()
+    config = Config(threads=256)
+    versions = [
+        text,
+        ABOVE + text,
+        ABOVE + text + LAUNCH,
+        "\n" * 7 + text,
+        text.replace("{\n", "{\n\n", 1),
+        text,
+    ]
+    for version in versions:
+        remembered = told(check(version, config=config, cache=cache))
+        assert remembered == told(check(version, config=config))
+
+
+def test_a_launch_that_moves_alone_is_named_where_it_stands() -> None:
+    kernel = """\
+__global__ void k(float* o) {
+  __shared__ float a[4096];
+  __shared__ float b[4096];
+  a[threadIdx.x] = o[threadIdx.x];
+  __syncthreads();
+  o[threadIdx.x] = a[255 - threadIdx.x];
+  __syncthreads();
+  b[threadIdx.x] = o[threadIdx.x];
+  __syncthreads();
+  o[threadIdx.x] = b[255 - threadIdx.x];
+}
+"""
+    cache = Cache()
+    for gap in (0, 3, 1):
+        text = kernel + "\n" * gap + "void go(float* o) { k<<<1, 256>>>(o); }\n"
+        assert told(check(text, cache=cache)) == told(check(text))
+
+
+def test_an_edit_analyses_its_own_kernel_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    # a memory that other tests have not filled: a definition that is forgotten in between is analysed again
+    forget(monkeypatch)
+    texts = [path.read_text("utf-8") for path in KERNELS][:6]
+    text = "".join(texts)
+    cache = Cache()
+    check(text, cache=cache)
+    known = len(cache.kernels)
+    at = text.index("{", text.index("__global__")) + 1
+    check(text[:at] + " int fresh = 1;" + text[at:], cache=cache)
+    assert len(cache.kernels) == known + 1
+    check("// above\n" + text, cache=cache)
+    check("#define UNRELATED 3\n" + text, cache=cache)
+    check("struct Unrelated { int x; };\n" + text, cache=cache)
+    assert len(cache.kernels) == known + 1
+
+
+AROUND = """\
+constexpr int SIZE = 256;
+__device__ float pick(const float* p) {
+  return p[0];
+}
+__global__ void k(float* o) {
+  __shared__ float a[SIZE];
+  __shared__ float b[SIZE];
+  a[threadIdx.x] = o[threadIdx.x];
+  __syncthreads();
+  o[threadIdx.x] = a[255 - threadIdx.x] + pick(a);
+  __syncthreads();
+  b[threadIdx.x] = o[threadIdx.x];
+  __syncthreads();
+  o[threadIdx.x] = b[255 - threadIdx.x];
+}
+void go(float* o) {
+  k<<<1, 256>>>(o);
+}
+"""
+
+EDITS = {
+    "a constant": ("SIZE = 256", "SIZE = 512"),
+    "a function that it calls": ("return p[0];", "__syncthreads();\n  return p[1];"),
+    "shared memory in that function": (
+        "return p[0];",
+        "__shared__ float s[8];\n  s[0] = p[0];\n  return s[0];",
+    ),
+    "a launch": ("<<<1, 256>>>", "<<<1, 128>>>"),
+    "dynamic bytes": ("<<<1, 256>>>", "<<<1, 256, 64>>>"),
+    "another launch": ("(o);\n}\n", "(o);\n}\nvoid more(float* o) {\n  k<<<1, 64>>>(o);\n}\n"),
+    "an overload": ("void go", "__global__ void k(int* o) {\n  o[0] = 1;\n}\nvoid go"),
+    "a namespace around it": ("__device__", "namespace {\n__device__"),
+    "dynamic memory of another kernel": (
+        "void go",
+        "__global__ void other(int* o) {\n  extern __shared__ int d[];\n  o[0] = d[0];\n}\nvoid go",
+    ),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
+def test_what_stands_around_a_kernel_is_asked_again(
+    edit: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changed = AROUND.replace(*edit, 1)
+    assert changed != AROUND
+    texts = (AROUND, changed, AROUND, "\n" + changed)
+    forget(monkeypatch)
+    cache = Cache()
+    remembered = [told(check(text, cache=cache)) for text in texts]
+    for text, before in zip(texts, remembered):
+        forget(monkeypatch)
+        assert before == told(check(text))
+
+
+@pytest.mark.parametrize(
+    ("above", "before", "after"),
+    [
+        ("struct V { float* p; __device__ V(float* q) : p(q{}) {} };\nusing W = V;", "", " + 8"),
+        ("struct V { float* p; __device__ V(float* q) { p = q{}; } };\nusing W = V;", "", " + 8"),
+        (
+            "struct V { float* p; __device__ V(float* q) : p(q) {}\n"
+            "__device__ float& operator()(int i) { return p[i{}]; } };\nusing W = V;",
+            "",
+            " + 8",
+        ),
+    ],
+)
+def test_an_edit_of_what_a_kernel_calls_without_its_name_is_seen(above: str, before: str, after: str) -> None:
+    kernel = """
+__global__ void k(float* o) {
+  __shared__ float a[256];
+  W w(a);
+  if (threadIdx.x < 64) %s = o[threadIdx.x];
+  __syncthreads();
+  o[threadIdx.x] = a[threadIdx.x];
+}
+"""
+    use = "w(threadIdx.x)" if "operator" in above else "w.p[threadIdx.x]"
+    cache = Cache()
+    trees = []
+    for spelled in (before, after):
+        text = above.replace("{}", spelled, 1) if "q{}" in above else above.replace("i{}", f"i{spelled}")
+        report = check(text + kernel % use, config=Config(threads=256), cache=cache)
+        trees.append(report.kernels[0].kernel.body)
+        assert trees[-1] == check(text + kernel % use, config=Config(threads=256)).kernels[0].kernel.body
+    assert trees[0] != trees[1]

@@ -1,0 +1,115 @@
+"""Clusters and ``cudaLaunchKernelEx``: what a launch configures, and what SMEM507 says of it."""
+
+# ruff: noqa: E501  (a launch and what is said of it are read best in one line)
+
+from __future__ import annotations
+
+import pytest
+from harness import kernel_facts
+
+from smem_lsp.engine import check
+from smem_lsp.ir.nodes import LaunchSite
+from smem_lsp.rules.model import Severity
+
+KERNEL = """\
+{linkage}__global__ void {dims}k(float* out) {{
+  __shared__ float s[128];
+  s[threadIdx.x] = out[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = s[127 - threadIdx.x];
+}}
+"""
+CONFIG = """\
+  cudaLaunchConfig_t config = {0};
+  config.gridDim = dim3(10, 2);
+  config.blockDim = 128;
+  config.dynamicSmemBytes = 2 * sizeof(float[512]);
+  cudaLaunchAttribute attributes[1];
+  attributes[0].id = cudaLaunchAttributeClusterDimension;
+  attributes[0].val.clusterDim.x = 4;
+  attributes[0].val.clusterDim.y = 1;
+  attributes[0].val.clusterDim.z = 1;
+  config.attrs = attributes;
+  config.numAttrs = 1;
+"""
+LAUNCH = "  cudaLaunchKernelEx(&config, k, out);\n"
+
+
+def text_of(host: str, dims: str = "", linkage: str = "") -> str:
+    return f"{KERNEL.format(dims=dims, linkage=linkage)}void host(float* out, int n) {{\n{host}}}\n"
+
+
+def site_of(host: str) -> LaunchSite:
+    (site,) = kernel_facts(text_of(host)).kernel.launches
+    return site
+
+
+@pytest.mark.parametrize(
+    "launch", [LAUNCH, f"  CHECK({LAUNCH.strip()[:-1]});\n", f"  cudaError_t e = {LAUNCH.strip()}\n"]
+)
+def test_an_extended_launch_says_what_an_ordinary_one_says(launch: str) -> None:
+    site = site_of(CONFIG + launch)
+    assert (site.block, site.grid, site.dynamic_bytes) == ((128, 1, 1), (10, 2, 1), 4096)
+    assert site.cluster == (4, 1, 1)
+    assert site.dynamic_expression == "2 * sizeof(float[512])"
+
+
+def test_what_is_not_set_is_zero_only_where_the_configuration_begins_so() -> None:
+    without = CONFIG.replace("  config.dynamicSmemBytes = 2 * sizeof(float[512]);\n", "")
+    assert site_of(without + LAUNCH).dynamic_bytes == 0
+    assert site_of(without.replace(" = {0}", "") + LAUNCH).dynamic_bytes is None
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        "  if (n > 3) config.blockDim = 256;\n",
+        "  config.blockDim.x = 256;\n",
+        "  config.blockDim = n;\n",
+        "  prepare(&config);\n",
+        "  auto& alias = config;\n",
+        "  prepare(config);\n",
+    ],
+)
+def test_a_configuration_that_may_have_changed_is_not_known(between: str) -> None:
+    assert site_of(CONFIG + between + LAUNCH).block is None
+
+
+def test_attributes_that_depend_on_a_condition_are_not_known() -> None:
+    assert site_of(f"{CONFIG}  if (n) attributes[0].val.clusterDim.x = 2;\n{LAUNCH}").cluster is None
+
+
+@pytest.mark.parametrize(
+    ("host", "dims", "said"),
+    [
+        (CONFIG + LAUNCH, "", "a grid of 10 × 2 × 1 blocks is not divisible by clusters of 4 × 1 × 1"),
+        (CONFIG.replace("dim3(10, 2)", "12") + LAUNCH, "", None),
+        (CONFIG.replace("dim3(10, 2)", "n") + LAUNCH, "", None),
+        ("  k<<<7, 128>>>(out);\n", "__cluster_dims__(2) ", "a grid of 7 × 1 × 1 blocks is not divisible by clusters of 2 × 1 × 1"),
+        ("  k<<<dim3(8, 3), 128>>>(out);\n", "__cluster_dims__(2, 2, 1) ", "a grid of 8 × 3 × 1 blocks is not divisible by clusters of 2 × 2 × 1"),
+        ("  k<<<8, 128>>>(out);\n", "__cluster_dims__(2) ", None),
+        ("  k<<<n, 128>>>(out);\n", "__cluster_dims__(2) ", None),
+        ("  k<<<64, 128>>>(out);\n", "__cluster_dims__(32) ", "clusters of 32 blocks: no device takes more than 16"),
+    ],
+)  # fmt: skip
+def test_grids_and_their_clusters(host: str, dims: str, said: str | None) -> None:
+    found = [finding for finding in check(text_of(host, dims)).findings if finding.code == "SMEM507"]
+    assert [finding.message for finding in found] == ([] if said is None else [said])
+
+
+ALLOWED = "  cudaFuncSetAttribute(k, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "linkage", "severity"),
+    [
+        ("", "static ", Severity.ERROR),
+        ("", "", Severity.HINT),
+        (ALLOWED, "", None),
+        (ALLOWED, "static ", None),
+    ],
+)
+def test_clusters_that_not_every_device_takes(before: str, linkage: str, severity: Severity | None) -> None:
+    text = text_of(f"{before}  k<<<32, 128>>>(out);\n", "__cluster_dims__(16) ", linkage)
+    found = [finding.severity for finding in check(text).findings if finding.code == "SMEM507"]
+    assert found == ([] if severity is None else [severity])
