@@ -20,8 +20,8 @@ from smem_lsp.engine import check as check_text
 from smem_lsp.engine.plan_kernel import plan_kernel
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.lowering.kernel import build_kernels
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, MergeBuffers, Severity
-from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import SourceText
 from smem_lsp.syntax.parse import parse
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from smem_lsp.allocation.bound import MANY, lower_bound
+from smem_lsp.allocation.branch_and_bound import branch_and_bound
 from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.first_fit import climb, first_fit, orders, peak
-from smem_lsp.allocation.pile import pile
 from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.allocation.problem import Problem, components, problem
-from smem_lsp.allocation.search import search
+from smem_lsp.allocation.stacked_height import stacked_height
 from smem_lsp.analysis.dataflow.conflicts import Conflicts
 from smem_lsp.analysis.dataflow.liveness import Life, bits
 
@@ -44,7 +44,7 @@ def best(items: Sequence[Item], conflicts: Conflicts, lives: Mapping[int, Life] 
         proved = part_bound
         if peak(of, placed) > goal:
             if len(items) <= EXACT:
-                found, steps = search(of, part, placed, goal, steps)
+                found, steps = branch_and_bound(of, part, placed, goal, steps)
                 placed = found.offsets
                 proved = peak(of, placed) if found.complete else part_bound
         else:
@@ -69,7 +69,7 @@ def _first_fits(
     of: Problem, part: int, spans: Sequence[tuple[int, int]], clique: list[int], goal: int
 ) -> dict[int, int]:
     """The best first fit of some orders and of those around the best of them; ties go to the earlier one."""
-    lowest = pile(of, clique)
+    lowest = stacked_height(of, clique)
     best_order: list[int] = []
     placed: dict[int, int] = {}
     made = orders(of, part, spans, clique if lowest is None else lowest[1])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.plan import Item, Plan, align_up
-from smem_lsp.allocation.settle import Lives, settle
+from smem_lsp.allocation.resolve_overlaps import Lives, resolve_overlaps
 from smem_lsp.analysis.dataflow.conflicts import Conflicts
 from smem_lsp.ir.nodes import Access, Assign, Branch, Loop, Node, Place, Seq, walk
 from smem_lsp.source import checkpoint
@@ -22,7 +22,7 @@ def best_fit(items: Sequence[Item], body: Seq, conflicts: Conflicts, outline: Se
 
     A buffer lives from the first to the last statement of the kernel's body that touches it; a loop or branch is
     one statement. TVM inserts the barriers that this needs; here none is added, so where two buffers share bytes
-    against ``conflicts`` a life is extended (``settle``). Without conflicts the layout is TVM's (TVM
+    against ``conflicts`` a life is extended (``resolve_overlaps``). Without conflicts the layout is TVM's (TVM
     src/tir/transforms/merge_shared_memory_allocations.cc; reference: allocators, section 2), but for two things: a
     region starts at the alignment of all its buffers, and a buffer that TVM gives no place gets one of its own.
     """
@@ -39,7 +39,7 @@ def best_fit(items: Sequence[Item], body: Seq, conflicts: Conflicts, outline: Se
             lives[buffer] = (lives.get(buffer, (number, number))[0], number)
     composite = [any(isinstance(node, (Loop, Branch)) for node in nodes) for nodes in statements]
     lives = {item.index: lives.get(item.index, (len(statements), len(statements))) for item in items}
-    offsets = settle(
+    offsets = resolve_overlaps(
         items, lives, conflicts, len(statements), lambda found: _place(items, found, touched, composite)
     )
     if offsets is None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from smem_lsp.allocation.pile import pile, stacked
 from smem_lsp.allocation.plan import align_up
 from smem_lsp.allocation.problem import Problem, cliques
+from smem_lsp.allocation.stacked_height import stacked, stacked_height
 from smem_lsp.analysis.dataflow.liveness import bits
 from smem_lsp.source import checkpoint
 
@@ -43,7 +43,7 @@ def lower_bound(of: Problem, among: int) -> tuple[int, int]:
     for height, group in sorted(heights, key=lambda each: (-each[0], each[1])):
         if height <= best:
             break
-        lowest = pile(of, group)
+        lowest = stacked_height(of, group)
         least = sum(of.size[place] for place in group) if lowest is None else lowest[0]
         if least > best:
             best, clique = least, sum(1 << place for place in group)

@@ -14,12 +14,12 @@ from smem_lsp.analysis.dataflow.conflicts import Conflicts
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.dataflow.interference import (
     Graph,
+    Interference,
     Pairs,
-    Survey,
     graph,
+    interference,
     pairs_of,
     relate,
-    survey,
     witnesses,
 )
 from smem_lsp.ir.nodes import Seq
@@ -38,7 +38,7 @@ def curve(
     facts: Facts,
     fixed: frozenset[int],
     limit: int = BARRIERS,
-    found: Survey | None = None,
+    found: Interference | None = None,
 ) -> list[Plan]:
     """The best plan without added barriers, then each that more barriers (up to ``limit``) make smaller.
     ``found``: the survey of ``body``, where it is there already.
@@ -50,7 +50,7 @@ def curve(
     """
     if len(items) < 2:
         return [best(items, Conflicts())]
-    work = _Work(items, found or survey(body, facts, fixed))
+    work = _Work(items, found or interference(body, facts, fixed))
     now = relate(work.found)
     plans = [best(items, now, work.found.liveness.lives)]
     present = {item.index for item in items}
@@ -77,7 +77,7 @@ def curve(
 @dataclass(frozen=True, slots=True)
 class _Work:
     items: Sequence[Item]
-    found: Survey
+    found: Interference
     graphs: dict[Graph, Plan] = field(default_factory=dict)
     layouts: dict[tuple[Pairs, Pairs], Plan] = field(
         default_factory=dict

@@ -15,7 +15,7 @@ from smem_lsp.allocation.stack import stack
 from smem_lsp.allocation.validate import Validator
 from smem_lsp.analysis.dataflow.conflicts import Conflicts
 from smem_lsp.analysis.dataflow.facts import Facts
-from smem_lsp.analysis.dataflow.interference import Survey, relate, survey
+from smem_lsp.analysis.dataflow.interference import Interference, interference, relate
 from smem_lsp.ir.nodes import Seq
 
 
@@ -28,7 +28,7 @@ class Task:
     body: Seq
     facts: Facts
     fixed: frozenset[int]
-    found: Survey
+    found: Interference
     conflicts: Conflicts
 
 
@@ -47,10 +47,10 @@ COMPARED = tuple(name for name in ALLOCATORS if name != "best")
 
 
 def task(
-    items: Sequence[Item], body: Seq, facts: Facts, fixed: frozenset[int], found: Survey | None = None
+    items: Sequence[Item], body: Seq, facts: Facts, fixed: frozenset[int], found: Interference | None = None
 ) -> Task:
     """The task of one kernel. ``found``: the survey of ``body``, where it is there already."""
-    found = found or survey(body, facts, fixed)
+    found = found or interference(body, facts, fixed)
     return Task(items, body, facts, fixed, found, relate(found))
 
 

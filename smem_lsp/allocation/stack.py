@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.plan import Item, Plan, align_up
-from smem_lsp.allocation.settle import settle
+from smem_lsp.allocation.resolve_overlaps import resolve_overlaps
 from smem_lsp.analysis.dataflow.conflicts import Conflicts
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.dataflow.skeleton import Stretch
@@ -28,13 +28,13 @@ def stack(
     Lives are closed intervals from the first write to the last read, lifted to the outermost loop around
     the access; a barrier counts outside branches and where every loop around it runs. nvFuser checks
     neither back edges nor branches, so where two buffers share bytes against ``conflicts`` the earlier life
-    is extended and the allocator runs again (``settle``; nvFuser csrc/device_lower/pass/alias_memory.cpp;
+    is extended and the allocator runs again (``resolve_overlaps``; nvFuser csrc/device_lower/pass/alias_memory.cpp;
     reference: reuse of shared memory, 3.1).
     """
     walk = Walk(facts, added)
     end = collect(body, None, True, walk) + 1
     lives = {item.index: walk.interval(item.index) for item in items}
-    offsets = settle(items, lives, conflicts, end, lambda found: run(items, found, walk.barriers))
+    offsets = resolve_overlaps(items, lives, conflicts, end, lambda found: run(items, found, walk.barriers))
     if offsets is None:
         plan = declared(items)
         return Plan("stack", plan.bytes, plan.offsets)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from smem_lsp.allocation.plan import Item
-from smem_lsp.allocation.settle import settle
+from smem_lsp.allocation.resolve_overlaps import resolve_overlaps
 from smem_lsp.allocation.stack import Walk, collect, run
 from smem_lsp.analysis.dataflow.conflicts import Conflicts
 from smem_lsp.analysis.dataflow.facts import Facts
@@ -47,7 +47,7 @@ def stack_run(items: Sequence[Item], body: Seq, facts: Facts, conflicts: Conflic
     end = collect(body, None, True, walk) + 1
     natural = {item.index: walk.interval(item.index) for item in items}
     lives = dict(natural)
-    offsets = settle(items, lives, conflicts, end, lambda found: run(items, found, walk.barriers))
+    offsets = resolve_overlaps(items, lives, conflicts, end, lambda found: run(items, found, walk.barriers))
     if offsets is None:
         return None
     extended = {index: life[1] for index, life in natural.items() if life != lives[index]}

@@ -8,8 +8,8 @@ from itertools import islice
 
 from smem_lsp.allocation.flow import Flow, flow, reach
 from smem_lsp.allocation.plan import Item, Plan
-from smem_lsp.analysis.dataflow.facts import Facts, Slot
-from smem_lsp.ir.nodes import Kind, Seq
+from smem_lsp.analysis.dataflow.facts import Facts, Footprint
+from smem_lsp.ir.nodes import AccessKind, Seq
 from smem_lsp.source import checkpoint, record
 
 PAIRS = 5000  # that share bytes: more of them are not checked, and the plan is not used
@@ -149,7 +149,7 @@ class _Kernel:
             kills = {
                 node
                 for node in self.nodes(buffer, writes=True)
-                if accesses[node].point in self.facts.full and accesses[node].kind is Kind.WRITE
+                if accesses[node].point in self.facts.full and accesses[node].kind is AccessKind.WRITE
             }
             kills |= {node for node, buffers in self.flow.covers.items() if buffer in buffers}
             starts = self.nodes(buffer, reads=True)
@@ -177,7 +177,7 @@ def _lost_values(kernel: _Kernel, holder: Item, writer: Item) -> list[str]:
     out += [
         f"{holder.name} is read at line {accesses[node].line} before anything is written to it"
         for node in kernel.nodes(holder.index, reads=True)
-        if accesses[node].kind is Kind.READ and node not in written and node in kernel.running
+        if accesses[node].kind is AccessKind.READ and node not in written and node in kernel.running
     ]
     return out
 
@@ -194,7 +194,7 @@ def _no_barrier(kernel: _Kernel, a: Item, b: Item, same_offset: bool) -> list[st
     out = []
     for x, y in sorted(meet):
         first, second = accesses[x], accesses[y]
-        if first.kind is Kind.READ and second.kind is Kind.READ:
+        if first.kind is AccessKind.READ and second.kind is AccessKind.READ:
             continue
         slots = kernel.facts.slots
         if same_offset and _private(slots.get(first.point), slots.get(second.point)):
@@ -204,7 +204,7 @@ def _no_barrier(kernel: _Kernel, a: Item, b: Item, same_offset: bool) -> list[st
     return out
 
 
-def _private(a: Slot | None, b: Slot | None) -> bool:
+def _private(a: Footprint | None, b: Footprint | None) -> bool:
     """True when every element that both slots name belongs to one thread alone."""
     if a is None or b is None or a.element_bytes != b.element_bytes or len(a.starts) != len(b.starts):
         return False

@@ -18,16 +18,16 @@ from smem_lsp.ir.author_facts import Stated
 from smem_lsp.ir.nodes import LaunchSite
 from smem_lsp.ir.shift import Moves, moves, shift_kernel
 from smem_lsp.lowering.kernel import build_kernel
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, Rule
 from smem_lsp.rules.stopped import Stopped, Why
-from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.rules.suppressions import Suppressions
 from smem_lsp.source import SourceText
 from smem_lsp.source.budget import look, used_up
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.syntax.recent import Recent
 from smem_lsp.unit.instances import Binding
-from smem_lsp.unit.unit_facts import Key, Surroundings, parts_of
+from smem_lsp.unit.unit_facts import Key, UnitFacts, parts_of
 
 MOST_KERNELS = 2_000
 
@@ -94,7 +94,7 @@ class PlacedKernel:
     """A known kernel where it stands now."""
 
     known: Known
-    around: Surroundings
+    around: UnitFacts
     function: Function
     binding: Binding | None
     index: int
@@ -158,7 +158,7 @@ class Setting:
     """What is the same for all kernels of one check."""
 
     unit: TranslationUnit
-    around: Surroundings
+    around: UnitFacts
     suppressions: Suppressions
     config: Config
     cache: Cache

@@ -19,9 +19,9 @@ from smem_lsp.engine.report import BarrierRow, FileStatistics, KernelReport, Occ
 from smem_lsp.engine.statistics import count_statements
 from smem_lsp.fixes.model import Fix
 from smem_lsp.ir.nodes import Barrier, walk
+from smem_lsp.rules.facts import FileFacts, KernelFacts
 from smem_lsp.rules.model import Finding, Rule, Severity
 from smem_lsp.rules.registry import RESERVED, RULES
-from smem_lsp.rules.subject import FileFacts, KernelFacts
 from smem_lsp.rules.suppressions import NO_SUPPRESSIONS, Suppression, Suppressions, parse_suppressions
 from smem_lsp.source import Budget, FileReader, SourceText, apply_edits
 from smem_lsp.syntax.lexer import comments

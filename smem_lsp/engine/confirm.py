@@ -12,6 +12,7 @@ from smem_lsp.analysis.banks.rows import in_rows
 from smem_lsp.engine.measured import Measured, broken_promise, is_covered, lost
 from smem_lsp.engine.report import Report
 from smem_lsp.fixes.model import Fix, Safety
+from smem_lsp.rules.facts import Carved, KernelFacts
 from smem_lsp.rules.model import (
     Finding,
     MergeBuffers,
@@ -21,7 +22,6 @@ from smem_lsp.rules.model import (
     ReorderDeclarations,
     Severity,
 )
-from smem_lsp.rules.subject import Carved, KernelFacts
 from smem_lsp.source import apply_edits
 
 _CORRECTNESS = ("SMEM1", "SMEM2")  # other findings may follow from what was improved: the next step of a plan

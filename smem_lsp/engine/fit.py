@@ -11,8 +11,8 @@ from smem_lsp.config import Config
 from smem_lsp.engine.fit_kernel import Place, choose_kernel, no_kernel, plan
 from smem_lsp.engine.knobs import FitError, Knob, find_knobs
 from smem_lsp.engine.plan_kernel import STATIC_LIMIT
-from smem_lsp.ir.nodes import Space
-from smem_lsp.rules.subject import KernelFacts, Occupied
+from smem_lsp.ir.nodes import AddressSpace
+from smem_lsp.rules.facts import KernelFacts, Occupied
 from smem_lsp.source import FileReader, TextEdit, apply_edits
 from smem_lsp.targets import target
 
@@ -239,7 +239,7 @@ def _why_unknown(facts: KernelFacts) -> str:
     unknown = [
         buffer.name
         for buffer in (*facts.kernel.buffers, *facts.kernel.helper_bytes)
-        if buffer.space is Space.STATIC and (buffer.bytes is None or buffer.align is None)
+        if buffer.space is AddressSpace.STATIC and (buffer.bytes is None or buffer.align is None)
     ]
     names = ", ".join(f"`{name}`" for name in dict.fromkeys(unknown))
     return f"the size of {names} is not known" if names else "bytes not known"

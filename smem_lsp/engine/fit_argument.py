@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from smem_lsp.engine.fit_constant import NUMBER, Constant
 from smem_lsp.engine.report import Report
-from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.semantics.declarations import Source, angle_close, split
 from smem_lsp.semantics.function_scope import parameters_of
 from smem_lsp.source import Span

@@ -12,19 +12,19 @@ from smem_lsp.engine.plan_kernel import plan_kernel
 from smem_lsp.engine.stated import stated_of
 from smem_lsp.ir.nodes import LaunchSite
 from smem_lsp.lowering.kernel import build_kernel
-from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.suppressions import Suppressions
 from smem_lsp.semantics import template_arguments
 from smem_lsp.semantics.declarations import Parameter
-from smem_lsp.semantics.entities import Argument, Value
+from smem_lsp.semantics.entities import Argument, TypedConstant
 from smem_lsp.semantics.function_scope import function_scope, parameters_of
-from smem_lsp.semantics.scope import Lexical
+from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.spell_type import spell_argument
 from smem_lsp.semantics.types import INT
 from smem_lsp.source import FileReader, SourceText
 from smem_lsp.syntax.parse import Function, TranslationUnit, parse
 from smem_lsp.unit.instances import Binding
-from smem_lsp.unit.unit_facts import Surroundings, bindings_of, survey_file
+from smem_lsp.unit.unit_facts import UnitFacts, bindings_of, survey_file
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Reading:
     """A version of the text. ``base``: the instance whose arguments are taken where nothing else is said."""
 
     unit: TranslationUnit
-    around: Surroundings
+    around: UnitFacts
     function: Function
     base: Binding | None
     suppressions: Suppressions
@@ -136,7 +136,7 @@ def _rebound(reading: Reading, given: Mapping[str, int]) -> Binding:
             default = None if filled is None else filled[-1]
         there = base.get(parameter.name)
         if parameter.name in given:
-            argument: Argument = Value(INT, given[parameter.name])
+            argument: Argument = TypedConstant(INT, given[parameter.name])
         elif there is None or (default is not None and _is_default(parameters, number, usual, home, there)):
             argument = default
         else:
@@ -154,7 +154,7 @@ def _is_default(
     parameters: Sequence[Parameter],
     number: int,
     usual: Sequence[Argument],
-    home: Lexical,
+    home: Scope,
     argument: Argument,
 ) -> bool:
     filled = template_arguments.fit(parameters[: number + 1], usual, home)

@@ -16,7 +16,7 @@ from smem_lsp.semantics.evaluate import evaluate, parse_tokens
 from smem_lsp.semantics.function_scope import parameters_of
 from smem_lsp.source import Span, TextEdit, checkpoint
 from smem_lsp.syntax.parse import Function, TranslationUnit
-from smem_lsp.unit.unit_facts import Surroundings
+from smem_lsp.unit.unit_facts import UnitFacts
 
 _MOST_TOKENS = 2_000  # of an initializer
 _DEFINE = re.compile(r"#[ \t]*define[ \t]+(\w+)(?![\w(])[ \t]*(?:/\*.*?\*/[ \t]*)*")
@@ -48,7 +48,7 @@ class Knob:
 
 
 def find_knobs(
-    unit: TranslationUnit, around: Surroundings, function: Function, config: Config, names: Iterable[str]
+    unit: TranslationUnit, around: UnitFacts, function: Function, config: Config, names: Iterable[str]
 ) -> list[Knob]:
     """One knob for each of ``names``, in order. Raises FitError, which names the nearest known name."""
     wanted = list(names)
@@ -106,7 +106,7 @@ def _inactive(unit: TranslationUnit, span: Span) -> bool:
 
 
 def _constants(
-    unit: TranslationUnit, around: Surroundings, function: Function
+    unit: TranslationUnit, around: UnitFacts, function: Function
 ) -> Mapping[str, tuple[Span, ...]]:
     """Integer constants -> where their initializers stand. The kernel's own hide those of the file; those of other
     functions are none of its business."""
@@ -122,7 +122,7 @@ def _constants(
     return {name: tuple(spans) for name, spans in {**outer, **own}.items() if len(spans) == 1}
 
 
-def _initialized(unit: TranslationUnit, around: Surroundings) -> Iterator[tuple[str, Span, bool]]:
+def _initialized(unit: TranslationUnit, around: UnitFacts) -> Iterator[tuple[str, Span, bool]]:
     """(name, initializer, has it a value at file scope?) of the variables that are spelled ``constexpr``, or ``const``
     with a value that is known, and are no arrays and no pointers."""
     tokens = unit.preprocessed.tokens

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Protocol
 
-from smem_lsp.ir.nodes import Buffer, Kernel, Space
-from smem_lsp.rules.subject import KernelFacts, Occupied
+from smem_lsp.ir.nodes import AddressSpace, Buffer, Kernel
+from smem_lsp.rules.facts import KernelFacts, Occupied
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.unit.instances import Binding
@@ -110,7 +110,7 @@ def sized(kernel: Kernel, measured: Sequence[Measurement]) -> Kernel | None:
     for buffer in kernel.buffers:
         checkpoint()
         known = buffer.bytes is not None and buffer.align is not None
-        if buffer.space is not Space.STATIC or (known and kernel.unexact is None):
+        if buffer.space is not AddressSpace.STATIC or (known and kernel.unexact is None):
             continue
         sizes = {
             (size, align) for each in measured for name, size, align in each.sizes if name == buffer.name

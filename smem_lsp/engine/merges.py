@@ -8,9 +8,9 @@ from itertools import combinations
 
 from smem_lsp.allocation.best import best
 from smem_lsp.analysis.dataflow.conflicts import pair
+from smem_lsp.rules.facts import Candidate, KernelFacts
 from smem_lsp.rules.merging import best_step, merged_buffers, overlap
 from smem_lsp.rules.model import Finding, MergeBuffers, Severity
-from smem_lsp.rules.subject import Candidate, KernelFacts
 from smem_lsp.source import checkpoint
 
 

@@ -12,14 +12,14 @@ from smem_lsp.allocation.layouts import Task, best_layouts, layouts, task
 from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.analysis.banks.conflicts import BankConflict, bank_conflicts
 from smem_lsp.analysis.dataflow.facts import Facts
-from smem_lsp.analysis.dataflow.interference import relate, survey
+from smem_lsp.analysis.dataflow.interference import interference, relate
 from smem_lsp.analysis.execution.program import RESTLESS
 from smem_lsp.analysis.hazards.candidates import calm_accesses
 from smem_lsp.analysis.hazards.races import Hazards, find_hazards
 from smem_lsp.analysis.hazards.redundant_barriers import Redundant, redundant_barriers
 from smem_lsp.analysis.occupancy import registers_cap
 from smem_lsp.analysis.repairs.barrier_hoisting import hoists
-from smem_lsp.analysis.repairs.missing_barriers import Gaps, find_gaps, warp_places
+from smem_lsp.analysis.repairs.missing_barriers import MissingBarriers, find_missing_barriers, warp_places
 from smem_lsp.analysis.storage.dynamic_need import Need, dynamic_need
 from smem_lsp.analysis.threads.block_shape import (
     BlockShape,
@@ -35,15 +35,15 @@ from smem_lsp.analysis.threads.uniformity import prove_levels
 from smem_lsp.analysis.values.evaluate import Dims
 from smem_lsp.analysis.values.extents import extents
 from smem_lsp.analysis.values.symbolic_execution import propagate
-from smem_lsp.analysis.values.value_facts import Values
+from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.config import Config
 from smem_lsp.engine.attempts import LIMITS, Attempts, Limits
-from smem_lsp.engine.plan_carving import plan_carving
-from smem_lsp.engine.plan_lending import plan_lending
+from smem_lsp.engine.caller_reuse import plan_lending
+from smem_lsp.engine.dynamic_partition import plan_carving
 from smem_lsp.engine.plan_storage import plan_storages
-from smem_lsp.ir.nodes import Access, Branch, Buffer, Kernel, Loop, Seq, Space, walk
+from smem_lsp.ir.nodes import Access, AddressSpace, Branch, Buffer, Kernel, Loop, Seq, walk
+from smem_lsp.rules.facts import Candidate, Carved, KernelFacts, Occupied
 from smem_lsp.rules.merging import WORTH_SAYING
-from smem_lsp.rules.subject import Candidate, Carved, KernelFacts, Occupied
 from smem_lsp.source import Budget, SourceText, checkpoint
 from smem_lsp.targets import target
 
@@ -104,7 +104,7 @@ def _plan(
     kept = _kept_buffers(kernel)
     items = _items(kept)
     fixed = _fixed(kernel, kept)
-    found = survey(kernel.body, facts, fixed)
+    found = interference(kernel.body, facts, fixed)
     natural: Plan | None = None
     compared: dict[str, Plan] = {}
     best: tuple[Candidate, ...] = ()
@@ -116,7 +116,7 @@ def _plan(
         if assuming is not facts and len(items) > 1:
 
             def under_assumption(items: Sequence[Item] = items) -> tuple[Candidate, ...]:
-                also = survey(kernel.body, assuming, fixed, found)
+                also = interference(kernel.body, assuming, fixed, found)
                 return _best(task(items, kernel.body, assuming, fixed, also), assumes_shape=True)
 
             best = _merge(best, attempt("layouts for the assumed block", under_assumption, ()))
@@ -129,7 +129,7 @@ def _plan(
         )
     verdicts = judge(kernel.body, levels, control, None if shape is None else shape.dims)
     hazards = Hazards()
-    gaps = Gaps()
+    gaps = MissingBarriers()
     redundant: tuple[Redundant, ...] = ()
     if not layouts_only:
         calm = attempt("data races", partial(calm_accesses, kernel, values, assuming, shape), None)
@@ -138,9 +138,9 @@ def _plan(
         hazards = searched or hazards
         if hazards.races or hazards.proxies:
 
-            def missing() -> Gaps:
+            def missing() -> MissingBarriers:
                 in_warps = warp_places(kernel, values, levels, control.places)
-                return find_gaps(kernel, hazards, control.places, in_warps, judged)
+                return find_missing_barriers(kernel, hazards, control.places, in_warps, judged)
 
             gaps = attempt("places of missing barriers", missing, gaps)
         elif searched is not None:
@@ -246,7 +246,7 @@ def _saves(storage: Carved) -> bool:
     )
 
 
-def _needs(kernel: Kernel, values: Values) -> Mapping[Dims, Need]:
+def _needs(kernel: Kernel, values: ValueFacts) -> Mapping[Dims, Need]:
     blocks = {
         site.block for site in kernel.launches if site.block is not None and site.dynamic_bytes is not None
     }
@@ -296,7 +296,7 @@ def _kept_buffers(kernel: Kernel) -> list[Buffer]:
     kept: list[Buffer] = []
     for buffer in kernel.buffers:
         effect = buffer.index in written and (buffer.stays or buffer.fixed is not None)
-        if buffer.space is Space.STATIC and (buffer.index in read or effect or _escapes(buffer)):
+        if buffer.space is AddressSpace.STATIC and (buffer.index in read or effect or _escapes(buffer)):
             kept.append(buffer)
     return sorted(kept, key=lambda buffer: (buffer.rank, buffer.index))
 
@@ -364,7 +364,7 @@ def _occupied(kernel: Kernel, shape: BlockShape | None, config: Config) -> tuple
     threads = known[0]
     passed = kernel.passed
     dynamic = {each for each in passed if each is not None}
-    if None in passed or (not passed and any(b.space is Space.DYNAMIC for b in kernel.buffers)):
+    if None in passed or (not passed and any(b.space is AddressSpace.DYNAMIC for b in kernel.buffers)):
         return ()  # blocks per SM depend on bytes that are not known
     rows: list[Occupied] = []
     for name in config.arch:

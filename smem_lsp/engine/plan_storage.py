@@ -14,16 +14,16 @@ from smem_lsp.analysis.threads.block_shape import BlockShape
 from smem_lsp.analysis.threads.prove import prove
 from smem_lsp.analysis.threads.uniformity import Control
 from smem_lsp.analysis.values.symbolic_execution import propagate
-from smem_lsp.analysis.values.value_facts import Values
+from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Buffer, Kernel
-from smem_lsp.rules.subject import Candidate, Carved
+from smem_lsp.rules.facts import Candidate, Carved
 from smem_lsp.source import checkpoint
 
 
 def plan_storages(
     kernel: Kernel,
     control: Control,
-    values: Values,
+    values: ValueFacts,
     shape: BlockShape | None,
     items: Sequence[Item],
     natural: Plan,

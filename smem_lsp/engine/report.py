@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from smem_lsp.allocation.plan import Plan
 from smem_lsp.fixes.model import Fix
 from smem_lsp.ir.nodes import Kernel
+from smem_lsp.rules.facts import Carved, KernelFacts
 from smem_lsp.rules.model import Finding
 from smem_lsp.rules.stopped import Stopped
-from smem_lsp.rules.subject import Carved, KernelFacts
 from smem_lsp.source import SourceText
 from smem_lsp.syntax.parse import TranslationUnit
 

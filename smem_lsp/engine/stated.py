@@ -7,11 +7,11 @@ from smem_lsp.rules.suppressions import Suppressions, assumed_dims
 from smem_lsp.syntax.parse import Function
 from smem_lsp.unit.author_expressions import stated_value, stated_words
 from smem_lsp.unit.instances import Binding
-from smem_lsp.unit.unit_facts import Surroundings
+from smem_lsp.unit.unit_facts import UnitFacts
 
 
 def stated_of(
-    function: Function, suppressions: Suppressions, around: Surroundings, binding: Binding | None
+    function: Function, suppressions: Suppressions, around: UnitFacts, binding: Binding | None
 ) -> Stated:
     """Everything about one instance of a kernel; of several facts of one kind about one thing the last holds."""
     facts = suppressions.about(function.span, around.unit.source)

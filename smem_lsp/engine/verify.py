@@ -11,8 +11,8 @@ from smem_lsp.engine.measured import Measured, MeasuredFacts
 from smem_lsp.engine.merges import merges
 from smem_lsp.engine.report import Report
 from smem_lsp.fixes.model import Fix
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, MergeBuffers
-from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import TextEdit
 
 Check = Callable[[str, Measured], Report]

@@ -14,6 +14,7 @@ from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.fixes.padding import pad_rows
 from smem_lsp.fixes.ranges import move_ranges
 from smem_lsp.ir.nodes import Kernel
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import (
     Finding,
     InsertBarrier,
@@ -33,7 +34,6 @@ from smem_lsp.rules.model import (
     ShowStorage,
     ShowSwizzle,
 )
-from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import SourceText, TextEdit
 from smem_lsp.syntax.parse import TranslationUnit
 

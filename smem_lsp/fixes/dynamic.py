@@ -10,8 +10,8 @@ from smem_lsp.fixes.declarations import Refused, element_type, indentation, requ
 from smem_lsp.fixes.launches import configuration
 from smem_lsp.fixes.merge import whole
 from smem_lsp.fixes.model import Fix, Safety
-from smem_lsp.ir.nodes import LaunchSite, Space
-from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.ir.nodes import AddressSpace, LaunchSite
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.source import SourceText, Span, TextEdit
 from smem_lsp.syntax.parse import TranslationUnit
 from smem_lsp.targets import target
@@ -27,7 +27,7 @@ def move_to_dynamic(facts: KernelFacts, source: SourceText, unit: TranslationUni
         raise Refused("it is a template, and a launch may name any instance of it")
     if kernel.helper_bytes or any(buffer.function != kernel.name for buffer in kernel.buffers):
         raise Refused("functions that it calls have shared arrays of their own")
-    if any(buffer.space is Space.DYNAMIC for buffer in kernel.buffers):
+    if any(buffer.space is AddressSpace.DYNAMIC for buffer in kernel.buffers):
         raise Refused("it uses dynamic shared memory already")
     group = whole(facts, facts.best[0])
     for buffer in group.buffers:

@@ -10,7 +10,7 @@ from smem_lsp.allocation.validate import validate
 from smem_lsp.fixes.declarations import Refused
 from smem_lsp.fixes.layout import GroupRewrite, layout_after, needed_alignment
 from smem_lsp.ir.nodes import Kernel, Place, walk
-from smem_lsp.rules.subject import Candidate, KernelFacts
+from smem_lsp.rules.facts import Candidate, KernelFacts
 from smem_lsp.source import Span, checkpoint
 
 

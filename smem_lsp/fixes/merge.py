@@ -22,9 +22,9 @@ from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.fixes.phases import merge_as_union
 from smem_lsp.fixes.reorder import reorder_fix
 from smem_lsp.ir.nodes import Buffer, Kernel, Place, walk
+from smem_lsp.rules.facts import Candidate, KernelFacts
 from smem_lsp.rules.merging import overlap
 from smem_lsp.rules.model import MergeBuffers
-from smem_lsp.rules.subject import Candidate, KernelFacts
 from smem_lsp.source import SourceText, Span, TextEdit, checkpoint
 
 _MOST_NAMES = 6  # of a sentence

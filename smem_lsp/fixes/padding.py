@@ -12,11 +12,11 @@ from smem_lsp.analysis.threads.block_shape import BlockShape
 from smem_lsp.fixes.declarations import Refused, require_editable
 from smem_lsp.fixes.layout import layout_after, needed_alignment
 from smem_lsp.fixes.model import Fix, Safety
-from smem_lsp.ir.nodes import Buffer, Kernel, Space
+from smem_lsp.ir.nodes import AddressSpace, Buffer, Kernel
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.merging import best_step
 from smem_lsp.rules.model import PadRows
 from smem_lsp.rules.padding import block_lost, bytes_with, padded, unsure_of_blocks, wider
-from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import Span, TextEdit
 from smem_lsp.syntax.parse import Function, TranslationUnit
 
@@ -25,7 +25,7 @@ def pad_rows(facts: KernelFacts, remedy: PadRows, unit: TranslationUnit) -> Fix:
     """The fix. Raises Refused."""
     kernel, source = facts.kernel, unit.source
     buffer = kernel.buffers[remedy.buffer]
-    if buffer.space is not Space.STATIC or buffer.function != kernel.name:
+    if buffer.space is not AddressSpace.STATIC or buffer.function != kernel.name:
         raise Refused(f"`{buffer.name}` is not declared in the kernel")
     require_editable(kernel, source, buffer)
     function = next((f for f in unit.functions if f.name_span == kernel.name_span), None)

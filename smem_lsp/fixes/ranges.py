@@ -17,7 +17,7 @@ from smem_lsp.fixes.declarations import Refused, with_comments
 from smem_lsp.fixes.launches import fewer_bytes
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.ir.nodes import Buffer
-from smem_lsp.rules.subject import Candidate, Carved, KernelFacts
+from smem_lsp.rules.facts import Candidate, Carved, KernelFacts
 from smem_lsp.source import SourceText, Span, TextEdit, checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function, TranslationUnit

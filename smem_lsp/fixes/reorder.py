@@ -16,7 +16,7 @@ from smem_lsp.fixes.declarations import (
 from smem_lsp.fixes.layout import layout_after, needed_alignment
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.ir.nodes import Buffer
-from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.source import SourceText, Span, TextEdit
 
 

@@ -15,16 +15,16 @@ from smem_lsp.ir.author_facts import NOTHING_STATED, Stated
 from smem_lsp.ir.global_memory import GlobalMemory
 from smem_lsp.ir.values import Value
 from smem_lsp.lowering.state.places import Bytes
-from smem_lsp.lowering.state.places import Part as MemberPart
+from smem_lsp.lowering.state.places import MemberPath as MemberPart
 from smem_lsp.source import Span, checkpoint, record
 
 
-class Space(enum.Enum):
+class AddressSpace(enum.Enum):
     STATIC = "static"
     DYNAMIC = "dynamic"
 
 
-class Kind(enum.Enum):
+class AccessKind(enum.Enum):
     """What an access does to the bytes it touches."""
 
     READ = "R"
@@ -33,11 +33,11 @@ class Kind(enum.Enum):
 
     @property
     def reads(self) -> bool:
-        return self is not Kind.WRITE
+        return self is not AccessKind.WRITE
 
     @property
     def writes(self) -> bool:
-        return self is not Kind.READ
+        return self is not AccessKind.READ
 
 
 @record
@@ -90,7 +90,7 @@ class Buffer:
     element_bytes: int | None
     bytes: int | None  # None when unknown
     align: int | None  # natural alignment, or what alignas/__align__ asks for
-    space: Space
+    space: AddressSpace
     declared: Span  # the declarator's name
     site: DeclarationSite
     qualifiers: tuple[str, ...] = ()  # volatile, const
@@ -134,7 +134,7 @@ class Access:
 
     point: int
     buffer: int  # index into Kernel.buffers
-    kind: Kind
+    kind: AccessKind
     index: tuple[Value, ...] | None  # one value per dimension; None: some element, not known which
     span: Span | None
     line: int  # 1-based
@@ -198,7 +198,7 @@ class GlobalAccess:
     statement, 1-based."""
 
     point: int
-    kind: Kind
+    kind: AccessKind
     base: Value | None
     index: Value | None
     line: int
@@ -393,8 +393,8 @@ Dims = tuple[int, int, int]
 
 def storages_of(buffers: Sequence[Buffer]) -> dict[int, int]:
     """Buffer -> the buffer whose bytes it shares: itself, or the first of those in dynamic memory."""
-    dynamic = next((each.index for each in buffers if each.space is Space.DYNAMIC), -1)
-    return {each.index: dynamic if each.space is Space.DYNAMIC else each.index for each in buffers}
+    dynamic = next((each.index for each in buffers if each.space is AddressSpace.DYNAMIC), -1)
+    return {each.index: dynamic if each.space is AddressSpace.DYNAMIC else each.index for each in buffers}
 
 
 @record
@@ -429,7 +429,7 @@ class LaunchSite:
 
 
 @record
-class Part:
+class FunctionPart:
     """A function that a kernel is made of: itself, or one that it calls. Lines are 1-based."""
 
     span: Span
@@ -438,7 +438,7 @@ class Part:
 
 
 @record
-class Drained:
+class WithFinalWait:
     """A kernel with one more wait of every thread, after which no copy is in flight any more. ``place``: the point of
     the Place that it would stand at; ``loose``: it has to cover copies of no group too; ``buffers``: they keep their
     bytes for those copies only; ``body``: the tree with what then has landed."""
@@ -468,7 +468,7 @@ class Kernel:
     complete: bool  # every statement parsed, no guess on a declaration, barrier or access
     irregular: str | None  # goto, inline assembler with labels: why control flow is not known
     unexact: str | None  # why the declared bytes may differ from what ptxas reports
-    parts: tuple[Part, ...] = ()  # itself and the functions of the file that it may reach
+    parts: tuple[FunctionPart, ...] = ()  # itself and the functions of the file that it may reach
     instance: str | None = None  # of a template: `k<32, float>`
     siblings: int = 0  # other instances of it in sight
     more_instances: str | None = None  # why there may be others than those in sight; None: there are not
@@ -499,9 +499,9 @@ class Kernel:
         frozenset()
     )  # values that the author states to be the same for all threads of a block
 
-    drained: Drained | None = None  # None: no copy is left in flight, or one wait is not enough
+    drained: WithFinalWait | None = None  # None: no copy is left in flight, or one wait is not enough
 
-    def with_wait(self, drained: Drained) -> Kernel:
+    def with_wait(self, drained: WithFinalWait) -> Kernel:
         """The same with that wait."""
         buffers = (replace(b, fixed=None, kept=()) if b.index in drained.buffers else b for b in self.buffers)
         return replace(self, body=drained.body, buffers=tuple(buffers), drained=None)

@@ -14,12 +14,12 @@ from smem_lsp.ir.nodes import (
     CopyWait,
     DeclarationSite,
     Exchange,
+    FunctionPart,
     GlobalAccess,
     Jump,
     Kernel,
     Loop,
     Node,
-    Part,
     Place,
     Proxy,
     Remote,
@@ -72,7 +72,7 @@ def moves(kernel: Kernel, now: Sequence[Function], source: SourceText) -> Moves:
     return Moves(tuple(parts))
 
 
-def _move(part: Part, function: Function, source: SourceText) -> Move:
+def _move(part: FunctionPart, function: Function, source: SourceText) -> Move:
     line = source.line_number(function.span.start)
     return Move(
         part.span,

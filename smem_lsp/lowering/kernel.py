@@ -6,21 +6,21 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from smem_lsp.ir.author_facts import NOTHING_STATED, Stated
-from smem_lsp.ir.nodes import Kernel, Part, Seq
+from smem_lsp.ir.nodes import FunctionPart, Kernel, Seq
 from smem_lsp.lowering import ptxas_layout
 from smem_lsp.lowering.body import statements
 from smem_lsp.lowering.library import async_copies
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.local_scope import Scope
+from smem_lsp.lowering.state.local_scope import LocalScope
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.function_scope import function_scope
-from smem_lsp.semantics.scope import Lexical
+from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import SourceText, Span
 from smem_lsp.syntax.parse import Body, Function, TranslationUnit
 from smem_lsp.unit.clusters import attribute_values, cluster_of
 from smem_lsp.unit.instances import Binding, Instances
 from smem_lsp.unit.unit_facts import (
-    Surroundings,
+    UnitFacts,
     bindings_of,
     internal,
     non_portable,
@@ -56,14 +56,14 @@ def _local_types(function: Function) -> Iterator[tuple[str, int]]:
     return iter(found.items())
 
 
-def _part(function: Function, source: SourceText) -> Part:
+def _part(function: Function, source: SourceText) -> FunctionPart:
     span = function.span
-    return Part(span, source.line_number(span.start), source.line_number(span.end))
+    return FunctionPart(span, source.line_number(span.start), source.line_number(span.end))
 
 
 def build_kernel(
     unit: TranslationUnit,
-    around: Surroundings,
+    around: UnitFacts,
     function: Function,
     binding: Binding | None = None,
     stated: Stated = NOTHING_STATED,
@@ -195,7 +195,7 @@ def _conditional_regions(unit: TranslationUnit, within: Span) -> tuple[Span, ...
 
 
 def _lower(ctx: Context) -> None:
-    scope = Scope(constants=ctx.constants.child())
+    scope = LocalScope(constants=ctx.constants.child())
     statements.lower_parameters(ctx, scope)
     body = ctx.body
     root = body.statements
@@ -221,7 +221,7 @@ def _opening(function: Function) -> int | None:
     return function.start + offset + 1 if offset >= 0 else None
 
 
-def _launch_bounds(function: Function, constants: Lexical) -> tuple[int, int | None] | None:
+def _launch_bounds(function: Function, constants: Scope) -> tuple[int, int | None] | None:
     """``__launch_bounds__(threads, blocks)``; None when absent or not constant."""
     values = attribute_values(function, "__launch_bounds__", constants)
     if not values or values[0] is None or values[0] <= 0:

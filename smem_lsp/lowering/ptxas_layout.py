@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from smem_lsp.ir.nodes import Access, Barrier, Buffer, Loop, Seq, Space, walk
+from smem_lsp.ir.nodes import Access, AddressSpace, Barrier, Buffer, Loop, Seq, walk
 from smem_lsp.ir.values import Const
 from smem_lsp.lowering.body.declarations import shared_buffer
 from smem_lsp.lowering.state.context import Context
@@ -21,7 +21,7 @@ from smem_lsp.semantics import evaluate as constant_rules
 from smem_lsp.semantics.declarations import ClassDecl, Declared, FunctionDecl
 from smem_lsp.semantics.evaluate import declare_constants, declare_parameters
 from smem_lsp.semantics.function_scope import function_scope
-from smem_lsp.semantics.scope import Lexical
+from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function, TranslationUnit
@@ -40,7 +40,7 @@ class Rounding(NamedTuple):
 # ---- declarations of functions that are not lowered ------------------------------------------------------------------
 
 
-def helper_buffers(unit: TranslationUnit, helper: Function, top: Lexical) -> list[Buffer]:
+def helper_buffers(unit: TranslationUnit, helper: Function, top: Scope) -> list[Buffer]:
     """Static arrays that a function declares: one copy per function, whoever calls it."""
     if "__shared__" not in helper.definition.body_words:
         return []
@@ -52,7 +52,7 @@ def helper_buffers(unit: TranslationUnit, helper: Function, top: Lexical) -> lis
     ]
 
 
-def _shared_declarations(function: Function, top: Lexical) -> Iterator[tuple[tree.Declaration, int, Lexical]]:
+def _shared_declarations(function: Function, top: Scope) -> Iterator[tuple[tree.Declaration, int, Scope]]:
     """(declaration, its first token, the scope it stands in) of every ``__shared__`` declaration statement."""
     scope = function_scope(top, function).child()
     declare_parameters(function.parameters or (), scope)
@@ -60,8 +60,8 @@ def _shared_declarations(function: Function, top: Lexical) -> Iterator[tuple[tre
 
 
 def _walk(
-    function: Function, node: tree.Statement, scope: Lexical
-) -> Iterator[tuple[tree.Declaration, int, Lexical]]:
+    function: Function, node: tree.Statement, scope: Scope
+) -> Iterator[tuple[tree.Declaration, int, Scope]]:
     body = function.body
     match node:
         case tree.Block():
@@ -92,7 +92,7 @@ def _walk(
 # ---- the file --------------------------------------------------------------------------------------------------------
 
 
-def rounding(unit: TranslationUnit, top: Lexical) -> Rounding:
+def rounding(unit: TranslationUnit, top: Scope) -> Rounding:
     """How static totals of the file are rounded: to 16 bytes, or to the alignment of the ``extern __shared__`` array
     if that is more, once a function that is compiled uses one."""
     certain = possible = 1
@@ -136,7 +136,7 @@ def is_compiled(unit: TranslationUnit, function: Function) -> bool | None:
     return None if named or spelled > definitions else False
 
 
-def header_names(unit: TranslationUnit, top: Lexical) -> frozenset[str] | None:
+def header_names(unit: TranslationUnit, top: Scope) -> frozenset[str] | None:
     """Names of the functions and classes of headers that declare shared memory or reach one that does; None when not
     every `__shared__` of the headers stands in one of those."""
     if "__shared__" not in unit.header_words:
@@ -150,7 +150,7 @@ def header_names(unit: TranslationUnit, top: Lexical) -> frozenset[str] | None:
     return found
 
 
-def _header_names(unit: TranslationUnit, top: Lexical) -> frozenset[str] | None:
+def _header_names(unit: TranslationUnit, top: Scope) -> frozenset[str] | None:
     header = unit.preprocessed.header
     bodies: list[tuple[str, frozenset[str]]] = []
     counted = 0
@@ -190,7 +190,7 @@ def file_unexact(unit: TranslationUnit) -> str | None:
     return None
 
 
-def header_unexact(unit: TranslationUnit, top: Lexical, reached: Iterable[Function]) -> str | None:
+def header_unexact(unit: TranslationUnit, top: Scope, reached: Iterable[Function]) -> str | None:
     """Why headers keep the total of a kernel from being exact: ``reached`` are the kernel and its helpers."""
     names = header_names(unit, top)
     if names is None:
@@ -220,7 +220,7 @@ def rank(
 
 def order_is_certain(buffers: Sequence[Buffer]) -> bool:
     """Is the total the same in whatever order the arrays of several functions come? It is when none needs padding."""
-    static = [b for b in buffers if b.space is Space.STATIC]
+    static = [b for b in buffers if b.space is AddressSpace.STATIC]
     if len({b.function for b in static}) < 2:
         return True
     align = max((b.align or 1 for b in static), default=1)
@@ -237,7 +237,7 @@ def unexact(ctx: Context, items: Seq, helper_arrays: Sequence[Buffer]) -> str | 
         return "the order of the arrays depends on what is inlined"
     uses = _uses(items, len(ctx.buffers))
     for buffer in ctx.buffers:
-        if buffer.space is Space.STATIC:
+        if buffer.space is AddressSpace.STATIC:
             why = _changed(
                 ctx, buffer, uses[buffer.index], ctx.owned.get(buffer.index) or ctx.fixed.get(buffer.index)
             )

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping
 from smem_lsp.allocation.plan import Plan
 from smem_lsp.engine.report import KernelReport, OccupancyRow, Report
 from smem_lsp.fixes.model import Fix
-from smem_lsp.ir.nodes import Buffer, Kernel, LaunchSite, Space
+from smem_lsp.ir.nodes import AddressSpace, Buffer, Kernel, LaunchSite
 from smem_lsp.output.json_text import dump
 from smem_lsp.output.version import TOOL, VERSION
+from smem_lsp.rules.facts import Carved
 from smem_lsp.rules.model import Finding
-from smem_lsp.rules.subject import Carved
 from smem_lsp.source import SourceText, Span
 
 JsonObject = dict[str, object]
@@ -178,7 +178,7 @@ def _dynamic(kernel: Kernel) -> tuple[int | None, str | None]:
     passed = kernel.passed
     if len(passed) == 1:
         return passed.pop(), expression
-    declares = any(buffer.space is Space.DYNAMIC for buffer in kernel.buffers)
+    declares = any(buffer.space is AddressSpace.DYNAMIC for buffer in kernel.buffers)
     return (None if passed or declares else 0), expression
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from smem_lsp.engine.report import KernelReport, OccupancyRow
-from smem_lsp.ir.nodes import Buffer, Kernel, Space
+from smem_lsp.ir.nodes import AddressSpace, Buffer, Kernel
 from smem_lsp.output.memory_map import BlockBarrier, Drawing, MemoryMap, Rectangle
 from smem_lsp.output.symbolic_size import symbolic_bytes
 from smem_lsp.source import listed, plural
@@ -33,7 +33,7 @@ def headline(drawn: MemoryMap, arrow: str = "→") -> str:
     plan = next((d.plan for d in drawn.drawings if d.plan.allocator == "declared"), None)
     if plan is None:
         return _symbolic(drawn.kernel)
-    if not plan.bytes and all(buffer.space is Space.DYNAMIC for buffer in drawn.kernel.buffers):
+    if not plan.bytes and all(buffer.space is AddressSpace.DYNAMIC for buffer in drawn.kernel.buffers):
         return "dynamic shared memory only, which its launches decide"
     if declared is None or not best or best[0].added or best[0].plan.bytes >= plan.bytes:
         return f"{plan.bytes:,} B shared, already the smallest layout without another barrier"
@@ -45,7 +45,7 @@ def headline(drawn: MemoryMap, arrow: str = "→") -> str:
 
 def _symbolic(kernel: Kernel) -> str:
     """The sum of all bytes, where each is a number or an expression."""
-    static = [buffer for buffer in kernel.buffers if buffer.space is not Space.DYNAMIC]
+    static = [buffer for buffer in kernel.buffers if buffer.space is not AddressSpace.DYNAMIC]
     terms = [symbolic_bytes(buffer) for buffer in static if buffer.bytes is None]
     known = sum(buffer.bytes or 0 for buffer in static)
     if not terms or not all(terms) or len(terms) > 4:
@@ -146,7 +146,7 @@ def barrier_words(barrier: BlockBarrier) -> str:
 def type_text(buffer: Buffer) -> str:
     """``float[32][33]``, dimensions as the author wrote them."""
     dims = buffer.dims_text or tuple("?" if dim is None else str(dim) for dim in buffer.dims)
-    dynamic = " (dynamic)" if buffer.space is Space.DYNAMIC else ""
+    dynamic = " (dynamic)" if buffer.space is AddressSpace.DYNAMIC else ""
     return buffer.type + "".join(f"[{dim}]" for dim in dims) + dynamic
 
 

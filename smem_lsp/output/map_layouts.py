@@ -9,7 +9,7 @@ from itertools import product
 from smem_lsp.allocation.plan import Plan, align_up
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.engine.report import KernelReport, OccupancyRow
-from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.rules.facts import KernelFacts
 
 
 @dataclass(frozen=True, slots=True)

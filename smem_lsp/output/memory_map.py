@@ -11,6 +11,7 @@ from smem_lsp.analysis.dataflow.live_sets import live_ranges, live_sets
 from smem_lsp.engine.report import KernelReport, Report
 from smem_lsp.ir.nodes import (
     Access,
+    AccessKind,
     Assign,
     Barrier,
     Branch,
@@ -19,7 +20,6 @@ from smem_lsp.ir.nodes import (
     GlobalAccess,
     Jump,
     Kernel,
-    Kind,
     Loop,
     Node,
     Place,
@@ -29,10 +29,10 @@ from smem_lsp.ir.nodes import (
 )
 from smem_lsp.output.json_ import buffer_names
 from smem_lsp.output.map_layouts import Layout, Part, layouts, with_ranges
-from smem_lsp.rules.subject import Carved, KernelFacts
+from smem_lsp.rules.facts import Carved, KernelFacts
 from smem_lsp.source import SourceText
 
-_ACCESS_KINDS = {Kind.READ: "read", Kind.WRITE: "write", Kind.UPDATE: "update"}
+_ACCESS_KINDS = {AccessKind.READ: "read", AccessKind.WRITE: "write", AccessKind.UPDATE: "update"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from smem_lsp.output.map_colours import LIGHT
 from smem_lsp.output.map_frame import SMALL, TEXT
 from smem_lsp.output.markup import element, escaped
 from smem_lsp.output.svg_parts import stroke, text_at
-from smem_lsp.rules.subject import KernelFacts, Occupied
+from smem_lsp.rules.facts import KernelFacts, Occupied
 from smem_lsp.targets import target
 
 HEIGHT = 232.0  # pixels of one chart, heading and axis included

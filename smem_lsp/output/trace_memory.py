@@ -10,7 +10,7 @@ from smem_lsp.analysis.dataflow.live_sets import live_sets, open_accesses
 from smem_lsp.analysis.dataflow.liveness import bits
 from smem_lsp.ir.nodes import Access, Assign, Kernel, Loop, walk
 from smem_lsp.output.map_layouts import facts_in_force
-from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.rules.facts import KernelFacts
 
 _WORDS = {"R": "read", "W": "write", "X": "update"}
 

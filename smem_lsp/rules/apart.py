@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from smem_lsp.analysis.dataflow.conflicts import pair
 from smem_lsp.analysis.dataflow.facts import Facts
-from smem_lsp.analysis.dataflow.interference import survey, witnesses
-from smem_lsp.ir.nodes import Access, Barrier, Branch, Exchange, Kind, Loop, Node, Seq
-from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.analysis.dataflow.interference import interference, witnesses
+from smem_lsp.ir.nodes import Access, AccessKind, Barrier, Branch, Exchange, Loop, Node, Seq
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.source import checkpoint
 
 Around = tuple[Branch | Loop, ...]  # the branches and loops that a node stands in, from the outside in
-_DONE = {Kind.READ: "read", Kind.WRITE: "written", Kind.UPDATE: "updated"}
+_DONE = {AccessKind.READ: "read", AccessKind.WRITE: "written", AccessKind.UPDATE: "updated"}
 _FENCE = re.compile(r"\b__threadfence\w*(?=\s*\()")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 _MOST = 4  # things told of one pair
@@ -24,7 +24,7 @@ def open_pairs(facts: KernelFacts, under: Facts) -> dict[frozenset[int], tuple[A
     separates: the one that is open, the one that it meets."""
     fixed = frozenset(buffer.index for buffer in facts.kernel.buffers if buffer.fixed is not None)
     found: dict[frozenset[int], tuple[Access, Access]] = {}
-    for earlier, later in witnesses(survey(facts.kernel.body, under, fixed)):
+    for earlier, later in witnesses(interference(facts.kernel.body, under, fixed)):
         found.setdefault(pair(earlier.buffer, later.buffer), (earlier, later))
     return found
 

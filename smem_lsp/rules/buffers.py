@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from smem_lsp.ir.nodes import Access, Buffer, walk
-from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.source import Span, checkpoint
 from smem_lsp.syntax.lexer import comments
 

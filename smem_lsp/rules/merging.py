@@ -9,8 +9,8 @@ from itertools import combinations
 from smem_lsp.allocation.plan import Plan
 from smem_lsp.analysis.dataflow.conflicts import pair
 from smem_lsp.ir.nodes import Access, Barrier, Buffer, walk
+from smem_lsp.rules.facts import Candidate, KernelFacts, Occupied
 from smem_lsp.rules.model import DataValue, Note
-from smem_lsp.rules.subject import Candidate, KernelFacts, Occupied
 
 # Under this many bytes, and without a step in occupancy, a plan is not worth a diagnostic (hover only).
 WORTH_SAYING = 128

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from smem_lsp.source import Span
 
 if TYPE_CHECKING:
-    from smem_lsp.rules.subject import Candidate, FileFacts, KernelFacts
+    from smem_lsp.rules.facts import Candidate, FileFacts, KernelFacts
     from smem_lsp.rules.suppressions import Suppression
 
 

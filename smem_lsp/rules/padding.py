@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.plan import Item
 from smem_lsp.analysis.banks.rows import row_length
-from smem_lsp.ir.nodes import Buffer, Space
+from smem_lsp.ir.nodes import AddressSpace, Buffer
+from smem_lsp.rules.facts import KernelFacts, Occupied
 from smem_lsp.rules.merging import Step
-from smem_lsp.rules.subject import KernelFacts, Occupied
 
 _SUMMAND = re.compile(r"\+\s*(\d+)\s*\Z")
 _PLAIN = re.compile(r"[\w\s:.+*/%-]*")  # no operator that binds less than `+`
@@ -54,7 +54,7 @@ def unsure_of_blocks(facts: KernelFacts, buffer: Buffer, pad: int) -> bool:
     kernel = facts.kernel
     passed = {site.dynamic_bytes for site in kernel.launches}
     known = {each for each in passed if each is not None}
-    dynamic = any(buffer.space is Space.DYNAMIC for buffer in kernel.buffers)
+    dynamic = any(buffer.space is AddressSpace.DYNAMIC for buffer in kernel.buffers)
     if len(known) < len(passed) or (dynamic and not passed) or facts.static_bytes is None:
         return True
     # with the fewest threads, what shared memory allows counts most

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from smem_lsp.analysis.hazards.races import Race
-from smem_lsp.analysis.repairs.missing_barriers import Gap
-from smem_lsp.ir.nodes import Access, Buffer, Kind, Place, Space, walk
+from smem_lsp.analysis.repairs.missing_barriers import MissingBarrier
+from smem_lsp.ir.nodes import Access, AccessKind, AddressSpace, Buffer, Place, walk
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, InsertBarrier, Note, Severity
-from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import Span, checkpoint
 
 _PLACE = re.compile(r"[\w.:>-]+")
-DOES = {Kind.READ: "reads", Kind.WRITE: "writes", Kind.UPDATE: "updates"}
+DOES = {AccessKind.READ: "reads", AccessKind.WRITE: "writes", AccessKind.UPDATE: "updates"}
 
 
 def findings(facts: KernelFacts, code: str, severity: Severity) -> Iterator[Finding]:
@@ -49,7 +49,9 @@ def where(facts: KernelFacts, access: Access) -> Span:
     return Span(start + len(text) - len(text.lstrip()), start + len(text.rstrip()))
 
 
-def _finding(facts: KernelFacts, gap: Gap, races: Sequence[Race], code: str, severity: Severity) -> Finding:
+def _finding(
+    facts: KernelFacts, gap: MissingBarrier, races: Sequence[Race], code: str, severity: Severity
+) -> Finding:
     race = races[0]
     buffer = facts.kernel.buffers[race.first.buffer]
     message = sentence(facts, race, back=gap.back)
@@ -78,7 +80,7 @@ def sentence(facts: KernelFacts, race: Race, *, back: bool) -> str:
         name, again = facts.kernel.buffers[race.first.buffer].name, " in the next iteration" if back else ""
         lines = race.first.line, race.second.line
         return f"`{name}` serves a collective of the block (line {lines[0]}) and another{again} (line {lines[1]})"
-    if race.first.point == race.second.point and race.first.kind is Kind.WRITE:
+    if race.first.point == race.second.point and race.first.kind is AccessKind.WRITE:
         one, other = sorted(race.threads)
         return f"threads {one} and {other} both write {place} (line {race.first.line}), not the same value"
     if race.first.point == race.second.point:
@@ -94,7 +96,7 @@ def sentence(facts: KernelFacts, race: Race, *, back: bool) -> str:
     )
 
 
-def alone(gap: Gap, race: Race) -> bool:
+def alone(gap: MissingBarrier, race: Race) -> bool:
     """Does one statement meet itself, so that no barrier helps?"""
     return gap.place is None and race.first.point == race.second.point
 
@@ -130,7 +132,7 @@ def notes(facts: KernelFacts, races: Sequence[Race]) -> tuple[Note, ...]:
     return tuple(dict.fromkeys(_note(facts, each) for each in accesses))
 
 
-def _advice(facts: KernelFacts, gap: Gap, race: Race) -> str:
+def _advice(facts: KernelFacts, gap: MissingBarrier, race: Race) -> str:
     place = place_of(facts, gap.place)
     if gap.back and (place is None or place.at_end):
         return "put one at the end of the loop"
@@ -146,14 +148,14 @@ def place_of(facts: KernelFacts, point: int | None) -> Place | None:
     return next(nodes, None)
 
 
-def _remedy(facts: KernelFacts, gap: Gap, race: Race, buffer: Buffer) -> InsertBarrier | None:
+def _remedy(facts: KernelFacts, gap: MissingBarrier, race: Race, buffer: Buffer) -> InsertBarrier | None:
     if gap.place is None:
         return None
     if race.first.serves:
         reason = f"every thread must be done with {buffer.name}"
-    elif race.first.kind is Kind.READ:
+    elif race.first.kind is AccessKind.READ:
         reason = f"every warp must be done reading {buffer.name}"
-    elif race.second.kind is Kind.READ:
+    elif race.second.kind is AccessKind.READ:
         reason = f"every warp must have written {buffer.name}"
     else:
         reason = f"every warp must be done writing {buffer.name}"
@@ -161,7 +163,7 @@ def _remedy(facts: KernelFacts, gap: Gap, race: Race, buffer: Buffer) -> InsertB
 
 
 def _note(facts: KernelFacts, access: Access) -> Note:
-    verb = {Kind.READ: "read", Kind.WRITE: "written", Kind.UPDATE: "updated"}[access.kind]
+    verb = {AccessKind.READ: "read", AccessKind.WRITE: "written", AccessKind.UPDATE: "updated"}[access.kind]
     name = facts.kernel.buffers[access.buffer].name
     return Note(where(facts, access), f"`{name}` is {verb} here")
 
@@ -170,7 +172,7 @@ def element(buffer: Buffer, byte: int) -> str:
     """``tile[3][5]``, or the byte where the buffer is no array of numbers."""
     size = buffer.element_bytes or 1  # elements of a size that is not known are counted like bytes
     record = buffer.record and buffer.element_bytes is not None
-    if record or buffer.space is Space.DYNAMIC or None in buffer.dims[1:]:
+    if record or buffer.space is AddressSpace.DYNAMIC or None in buffer.dims[1:]:
         return f"byte {byte} of `{buffer.name}`"
     if not buffer.dims:
         return f"`{buffer.name}`"
@@ -188,7 +190,7 @@ def _code(facts: KernelFacts, race: Race) -> str:
     if race.first.buffer != race.second.buffer or race.first.serves:
         return "SMEM202"
     names = [_name(facts, access) for access in (race.first, race.second)]
-    several = buffer.record or buffer.space is Space.DYNAMIC
+    several = buffer.record or buffer.space is AddressSpace.DYNAMIC
     return "SMEM202" if several and None not in names and names[0] != names[1] else "SMEM201"
 
 

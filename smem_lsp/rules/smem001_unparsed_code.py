@@ -36,8 +36,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from smem_lsp.rules.facts import FileFacts
 from smem_lsp.rules.model import Finding, Severity, file_rule
-from smem_lsp.rules.subject import FileFacts
 
 _MOST = 100
 

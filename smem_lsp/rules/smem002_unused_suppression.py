@@ -32,8 +32,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
+from smem_lsp.rules.facts import FileFacts
 from smem_lsp.rules.model import Finding, Severity, result_rule
-from smem_lsp.rules.subject import FileFacts
 from smem_lsp.rules.suppressions import Fact, Suppression, assumed_dims
 from smem_lsp.source import Span, checkpoint
 

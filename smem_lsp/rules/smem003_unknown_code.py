@@ -29,8 +29,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from smem_lsp.rules.facts import FileFacts
 from smem_lsp.rules.model import Finding, Severity, file_rule
-from smem_lsp.rules.subject import FileFacts
 
 
 @file_rule("SMEM003", "unknown-code", Severity.WARNING)

@@ -33,8 +33,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from smem_lsp.rules.buffers import Mentions, accessed
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, RemoveDeclarator, Severity, kernel_rule
-from smem_lsp.rules.subject import KernelFacts
 
 
 @kernel_rule("SMEM101", "unused-buffer", Severity.WARNING, unanimous=True)

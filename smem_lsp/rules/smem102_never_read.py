@@ -38,8 +38,8 @@ from collections.abc import Iterator
 
 from smem_lsp.ir.nodes import Access, walk
 from smem_lsp.rules.buffers import accessed, inactive_names
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
-from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import checkpoint
 
 

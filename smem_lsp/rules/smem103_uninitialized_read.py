@@ -42,8 +42,8 @@ from collections.abc import Iterator
 from smem_lsp.analysis.dataflow.reaching_writes import unwritten_reads
 from smem_lsp.ir.nodes import Access, walk
 from smem_lsp.rules import racing
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
-from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import checkpoint
 
 

@@ -41,10 +41,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from smem_lsp.ir.nodes import Space
+from smem_lsp.ir.nodes import AddressSpace
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.merging import WORTH_SAYING
 from smem_lsp.rules.model import Finding, Severity, kernel_rule
-from smem_lsp.rules.subject import KernelFacts
 
 
 @kernel_rule("SMEM104", "oversized-buffer", Severity.INFO, unanimous=True)
@@ -54,7 +54,7 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         return
     for buffer in kernel.buffers:
         extent = facts.extents.get(buffer.index)
-        if extent is None or buffer.space is not Space.STATIC or buffer.function != kernel.name:
+        if extent is None or buffer.space is not AddressSpace.STATIC or buffer.function != kernel.name:
             continue
         rows = buffer.dims[0] if buffer.dims else None
         if rows is None or not buffer.bytes or buffer.bytes % rows:

@@ -63,8 +63,8 @@ from collections.abc import Iterator
 
 from smem_lsp.analysis.hazards.cluster_exits import unguarded
 from smem_lsp.rules import racing
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, Severity, kernel_rule
-from smem_lsp.rules.subject import KernelFacts
 
 
 @kernel_rule("SMEM201", "missing-barrier", Severity.ERROR)

@@ -52,8 +52,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from smem_lsp.rules import racing
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, Severity, kernel_rule
-from smem_lsp.rules.subject import KernelFacts
 
 
 @kernel_rule("SMEM202", "reuse-without-barrier", Severity.ERROR)

@@ -53,8 +53,8 @@ from dataclasses import replace
 
 from smem_lsp.analysis.threads.mispairing import Mispaired
 from smem_lsp.ir.nodes import Barrier, Branch, Loop, walk
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, MoveBarrier, Note, Severity, kernel_rule
-from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import checkpoint
 
 

@@ -56,8 +56,8 @@ from collections.abc import Iterator
 
 from smem_lsp.ir.nodes import Barrier, walk
 from smem_lsp.rules import racing
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, RemoveBarrier, Severity, kernel_rule
-from smem_lsp.rules.subject import KernelFacts
 
 _HEADER = re.compile(r"\.(?:cuh|h|hpp|hu|hxx|inl|inc)\Z")
 # what a barrier may be there for without an access that is followed

@@ -48,10 +48,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from smem_lsp.analysis.hazards.races import Race
-from smem_lsp.analysis.repairs.missing_barriers import Gap
+from smem_lsp.analysis.repairs.missing_barriers import MissingBarrier
 from smem_lsp.rules import racing
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, InsertBarrier, Severity, kernel_rule
-from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import checkpoint
 
 
@@ -70,7 +70,7 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
             yield _finding(facts, group[0], races, severity)
 
 
-def _finding(facts: KernelFacts, gap: Gap, races: Sequence[Race], severity: Severity) -> Finding:
+def _finding(facts: KernelFacts, gap: MissingBarrier, races: Sequence[Race], severity: Severity) -> Finding:
     race = races[0]
     message = racing.sentence(facts, race, back=gap.back)
     if not racing.alone(gap, race):

@@ -60,10 +60,10 @@ from collections.abc import Iterator
 
 from smem_lsp.analysis.hazards.races import Race
 from smem_lsp.analysis.repairs.copy_waits import CopyGap
-from smem_lsp.ir.nodes import CopyWait, Kind, walk
+from smem_lsp.ir.nodes import AccessKind, CopyWait, walk
 from smem_lsp.rules import racing
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, InsertBarrier, InsertWait, LowerWait, Severity, kernel_rule
-from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import checkpoint
 
 
@@ -132,7 +132,7 @@ def _remedy(facts: KernelFacts, gap: CopyGap, race: Race) -> InsertBarrier | Ins
     if gap.wait:
         return InsertWait(facts.index, gap.place, gap.barrier, gap.loose, race.proved)
     name = facts.kernel.buffers[race.first.buffer].name
-    done = "read" if race.second.kind is Kind.READ else "use"
+    done = "read" if race.second.kind is AccessKind.READ else "use"
     return InsertBarrier(
         facts.index,
         gap.place,

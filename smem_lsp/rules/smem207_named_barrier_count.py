@@ -59,8 +59,8 @@ from collections.abc import Iterator
 
 from smem_lsp.analysis.execution.named_barrier_arrivals import Miscount
 from smem_lsp.ir.nodes import Barrier, walk
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, Severity, kernel_rule
-from smem_lsp.rules.subject import KernelFacts
 
 
 @kernel_rule("SMEM207", "named-barrier-count", Severity.ERROR)

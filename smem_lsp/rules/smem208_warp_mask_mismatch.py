@@ -46,8 +46,8 @@ from collections.abc import Iterator
 
 from smem_lsp.ir.nodes import Barrier, Exchange, walk
 from smem_lsp.rules import racing
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, Severity, kernel_rule
-from smem_lsp.rules.subject import KernelFacts
 
 
 @kernel_rule("SMEM208", "warp-mask-mismatch", Severity.ERROR)

@@ -62,10 +62,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from smem_lsp.analysis.repairs.proxy_fences import Fence
-from smem_lsp.ir.nodes import Access, Branch, Kernel, Loop, Proxy, Seq, Space, walk
+from smem_lsp.ir.nodes import Access, AddressSpace, Branch, Kernel, Loop, Proxy, Seq, walk
 from smem_lsp.rules import racing
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, InsertFence, Note, Severity, kernel_rule
-from smem_lsp.rules.subject import KernelFacts
 
 
 @kernel_rule("SMEM209", "missing-proxy-fence", Severity.WARNING)
@@ -91,7 +91,7 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
     for node in reads:
         written = _written(kernel, node) if node.kind == "copy" and node.buffer not in told else None
         buffer = kernel.buffers[node.buffer]
-        if written is not None and buffer.space is Space.STATIC and not buffer.record:
+        if written is not None and buffer.space is AddressSpace.STATIC and not buffer.record:
             told.add(node.buffer)
             yield _unfenced(facts, written, node, None, proved=False)
 

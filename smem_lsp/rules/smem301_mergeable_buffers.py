@@ -69,6 +69,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from smem_lsp.rules.facts import Carved, KernelFacts
 from smem_lsp.rules.merging import (
     WORTH_SAYING,
     Step,
@@ -91,7 +92,6 @@ from smem_lsp.rules.model import (
     kernel_rule,
 )
 from smem_lsp.rules.storage_union import as_union
-from smem_lsp.rules.subject import Carved, KernelFacts
 
 _WORTH_A_PARAMETER = 1024  # bytes: fewer are not worth another interface
 

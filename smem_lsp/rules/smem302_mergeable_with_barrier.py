@@ -58,6 +58,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from smem_lsp.rules.facts import Candidate, KernelFacts
 from smem_lsp.rules.merging import (
     Step,
     assumption_words,
@@ -70,7 +71,6 @@ from smem_lsp.rules.merging import (
     related_notes,
 )
 from smem_lsp.rules.model import Finding, MergeBuffers, Severity, kernel_rule
-from smem_lsp.rules.subject import Candidate, KernelFacts
 
 
 @kernel_rule("SMEM302", "mergeable-with-barrier", Severity.WARNING)

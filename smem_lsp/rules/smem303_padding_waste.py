@@ -47,9 +47,9 @@ from collections.abc import Iterator
 
 from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.plan import Item
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.merging import WORTH_SAYING, best_step, names
 from smem_lsp.rules.model import Finding, Note, ReorderDeclarations, Severity, kernel_rule
-from smem_lsp.rules.subject import KernelFacts
 
 
 @kernel_rule("SMEM303", "padding-waste", Severity.INFO, unanimous=True)

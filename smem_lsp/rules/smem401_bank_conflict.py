@@ -54,9 +54,9 @@ from smem_lsp.analysis.banks.conflicts import BankConflict
 from smem_lsp.analysis.banks.padding_and_swizzle import Remedy
 from smem_lsp.analysis.banks.wavefronts import BANKS, WORD
 from smem_lsp.ir.nodes import Access, Buffer, walk
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, PadRows, Severity, ShowSwizzle, kernel_rule
 from smem_lsp.rules.padding import block_lost, wider
-from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.source import Span
 
 _LONGEST = 60  # characters of an expression that a message repeats

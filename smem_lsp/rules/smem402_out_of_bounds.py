@@ -50,8 +50,8 @@ from collections.abc import Iterator
 from smem_lsp.analysis.hazards.races import Overrun
 from smem_lsp.ir.nodes import Access, walk
 from smem_lsp.rules import racing
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, Severity, kernel_rule
-from smem_lsp.rules.subject import KernelFacts
 
 
 @kernel_rule("SMEM402", "out-of-bounds", Severity.ERROR)

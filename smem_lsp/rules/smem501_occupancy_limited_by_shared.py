@@ -41,8 +41,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from smem_lsp.rules.facts import KernelFacts, Occupied
 from smem_lsp.rules.model import Finding, Severity, kernel_rule
-from smem_lsp.rules.subject import KernelFacts, Occupied
 
 
 @kernel_rule("SMEM501", "occupancy-limited-by-shared", Severity.HINT)

@@ -39,8 +39,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, MoveToDynamic, Note, Severity, kernel_rule
-from smem_lsp.rules.subject import KernelFacts
 
 
 @kernel_rule("SMEM502", "static-limit-exceeded", Severity.ERROR)

@@ -48,8 +48,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from smem_lsp.ir.nodes import Access, walk
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
-from smem_lsp.rules.subject import KernelFacts
 
 _LIMIT = 48 * 1024  # bytes, static and dynamic together, that a block gets without opting in
 

@@ -42,8 +42,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
-from smem_lsp.rules.subject import KernelFacts
 
 _MOST = 1024  # threads of a block on every target
 

@@ -40,8 +40,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from smem_lsp.analysis.occupancy import occupancy
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, Severity, kernel_rule
-from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.targets import TARGETS, target
 
 

@@ -47,8 +47,8 @@ from collections.abc import Iterator
 from math import prod
 
 from smem_lsp.ir.nodes import Dims
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
-from smem_lsp.rules.subject import KernelFacts
 
 _PORTABLE, _MOST = 8, 16  # blocks of a cluster
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.plan import Item, align_up
 from smem_lsp.analysis.storage.dynamic_ranges import Range
-from smem_lsp.rules.subject import Candidate, Carved, KernelFacts
+from smem_lsp.rules.facts import Candidate, Carved, KernelFacts
 from smem_lsp.source import checkpoint
 
 

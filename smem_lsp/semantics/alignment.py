@@ -8,7 +8,7 @@ from smem_lsp.semantics.declarations import Source, split
 
 
 def attributes(
-    source: Source, lo: int, hi: int, scope: lexical.Lexical, *, skip_classes: bool = False
+    source: Source, lo: int, hi: int, scope: lexical.Scope, *, skip_classes: bool = False
 ) -> tuple[bool, int] | None:
     """(packed, alignment asked for, at least 1) of the attributes among ``[lo, hi)``; None when one is not known."""
     packed, asked = False, 1
@@ -42,7 +42,7 @@ def attributes(
     return packed, asked
 
 
-def _gnu(source: Source, lo: int, hi: int, scope: lexical.Lexical) -> tuple[bool, int] | None:
+def _gnu(source: Source, lo: int, hi: int, scope: lexical.Scope) -> tuple[bool, int] | None:
     """``__attribute__((packed, aligned(8)))``, between the outer parentheses."""
     if source.kinds[lo : lo + 1] == ["LP"]:
         lo, hi = lo + 1, source.after(lo) - 1
@@ -64,7 +64,7 @@ def _gnu(source: Source, lo: int, hi: int, scope: lexical.Lexical) -> tuple[bool
     return packed, asked
 
 
-def alignment(source: Source, lo: int, hi: int, scope: lexical.Lexical) -> int | None:
+def alignment(source: Source, lo: int, hi: int, scope: lexical.Scope) -> int | None:
     """What ``alignas(...)`` asks for, between its parentheses: a constant or a type; in bytes, None when not known."""
     asked = 0
     for start, end in split(source, lo, hi, angles=True):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from smem_lsp.semantics.entities import UNKNOWN, Value
+from smem_lsp.semantics.entities import UNKNOWN, TypedConstant
 from smem_lsp.semantics.types import (
     BOOL,
     CHAR,
@@ -37,13 +37,13 @@ def integer_type(n: int) -> Scalar:
 
 
 @lru_cache(maxsize=4096)
-def literal(text: str) -> Value:
+def literal(text: str) -> TypedConstant:
     """A number, character or boolean literal."""
     if text in ("true", "false"):
-        return Value(BOOL, int(text == "true"))
+        return TypedConstant(BOOL, int(text == "true"))
     if text[:1] == "'":
         n = parse_integer(text)
-        return Value(CHAR, n if n is not None and n < 128 else None)
+        return TypedConstant(CHAR, n if n is not None and n < 128 else None)
     if not text[:1].isdigit():
         return _floating(text) if text[:1] == "." else UNKNOWN
     n = parse_integer(text)
@@ -64,15 +64,15 @@ def literal(text: str) -> Value:
     for name in candidates:
         kind = INTEGERS[name]
         if _fits(n, kind):
-            return Value(kind, n)
+            return TypedConstant(kind, n)
     return UNKNOWN
 
 
-def _floating(text: str) -> Value:
+def _floating(text: str) -> TypedConstant:
     hexadecimal = text[:2].lower() == "0x"
     if not hexadecimal and text[-1:] in "fF":
-        return Value(FLOAT)
-    return Value(DOUBLE) if set(text.lower()) <= set("0123456789abcdefxp+-.'l") else UNKNOWN
+        return TypedConstant(FLOAT)
+    return TypedConstant(DOUBLE) if set(text.lower()) <= set("0123456789abcdefxp+-.'l") else UNKNOWN
 
 
 def _fits(n: int, kind: Scalar) -> bool:
@@ -142,22 +142,22 @@ def enum_storage(low: int, high: int) -> Scalar | None:
     return INT if low >= -(1 << 31) and high < 1 << 31 else LONG
 
 
-def result(n: int | None, kind: Scalar) -> Value:
+def result(n: int | None, kind: Scalar) -> TypedConstant:
     """``n`` in its type: unsigned wraps, signed overflow has no value."""
     if n is None or kind.kind == "float":
-        return Value(kind)
+        return TypedConstant(kind)
     if kind.signed:
-        return Value(kind, n if _fits(n, kind) else None)
-    return Value(kind, n & (1 << kind.size * 8) - 1)
+        return TypedConstant(kind, n if _fits(n, kind) else None)
+    return TypedConstant(kind, n & (1 << kind.size * 8) - 1)
 
 
-def truth(value: Value) -> bool | None:
+def truth(value: TypedConstant) -> bool | None:
     """An expression as a condition."""
     number = is_number(value.type)
     return None if value.n is None or not number else value.n != 0
 
 
-def operate(operator: str, left: Value, right: Value) -> Value:
+def operate(operator: str, left: TypedConstant, right: TypedConstant) -> TypedConstant:
     """``left operator right`` with the types that C++ gives it."""
     if operator in _COMPARISONS:
         return _compare(operator, left, right)
@@ -165,7 +165,7 @@ def operate(operator: str, left: Value, right: Value) -> Value:
         return UNKNOWN
     if operator in ("+", "-") and isinstance(left.type, (Pointer, Array)):
         element = left.type.element if isinstance(left.type, Array) else left.type.target
-        return Value(LONG if isinstance(right.type, (Pointer, Array)) else Pointer(element))
+        return TypedConstant(LONG if isinstance(right.type, (Pointer, Array)) else Pointer(element))
     a, b = promoted(left.type), promoted(right.type)
     if a is None or b is None:
         return UNKNOWN
@@ -174,18 +174,22 @@ def operate(operator: str, left: Value, right: Value) -> Value:
             return UNKNOWN
         x, y = converted(left.n, left.type, a), right.n
         if x is None or y is None or not 0 <= y < a.size * 8:
-            return Value(a)
+            return TypedConstant(a)
         return converted_shift(x << y if operator == "<<" else x >> y, a)
     kind = _common(a, b)
     x, y = converted(left.n, left.type, kind), converted(right.n, right.type, kind)
     if x is None or y is None:
-        return Value(kind)
+        return TypedConstant(kind)
     return result(_arithmetic(operator, x, y), kind)
 
 
-def converted_shift(n: int, kind: Scalar) -> Value:
+def converted_shift(n: int, kind: Scalar) -> TypedConstant:
     """The result of a shift: since C++14 `1 << 31` of an int is its bits, before that nothing."""
-    return Value(kind, converted(n, kind, kind)) if not kind.signed or _fits(n, kind) else Value(kind)
+    return (
+        TypedConstant(kind, converted(n, kind, kind))
+        if not kind.signed or _fits(n, kind)
+        else TypedConstant(kind)
+    )
 
 
 def _arithmetic(operator: str, x: int, y: int) -> int | None:
@@ -208,19 +212,19 @@ def _arithmetic(operator: str, x: int, y: int) -> int | None:
     return x ^ y
 
 
-def _compare(operator: str, left: Value, right: Value) -> Value:
+def _compare(operator: str, left: TypedConstant, right: TypedConstant) -> TypedConstant:
     if left.n is None or right.n is None:
-        return Value(BOOL)
+        return TypedConstant(BOOL)
     a, b = promoted(left.type), promoted(right.type)
     if isinstance(left.type, Enum) and left.type == right.type:
         x: int | None = left.n
         y: int | None = right.n
     elif a is None or b is None or "float" in (a.kind, b.kind):
-        return Value(BOOL)
+        return TypedConstant(BOOL)
     else:
         kind = _common(a, b)
         x, y = converted(left.n, left.type, kind), converted(right.n, right.type, kind)
     if x is None or y is None:
-        return Value(BOOL)
+        return TypedConstant(BOOL)
     answer = {"==": x == y, "!=": x != y, "<": x < y, ">": x > y, "<=": x <= y, ">=": x >= y}[operator]
-    return Value(BOOL, int(answer))
+    return TypedConstant(BOOL, int(answer))

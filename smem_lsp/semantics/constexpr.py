@@ -9,7 +9,7 @@ from typing import Any
 from smem_lsp.semantics import arithmetic, evaluate, template_arguments, type_of
 from smem_lsp.semantics import scope as lexical
 from smem_lsp.semantics.declarations import FunctionDecl
-from smem_lsp.semantics.entities import MAX_STEPS, UNKNOWN, Argument, Functions, Value
+from smem_lsp.semantics.entities import MAX_STEPS, UNKNOWN, Argument, Functions, TypedConstant
 from smem_lsp.semantics.types import INT, Type, plain_type
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
@@ -25,7 +25,7 @@ class _Stop(Exception):
 
 @dataclass(slots=True)
 class _Return(Exception):
-    value: Value
+    value: TypedConstant
 
 
 class _Break(Exception):
@@ -36,7 +36,7 @@ class _Continue(Exception):
     pass
 
 
-def call(functions: Functions, arguments: Sequence[Value]) -> Value:
+def call(functions: Functions, arguments: Sequence[TypedConstant]) -> TypedConstant:
     """The value of a call; unknown unless exactly one overload fits and its body can be run."""
     fitting = [
         (decl, scope) for decl, scope in _definitions(functions) if _takes(decl, len(arguments)) is not False
@@ -47,7 +47,7 @@ def call(functions: Functions, arguments: Sequence[Value]) -> Value:
     return _run(decl, scope, functions.arguments, arguments)
 
 
-def _definitions(functions: Functions) -> list[tuple[FunctionDecl, lexical.Lexical]]:
+def _definitions(functions: Functions) -> list[tuple[FunctionDecl, lexical.Scope]]:
     """Overloads, a prototype left out where a definition with as many parameters follows."""
     whole = [(d, s) for d, s in functions.overloads if d.body is not None]
     counts = {len(_parameters(d) or ()) for d, _ in whole}
@@ -73,8 +73,11 @@ def _takes(decl: FunctionDecl, count: int) -> bool | None:
 
 
 def _run(
-    decl: FunctionDecl, scope: lexical.Lexical, explicit: tuple[Argument, ...] | None, given: Sequence[Value]
-) -> Value:
+    decl: FunctionDecl,
+    scope: lexical.Scope,
+    explicit: tuple[Argument, ...] | None,
+    given: Sequence[TypedConstant],
+) -> TypedConstant:
     parameters = _parameters(decl)
     if decl.body is None or not decl.constexpr or parameters is None or _takes(decl, len(given)) is not True:
         return UNKNOWN
@@ -106,24 +109,24 @@ def _run(
                 return UNKNOWN
             if declarator.name:
                 n = arithmetic.converted(value.n, value.type, kind)
-                local.bound[declarator.name] = Value(kind, n)
+                local.bound[declarator.name] = TypedConstant(kind, n)
         returned = _returned_type(decl, outer)
         if state.types_only and returned is not None:
-            return Value(returned)
+            return TypedConstant(returned)
         try:
             _Runner(decl, local).block(_body(decl).statements)
         except _Return as done:
             if returned is None:
                 return done.value if "auto" in decl.source.texts[slice(*decl.head)] else UNKNOWN
-            return Value(returned, arithmetic.converted(done.value.n, done.value.type, returned))
+            return TypedConstant(returned, arithmetic.converted(done.value.n, done.value.type, returned))
         except (_Stop, _Break, _Continue):
-            return Value(returned)
-        return Value(returned)
+            return TypedConstant(returned)
+        return TypedConstant(returned)
     finally:
         state.leave()
 
 
-def _returned_type(decl: FunctionDecl, scope: lexical.Lexical) -> Type | None:
+def _returned_type(decl: FunctionDecl, scope: lexical.Scope) -> Type | None:
     """The type in front of the function's name; None for `auto` and what is not known."""
     lo, hi = decl.head
     source = decl.source
@@ -145,10 +148,10 @@ def _returned_type(decl: FunctionDecl, scope: lexical.Lexical) -> Type | None:
 
 def _deduced(
     decl: FunctionDecl,
-    scope: lexical.Lexical,
+    scope: lexical.Scope,
     explicit: Sequence[Argument],
     parameters: Sequence[tree.Declaration],
-    given: Sequence[Value],
+    given: Sequence[TypedConstant],
 ) -> dict[str, Argument] | None:
     """Template arguments of a call: explicit ones, then those whose name alone is the type of a parameter."""
     assert decl.parameters is not None
@@ -197,7 +200,7 @@ class _Runner:
 
     __slots__ = ("body", "scope", "steps")
 
-    def __init__(self, decl: FunctionDecl, scope: lexical.Lexical) -> None:
+    def __init__(self, decl: FunctionDecl, scope: lexical.Scope) -> None:
         self.body = _body(decl)
         self.scope = scope
         self.steps = 0
@@ -315,7 +318,7 @@ class _Runner:
                 raise _Stop
             if initializer is None:
                 base = type_of.specified(declaration.words, declaration.names, self.scope)
-                self.scope.bound[declarator.name] = Value(base)
+                self.scope.bound[declarator.name] = TypedConstant(base)
                 continue
             if isinstance(initializer, tree.Braces):
                 if len(initializer.items) > 1:
@@ -326,7 +329,9 @@ class _Runner:
                 self.scope.bound[declarator.name] = value
                 continue
             kind = type_of.specified(declaration.words, declaration.names, self.scope)
-            self.scope.bound[declarator.name] = Value(kind, arithmetic.converted(value.n, value.type, kind))
+            self.scope.bound[declarator.name] = TypedConstant(
+                kind, arithmetic.converted(value.n, value.type, kind)
+            )
 
     def _effect(self, node: tree.Expr) -> None:
         if isinstance(node, tree.Binary) and node.operator == ",":
@@ -334,27 +339,29 @@ class _Runner:
             self._effect(node.right)
             return
         if isinstance(node, (tree.PostfixStep, tree.Unary)) and node.operator in ("++", "--"):
-            self._assign(node.operand, node.operator[0], Value(INT, 1))
+            self._assign(node.operand, node.operator[0], TypedConstant(INT, 1))
             return
         if isinstance(node, tree.Assign):
             self._assign(node.target, node.operator[:-1], self._value(node.value))
             return
         raise _Stop
 
-    def _assign(self, target: tree.Expr, operator: str, value: Value) -> None:
+    def _assign(self, target: tree.Expr, operator: str, value: TypedConstant) -> None:
         if not isinstance(target, tree.Name):
             raise _Stop
         for scope in self.scope.outwards():
             old = scope.bound.get(target.text)
-            if isinstance(old, Value):
+            if isinstance(old, TypedConstant):
                 new = arithmetic.operate(operator, old, value) if operator else value
-                scope.bound[target.text] = Value(old.type, arithmetic.converted(new.n, new.type, old.type))
+                scope.bound[target.text] = TypedConstant(
+                    old.type, arithmetic.converted(new.n, new.type, old.type)
+                )
                 return
             if scope.namespace:
                 break
         raise _Stop
 
-    def _value(self, expr: tree.Expr) -> Value:
+    def _value(self, expr: tree.Expr) -> TypedConstant:
         """Value of an expression without effects of its own."""
         if _has_effect(expr):
             raise _Stop

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from smem_lsp.semantics import template_arguments
 from smem_lsp.semantics.entities import Argument
 from smem_lsp.semantics.function_scope import function_scope, parameters_of
-from smem_lsp.semantics.scope import Lexical
+from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Array, Pointer, Qualified, Reference, Type, plain_type
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 
 
 def bind_call(
-    function: Function, explicit: Sequence[Argument], given: Sequence[Type | None], top: Lexical
+    function: Function, explicit: Sequence[Argument], given: Sequence[Type | None], top: Scope
 ) -> tuple[Argument, ...] | None:
     """Arguments for all template parameters, None for what stays open; None when the call does not fit.
 

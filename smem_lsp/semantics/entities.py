@@ -11,7 +11,7 @@ from smem_lsp.semantics.types import Type
 from smem_lsp.source import record
 
 if TYPE_CHECKING:
-    from smem_lsp.semantics.scope import Lexical
+    from smem_lsp.semantics.scope import Scope
 
 T = TypeVar("T")
 
@@ -20,28 +20,28 @@ MAX_STEPS = 20_000  # of one question that is asked from outside
 
 
 @record
-class Value:
+class TypedConstant:
     """An expression's type and, for a constant integer, its value; None where they are not known."""
 
     type: Type | None
     n: int | None = None
 
 
-UNKNOWN = Value(None)
+UNKNOWN = TypedConstant(None)
 
 
 @record
-class Space:
+class Namespace:
     """A namespace."""
 
-    lexical: Lexical
+    lexical: Scope
 
 
 @record
 class Functions:
     """A name that functions have. ``arguments``: explicit template arguments, evaluated."""
 
-    overloads: tuple[tuple[FunctionDecl, Lexical], ...]
+    overloads: tuple[tuple[FunctionDecl, Scope], ...]
     arguments: tuple[Argument, ...] | None = None
 
 
@@ -49,18 +49,18 @@ class Functions:
 class Template:
     """A template without arguments."""
 
-    found: tuple[tuple[Declared, Lexical], ...]
+    found: tuple[tuple[Declared, Scope], ...]
 
 
 @record
-class Missing:
+class Undeclared:
     """Nothing in sight declares the name. ``path``: its segments."""
 
     path: tuple[str, ...]
 
 
-Argument = Type | Value | Template | Functions | None  # of a template; None: not known
-Meaning = Type | Value | Space | Functions | Template | Missing | None
+Argument = Type | TypedConstant | Template | Functions | None  # of a template; None: not known
+Entity = Type | TypedConstant | Namespace | Functions | Template | Undeclared | None
 
 
 @dataclass(eq=False, repr=False)
@@ -68,7 +68,7 @@ class State:
     """What all scopes of one file share: memos and the bounds of evaluation."""
 
     memo: dict[tuple[object, ...], object] = field(default_factory=dict)
-    spaces: dict[int, Lexical] = field(default_factory=dict)
+    spaces: dict[int, Scope] = field(default_factory=dict)
     outside: frozenset[str] = frozenset()  # classes that are defined outside the class they belong to
     packed: bool = False  # `#pragma pack` stands in the file: no layout of a class is certain
     types_only: int = 0  # inside operands that are not evaluated

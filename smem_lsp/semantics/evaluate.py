@@ -13,7 +13,15 @@ from smem_lsp.semantics import arithmetic, constexpr, record_layout, sizes, stan
 from smem_lsp.semantics import scope as lexical
 from smem_lsp.semantics.collect import collect
 from smem_lsp.semantics.declarations import Declarations, Source
-from smem_lsp.semantics.entities import UNKNOWN, Functions, Missing, Space, State, Template, Value
+from smem_lsp.semantics.entities import (
+    UNKNOWN,
+    Functions,
+    Namespace,
+    State,
+    Template,
+    TypedConstant,
+    Undeclared,
+)
 from smem_lsp.semantics.types import (
     BOOL,
     INT,
@@ -42,7 +50,7 @@ from smem_lsp.syntax.recent import Recent
 _TENSOR_DATA = frozenset(("data_ptr", "data", "const_data_ptr", "mutable_data_ptr"))
 
 
-def file_constants(unit: TranslationUnit) -> lexical.Lexical:
+def file_constants(unit: TranslationUnit) -> lexical.Scope:
     """The global scope of a file: what its headers and the file itself declare outside function bodies."""
     key = (unit.preprocessed.header_key, unit.symbols, *(placed.block.outline for placed in unit.blocks))
     top = _declared.find(key)
@@ -53,7 +61,7 @@ def file_constants(unit: TranslationUnit) -> lexical.Lexical:
         directive.name == "pragma" and "pack" in unit.source.slice(directive.span).split("(")[0]
         for directive in unit.preprocessed.directives
     )
-    return lexical.Lexical(None, State(outside=outside, packed=packed), top, namespace=True)
+    return lexical.Scope(None, State(outside=outside, packed=packed), top, namespace=True)
 
 
 # What files declared last. Bodies of functions are not read, but for those of constants: they may be of an older text.
@@ -81,13 +89,13 @@ def parse_tokens(start: str, kinds: Sequence[str], texts: Sequence[str], symbols
     return parse_chunk(start, kinds, texts, symbols)
 
 
-def declare(body: Body, lo: int, hi: int, scope: lexical.Lexical) -> None:
+def declare(body: Body, lo: int, hi: int, scope: lexical.Scope) -> None:
     """Add what the declaration statement of the tokens ``[lo, hi)`` of a function body declares to ``scope``."""
     source = Source(body.tokens.kinds, body.tokens.texts, body.ahead.partner, body.symbols)
     collect(source, lo, hi, scope.own_declarations())
 
 
-def declare_constants(declaration: tree.Declaration, constants: lexical.Lexical) -> None:
+def declare_constants(declaration: tree.Declaration, constants: lexical.Scope) -> None:
     """Add the variables of one declaration to a scope, with their types and constant values."""
     for declarator in declaration.declarators:
         if declarator.name and "typedef" not in declaration.words:
@@ -96,7 +104,7 @@ def declare_constants(declaration: tree.Declaration, constants: lexical.Lexical)
             constants.bound[declarator.name] = value
 
 
-def declare_parameters(parameters: Iterable[tree.Declaration], constants: lexical.Lexical) -> None:
+def declare_parameters(parameters: Iterable[tree.Declaration], constants: lexical.Scope) -> None:
     """Add parameters of a function to a scope, with their types alone: a default argument is what a call passes that
     leaves it out, not the value of a constant."""
     for declaration in parameters:
@@ -104,15 +112,15 @@ def declare_parameters(parameters: Iterable[tree.Declaration], constants: lexica
         for declarator in declaration.declarators:
             if declarator.name:
                 value = type_of.variable_value(declaration, declarator, constants)
-                constants.bound[declarator.name] = Value(value.type, None)
+                constants.bound[declarator.name] = TypedConstant(value.type, None)
 
 
-def evaluate(expr: tree.Expr | None, constants: lexical.Lexical) -> int | None:
+def evaluate(expr: tree.Expr | None, constants: lexical.Scope) -> int | None:
     """Value of a constant integer expression; None when it is not one or not known."""
     return None if expr is None else evaluate_value(expr, constants).n
 
 
-def evaluate_value(expr: tree.Expr, scope: lexical.Lexical) -> Value:
+def evaluate_value(expr: tree.Expr, scope: lexical.Scope) -> TypedConstant:
     """Type and value of an expression; each is None where it is not known."""
     state = scope.state
     if not state.enter():
@@ -122,10 +130,10 @@ def evaluate_value(expr: tree.Expr, scope: lexical.Lexical) -> Value:
     finally:
         state.leave()
     plain = plain_type(value.type)
-    return value if plain is value.type else Value(plain, value.n)
+    return value if plain is value.type else TypedConstant(plain, value.n)
 
 
-def _evaluate(expr: tree.Expr, scope: lexical.Lexical) -> Value:
+def _evaluate(expr: tree.Expr, scope: lexical.Scope) -> TypedConstant:
     match expr:
         case tree.Number():
             return arithmetic.literal(expr.text)
@@ -146,35 +154,35 @@ def _evaluate(expr: tree.Expr, scope: lexical.Lexical) -> Value:
         case tree.Index():
             base = evaluate_value(expr.base, scope).type
             if isinstance(base, (Array, ArrayClass)):
-                return Value(base.element)
-            return Value(base.target) if isinstance(base, Pointer) else UNKNOWN
+                return TypedConstant(base.element)
+            return TypedConstant(base.target) if isinstance(base, Pointer) else UNKNOWN
         case tree.Member():
             return _member(expr, scope)
         case tree.Braces():
             return evaluate_value(expr.items[0], scope) if len(expr.items) == 1 else UNKNOWN
         case tree.Assign():
-            return Value(evaluate_value(expr.target, scope).type)
+            return TypedConstant(evaluate_value(expr.target, scope).type)
     return UNKNOWN
 
 
 # ---- operators -------------------------------------------------------------------------------------------------------
 
 
-def _unary(expr: tree.Unary, scope: lexical.Lexical) -> Value:
+def _unary(expr: tree.Unary, scope: lexical.Scope) -> TypedConstant:
     value = evaluate_value(expr.operand, scope)
     match expr.operator:
         case "!":
             known = arithmetic.truth(value)
-            return Value(BOOL, None if known is None else int(not known))
+            return TypedConstant(BOOL, None if known is None else int(not known))
         case "*":
             kind = value.type
             if isinstance(kind, Array):
-                return Value(kind.element)
-            return Value(kind.target) if isinstance(kind, Pointer) else UNKNOWN
+                return TypedConstant(kind.element)
+            return TypedConstant(kind.target) if isinstance(kind, Pointer) else UNKNOWN
         case "&":
-            return Value(Pointer(value.type))
+            return TypedConstant(Pointer(value.type))
         case "++" | "--":
-            return Value(value.type)
+            return TypedConstant(value.type)
     if expr.operator == "+" and isinstance(value.type, (Pointer, Array)):
         return UNKNOWN
     kind = arithmetic.promoted(value.type)
@@ -186,21 +194,21 @@ def _unary(expr: tree.Unary, scope: lexical.Lexical) -> Value:
     return arithmetic.result(n, kind)
 
 
-def _binary(expr: tree.Binary, scope: lexical.Lexical) -> Value:
+def _binary(expr: tree.Binary, scope: lexical.Scope) -> TypedConstant:
     left = evaluate_value(expr.left, scope)
     if expr.operator in ("&&", "||"):
         known = arithmetic.truth(left)
         if known is not None and known == (expr.operator == "||"):
-            return Value(BOOL, int(known))
+            return TypedConstant(BOOL, int(known))
         second = arithmetic.truth(evaluate_value(expr.right, scope))
-        return Value(BOOL, int(second) if known is not None and second is not None else None)
+        return TypedConstant(BOOL, int(second) if known is not None and second is not None else None)
     right = evaluate_value(expr.right, scope)
     if expr.operator == ",":
         return right
     return arithmetic.operate(expr.operator, left, right)
 
 
-def _ternary(expr: tree.Ternary, scope: lexical.Lexical) -> Value:
+def _ternary(expr: tree.Ternary, scope: lexical.Scope) -> TypedConstant:
     known = arithmetic.truth(evaluate_value(expr.condition, scope))
     if known is None:
         yes, no = _unevaluated(expr.yes, scope), _unevaluated(expr.no, scope)
@@ -210,15 +218,15 @@ def _ternary(expr: tree.Ternary, scope: lexical.Lexical) -> Value:
         yes, no = _unevaluated(expr.yes, scope), evaluate_value(expr.no, scope)
     kind = arithmetic.common_type(yes.type, no.type)
     if known is None:
-        return Value(kind)
+        return TypedConstant(kind)
     chosen = yes if known else no
     if kind is None:  # the other arm is not known: without its type the value stands in its own
         other = no if known else yes
         return chosen if other.type is None else UNKNOWN
-    return Value(kind, arithmetic.converted(chosen.n, chosen.type, kind))
+    return TypedConstant(kind, arithmetic.converted(chosen.n, chosen.type, kind))
 
 
-def _unevaluated(expr: tree.Expr, scope: lexical.Lexical) -> Value:
+def _unevaluated(expr: tree.Expr, scope: lexical.Scope) -> TypedConstant:
     """The type of an expression that is not evaluated: no function is run for it."""
     scope.state.types_only += 1
     try:
@@ -230,24 +238,24 @@ def _unevaluated(expr: tree.Expr, scope: lexical.Lexical) -> Value:
 # ---- names, casts, members -------------------------------------------------------------------------------------------
 
 
-def _name(expr: tree.Name, scope: lexical.Lexical) -> Value:
+def _name(expr: tree.Name, scope: lexical.Scope) -> TypedConstant:
     meaning = scope.resolve(expr)
-    if isinstance(meaning, Value):
+    if isinstance(meaning, TypedConstant):
         return meaning
-    return Value(INT, 32) if isinstance(meaning, Missing) and expr.text == "warpSize" else UNKNOWN
+    return TypedConstant(INT, 32) if isinstance(meaning, Undeclared) and expr.text == "warpSize" else UNKNOWN
 
 
-def _size_of(expr: tree.SizeOf, scope: lexical.Lexical) -> Value:
+def _size_of(expr: tree.SizeOf, scope: lexical.Scope) -> TypedConstant:
     if expr.operator not in ("sizeof", "alignof", "_Alignof", "__alignof__"):
-        return Value(BOOL)
+        return TypedConstant(BOOL)
     kind: Type | None
     if expr.type is not None:
         kind = type_of.type_id(expr.type, scope)
     elif isinstance(expr.operand, tree.Name):
         meaning = scope.resolve(expr.operand)
-        if isinstance(meaning, Value):
+        if isinstance(meaning, TypedConstant):
             kind = meaning.type
-        elif isinstance(meaning, (Missing, Space, Functions)):
+        elif isinstance(meaning, (Undeclared, Namespace, Functions)):
             kind = type_of.named(expr.operand, scope)
         else:
             kind = type_of.as_type(meaning)
@@ -255,56 +263,56 @@ def _size_of(expr: tree.SizeOf, scope: lexical.Lexical) -> Value:
         kind = None if expr.operand is None else _unevaluated(expr.operand, scope).type
     size = sizes.size_of_type(plain_type(kind))
     if size is None:
-        return Value(SIZE_T)
-    return Value(SIZE_T, size[0] if expr.operator == "sizeof" else size[1])
+        return TypedConstant(SIZE_T)
+    return TypedConstant(SIZE_T, size[0] if expr.operator == "sizeof" else size[1])
 
 
-def _cast(expr: tree.Cast, scope: lexical.Lexical) -> Value:
+def _cast(expr: tree.Cast, scope: lexical.Scope) -> TypedConstant:
     kind = type_of.type_id(expr.type, scope)
     operand = expr.operand
     if isinstance(operand, tree.Braces):
         if not operand.items:
-            return Value(kind, 0 if scalar_of(kind) in INTEGERS.values() else None)
+            return TypedConstant(kind, 0 if scalar_of(kind) in INTEGERS.values() else None)
         if len(operand.items) != 1:
-            return Value(kind)
+            return TypedConstant(kind)
         operand = operand.items[0]
     value = evaluate_value(operand, scope)
     if isinstance(kind, Record) or kind is None:
-        return Value(kind)
-    return Value(kind, arithmetic.converted(value.n, value.type, kind))
+        return TypedConstant(kind)
+    return TypedConstant(kind, arithmetic.converted(value.n, value.type, kind))
 
 
-def _member(expr: tree.Member, scope: lexical.Lexical) -> Value:
+def _member(expr: tree.Member, scope: lexical.Scope) -> TypedConstant:
     base = evaluate_value(expr.base, scope).type
     if expr.operator == "->" and isinstance(base, Pointer):
         base = plain_type(base.target)
     elif expr.operator != ".":
         return UNKNOWN
     if isinstance(base, Scalar):
-        return Value(vector_element(base.name)) if expr.name in ("x", "y", "z", "w") else UNKNOWN
+        return TypedConstant(vector_element(base.name)) if expr.name in ("x", "y", "z", "w") else UNKNOWN
     if not isinstance(base, Record) or "::" in expr.name:
         return UNKNOWN
-    static = lexical.member_meaning(base, expr.name)
-    if isinstance(static, Value):
+    static = lexical.member_entity(base, expr.name)
+    if isinstance(static, TypedConstant):
         return static
-    return Value(record_layout.member_type(base, expr.name))
+    return TypedConstant(record_layout.member_type(base, expr.name))
 
 
 # ---- calls -----------------------------------------------------------------------------------------------------------
 
 
-def _call(expr: tree.Call, scope: lexical.Lexical) -> Value:
+def _call(expr: tree.Call, scope: lexical.Scope) -> TypedConstant:
     callee = expr.callee
     if isinstance(callee, tree.Member):
         base = evaluate_value(callee.base, scope).type
         if isinstance(base, ArrayClass) and callee.name == "size" and base.count is not None:
-            return Value(SIZE_T, base.count)
+            return TypedConstant(SIZE_T, base.count)
         if base is None and callee.name in _TENSOR_DATA and callee.arguments and len(callee.arguments) == 1:
             kind = scope.argument(callee.arguments[0])
             return (
                 UNKNOWN
-                if kind is None or isinstance(kind, Value | Template | Functions)
-                else Value(Pointer(kind))
+                if kind is None or isinstance(kind, TypedConstant | Template | Functions)
+                else TypedConstant(Pointer(kind))
             )
         return UNKNOWN
     if not isinstance(callee, tree.Name):
@@ -313,22 +321,22 @@ def _call(expr: tree.Call, scope: lexical.Lexical) -> Value:
     if isinstance(meaning, Functions):
         arguments = [evaluate_value(argument, scope) for argument in expr.arguments]
         return constexpr.call(meaning, arguments)
-    kind = type_of.as_type(meaning) if not isinstance(meaning, Missing) else None
-    if isinstance(meaning, Missing) and not expr.arguments:
+    kind = type_of.as_type(meaning) if not isinstance(meaning, Undeclared) else None
+    if isinstance(meaning, Undeclared) and not expr.arguments:
         kind = type_of.named(callee, scope)
-    if kind is not None and not isinstance(meaning, Value):  # T(x) with a name of a type
+    if kind is not None and not isinstance(meaning, TypedConstant):  # T(x) with a name of a type
         if isinstance(kind, Record) or len(expr.arguments) > 1:
-            return Value(kind)
+            return TypedConstant(kind)
         if not expr.arguments:
-            return Value(kind, 0 if scalar_of(kind) in INTEGERS.values() else None)
+            return TypedConstant(kind, 0 if scalar_of(kind) in INTEGERS.values() else None)
         value = evaluate_value(expr.arguments[0], scope)
-        return Value(kind, arithmetic.converted(value.n, value.type, kind))
-    if isinstance(meaning, Missing):
+        return TypedConstant(kind, arithmetic.converted(value.n, value.type, kind))
+    if isinstance(meaning, Undeclared):
         if len(expr.arguments) == 1 and not callee.templated:
             kind = type_of.named(callee, scope)
             if kind is not None:
                 value = evaluate_value(expr.arguments[0], scope)
-                return Value(kind, arithmetic.converted(value.n, value.type, kind))
+                return TypedConstant(kind, arithmetic.converted(value.n, value.type, kind))
         arguments = [evaluate_value(argument, scope) for argument in expr.arguments]
         return standard_library.call(meaning.path, callee, arguments, scope)
     return UNKNOWN

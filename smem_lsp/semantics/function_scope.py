@@ -30,10 +30,10 @@ from smem_lsp.syntax.lookahead import Symbols
 from smem_lsp.syntax.parse import Function, TranslationUnit
 
 if TYPE_CHECKING:
-    from smem_lsp.semantics.scope import Lexical
+    from smem_lsp.semantics.scope import Scope
 
 
-def function_scope(top: Lexical, function: Function, bound: dict[str, Argument] | None = None) -> Lexical:
+def function_scope(top: Scope, function: Function, bound: dict[str, Argument] | None = None) -> Scope:
     """Where the body of ``function`` stands, in its namespaces and classes. ``bound``: what its template parameters
     are, by name (types and values); those left out are not known."""
     path = [name for part in function.island.enclosing if part != "extern" for name in part.split("::")]
@@ -77,7 +77,7 @@ def _qualifiers(function: Function) -> list[str]:
     return found
 
 
-def value_declarations(top: Lexical) -> Iterator[VariableDecl]:
+def value_declarations(top: Scope) -> Iterator[VariableDecl]:
     """The variables at namespace scope."""
     values = _table(top.declarations).values
     for level in top.declarations.levels():
@@ -87,7 +87,7 @@ def value_declarations(top: Lexical) -> Iterator[VariableDecl]:
                 yield from (decl for decl in group if isinstance(decl, VariableDecl))
 
 
-def value_names(top: Lexical) -> frozenset[str]:
+def value_names(top: Scope) -> frozenset[str]:
     """Names of the variables and enumerators at namespace scope."""
     return _table(top.declarations).values
 
@@ -98,7 +98,7 @@ class Identity:
     __slots__ = ()
 
 
-def identify(unit: TranslationUnit, top: Lexical, function: Function) -> Identity:
+def identify(unit: TranslationUnit, top: Scope, function: Function) -> Identity:
     """The identity of ``function``. ``top``: the global scope of its file."""
     definition = function.definition
     place = top.declarations, function.scopes
@@ -121,7 +121,7 @@ _PLACES = 4  # whose answers a definition remembers
 _MEANINGS = 8
 
 
-def _meaning(unit: TranslationUnit, top: Lexical, function: Function) -> tuple[object, ...]:
+def _meaning(unit: TranslationUnit, top: Scope, function: Function) -> tuple[object, ...]:
     names = function.definition.words.union(function.scopes, function.definition.island.enclosing)
     return (
         function.scopes,

@@ -29,13 +29,13 @@ from smem_lsp.semantics.declarations import (
 from smem_lsp.semantics.entities import (
     UNKNOWN,
     Argument,
+    Entity,
     Functions,
-    Meaning,
-    Missing,
-    Space,
+    Namespace,
     State,
     Template,
-    Value,
+    TypedConstant,
+    Undeclared,
 )
 from smem_lsp.semantics.types import Enum, Record, builtin
 from smem_lsp.source import checkpoint
@@ -46,10 +46,10 @@ _NOTHING = Declarations()  # of scopes that only bind names
 
 
 @dataclass(eq=False, repr=False)
-class Lexical:
+class Scope:
     """One scope. ``values`` hides outer names by plain integers (None: by something that is no constant)."""
 
-    parent: Lexical | None
+    parent: Scope | None
     state: State
     declarations: Declarations = field(default_factory=Declarations)
     bound: dict[str, Argument] = field(default_factory=dict)
@@ -60,9 +60,9 @@ class Lexical:
 
     # ---- making scopes -------------------------------------------------------------------------------------------
 
-    def child(self) -> Lexical:
+    def child(self) -> Scope:
         """A block inside this scope."""
-        return Lexical(self, self.state, _NOTHING)
+        return Scope(self, self.state, _NOTHING)
 
     def own_declarations(self) -> Declarations:
         """Those of a block that gets some."""
@@ -70,23 +70,23 @@ class Lexical:
             self.declarations = Declarations()
         return self.declarations
 
-    def bind(self, names: dict[str, Argument]) -> Lexical:
+    def bind(self, names: dict[str, Argument]) -> Scope:
         """A scope inside this one where ``names`` mean these types and values; None: not known."""
-        inner = Lexical(self, self.state, _NOTHING, bound=dict(names))
+        inner = Scope(self, self.state, _NOTHING, bound=dict(names))
         inner.open = any(is_open(argument) for argument in names.values())
         return inner
 
-    def outwards(self) -> Iterator[Lexical]:
-        scope: Lexical | None = self
+    def outwards(self) -> Iterator[Scope]:
+        scope: Scope | None = self
         while scope is not None:
             yield scope
             scope = scope.parent
 
-    def space(self, inner: Declarations) -> Lexical:
+    def space(self, inner: Declarations) -> Scope:
         """The scope of a namespace that stands in this one."""
         found = self.state.spaces.get(id(inner))
         if found is None:
-            found = Lexical(self, self.state, inner, namespace=True)
+            found = Scope(self, self.state, inner, namespace=True)
             self.state.spaces[id(inner)] = found
         return found
 
@@ -99,7 +99,7 @@ class Lexical:
                 return None
         return None
 
-    def inside(self, path: Sequence[str]) -> Lexical:
+    def inside(self, path: Sequence[str]) -> Scope:
         """The scope inside namespaces and classes of these names; as deep as they are known. Template parameters of
         classes on the way are bound to nothing known."""
         scope = self
@@ -118,7 +118,7 @@ class Lexical:
                 scope = scope.class_scope(whole[0])
         return scope
 
-    def class_scope(self, decl: ClassDecl) -> Lexical:
+    def class_scope(self, decl: ClassDecl) -> Scope:
         """The inside of a class whose own template parameters are not known."""
         unknown: tuple[Argument, ...] = tuple(None for _ in decl.parameters or ())
         return instance(decl, self, unknown).lexical
@@ -128,9 +128,9 @@ class Lexical:
     def lookup(self, name: str) -> int | None:
         """Value of the integer constant ``name`` where it stands without ``::``; None when it is not one."""
         meaning = self.meaning((name,), (None,))
-        return meaning.n if isinstance(meaning, Value) else None
+        return meaning.n if isinstance(meaning, TypedConstant) else None
 
-    def resolve(self, name: tree.Name) -> Meaning:
+    def resolve(self, name: tree.Name) -> Entity:
         """What a name with its qualifiers and template arguments means here."""
         if "::" not in name.text and not name.arguments:
             return self.meaning((name.text,), (None,))
@@ -146,51 +146,51 @@ class Lexical:
         arguments: tuple[list[tree.Expr] | None, ...],
         *,
         absolute: bool = False,
-    ) -> Meaning:
+    ) -> Entity:
         """What ``a::b<x>::c`` means here; nothing in a text that names nothing."""
         if not path or not self.state.enter():
             return None
         try:
-            found: Meaning = self._first(path[0], arguments[0], absolute=absolute, alone=len(path) == 1)
+            found: Entity = self._first(path[0], arguments[0], absolute=absolute, alone=len(path) == 1)
             for at in range(1, len(path)):
-                if isinstance(found, Missing):
+                if isinstance(found, Undeclared):
                     break
                 inner = self._member(found, path[at], arguments[at])
-                if isinstance(inner, Missing) and isinstance(found, Space):
-                    found = Missing(path)
+                if isinstance(inner, Undeclared) and isinstance(found, Namespace):
+                    found = Undeclared(path)
                     break
                 found = inner
-            if isinstance(found, Missing):
-                return standard_library.meaning(path, arguments, self)
+            if isinstance(found, Undeclared):
+                return standard_library.entity(path, arguments, self)
             return found
         finally:
             self.state.leave()
 
-    def _first(self, name: str, arguments: list[tree.Expr] | None, *, absolute: bool, alone: bool) -> Meaning:
+    def _first(self, name: str, arguments: list[tree.Expr] | None, *, absolute: bool, alone: bool) -> Entity:
         start = list(self.outwards())[-1] if absolute else self
         return start._search(name, arguments, alone)
 
-    def _from_here(self, name: str, alone: bool) -> Meaning:
+    def _from_here(self, name: str, alone: bool) -> Entity:
         """What a name means in this namespace and those around it: looked for once."""
         key = ("from here", name, alone, self)
         known = self.state.memo.get(key)
         if known is None:
             known = found = self._search(name, None, alone, remembered=False)
             # nothing, or no value: perhaps only while it is being worked out
-            if found is not None and not (isinstance(found, Value) and found.n is None):
+            if found is not None and not (isinstance(found, TypedConstant) and found.n is None):
                 self.state.memo[key] = found
         return known  # type: ignore[return-value]
 
     def _search(
         self, name: str, arguments: list[tree.Expr] | None, alone: bool, *, remembered: bool = True
-    ) -> Meaning:
-        pending: list[Lexical] = []  # namespaces of using directives, seen from the namespace that holds both
-        scope: Lexical | None = self
+    ) -> Entity:
+        pending: list[Scope] = []  # namespaces of using directives, seen from the namespace that holds both
+        scope: Scope | None = self
         while scope is not None:
             checkpoint()
             if name in scope.values:
                 n = scope.values[name]
-                return Value(arithmetic.integer_type(n), n) if n is not None else UNKNOWN
+                return TypedConstant(arithmetic.integer_type(n), n) if n is not None else UNKNOWN
             if name in scope.bound:
                 return self._bound(scope.bound[name], arguments)
             decls = scope.declarations
@@ -223,37 +223,37 @@ class Lexical:
                 if space is not None:
                     return space
             scope = scope.parent
-        return Missing((name,))
+        return Undeclared((name,))
 
-    def inner_space(self, name: str) -> Space | None:
+    def inner_space(self, name: str) -> Namespace | None:
         """The namespace ``name`` in this one, seen through inline namespaces and using directives."""
         inner = self.declarations.namespaces.get(name)
         if inner is not None:
-            return Space(self.space(inner))
+            return Namespace(self.space(inner))
         for hidden in self.declarations.inline:
             if name in hidden.namespaces:
-                return Space(self.space(hidden).space(hidden.namespaces[name]))
+                return Namespace(self.space(hidden).space(hidden.namespaces[name]))
         for each in self.nominated():
             if name in each.declarations.namespaces:
-                return Space(each.space(each.declarations.namespaces[name]))
+                return Namespace(each.space(each.declarations.namespaces[name]))
         return None
 
-    def _bound(self, argument: Argument, arguments: list[tree.Expr] | None) -> Meaning:
+    def _bound(self, argument: Argument, arguments: list[tree.Expr] | None) -> Entity:
         if isinstance(argument, Template) and arguments is not None:
             return self.of(list(argument.found), arguments, "", True)
         return argument if arguments is None else None
 
-    def nominated(self) -> list[Lexical]:
+    def nominated(self) -> list[Scope]:
         """Namespaces of the using directives of this scope."""
-        found: list[Lexical] = []
+        found: list[Scope] = []
         for path in self.declarations.directives:
             key = ("directive", path, self)
             known = self.state.once(key, partial(self.meaning, path, (None,) * len(path)))
-            if isinstance(known, Space):
+            if isinstance(known, Namespace):
                 found.append(known.lexical)
         return found
 
-    def own(self, name: str) -> list[tuple[Declared, Lexical]]:
+    def own(self, name: str) -> list[tuple[Declared, Scope]]:
         """What this very scope declares by that name, inline namespaces included."""
         found = [(decl, self) for decl in self.declarations.names.get(name, ())]
         for hidden in self.declarations.inline:
@@ -264,14 +264,14 @@ class Lexical:
                 found += inner.own(name)
         return found
 
-    def inherited(self, name: str, *, qualified: bool) -> list[tuple[Declared, Lexical]] | None:
+    def inherited(self, name: str, *, qualified: bool) -> list[tuple[Declared, Scope]] | None:
         """What base classes declare by that name; None when one of them is not known. A base that depends on the
         class's own template parameters is not looked into for a name without qualifier ([temp.dep])."""
         assert self.record is not None
         decl = self.record.decl
         if decl.bases is None:
             return []
-        found: list[tuple[Declared, Lexical]] = []
+        found: list[tuple[Declared, Scope]] = []
         parameters = {p.name for p in decl.parameters or ()}
         for start, end in declared.split(decl.source, *decl.bases, angles=True):
             if not qualified and parameters & set(decl.source.texts[start:end]):
@@ -285,22 +285,22 @@ class Lexical:
             found += own
         return found
 
-    def _member(self, of: Meaning, name: str, arguments: list[tree.Expr] | None) -> Meaning:
+    def _member(self, of: Entity, name: str, arguments: list[tree.Expr] | None) -> Entity:
         """``of::name``."""
         match of:
-            case Space():
+            case Namespace():
                 scope = of.lexical
                 found = scope.own(name)
                 if not found:
                     for each in scope.nominated():
                         found += each.own(name)
                 if not found:
-                    return scope.inner_space(name) or Missing((name,))
+                    return scope.inner_space(name) or Undeclared((name,))
                 return self.of(found, arguments, name, True)
             case Record():
                 if of.decl.body is None:
                     return None
-                own: list[tuple[Declared, Lexical]] | None = of.lexical.own(name)
+                own: list[tuple[Declared, Scope]] | None = of.lexical.own(name)
                 if not own:
                     own = of.lexical.inherited(name, qualified=True)
                 return self.of(own, arguments, name, True) if own else None
@@ -316,14 +316,14 @@ class Lexical:
 
     def of(
         self,
-        found: Sequence[tuple[Declared, Lexical]],
+        found: Sequence[tuple[Declared, Scope]],
         arguments: list[tree.Expr] | None,
         name: str,
         last: bool,
-    ) -> Meaning:
+    ) -> Entity:
         """The meaning of declarations that share a name. ``self``: where the template arguments stand."""
         if not found:
-            return Missing((name,))
+            return Undeclared((name,))
         functions = [(d, s) for d, s in found if isinstance(d, FunctionDecl)]
         others = [(d, s) for d, s in found if not isinstance(d, FunctionDecl)]
         usings = [(d, s) for d, s in others if isinstance(d, UsingDecl)]
@@ -357,7 +357,7 @@ class Lexical:
             return None
         return scope.declared_meaning(decl)
 
-    def _used(self, using: Declared, scope: Lexical, arguments: list[tree.Expr] | None) -> Meaning:
+    def _used(self, using: Declared, scope: Scope, arguments: list[tree.Expr] | None) -> Entity:
         assert isinstance(using, UsingDecl)
         kinds, texts = using.source.kinds, using.source.texts
         lo, hi = using.target
@@ -383,9 +383,9 @@ class Lexical:
             return self.of(list(found.found), arguments, path[-1], True)
         if isinstance(found, Functions):
             return Functions(found.overloads, tuple(self.argument(each) for each in arguments))
-        return standard_library.meaning(path, (*(None,) * (len(path) - 1), arguments), self)
+        return standard_library.entity(path, (*(None,) * (len(path) - 1), arguments), self)
 
-    def _class(self, found: Sequence[tuple[Declared, Lexical]], arguments: list[tree.Expr] | None) -> Meaning:
+    def _class(self, found: Sequence[tuple[Declared, Scope]], arguments: list[tree.Expr] | None) -> Entity:
         classes = [(d, s) for d, s in found if isinstance(d, ClassDecl)]
         if classes[0][1].record is not None and classes[0][0].name in self.state.outside:
             return None
@@ -404,7 +404,7 @@ class Lexical:
             return Template(tuple(found))
         return template_arguments.instantiate(generic, scope, arguments, self)
 
-    def declared_meaning(self, decl: Declared) -> Meaning:
+    def declared_meaning(self, decl: Declared) -> Entity:
         """The meaning of one declaration of this scope; worked out once."""
         key = (decl, self)
         memo = self.state.memo
@@ -412,7 +412,7 @@ class Lexical:
             known = memo[key]
             return None if known is _RUNNING else known  # type: ignore[return-value]
         memo[key] = _RUNNING
-        result: Meaning = None
+        result: Entity = None
         complete = False
         try:
             if self.state.enter():
@@ -428,7 +428,7 @@ class Lexical:
                 memo.pop(key, None)
         return result
 
-    def _meaning_of(self, decl: Declared) -> Meaning:
+    def _meaning_of(self, decl: Declared) -> Entity:
         match decl:
             case ClassDecl():
                 return instance(decl, self, ())
@@ -465,16 +465,16 @@ class Lexical:
             return function if isinstance(function, Functions) else None
         if isinstance(expr, tree.Name):
             meaning = self.resolve(expr)
-            if isinstance(meaning, (Space, Missing)):
+            if isinstance(meaning, (Namespace, Undeclared)):
                 return None
-            if isinstance(meaning, Value) and meaning.n is None:
+            if isinstance(meaning, TypedConstant) and meaning.n is None:
                 return None
             return meaning
         value = evaluate.evaluate_value(expr, self)
         return value if value.n is not None else None
 
     def arguments_for(
-        self, parameters: tuple[Parameter, ...], given: Sequence[tree.Expr], home: Lexical
+        self, parameters: tuple[Parameter, ...], given: Sequence[tree.Expr], home: Scope
     ) -> tuple[Argument, ...] | None:
         """The arguments of a template of scope ``home``, defaults filled in; None when they do not fit. A pack takes
         the rest and is not known."""
@@ -488,7 +488,7 @@ def is_open(argument: Argument) -> bool:
     match argument:
         case None:
             return True
-        case Value():
+        case TypedConstant():
             return argument.n is None
         case Functions():
             return any(map(is_open, argument.arguments or ()))
@@ -498,7 +498,7 @@ def is_open(argument: Argument) -> bool:
     return is_open(inner) if inner is not None else False
 
 
-def instance(decl: ClassDecl, home: Lexical, arguments: tuple[Argument, ...]) -> Record:
+def instance(decl: ClassDecl, home: Scope, arguments: tuple[Argument, ...]) -> Record:
     """The class ``decl`` of scope ``home`` with its template parameters bound: the same record for the same
     arguments."""
     key = ("instance", decl, home, arguments)
@@ -508,7 +508,7 @@ def instance(decl: ClassDecl, home: Lexical, arguments: tuple[Argument, ...]) ->
     outer = home
     if decl.parameters:
         outer = _instance_scope(decl, home, decl.parameters, arguments)
-    inside = Lexical(outer, home.state, collect.inside(decl))
+    inside = Scope(outer, home.state, collect.inside(decl))
     record = Record(decl, inside)
     inside.record = record
     home.state.memo[key] = record
@@ -516,11 +516,11 @@ def instance(decl: ClassDecl, home: Lexical, arguments: tuple[Argument, ...]) ->
 
 
 def _instance_scope(
-    decl: Declared, home: Lexical, parameters: tuple[Parameter, ...], arguments: tuple[Argument, ...]
-) -> Lexical:
+    decl: Declared, home: Scope, parameters: tuple[Parameter, ...], arguments: tuple[Argument, ...]
+) -> Scope:
     key = ("scope", decl, home, arguments)
     known = home.state.memo.get(key)
-    if isinstance(known, Lexical):
+    if isinstance(known, Scope):
         return known
     bound = {p.name: a for p, a in zip(parameters, arguments) if p.name}
     scope = home.bind(bound)
@@ -529,9 +529,9 @@ def _instance_scope(
     return scope
 
 
-def _without_declarations(found: Sequence[tuple[Declared, Lexical]]) -> list[tuple[Declared, Lexical]]:
+def _without_declarations(found: Sequence[tuple[Declared, Scope]]) -> list[tuple[Declared, Scope]]:
     """One of several declarations that say the same; `extern const int n;` gives way to a definition."""
-    distinct: dict[tuple[object, ...], tuple[Declared, Lexical]] = {}
+    distinct: dict[tuple[object, ...], tuple[Declared, Scope]] = {}
     for decl, scope in found:
         spelled: tuple[object, ...] = (decl,)
         if isinstance(decl, (AliasDecl, VariableDecl)):
@@ -544,9 +544,9 @@ def _without_declarations(found: Sequence[tuple[Declared, Lexical]]) -> list[tup
     return list(distinct.values()) or list(found[:1])
 
 
-def enumerator_value(decl: Enumerator, scope: Lexical) -> Value:
+def enumerator_value(decl: Enumerator, scope: Scope) -> TypedConstant:
     """Value of an enumerator, with its enumeration as type."""
-    return Value(scope.enum(decl.enum), type_of.enum_values(decl.enum, scope).get(decl.name))
+    return TypedConstant(scope.enum(decl.enum), type_of.enum_values(decl.enum, scope).get(decl.name))
 
 
 def base_of(record: Record, where: tuple[int, int]) -> Record | None:
@@ -565,7 +565,7 @@ def base_of(record: Record, where: tuple[int, int]) -> Record | None:
     return meaning if isinstance(meaning, Record) and meaning.decl.body is not None else None
 
 
-def member_meaning(record: Record, name: str) -> Meaning:
+def member_entity(record: Record, name: str) -> Entity:
     """``record::name`` for a static member, a nested type or an enumerator; None for everything else."""
     own = record.lexical.own(name) or record.lexical.inherited(name, qualified=True)
     if not own or any(isinstance(decl, VariableDecl) and not _is_static(decl) for decl, _ in own):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smem_lsp.semantics.entities import Argument, Functions, Template, Value
+from smem_lsp.semantics.entities import Argument, Functions, Template, TypedConstant
 from smem_lsp.semantics.types import (
     Array,
     Enum,
@@ -22,7 +22,7 @@ def spell_argument(argument: Argument) -> str:
     match argument:
         case None:
             return "?"
-        case Value():
+        case TypedConstant():
             if argument.n is None:
                 return "?"
             kind = plain_type(argument.type)

@@ -6,7 +6,15 @@ from collections.abc import Sequence
 
 from smem_lsp.semantics import arithmetic, template_arguments
 from smem_lsp.semantics import scope as lexical
-from smem_lsp.semantics.entities import UNKNOWN, Argument, Functions, Meaning, Missing, Template, Value
+from smem_lsp.semantics.entities import (
+    UNKNOWN,
+    Argument,
+    Entity,
+    Functions,
+    Template,
+    TypedConstant,
+    Undeclared,
+)
 from smem_lsp.semantics.types import (
     BOOL,
     INT,
@@ -43,7 +51,7 @@ _BLOCK_SCOPE = 2  # cuda::thread_scope_block
 _COMPLEX = {"float": (8, 4), "double": (16, 8)}
 
 
-def _standard_name(path: tuple[str, ...], scope: lexical.Lexical) -> str | None:
+def _standard_name(path: tuple[str, ...], scope: lexical.Scope) -> str | None:
     """The last segment when the path is one of the standard library."""
     if path[:-1] in _ROOTS:
         return path[-1]
@@ -52,17 +60,19 @@ def _standard_name(path: tuple[str, ...], scope: lexical.Lexical) -> str | None:
     return None
 
 
-def meaning(
-    path: tuple[str, ...], arguments: tuple[list[tree.Expr] | None, ...], scope: lexical.Lexical
-) -> Meaning:
+def entity(
+    path: tuple[str, ...], arguments: tuple[list[tree.Expr] | None, ...], scope: lexical.Scope
+) -> Entity:
     """The meaning of a name that nothing in sight declares."""
     if arguments.count(None) == len(path):
         if path[-1] in ("true_type", "false_type") and _standard_name(path, scope) is not None:
-            return Named("integral_constant", (Value(BOOL, int(path[-1] == "true_type")),))
+            return Named("integral_constant", (TypedConstant(BOOL, int(path[-1] == "true_type")),))
         kind = builtin("::".join(path))
         if kind is not None:
             return kind
-        return Value(INT, _BLOCK_SCOPE) if path == ("cuda", "thread_scope_block") else Missing(path)
+        return (
+            TypedConstant(INT, _BLOCK_SCOPE) if path == ("cuda", "thread_scope_block") else Undeclared(path)
+        )
     for end in range(1, len(path) + 1):
         given = arguments[end - 1]
         if given is None:
@@ -70,7 +80,7 @@ def meaning(
         name = _standard_name(path[:end], scope)
         evaluated = tuple(scope.argument(each) for each in given)
         if name is None:
-            found: Meaning = _vendor(path[:end], evaluated)
+            found: Entity = _vendor(path[:end], evaluated)
         else:
             found = _template(name, evaluated, path[: end - 1])
         for member_name in path[end:]:
@@ -79,19 +89,19 @@ def meaning(
     return None
 
 
-def _vendor(path: tuple[str, ...], arguments: tuple[Argument, ...]) -> Meaning:
+def _vendor(path: tuple[str, ...], arguments: tuple[Argument, ...]) -> Entity:
     """Templates of the CUDA libraries with a size that is documented or was measured."""
     if path in (("cuda", "barrier"), ("cuda", "pipeline_shared_state")):
         return _synchronisation(path[-1], arguments)
     if path == ("thrust", "complex") and len(arguments) == 1 and isinstance(arguments[0], Scalar):
         size = _COMPLEX.get(arguments[0].name)
         return None if size is None else Scalar(f"thrust::complex<{arguments[0].name}>", size[0], size[0])
-    return Missing(path) if len(path) == 1 or path[0] in ("std", "cuda") else None
+    return Undeclared(path) if len(path) == 1 or path[0] in ("std", "cuda") else None
 
 
-def _synchronisation(name: str, arguments: tuple[Argument, ...]) -> Meaning:
+def _synchronisation(name: str, arguments: tuple[Argument, ...]) -> Entity:
     """Barriers of one block are a word of 64 bits; a pipeline's state has two for each stage and a count (libcu++)."""
-    counts = [argument.n for argument in arguments if isinstance(argument, Value)]
+    counts = [argument.n for argument in arguments if isinstance(argument, TypedConstant)]
     if name == "barrier" and counts == [_BLOCK_SCOPE]:
         return Scalar("cuda::barrier<block>", 8, 8)
     if name == "pipeline_shared_state" and len(counts) == 2 and counts[0] == _BLOCK_SCOPE and counts[1]:
@@ -99,10 +109,10 @@ def _synchronisation(name: str, arguments: tuple[Argument, ...]) -> Meaning:
     return None  # the scope decides
 
 
-def _template(name: str, arguments: tuple[Argument, ...], prefix: tuple[str, ...]) -> Meaning:
+def _template(name: str, arguments: tuple[Argument, ...], prefix: tuple[str, ...]) -> Entity:
     if name == "array" and len(arguments) == 2:
         element, count = arguments
-        if isinstance(count, Value) and not isinstance(element, (Value, Template, Functions)):
+        if isinstance(count, TypedConstant) and not isinstance(element, (TypedConstant, Template, Functions)):
             return ArrayClass(element, count.n)
         return None
     if name == "complex" and len(arguments) == 1 and isinstance(arguments[0], Scalar):
@@ -118,10 +128,10 @@ def _template(name: str, arguments: tuple[Argument, ...], prefix: tuple[str, ...
         return _trait_value(name[:-2], arguments)
     if name in _TYPE_TRAITS or name in _VALUE_TRAITS or name in _OTHERS:
         return Named(name, arguments)
-    return Missing((*prefix, name))
+    return Undeclared((*prefix, name))
 
 
-def member(of: Meaning, name: str) -> Meaning:
+def member(of: Entity, name: str) -> Entity:
     """``of::name`` for what this module made."""
     if isinstance(of, ArrayClass):
         return of.element if name == "value_type" else None
@@ -133,27 +143,27 @@ def member(of: Meaning, name: str) -> Meaning:
     if of.name == "integral_constant" or of.name in _VALUE_TRAITS:
         return _trait_value(of.name, arguments) if name == "value" else None
     if of.name == "numeric_limits" and name in ("max", "min", "lowest"):
-        return Missing(("std", "numeric_limits", name))
+        return Undeclared(("std", "numeric_limits", name))
     if of.name == "numeric_limits" and name in ("digits", "is_signed", "is_integer"):
         kind = scalar_of(_only_type(arguments))
         if kind is None or kind.kind not in ("int", "bool"):
             return None
         bits = 1 if kind.kind == "bool" else kind.size * 8 - kind.signed
         answers = {"digits": (INT, bits), "is_signed": (BOOL, int(kind.signed)), "is_integer": (BOOL, 1)}
-        return Value(*answers[name])
+        return TypedConstant(*answers[name])
     return None
 
 
 def _only_type(arguments: Sequence[Argument]) -> Type | None:
-    if len(arguments) != 1 or isinstance(arguments[0], (Value, Template, Functions)):
+    if len(arguments) != 1 or isinstance(arguments[0], (TypedConstant, Template, Functions)):
         return None
     return arguments[0]
 
 
 def _trait_type(name: str, arguments: Sequence[Argument]) -> Type | None:
-    types = [None if isinstance(a, (Value, Template, Functions)) else a for a in arguments]
+    types = [None if isinstance(a, (TypedConstant, Template, Functions)) else a for a in arguments]
     if name in ("conditional", "enable_if"):
-        if not arguments or not isinstance(arguments[0], Value) or arguments[0].n is None:
+        if not arguments or not isinstance(arguments[0], TypedConstant) or arguments[0].n is None:
             return None
         if name == "enable_if":
             return types[1] if arguments[0].n and len(types) == 2 else None
@@ -201,15 +211,15 @@ def _trait_type(name: str, arguments: Sequence[Argument]) -> Type | None:
     return None
 
 
-def _trait_value(name: str, arguments: Sequence[Argument]) -> Value | None:
+def _trait_value(name: str, arguments: Sequence[Argument]) -> TypedConstant | None:
     n: int | None = None
     kind: Scalar = BOOL
     if name in ("integral_constant", "bool_constant"):
         last = arguments[-1] if arguments else None
-        return last if isinstance(last, Value) else None
+        return last if isinstance(last, TypedConstant) else None
     if name == "is_same" and len(arguments) == 2:
         answer = template_arguments.same(arguments[0], arguments[1])
-        return None if answer is None else Value(BOOL, int(answer))
+        return None if answer is None else TypedConstant(BOOL, int(answer))
     given = _only_type(arguments[:1])
     if given is None or lexical.is_open(given):
         return None
@@ -243,12 +253,12 @@ def _trait_value(name: str, arguments: Sequence[Argument]) -> Value | None:
                 kind, n = INTEGERS["unsigned long"], bare.count if isinstance(bare, Array) else 0
         case "tuple_size":
             kind, n = INTEGERS["unsigned long"], bare.count if isinstance(bare, ArrayClass) else None
-    return None if n is None else Value(kind, n)
+    return None if n is None else TypedConstant(kind, n)
 
 
 def call(
-    path: tuple[str, ...], callee: tree.Name, arguments: Sequence[Value], scope: lexical.Lexical
-) -> Value:
+    path: tuple[str, ...], callee: tree.Name, arguments: Sequence[TypedConstant], scope: lexical.Scope
+) -> TypedConstant:
     """A call of a function that nothing in sight defines."""
     name = path[-1]
     limits = _limits(path, callee, arguments, scope)
@@ -266,7 +276,7 @@ def call(
         explicit = callee.arguments[-1] if callee.arguments else None
         if explicit:
             wanted = scope.argument(explicit[0])
-            if isinstance(wanted, (Value, Template, Functions)):
+            if isinstance(wanted, (TypedConstant, Template, Functions)):
                 return UNKNOWN
             kind = wanted
             values = [arithmetic.converted(a.n, a.type, kind) for a in arguments]
@@ -274,16 +284,16 @@ def call(
                 return UNKNOWN
         known = [value for value in values if value is not None]
         chosen = max(known) if name == "max" else min(known)
-        return Value(kind, chosen)
+        return TypedConstant(kind, chosen)
     if name == "abs" and len(arguments) == 1 and arguments[0].n is not None:
         kind = arguments[0].type
-        return Value(kind, abs(arguments[0].n)) if kind == INT else UNKNOWN
+        return TypedConstant(kind, abs(arguments[0].n)) if kind == INT else UNKNOWN
     return UNKNOWN
 
 
 def _limits(
-    path: tuple[str, ...], callee: tree.Name, arguments: Sequence[Value], scope: lexical.Lexical
-) -> Value | None:
+    path: tuple[str, ...], callee: tree.Name, arguments: Sequence[TypedConstant], scope: lexical.Scope
+) -> TypedConstant | None:
     """``std::numeric_limits<T>::max()`` and ``min()`` of integers."""
     if len(path) < 2 or path[-1] not in ("max", "min", "lowest") or arguments:
         return None
@@ -291,12 +301,12 @@ def _limits(
     if not given or len(given) != 1 or _standard_name(path[:-1], scope) != "numeric_limits":
         return None
     argument = scope.argument(given[0])
-    kind = None if isinstance(argument, (Value, Template, Functions)) else scalar_of(argument)
+    kind = None if isinstance(argument, (TypedConstant, Template, Functions)) else scalar_of(argument)
     if kind is None or kind.kind not in ("int", "bool"):
-        return Value(kind)
+        return TypedConstant(kind)
     if kind.kind == "bool":
-        return Value(kind, int(path[-1] == "max"))
+        return TypedConstant(kind, int(path[-1] == "max"))
     bits = kind.size * 8 - kind.signed
     if path[-1] == "max":
-        return Value(kind, (1 << bits) - 1)
-    return Value(kind, -(1 << bits) if kind.signed else 0)
+        return TypedConstant(kind, (1 << bits) - 1)
+    return TypedConstant(kind, -(1 << bits) if kind.signed else 0)

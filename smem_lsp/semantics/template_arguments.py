@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from smem_lsp.semantics import arithmetic, evaluate, type_of
 from smem_lsp.semantics import scope as lexical
 from smem_lsp.semantics.declarations import ClassDecl, Parameter, Source, split
-from smem_lsp.semantics.entities import Argument, Functions, Value
+from smem_lsp.semantics.entities import Argument, Functions, TypedConstant
 from smem_lsp.semantics.types import Pointer, Record, Reference
 from smem_lsp.syntax import tree
 
@@ -15,7 +15,7 @@ from smem_lsp.syntax import tree
 def fit(
     parameters: Sequence[Parameter],
     given: Sequence[Argument],
-    home: lexical.Lexical,
+    home: lexical.Scope,
 ) -> tuple[Argument, ...] | None:
     """Arguments for all ``parameters``; defaults are evaluated with the arguments in front of them bound."""
     found: list[Argument] = []
@@ -31,9 +31,9 @@ def fit(
             return None
         else:
             argument = _default(parameter, home.bind(bound))
-        if isinstance(argument, Value) and parameter.kind == "value":
+        if isinstance(argument, TypedConstant) and parameter.kind == "value":
             argument = _converted(parameter, argument, home.bind(bound))
-        elif (parameter.kind == "value") != isinstance(argument, (Value, Functions)):
+        elif (parameter.kind == "value") != isinstance(argument, (TypedConstant, Functions)):
             argument = None
         found.append(argument)
         if parameter.name:
@@ -43,7 +43,7 @@ def fit(
     return tuple(found)
 
 
-def _default(parameter: Parameter, scope: lexical.Lexical) -> Argument:
+def _default(parameter: Parameter, scope: lexical.Scope) -> Argument:
     assert parameter.default is not None
     lo, hi = parameter.default
     source = parameter.source
@@ -58,18 +58,18 @@ def _default(parameter: Parameter, scope: lexical.Lexical) -> Argument:
     return None
 
 
-def _converted(parameter: Parameter, value: Value, scope: lexical.Lexical) -> Argument:
+def _converted(parameter: Parameter, value: TypedConstant, scope: lexical.Scope) -> Argument:
     """A value in the type of its parameter."""
     lo, hi = parameter.type
     if parameter.source.kinds[lo:hi] == ["TYPE"] and parameter.source.texts[lo] == "auto":
         return value
     kind = type_of.spelled_type(parameter.source, lo, hi, scope) if hi > lo else None
     n = arithmetic.converted(value.n, value.type, kind)
-    return None if n is None else Value(kind, n)
+    return None if n is None else TypedConstant(kind, n)
 
 
 def instantiate(
-    decls: Sequence[ClassDecl], home: lexical.Lexical, given: Sequence[tree.Expr], where: lexical.Lexical
+    decls: Sequence[ClassDecl], home: lexical.Scope, given: Sequence[tree.Expr], where: lexical.Scope
 ) -> Record | None:
     """The instance of a class template. ``where``: the scope in which the arguments stand.
 
@@ -110,9 +110,7 @@ def instantiate(
 _Matched = tuple["Argument", ...]
 
 
-def _match(
-    special: ClassDecl, home: lexical.Lexical, arguments: Sequence[Argument]
-) -> _Matched | bool | None:
+def _match(special: ClassDecl, home: lexical.Scope, arguments: Sequence[Argument]) -> _Matched | bool | None:
     """Arguments of a specialisation's own parameters when it matches; False when it does not; None: not certain."""
     assert special.arguments is not None
     source = special.source
@@ -140,13 +138,13 @@ def _unify(
     argument: Argument,
     names: dict[str, Parameter],
     bound: dict[str, Argument],
-    home: lexical.Lexical,
+    home: lexical.Scope,
 ) -> bool | None:
     """Does the pattern ``[lo, hi)`` take ``argument``? Binds parameters. None: not certain."""
     texts = source.texts[lo:hi]
     if len(texts) == 1 and texts[0] in names:
         name = texts[0]
-        if (names[name].kind == "value") != isinstance(argument, Value):
+        if (names[name].kind == "value") != isinstance(argument, TypedConstant):
             return None
         if name in bound:
             return same(bound[name], argument)
@@ -155,13 +153,13 @@ def _unify(
     if names.keys() & set(texts):
         if texts[-1] in ("*", "&") and not names.keys() & set(texts[-1:]):
             wanted = Pointer if texts[-1] == "*" else Reference
-            if isinstance(argument, Value):
+            if isinstance(argument, TypedConstant):
                 return None
             if not isinstance(argument, wanted):
                 return None if "const" in texts else False
             return _unify(source, lo, hi - 1, argument.target, names, bound, home)
         return None
-    if isinstance(argument, Value):
+    if isinstance(argument, TypedConstant):
         parsed = source.parse("expression", lo, hi)
         n = None if parsed is None else evaluate.evaluate(parsed, home)
         return None if n is None or argument.n is None else n == argument.n
@@ -174,6 +172,6 @@ def same(a: Argument, b: Argument) -> bool | None:
     """Are two template arguments the same? None: not certain. Qualifiers are not followed."""
     if a is None or b is None or lexical.is_open(a) or lexical.is_open(b):
         return None
-    if isinstance(a, Value) and isinstance(b, Value):
+    if isinstance(a, TypedConstant) and isinstance(b, TypedConstant):
         return a.n == b.n
     return a == b

@@ -16,7 +16,15 @@ from smem_lsp.semantics.declarations import (
     declaration_tree,
     enumerators,
 )
-from smem_lsp.semantics.entities import UNKNOWN, Functions, Meaning, Missing, Space, Template, Value
+from smem_lsp.semantics.entities import (
+    UNKNOWN,
+    Entity,
+    Functions,
+    Namespace,
+    Template,
+    TypedConstant,
+    Undeclared,
+)
 from smem_lsp.semantics.types import (
     INT,
     Array,
@@ -45,7 +53,7 @@ _POINTERS = ("*", "&", "&&", "::*")
 def specified(
     words: Sequence[str],
     names: Sequence[tree.Name],
-    scope: lexical.Lexical,
+    scope: lexical.Scope,
     record: Type | None = None,
     source: Source | None = None,
     lo: int = 0,
@@ -71,21 +79,21 @@ def _spelled(words: tuple[str, ...]) -> tuple[tuple[str, ...], Type | None]:
     return plain, fundamental(list(plain)) if plain else None
 
 
-def named(name: tree.Name, scope: lexical.Lexical) -> Type | None:
+def named(name: tree.Name, scope: lexical.Scope) -> Type | None:
     """The type a name stands for; None when it is none or not known."""
     meaning = scope.resolve(name)
-    if isinstance(meaning, Missing):
+    if isinstance(meaning, Undeclared):
         return None if name.templated else builtin("::".join(meaning.path))
     return as_type(meaning)
 
 
-def as_type(meaning: Meaning) -> Type | None:
-    if isinstance(meaning, (Value, Space, Functions, Template, Missing)):
+def as_type(meaning: Entity) -> Type | None:
+    if isinstance(meaning, (TypedConstant, Namespace, Functions, Template, Undeclared)):
         return None
     return meaning
 
 
-def _decltype(source: Source, lo: int, scope: lexical.Lexical) -> Type | None:
+def _decltype(source: Source, lo: int, scope: lexical.Scope) -> Type | None:
     while lo < len(source.kinds) and source.kinds[lo] != "DECLTYPE":
         lo += 1
     close = source.after(lo + 1) - 1 if lo + 1 < len(source.kinds) else lo
@@ -98,14 +106,14 @@ def _decltype(source: Source, lo: int, scope: lexical.Lexical) -> Type | None:
     return evaluate.evaluate_value(parsed, scope).type if isinstance(parsed, values) else None
 
 
-def declarator_type(base: Type | None, declarator: tree.Declarator, scope: lexical.Lexical) -> Type | None:
+def declarator_type(base: Type | None, declarator: tree.Declarator, scope: lexical.Scope) -> Type | None:
     """The type of one declarator of a declaration with specifiers ``base``."""
     if "..." in declarator.pointers:
         return None
     return _compose(base, declarator.pointers, declarator.dims, declarator.core, declarator.function, scope)
 
 
-def type_id(node: tree.TypeId, scope: lexical.Lexical) -> Type | None:
+def type_id(node: tree.TypeId, scope: lexical.Scope) -> Type | None:
     """The type of a type-id."""
     if "..." in node.pointers or (node.pointers.count("()") and not node.core[0]):
         return None
@@ -113,7 +121,7 @@ def type_id(node: tree.TypeId, scope: lexical.Lexical) -> Type | None:
     return _compose(base, node.pointers, node.dims, node.core, "()" in node.pointers, scope)
 
 
-def pointee(node: tree.TypeId, scope: lexical.Lexical) -> Type | None:
+def pointee(node: tree.TypeId, scope: lexical.Scope) -> Type | None:
     """The type of a type-id that an address leads to, in which `volatile` counts: what is written there stays."""
     kind = type_id(node, scope)
     return kind if "*" in node.pointers else as_volatile(kind, node.words)
@@ -124,7 +132,7 @@ def as_volatile(kind: Type | None, words: Sequence[str]) -> Type | None:
     return Qualified(kind) if kind is not None and {"volatile", "__volatile__"} & set(words) else kind
 
 
-def qualified_type_id(node: tree.TypeId, scope: lexical.Lexical) -> Type | None:
+def qualified_type_id(node: tree.TypeId, scope: lexical.Scope) -> Type | None:
     """The type of a template argument, in which `const` counts."""
     if not {"const", "volatile", "__const"} & {*node.words, *node.pointers}:
         return type_id(node, scope)
@@ -145,7 +153,7 @@ def _compose(
     dims: Sequence[tree.Expr | None],
     core: tuple[int, int],
     function: bool,
-    scope: lexical.Lexical,
+    scope: lexical.Scope,
 ) -> Type | None:
     """Pointers left of the name, then arrays and parameters right of it, then what parentheses hold together."""
     stars = [pointer for pointer in pointers if pointer in _POINTERS]
@@ -171,7 +179,7 @@ def _pointed(kind: Type | None, star: str) -> Type | None:
     return kind if isinstance(kind, Reference) else Reference(kind)
 
 
-def _arrays(kind: Type | None, dims: Sequence[tree.Expr | None], scope: lexical.Lexical) -> Type | None:
+def _arrays(kind: Type | None, dims: Sequence[tree.Expr | None], scope: lexical.Scope) -> Type | None:
     for dim in reversed(dims):
         count = None if dim is None else evaluate.evaluate(dim, scope)
         kind = Array(kind, count if count is None or count >= 0 else None)
@@ -181,7 +189,7 @@ def _arrays(kind: Type | None, dims: Sequence[tree.Expr | None], scope: lexical.
 # ---- declarations ----------------------------------------------------------------------------------------------------
 
 
-def underlying(decl: EnumDecl, scope: lexical.Lexical) -> Scalar | None:
+def underlying(decl: EnumDecl, scope: lexical.Scope) -> Scalar | None:
     """The type an enumeration is stored in. Without a fixed one it is what holds all values, `unsigned` or wider
     (GCC)."""
     if decl.underlying is not None:
@@ -199,7 +207,7 @@ def underlying(decl: EnumDecl, scope: lexical.Lexical) -> Scalar | None:
     return arithmetic.enum_storage(min(known, default=0), max(known, default=0))
 
 
-def enum_values(decl: EnumDecl, scope: lexical.Lexical) -> dict[str, int | None]:
+def enum_values(decl: EnumDecl, scope: lexical.Scope) -> dict[str, int | None]:
     """Values of all enumerators by name, in order; None where one is not known."""
     memo = scope.state.memo
     key = ("values of enumerators", decl, scope)
@@ -219,11 +227,11 @@ def enum_values(decl: EnumDecl, scope: lexical.Lexical) -> dict[str, int | None]
         if fixed is not None:
             n = arithmetic.converted(n, fixed, fixed)
         values[each.name] = n
-        inner.bound[each.name] = Value(fixed or arithmetic.integer_type(n or 0), n)
+        inner.bound[each.name] = TypedConstant(fixed or arithmetic.integer_type(n or 0), n)
     return values
 
 
-def alias(decl: AliasDecl, scope: lexical.Lexical) -> Type | None:
+def alias(decl: AliasDecl, scope: lexical.Scope) -> Type | None:
     """The type that `using` or a typedef names."""
     source = decl.source
     if decl.position is None:
@@ -247,7 +255,7 @@ def _qualified(kind: Type | None, words: Sequence[str]) -> Type | None:
     return Qualified(kind) if {"const", "volatile", "__const", "__volatile__"} & set(words) else kind
 
 
-def spelled_type(source: Source, lo: int, hi: int, scope: lexical.Lexical) -> Type | None:
+def spelled_type(source: Source, lo: int, hi: int, scope: lexical.Scope) -> Type | None:
     """The type that the tokens ``[lo, hi)`` spell as a type-id."""
     if "ATTRIBUTE" in source.kinds[lo:hi]:
         return None
@@ -290,13 +298,13 @@ def aligned(source: Source, where: tuple[int, int], kind: Type | None) -> Type |
     return None if "ATTRIBUTE" in source.kinds[slice(*where)] else kind
 
 
-def record_type(record: ClassDecl | EnumDecl | None, scope: lexical.Lexical) -> Type | None:
+def record_type(record: ClassDecl | EnumDecl | None, scope: lexical.Scope) -> Type | None:
     if isinstance(record, ClassDecl):
         return lexical.instance(record, scope, ())
     return scope.enum(record) if isinstance(record, EnumDecl) else None
 
 
-def variable(decl: VariableDecl, scope: lexical.Lexical) -> Value | None:
+def variable(decl: VariableDecl, scope: lexical.Scope) -> TypedConstant | None:
     """Type and, for a constant, value of a variable."""
     parsed = declaration_tree(decl.source, decl.range)
     if parsed is None:
@@ -311,11 +319,11 @@ def variable(decl: VariableDecl, scope: lexical.Lexical) -> Value | None:
 def variable_value(
     declaration: tree.Declaration,
     declarator: tree.Declarator,
-    scope: lexical.Lexical,
+    scope: lexical.Scope,
     record: Type | None = None,
     source: Source | None = None,
     lo: int = 0,
-) -> Value:
+) -> TypedConstant:
     """Type and, for a constant integer with a constant initializer, value of a declarator."""
     initializer = declarator.initializer
     if isinstance(initializer, tree.Braces) and declarator.style in ("{", "("):
@@ -339,10 +347,10 @@ def variable_value(
             return UNKNOWN
         if declarator.pointers:
             if declarator.pointers == ["*"] and isinstance(kind, Pointer):
-                return Value(kind)
+                return TypedConstant(kind)
             references = {"&", "&&"} & set(declarator.pointers)
-            return Value(Reference(plain_type(value.type)) if references else None)
-        return Value(kind, value.n if constant else None)
+            return TypedConstant(Reference(plain_type(value.type)) if references else None)
+        return TypedConstant(kind, value.n if constant else None)
     base = specified(declaration.words, declaration.names, scope, record, source, lo)
     kind = declarator_type(base, declarator, scope)
     if isinstance(kind, Array) and kind.count is None and isinstance(declarator.initializer, tree.Braces):
@@ -356,4 +364,4 @@ def variable_value(
                 kind = Array(kind.element, None)
     if constant and initializer is not None and scalar_of(kind) is not None:
         value = evaluate.evaluate_value(initializer, scope)
-    return Value(kind, arithmetic.converted(value.n, value.type, kind))
+    return TypedConstant(kind, arithmetic.converted(value.n, value.type, kind))

@@ -12,7 +12,7 @@ from smem_lsp.source import record
 
 if TYPE_CHECKING:
     from smem_lsp.semantics.declarations import ClassDecl, EnumDecl
-    from smem_lsp.semantics.scope import Lexical
+    from smem_lsp.semantics.scope import Scope
 
 Size = tuple[int, int]  # (sizeof, alignof)
 
@@ -65,7 +65,7 @@ class Enum:
     """An enumeration. ``underlying`` None: not known."""
 
     decl: EnumDecl
-    lexical: Lexical
+    lexical: Scope
     underlying: Scalar | None
 
 
@@ -77,7 +77,7 @@ class Record:
     """
 
     decl: ClassDecl
-    lexical: Lexical  # the inside of the class
+    lexical: Scope  # the inside of the class
 
 
 @record

@@ -8,11 +8,11 @@ from math import gcd
 from smem_lsp.allocation.plan import Plan
 from smem_lsp.engine.report import KernelReport
 from smem_lsp.fixes.model import Safety
-from smem_lsp.ir.nodes import Buffer, Space
+from smem_lsp.ir.nodes import AddressSpace, Buffer
 from smem_lsp.output.symbolic_size import symbolic_bytes
 from smem_lsp.rules.apart import open_pairs, why_open
+from smem_lsp.rules.facts import Carved, KernelFacts
 from smem_lsp.rules.merging import partners
-from smem_lsp.rules.subject import Carved, KernelFacts
 from smem_lsp.server.analysis import Analysis
 from smem_lsp.server.words import best_bytes, launch, shown_row
 from smem_lsp.source import listed, plural
@@ -44,7 +44,7 @@ def _what(buffer: Buffer) -> str:
     align = "" if buffer.align is None else f", aligned to {buffer.align} B"
     if buffer.align is not None and buffer.required_align > buffer.align:
         align += f" (its accesses need {buffer.required_align} B)"
-    dynamic = ", dynamic" if buffer.space is Space.DYNAMIC else ""
+    dynamic = ", dynamic" if buffer.space is AddressSpace.DYNAMIC else ""
     return f"**`{buffer.type} {buffer.name}{''.join(f'[{dim}]' for dim in dims)}`** {size}{align}{dynamic}"
 
 

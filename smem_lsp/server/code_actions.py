@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from smem_lsp.engine import Report
 from smem_lsp.engine.merges import merge_finding, merges, parts
 from smem_lsp.fixes.model import Fix, Safety
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, MergeBuffers
-from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.server.analysis import Analysis
 from smem_lsp.server.diagnostics import finding_id
 from smem_lsp.server.fix_all import fix_all, wanted

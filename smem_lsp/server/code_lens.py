@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from lsprotocol import types
 
-from smem_lsp.ir.nodes import Space
-from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.ir.nodes import AddressSpace
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.server.analysis import Analysis
 from smem_lsp.server.handshake import Features
 from smem_lsp.server.positions import client_text
@@ -46,7 +46,7 @@ def lens_title(facts: KernelFacts) -> str:
     title = f"{amount(before, after)} shared" if before or not dynamic else "shared"
     if dynamic:
         title += f" + {kib(dynamic)} KiB dynamic" if before else f": {kib(dynamic)} KiB dynamic"
-    elif row is None and any(buffer.space is Space.DYNAMIC for buffer in facts.kernel.buffers):
+    elif row is None and any(buffer.space is AddressSpace.DYNAMIC for buffer in facts.kernel.buffers):
         title += " + dynamic"
     if row is None:
         return title

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from smem_lsp.engine.report import KernelReport, Report
 from smem_lsp.ir.nodes import Barrier, Buffer, walk
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.registry import RESERVED, find_rule
-from smem_lsp.rules.subject import KernelFacts
 from smem_lsp.server.analysis import Analysis
 from smem_lsp.server.buffer_hover import buffer_lines
 from smem_lsp.server.kernel_hover import kernel_lines, kernel_stairs

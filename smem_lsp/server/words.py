@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from smem_lsp.ir.nodes import Access, Space, walk
-from smem_lsp.rules.subject import KernelFacts, Occupied
+from smem_lsp.ir.nodes import Access, AddressSpace, walk
+from smem_lsp.rules.facts import KernelFacts, Occupied
 
 
 def kib(size: int) -> str:
@@ -43,7 +43,7 @@ def shown_row(facts: KernelFacts, before: int, after: int) -> Occupied | None:
 def least_bytes(facts: KernelFacts) -> int:
     """Bytes of the static buffers of known size that are read, as they are declared."""
     used = {node.buffer for node in walk(facts.kernel.body) if isinstance(node, Access) and node.kind.reads}
-    buffers = (b for b in facts.kernel.buffers if b.space is Space.STATIC and b.index in used)
+    buffers = (b for b in facts.kernel.buffers if b.space is AddressSpace.STATIC and b.index in used)
     return sum(buffer.bytes or 0 for buffer in buffers)
 
 

@@ -20,8 +20,8 @@ from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.functions import TOP_LEVEL, FunctionIsland, find_functions
 from smem_lsp.syntax.lexer import Tokens, moved
 from smem_lsp.syntax.lookahead import Symbols
+from smem_lsp.syntax.preprocessed_regions import PreprocessedRegion
 from smem_lsp.syntax.recent import Recent
-from smem_lsp.syntax.stretches import Stretch
 from smem_lsp.syntax.symbols import Names, collect
 from smem_lsp.syntax.variables import hiding_names
 
@@ -263,7 +263,7 @@ class Placed:
     scopes: tuple[tuple[str, bool], ...]
 
 
-def place(stretches: Sequence[tuple[int, Stretch]]) -> list[Placed]:
+def place(stretches: Sequence[tuple[int, PreprocessedRegion]]) -> list[Placed]:
     """The blocks of a file, in order."""
     placed: list[Placed] = []
     scopes: tuple[tuple[str, bool], ...] = ()
@@ -280,7 +280,9 @@ def place(stretches: Sequence[tuple[int, Stretch]]) -> list[Placed]:
     return placed
 
 
-def _joined(stretches: Sequence[tuple[int, Stretch]], first: int, block: Block) -> tuple[Block, int]:
+def _joined(
+    stretches: Sequence[tuple[int, PreprocessedRegion]], first: int, block: Block
+) -> tuple[Block, int]:
     """The open ``block`` of stretch ``first`` with as many stretches behind it as it takes; index behind them.
 
     The next place where it may end is where its braces add up, or where a function starts in column 0. Each time it
@@ -303,22 +305,22 @@ def _joined(stretches: Sequence[tuple[int, Stretch]], first: int, block: Block) 
     return block, end
 
 
-def _starts_function(stretch: Stretch) -> bool:
+def _starts_function(stretch: PreprocessedRegion) -> bool:
     texts = stretch.tokens.texts
     return any(column == 0 and texts[i] in TOP_LEVEL for i, column in enumerate(stretch.columns))
 
 
-def _alone(stretch: Stretch) -> Block:
+def _alone(stretch: PreprocessedRegion) -> Block:
     if stretch.block is None:
         tokens = stretch.tokens
         stretch.block = _block(stretch.text, tokens, stretch.columns, stretch.line_start, stretch.invocations)
     return stretch.block
 
 
-_blocks = Recent[tuple[Stretch, ...], Block](MOST_JOINED)
+_blocks = Recent[tuple[PreprocessedRegion, ...], Block](MOST_JOINED)
 
 
-def _join(stretches: tuple[Stretch, ...]) -> Block:
+def _join(stretches: tuple[PreprocessedRegion, ...]) -> Block:
     known = _blocks.find(stretches)
     if known is not None:
         return known

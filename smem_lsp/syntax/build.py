@@ -8,7 +8,7 @@ from typing import Any
 from lark import Transformer
 
 from smem_lsp.syntax import tree
-from smem_lsp.syntax.marks import Mark
+from smem_lsp.syntax.grammar_tokens import GrammarToken
 from smem_lsp.syntax.parts import (
     POINTERS,
     Abstract,
@@ -56,7 +56,7 @@ def _statement(node: type[Any]) -> Callable[[Any, Children], Any]:
     return build
 
 
-class TreeBuilder(Transformer[Mark, Any]):
+class TreeBuilder(Transformer[GrammarToken, Any]):
     """One method per rule or alias of ``grammar/cuda.lark``. Children are nodes and marks."""
 
     def __init__(self) -> None:
@@ -112,14 +112,14 @@ class TreeBuilder(Transformer[Mark, Any]):
         return tree.AsmStatement(c[0].lo, c[-1].hi, (c[0].lo, c[0].hi))
 
     def macro_statement(self, c: Children) -> tree.MacroStatement:
-        body = c[1] if len(c) > 1 and not isinstance(c[1], Mark) else None
+        body = c[1] if len(c) > 1 and not isinstance(c[1], GrammarToken) else None
         return tree.MacroStatement(c[0].lo, c[-1].hi, c[0].text, (c[0].lo, c[0].hi), body)
 
     def bad(self, c: Children) -> tree.Bad:
         return tree.Bad(c[0].lo, c[0].hi)
 
     def try_statement(self, c: Children) -> tree.Try:
-        return tree.Try(c[0].lo, c[-1].hi, [child for child in c if not isinstance(child, Mark)])
+        return tree.Try(c[0].lo, c[-1].hi, [child for child in c if not isinstance(child, GrammarToken)])
 
     # ---- heads -----------------------------------------------------------------------------------------------------
 
@@ -127,7 +127,7 @@ class TreeBuilder(Transformer[Mark, Any]):
         parts: list[Any] = [None, None, None]
         section = 0
         for child in c:
-            if not isinstance(child, Mark):
+            if not isinstance(child, GrammarToken):
                 parts[section] = child
             elif child.type == "SEMI":
                 section += 1
@@ -137,12 +137,14 @@ class TreeBuilder(Transformer[Mark, Any]):
         start = c[0].lo
         init: Any = None
         semi = next(
-            (i for i, child in enumerate(c) if isinstance(child, Mark) and child.type == "SEMI"), None
+            (i for i, child in enumerate(c) if isinstance(child, GrammarToken) and child.type == "SEMI"), None
         )
         if semi is not None:
             init = c[0] if semi else None
             c = c[semi + 1 :]
-        declr = next(i for i, child in enumerate(c) if isinstance(child, Mark) and child.type == "DECLR")
+        declr = next(
+            i for i, child in enumerate(c) if isinstance(child, GrammarToken) and child.type == "DECLR"
+        )
         words = [word for group in c[1:declr] for word in group]
         declarator = self._declarator(c[declr + 1], None, "")
         names = _names_of(c[1:declr])
@@ -154,11 +156,11 @@ class TreeBuilder(Transformer[Mark, Any]):
         return declaration
 
     def condition_with_init(self, c: Children) -> tree.ConditionWithInit:
-        init = c[0] if not isinstance(c[0], Mark) else None
+        init = c[0] if not isinstance(c[0], GrammarToken) else None
         return tree.ConditionWithInit(c[0].lo, c[-1].hi, init, c[-1])
 
     def parameters(self, c: Children) -> list[tree.Declaration]:
-        return [child for child in c if not isinstance(child, Mark)]
+        return [child for child in c if not isinstance(child, GrammarToken)]
 
     def parameter(self, c: Children) -> tree.Declaration:
         return self.declaration(c[1:])
@@ -166,9 +168,11 @@ class TreeBuilder(Transformer[Mark, Any]):
     # ---- declarations ----------------------------------------------------------------------------------------------
 
     def declaration(self, c: Children) -> tree.Declaration:
-        declr = next(i for i, child in enumerate(c) if isinstance(child, Mark) and child.type == "DECLR")
+        declr = next(
+            i for i, child in enumerate(c) if isinstance(child, GrammarToken) and child.type == "DECLR"
+        )
         words = [word for group in c[:declr] for word in group]
-        declarators = [child for child in c[declr + 1 :] if not isinstance(child, Mark)]
+        declarators = [child for child in c[declr + 1 :] if not isinstance(child, GrammarToken)]
         hi = max(d.hi for d in declarators)
         return tree.Declaration(c[0].lo, hi, words, declarators, c[declr].lo, _names_of(c[:declr]))
 
@@ -276,7 +280,7 @@ class TreeBuilder(Transformer[Mark, Any]):
                 out.dims += child.dims
                 if child.core != (0, 0):
                     out.core = child.core
-        if isinstance(c[0], Mark) and c[0].type == "LP" and out.core == (0, 0):
+        if isinstance(c[0], GrammarToken) and c[0].type == "LP" and out.core == (0, 0):
             if out.pointers:
                 out.core = (sum(p in POINTERS for p in out.pointers), len(out.dims))
         return out
@@ -307,7 +311,7 @@ class TreeBuilder(Transformer[Mark, Any]):
         return tree.Cast(c[0].lo, c[-1].hi, c[0].text, c[2], c[5])
 
     def functional_cast(self, c: Children) -> tree.Expr:
-        words = [child.text for child in c if isinstance(child, Mark) and child.type == "TYPE"]
+        words = [child.text for child in c if isinstance(child, GrammarToken) and child.type == "TYPE"]
         if isinstance(c[0], tree.Name):
             words = [c[0].text + ("<>" if c[0].templated else "")]
         names = [c[0]] if isinstance(c[0], tree.Name) else []
@@ -337,7 +341,7 @@ class TreeBuilder(Transformer[Mark, Any]):
         return tree.Member(c[0].lo, name.hi, c[0], c[1].text, name.text, arguments)
 
     def arguments(self, c: Children) -> Arguments:
-        return Arguments(child for child in c if not isinstance(child, Mark))
+        return Arguments(child for child in c if not isinstance(child, GrammarToken))
 
     def number(self, c: Children) -> tree.Number | tree.Name:
         if c[0].text == "this":
@@ -352,7 +356,7 @@ class TreeBuilder(Transformer[Mark, Any]):
         return inner
 
     def braces(self, c: Children) -> tree.Braces:
-        return tree.Braces(c[0].lo, c[-1].hi, [child for child in c if not isinstance(child, Mark)])
+        return tree.Braces(c[0].lo, c[-1].hi, [child for child in c if not isinstance(child, GrammarToken)])
 
     def designated(self, c: Children) -> tree.Expr:
         value: tree.Expr = c[1]
@@ -373,7 +377,7 @@ class TreeBuilder(Transformer[Mark, Any]):
         for child in c:
             if isinstance(child, Arguments):
                 operands += child
-            elif not isinstance(child, Mark):
+            elif not isinstance(child, GrammarToken):
                 operands.append(child)
         return tree.Opaque(c[0].lo, c[-1].hi, kind, operands)
 
@@ -411,5 +415,5 @@ class TreeBuilder(Transformer[Mark, Any]):
     def segment(self, c: Children) -> tree.Name:
         if len(c) == 1:
             return tree.Name(c[0].lo, c[0].hi, c[0].text)
-        arguments: list[tree.Expr] = [child for child in c if not isinstance(child, Mark)]
+        arguments: list[tree.Expr] = [child for child in c if not isinstance(child, GrammarToken)]
         return tree.Name(c[0].lo, c[-1].hi, c[0].text, True, [arguments])

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from smem_lsp.source import checkpoint
+from smem_lsp.syntax.grammar_tokens import GrammarToken
 from smem_lsp.syntax.lookahead import Lookahead
-from smem_lsp.syntax.marks import Mark
 
 _HEADS = {"IF": "COND", "WHILE": "COND", "SWITCH": "COND", "FOR": "HEAD", "CATCH": "HEAD"}
 _STARTERS = frozenset(
@@ -28,7 +28,7 @@ class Chunks:
     """``marks`` for the grammar; ``macros``: unexpanded macro statements; ``open_ended``: statements without the `;`
     that they need; ``repaired``: a brace was implied."""
 
-    marks: list[Mark] = field(default_factory=list)
+    marks: list[GrammarToken] = field(default_factory=list)
     macros: list[tuple[int, int]] = field(default_factory=list)
     open_ended: list[tuple[int, int]] = field(default_factory=list)
     repaired: bool = False
@@ -76,7 +76,7 @@ class _Cutter:
         return self.out
 
     def _put(self, kind: str, lo: int, hi: int) -> None:
-        self.out.marks.append(Mark(kind, lo, hi, self.texts[lo] if lo < len(self.texts) else ""))
+        self.out.marks.append(GrammarToken(kind, lo, hi, self.texts[lo] if lo < len(self.texts) else ""))
 
     def _closed(self, i: int) -> bool:
         """Is the bracket at ``i`` closed inside the body?"""

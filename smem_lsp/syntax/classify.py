@@ -8,7 +8,7 @@ understood.
 from __future__ import annotations
 
 from smem_lsp.syntax.classify_expressions import ExpressionMarks
-from smem_lsp.syntax.marks import NotRead
+from smem_lsp.syntax.grammar_tokens import NotRead
 
 _DECLARATION_STARTS = frozenset(
     "NAME SCOPE TYPE QUALIFIER STORAGE TAG TYPEDEF TYPENAME DECLTYPE ATTRIBUTE LB".split()

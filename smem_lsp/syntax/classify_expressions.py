@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smem_lsp.syntax.classify_types import TypeMarks
-from smem_lsp.syntax.marks import NotRead
+from smem_lsp.syntax.grammar_tokens import NotRead
 
 _OPERAND_ENDS = frozenset(("NUMBER", "LITERAL", "STRING"))
 _BINARY = frozenset(

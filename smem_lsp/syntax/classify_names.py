@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from smem_lsp.syntax.marks import MarkWriter, NotRead
+from smem_lsp.syntax.grammar_tokens import GrammarTokenWriter, NotRead
 
 
-class NameMarks(MarkWriter):
+class NameMarks(GrammarTokenWriter):
     """What expressions, types and declarations have in common."""
 
     __slots__ = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smem_lsp.syntax.classify_names import NameMarks
-from smem_lsp.syntax.marks import Mark, NotRead
+from smem_lsp.syntax.grammar_tokens import GrammarToken, NotRead
 
 
 class TypeMarks(NameMarks):
@@ -53,7 +53,7 @@ class TypeMarks(NameMarks):
         end = self.ahead.member_pointer(i)
         if end is None:
             raise NotRead
-        self.marks.append(Mark("STAR", i, end, "*"))
+        self.marks.append(GrammarToken("STAR", i, end, "*"))
         return end
 
     def class_specifier(self, i: int, hi: int) -> int:

@@ -12,7 +12,7 @@ from smem_lsp.syntax.includes import Run
 from smem_lsp.syntax.known_names import KNOWN_HEADERS
 from smem_lsp.syntax.lexer import lex, lex_macro
 from smem_lsp.syntax.macros import TokenList, parse_definition
-from smem_lsp.syntax.stretches import Conditions
+from smem_lsp.syntax.preprocessed_regions import Conditions
 
 _DIRECTIVE_NAME = re.compile(r"#\s*(\w*)")
 _CONTINUATION = re.compile(r"\\\r?\n")

@@ -30,7 +30,7 @@ from smem_lsp.source.budget import look
 from smem_lsp.source.cache_folder import cache_folder
 from smem_lsp.source.files import read_regular
 from smem_lsp.syntax.build import TreeBuilder
-from smem_lsp.syntax.marks import Mark
+from smem_lsp.syntax.grammar_tokens import GrammarToken
 
 _REFUSED: Any = UnexpectedToken  # its constructor has no types
 STARTS = ("statements", "expression", "declaration", "for_head", "condition", "parameters", "initializer")
@@ -121,7 +121,7 @@ def _save(built: lark.Lark, path: Path) -> None:
 _BETWEEN_LOOKS = 0xFF  # marks, about half a millisecond
 
 
-def parse(start: str, marks: Sequence[Mark]) -> Any:
+def parse(start: str, marks: Sequence[GrammarToken]) -> Any:
     """Parse marks from ``start``. Raises lark.UnexpectedInput when they do not fit.
 
     This is Lark's own loop over Lark's tables with its calls taken out: three times as fast, and half of the time of
@@ -143,7 +143,7 @@ def parse(start: str, marks: Sequence[Mark]) -> Any:
             action = known.get(kind)
             if action is None:
                 end = marks[-1].hi if marks else 0
-                raise _REFUSED(mark or Mark("$END", end, end, ""), set())
+                raise _REFUSED(mark or GrammarToken("$END", end, end, ""), set())
             following, size, build, origin, handed_on = action
             if build is None:  # shift
                 states.append(following)

@@ -14,7 +14,7 @@ from smem_lsp.syntax.kinds import kind_of
 from smem_lsp.syntax.recent import Recent
 
 if TYPE_CHECKING:
-    from smem_lsp.syntax.stretches import Stretch
+    from smem_lsp.syntax.preprocessed_regions import PreprocessedRegion
 
 MOST_TEXT = 8_000_000  # characters of the regions that are remembered
 _JOINED = 16  # regions that one invocation may stand in
@@ -69,7 +69,7 @@ class Region:
     firsts: frozenset[int]
     margins: frozenset[int]
     loose: str  # its parentheses without partner, such as ")(("
-    stretches: list[Stretch] = field(
+    stretches: list[PreprocessedRegion] = field(
         default_factory=list
     )  # what it has become, last first (syntax/stretches.py)
 

@@ -19,10 +19,10 @@ from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.chunker import cut
 from smem_lsp.syntax.classify import Classifier
 from smem_lsp.syntax.functions import FunctionIsland
+from smem_lsp.syntax.grammar_tokens import GrammarToken, NotRead
 from smem_lsp.syntax.header_functions import Headers, read_headers
 from smem_lsp.syntax.lexer import Tokens, moved
 from smem_lsp.syntax.lookahead import Lookahead, Symbols
-from smem_lsp.syntax.marks import Mark, NotRead
 from smem_lsp.syntax.preprocess import Preprocessed, preprocess
 from smem_lsp.syntax.recent import Recent
 from smem_lsp.syntax.symbols import Names
@@ -283,12 +283,12 @@ def _nesting(root: tree.Statement) -> int:
     return deepest
 
 
-def _parse_with_repairs(marks: Sequence[Mark]) -> tree.Block:
+def _parse_with_repairs(marks: Sequence[GrammarToken]) -> tree.Block:
     """Statements although heads lack bodies or an ``else`` has no ``if``: supply what is missing, drop the rest."""
     interactive: Any = grammar.parser().parse_interactive(start="statements")
     repairs = 0
     end = marks[-1].hi if marks else 0
-    for mark in (*marks, Mark("$END", end, end, "")):
+    for mark in (*marks, GrammarToken("$END", end, end, "")):
         checkpoint()
         while repairs <= _REPAIRS:
             try:
@@ -307,7 +307,7 @@ def _parse_with_repairs(marks: Sequence[Mark]) -> tree.Block:
     return tree.Block(0, end, [tree.Bad(0, end)])
 
 
-def _supply(accepted: set[str], mark: Mark) -> Mark | None:
+def _supply(accepted: set[str], mark: GrammarToken) -> GrammarToken | None:
     """What to put before ``mark`` so that parsing can go on; None: nothing, the mark is superfluous."""
     if "$END" in accepted:  # between two statements
         return None
@@ -316,7 +316,7 @@ def _supply(accepted: set[str], mark: Mark) -> Mark | None:
         if kind in accepted and (kind != "SEMI" or "CLOSE" not in accepted) and kind != mark.type:
             if kind in ("WHILE", "CLOSE") and "CLOSE" in accepted and mark.type != "$END":
                 return None
-            return Mark(kind, mark.lo, mark.lo, "")
+            return GrammarToken(kind, mark.lo, mark.lo, "")
     return None
 
 

@@ -23,7 +23,14 @@ from smem_lsp.syntax.includes import Problem, Run
 from smem_lsp.syntax.lexer import Region, Tokens, moved, regions
 from smem_lsp.syntax.macros import Macro, TokenList
 from smem_lsp.syntax.predefined import initial_macros
-from smem_lsp.syntax.stretches import Conditions, Environment, Stretch, Version, find, keep
+from smem_lsp.syntax.preprocessed_regions import (
+    Conditions,
+    Environment,
+    PreprocessedRegion,
+    Version,
+    find,
+    keep,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +48,7 @@ class Preprocessed:
     The lists of the whole file are made when somebody asks for them.
     """
 
-    stretches: list[tuple[int, Stretch]]
+    stretches: list[tuple[int, PreprocessedRegion]]
     environment: Environment
     regions: Sequence[tuple[int, Region]] = ()
     header: TokenList = field(default_factory=TokenList.empty)
@@ -159,7 +166,7 @@ def _read_region(
     macros: dict[str, Macro],
     path: str,
     text: str,
-) -> Stretch:
+) -> PreprocessedRegion:
     """What the region at ``start`` becomes, its macros replaced now."""
     look()
     expander = run.expander
@@ -197,7 +204,7 @@ def _read_region(
     columns, line_start = _layout(region, out.offsets)
     return keep(
         region,
-        Stretch(
+        PreprocessedRegion(
             region.text,
             before,
             before if not notes.directives else file.conditions(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from smem_lsp.ir.nodes import Dims
 from smem_lsp.semantics.evaluate import evaluate
-from smem_lsp.semantics.scope import Lexical
+from smem_lsp.semantics.scope import Scope
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.parse import Function, TranslationUnit, parse_chunk
@@ -17,7 +17,7 @@ _NON_PORTABLE = frozenset(
 )
 
 
-def attribute_values(function: Function, name: str, constants: Lexical) -> tuple[int | None, ...]:
+def attribute_values(function: Function, name: str, constants: Scope) -> tuple[int | None, ...]:
     """The arguments of ``__launch_bounds__`` or another attribute in the head of a function; () where it is absent or
     not understood."""
     kinds, texts = function.head.kinds, function.head.texts
@@ -40,7 +40,7 @@ def attribute_values(function: Function, name: str, constants: Lexical) -> tuple
     )
 
 
-def cluster_of(function: Function, constants: Lexical) -> Dims | None:
+def cluster_of(function: Function, constants: Scope) -> Dims | None:
     """Blocks of a cluster by ``__cluster_dims__(x, y, z)``; None where there is none or it is not constant."""
     values = attribute_values(function, "__cluster_dims__", constants)
     known = [value for value in values if value is not None and value > 0]

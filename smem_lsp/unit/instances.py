@@ -14,7 +14,7 @@ from typing import Any
 
 from smem_lsp.semantics.declarations import angle_close
 from smem_lsp.semantics.deduction import bind_call
-from smem_lsp.semantics.entities import Argument, Missing, Space, Value
+from smem_lsp.semantics.entities import Argument, Namespace, TypedConstant, Undeclared
 from smem_lsp.semantics.evaluate import (
     declare,
     declare_constants,
@@ -23,7 +23,7 @@ from smem_lsp.semantics.evaluate import (
     parse_tokens,
 )
 from smem_lsp.semantics.function_scope import function_scope, parameters_of, value_declarations
-from smem_lsp.semantics.scope import Lexical, is_open
+from smem_lsp.semantics.scope import Scope, is_open
 from smem_lsp.semantics.spell_type import spell_argument
 from smem_lsp.semantics.types import Type
 from smem_lsp.source import checkpoint
@@ -82,7 +82,7 @@ class _Found:
     launches: list[Mention] = field(default_factory=list)
 
 
-def find_instances(unit: TranslationUnit, top: Lexical) -> Mapping[int, Instances]:
+def find_instances(unit: TranslationUnit, top: Scope) -> Mapping[int, Instances]:
     """Instances of the templates that are kernels or lead to one, by the number of the function."""
     search = _Search(unit, top)
     if not search.templates:
@@ -95,7 +95,7 @@ _known = Recent[tuple[object, ...], Mapping[int, Instances]](32)
 
 
 class _Search:
-    def __init__(self, unit: TranslationUnit, top: Lexical) -> None:
+    def __init__(self, unit: TranslationUnit, top: Scope) -> None:
         self.unit = unit
         self.top = top
         self.templates: dict[str, list[Function]] = {}
@@ -221,7 +221,7 @@ class _Search:
             found.why = found.why or why
 
     def mention(
-        self, name: tree.Name, scope: Lexical, given: Sequence[Type | None] | None
+        self, name: tree.Name, scope: Scope, given: Sequence[Type | None] | None
     ) -> list[tuple[Function, Binding]]:
         """``k<32>`` or, with the types ``given`` to it, ``k`` in some function: the instances that it makes."""
         last = name.text.rpartition("::")[2]
@@ -247,15 +247,15 @@ class _Search:
             self._unclear(last, "the arguments of one instance are not known")
         return fitting
 
-    def _elsewhere(self, function: Function, name: tree.Name, scope: Lexical) -> bool:
+    def _elsewhere(self, function: Function, name: tree.Name, scope: Scope) -> bool:
         """Does a qualified name surely mean another function of that name?"""
         path = tuple(part for part in name.text.split("::") if part)
         if len(path) < 2:
             return False
         meaning = scope.meaning(path[:-1], (None,) * (len(path) - 1), absolute=name.text.startswith("::"))
-        if isinstance(meaning, Missing):
+        if isinstance(meaning, Undeclared):
             return path[-2] not in function.island.enclosing
-        if not isinstance(meaning, Space) or not meaning.lexical.own(path[-1]):
+        if not isinstance(meaning, Namespace) or not meaning.lexical.own(path[-1]):
             return False
         return all(outer is not meaning.lexical for outer in function_scope(self.top, function).outwards())
 
@@ -280,7 +280,7 @@ class _Search:
 
     def _add(self, function: Function, bound: tuple[Argument, ...]) -> Binding | None:
         found = self.found[function.number]
-        key: tuple[object, ...] = tuple(a.n if isinstance(a, Value) else a for a in bound)
+        key: tuple[object, ...] = tuple(a.n if isinstance(a, TypedConstant) else a for a in bound)
         if key in found.bindings:
             return found.bindings[key]
         if len(found.bindings) >= MOST_INSTANCES:
@@ -299,7 +299,7 @@ class _Search:
 class _Walk:
     """Walks a function body in order, following names that it declares."""
 
-    def __init__(self, search: _Search, function: Function, scope: Lexical) -> None:
+    def __init__(self, search: _Search, function: Function, scope: Scope) -> None:
         self.search = search
         self.body = function.body
         self.scope = scope.child()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from smem_lsp.ir.nodes import Dims, LaunchSite
 from smem_lsp.semantics.evaluate import declare_constants, evaluate
-from smem_lsp.semantics.scope import Lexical
+from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import SourceText, Span
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
@@ -21,9 +21,9 @@ class LaunchFinder:
         self,
         source: SourceText,
         function: Function,
-        constants: Lexical,
+        constants: Scope,
         found: list[LaunchSite],
-        top: Lexical,
+        top: Scope,
         counting: Mapping[str, Function],
     ) -> None:
         self.source = source
@@ -296,7 +296,7 @@ class LaunchFinder:
         )
 
 
-def _addends(expr: tree.Expr, scope: Lexical) -> tuple[int | None, ...]:
+def _addends(expr: tree.Expr, scope: Scope) -> tuple[int | None, ...]:
     if not isinstance(expr, tree.Binary) or expr.operator != "+":
         return ()
     left = _addends(expr.left, scope) or (evaluate(expr.left, scope),)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from smem_lsp.ir.nodes import LaunchSite
 from smem_lsp.semantics.function_scope import Identity, function_scope, identify, value_names
-from smem_lsp.semantics.scope import Lexical
+from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import SourceText, Span, checkpoint
 from smem_lsp.syntax.blocks import Placed
 from smem_lsp.syntax.lexer import Tokens
@@ -28,7 +28,7 @@ class Launches:
     said: tuple[object, ...]
 
 
-def find_launches(unit: TranslationUnit, constants: Lexical) -> list[tuple[Placed, Launches]]:
+def find_launches(unit: TranslationUnit, constants: Scope) -> list[tuple[Placed, Launches]]:
     """All launches of the file, block by block. A block of threads that is not sure to be a constant is None."""
     if not any(placed.block.launches or placed.block.extended_launches for placed in unit.blocks):
         return []
@@ -57,7 +57,7 @@ def _launching(function: Function) -> bool:
 
 
 def _called(
-    unit: TranslationUnit, constants: Lexical, function: Function, counting: Mapping[str, Function]
+    unit: TranslationUnit, constants: Scope, function: Function, counting: Mapping[str, Function]
 ) -> tuple[Identity, ...]:
     """The functions that may count the bytes of its launches."""
     if not counting or not _launching(function):
@@ -70,7 +70,7 @@ def _in_block(
     unit: TranslationUnit,
     placed: Placed,
     functions: Sequence[Function],
-    constants: Lexical,
+    constants: Scope,
     hidden: frozenset[str],
     counting: Mapping[str, Function],
 ) -> Launches:
@@ -109,7 +109,7 @@ _said = Recent[tuple[object, ...], tuple[object, ...]](10_000)
 def _launches_of(
     source: SourceText,
     function: Function,
-    constants: Lexical,
+    constants: Scope,
     hidden: Iterable[str],
     counting: Mapping[str, Function],
 ) -> tuple[LaunchSite, ...]:
@@ -127,7 +127,7 @@ def _names(tokens: Tokens) -> set[str]:
     return {text for kind, text in zip(tokens.kinds, tokens.texts) if kind == "NAME"}
 
 
-def _declared_twice(unit: TranslationUnit, constants: Lexical) -> frozenset[str]:
+def _declared_twice(unit: TranslationUnit, constants: Scope) -> frozenset[str]:
     """Constants of the file whose names something else in it declares too: a member, parameter or variable may hide
     them."""
     names = value_names(constants)

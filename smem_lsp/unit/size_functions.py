@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from smem_lsp.semantics import arithmetic
-from smem_lsp.semantics.entities import Functions, Value
+from smem_lsp.semantics.entities import Functions, TypedConstant
 from smem_lsp.semantics.evaluate import declare_parameters, evaluate_value
 from smem_lsp.semantics.function_scope import function_scope, parameters_of
-from smem_lsp.semantics.scope import Lexical
+from smem_lsp.semantics.scope import Scope
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function, TranslationUnit
 
@@ -49,8 +49,8 @@ def returned(function: Function) -> tuple[int, int] | None:
 
 
 def counted(
-    expr: tree.Expr, functions: Mapping[str, Function], here: Lexical, top: Lexical
-) -> tuple[tree.Expr, Lexical] | None:
+    expr: tree.Expr, functions: Mapping[str, Function], here: Scope, top: Scope
+) -> tuple[tree.Expr, Scope] | None:
     """What a call of one of the ``functions`` returns, and the scope that it means something in. ``here``: where the
     call stands; ``top``: the global scope. None: it is no such call."""
     if not isinstance(expr, tree.Call) or not isinstance(expr.callee, tree.Name):
@@ -69,6 +69,6 @@ def counted(
         name, given = parameter.declarators[0].name, evaluate_value(argument, here)
         if name:
             kind = scope.bound[name]
-            type_ = kind.type if isinstance(kind, Value) else None
-            scope.bound[name] = Value(type_, arithmetic.converted(given.n, given.type, type_))
+            type_ = kind.type if isinstance(kind, TypedConstant) else None
+            scope.bound[name] = TypedConstant(type_, arithmetic.converted(given.n, given.type, type_))
     return value, scope

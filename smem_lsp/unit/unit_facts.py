@@ -14,7 +14,7 @@ from smem_lsp.ir.nodes import LaunchSite
 from smem_lsp.lowering import ptxas_layout
 from smem_lsp.semantics.evaluate import file_constants
 from smem_lsp.semantics.function_scope import identify
-from smem_lsp.semantics.scope import Lexical
+from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax.blocks import Placed
 from smem_lsp.syntax.parse import Function, TranslationUnit
@@ -27,26 +27,26 @@ from smem_lsp.unit.opt_in import may_opt_in
 Key = tuple[object, ...]
 
 
-class World:
+class Fingerprint:
     """The identity of all that the kernels of a file depend on outside themselves: equal things are one object."""
 
     __slots__ = ()
 
 
-_worlds = Recent[tuple[object, ...], World](64)
+_worlds = Recent[tuple[object, ...], Fingerprint](64)
 
 
-def forget_worlds() -> None:
+def forget_fingerprints() -> None:
     """Drop what is known of files that were looked at."""
     _worlds.clear()
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class UnitFacts:
     """What a file tells about its kernels, worked out once. ``unexact``: why no total of the file is exact."""
 
     unit: TranslationUnit
-    constants: Lexical
+    constants: Scope
     found: Sequence[tuple[Placed, Launches]]  # the blocks with launches
     unexact: str | None
     rounding: ptxas_layout.Rounding
@@ -146,7 +146,7 @@ class Surroundings:
         return self.launched.get((function.number, binding), ())
 
     @cached_property
-    def world(self) -> World:
+    def world(self) -> Fingerprint:
         """The same object as in an earlier version of the file, if kernels without template parameters that have not
         changed since still mean the same."""
         blocks = self.unit.blocks
@@ -160,13 +160,13 @@ class Surroundings:
             tuple(sorted(self.callers.items())),
             self.unit.preprocessed.exhausted,
         )
-        return _worlds.find(key) or _worlds.keep(key, World())
+        return _worlds.find(key) or _worlds.keep(key, Fingerprint())
 
 
-def survey_file(unit: TranslationUnit) -> Surroundings:
+def survey_file(unit: TranslationUnit) -> UnitFacts:
     """Constants, helpers and launches of a file."""
     constants = file_constants(unit)
-    return Surroundings(
+    return UnitFacts(
         unit,
         constants,
         find_launches(unit, constants),
@@ -176,13 +176,13 @@ def survey_file(unit: TranslationUnit) -> Surroundings:
     )
 
 
-def bindings_of(around: Surroundings, function: Function) -> Sequence[Binding | None]:
+def bindings_of(around: UnitFacts, function: Function) -> Sequence[Binding | None]:
     """The instances of a kernel that are looked at: those in sight, or the kernel as it stands."""
     found = around.instances.get(function.number)
     return found.bindings if found is not None and found.bindings else (None,)
 
 
-def kernels_of(around: Surroundings) -> list[tuple[Function, Sequence[tuple[Binding | None, Key]]]]:
+def kernels_of(around: UnitFacts) -> list[tuple[Function, Sequence[tuple[Binding | None, Key]]]]:
     """The kernels of a file in order, each with the instances that are looked at and the keys of these. Equal keys give
     equal kernels, but for where they stand: the memo key of everything about a kernel."""
     functions = around.unit.functions
@@ -205,13 +205,13 @@ def kernels_of(around: Surroundings) -> list[tuple[Function, Sequence[tuple[Bind
     return found
 
 
-def _instances(around: Surroundings, function: Function) -> tuple[tuple[Binding | None, Key], ...]:
+def _instances(around: UnitFacts, function: Function) -> tuple[tuple[Binding | None, Key], ...]:
     return tuple(
         [(binding, kernel_key(around, function, binding)) for binding in bindings_of(around, function)]
     )
 
 
-def _lasting(around: Surroundings, function: Function) -> bool:
+def _lasting(around: UnitFacts, function: Function) -> bool:
     """Is its key the same as long as the world is?"""
     return not (
         function.number in around.instances
@@ -221,7 +221,7 @@ def _lasting(around: Surroundings, function: Function) -> bool:
     )
 
 
-def kernel_key(around: Surroundings, function: Function, binding: Binding | None) -> Key:
+def kernel_key(around: UnitFacts, function: Function, binding: Binding | None) -> Key:
     """See ``kernels_of``."""
     unit = around.unit
     parts = parts_of(function, around)
@@ -240,7 +240,7 @@ def kernel_key(around: Surroundings, function: Function, binding: Binding | None
     )
 
 
-def parts_of(function: Function, around: Surroundings) -> tuple[Function, ...]:
+def parts_of(function: Function, around: UnitFacts) -> tuple[Function, ...]:
     """The functions of the file that the IR of a kernel is made of: itself and those that it may reach by name, in
     source order, and all that are called without their names."""
     helpers, names = around.helpers, around.helper_names
@@ -278,19 +278,19 @@ def internally_linked(function: Function) -> bool:
     return "static" in island.specifiers or "" in function.scopes or "" in island.enclosing
 
 
-def opts_in(around: Surroundings, function: Function, binding: Binding | None) -> bool:
+def opts_in(around: UnitFacts, function: Function, binding: Binding | None) -> bool:
     """May some call raise the dynamic shared memory of the kernel? It matters where launches pass dynamic bytes."""
     return any(site.dynamic_bytes for site in around.unplaced(function, binding)) and may_opt_in(
         around.unit, function
     )
 
 
-def non_portable(around: Surroundings, function: Function, binding: Binding | None) -> bool:
+def non_portable(around: UnitFacts, function: Function, binding: Binding | None) -> bool:
     """May clusters of the kernel be larger than every device takes? It matters where it has clusters."""
     return _clusters(around, function, binding) and may_be_non_portable(around.unit)
 
 
-def _clusters(around: Surroundings, function: Function, binding: Binding | None) -> bool:
+def _clusters(around: UnitFacts, function: Function, binding: Binding | None) -> bool:
     return "__cluster_dims__" in function.head.texts or any(
         site.cluster is not None for site in around.unplaced(function, binding)
     )

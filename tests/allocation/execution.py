@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from smem_lsp.analysis.dataflow.conflicts import pair
 from smem_lsp.analysis.dataflow.facts import Facts
-from smem_lsp.ir.nodes import Access, Barrier, Branch, Jump, Kind, Loop, Place, Seq
+from smem_lsp.ir.nodes import Access, AccessKind, Barrier, Branch, Jump, Loop, Place, Seq
 
 from .trees import Tree
 
@@ -49,7 +49,7 @@ class Thread:
         """Runs ``seq`` and says how it was left: by a jump of this kind, or "" at its end."""
         for node in seq.items:
             for buffer in self.facts.covering.get(node.point, ()):
-                mark = Access(0, buffer, Kind.WRITE, None, None, 0)
+                mark = Access(0, buffer, AccessKind.WRITE, None, None, 0)
                 self.events.append(Event(self.phase, len(self.events), mark))
             if isinstance(node, Access):
                 self.events.append(Event(self.phase, len(self.events), node))
@@ -97,7 +97,11 @@ def _races(facts: Facts, runs: list[list[Event]], equal: frozenset[frozenset[int
             a, b = x.access, y.access
             if not a.point or not b.point:
                 continue
-            if x.phase != y.phase or a.buffer == b.buffer or (a.kind is Kind.READ and b.kind is Kind.READ):
+            if (
+                x.phase != y.phase
+                or a.buffer == b.buffer
+                or (a.kind is AccessKind.READ and b.kind is AccessKind.READ)
+            ):
                 continue
             key = pair(a.buffer, b.buffer)
             mine = facts.slots.get(a.point)
@@ -118,7 +122,7 @@ def _lost(facts: Facts, runs: list[list[Event]]) -> set[frozenset[int]]:
         renewed: dict[int, Event] = {}  # the last full write of each buffer so far
         for read in run:
             buffer = read.access.buffer
-            if read.access.kind is Kind.WRITE:
+            if read.access.kind is AccessKind.WRITE:
                 if not read.access.point or read.access.point in facts.full:
                     renewed[buffer] = read
                 continue
@@ -126,7 +130,12 @@ def _lost(facts: Facts, runs: list[list[Event]]) -> set[frozenset[int]]:
             for other in (0, 1):
                 for over in runs[other]:
                     key = pair(buffer, over.access.buffer)
-                    if over.access.kind is Kind.READ or not over.access.point or len(key) == 1 or key in out:
+                    if (
+                        over.access.kind is AccessKind.READ
+                        or not over.access.point
+                        or len(key) == 1
+                        or key in out
+                    ):
                         continue
                     if not _before(over, other, read, reader):
                         continue

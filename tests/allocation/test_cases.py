@@ -21,7 +21,7 @@ from smem_lsp.allocation.curve import curve
 from smem_lsp.allocation.layouts import layouts, task
 from smem_lsp.allocation.validate import validate
 from smem_lsp.engine import check
-from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.rules.facts import KernelFacts
 
 FOLDER = Path(__file__).parent / "cases"
 LIMIT = 48 * 1024  # bytes of static shared memory

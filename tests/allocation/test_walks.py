@@ -8,8 +8,8 @@ import random
 import pytest
 
 from smem_lsp.analysis.dataflow.conflicts import Conflicts, pair
-from smem_lsp.analysis.dataflow.facts import Slot
-from smem_lsp.analysis.dataflow.interference import conflicts, open_foes, own_slots, survey, witnesses
+from smem_lsp.analysis.dataflow.facts import Footprint
+from smem_lsp.analysis.dataflow.interference import conflicts, interference, open_foes, own_slots, witnesses
 from smem_lsp.analysis.dataflow.liveness import liveness
 from smem_lsp.analysis.dataflow.skeleton import outline
 from smem_lsp.ir.nodes import Access, walk
@@ -157,7 +157,7 @@ def test_a_value_carried_over_the_back_edge_lives_to_the_end_of_the_loop() -> No
 
 def test_witnesses_are_the_two_accesses() -> None:
     tree = parse("Wa S ra Wb S rb")
-    (met,) = witnesses(survey(tree.body, tree.facts, tree.fixed))
+    (met,) = witnesses(interference(tree.body, tree.facts, tree.fixed))
     points = [node.point for node in tree.body.items]
     assert [access.point for access in met] == [points[5], points[7]]
 
@@ -173,8 +173,8 @@ def test_an_added_barrier_counts_like_one_in_the_text() -> None:
             assert after.soft <= before.soft
 
 
-def slot(starts: list[int], stride: int = 0, size: int = 4) -> Slot:
-    return Slot(tuple(starts), stride, size)
+def slot(starts: list[int], stride: int = 0, size: int = 4) -> Footprint:
+    return Footprint(tuple(starts), stride, size)
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def slot(starts: list[int], stride: int = 0, size: int = 4) -> Slot:
         (slot([7], 1), slot([0], 1), True),  # one thread
     ],
 )
-def test_own_slots(a: Slot, b: Slot, expected: bool) -> None:
+def test_own_slots(a: Footprint, b: Footprint, expected: bool) -> None:
     assert own_slots(a, b) is expected
     assert own_slots(b, a) is expected
 
@@ -231,7 +231,7 @@ def test_against_two_threads_that_run_the_tree(buffers: str, depth: int, slots: 
         tree = parse(source, tuple(buffers))
         places = sorted(tree.facts.places)
         added = frozenset(rng.sample(places, min(len(places), rng.choice((0, 0, 1)))))
-        work = survey(tree.body, tree.facts, tree.fixed)
+        work = interference(tree.body, tree.facts, tree.fixed)
         result = found(tree, added)
         apart = result.hard | result.soft
         broken: set[frozenset[int]] = set()

@@ -20,15 +20,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from smem_lsp.allocation.plan import Item
-from smem_lsp.analysis.dataflow.facts import Facts, Slot
-from smem_lsp.ir.nodes import Access, Barrier, Branch, Jump, Kind, Loop, Node, Place, Seq
+from smem_lsp.analysis.dataflow.facts import Facts, Footprint
+from smem_lsp.ir.nodes import Access, AccessKind, Barrier, Branch, Jump, Loop, Node, Place, Seq
 from smem_lsp.ir.values import Unknown
 
 THREADS = 4
-KINDS = {"r": Kind.READ, "w": Kind.WRITE, "W": Kind.WRITE, "x": Kind.UPDATE}
+KINDS = {"r": AccessKind.READ, "w": AccessKind.WRITE, "W": AccessKind.WRITE, "x": AccessKind.UPDATE}
 JUMPS = {"B": "break", "C": "continue", "Z": "return", "b": "break", "c": "continue", "R": "return"}
 TOKENS = re.compile(r"=?[LTD]\d+\{|=?[ud]\{|[|}]|[^\s{}|]+")
-SLOTS = {"'": Slot(tuple(range(THREADS)), THREADS, 4), '"': Slot(tuple(range(THREADS)), THREADS, 8)}
+SLOTS = {"'": Footprint(tuple(range(THREADS)), THREADS, 4), '"': Footprint(tuple(range(THREADS)), THREADS, 8)}
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class _Parser:
         self.barriers: set[int] = set()
         self.full: set[int] = set()
         self.places: set[int] = set()
-        self.slots: dict[int, Slot] = {}
+        self.slots: dict[int, Footprint] = {}
         self.covering: dict[int, frozenset[int]] = {}
 
     def point(self) -> int:
@@ -182,7 +182,9 @@ class _Parser:
 def _written(node: Node) -> frozenset[int]:
     assert isinstance(node, Branch | Loop)
     inside = node.then if isinstance(node, Branch) else node.body
-    return frozenset(each.buffer for each in inside if isinstance(each, Access) and each.kind is Kind.WRITE)
+    return frozenset(
+        each.buffer for each in inside if isinstance(each, Access) and each.kind is AccessKind.WRITE
+    )
 
 
 def _jumps(node: Node, kind: str, uniform: set[int]) -> bool:

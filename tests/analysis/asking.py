@@ -11,7 +11,7 @@ from smem_lsp.analysis.values.affine import Forms
 from smem_lsp.analysis.values.ranges import Bounds, Interval
 from smem_lsp.analysis.values.symbolic_execution import propagate
 from smem_lsp.analysis.values.terms import Term
-from smem_lsp.analysis.values.value_facts import Values
+from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, Barrier, Branch, Kernel, walk
 from smem_lsp.lowering.kernel import build_kernels
 from smem_lsp.source import SourceText
@@ -23,7 +23,7 @@ PARAMETERS = "int n, int m, const int* __restrict__ in, int* out"
 @dataclass(frozen=True)
 class Analysed:
     kernel: Kernel
-    values: Values
+    values: ValueFacts
     control: Control
     levels: Levels
 

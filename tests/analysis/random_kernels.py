@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from smem_lsp.ir.global_memory import GlobalMemory
-from smem_lsp.ir.nodes import Access, Assign, Barrier, Branch, Jump, Kind, Loop, Node, Seq
+from smem_lsp.ir.nodes import Access, AccessKind, Assign, Barrier, Branch, Jump, Loop, Node, Seq
 from smem_lsp.ir.values import Const, Op, Sym, Thread, Unknown, Value, Var, operation
 from smem_lsp.lowering.state.trip_count import count_trips
 
@@ -107,7 +107,7 @@ class Generator:
 
     def access(self, last: Value) -> Access:
         index = (self.value(), Var(self.random.randrange(VARIABLES)), last)
-        return Access(self.next_point(), 0, Kind.READ, index, None, self.point)
+        return Access(self.next_point(), 0, AccessKind.READ, index, None, self.point)
 
     def loop(self, depth: int) -> list[Node]:
         point = self.next_point()

@@ -34,7 +34,7 @@ from smem_lsp.allocation.best import best
 from smem_lsp.allocation.layouts import best_layouts, layouts, task
 from smem_lsp.allocation.plan import Item
 from smem_lsp.analysis.dataflow.conflicts import Conflicts, pair
-from smem_lsp.analysis.dataflow.interference import Survey, conflicts, survey
+from smem_lsp.analysis.dataflow.interference import Interference, conflicts, interference
 from smem_lsp.analysis.dataflow.liveness import Life
 from smem_lsp.analysis.threads.block_shape import block_shape, most_threads
 from smem_lsp.analysis.threads.prove import prove
@@ -147,7 +147,7 @@ def walks(seed: int) -> None:
         places = sorted(tree.facts.places)
         added = frozenset(rng.sample(places, min(len(places), rng.choice((0, 0, 1)))))
         found = conflicts(tree.body, tree.facts, tree.fixed, added)
-        early = survey(tree.body, tree.facts, tree.fixed).liveness.reads_before_write
+        early = interference(tree.body, tree.facts, tree.fixed).liveness.reads_before_write
         apart = found.hard | found.soft
         broken: set[frozenset[int]] = set()
         for run in range(60):
@@ -203,9 +203,9 @@ def planning(kernel: Kernel) -> Callable[[], None]:
         known.append(prove(kernel, control, shape, values))
 
     def work() -> None:
-        found: Survey | None = None
+        found: Interference | None = None
         for facts in known:
-            found = survey(kernel.body, facts, fixed, found)
+            found = interference(kernel.body, facts, fixed, found)
             if items is not None:
                 of = task(items, kernel.body, facts, fixed, found)
                 best_layouts(of)

@@ -33,8 +33,8 @@ from smem_lsp.engine.merges import savings
 from smem_lsp.engine.report import Report
 from smem_lsp.engine.verify import Row, Verified, verify
 from smem_lsp.environment import DiskReader, SourceError, read_source
-from smem_lsp.ir.nodes import Space
-from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.ir.nodes import AddressSpace
+from smem_lsp.rules.facts import KernelFacts
 
 TESTS = Path(__file__).parents[1]
 README = TESTS.parent / "README.md"
@@ -78,7 +78,7 @@ def offers(report: Report) -> bool:
 
 def _may_share(facts: KernelFacts) -> bool:
     """Does only a compiler know how large its buffers are, or how many blocks they cost?"""
-    static = [buffer for buffer in facts.kernel.buffers if buffer.space is Space.STATIC]
+    static = [buffer for buffer in facts.kernel.buffers if buffer.space is AddressSpace.STATIC]
     return len(static) > 1 and (facts.declared is None or bool(facts.drained))
 
 

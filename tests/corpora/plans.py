@@ -27,7 +27,7 @@ from smem_lsp.analysis.dataflow.conflicts import pair
 from smem_lsp.config import Config
 from smem_lsp.engine import Report, check
 from smem_lsp.environment import DiskReader, SourceError, read_source
-from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.rules.facts import KernelFacts
 
 SUFFIXES = frozenset({".cu", ".cuh"})
 

@@ -18,7 +18,7 @@ if __name__ == "__main__":
 from fetch import Corpus, Unavailable, corpora, fetch
 
 from smem_lsp.environment import DiskReader, SourceError, read_source
-from smem_lsp.ir.nodes import Buffer, Kernel, Space
+from smem_lsp.ir.nodes import AddressSpace, Buffer, Kernel
 from smem_lsp.lowering.kernel import build_kernels
 from smem_lsp.source import SourceText
 from smem_lsp.syntax.parse import parse
@@ -67,7 +67,7 @@ def count(corpus: Corpus, folder: Path) -> Count:
 
 
 def _verdict(kernel: Kernel, buffer: Buffer) -> str:
-    if buffer.space is Space.DYNAMIC:
+    if buffer.space is AddressSpace.DYNAMIC:
         return "dynamic"
     if buffer.bytes is not None:
         return "known"

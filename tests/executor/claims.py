@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from smem_lsp.engine import Report, check
 from smem_lsp.ir.nodes import Barrier, walk
 from smem_lsp.rules import racing
-from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.rules.facts import KernelFacts
 
 from .model import Outcome, Source
 from .programs import Run, build

@@ -16,7 +16,7 @@ from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.allocation.validate import Violation, validate
 from smem_lsp.engine import apply, check
 from smem_lsp.fixes.layout import needed_alignment
-from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.rules.facts import KernelFacts
 
 FOLDER = Path(__file__).parent
 EXPECTED = {

@@ -10,15 +10,15 @@ from smem_lsp.engine.report import BarrierRow, FileStatistics, KernelReport, Occ
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.ir.nodes import (
     Access,
+    AccessKind,
+    AddressSpace,
     Barrier,
     Buffer,
     DeclarationSite,
     Kernel,
-    Kind,
     LaunchSite,
     Loop,
     Seq,
-    Space,
 )
 from smem_lsp.ir.values import Unknown
 from smem_lsp.rules.model import Finding, Note, Severity
@@ -73,7 +73,7 @@ def make_buffer(text: str, index: int, name: str, dims: tuple[int, ...], line_te
         element_bytes=4,
         bytes=size,
         align=4,
-        space=Space.STATIC,
+        space=AddressSpace.STATIC,
         declared=declared,
         site=site,
         function="gemm",
@@ -81,7 +81,7 @@ def make_buffer(text: str, index: int, name: str, dims: tuple[int, ...], line_te
 
 
 def gemm_kernel(text: str = GEMM) -> Kernel:
-    def access(point: int, buffer: int, kind: Kind, line: int) -> Access:
+    def access(point: int, buffer: int, kind: AccessKind, line: int) -> Access:
         return Access(point, buffer, kind, None, None, line)
 
     def barrier(point: int, line: int) -> Barrier:
@@ -89,17 +89,17 @@ def gemm_kernel(text: str = GEMM) -> Kernel:
 
     body = Seq(
         (
-            access(1, 0, Kind.WRITE, 6),
-            access(2, 1, Kind.WRITE, 7),
+            access(1, 0, AccessKind.WRITE, 6),
+            access(2, 1, AccessKind.WRITE, 7),
             barrier(3, 8),
-            access(4, 0, Kind.READ, 9),
-            access(5, 1, Kind.READ, 9),
+            access(4, 0, AccessKind.READ, 9),
+            access(5, 1, AccessKind.READ, 9),
             barrier(6, 10),
         )
     )
     loop_span = Span(span_of(text, "for (").start, span_of(text, "  }\n").end - 1)
     loop = Loop(0, 7, 4, 4, Unknown(0), None, body, loop_span, 5)
-    after = (access(8, 2, Kind.WRITE, 13), barrier(9, 14), access(10, 2, Kind.READ, 15))
+    after = (access(8, 2, AccessKind.WRITE, 13), barrier(9, 14), access(10, 2, AccessKind.READ, 15))
     return Kernel(
         name="gemm",
         span=Span(span_of(text, "__global__").start, len(text)),

@@ -11,7 +11,7 @@ from cxx_types import random_program
 from toolchain import nvcc, require
 
 from smem_lsp.semantics import evaluate, sizes, type_of
-from smem_lsp.semantics.entities import Argument, Value
+from smem_lsp.semantics.entities import Argument, TypedConstant
 from smem_lsp.semantics.types import INT, INTEGERS, Size
 from smem_lsp.source import SourceText
 from smem_lsp.syntax.parse import parse
@@ -258,9 +258,9 @@ def size_of(spelled: str, above: str = ABOVE) -> Size | None:
     return sizes.size_of_type(type_of.as_type(scope.meaning(("Asked_",), (None,))))
 
 
-def value_of(expression: str, above: str = ABOVE) -> Value:
+def value_of(expression: str, above: str = ABOVE) -> TypedConstant:
     meaning = scope_of(f"\nconstexpr auto asked_ = {expression};", above).meaning(("asked_",), (None,))
-    assert isinstance(meaning, Value)
+    assert isinstance(meaning, TypedConstant)
     return meaning
 
 
@@ -357,7 +357,7 @@ def test_a_scope_takes_bound_names() -> None:
         "template <int N, class T> struct Tile { T t[N]; static constexpr int M = N * 2; };"
         "auto x = sizeof(Tile<K, R>) + Tile<K + 1, R>::M; auto y = sizeof(Tile<K, U>);"
     )
-    bound: dict[str, Argument] = {"K": Value(INT, 6), "R": INTEGERS["unsigned short"], "U": None}
+    bound: dict[str, Argument] = {"K": TypedConstant(INT, 6), "R": INTEGERS["unsigned short"], "U": None}
     inner = scope.bind(bound)
     answers = [
         evaluate.evaluate(decl.source.parse("expression", decl.range[0] + 3, decl.range[1]), inner)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from smem_lsp.source import SourceText
-from smem_lsp.syntax import blocks, lexer, stretches
+from smem_lsp.syntax import blocks, lexer, preprocessed_regions
 from smem_lsp.syntax.lexer import regions
 from smem_lsp.syntax.parse import parse
 from smem_lsp.syntax.recent import Recent
@@ -94,7 +94,7 @@ def test_a_memory_keeps_what_was_used_last() -> None:
 
 
 def test_few_versions_of_a_table_are_kept() -> None:
-    first = stretches.Version()
+    first = preprocessed_regions.Version()
     last = [first.after(((f"N{i}", None),)) for i in range(1_000)][-1]
     assert first.after((("N999", None),)) is last
-    assert len(first._following) <= stretches._FOLLOWING
+    assert len(first._following) <= preprocessed_regions._FOLLOWING

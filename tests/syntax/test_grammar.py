@@ -12,16 +12,16 @@ from smem_lsp.syntax import grammar, tree
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.chunker import cut
 from smem_lsp.syntax.classify import Classifier
+from smem_lsp.syntax.grammar_tokens import GrammarToken, NotRead
 from smem_lsp.syntax.lookahead import Lookahead
-from smem_lsp.syntax.marks import Mark, NotRead
 from smem_lsp.syntax.parse import Body, parse
 
 KERNELS = sorted((Path(__file__).parents[1] / "kernels").glob("*.cu"))
 
 
-def expressions(body: Body) -> list[list[Mark]]:
+def expressions(body: Body) -> list[list[GrammarToken]]:
     """The marks of the expression statements of a body."""
-    found: list[list[Mark]] = []
+    found: list[list[GrammarToken]] = []
     stack: list[tree.Statement] = [body.statements]
     while stack:
         node = stack.pop()
@@ -54,7 +54,7 @@ def test_the_trees_of_a_file_are_larks_trees(path: Path) -> None:
 
 @pytest.mark.parametrize("kinds", [["NAME", "NAME"], ["LP"], ["NAME", "SIGN"], ["RP"], []])
 def test_marks_that_do_not_fit_are_refused_as_lark_refuses_them(kinds: list[str]) -> None:
-    marks = [Mark(kind, i, i + 1, kind) for i, kind in enumerate(kinds)]
+    marks = [GrammarToken(kind, i, i + 1, kind) for i, kind in enumerate(kinds)]
     for parse_ in (grammar.parse, lambda start, m: grammar.parser().parse(m, start=start)):
         with pytest.raises(UnexpectedInput):
             parse_("expression", marks)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from smem_lsp.analysis.values.terms import Op, Term
-from smem_lsp.analysis.values.value_facts import LoopFacts, Values
+from smem_lsp.analysis.values.value_facts import LoopFacts, ValueFacts
 from smem_lsp.ir.nodes import Access, Branch, Jump, Loop, Node, Seq
 from smem_lsp.source import checkpoint, record
 
@@ -39,7 +39,7 @@ class Located:
     looped: bool
 
 
-def located(body: Seq, values: Values) -> Iterator[Located]:
+def located(body: Seq, values: ValueFacts) -> Iterator[Located]:
     """The accesses of a kernel, in order."""
     yield from _Paths(values).walk(body, (), looped=False)
 
@@ -55,7 +55,7 @@ def guards(condition: Term, *, taken: bool) -> tuple[Guard, ...]:
 
 
 class _Paths:
-    def __init__(self, values: Values) -> None:
+    def __init__(self, values: ValueFacts) -> None:
         self.values = values
         self.known: dict[int, list[tuple[str, Left]]] = {}  # branch or loop -> jumps below it
 

@@ -28,7 +28,7 @@ from smem_lsp.analysis.threads.block_shape import BlockShape, most_threads
 from smem_lsp.analysis.threads.uniformity import Levels
 from smem_lsp.analysis.values.evaluate import Dims
 from smem_lsp.analysis.values.terms import Term
-from smem_lsp.analysis.values.value_facts import Values
+from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Kernel, Tile
 from smem_lsp.source import checkpoint
 
@@ -75,7 +75,7 @@ _QUIET = _Totals(0, 1)  # what hardware does with it is not documented, or nothi
 
 def bank_conflicts(
     kernel: Kernel,
-    values: Values,
+    values: ValueFacts,
     levels: Levels,
     shape: BlockShape | None,
     *,
@@ -97,7 +97,7 @@ def bank_conflicts(
     return tuple(_Search(kernel, values, warps, places, excess).run())
 
 
-def _warps_known(kernel: Kernel, values: Values, shape: BlockShape | None) -> bool:
+def _warps_known(kernel: Kernel, values: ValueFacts, shape: BlockShape | None) -> bool:
     """Is it known which threads make a warp, and is there anything that tells them apart?"""
     axes = values.table.axes()
     if shape is None:
@@ -120,7 +120,7 @@ class _Search:
     def __init__(
         self,
         kernel: Kernel,
-        values: Values,
+        values: ValueFacts,
         warps: Warps | None,
         places: Sequence[Located],
         excess: float,
@@ -132,7 +132,7 @@ class _Search:
         self.asked: Mapping[int, Asked | None] = {}
         self.beside = self._neighbours()
 
-    def _use(self, place: Located, values: Values) -> Use:
+    def _use(self, place: Located, values: ValueFacts) -> Use:
         access = place.access
         buffer = self.kernel.buffers[access.buffer]
         width = access.width if access.width is not None else buffer.element_bytes

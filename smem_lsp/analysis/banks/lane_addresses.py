@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from smem_lsp.analysis.banks.active_lanes import Guard, Path, Step
 from smem_lsp.analysis.banks.wavefronts import LANES
 from smem_lsp.analysis.threads.uniformity import Levels
-from smem_lsp.analysis.values.affine import Forms, Linear
+from smem_lsp.analysis.values.affine import Affine, Forms
 from smem_lsp.analysis.values.evaluate import Dims, Evaluator, iterations
 from smem_lsp.analysis.values.ranges import Bounds
 from smem_lsp.analysis.values.terms import WARP, LoopVar, Op, Sym, Term
-from smem_lsp.analysis.values.value_facts import LoopFacts, Recurrence, Values
+from smem_lsp.analysis.values.value_facts import LoopFacts, Recurrence, ValueFacts
 from smem_lsp.source import checkpoint, record
 
 _MAX_ITERATIONS = 64  # of all loops around an access together
@@ -64,7 +64,7 @@ class _Sum:
 class Warps:
     """The warps of a block of known shape, or with ``dims`` None the first 32 threads of a block in one dimension."""
 
-    def __init__(self, values: Values, levels: Levels, dims: Dims | None) -> None:
+    def __init__(self, values: ValueFacts, levels: Levels, dims: Dims | None) -> None:
         self.values = values
         self.levels = levels
         self.dims = dims
@@ -98,7 +98,7 @@ class Warps:
 
     # ---- offsets ---------------------------------------------------------------------------------------------------
 
-    def _sum(self, form: Linear, followed: frozenset[int]) -> _Sum:
+    def _sum(self, form: Affine, followed: frozenset[int]) -> _Sum:
         out = _Sum(constant=form.constant)
         pending = [(n, symbols, atom) for (symbols, atom), n in form.coefficients.items() if symbols or atom]
         while pending:

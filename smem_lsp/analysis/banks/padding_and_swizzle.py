@@ -11,7 +11,7 @@ from smem_lsp.analysis.banks.lane_addresses import Asked, Warps
 from smem_lsp.analysis.banks.rows import row_and_byte
 from smem_lsp.analysis.banks.wavefronts import BANKS, LANES, WORD, tile_wavefronts
 from smem_lsp.analysis.values.terms import Const, Term
-from smem_lsp.ir.nodes import Buffer, Kernel, Kind, Space, Tile
+from smem_lsp.ir.nodes import AccessKind, AddressSpace, Buffer, Kernel, Tile
 from smem_lsp.source import checkpoint
 
 _STATIC_LIMIT = 48 * 1024  # bytes of static shared memory in a kernel
@@ -40,7 +40,7 @@ class Use:
     def landing(self) -> bool:
         """Does it stand for copies that have landed, which are counted where they are issued?"""
         access = self.place.access
-        return access.asynchronous and access.kind is Kind.UPDATE
+        return access.asynchronous and access.kind is AccessKind.UPDATE
 
     @property
     def tile(self) -> Tile | None:
@@ -108,10 +108,10 @@ def _choices(kernel: Kernel, buffer: Buffer, uses: Sequence[Use]) -> Iterator[Re
     element, columns = buffer.element_bytes or 1, buffer.dims[-1] or 0
     widest = max(WORD, *(_TILE if use.tile is not None else use.width for use in uses))
     rows = (buffer.bytes or 0) // max(element * columns, 1)
-    used = sum(each.bytes or 0 for each in kernel.buffers if each.space is Space.STATIC)
+    used = sum(each.bytes or 0 for each in kernel.buffers if each.space is AddressSpace.STATIC)
     for words in _PADS:
         pad = max(1, WORD // element) * words
-        room = buffer.space is Space.STATIC and used + rows * pad * element <= _STATIC_LIMIT
+        room = buffer.space is AddressSpace.STATIC and used + rows * pad * element <= _STATIC_LIMIT
         if room and pad * element % widest == 0:
             yield Remedy(pad, 0, 0)
     unit = max(1, widest // element)

@@ -10,8 +10,8 @@ from smem_lsp.analysis.values.affine import Forms
 from smem_lsp.analysis.values.ranges import Bounds, Interval
 from smem_lsp.analysis.values.symbolic_execution import propagate
 from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Sym, Term, Thread
-from smem_lsp.analysis.values.value_facts import Values
-from smem_lsp.ir.nodes import Access, Buffer, Kernel, Kind
+from smem_lsp.analysis.values.value_facts import ValueFacts
+from smem_lsp.ir.nodes import Access, AccessKind, Buffer, Kernel
 from smem_lsp.source import record
 
 Spelled = tuple[object, ...]
@@ -62,12 +62,12 @@ def in_rows(
     forms = Forms(values.table, bounds)
     for place in located(kernel.body, values):
         access = place.access
-        landed = access.asynchronous and access.kind is Kind.UPDATE  # counted where the copy is issued
+        landed = access.asynchronous and access.kind is AccessKind.UPDATE  # counted where the copy is issued
         if access.buffer == buffer.index and not landed:
             yield access, _in_row(values, forms, buffer, place)
 
 
-def _in_row(values: Values, forms: Forms, buffer: Buffer, place: Located) -> InRow | None:
+def _in_row(values: ValueFacts, forms: Forms, buffer: Buffer, place: Located) -> InRow | None:
     access, length = place.access, row_length(buffer)
     width = access.width if access.width is not None else buffer.element_bytes
     if access.guess or access.part is not None or access.tile is not None or length is None or width is None:

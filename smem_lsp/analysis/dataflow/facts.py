@@ -13,7 +13,7 @@ from smem_lsp.source import record
 
 
 @record
-class Slot:
+class Footprint:
     """Elements that a thread touches: for linear thread t, ``starts[t] + k * stride`` for k >= 0.
 
     ``stride`` 0: exactly one element. Two accesses are in own slots when no thread touches an element of another
@@ -32,7 +32,7 @@ class Facts:
     uniform: frozenset[int] = frozenset()  # Branch, Loop, Jump: decided alike by all threads of the block
     barriers: frozenset[int] = frozenset()  # Barrier: run by every thread that has not exited
     full: frozenset[int] = frozenset()  # Access: a write of every byte of the buffer (a kill)
-    slots: Mapping[int, Slot] = field(default_factory=dict)  # Access -> the elements of each thread
+    slots: Mapping[int, Footprint] = field(default_factory=dict)  # Access -> the elements of each thread
     places: frozenset[int] = frozenset()  # Place: a barrier inserted here would be run by every thread
     # Branch or Loop -> buffers that it, taken as a whole, overwrites completely before anything in it reads them
     covering: Mapping[int, frozenset[int]] = field(default_factory=dict)

@@ -19,7 +19,7 @@ from math import gcd
 from typing import NamedTuple
 
 from smem_lsp.analysis.dataflow.conflicts import Conflicts, pair
-from smem_lsp.analysis.dataflow.facts import Facts, Slot
+from smem_lsp.analysis.dataflow.facts import Facts, Footprint
 from smem_lsp.analysis.dataflow.liveness import Liveness, bits, liveness
 from smem_lsp.analysis.dataflow.skeleton import Stretch, outline
 from smem_lsp.ir.nodes import Access, Barrier, Branch, Jump, Loop, Place, Seq, walk
@@ -39,10 +39,10 @@ def conflicts(
     ``fixed``: buffers that never share, to which the ones read before any write are added: they are ``hard``
     against all others (reference: reuse of shared memory, 1.3 and 2).
     """
-    return relate(survey(body, facts, fixed), added)
+    return relate(interference(body, facts, fixed), added)
 
 
-def own_slots(a: Slot, b: Slot) -> bool:
+def own_slots(a: Footprint, b: Footprint) -> bool:
     """True when no thread touches an element of another: elements of one size, different ones for t != u.
 
     Such a pair may share bytes without a barrier, if both buffers start at the same offset.
@@ -60,7 +60,7 @@ def own_slots(a: Slot, b: Slot) -> bool:
 
 
 @record
-class Survey:
+class Interference:
     """What no added barrier changes: hard pairs, and the tree ready for the walk of open accesses."""
 
     outline: Seq
@@ -70,7 +70,7 @@ class Survey:
     accesses: Mapping[int, Access]  # by its bit, in the order of the text
     fields: Mapping[int, int]  # buffer -> the bits of its accesses
     foes: Mapping[int, int]  # bit -> accesses of other buffers, one of the two being a write
-    slots: Mapping[int, Slot | None]  # by bit; equal ones are one object
+    slots: Mapping[int, Footprint | None]  # by bit; equal ones are one object
     steps: tuple[_Step, ...]
     owned: dict[int, int] = field(default_factory=dict)  # bit -> accesses in own slots with it, once asked
     apart: dict[tuple[int, int], bool] = field(default_factory=dict)  # two slots (id) -> are they own slots?
@@ -87,7 +87,9 @@ class Survey:
         return {mask.bit_length(): buffer for buffer, mask in self.fields.items()}
 
 
-def survey(body: Seq, facts: Facts, fixed: frozenset[int], like: Survey | None = None) -> Survey:
+def interference(
+    body: Seq, facts: Facts, fixed: frozenset[int], like: Interference | None = None
+) -> Interference:
     """Everything about ``body`` that holds for any set of added barriers. ``like``: the survey of ``body`` under other
     facts, of which what is the same is taken over."""
     known = like.facts if like is not None else None
@@ -112,10 +114,10 @@ def survey(body: Seq, facts: Facts, fixed: frozenset[int], like: Survey | None =
     alone = fixed | lives.reads_before_write
     others = frozenset(fields) | fixed
     hard = frozenset(lives.overwrites) | {pair(a, b) for a in alone for b in others if a != b}
-    slots: dict[Slot, Slot] = {}
+    slots: dict[Footprint, Footprint] = {}
     found = {bit: facts.slots.get(access.point) for bit, access in accesses.items()}
     one = {bit: None if slot is None else slots.setdefault(slot, slot) for bit, slot in found.items()}
-    return Survey(tree, facts, lives, hard, accesses, fields, foes, one, steps)
+    return Interference(tree, facts, lives, hard, accesses, fields, foes, one, steps)
 
 
 def _drawn(
@@ -150,7 +152,7 @@ def _drawn(
     return tree, accesses, fields, foes, steps
 
 
-def relate(found: Survey, added: frozenset[int] = frozenset()) -> Conflicts:
+def relate(found: Interference, added: frozenset[int] = frozenset()) -> Conflicts:
     """The conflicts with ``added`` barriers."""
     if added not in found.related:
         soft, equal = pairs_of(found, graph(found, added))
@@ -158,7 +160,7 @@ def relate(found: Survey, added: frozenset[int] = frozenset()) -> Conflicts:
     return found.related[added]
 
 
-def graph(found: Survey, added: frozenset[int]) -> Graph:
+def graph(found: Interference, added: frozenset[int]) -> Graph:
     """The soft and equal pairs of ``relate``, the hard ones among them: cheap enough to try thousands of sets of
     barriers."""
     blocking = dict.fromkeys(found.fields, 0)
@@ -177,7 +179,7 @@ def graph(found: Survey, added: frozenset[int]) -> Graph:
     )
 
 
-def pairs_of(found: Survey, edges: Graph) -> tuple[Pairs, Pairs]:
+def pairs_of(found: Interference, edges: Graph) -> tuple[Pairs, Pairs]:
     """The soft pairs, and those that may only start at the same offset."""
     above = found.above
     soft, equal = (
@@ -191,7 +193,7 @@ def pairs_of(found: Survey, edges: Graph) -> tuple[Pairs, Pairs]:
 
 
 def witnesses(
-    found: Survey, added: frozenset[int] = frozenset(), most: int | None = None
+    found: Interference, added: frozenset[int] = frozenset(), most: int | None = None
 ) -> Iterator[tuple[Access, Access]]:
     """The pairs of accesses of soft pairs that no proved barrier separates: the one that is open, the one it meets.
     ``most``: of one that is met."""
@@ -339,7 +341,7 @@ def _walk(steps: tuple[_Step, ...], state: int, beside: int, run: _Walk) -> tupl
     return state, breaks, continues
 
 
-def _open_pairs(found: Survey, added: frozenset[int]) -> Iterable[tuple[int, tuple[int, int]]]:
+def _open_pairs(found: Interference, added: frozenset[int]) -> Iterable[tuple[int, tuple[int, int]]]:
     """Per access that meets open foes: those that need a barrier, and those in own slots."""
     hits = dict.fromkeys(found.accesses, 0)
     _walk(found.steps, 0, 0, _Walk(found.foes, added, hits))
@@ -349,7 +351,7 @@ def _open_pairs(found: Survey, added: frozenset[int]) -> Iterable[tuple[int, tup
             yield later, (mask & ~owned, owned)
 
 
-def _owned(found: Survey, bit: int) -> int:
+def _owned(found: Interference, bit: int) -> int:
     known = found.owned.get(bit)
     if known is not None:
         return known

@@ -14,7 +14,7 @@ from dataclasses import field
 
 from smem_lsp.analysis.dataflow.conflicts import pair
 from smem_lsp.analysis.dataflow.facts import Facts
-from smem_lsp.ir.nodes import Access, Assign, Branch, Jump, Kind, Loop, Node, Place, Seq, walk
+from smem_lsp.ir.nodes import Access, AccessKind, Assign, Branch, Jump, Loop, Node, Place, Seq, walk
 from smem_lsp.source import checkpoint, record
 
 
@@ -68,7 +68,7 @@ def liveness(body: Seq, facts: Facts) -> Liveness:
             continue
         defined = record.defined.get(node.point, 0)
         own = 1 << node.buffer
-        if node.kind is Kind.READ and defined & reached and not defined & own:
+        if node.kind is AccessKind.READ and defined & reached and not defined & own:
             unwritten |= own
         if node.kind.writes:
             for other in bits(record.live[node.point] & defined & ~own & ~reached):
@@ -134,7 +134,7 @@ def backward(seq: Seq, live: int, at_break: int, at_continue: int, record: Recor
         if isinstance(node, Place):
             continue
         if isinstance(node, Access):
-            if node.kind is not Kind.WRITE:
+            if node.kind is not AccessKind.WRITE:
                 live |= 1 << node.buffer
             elif point in record.facts.full:
                 live &= ~(1 << node.buffer)
@@ -187,7 +187,7 @@ def forward(seq: Seq, defined: int, record: Record) -> tuple[int, int, int]:
         if isinstance(node, Place):
             continue
         if isinstance(node, Access):
-            if defined and node.kind is not Kind.READ:
+            if defined and node.kind is not AccessKind.READ:
                 defined |= 1 << node.buffer
         elif isinstance(node, Branch):
             into_then = into_other = defined
@@ -244,7 +244,7 @@ def _first_reads(
     for node in seq.items:
         if isinstance(node, Access):
             own = 1 << node.buffer
-            if looped and certain and not jumped and node.kind is Kind.READ and not written & own:
+            if looped and certain and not jumped and node.kind is AccessKind.READ and not written & own:
                 early |= own
             if node.kind.writes:
                 written |= own

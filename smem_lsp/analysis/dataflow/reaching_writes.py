@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from smem_lsp.ir.nodes import Access, Branch, Jump, Kernel, Kind, Loop, Seq, storages_of, walk
+from smem_lsp.ir.nodes import Access, AccessKind, Branch, Jump, Kernel, Loop, Seq, storages_of, walk
 
 
 def unwritten_reads(kernel: Kernel) -> tuple[Access, ...]:
@@ -47,4 +47,4 @@ def _one_value(access: Access) -> bool:
     """Does it surely use a value that is there? The update of a library's scratch storage may set it first."""
     if access.guess or access.part is not None or access.width is None:
         return False
-    return access.kind is Kind.READ or access.plain
+    return access.kind is AccessKind.READ or access.plain

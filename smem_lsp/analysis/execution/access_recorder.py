@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from smem_lsp.analysis.execution.async_proxy import Proxies
-from smem_lsp.analysis.execution.conflicting_accesses import Meetings
+from smem_lsp.analysis.execution.conflicting_accesses import ConflictingAccesses
 from smem_lsp.analysis.execution.events import ANY, Decision, Event, Guard
-from smem_lsp.analysis.execution.program import Script
+from smem_lsp.analysis.execution.program import Program
 from smem_lsp.analysis.execution.warp_traces import Traces
 from smem_lsp.analysis.values.evaluate import Evaluator, Vector, asks
 from smem_lsp.analysis.values.extents import Extent
 from smem_lsp.analysis.values.terms import is_free
-from smem_lsp.analysis.values.value_facts import Values
-from smem_lsp.ir.nodes import Access, Buffer, Kernel, Kind, Proxy, Space, walk
+from smem_lsp.analysis.values.value_facts import ValueFacts
+from smem_lsp.ir.nodes import Access, AccessKind, AddressSpace, Buffer, Kernel, Proxy, walk
 from smem_lsp.source import checkpoint
 
 _MAX_NOTED = 20_000  # accesses of one run, iterations and threads counted
@@ -64,7 +64,7 @@ _NOWHERE = _Touched(0, (), {}, {}, 0, ANY)
 
 def _end(buffer: Buffer) -> int:
     """Behind its last byte, or its last element where the size of one is not known."""
-    if buffer.space is not Space.STATIC:
+    if buffer.space is not AddressSpace.STATIC:
         return _ENDLESS
     dims = [dim for dim in buffer.dims if dim is not None]
     known = math.prod(dims) if buffer.element_bytes is None and len(dims) == len(buffer.dims) else None
@@ -123,9 +123,9 @@ class Accesses:
     ``left``: so many more are noted."""
 
     kernel: Kernel
-    values: Values
-    script: Script
-    met: Meetings
+    values: ValueFacts
+    script: Program
+    met: ConflictingAccesses
     traces: Traces | None = None  # of a kernel whose warps go different ways between barriers
     proxies: Proxies | None = None  # of one that has the asynchronous proxy read
     outside: dict[int, Outside] = field(default_factory=dict)
@@ -209,7 +209,7 @@ class Accesses:
             checkpoint()
             buffer, offset = self.kernel.buffers[access.buffer], self.script.offsets[access.point]
             starts = None if offset is None else here.values(offset)
-            if starts is not None and buffer.bytes is not None and buffer.space is Space.STATIC:
+            if starts is not None and buffer.bytes is not None and buffer.space is AddressSpace.STATIC:
                 end = buffer.bytes - (self.script.widths[access.point] or 0)
                 found = [stays and 0 <= start <= end for stays, start in zip(found, starts)]
         return found
@@ -220,14 +220,14 @@ class Accesses:
         filled = any(
             isinstance(node, Access)
             and node.buffer == number
-            and node.kind is Kind.UPDATE
+            and node.kind is AccessKind.UPDATE
             and node.index is None
             and node.offset is None
             and not (node.strayed or node.asynchronous)
             for node in walk(self.kernel.body)
         )
         bytes_only = (buffer.element_bytes or 1) == 1
-        return buffer.space is Space.STATIC and not (buffer.record or bytes_only or filled)
+        return buffer.space is AddressSpace.STATIC and not (buffer.record or bytes_only or filled)
 
     def _serves(self, access: Access, storage: int, here: Evaluator, why: Circumstances) -> None:
         """The storage of a collective that all threads of the block call: its first byte stands for it."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from smem_lsp.analysis.execution.access_recorder import Circumstances
 from smem_lsp.analysis.execution.data_dependent_guards import below_shared, data_guard
 from smem_lsp.analysis.execution.events import Decision, Event, Guard
-from smem_lsp.analysis.execution.program import Step
+from smem_lsp.analysis.execution.program import Instruction
 from smem_lsp.analysis.execution.synchronisation import Lost, Ordered
 from smem_lsp.analysis.values.evaluate import Evaluator, decided
 from smem_lsp.analysis.values.free_symbols import names_in
@@ -35,14 +35,14 @@ class Supposing(Ordered):
     loop: tuple[int, int] | None = None  # the outermost loop without barriers around the point
 
     @abstractmethod
-    def _steps(self, steps: Sequence[Step], here: Evaluator) -> Evaluator | None:
+    def _steps(self, steps: Sequence[Instruction], here: Evaluator) -> Evaluator | None:
         """Run ``steps`` for the threads ``here``; those that come to the end."""
 
-    def _trust(self, step: Step) -> None:
+    def _trust(self, step: Instruction) -> None:
         self.unsure = self.unsure or step.node.point in self.script.alike
 
     @contextmanager
-    def _decided_by(self, step: Step, way: bool, here: Evaluator, *, stays: bool) -> Iterator[None]:
+    def _decided_by(self, step: Instruction, way: bool, here: Evaluator, *, stays: bool) -> Iterator[None]:
         """Inside, what happens rests on this branch or loop going this way; with ``stays`` it does so for good."""
         decisions, decided = self.decisions, self.decided
         if step.free:
@@ -61,7 +61,7 @@ class Supposing(Ordered):
                 if step.symbols & ~places:  # of so many blocks only what some size leaves away
                     self.decided &= decided | ~places
 
-    def _symbols(self, step: Step, here: Evaluator) -> int:
+    def _symbols(self, step: Instruction, here: Evaluator) -> int:
         """What decides a branch here, as bits: two that share some may not go any two ways."""
         bits = step.symbols
         for atom, bit in step.turning.items():
@@ -69,12 +69,14 @@ class Supposing(Ordered):
                 bits |= bit
         return bits
 
-    def _decision(self, step: Step, way: bool) -> Decision:
+    def _decision(self, step: Instruction, way: bool) -> Decision:
         """One that may turn out otherwise in the next iteration of a loop goes either way."""
         condition = self.values.conditions.get(step.node.point)
         return step.node.point, way or condition is None or bool(condition.carried)
 
-    def _suppose(self, step: Step, arm: Sequence[Step], here: Evaluator, *, again: bool) -> None:
+    def _suppose(
+        self, step: Instruction, arm: Sequence[Instruction], here: Evaluator, *, again: bool
+    ) -> None:
         """Run steps that some launch surely runs, though this run does not: with all threads, and without what rests on
         the symbols that decide it; none where these do not decide it here. Afterwards all is as it was before."""
         deciding = self._deciding(step)
@@ -123,7 +125,7 @@ class Supposing(Ordered):
         )
 
     def _perhaps(
-        self, step: Step, arm: Sequence[Step], condition: Term, truth: bool, here: Evaluator
+        self, step: Instruction, arm: Sequence[Instruction], condition: Term, truth: bool, here: Evaluator
     ) -> None:
         """Run steps that some threads run, but data decide which."""
         if step.acts or not arm or self._calls(step.node.point, step.end):
@@ -147,7 +149,7 @@ class Supposing(Ordered):
         self.guard, self.at, self.free, self.unsure, self.accesses.left = before
         self.broken = broken
 
-    def _below(self, step: Step, arm: Sequence[Step], truth: bool, here: Evaluator) -> None:
+    def _below(self, step: Instruction, arm: Sequence[Instruction], truth: bool, here: Evaluator) -> None:
         """Run steps that as many threads run as data say: those, at most, that stay in their buffers there."""
         nodes = [each.node for each in arm]
         inside = here.of(self.accesses.staying([each for each in nodes if isinstance(each, Access)], here))
@@ -162,7 +164,7 @@ class Supposing(Ordered):
         self.at, self.free, self.unsure, self.decisions, self.depth, self.loop = before
         self.broken = broken
 
-    def _either(self, step: Step, here: Evaluator) -> None:
+    def _either(self, step: Instruction, here: Evaluator) -> None:
         """What threads do whichever arm of a branch they go through."""
         nodes = [each.node for each in step.first]
         accesses = [n for n in nodes if isinstance(n, Access) and n.point in self.script.either]
@@ -171,7 +173,7 @@ class Supposing(Ordered):
             for access in accesses:
                 self.accesses.make(access, here, why)
 
-    def _deciding(self, step: Step) -> frozenset[str]:
+    def _deciding(self, step: Instruction) -> frozenset[str]:
         """The symbols on which it rests how a branch or loop goes."""
         loop = self.values.loops.get(step.node.point)
         terms = (self.values.conditions[step.node.point],) if loop is None else (loop.first, loop.again)

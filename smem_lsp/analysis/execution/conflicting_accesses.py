@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from smem_lsp.analysis.execution.events import Event, Guard, alike, differ, form_of
 from smem_lsp.analysis.execution.pending_copies import Flight, Flights
-from smem_lsp.ir.nodes import Kind
+from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.source import checkpoint
 
 WARP = 32
@@ -22,7 +22,7 @@ Pair = tuple[int, int]  # points of two accesses, in the order of the run
 
 
 @dataclass(frozen=True, slots=True)
-class Meeting:
+class Conflict:
     """``threads``: the one of the first access, the one of the second; ``exchanged``: an exchange of values between the
     lanes lies between the two accesses, which orders no memory; ``data``: it depends on data whether they meet;
     ``flying``: the first is a copy that its thread has not waited for; ``named``: their warps go different ways."""
@@ -36,14 +36,14 @@ class Meeting:
 
 
 @dataclass(slots=True)
-class Meetings:
+class ConflictingAccesses:
     """``across``: accesses of different warps that meet; ``within``: only lanes of one warp do. ``asked``: those of
     which anybody wants to know whether they meet; None: all."""
 
     warp: int = WARP
     asked: frozenset[Pair] | None = None
-    across: dict[Pair, Meeting] = field(default_factory=dict)
-    within: dict[Pair, Meeting] = field(default_factory=dict)
+    across: dict[Pair, Conflict] = field(default_factory=dict)
+    within: dict[Pair, Conflict] = field(default_factory=dict)
     open: dict[int, list[Event]] = field(default_factory=dict)  # of this interval, by storage
     synced: dict[int, int] = field(default_factory=dict)
     exchanged: int = 0
@@ -117,7 +117,7 @@ class Meetings:
         for flight in self.flights.open:
             if flight.storage == storage:
                 self._catch(flight, event, unit)
-        if event.access.kind is Kind.WRITE or (event.access.plain and not event.access.serves):
+        if event.access.kind is AccessKind.WRITE or (event.access.plain and not event.access.serves):
             self.compare(event, event, unit)
         earlier.append(event)
 
@@ -125,13 +125,13 @@ class Meetings:
         """Two accesses that nothing orders: they meet where they touch the same unit and one of them writes."""
         pair = one.access.point, other.access.point
         kinds = one.access.kind, other.access.kind
-        if pair in self.across or kinds == (Kind.READ, Kind.READ) or self.full:
+        if pair in self.across or kinds == (AccessKind.READ, AccessKind.READ) or self.full:
             return
         if self.asked is not None and pair not in self.asked:
             return
         if one.access.serves != other.access.serves or _keeps_off(one, other):
             return
-        if kinds == (Kind.UPDATE, Kind.UPDATE) and not (one.access.plain or other.access.plain):
+        if kinds == (AccessKind.UPDATE, AccessKind.UPDATE) and not (one.access.plain or other.access.plain):
             return  # both may be atomic
         if other.supposed and not (one.decisions <= other.decisions or other.decisions <= one.decisions):
             return  # perhaps never in one run
@@ -141,14 +141,15 @@ class Meetings:
         if one.data or other.data:
             self._may_meet(one, other, unit)
             return
-        stores = kinds == (Kind.WRITE, Kind.WRITE)
+        stores = kinds == (AccessKind.WRITE, AccessKind.WRITE)
         if stores and alike(one, other):
             return  # perhaps the same value
         for cell in self._shared(one, other, across=pair in self.within):
             checkpoint()
             low, high, least, most = one.low[cell], one.high[cell], other.low[cell], other.high[cell]
             if not stores and (
-                (kinds[0] is Kind.WRITE and low != high) or (kinds[1] is Kind.WRITE and least != most)
+                (kinds[0] is AccessKind.WRITE and low != high)
+                or (kinds[1] is AccessKind.WRITE and least != most)
             ):
                 continue  # written by several threads at once: all the same value, one would think
             for a, b in ((low, most), (high, least), (low, least), (high, most)):
@@ -165,9 +166,11 @@ class Meetings:
                     continue
                 unsure = one.unsure or other.unsure
                 if not together:
-                    self.across[pair] = Meeting(cell * unit, (a, b), data=unsure)
+                    self.across[pair] = Conflict(cell * unit, (a, b), data=unsure)
                     return
-                self.within[pair] = Meeting(cell * unit, (a, b), other.exchanged > one.exchanged, data=unsure)
+                self.within[pair] = Conflict(
+                    cell * unit, (a, b), other.exchanged > one.exchanged, data=unsure
+                )
 
     def _shared(self, one: Event, other: Event, *, across: bool) -> Collection[int]:
         """The units, rising, that both touch with different threads; with ``across`` with threads of different
@@ -200,7 +203,7 @@ class Meetings:
         shared = cells.keys() & event.low.keys()
         if shared:
             cell = min(shared)
-            self.across[pair] = Meeting(cell * unit, (cells[cell], event.low[cell]), flying=True)
+            self.across[pair] = Conflict(cell * unit, (cells[cell], event.low[cell]), flying=True)
 
     def _may_meet(self, one: Event, other: Event, unit: int) -> None:
         """One of the two goes where its data say; the other is there with many threads."""
@@ -208,7 +211,7 @@ class Meetings:
         known = one if other.data else other
         if (one.data and other.data) or pair in self.across or len(known.low) < self.warp or known.lanes:
             return
-        if one.access.kind is Kind.WRITE and other.access.kind is Kind.WRITE:
+        if one.access.kind is AccessKind.WRITE and other.access.kind is AccessKind.WRITE:
             return
         cell = min(known.low)
         thread = known.low[cell]
@@ -217,7 +220,7 @@ class Meetings:
         many = len({t // self.warp for t in known.low.values()}) > 1
         if away is not None and many:
             threads = (thread, away) if known is one else (away, thread)
-            self.across[pair] = Meeting(cell * unit, threads, data=True)
+            self.across[pair] = Conflict(cell * unit, threads, data=True)
 
     def _perhaps_meet(self, one: Event, other: Event, unit: int) -> None:
         """Data decide which threads come to one of the two; to the other all come that are there."""
@@ -226,7 +229,7 @@ class Meetings:
         assert guard is not None
         if known.guard is not None or any(e.data or e.lanes for e in (one, other)):
             return
-        if guarded.access.kind is Kind.WRITE and known.access.kind is Kind.WRITE:
+        if guarded.access.kind is AccessKind.WRITE and known.access.kind is AccessKind.WRITE:
             return  # who is last may not matter
         if _stays_open(guarded, guard, known):
             return
@@ -236,7 +239,7 @@ class Meetings:
             return
         thread, (cell, foe) = met[0]
         threads = (thread, foe) if guarded is one else (foe, thread)
-        self.across[one.access.point, other.access.point] = Meeting(cell * unit, threads, data=True)
+        self.across[one.access.point, other.access.point] = Conflict(cell * unit, threads, data=True)
 
     def _foe(self, thread: int, cells: range, known: Event) -> tuple[int, int] | None:
         """A unit, and a thread of another warp that touches it, too."""
@@ -257,13 +260,13 @@ def _stays_open(guarded: Event, guard: Guard, known: Event) -> bool:
     """May the two be meant to meet? Who reads what others are writing, to decide, perhaps waits for them; who looks
     whether there is still something to do need not see the newest value; and a flag without a barrier in its loop is
     polled."""
-    stores = guarded.access.kind is not Kind.READ
+    stores = guarded.access.kind is not AccessKind.READ
     if guard.changing - ({guarded.access.buffer} if stores else set()):
         return True
     if any(each is known for each in guard.asked):
         return True
-    form = form_of(guarded) if guarded.access.kind is Kind.WRITE else None
-    flag = guarded.access.kind is Kind.UPDATE or (stores and _is_same_for_all(form))
+    form = form_of(guarded) if guarded.access.kind is AccessKind.WRITE else None
+    flag = guarded.access.kind is AccessKind.UPDATE or (stores and _is_same_for_all(form))
     if flag and known.access.point in guard.loads:
         return True
     loop = guard.loop

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from smem_lsp.analysis.values.free_symbols import symbols_of
 from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Opaque, Term, parts_of
-from smem_lsp.analysis.values.value_facts import Exit, Values
-from smem_lsp.ir.nodes import Access, Kernel, Kind, walk
+from smem_lsp.analysis.values.value_facts import Exit, ValueFacts
+from smem_lsp.ir.nodes import Access, AccessKind, Kernel, walk
 
 
 @dataclass(slots=True)
@@ -17,7 +17,7 @@ class DataAddresses:
     values were put into, and of what loops count over them; nothing else is part of them but constants."""
 
     kernel: Kernel
-    values: Values
+    values: ValueFacts
     _ends: dict[Term, Exit] = field(init=False)
     _known: dict[Term, bool] = field(default_factory=dict)
     _filled: dict[int, bool] = field(default_factory=dict)  # buffers
@@ -64,12 +64,12 @@ class DataAddresses:
         return found
 
     def _are_data(self, stores: Sequence[Access]) -> bool:
-        stored = [self.values.stored.get(node.point) for node in stores if node.kind is Kind.WRITE]
+        stored = [self.values.stored.get(node.point) for node in stores if node.kind is AccessKind.WRITE]
         data = [term for term in stored if not isinstance(term, Const)]
         return (
             bool(data)
             and all(term is not None and term in self for term in data)
-            and not any(node.plain for node in stores if node.kind is Kind.UPDATE)
+            and not any(node.plain for node in stores if node.kind is AccessKind.UPDATE)
         )
 
 

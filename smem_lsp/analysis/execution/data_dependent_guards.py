@@ -14,7 +14,7 @@ from typing import TypeGuard
 from smem_lsp.analysis.execution.events import Event, Guard
 from smem_lsp.analysis.values.evaluate import Evaluator
 from smem_lsp.analysis.values.terms import BLOCK, THREAD, Const, Op, Opaque, Sym, Term, is_truth, parts_of
-from smem_lsp.analysis.values.value_facts import Values
+from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.source import checkpoint
 
 _EQUALITIES = ("==", "!=")
@@ -48,7 +48,7 @@ class DataGuard:
 
 
 def data_guard(
-    condition: Term, truth: bool, here: Evaluator, values: Values, pointers: frozenset[str]
+    condition: Term, truth: bool, here: Evaluator, values: ValueFacts, pointers: frozenset[str]
 ) -> DataGuard | None:
     """What ``condition`` is if it is one of data; None: it is not, or something else decides, too."""
     mask = [1] * len(here.threads)
@@ -67,7 +67,7 @@ def data_guard(
 
 
 def below_shared(
-    condition: Term, truth: bool, here: Evaluator, values: Values, pointers: frozenset[str]
+    condition: Term, truth: bool, here: Evaluator, values: ValueFacts, pointers: frozenset[str]
 ) -> list[int] | None:
     """Threads of ``here`` that ``condition`` lets through where data that all threads share are large, as sizes are
     taken to be: ``threadIdx.x < *count``; None: it says something else, too."""
@@ -140,7 +140,7 @@ def _compares_all(term: Op) -> bool:
 @dataclass(slots=True)
 class _Reader:
     here: Evaluator
-    values: Values
+    values: ValueFacts
     pointers: frozenset[str]
     loads: set[int] = field(default_factory=set)
     left: int = _MOST

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from smem_lsp.analysis.execution.conflicting_accesses import Meeting, Meetings, Pair
+from smem_lsp.analysis.execution.conflicting_accesses import Conflict, ConflictingAccesses, Pair
 from smem_lsp.analysis.execution.events import Event
 from smem_lsp.analysis.execution.warp_traces import WARP, Arrival, Together, Touch, Traces
 from smem_lsp.source import checkpoint
@@ -36,7 +36,7 @@ class _Known:
     event: Event
 
 
-def unordered(traces: Traces) -> dict[Pair, Meeting]:
+def unordered(traces: Traces) -> dict[Pair, Conflict]:
     """Accesses of different warps that meet, with nothing between them that orders them."""
     return _Replay(traces).run()
 
@@ -51,9 +51,9 @@ class _Replay:
         self.together: set[int] = set()  # waiting at a barrier of the block
         self.waiting: set[int] = set()
         self.seen: dict[tuple[int, int], list[_Known]] = {}  # (storage, cell) -> who has touched it
-        self.met = Meetings(WARP)
+        self.met = ConflictingAccesses(WARP)
 
-    def run(self) -> dict[Pair, Meeting]:
+    def run(self) -> dict[Pair, Conflict]:
         moved = True
         while moved:
             checkpoint()

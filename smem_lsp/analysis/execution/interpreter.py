@@ -13,12 +13,12 @@ from itertools import compress, takewhile
 from smem_lsp.analysis.execution.access_recorder import Circumstances
 from smem_lsp.analysis.execution.assumed_paths import Supposing
 from smem_lsp.analysis.execution.pending_copies import Flights
-from smem_lsp.analysis.execution.program import Step
+from smem_lsp.analysis.execution.program import Instruction
 from smem_lsp.analysis.execution.synchronisation import Lost
 from smem_lsp.analysis.values.evaluate import Evaluator, decided, iterations
 from smem_lsp.analysis.values.loop_exits import exit_values
 from smem_lsp.analysis.values.terms import Term
-from smem_lsp.analysis.values.trip_counts import turns
+from smem_lsp.analysis.values.trip_counts import iterations_of
 from smem_lsp.analysis.values.value_facts import LoopFacts
 from smem_lsp.ir.nodes import Access, Barrier, Branch, CopyWait, Exchange, Jump, Loop, Place, Proxy
 from smem_lsp.source import checkpoint
@@ -37,7 +37,7 @@ class _Settled(Exception):
 
 
 @dataclass(slots=True)
-class Run(Supposing):
+class Interpreter(Supposing):
     """The steps of a script, for all threads of the block."""
 
     undecided: int = _MAX_DECIDED
@@ -45,7 +45,7 @@ class Run(Supposing):
     cut: set[int] = field(default_factory=set)  # loops of which not all iterations were run
     brief: bool = False  # is it over when all that is asked about meets?
 
-    def go(self) -> Run:
+    def go(self) -> Interpreter:
         """Run the kernel as far as it can be followed."""
         try:
             self._steps(self.script.steps, self.block)
@@ -59,7 +59,7 @@ class Run(Supposing):
 
     # ---- control -----------------------------------------------------------------------------------------------------
 
-    def _steps(self, steps: Sequence[Step], here: Evaluator) -> Evaluator | None:
+    def _steps(self, steps: Sequence[Instruction], here: Evaluator) -> Evaluator | None:
         """Run ``steps`` for the threads ``here``; those that come to the end."""
         going: Evaluator | None = here
         for step in steps:
@@ -102,7 +102,7 @@ class Run(Supposing):
         if self.undecided < 0 or (here.work is not None and here.work.left < 0):
             raise Lost  # it would take too long
 
-    def _branch(self, step: Step, node: Branch, here: Evaluator) -> Evaluator | None:
+    def _branch(self, step: Instruction, node: Branch, here: Evaluator) -> Evaluator | None:
         self._decide(here)
         condition = self.values.conditions[node.point]
         value = here.value(condition)
@@ -152,7 +152,7 @@ class Run(Supposing):
             return here
         return _only(here, set().union(*staying))
 
-    def _arm_that_stays(self, step: Step, condition: Term) -> Sequence[Step] | None:
+    def _arm_that_stays(self, step: Instruction, condition: Term) -> Sequence[Instruction] | None:
         """The one arm that does not lead away for sure: all threads are in it, or none is behind the branch."""
         for arm, other, truth in ((step.first, step.second, True), (step.second, step.first, False)):
             checkpoint()
@@ -160,7 +160,7 @@ class Run(Supposing):
                 return None if self.script.narrows(condition, truth) else arm
         return None
 
-    def _stay(self, step: Step, arm: Sequence[Step], here: Evaluator) -> Evaluator | None:
+    def _stay(self, step: Instruction, arm: Sequence[Instruction], here: Evaluator) -> Evaluator | None:
         """Go on behind a branch of which only that all threads take it alike is known, through ``arm``. What named
         barriers and fences do from there on is not followed."""
         self.named.all_seen = False
@@ -174,12 +174,12 @@ class Run(Supposing):
         self._come_to(step.end)
         return going
 
-    def _fences(self, step: Step) -> None:
+    def _fences(self, step: Instruction) -> None:
         """Behind a branch or loop: whether its fences have run may rest on what the kernel is given."""
         if step.fences and step.free and self.accesses.proxies is not None:
             self.accesses.proxies.forget()
 
-    def _arms_apart(self, step: Step, mask: Sequence[int] | None, here: Evaluator) -> None:
+    def _arms_apart(self, step: Instruction, mask: Sequence[int] | None, here: Evaluator) -> None:
         """Arms whose barriers are one: what they do in between is ordered in a way that the traces alone tell."""
         if self.accesses.traces is None or mask is None or step.leaves or step.waits:
             self._pass_over(step, here)
@@ -197,7 +197,7 @@ class Run(Supposing):
             self.met.lose_copies()
         self.met.barrier()
 
-    def _loop(self, step: Step, node: Loop, here: Evaluator) -> Evaluator | None:
+    def _loop(self, step: Instruction, node: Loop, here: Evaluator) -> Evaluator | None:
         facts = self.script.followed.loops[node.point]
         if not (step.first or step.waits):
             return self._behind(node, facts, here)
@@ -222,7 +222,7 @@ class Run(Supposing):
         here = self._behind(node, facts, here)
         return _only(here, set(here.threads) - self.away) if self.away else here
 
-    def _leave_together(self, step: Step, here: Evaluator) -> None:
+    def _leave_together(self, step: Instruction, here: Evaluator) -> None:
         """Go behind a loop in which the run was lost: all threads leave it in the same iteration, some time."""
         self.named.all_seen = False
         self._forget()
@@ -237,14 +237,14 @@ class Run(Supposing):
         found = exit_values(facts, here, wanted) if wanted else {}
         return here.behind(found) if found else here
 
-    def _turns(self, step: Step, node: Loop, facts: LoopFacts, here: Evaluator) -> None:
+    def _turns(self, step: Instruction, node: Loop, facts: LoopFacts, here: Evaluator) -> None:
         """The iterations that are known: the first ones, and the last where it is a long loop that is counted."""
         if step.waits:
             self._ask(step, facts, here)
             raise Lost  # for a flag or a lock
         limits = _TURNS if step.syncs else _PLAIN
         most = limits[min(self.depth, len(limits) - 1)]
-        counted = turns(facts, here)
+        counted = iterations_of(facts, here)
         lasts = 0
         if counted is not None and max(counted.counts) > most and not facts.exits and not step.returns:
             if not step.syncs or min(counted.counts) == max(counted.counts):
@@ -278,7 +278,7 @@ class Run(Supposing):
                 break
         self.depth -= 1
 
-    def _ask(self, step: Step, facts: LoopFacts, here: Evaluator) -> None:
+    def _ask(self, step: Instruction, facts: LoopFacts, here: Evaluator) -> None:
         """A loop waits: what it surely asks in its first iteration is the word of a barrier object."""
         asked = list(takewhile(lambda each: isinstance(each.node, Access), step.first))
         behind = step.first[len(asked) : len(asked) + 1]
@@ -286,7 +286,7 @@ class Run(Supposing):
         if inside is not None and behind and isinstance(behind[0].node, Barrier) and behind[0].orders:
             self._steps(asked, inside)
 
-    def _turn(self, step: Step, node: Loop, inside: Evaluator) -> bool:
+    def _turn(self, step: Instruction, node: Loop, inside: Evaluator) -> bool:
         """One iteration; False when no thread runs it."""
         self._decide(inside)
         gone = self.broken or self.away
@@ -298,7 +298,7 @@ class Run(Supposing):
         self._come_to(node.end_point)
         return True
 
-    def _pass_over(self, step: Step, here: Evaluator) -> None:
+    def _pass_over(self, step: Instruction, here: Evaluator) -> None:
         """Go behind what is not run here: perhaps through barriers, if all threads come to those."""
         self.cut.add(step.node.point)
         if step.leaves or step.waits or not step.sure:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from smem_lsp.analysis.values.terms import Const
-from smem_lsp.analysis.values.value_facts import Values
+from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Barrier, Kernel, walk
 from smem_lsp.source import checkpoint
 
@@ -60,7 +60,7 @@ class Counts:
     """What all runs so far show of each named barrier: (point, number) -> kind, count and threads."""
 
     kernel: Kernel
-    values: Values
+    values: ValueFacts
     found: dict[tuple[int, int], tuple[str, int, int]] | None = None
 
     def note(self, arrivals: Arrivals, threads: int) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from smem_lsp.analysis.execution.data_dependent_addresses import DataAddresses
 from smem_lsp.analysis.execution.slice import Followed
 from smem_lsp.analysis.values.extents import Extent
-from smem_lsp.analysis.values.free_symbols import Resting, named, narrows
+from smem_lsp.analysis.values.free_symbols import Dependence, named, narrows
 from smem_lsp.analysis.values.terms import LoopVar, Term
 from smem_lsp.ir.nodes import (
     Access,
@@ -24,7 +24,7 @@ from smem_lsp.ir.nodes import (
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Instruction:
     """One node. ``end``: the last point in it; ``first``, ``second``: arms of a branch, or the body of a loop.
 
     ``syncs``: block barriers inside; ``sure``: all of them are run by all threads or by none; ``paired``: some are run
@@ -40,8 +40,8 @@ class Step:
 
     node: Node
     end: int
-    first: tuple[Step, ...] = ()
-    second: tuple[Step, ...] = ()
+    first: tuple[Instruction, ...] = ()
+    second: tuple[Instruction, ...] = ()
     syncs: bool = False
     sure: bool = True
     paired: bool = False
@@ -106,11 +106,11 @@ RESTLESS = Calm()
 
 
 @dataclass(frozen=True, slots=True)
-class Script:
+class Program:
     """``storages``: buffer -> the buffer whose bytes it shares; ``units``: storage -> bytes that are told apart;
     ``widths``: access -> bytes that a thread touches."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[Instruction, ...]
     storages: dict[int, int]
     units: dict[int, int]
     widths: dict[int, int | None]
@@ -125,7 +125,7 @@ class Script:
     either: frozenset[int]  # accesses in one arm of a branch that the other makes to the same bytes
     data: DataAddresses
     followed: Followed
-    resting: Resting
+    resting: Dependence
     parts: Mapping[int, Extent]  # access -> the part of its buffer that its pointer is for
     _narrowing: dict[tuple[Term, bool], bool] = field(default_factory=dict)
     _named: dict[int, frozenset[str]] = field(default_factory=dict)
@@ -145,12 +145,12 @@ class Script:
             found = self._narrowing[condition, truth] = narrows(condition, truth, self.sizes)
         return found
 
-    def only(self, points: frozenset[int]) -> Script:
+    def only(self, points: frozenset[int]) -> Program:
         """What a run comes to that looks at no other accesses than these."""
         return replace(self, steps=tuple(_kept(self.steps, points, self.followed)))
 
 
-def _kept(steps: Sequence[Step], points: frozenset[int], followed: Followed) -> Iterator[Step]:
+def _kept(steps: Sequence[Instruction], points: frozenset[int], followed: Followed) -> Iterator[Instruction]:
     """Those in which something happens when no other accesses count than these ``points``."""
     for step in steps:
         node = step.node
@@ -167,17 +167,17 @@ def _kept(steps: Sequence[Step], points: frozenset[int], followed: Followed) -> 
             if happens:
                 yield replace(step, first=first, second=second)
             elif isinstance(node, Loop) and node.point in followed.exits:
-                yield Step(node, node.end_point)
+                yield Instruction(node, node.end_point)
         else:
             yield step
 
 
-def computes(step: Step) -> bool:
+def computes(step: Instruction) -> bool:
     """Is it a loop that does nothing but to compute what is read behind it?"""
     return isinstance(step.node, Loop) and not (step.first or step.waits)
 
 
-def acts(step: Step) -> bool:
+def acts(step: Instruction) -> bool:
     """Does a step of a loop's body do more than to leave the loop or an iteration of it?"""
     if isinstance(step.node, Jump):
         return step.node.kind == "return"

@@ -9,17 +9,27 @@ from functools import reduce
 from operator import or_
 
 from smem_lsp.analysis.execution.data_dependent_addresses import DataAddresses
-from smem_lsp.analysis.execution.program import NOTHING, RESTLESS, Added, Calm, Script, Step, acts, computes
+from smem_lsp.analysis.execution.program import (
+    NOTHING,
+    RESTLESS,
+    Added,
+    Calm,
+    Instruction,
+    Program,
+    acts,
+    computes,
+)
 from smem_lsp.analysis.execution.slice import Followed, Unknown, followed
 from smem_lsp.analysis.threads.divergence import Verdicts
 from smem_lsp.analysis.threads.spin_loops import may_wait
 from smem_lsp.analysis.threads.uniformity import Control
-from smem_lsp.analysis.values.free_symbols import Resting, Rests, named
+from smem_lsp.analysis.values.free_symbols import Dependence, Rests, named
 from smem_lsp.analysis.values.pointer_ranges import parts
 from smem_lsp.analysis.values.terms import Term
-from smem_lsp.analysis.values.value_facts import Values
+from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import (
     Access,
+    AddressSpace,
     Barrier,
     Branch,
     CopyWait,
@@ -30,7 +40,6 @@ from smem_lsp.ir.nodes import (
     Place,
     Proxy,
     Seq,
-    Space,
     storages_of,
     walk,
 )
@@ -39,12 +48,12 @@ from smem_lsp.source import checkpoint
 
 def write_script(
     kernel: Kernel,
-    values: Values,
+    values: ValueFacts,
     control: Control,
     verdicts: Verdicts,
     added: Added = NOTHING,
     calm: Calm = RESTLESS,
-) -> Script:
+) -> Program:
     """What a run of ``kernel`` comes to. ``calm``: what a run needs not look at."""
     storages = storages_of(kernel.buffers)
     units: dict[int, int] = {}
@@ -80,7 +89,7 @@ def write_script(
     rests = Rests()
     writer = _Writer(values, control, verdicts, rests, added, calm.idle | nowhere, calm.apart)
     steps = tuple(_steps(kernel.body, writer, sure=True))
-    return Script(
+    return Program(
         steps,
         storages,
         units,
@@ -96,14 +105,14 @@ def write_script(
         frozenset(_in_both(steps, offsets, widths)),
         data,
         _followed(steps, values, offsets),
-        Resting(values),
+        Dependence(values),
         parts(kernel),
     )
 
 
-def _in_elements(kernel: Kernel, values: Values) -> set[int]:
+def _in_elements(kernel: Kernel, values: ValueFacts) -> set[int]:
     """Buffers of elements whose size is not known, each access to which is to one of them: they count as bytes."""
-    found = {b.index for b in kernel.buffers if b.element_bytes is None and b.space is Space.STATIC}
+    found = {b.index for b in kernel.buffers if b.element_bytes is None and b.space is AddressSpace.STATIC}
     if found:
         for node in walk(kernel.body):
             if isinstance(node, Access) and node.buffer in found:
@@ -114,7 +123,7 @@ def _in_elements(kernel: Kernel, values: Values) -> set[int]:
 
 
 def _in_both(
-    steps: Sequence[Step], offsets: Mapping[int, Term | None], widths: Mapping[int, int | None]
+    steps: Sequence[Instruction], offsets: Mapping[int, Term | None], widths: Mapping[int, int | None]
 ) -> Iterator[int]:
     for step in _all(steps):
         checkpoint()
@@ -140,7 +149,9 @@ def _same_bytes(
     )
 
 
-def _followed(steps: Sequence[Step], values: Values, offsets: Mapping[int, Term | None]) -> Followed:
+def _followed(
+    steps: Sequence[Instruction], values: ValueFacts, offsets: Mapping[int, Term | None]
+) -> Followed:
     loops: list[int] = []
     asked: list[Term | None] = []
     for step in _all(steps):
@@ -158,14 +169,14 @@ def _followed(steps: Sequence[Step], values: Values, offsets: Mapping[int, Term 
     return followed(values, loops, (term for term in asked if term is not None))
 
 
-def _all(steps: Sequence[Step]) -> Iterator[Step]:
+def _all(steps: Sequence[Instruction]) -> Iterator[Instruction]:
     for step in steps:
         yield step
         yield from _all(step.first)
         yield from _all(step.second)
 
 
-def _sizes(values: Values, control: Control, rests: Rests) -> frozenset[str]:
+def _sizes(values: ValueFacts, control: Control, rests: Rests) -> frozenset[str]:
     found = [term for index in values.indices.values() for term in index] + list(values.offsets.values())
     for loop in values.loops.values():
         checkpoint()
@@ -176,7 +187,7 @@ def _sizes(values: Values, control: Control, rests: Rests) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Writer:
-    values: Values
+    values: ValueFacts
     control: Control
     verdicts: Verdicts
     rests: Rests
@@ -185,37 +196,37 @@ class _Writer:
     apart: frozenset[int]  # of which only that they surely leave their buffer
 
 
-def _steps(seq: Seq, writer: _Writer, *, sure: bool) -> Iterator[Step]:
+def _steps(seq: Seq, writer: _Writer, *, sure: bool) -> Iterator[Instruction]:
     """``sure``: does it come here whatever the kernel is given?"""
     for node in seq.items:
         checkpoint()
         if isinstance(node, Access | Exchange):
             if node.point not in writer.idle and (sure or node.point not in writer.apart):
-                yield Step(node, node.point)
+                yield Instruction(node, node.point)
         elif isinstance(node, Proxy):
-            yield Step(node, node.point, fences=node.kind not in ("copy", "read"))
+            yield Instruction(node, node.point, fences=node.kind not in ("copy", "read"))
         elif isinstance(node, CopyWait):
-            yield Step(node, node.point, copies=True)
+            yield Instruction(node, node.point, copies=True)
         elif isinstance(node, Barrier):
             if node.kind == "block":
                 point, control = node.point, writer.control
                 paired, trusting = point in writer.verdicts.paired, point in control.alike
                 sure = paired or trusting or point in control.barriers
-                yield Step(node, point, syncs=True, sure=sure, paired=paired, trusting=trusting)
+                yield Instruction(node, point, syncs=True, sure=sure, paired=paired, trusting=trusting)
             else:
-                yield Step(node, node.point, warps=node.kind == "warp", orders=node.kind != "warp")
+                yield Instruction(node, node.point, warps=node.kind == "warp", orders=node.kind != "warp")
         elif isinstance(node, Place):
             added, point = writer.added, node.point
             if point in added.waits:
-                yield Step(node, point, lands=True, copies=True)
+                yield Instruction(node, point, lands=True, copies=True)
             if point in added.fences:
-                yield Step(node, point, fences=True)
+                yield Instruction(node, point, fences=True)
             if point in added.barriers:
-                yield Step(node, point, syncs=True)
+                yield Instruction(node, point, syncs=True)
             elif point in added.in_warps:
-                yield Step(node, point, warps=True)
+                yield Instruction(node, point, warps=True)
         elif isinstance(node, Jump):
-            yield Step(node, node.point, leaves=True, returns=node.kind == "return")
+            yield Instruction(node, node.point, leaves=True, returns=node.kind == "return")
         elif isinstance(node, Branch):
             deciding = _Deciding(writer.rests, (writer.values.conditions[node.point],))
             arms = [
@@ -232,7 +243,7 @@ def _steps(seq: Seq, writer: _Writer, *, sure: bool) -> Iterator[Step]:
             if any(map(acts, body)) or may_wait(node, writer.values):
                 yield _around(node, body, (), writer, deciding)
             elif node.point in writer.values.exits:
-                yield Step(node, node.end_point)
+                yield Instruction(node, node.end_point)
 
 
 class _Deciding:
@@ -248,11 +259,11 @@ class _Deciding:
 
 def _around(
     node: Branch | Loop,
-    first: tuple[Step, ...],
-    second: tuple[Step, ...],
+    first: tuple[Instruction, ...],
+    second: tuple[Instruction, ...],
     writer: _Writer,
     deciding: _Deciding,
-) -> Step:
+) -> Instruction:
     inside = (*first, *second)
     returns = any(step.returns for step in inside)
     if isinstance(node, Loop):
@@ -265,7 +276,7 @@ def _around(
     else:
         leaves, waits = any(step.leaves for step in inside), any(step.waits for step in inside)
         end = max(step.end for step in inside)
-    return Step(
+    return Instruction(
         node,
         end,
         first,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from smem_lsp.analysis.values.terms import LoopVar, Op, Opaque, Term, parts_of
-from smem_lsp.analysis.values.value_facts import Exit, LoopFacts, Recurrence, Values
+from smem_lsp.analysis.values.value_facts import Exit, LoopFacts, Recurrence, ValueFacts
 from smem_lsp.source import checkpoint, record
 
 
@@ -15,7 +15,7 @@ from smem_lsp.source import checkpoint, record
 class Unknown:
     """Terms that no run of a block has a value for: a value that is loaded or lost is a part of them."""
 
-    values: Values
+    values: ValueFacts
     _moves: dict[Term, Recurrence] = field(init=False)
     _ends: frozenset[Term] = field(init=False)
     _known: dict[Term, bool] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class Followed:
     exits: Mapping[int, tuple[Exit, ...]]
 
 
-def followed(values: Values, loops: Iterable[int], asked: Iterable[Term]) -> Followed:
+def followed(values: ValueFacts, loops: Iterable[int], asked: Iterable[Term]) -> Followed:
     """``loops``: points of those that are run; ``asked``: terms whose values a run asks for besides how these go on."""
     running = [values.loops[point] for point in loops]
     moves, ends = _moves(values), _ends(values)
@@ -78,12 +78,12 @@ def followed(values: Values, loops: Iterable[int], asked: Iterable[Term]) -> Fol
     )
 
 
-def _moves(values: Values) -> dict[Term, Recurrence]:
+def _moves(values: ValueFacts) -> dict[Term, Recurrence]:
     """The variables of all loops."""
     return {each.atom: each for loop in values.loops.values() for each in loop.recurrences}
 
 
-def _ends(values: Values) -> dict[Term, Exit]:
+def _ends(values: ValueFacts) -> dict[Term, Exit]:
     """What all loops leave behind."""
     return {each.value: each for exits in values.exits.values() for each in exits}
 

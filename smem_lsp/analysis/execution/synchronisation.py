@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from smem_lsp.analysis.execution.access_recorder import Accesses
-from smem_lsp.analysis.execution.conflicting_accesses import Meetings
+from smem_lsp.analysis.execution.conflicting_accesses import ConflictingAccesses
 from smem_lsp.analysis.execution.missing_lanes import Missed, first_missed
 from smem_lsp.analysis.execution.named_barrier_arrivals import Arrivals
-from smem_lsp.analysis.execution.program import Script, Step
+from smem_lsp.analysis.execution.program import Instruction, Program
 from smem_lsp.analysis.execution.warp_traces import Traces
 from smem_lsp.analysis.values.evaluate import Evaluator
-from smem_lsp.analysis.values.value_facts import Values
+from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Barrier, Kernel
 from smem_lsp.source import checkpoint
 
@@ -30,8 +30,8 @@ class Ordered:
     it without a lane that its mask names."""
 
     kernel: Kernel
-    values: Values
-    script: Script
+    values: ValueFacts
+    script: Program
     block: Evaluator
     accesses: Accesses
     missed: dict[int, Missed] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class Ordered:
     apart: bool = False  # inside a branch whose arms have barriers that are one
 
     @property
-    def met(self) -> Meetings:
+    def met(self) -> ConflictingAccesses:
         """What has met so far."""
         return self.accesses.met
 
@@ -60,7 +60,7 @@ class Ordered:
         if self.accesses.proxies is not None and not self.supposed:
             self.accesses.proxies.forget()
 
-    def _barrier(self, step: Step, going: Evaluator) -> None:
+    def _barrier(self, step: Instruction, going: Evaluator) -> None:
         if self.accesses.proxies is not None:
             if step.node.point in self.script.added.fences:
                 self.accesses.proxies.fence(going.threads)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from smem_lsp.analysis.dataflow.facts import Facts, Slot
+from smem_lsp.analysis.dataflow.facts import Facts, Footprint
 from smem_lsp.analysis.dataflow.interference import open_foes, own_slots
 from smem_lsp.analysis.dataflow.liveness import bits
 from smem_lsp.analysis.execution.program import RESTLESS, Calm
@@ -12,14 +12,14 @@ from smem_lsp.analysis.threads.block_shape import BlockShape, most_threads
 from smem_lsp.analysis.values.extents import extent_of
 from smem_lsp.analysis.values.ranges import Bounds
 from smem_lsp.analysis.values.terms import is_free
-from smem_lsp.analysis.values.value_facts import Values
-from smem_lsp.ir.nodes import Access, Kernel, Kind, Proxy, storages_of, walk
+from smem_lsp.analysis.values.value_facts import ValueFacts
+from smem_lsp.ir.nodes import Access, AccessKind, Kernel, Proxy, storages_of, walk
 from smem_lsp.source import checkpoint
 
 _MOST = 400  # accesses of a kernel that are compared
 
 
-def calm_accesses(kernel: Kernel, values: Values, facts: Facts, shape: BlockShape | None) -> Calm:
+def calm_accesses(kernel: Kernel, values: ValueFacts, facts: Facts, shape: BlockShape | None) -> Calm:
     """What needs no run: proved barriers lie before and behind, or all that is open is in slots of the thread. An
     asynchronous copy passes barriers, so nothing is said of what it fills. ``facts``: with the slots for ``shape``."""
     nodes = tuple(walk(kernel.body))
@@ -51,9 +51,9 @@ def _restless(kernel: Kernel, facts: Facts, accesses: Sequence[Access], storages
     for index, access in enumerate(accesses):
         storage = storages[access.buffer]
         members[storage] = members.get(storage, 0) | 1 << index
-        if access.kind is Kind.READ:
+        if access.kind is AccessKind.READ:
             readers |= 1 << index
-        elif access.kind is Kind.UPDATE and not access.plain:
+        elif access.kind is AccessKind.UPDATE and not access.plain:
             atomics |= 1 << index
     foes = []
     for index, access in enumerate(accesses):
@@ -71,7 +71,7 @@ def _restless(kernel: Kernel, facts: Facts, accesses: Sequence[Access], storages
     return found
 
 
-def _stays_inside(kernel: Kernel, values: Values, bounds: Bounds, access: Access) -> bool:
+def _stays_inside(kernel: Kernel, values: ValueFacts, bounds: Bounds, access: Access) -> bool:
     buffer = kernel.buffers[access.buffer]
     offset = values.offset(access, buffer)
     if access.guess or access.part is not None or offset is None or is_free(offset):
@@ -80,7 +80,9 @@ def _stays_inside(kernel: Kernel, values: Values, bounds: Bounds, access: Access
     return extent is not None and buffer.bytes is not None and extent[0] >= 0 and extent[1] <= buffer.bytes
 
 
-def _apart(one: Access, other: Access, slots: Mapping[int, Slot], known: dict[tuple[int, int], bool]) -> bool:
+def _apart(
+    one: Access, other: Access, slots: Mapping[int, Footprint], known: dict[tuple[int, int], bool]
+) -> bool:
     """Does no thread touch with one of the two what another touches with the other?"""
     mine, theirs = slots.get(one.point), slots.get(other.point)
     if one.buffer != other.buffer or mine is None or theirs is None:

@@ -14,12 +14,12 @@ from typing import TypeVar
 
 from smem_lsp.analysis.execution.access_recorder import Accesses, Outside
 from smem_lsp.analysis.execution.async_proxy import Proxies, Unfenced
-from smem_lsp.analysis.execution.conflicting_accesses import WARP, Meeting, Meetings, Pair
+from smem_lsp.analysis.execution.conflicting_accesses import WARP, Conflict, ConflictingAccesses, Pair
 from smem_lsp.analysis.execution.happens_before import unordered
-from smem_lsp.analysis.execution.interpreter import Run
+from smem_lsp.analysis.execution.interpreter import Interpreter
 from smem_lsp.analysis.execution.missing_lanes import Missed, others_return
 from smem_lsp.analysis.execution.named_barrier_arrivals import Counts, Miscount
-from smem_lsp.analysis.execution.program import NOTHING, RESTLESS, Added, Calm, Script
+from smem_lsp.analysis.execution.program import NOTHING, RESTLESS, Added, Calm, Program
 from smem_lsp.analysis.execution.program_builder import write_script
 from smem_lsp.analysis.execution.warp_traces import Traces
 from smem_lsp.analysis.threads.block_shape import BlockShape, evidence, most_threads, smallest_grid
@@ -27,7 +27,7 @@ from smem_lsp.analysis.threads.divergence import Verdicts, assignments, samples_
 from smem_lsp.analysis.threads.uniformity import Control
 from smem_lsp.analysis.values.evaluate import Dims, Evaluator, Work
 from smem_lsp.analysis.values.ranges import MAX_DIMS
-from smem_lsp.analysis.values.value_facts import Values
+from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, Barrier, Exchange, Kernel, Loop, Node, Place, Proxy, walk
 from smem_lsp.source import checkpoint
 
@@ -134,7 +134,7 @@ def pairs_of(races: Iterable[Race]) -> frozenset[Pair]:
 
 def find_hazards(
     kernel: Kernel,
-    values: Values,
+    values: ValueFacts,
     control: Control,
     verdicts: Verdicts,
     shape: BlockShape | None,
@@ -169,7 +169,7 @@ def find_hazards(
 
     def nothing_yet() -> Accesses:
         traces = _traces(kernel, values, verdicts, shape)
-        met = Meetings(WARP, wanted)
+        met = ConflictingAccesses(WARP, wanted)
         proxies = Proxies() if reads else None
         return Accesses(kernel, values, script, met, traces, proxies, shaped=shape is not None)
 
@@ -203,8 +203,8 @@ def find_hazards(
     if values.masks and asked is None:
         script = script.only(frozenset())
         for dims in samples:
-            accesses = Accesses(kernel, values, script, Meetings(WARP))
-            tails.note(Run(kernel, values, script, _block(dims, _tail(script, dims)), accesses).go())
+            accesses = Accesses(kernel, values, script, ConflictingAccesses(WARP))
+            tails.note(Interpreter(kernel, values, script, _block(dims, _tail(script, dims)), accesses).go())
     miscounts = named.told(known=shape is not None)
     if not (seen.anything or tails.missed):
         return Hazards(miscounts=miscounts)
@@ -213,7 +213,9 @@ def find_hazards(
     )
 
 
-def _run(dims: Dims, symbols: dict[str, int], accesses: Callable[[], Accesses], *, brief: bool) -> Run:
+def _run(
+    dims: Dims, symbols: dict[str, int], accesses: Callable[[], Accesses], *, brief: bool
+) -> Interpreter:
     """A run with these values; with another block of the grid instead, if the whole of this one returns and that one
     comes to more accesses. ``brief``: it is over when all that is asked about meets."""
     run = _run_once(accesses(), _block(dims, symbols), brief)
@@ -225,7 +227,7 @@ def _run(dims: Dims, symbols: dict[str, int], accesses: Callable[[], Accesses], 
     return min(run, other, key=lambda each: each.accesses.left)
 
 
-def _strays(kernel: Kernel, dims: Dims, script: Script, accesses: Callable[[], Accesses]) -> bool:
+def _strays(kernel: Kernel, dims: Dims, script: Program, accesses: Callable[[], Accesses]) -> bool:
     """Does such a block leave some array, so that the kernel is written for a smaller one?"""
     symbols = next(assignments(script.terms, dims, smallest_grid(kernel)))
     return _run(dims, symbols, accesses, brief=False).accesses.strays
@@ -235,23 +237,23 @@ def _block(dims: Dims, symbols: dict[str, int]) -> Evaluator:
     return Evaluator(dims, symbols, work=Work(_MAX_WORK))
 
 
-def _run_once(accesses: Accesses, block: Evaluator, brief: bool) -> Run:
-    return Run(accesses.kernel, accesses.values, accesses.script, block, accesses, brief=brief).go()
+def _run_once(accesses: Accesses, block: Evaluator, brief: bool) -> Interpreter:
+    return Interpreter(accesses.kernel, accesses.values, accesses.script, block, accesses, brief=brief).go()
 
 
 @dataclass(slots=True)
 class _Seen:
     """What all runs so far have in common; None before the first."""
 
-    across: dict[Pair, Meeting] | None = None
-    within: dict[Pair, Meeting] | None = None
+    across: dict[Pair, Conflict] | None = None
+    within: dict[Pair, Conflict] | None = None
     outside: dict[int, Outside] | None = None
     missed: dict[int, Missed] | None = None
     unfenced: dict[Pair, Unfenced] | None = None
     cut: set[int] = field(default_factory=set)
     full: bool = False
 
-    def note(self, run: Run) -> None:
+    def note(self, run: Interpreter) -> None:
         self.cut |= run.cut
         self.full = self.full or run.met.full
         self.within = _common(self.within, {**run.met.within, **run.met.across})
@@ -320,7 +322,7 @@ class _Told:
             assert isinstance(first, Access | Proxy) and isinstance(second, Access | Proxy)
             yield ProxyHazard(first, second, found.byte, found.threads, found.overwritten, self.known)
 
-    def _race(self, nodes: Mapping[int, Node], pair: Pair, met: Meeting, *, lanes: bool) -> Race:
+    def _race(self, nodes: Mapping[int, Node], pair: Pair, met: Conflict, *, lanes: bool) -> Race:
         first, second = nodes[pair[0]], nodes[pair[1]]
         assert isinstance(first, Access) and isinstance(second, Access)
         several, exchanged = len(self.samples) > 1, lanes and met.exchanged
@@ -330,7 +332,9 @@ class _Told:
         return Race(first, second, met.byte, met.threads, dims, proved, several, *rest)
 
 
-def _traces(kernel: Kernel, values: Values, verdicts: Verdicts, shape: BlockShape | None) -> Traces | None:
+def _traces(
+    kernel: Kernel, values: ValueFacts, verdicts: Verdicts, shape: BlockShape | None
+) -> Traces | None:
     """Where barriers are named, or one in the arms of a branch, and the block is known, so that they may be matched."""
     if shape is None or not (values.named or verdicts.paired):
         return None
@@ -339,7 +343,7 @@ def _traces(kernel: Kernel, values: Values, verdicts: Verdicts, shape: BlockShap
     return Traces(shape.threads) if apart else None
 
 
-def _tail(script: Script, dims: Dims) -> dict[str, int]:
+def _tail(script: Program, dims: Dims) -> dict[str, int]:
     """The first block of a grid, and sizes that end in its midst."""
     given = next(assignments(script.terms, dims), {})
     threads = math.prod(dims)
@@ -354,7 +358,7 @@ def _common(found: Mapping[K, V] | None, seen: Mapping[K, V]) -> dict[K, V]:
 
 def _samples(
     kernel: Kernel,
-    values: Values,
+    values: ValueFacts,
     control: Control,
     shape: BlockShape | None,
     *,

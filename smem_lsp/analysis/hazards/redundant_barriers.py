@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from smem_lsp.analysis.dataflow.facts import Facts, Slot
+from smem_lsp.analysis.dataflow.facts import Facts, Footprint
 from smem_lsp.analysis.dataflow.interference import ordered_foes, own_slots
 from smem_lsp.analysis.dataflow.liveness import bits
 from smem_lsp.analysis.threads.block_shape import BlockShape
@@ -18,14 +18,14 @@ from smem_lsp.analysis.values.affine import Forms
 from smem_lsp.analysis.values.evaluate import Evaluator
 from smem_lsp.analysis.values.ranges import MAX_DIMS, Bounds
 from smem_lsp.analysis.values.terms import Op, Opaque, Sym, Term
-from smem_lsp.analysis.values.value_facts import Values
+from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import (
     Access,
+    AccessKind,
     Barrier,
     Branch,
     GlobalAccess,
     Kernel,
-    Kind,
     Loop,
     Node,
     Seq,
@@ -49,7 +49,7 @@ class Redundant:
 
 def redundant_barriers(
     kernel: Kernel,
-    values: Values,
+    values: ValueFacts,
     levels: Levels,
     facts: Facts,
     shape: BlockShape | None,
@@ -121,9 +121,9 @@ class _Pairs:
     def __init__(
         self,
         kernel: Kernel,
-        values: Values,
+        values: ValueFacts,
         levels: Levels,
-        slots: Mapping[int, Slot],
+        slots: Mapping[int, Footprint],
         shape: BlockShape | None,
         accesses: tuple[Access, ...],
         sharing: Sequence[Collection[int]],
@@ -234,9 +234,11 @@ class _Pairs:
 
 
 def _conflict(one: Access, other: Access) -> bool:
-    if one.kind is Kind.READ and other.kind is Kind.READ:
+    if one.kind is AccessKind.READ and other.kind is AccessKind.READ:
         return False
-    atomic = one.kind is Kind.UPDATE and other.kind is Kind.UPDATE and not (one.plain or other.plain)
+    atomic = (
+        one.kind is AccessKind.UPDATE and other.kind is AccessKind.UPDATE and not (one.plain or other.plain)
+    )
     return not atomic or one.buffer == _OUTSIDE
 
 

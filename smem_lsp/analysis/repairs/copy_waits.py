@@ -9,7 +9,7 @@ from typing import Protocol
 from smem_lsp.analysis.execution.conflicting_accesses import Pair
 from smem_lsp.analysis.execution.program import Added
 from smem_lsp.analysis.hazards.races import Hazards, Race, pairs_of
-from smem_lsp.analysis.repairs.insertion_points import Spot, candidates, common_loop
+from smem_lsp.analysis.repairs.insertion_points import InsertionPoint, candidates, common_loop
 from smem_lsp.ir.nodes import Barrier, CopyWait, Kernel, walk
 from smem_lsp.source import checkpoint
 
@@ -37,7 +37,7 @@ class CopyGap:
 
 
 def copy_gaps(
-    kernel: Kernel, races: Sequence[Race], spots: Sequence[Spot], judge: Judge
+    kernel: Kernel, races: Sequence[Race], spots: Sequence[InsertionPoint], judge: Judge
 ) -> Iterator[CopyGap]:
     """``races`` in as few groups as there are changes that end them; of what nothing ends one for each read.
     ``spots``: where all threads of the block come to."""
@@ -52,7 +52,9 @@ def copy_gaps(
         yield (None if len(by_read) == 1 else _repair(kernel, group, spots, judge)) or CopyGap(tuple(group))
 
 
-def _repair(kernel: Kernel, races: Sequence[Race], spots: Sequence[Spot], judge: Judge) -> CopyGap | None:
+def _repair(
+    kernel: Kernel, races: Sequence[Race], spots: Sequence[InsertionPoint], judge: Judge
+) -> CopyGap | None:
     group = tuple(races)
     pairs = pairs_of(races)
     for gap, added in _changes(kernel, group, spots):
@@ -65,7 +67,7 @@ def _repair(kernel: Kernel, races: Sequence[Race], spots: Sequence[Spot], judge:
 
 
 def _changes(
-    kernel: Kernel, races: tuple[Race, ...], spots: Sequence[Spot]
+    kernel: Kernel, races: tuple[Race, ...], spots: Sequence[InsertionPoint]
 ) -> Iterator[tuple[CopyGap, Added]]:
     """What may end ``races``, the least change in front. Copies of a group, and those that are bound to an object, have
     waits of their own."""
@@ -96,7 +98,7 @@ def _changes(
             yield gap, Added(barriers=frozenset((point,)), waits={point: loose})
 
 
-def _between(kernel: Kernel, races: Sequence[Race], spots: Sequence[Spot]) -> list[int]:
+def _between(kernel: Kernel, races: Sequence[Race], spots: Sequence[InsertionPoint]) -> list[int]:
     forward = [race for race in races if race.first.point < race.second.point]
     back = [race for race in races if race.first.point >= race.second.point]
     if forward:

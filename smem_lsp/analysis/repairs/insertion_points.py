@@ -35,7 +35,7 @@ def groups(kernel: Kernel, races: Sequence[Race]) -> Iterator[tuple[list[Race], 
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class InsertionPoint:
     """A place in the kernel's own text. ``before``: the next node of interest, ``after``: the one in front."""
 
     place: Place
@@ -58,9 +58,9 @@ def _own_text(kernel: Kernel, place: Place) -> bool:
     )
 
 
-def spots(kernel: Kernel, places: frozenset[int]) -> list[Spot]:
+def spots(kernel: Kernel, places: frozenset[int]) -> list[InsertionPoint]:
     """Those of ``places`` that stand in the kernel's own text."""
-    found: list[Spot] = []
+    found: list[InsertionPoint] = []
 
     def collect(seq: Seq, loops: tuple[Loop, ...]) -> None:
         last: Node | None = None
@@ -71,10 +71,10 @@ def spots(kernel: Kernel, places: frozenset[int]) -> list[Spot]:
                 if node.point in places and _own_text(kernel, node):
                     pending.append((node, last))
             elif not isinstance(node, Assign | GlobalAccess):
-                found.extend(Spot(place, loops, node, after) for place, after in pending)
+                found.extend(InsertionPoint(place, loops, node, after) for place, after in pending)
                 pending.clear()
                 last = node
-        found.extend(Spot(place, loops, None, after) for place, after in pending)
+        found.extend(InsertionPoint(place, loops, None, after) for place, after in pending)
         for node in seq:
             if isinstance(node, Branch):
                 collect(node.then, loops)
@@ -86,7 +86,9 @@ def spots(kernel: Kernel, places: frozenset[int]) -> list[Spot]:
     return found
 
 
-def candidates(kernel: Kernel, group: Sequence[Race], spots: Sequence[Spot], *, back: bool) -> list[int]:
+def candidates(
+    kernel: Kernel, group: Sequence[Race], spots: Sequence[InsertionPoint], *, back: bool
+) -> list[int]:
     """Places between the accesses, the one to try first in front: in the fewest loops, as late as possible."""
     if not back:
         low = max(race.first.point for race in group)

@@ -13,7 +13,7 @@ from smem_lsp.analysis.repairs.insertion_points import candidates, groups, spots
 from smem_lsp.analysis.repairs.proxy_fences import Fence, fences
 from smem_lsp.analysis.threads.uniformity import Levels
 from smem_lsp.analysis.values.terms import WARP, Term, is_free
-from smem_lsp.analysis.values.value_facts import Values
+from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, Branch, Kernel, Loop, Place, Seq, walk
 from smem_lsp.source import checkpoint
 
@@ -22,7 +22,7 @@ _FEWEST, _WORK = 6, 600  # how often a kernel is judged: at least, and times its
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class MissingBarrier:
     """Races that one barrier ends. ``back``: over the back edge of a loop; ``place``: point of the place where the
     barrier would stand; None: nowhere, as far as one can prove."""
 
@@ -32,20 +32,20 @@ class Gap:
 
 
 @dataclass(frozen=True, slots=True)
-class Gaps:
+class MissingBarriers:
     """``across``: where a barrier of the block is missing; ``within``: where one of the warp is, when those stand;
     ``copies``: where an asynchronous copy is not waited for, or not by all who read it; ``fences``: where the
     asynchronous proxy reads what it may not see, or what it reads is overwritten."""
 
-    across: tuple[Gap, ...] = ()
-    within: tuple[Gap, ...] = ()
+    across: tuple[MissingBarrier, ...] = ()
+    within: tuple[MissingBarrier, ...] = ()
     copies: tuple[CopyGap, ...] = ()
     fences: tuple[Fence, ...] = ()
 
 
-def find_gaps(
+def find_missing_barriers(
     kernel: Kernel, found: Hazards, places: frozenset[int], warp_places: frozenset[int], judge: Judge
-) -> Gaps:
+) -> MissingBarriers:
     """The races of a kernel in as few groups as barriers are missing. ``places``: where all threads of the block come
     to; ``warp_places``: where perhaps all lanes of a warp do."""
     fenced = tuple(fences(kernel, found.proxies, spots(kernel, places), judge)) if found.proxies else ()
@@ -54,7 +54,7 @@ def find_gaps(
 
 def _race_gaps(
     kernel: Kernel, found: Hazards, places: frozenset[int], warp_places: frozenset[int], judge: Judge
-) -> Gaps:
+) -> MissingBarriers:
     trial = _Trials(kernel, found, judge)
     copying = [race for race in found.races if race.first.asynchronous]
     copies = tuple(copy_gaps(kernel, copying, spots(kernel, places), trial)) if copying else ()
@@ -67,13 +67,15 @@ def _race_gaps(
     )
     stand = frozenset(gap.place for gap in across if gap.place is not None)
     if len(stand) < len(across) or copies:
-        return Gaps(across, (), copies)  # what the missing barriers would order between lanes is not known
+        return MissingBarriers(
+            across, (), copies
+        )  # what the missing barriers would order between lanes is not known
     rest = judge(added=Added(stand), asked=pairs_of(found.races)) if stand else found
 
     def in_warps(point: int, asked: frozenset[Pair]) -> Hazards:
         return trial(added=Added(stand, frozenset((point,))), asked=asked)
 
-    return Gaps(across, tuple(_gaps(kernel, rest.within, warp_places, in_warps)))
+    return MissingBarriers(across, tuple(_gaps(kernel, rest.within, warp_places, in_warps)))
 
 
 class _Trials:
@@ -92,7 +94,7 @@ class _Trials:
         return self.found if after.full else after
 
 
-def warp_places(kernel: Kernel, values: Values, levels: Levels, places: frozenset[int]) -> frozenset[int]:
+def warp_places(kernel: Kernel, values: ValueFacts, levels: Levels, places: frozenset[int]) -> frozenset[int]:
     """``places``, and those that whole warps may come to: around them nothing is decided lane by lane but what can be
     worked out for every thread."""
     found = set(places)
@@ -122,7 +124,7 @@ def _gaps(
     races: Sequence[Race],
     places: frozenset[int],
     again: Callable[[int, frozenset[Pair]], Hazards],
-) -> Iterator[Gap]:
+) -> Iterator[MissingBarrier]:
     if not races:
         return
     where = spots(kernel, places)
@@ -132,16 +134,16 @@ def _gaps(
         known = not any(race.cut for race in group)  # else a barrier of the warp may not be enough
         pairs = pairs_of(group)
         place = next((p for p in found if known and _ends(again(p, pairs), pairs, p)), None)
-        yield Gap(tuple(group), back, place)
+        yield MissingBarrier(tuple(group), back, place)
 
 
-def _apart(races: Iterable[Race]) -> Iterator[Gap]:
+def _apart(races: Iterable[Race]) -> Iterator[MissingBarrier]:
     """Races between warps that go different ways, one gap for each buffer: a barrier of the block helps nowhere."""
     by_buffer: dict[int, list[Race]] = {}
     for race in races:
         by_buffer.setdefault(race.first.buffer, []).append(race)
     for group in by_buffer.values():
-        yield Gap(tuple(group), False, None)
+        yield MissingBarrier(tuple(group), False, None)
 
 
 def _ends(after: Hazards, pairs: frozenset[Pair], point: int) -> bool:

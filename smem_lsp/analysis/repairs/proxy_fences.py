@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from smem_lsp.analysis.execution.program import Added
 from smem_lsp.analysis.hazards.races import ProxyHazard
 from smem_lsp.analysis.repairs.copy_waits import Judge
-from smem_lsp.analysis.repairs.insertion_points import Spot
+from smem_lsp.analysis.repairs.insertion_points import InsertionPoint
 from smem_lsp.ir.nodes import Barrier, Kernel
 from smem_lsp.source import checkpoint
 
@@ -25,7 +25,7 @@ class Fence:
 
 
 def fences(
-    kernel: Kernel, hazards: Sequence[ProxyHazard], spots: Sequence[Spot], judge: Judge
+    kernel: Kernel, hazards: Sequence[ProxyHazard], spots: Sequence[InsertionPoint], judge: Judge
 ) -> Iterator[Fence]:
     """``spots``: where all threads of the block come to."""
     for number, hazard in enumerate(hazards):
@@ -37,7 +37,7 @@ def fences(
         yield Fence(hazard, place)
 
 
-def _candidates(hazard: ProxyHazard, spots: Sequence[Spot]) -> list[int]:
+def _candidates(hazard: ProxyHazard, spots: Sequence[InsertionPoint]) -> list[int]:
     """Directly in front of a barrier between the two, the first one in front."""
     first, second = hazard.first.point, hazard.second.point
     behind = [spot for spot in spots if spot.place.point > first and isinstance(spot.before, Barrier)]

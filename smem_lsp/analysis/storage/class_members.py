@@ -13,8 +13,8 @@ from smem_lsp.analysis.storage.member_ranges import Reach
 from smem_lsp.analysis.threads.block_shape import BlockShape
 from smem_lsp.analysis.values.extents import Extent, extent_of
 from smem_lsp.analysis.values.ranges import Bounds
-from smem_lsp.analysis.values.value_facts import Values
-from smem_lsp.ir.nodes import Access, Buffer, Kernel, Space, StorageMember, walk
+from smem_lsp.analysis.values.value_facts import ValueFacts
+from smem_lsp.ir.nodes import Access, AddressSpace, Buffer, Kernel, StorageMember, walk
 from smem_lsp.source import checkpoint
 
 _WIDEST = 16  # bytes of an access
@@ -22,10 +22,10 @@ _WIDEST = 16  # bytes of an access
 
 def storages(kernel: Kernel) -> tuple[Buffer, ...]:
     """The buffers whose members are known."""
-    return tuple(b for b in kernel.buffers if b.space is Space.STATIC and len(b.members) > 1)
+    return tuple(b for b in kernel.buffers if b.space is AddressSpace.STATIC and len(b.members) > 1)
 
 
-def split(kernel: Kernel, values: Values, shape: BlockShape | None, buffer: Buffer) -> Carving | None:
+def split(kernel: Kernel, values: ValueFacts, shape: BlockShape | None, buffer: Buffer) -> Carving | None:
     """The members of one buffer; None where there are fewer than two that an access can be told to stay in."""
     if kernel.irregular is not None or any(kept.within is None for kept in buffer.kept):
         return None
@@ -62,7 +62,7 @@ def split(kernel: Kernel, values: Values, shape: BlockShape | None, buffer: Buff
 
 
 def _reached(
-    kernel: Kernel, values: Values, shape: BlockShape | None, buffer: Buffer
+    kernel: Kernel, values: ValueFacts, shape: BlockShape | None, buffer: Buffer
 ) -> Mapping[int, Extent] | None:
     """Access -> the bytes that it may touch; None where one may touch any."""
     assert buffer.bytes is not None

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from smem_lsp.analysis.values.evaluate import Dims, Evaluator, asks
-from smem_lsp.analysis.values.trip_counts import turns
-from smem_lsp.analysis.values.value_facts import Values
-from smem_lsp.ir.nodes import Access, Branch, Jump, Kernel, Loop, Seq, Space, walk
+from smem_lsp.analysis.values.trip_counts import iterations_of
+from smem_lsp.analysis.values.value_facts import ValueFacts
+from smem_lsp.ir.nodes import Access, AddressSpace, Branch, Jump, Kernel, Loop, Seq, walk
 from smem_lsp.source import checkpoint
 
 
@@ -25,9 +25,9 @@ class Need:
     access: int
 
 
-def dynamic_need(kernel: Kernel, values: Values, dims: Dims) -> Need | None:
+def dynamic_need(kernel: Kernel, values: ValueFacts, dims: Dims) -> Need | None:
     """The most that is known; None when nothing is."""
-    dynamic = {buffer.index for buffer in kernel.buffers if buffer.space is Space.DYNAMIC}
+    dynamic = {buffer.index for buffer in kernel.buffers if buffer.space is AddressSpace.DYNAMIC}
     if not dynamic or kernel.irregular is not None:
         return None
     best: Need | None = None
@@ -43,7 +43,7 @@ def dynamic_need(kernel: Kernel, values: Values, dims: Dims) -> Need | None:
     return best
 
 
-def _sure(seq: Seq, values: Values, threads: Evaluator) -> Iterator[tuple[Access, Evaluator]]:
+def _sure(seq: Seq, values: ValueFacts, threads: Evaluator) -> Iterator[tuple[Access, Evaluator]]:
     """Accesses that surely run, with the threads that run them, up to the first jump."""
     for node in seq:
         checkpoint()
@@ -63,7 +63,7 @@ def _sure(seq: Seq, values: Values, threads: Evaluator) -> Iterator[tuple[Access
             if _leaves(node.body):
                 return
             facts = values.loops.get(node.point)
-            counted = None if facts is None else turns(facts, threads)
+            counted = None if facts is None else iterations_of(facts, threads)
             for inside in () if counted is None else (counted.first(), counted.last()):
                 if inside is not None:
                     yield from _sure(node.body, values, inside)

@@ -16,16 +16,16 @@ from smem_lsp.analysis.threads.block_shape import BlockShape
 from smem_lsp.analysis.values.extents import Extent, extent_of
 from smem_lsp.analysis.values.pointer_ranges import named_pointers
 from smem_lsp.analysis.values.ranges import Bounds
-from smem_lsp.analysis.values.value_facts import Values
+from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import (
     Access,
+    AddressSpace,
     Branch,
     Buffer,
     Kernel,
     Loop,
     Node,
     Seq,
-    Space,
     StorageMember,
     walk,
 )
@@ -78,9 +78,9 @@ class Carving:
         return replace(kernel, buffers=(*own, *made), body=_retargeted(kernel.body, to))
 
 
-def carve(kernel: Kernel, values: Values, shape: BlockShape | None) -> Carving | None:
+def carve(kernel: Kernel, values: ValueFacts, shape: BlockShape | None) -> Carving | None:
     """The ranges of a kernel; None where one access is not known to stay in its range."""
-    dynamic = {buffer.index: buffer for buffer in kernel.buffers if buffer.space is Space.DYNAMIC}
+    dynamic = {buffer.index: buffer for buffer in kernel.buffers if buffer.space is AddressSpace.DYNAMIC}
     if not dynamic or kernel.irregular is not None:
         return None
     if kernel.unknown_accesses or kernel.opaque:  # what is called may declare the same array

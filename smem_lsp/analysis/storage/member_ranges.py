@@ -10,7 +10,7 @@ from smem_lsp.analysis.threads.block_shape import BlockShape
 from smem_lsp.analysis.values.extents import Extent, extent_of
 from smem_lsp.analysis.values.ranges import INFINITE, Bounds
 from smem_lsp.analysis.values.terms import LoopVar, Op, Term, Thread
-from smem_lsp.analysis.values.value_facts import Values
+from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, Branch, Kernel, Loop, Seq
 from smem_lsp.source import checkpoint
 
@@ -18,7 +18,7 @@ from smem_lsp.source import checkpoint
 class Reach:
     """The bytes that the accesses of a kernel name."""
 
-    def __init__(self, kernel: Kernel, values: Values, shape: BlockShape | None) -> None:
+    def __init__(self, kernel: Kernel, values: ValueFacts, shape: BlockShape | None) -> None:
         self._kernel = kernel
         self._values = values
         dims = shape.dims if shape is not None and shape.fact else (1, 1, 1)  # thread 0 is in every block
@@ -49,7 +49,7 @@ class Reach:
         )
 
 
-def _guarded(seq: Seq, values: Values, inside: bool = False) -> frozenset[int]:
+def _guarded(seq: Seq, values: ValueFacts, inside: bool = False) -> frozenset[int]:
     """Accesses that only some threads may run: their index has bounds that are not followed."""
     found: set[int] = set()
     for node in seq:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from smem_lsp.analysis.values.ranges import MAX_DIMS
 from smem_lsp.analysis.values.terms import Thread
-from smem_lsp.analysis.values.value_facts import Values
+from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, Jump, Kernel
 from smem_lsp.source import checkpoint
 
@@ -89,7 +89,7 @@ class Evidence:
     sources: Mapping[str, str]
 
 
-def evidence(kernel: Kernel, values: Values, control: Control) -> Evidence:
+def evidence(kernel: Kernel, values: ValueFacts, control: Control) -> Evidence:
     """Upper bounds from arrays that all threads index by ``threadIdx``, unguarded; then from launch bounds."""
     upper = dict(zip("xyz", most_threads(kernel)))
     sources = dict.fromkeys("xyz", "hardware" if kernel.launch_bounds is None else "launch_bounds")
@@ -115,7 +115,7 @@ def evidence(kernel: Kernel, values: Values, control: Control) -> Evidence:
     return Evidence((upper["x"], upper["y"], upper["z"]), equal, (sample[0], sample[1], sample[2]), sources)
 
 
-def shape_of_threads(threads: int, kernel: Kernel, values: Values, control: Control) -> BlockShape | None:
+def shape_of_threads(threads: int, kernel: Kernel, values: ValueFacts, control: Control) -> BlockShape | None:
     """The shape of a block of so many threads that the kernel's arrays are made for, if they tell."""
     dims = evidence(kernel, values, control).sample
     return BlockShape(dims, "setting", fact=False) if math.prod(dims) == threads else None

@@ -18,7 +18,7 @@ from smem_lsp.analysis.threads.uniformity import Control, Levels
 from smem_lsp.analysis.values.evaluate import Dims, Evaluator, iterations
 from smem_lsp.analysis.values.free_symbols import names_in
 from smem_lsp.analysis.values.terms import Term
-from smem_lsp.analysis.values.value_facts import LoopFacts, Values
+from smem_lsp.analysis.values.value_facts import LoopFacts, ValueFacts
 from smem_lsp.ir.nodes import Barrier, Branch, Jump, Loop, Node, Seq, walk
 from smem_lsp.source import checkpoint
 
@@ -81,7 +81,7 @@ def judge(body: Seq, levels: Levels, control: Control, dims: Dims | None) -> Ver
     return Verdicts(frozenset(paired), frozenset(divergent))
 
 
-def samples_for(values: Values) -> list[Dims]:
+def samples_for(values: ValueFacts) -> list[Dims]:
     """Blocks to try when none is known, of as many dimensions as the kernel looks at."""
     axes = values.axes()
     if "z" in axes:
@@ -133,7 +133,7 @@ def open_barriers(
 
 
 def split(
-    guards: tuple[Guard, ...], values: Values, levels: Levels, dims: Dims
+    guards: tuple[Guard, ...], values: ValueFacts, levels: Levels, dims: Dims
 ) -> tuple[tuple[int, ...], int] | None:
     """Threads of a block that get through the guards when not all of them do, and the first that does not."""
     for symbols in assignments(list(_terms(guards, values)), dims):
@@ -147,7 +147,7 @@ def split(
 
 
 def _misses(
-    guards: tuple[Guard, ...], values: Values, levels: Levels, samples: Sequence[Dims], budget: _Budget
+    guards: tuple[Guard, ...], values: ValueFacts, levels: Levels, samples: Sequence[Dims], budget: _Budget
 ) -> bool:
     """Do some threads reach what the guards stand around, and others not, under every sample?"""
     terms = list(_terms(guards, values))
@@ -164,7 +164,7 @@ def _misses(
     return True
 
 
-def _terms(guards: tuple[Guard, ...], values: Values) -> Iterator[Term]:
+def _terms(guards: tuple[Guard, ...], values: ValueFacts) -> Iterator[Term]:
     for guard in guards:
         checkpoint()
         yield values.conditions[guard.node.point]
@@ -176,7 +176,7 @@ def _terms(guards: tuple[Guard, ...], values: Values) -> Iterator[Term]:
 
 
 def _through(
-    guards: tuple[Guard, ...], here: Evaluator, values: Values, levels: Levels, budget: _Budget
+    guards: tuple[Guard, ...], here: Evaluator, values: ValueFacts, levels: Levels, budget: _Budget
 ) -> Iterator[Evaluator]:
     """The threads that get through the guards, for each combination of iterations that is known."""
     if budget.spent():
@@ -223,7 +223,7 @@ def _turns(loop: LoopFacts, here: Evaluator, levels: Levels) -> Iterator[Evaluat
 
 
 def _pairing(
-    guards: tuple[Guard, ...], values: Values, levels: Levels, samples: Sequence[Dims]
+    guards: tuple[Guard, ...], values: ValueFacts, levels: Levels, samples: Sequence[Dims]
 ) -> bool | None:
     """Is the innermost branch one whose arms run equally many barriers? True when it splits the block between warps,
     False when it splits a warp, None when it is no such branch or that is not known."""
@@ -249,7 +249,7 @@ def _pairing(
     return whole_warps
 
 
-def agreed(guard: Guard, values: Values, levels: Levels) -> bool:
+def agreed(guard: Guard, values: ValueFacts, levels: Levels) -> bool:
     """Do all threads that come to it take the same way?"""
     loop = values.loops.get(guard.node.point)
     terms = (values.conditions[guard.node.point],) if loop is None else (loop.first, loop.again, *loop.exits)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.threads.block_shape import BlockShape
-from smem_lsp.analysis.threads.thread_private import find_slots
+from smem_lsp.analysis.threads.thread_private import find_footprints
 from smem_lsp.analysis.threads.uniformity import Control
-from smem_lsp.analysis.values.value_facts import Values
+from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Kernel
 
 
-def prove(kernel: Kernel, control: Control, shape: BlockShape | None, values: Values) -> Facts:
+def prove(kernel: Kernel, control: Control, shape: BlockShape | None, values: ValueFacts) -> Facts:
     """Facts for the walks. ``shape`` None: nothing is known of the block, no slot is proved."""
-    found = find_slots(kernel, control, shape, values)
+    found = find_footprints(kernel, control, shape, values)
     return Facts(
         uniform=control.uniform,
         barriers=control.barriers,

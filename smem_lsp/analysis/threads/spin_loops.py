@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Opaque, Term
-from smem_lsp.analysis.values.value_facts import Values
-from smem_lsp.ir.nodes import Access, Kind, Loop, walk
+from smem_lsp.analysis.values.value_facts import ValueFacts
+from smem_lsp.ir.nodes import Access, AccessKind, Loop, walk
 from smem_lsp.source import checkpoint
 
 _COMPARISONS = frozenset(("<", "<=", ">", ">=", "!="))
 
 
-def may_wait(node: Loop, values: Values) -> bool:
+def may_wait(node: Loop, values: ValueFacts) -> bool:
     """May it run until another thread has written something?"""
     facts = values.loops[node.point]
     counters = {
@@ -32,7 +32,7 @@ def may_wait(node: Loop, values: Values) -> bool:
         address = values.address(access)
         if address is None or not any(_moves(term, counters) for term in address):
             return True
-    return Kind.UPDATE in inside.values()
+    return AccessKind.UPDATE in inside.values()
 
 
 def _counts(condition: Term, counters: Collection[LoopVar]) -> bool:

@@ -9,26 +9,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import gcd
 
-from smem_lsp.analysis.dataflow.facts import Slot
+from smem_lsp.analysis.dataflow.facts import Footprint
 from smem_lsp.analysis.threads.block_shape import BlockShape
 from smem_lsp.analysis.threads.uniformity import Control
 from smem_lsp.analysis.values.affine import Forms
 from smem_lsp.analysis.values.evaluate import Evaluator, advance
 from smem_lsp.analysis.values.ranges import Bounds
 from smem_lsp.analysis.values.terms import LoopVar, Op, Term
-from smem_lsp.analysis.values.value_facts import Recurrence, Values
-from smem_lsp.ir.nodes import Access, Branch, Buffer, Jump, Kernel, Kind, Loop, walk
+from smem_lsp.analysis.values.value_facts import Recurrence, ValueFacts
+from smem_lsp.ir.nodes import Access, AccessKind, Branch, Buffer, Jump, Kernel, Loop, walk
 from smem_lsp.source import checkpoint, record
 
 _MAX_ELEMENTS = 65_536
 
 
 @record
-class Slots:
+class Footprints:
     """``slots``: access -> elements of each thread. ``full``: accesses that write the whole buffer; ``covering``:
     branches and loops that, taken as a whole, write every element of these buffers before anything reads them."""
 
-    slots: dict[int, Slot]
+    slots: dict[int, Footprint]
     full: frozenset[int]
     covering: dict[int, frozenset[int]]
 
@@ -36,7 +36,7 @@ class Slots:
 class _Block:
     """The threads of one block and what is known of the kernel's values."""
 
-    def __init__(self, kernel: Kernel, values: Values, shape: BlockShape) -> None:
+    def __init__(self, kernel: Kernel, values: ValueFacts, shape: BlockShape) -> None:
         self.kernel = kernel
         self.values = values
         self.threads = Evaluator(shape.dims)
@@ -51,16 +51,18 @@ class _Block:
         return None if moves is None else advance(moves, self.threads)
 
 
-def find_slots(kernel: Kernel, control: Control, shape: BlockShape | None, values: Values) -> Slots:
+def find_footprints(
+    kernel: Kernel, control: Control, shape: BlockShape | None, values: ValueFacts
+) -> Footprints:
     """Slots and full writes of a kernel; without a block shape only whole scalars are full."""
-    slots: dict[int, Slot] = {}
+    slots: dict[int, Footprint] = {}
     full: set[int] = set()
     covering: dict[int, frozenset[int]] = {}
     block = _Block(kernel, values, shape) if shape is not None else None
     for node in walk(kernel.body):
         if isinstance(node, Access) and node.index is not None:
             buffer = kernel.buffers[node.buffer]
-            if node.kind is Kind.WRITE and not buffer.dims and node.point in control.steady:
+            if node.kind is AccessKind.WRITE and not buffer.dims and node.point in control.steady:
                 full.add(node.point)
             if block is None or buffer.element_bytes is None:
                 continue
@@ -70,7 +72,7 @@ def find_slots(kernel: Kernel, control: Control, shape: BlockShape | None, value
             if not node.asynchronous:  # a copy is not ordered with what its thread does meanwhile
                 slots[node.point] = slot
             if (
-                node.kind is Kind.WRITE
+                node.kind is AccessKind.WRITE
                 and node.point in control.steady
                 and slot.stride == 0
                 and _covers(slot, buffer)
@@ -84,17 +86,17 @@ def find_slots(kernel: Kernel, control: Control, shape: BlockShape | None, value
             scalars = _branch_covers(node, block)
             if scalars:
                 covering[node.point] = scalars
-    return Slots(slots, frozenset(full), covering)
+    return Footprints(slots, frozenset(full), covering)
 
 
-def _slot(access: Access, buffer: Buffer, block: _Block) -> Slot | None:
+def _slot(access: Access, buffer: Buffer, block: _Block) -> Footprint | None:
     assert buffer.element_bytes is not None
     flat = block.values.element(access, buffer)
     if flat is None or not flat.known:
         return None
     if not flat.carried:
         starts = block.threads.values(flat)
-        return None if starts is None else Slot(tuple(starts), 0, buffer.element_bytes)
+        return None if starts is None else Footprint(tuple(starts), 0, buffer.element_bytes)
     stride = 0
     first: dict[LoopVar, list[int] | int] = {}
     form = block.forms.linear(flat)
@@ -110,7 +112,7 @@ def _slot(access: Access, buffer: Buffer, block: _Block) -> Slot | None:
     if any(atom not in first and atom.carried for atom in form.atoms):
         return None  # a loop variable inside a division, say
     starts = block.threads.within(first).values(block.forms.canonical(flat))
-    return None if starts is None else Slot(tuple(starts), stride, buffer.element_bytes)
+    return None if starts is None else Footprint(tuple(starts), stride, buffer.element_bytes)
 
 
 def _elements(buffer: Buffer) -> int | None:
@@ -120,7 +122,7 @@ def _elements(buffer: Buffer) -> int | None:
     return count if count <= _MAX_ELEMENTS else None
 
 
-def _covers(slot: Slot, buffer: Buffer) -> bool:
+def _covers(slot: Footprint, buffer: Buffer) -> bool:
     """Do all threads together touch every element?"""
     count = _elements(buffer)
     return count is not None and len(set(slot.starts)) >= count and set(range(count)) <= set(slot.starts)
@@ -137,7 +139,7 @@ def _loop_covers(loop: Loop, block: _Block) -> frozenset[int]:
     covered: set[int] = set()
     for node in loop.body:
         checkpoint()
-        if not isinstance(node, Access) or node.kind is not Kind.WRITE or node.index is None:
+        if not isinstance(node, Access) or node.kind is not AccessKind.WRITE or node.index is None:
             continue
         if any(other.buffer == node.buffer and other.kind.reads for other in accesses):
             continue
@@ -177,7 +179,7 @@ def _branch_covers(branch: Branch, block: _Block) -> frozenset[int]:
         node.buffer
         for node in branch.then
         if isinstance(node, Access)
-        and node.kind is Kind.WRITE
+        and node.kind is AccessKind.WRITE
         and not kernel.buffers[node.buffer].dims
         and node.index is not None
     }

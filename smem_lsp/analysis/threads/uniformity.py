@@ -18,8 +18,20 @@ from smem_lsp.analysis.threads.block_shape import BlockShape
 from smem_lsp.analysis.values.evaluate import Evaluator
 from smem_lsp.analysis.values.ranges import MAX_DIMS, Bounds
 from smem_lsp.analysis.values.terms import BLOCK, CONST, THREAD, Carrier, LoopVar, Opaque, Term
-from smem_lsp.analysis.values.value_facts import Values
-from smem_lsp.ir.nodes import Access, Assign, Barrier, Branch, Buffer, Jump, Loop, Place, Seq, Space, walk
+from smem_lsp.analysis.values.value_facts import ValueFacts
+from smem_lsp.ir.nodes import (
+    Access,
+    AddressSpace,
+    Assign,
+    Barrier,
+    Branch,
+    Buffer,
+    Jump,
+    Loop,
+    Place,
+    Seq,
+    walk,
+)
 from smem_lsp.source import checkpoint, record
 
 _MAX_ROUNDS = 6
@@ -44,7 +56,7 @@ class Levels:
     """The level of every term. ``shape``: a block shape that is a fact; ``shared``: loads of a value that all agree
     on as far as they agree on the address."""
 
-    values: Values
+    values: ValueFacts
     bounds: Bounds
     shape: BlockShape | None = None
     shared: frozenset[int] = frozenset()
@@ -116,7 +128,7 @@ class Levels:
 
 def prove_levels(
     body: Seq,
-    values: Values,
+    values: ValueFacts,
     *,
     buffers: Sequence[Buffer] = (),
     shape: BlockShape | None = None,
@@ -158,7 +170,7 @@ def _loads_of(buffers: Collection[int], body: Seq, points: Collection[int]) -> f
 
 def _followed(buffers: Sequence[Buffer]) -> dict[int, int]:
     """The buffers all of whose accesses are known -> the storage that they are; all dynamic ones begin at one byte."""
-    dynamic = [buffer for buffer in buffers if buffer.space is Space.DYNAMIC]
+    dynamic = [buffer for buffer in buffers if buffer.space is AddressSpace.DYNAMIC]
     followed = {buffer.index: buffer.index for buffer in buffers if buffer.seen}
     for buffer in dynamic:
         followed.pop(buffer.index, None)
@@ -168,7 +180,7 @@ def _followed(buffers: Sequence[Buffer]) -> dict[int, int]:
 
 
 def _agreed_loads(
-    body: Seq, values: Values, followed: Mapping[int, int], wanted: frozenset[int], control: Control
+    body: Seq, values: ValueFacts, followed: Mapping[int, int], wanted: frozenset[int], control: Control
 ) -> frozenset[int]:
     """Those of the loads ``wanted`` with no write to their bytes between the barriers around them."""
     accesses = [node for node in walk(body) if isinstance(node, Access) and node.buffer in followed]
@@ -197,7 +209,7 @@ def _agreed_loads(
     )
 
 
-def _apart(one: Access, other: Access, values: Values) -> bool:
+def _apart(one: Access, other: Access, values: ValueFacts) -> bool:
     """Are they surely different members of one object?"""
     if one.part is None or other.part is None or one.buffer != other.buffer:
         return False

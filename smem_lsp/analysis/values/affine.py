@@ -23,7 +23,7 @@ _ONE: Monomial = ((), None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Linear:
+class Affine:
     """A normal form; those of one ``Forms`` are equal when they are the same object."""
 
     coefficients: Mapping[Monomial, int]
@@ -47,10 +47,10 @@ class Forms:
 
     table: Table
     bounds: Bounds
-    _of: dict[Term, Linear] = field(default_factory=dict)
-    _forms: dict[tuple[tuple[Monomial, int], ...], Linear] = field(default_factory=dict)
+    _of: dict[Term, Affine] = field(default_factory=dict)
+    _forms: dict[tuple[tuple[Monomial, int], ...], Affine] = field(default_factory=dict)
 
-    def linear(self, term: Term) -> Linear:
+    def linear(self, term: Term) -> Affine:
         checkpoint()
         found = self._of.get(term)
         if found is None:
@@ -97,11 +97,11 @@ class Forms:
                 _add(rest, _scaled(self.linear(self.table.op("%", atom, k)).coefficients, c), 1)
         return whole, rest
 
-    def _interned(self, total: _Sum) -> Linear:
+    def _interned(self, total: _Sum) -> Affine:
         key = tuple(sorted(total.items(), key=_order))
         found = self._forms.get(key)
         if found is None:
-            found = self._forms[key] = Linear(dict(key))
+            found = self._forms[key] = Affine(dict(key))
         return found
 
     def _term(self, total: Mapping[Monomial, int]) -> Term:

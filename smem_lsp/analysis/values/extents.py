@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 from smem_lsp.analysis.threads.block_shape import BlockShape, most_threads
 from smem_lsp.analysis.values.ranges import INFINITE, Bounds
-from smem_lsp.analysis.values.value_facts import Values
+from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, Kernel, walk
 
 Extent = tuple[int, int]
 
 
-def extents(kernel: Kernel, values: Values, fact: BlockShape | None) -> Mapping[int, Extent]:
+def extents(kernel: Kernel, values: ValueFacts, fact: BlockShape | None) -> Mapping[int, Extent]:
     """Buffer -> (first byte, end byte) of all that its accesses may touch. A buffer is left out when no bound of some
     access is known, or when not every access to it is. ``fact``: the shape of every block."""
     bounds = (
@@ -35,7 +35,7 @@ def extents(kernel: Kernel, values: Values, fact: BlockShape | None) -> Mapping[
     return {index: extent for index, extent in found.items() if index in closed - unknown}
 
 
-def extent_of(kernel: Kernel, values: Values, bounds: Bounds, access: Access) -> Extent | None:
+def extent_of(kernel: Kernel, values: ValueFacts, bounds: Bounds, access: Access) -> Extent | None:
     """First and end byte of what one access may touch, from the start of its buffer."""
     buffer = kernel.buffers[access.buffer]
     width = access.width if access.width is not None else buffer.element_bytes

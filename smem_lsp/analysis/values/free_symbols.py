@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Opaque, Sym, Term, is_free, parts_of
-from smem_lsp.analysis.values.value_facts import Values
+from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.source import checkpoint
 
 _PLACE = ("blockDim.", "blockIdx.", "gridDim.")  # of a block: no sizes
@@ -22,10 +22,10 @@ def names_in(terms: Iterable[Term]) -> frozenset[str]:
 
 
 @dataclass(slots=True)
-class Resting:
+class Dependence:
     """Which symbols the terms of a kernel rest on, each asked for once."""
 
-    values: Values
+    values: ValueFacts
     _known: dict[Term, frozenset[str]] = field(default_factory=dict)
 
     def rests_on(self, term: Term, names: frozenset[str]) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 
 from smem_lsp.analysis.values.extents import Extent
-from smem_lsp.ir.nodes import Access, Assign, Kernel, Space, storages_of, walk
+from smem_lsp.ir.nodes import Access, AddressSpace, Assign, Kernel, storages_of, walk
 from smem_lsp.ir.values import Const, Op, Value, Var
 from smem_lsp.source import checkpoint
 
@@ -82,7 +82,7 @@ def _begin(kernel: Kernel, access: Access, assigned: _Assigned) -> int | None:
     """Where the pointer begins that an access goes through: of pointers made of each other, the last one that has a
     constant beginning. An array that does not say how large it is counts as one."""
     pending = _pointers(kernel, access.offset)
-    if not pending and kernel.buffers[access.buffer].space is Space.DYNAMIC:
+    if not pending and kernel.buffers[access.buffer].space is AddressSpace.DYNAMIC:
         return 0
     for _ in range(_MOST):
         if len(pending) != 1:

@@ -15,7 +15,14 @@ from functools import partial
 from smem_lsp.analysis.values.invariant_loads import Untouched, untouched
 from smem_lsp.analysis.values.loop_assignments import assigned_in, escapes
 from smem_lsp.analysis.values.terms import BLOCK, THREAD, Const, LoopVar, Table, Term, is_free, is_truth
-from smem_lsp.analysis.values.value_facts import Exit, LoopFacts, Recurrence, Values, recurrence, varies_in
+from smem_lsp.analysis.values.value_facts import (
+    Exit,
+    LoopFacts,
+    Recurrence,
+    ValueFacts,
+    recurrence,
+    varies_in,
+)
 from smem_lsp.ir import values as ir
 from smem_lsp.ir.global_memory import GlobalMemory
 from smem_lsp.ir.nodes import (
@@ -63,7 +70,7 @@ def propagate(
     memory: GlobalMemory | None = None,
     rows: bool = False,
     agreed: frozenset[ir.Value] = frozenset(),
-) -> Values:
+) -> ValueFacts:
     """Terms of a kernel's accesses, branches and loops.
 
     ``memory``: what the kernel does to global memory; ``rows``: see ``Table``; ``agreed``: values that
@@ -77,7 +84,7 @@ def propagate(
     walk.seq(body.items)
     loops = {point: facts.finished() for point, facts in walk.loops.items()}
     loads = tuple(walk.loads.values())
-    return Values(
+    return ValueFacts(
         walk.table,
         walk.indices,
         walk.offsets,

@@ -14,7 +14,7 @@ _Advancing = Mapping[LoopVar, tuple[list[int], int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Turns:
+class Iterations:
     """``counts``: how often each of ``threads`` runs the body."""
 
     threads: Evaluator
@@ -43,7 +43,7 @@ class Turns:
         return here.within(bound)
 
 
-def turns(facts: LoopFacts, threads: Evaluator) -> Turns | None:
+def iterations_of(facts: LoopFacts, threads: Evaluator) -> Iterations | None:
     """``threads``: evaluates in front of the loop. None: how often it runs is not known."""
     advancing: dict[LoopVar, tuple[list[int], int]] = {}
     for recurrence in facts.recurrences:
@@ -51,9 +51,9 @@ def turns(facts: LoopFacts, threads: Evaluator) -> Turns | None:
         if found is not None:
             advancing[recurrence.atom] = found
     if facts.trips is not None:
-        return Turns(threads, [facts.trips] * len(threads.threads), advancing)
+        return Iterations(threads, [facts.trips] * len(threads.threads), advancing)
     counts = _counts(facts, threads, advancing)
-    return None if counts is None else Turns(threads, counts, advancing)
+    return None if counts is None else Iterations(threads, counts, advancing)
 
 
 def _counts(facts: LoopFacts, threads: Evaluator, advancing: _Advancing) -> list[int] | None:

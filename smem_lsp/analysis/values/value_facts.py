@@ -54,7 +54,7 @@ class Exit:
 
 
 @record
-class Values:
+class ValueFacts:
     """Terms by point. ``indices``: one per dimension; ``offsets``: bytes from the start of the buffer, where an access
     has no index; ``bases``: where the object begins that a member is accessed of."""
 

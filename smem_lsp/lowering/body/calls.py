@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from itertools import pairwise
 
-from smem_lsp.ir.nodes import Barrier, Kind
+from smem_lsp.ir.nodes import AccessKind, Barrier
 from smem_lsp.ir.values import Const, Op, Sym, Thread, Value, Var, operation
 from smem_lsp.lowering.body import expressions, inlining, methods, objects, unknown_calls
 from smem_lsp.lowering.callees import overloads
@@ -32,7 +32,7 @@ from smem_lsp.lowering.callees.intrinsics import (
 from smem_lsp.lowering.library import async_copies, cub, cuda_pipeline, cutlass_barriers, mbarriers, wmma
 from smem_lsp.lowering.library.cub import library_class
 from smem_lsp.lowering.state.context import Context, type_parameters
-from smem_lsp.lowering.state.local_scope import BufferName, Closure, Group, Scope, Variable
+from smem_lsp.lowering.state.local_scope import BufferName, Closure, Group, LocalScope, Variable
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.syntax import tree
@@ -62,7 +62,7 @@ GROUP_TYPES = {
 }
 
 
-def call(ctx: Context, expr: tree.Call, scope: Scope) -> Value | Ref:
+def call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Value | Ref:
     """Lower one call."""
     callee = expr.callee
     if isinstance(callee, tree.Lambda):
@@ -149,7 +149,7 @@ def call(ctx: Context, expr: tree.Call, scope: Scope) -> Value | Ref:
 def _result_of(ctx: Context, name: str, arguments: list[Value]) -> Value:
     """What a function returns that only looks at its arguments."""
     if name in LOADS and len(arguments) == 1:
-        ctx.touch(Kind.READ, arguments[0], Const(0))
+        ctx.touch(AccessKind.READ, arguments[0], Const(0))
         return Op("readonly" if name == "__ldg" else "load", tuple(arguments))
     if not arguments or not is_pure(name):
         return ctx.fresh()
@@ -160,7 +160,7 @@ def _result_of(ctx: Context, name: str, arguments: list[Value]) -> Value:
     return Op(f"{name}()", tuple(arguments))
 
 
-def group_of(ctx: Context, expr: tree.Expr, scope: Scope) -> str | None:
+def group_of(ctx: Context, expr: tree.Expr, scope: LocalScope) -> str | None:
     """Kind of the cooperative group that an expression is; None when it is no group."""
     if isinstance(expr, tree.Name):
         meaning = scope.lookup(expr.text)
@@ -179,7 +179,7 @@ def group_of(ctx: Context, expr: tree.Expr, scope: Scope) -> str | None:
     return None
 
 
-def tile_size(ctx: Context, expr: tree.Expr, scope: Scope) -> int | None:
+def tile_size(ctx: Context, expr: tree.Expr, scope: LocalScope) -> int | None:
     """N of ``tiled_partition<N>(group)`` where the group is the block or a tile of it."""
     if isinstance(expr, tree.Name):
         meaning = scope.lookup(expr.text)
@@ -195,7 +195,7 @@ def tile_size(ctx: Context, expr: tree.Expr, scope: Scope) -> int | None:
     return size if size is not None and size > 0 else None
 
 
-def _group_answer(ctx: Context, callee: tree.Member, kind: str, scope: Scope) -> Value:
+def _group_answer(ctx: Context, callee: tree.Member, kind: str, scope: LocalScope) -> Value:
     """What a group tells of itself."""
     if kind == "block" and callee.name == "thread_rank":
         return linear_thread_id()
@@ -223,7 +223,7 @@ def group_barrier(ctx: Context, expr: tree.Call, kind: str, spelling: str) -> No
     ctx.barrier("block" if kind in ("block", "grid") else kind, expr.lo, expr.hi, spelling)
 
 
-def _block_barrier(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> Value:
+def _block_barrier(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value:
     arguments = _by_value(ctx, expr, scope)
     if name == "__barrier_sync" and arguments[:1] != [Const(0)]:
         ctx.named_barrier(expr.lo, expr.hi, arguments[0] if arguments else None, None, arrives=False)
@@ -232,11 +232,11 @@ def _block_barrier(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> Va
     return ctx.fresh(uniform=True)
 
 
-def _by_value(ctx: Context, expr: tree.Call, scope: Scope) -> list[Value]:
+def _by_value(ctx: Context, expr: tree.Call, scope: LocalScope) -> list[Value]:
     return [expressions.value(ctx, argument, scope) for argument in expr.arguments]
 
 
-def _atomic(ctx: Context, expr: tree.Call, scope: Scope) -> Value:
+def _atomic(ctx: Context, expr: tree.Call, scope: LocalScope) -> Value:
     for number, argument in enumerate(expr.arguments):
         result = expressions.load(ctx, expressions.operand(ctx, argument, scope), argument)
         if not isinstance(result, Ref):
@@ -244,13 +244,13 @@ def _atomic(ctx: Context, expr: tree.Call, scope: Scope) -> Value:
                 ctx.hand_out(result)
             continue
         if number == 0:
-            ctx.access(result.place(), Kind.UPDATE, argument.lo, argument.hi)
+            ctx.access(result.place(), AccessKind.UPDATE, argument.lo, argument.hi)
         else:
             ctx.escape(result, argument.lo, "argument of an atomic operation")
     return ctx.fresh()
 
 
-def _address_function(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> Value | Ref | None:
+def _address_function(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value | Ref | None:
     """Functions of CUDA and the compiler that get addresses; None: another one."""
     if name in EFFECTS and len(expr.arguments) <= len(EFFECTS[name]):
         values: list[Value] = []
@@ -264,7 +264,7 @@ def _address_function(ctx: Context, expr: tree.Call, name: str, scope: Scope) ->
             if effect == ".":
                 ctx.escape(result, argument.lo, f"argument of {name}")
                 continue
-            kind = {"r": Kind.READ, "w": Kind.WRITE, "x": Kind.UPDATE}[effect]
+            kind = {"r": AccessKind.READ, "w": AccessKind.WRITE, "x": AccessKind.UPDATE}[effect]
             place = result.place()
             if name.startswith("mem"):
                 place = place.reached(evaluate(expr.arguments[-1], scope.constant_scope()))
@@ -292,7 +292,7 @@ def _address_function(ctx: Context, expr: tree.Call, name: str, scope: Scope) ->
     return None
 
 
-def _random(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> Value | None:
+def _random(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value | None:
     """Functions that work on a random state, where that is a variable of the thread: ``curand_uniform(&state)``."""
     made = name in STATE_MAKERS
     if not (made or STATE_READERS.fullmatch(name)) or not expr.arguments:
@@ -313,7 +313,7 @@ def _random(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> Value | N
     return Var(result)
 
 
-def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: Scope) -> Value | Ref:
+def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScope) -> Value | Ref:
     kind = group_of(ctx, callee.base, scope)
     if kind is not None:
         for argument in expr.arguments:
@@ -340,7 +340,7 @@ def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: Scope) ->
         followed = methods.call_shared(ctx, base, expr, callee, scope)
         if followed is not None:
             return followed
-        ctx.access(mbarriers.word_of(base), Kind.UPDATE, callee.base.lo, callee.base.hi)
+        ctx.access(mbarriers.word_of(base), AccessKind.UPDATE, callee.base.lo, callee.base.hi)
         why = f"{{}} is an object whose {callee.name}() is called at line {ctx.line(expr.lo)}"
         ctx.fix(base.bases, why, within=base.within)
         ctx.note_unknown(
@@ -367,7 +367,7 @@ def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: Scope) ->
 
 
 def _accessor(
-    ctx: Context, expr: tree.Call, callee: tree.Member, base: Value | Ref, scope: Scope
+    ctx: Context, expr: tree.Call, callee: tree.Member, base: Value | Ref, scope: LocalScope
 ) -> Value | None:
     """A question to an accessor of PyTorch about its shape: a function of the accessor, which it leaves as it is."""
     meaning = scope.lookup(callee.base.text) if isinstance(callee.base, tree.Name) else None
@@ -379,7 +379,7 @@ def _accessor(
     return Op(f"{callee.name}()", (base, *_by_value(ctx, expr, scope)))
 
 
-def _methods(ctx: Context, callee: tree.Member, scope: Scope) -> list[Function]:
+def _methods(ctx: Context, callee: tree.Member, scope: LocalScope) -> list[Function]:
     """The methods of this name of the class that a variable is declared with, whichever specialisation it is; empty
     when one of them may not be in sight."""
     base = callee.base
@@ -415,7 +415,7 @@ def _reaches_by_reference(ctx: Context, node: tree.Lambda) -> bool:
     return captured[:1] == ["&"] and captured[1:2] in ([], [","])
 
 
-def closure_of(ctx: Context, node: tree.Lambda, scope: Scope) -> Closure:
+def closure_of(ctx: Context, node: tree.Lambda, scope: LocalScope) -> Closure:
     """A lambda in ``scope``. Without ``[&]`` it would copy an array behind a reference, or not see it at all."""
     texts = ctx.body.tokens.texts
     lo, hi = ctx.base + node.captures[0], ctx.base + node.captures[1]
@@ -429,7 +429,7 @@ def closure_of(ctx: Context, node: tree.Lambda, scope: Scope) -> Closure:
         lo, hi = ctx.base + node.body[0], ctx.base + node.body[1]
         line = ctx.unit.source.line_number(ctx.body.site(lo, hi).start)
         captures = ctx.body.tokens.texts[ctx.base + node.captures[0] : ctx.base + node.captures[1]]
-        outside, scope = scope, Scope(scope)
+        outside, scope = scope, LocalScope(scope)
         for text in dict.fromkeys(ctx.body.tokens.texts[lo:hi]):
             meaning = outside.lookup(text)
             if isinstance(meaning, Variable) and ("&", text) not in pairwise(captures):
@@ -442,7 +442,7 @@ def closure_of(ctx: Context, node: tree.Lambda, scope: Scope) -> Closure:
     return Closure(node, ctx.base, scope, ctx.function)
 
 
-def _copy(ctx: Context, name: str, variable: Variable, scope: Scope) -> None:
+def _copy(ctx: Context, name: str, variable: Variable, scope: LocalScope) -> None:
     """A variable of the lambda's own, with the value of now."""
     if variable.array or variable.constant:
         return

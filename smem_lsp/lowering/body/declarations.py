@@ -7,20 +7,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from smem_lsp.ir.nodes import Buffer, DeclarationSite, Space
+from smem_lsp.ir.nodes import AddressSpace, Buffer, DeclarationSite
 from smem_lsp.ir.values import Const, Op, Value
 from smem_lsp.lowering.body import calls, expressions, methods, objects, unknown_calls
 from smem_lsp.lowering.library import cuda_pipeline, cutlass_barriers, wmma
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.local_scope import BufferName, Group, Scope, Variable, View
+from smem_lsp.lowering.state.local_scope import BufferName, Group, LocalScope, Variable, View
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics import alignment as attribute_rules
 from smem_lsp.semantics import evaluate as constant_rules
 from smem_lsp.semantics import record_layout, type_of
 from smem_lsp.semantics.declarations import AliasDecl, Source, VariableDecl
-from smem_lsp.semantics.entities import Value as TypedValue
+from smem_lsp.semantics.entities import TypedConstant as TypedValue
 from smem_lsp.semantics.evaluate import declare_constants, evaluate
-from smem_lsp.semantics.scope import Lexical
+from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.sizes import is_plain_type, size_of_type
 from smem_lsp.semantics.types import Array, Enum, Pointer, Scalar, Type, is_struct
 from smem_lsp.source import Span, checkpoint
@@ -41,7 +41,7 @@ _LOSSY = frozenset(
 
 
 def declare(
-    ctx: Context, declaration: tree.Declaration, scope: Scope, block: Span, *, in_switch: bool = False
+    ctx: Context, declaration: tree.Declaration, scope: LocalScope, block: Span, *, in_switch: bool = False
 ) -> None:
     """Lower one declaration statement. ``block``: the braces around it."""
     for declarator in declaration.declarators:
@@ -67,7 +67,7 @@ def declare(
             _declare_local(ctx, declaration, declarator, scope)
 
 
-def declare_names(ctx: Context, lo: int, scope: Scope) -> None:
+def declare_names(ctx: Context, lo: int, scope: LocalScope) -> None:
     """A declaration of the body, from token ``lo`` to its `;`, that is about types: typedef, using, a class."""
     hi = lo
     kinds = ctx.body.tokens.kinds
@@ -77,7 +77,7 @@ def declare_names(ctx: Context, lo: int, scope: Scope) -> None:
 
 
 def _declare_local(
-    ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: Scope
+    ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: LocalScope
 ) -> None:
     initializer = declarator.initializer
     if isinstance(initializer, tree.Lambda) and not declarator.pointers:
@@ -158,7 +158,7 @@ def _declare_local(
         ctx.assign(variable, result)
 
 
-def _is_steady(declaration: tree.Declaration, initializer: tree.Expr | None, scope: Scope) -> bool:
+def _is_steady(declaration: tree.Declaration, initializer: tree.Expr | None, scope: LocalScope) -> bool:
     """``const T& x = v.m;`` of a constant ``v``: what nobody changes."""
     while isinstance(initializer, tree.Member) and initializer.operator == ".":
         initializer = initializer.base
@@ -167,7 +167,7 @@ def _is_steady(declaration: tree.Declaration, initializer: tree.Expr | None, sco
 
 
 def _declare_constant(
-    ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: Scope
+    ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: LocalScope
 ) -> None:
     """A ``constexpr`` variable: its initializer does nothing, and all threads have the same."""
     variable = ctx.new_variable(declarator.name)
@@ -183,7 +183,7 @@ def _declare_pointers(
     declaration: tree.Declaration,
     declarator: tree.Declarator,
     initializer: tree.Braces,
-    scope: Scope,
+    scope: LocalScope,
 ) -> None:
     """``float* rows[2] = {a, b};``"""
     results = [expressions.load(ctx, expressions.operand(ctx, i, scope), i) for i in initializer.items]
@@ -197,7 +197,7 @@ def _new_local(
     ctx: Context,
     declaration: tree.Declaration,
     declarator: tree.Declarator,
-    scope: Scope,
+    scope: LocalScope,
 ) -> tuple[int, bool]:
     """(number of a new plain variable, is it an array?)"""
     array = 0 if declarator.nested else len(declarator.dims)
@@ -225,7 +225,7 @@ def pointee(
     words: list[str],
     names: list[tree.Name],
     declarator: tree.Declarator,
-    constants: Lexical,
+    constants: Scope,
     *,
     parameter: bool = False,
 ) -> tuple[Type | None, int | None, tuple[int | None, ...]]:
@@ -261,7 +261,7 @@ def _note_unknown_type(ctx: Context, declaration: tree.Declaration) -> None:
     ctx.hidden.append(f"macro {first} (line {line}) is not in sight")
 
 
-def _declare_bindings(ctx: Context, declarator: tree.Declarator, scope: Scope) -> None:
+def _declare_bindings(ctx: Context, declarator: tree.Declarator, scope: LocalScope) -> None:
     """``auto [x, y] = ...``: names of which nothing is known."""
     lo, hi = ctx.base + max(declarator.lo, 0), ctx.base + declarator.hi
     for kind, name in zip(ctx.body.tokens.kinds[lo:hi], ctx.body.tokens.texts[lo:hi]):
@@ -282,7 +282,7 @@ class Typed(Protocol):
     def names(self) -> list[tree.Name]: ...
 
 
-def is_plain(ctx: Context, typed: Typed, pointers: list[str], scope: Scope | None = None) -> bool:
+def is_plain(ctx: Context, typed: Typed, pointers: list[str], scope: LocalScope | None = None) -> bool:
     """Is this type a number, a vector, a pointer, a reference, or whatever ``auto``, template parameters and what the
     function names after them stand for? Anything else may have constructors, which may write and keep what they get."""
     words = typed.words
@@ -297,7 +297,7 @@ def is_plain(ctx: Context, typed: Typed, pointers: list[str], scope: Scope | Non
     )
 
 
-def _rests_on_parameter(ctx: Context, word: str, constants: Lexical, depth: int = 0) -> bool:
+def _rests_on_parameter(ctx: Context, word: str, constants: Scope, depth: int = 0) -> bool:
     """``using T = typename Params::T;`` in a function, of its template parameter ``Params``?"""
     if not ctx.template_parameters or depth > _MOST_ALIASES:
         return False
@@ -319,7 +319,7 @@ def _rests_on_parameter(ctx: Context, word: str, constants: Lexical, depth: int 
 
 
 def _declare_object(
-    ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: Scope
+    ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: LocalScope
 ) -> None:
     """A variable of class type: its constructor gets the initializer, and any later use may reach it."""
     initializer = declarator.initializer
@@ -376,7 +376,7 @@ _GROUP_FUNCTIONS = ("sync", "tiled_partition", "memcpy_async", "wait", "wait_pri
 
 
 def _group(
-    ctx: Context, declaration: tree.Declaration, initializer: tree.Expr | None, scope: Scope
+    ctx: Context, declaration: tree.Declaration, initializer: tree.Expr | None, scope: LocalScope
 ) -> str | None:
     """Kind of the cooperative group that is declared, or None."""
     if isinstance(initializer, tree.Braces) and len(initializer.items) == 1:
@@ -393,7 +393,7 @@ def _group(
 
 
 def _declare_shared(
-    ctx: Context, declaration: tree.Declaration, scope: Scope, block: Span, in_switch: bool
+    ctx: Context, declaration: tree.Declaration, scope: LocalScope, block: Span, in_switch: bool
 ) -> None:
     for position, declarator in enumerate(declaration.declarators):
         if not declarator.name:
@@ -435,7 +435,7 @@ def _declare_shared(
         scope.declare_constants().values[declarator.name] = None
         if declarator.pointers or declarator.nested:
             ctx.pointer_elements.add(index)
-        if buffer.space is Space.DYNAMIC:
+        if buffer.space is AddressSpace.DYNAMIC:
             ctx.fixed[index] = f"{buffer.name} is dynamic shared memory"
         elif "const" in buffer.qualifiers and declarator.initializer is not None:
             ctx.fix(frozenset((index,)), "{} has an initializer", seen=True)
@@ -467,7 +467,7 @@ def shared_buffer(
     text: str,
     declaration: tree.Declaration,
     position: int,
-    constants: Lexical,
+    constants: Scope,
     function: str,
 ) -> Buffer:
     """The buffer that one declarator of a ``__shared__`` declaration declares; index and site are not set."""
@@ -482,9 +482,9 @@ def shared_buffer(
         dims = tuple(evaluate(dim, constants) for dim in declarator.dims[: declarator.core[1]])
     else:
         dims, element = (), None
-    space = Space.DYNAMIC if "extern" in declaration.words else Space.STATIC
+    space = AddressSpace.DYNAMIC if "extern" in declaration.words else AddressSpace.STATIC
     size: int | None = None
-    if element is not None and space is Space.STATIC:
+    if element is not None and space is AddressSpace.STATIC:
         size = element[0]
         for dim in dims:
             size = None if size is None or dim is None or dim < 0 else size * dim
@@ -563,7 +563,7 @@ def _text(body: Body, base: int, text: str, lo: int, hi: int) -> str:
 
 
 def _attributes(
-    body: Body, base: int, declaration: tree.Declaration, declarator: tree.Declarator, constants: Lexical
+    body: Body, base: int, declaration: tree.Declaration, declarator: tree.Declarator, constants: Scope
 ) -> tuple[tuple[str, ...], int | None]:
     """(attributes as written, alignment they ask for). Alignment 0: asked for, but not known."""
     kinds, texts = body.tokens.kinds, body.tokens.texts
@@ -622,7 +622,7 @@ def _before_first_specifier(kinds: list[str], lo: int) -> int:
 
 
 def _element_type(
-    body: Body, base: int, declaration: tree.Declaration, declarator: tree.Declarator, constants: Lexical
+    body: Body, base: int, declaration: tree.Declaration, declarator: tree.Declarator, constants: Scope
 ) -> Type | None:
     """The type of the elements that a declarator declares: its own type without dimensions."""
     if declarator.pointers or declarator.nested:

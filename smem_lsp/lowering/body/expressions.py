@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from smem_lsp.ir.nodes import Branch, Kind
+from smem_lsp.ir.nodes import AccessKind, Branch
 from smem_lsp.ir.values import Const, Op, Sym, Thread, Unknown, Value, Var, operation
 from smem_lsp.lowering.body import calls, declarations, members, objects, unknown_calls
 from smem_lsp.lowering.state.context import Context
@@ -12,8 +12,8 @@ from smem_lsp.lowering.state.local_scope import (
     Address,
     BufferName,
     Closure,
+    LocalScope,
     Meaning,
-    Scope,
     This,
     Variable,
     View,
@@ -34,7 +34,7 @@ _PAGE = 4096  # bytes: fewer low bits than that are no address
 _BUILTIN_VECTORS = frozenset(("threadIdx", "blockIdx", "blockDim", "gridDim"))
 
 
-def value(ctx: Context, expr: tree.Expr, scope: Scope) -> Value:
+def value(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
     """The value of an expression; an address of shared memory that gets here is lost, so it escapes."""
     loaded = load(ctx, operand(ctx, expr, scope), expr)
     if isinstance(loaded, Ref):
@@ -65,7 +65,7 @@ def _loaded(ctx: Context, result: Value | Ref, expr: tree.Expr, pointer: bool) -
         return result
     if result.shape:
         return result.decayed()
-    ctx.access(result, Kind.READ, expr.lo, expr.hi)
+    ctx.access(result, AccessKind.READ, expr.lo, expr.hi)
     stored = ctx.stored_address(result)
     if stored is not None:
         return stored
@@ -88,7 +88,7 @@ def _stored_in(ctx: Context, place: Ref) -> frozenset[int]:
     return frozenset[int]().union(*(ctx.address_buffers.get(base, ()) for base in place.bases))
 
 
-def operand(ctx: Context, expr: tree.Expr, scope: Scope) -> Value | Ref:
+def operand(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
     """What an expression designates: a place in or an address of shared memory, or a value."""
     checkpoint()
     match expr:
@@ -137,7 +137,7 @@ def operand(ctx: Context, expr: tree.Expr, scope: Scope) -> Value | Ref:
             return ctx.fresh(uniform=True)
 
 
-def _name(ctx: Context, expr: tree.Name, scope: Scope) -> Value | Ref:
+def _name(ctx: Context, expr: tree.Name, scope: LocalScope) -> Value | Ref:
     meaning = scope.lookup(expr.text)
     if meaning is not None:
         return _meaning(ctx, meaning, expr, scope)
@@ -151,7 +151,7 @@ def _name(ctx: Context, expr: tree.Name, scope: Scope) -> Value | Ref:
     return _constant_name(ctx, expr.text, scope)
 
 
-def _meaning(ctx: Context, meaning: Meaning, expr: tree.Expr, scope: Scope) -> Value | Ref:
+def _meaning(ctx: Context, meaning: Meaning, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
     """What a name or a member of a local object is."""
     match meaning:
         case BufferName():
@@ -198,7 +198,7 @@ def _address_value(ctx: Context, variable: Variable, expr: tree.Expr) -> Value:
     return ctx.lost_address(held)
 
 
-def _constant_name(ctx: Context, name: str, scope: Scope) -> Value:
+def _constant_name(ctx: Context, name: str, scope: LocalScope) -> Value:
     """What is the same for all threads as long as the kernel runs, whatever its value: a template parameter or a
     member of one, or a constant of the file."""
     first = name.split("::")[0]
@@ -236,7 +236,7 @@ def _never_changes(found: VariableDecl) -> bool:
     return bool({"constexpr", "__constant__"} & words) or ("const" in words and "*" not in words)
 
 
-def _binary(ctx: Context, expr: tree.Binary, scope: Scope) -> Value | Ref:
+def _binary(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value | Ref:
     operator = expr.operator
     if operator in ("&&", "||"):
         left = value(ctx, expr.left, scope)
@@ -292,13 +292,13 @@ def _may_be_object(left: Value | Ref) -> bool:
     return isinstance(left, Unknown | Var)
 
 
-def _index(ctx: Context, expr: tree.Index, scope: Scope) -> Value | Ref:
+def _index(ctx: Context, expr: tree.Index, scope: LocalScope) -> Value | Ref:
     base = operand(ctx, expr.base, scope)
     index = value(ctx, expr.index, scope)
     if not isinstance(base, Ref):
         ctx.reach(base, expr.lo, expr.hi)
         if not _is_local_array(ctx, expr.base, scope):
-            ctx.touch(Kind.READ, base, index)
+            ctx.touch(AccessKind.READ, base, index)
         return Op("load", (base, index))
     if base.held:
         return base.place()
@@ -308,7 +308,7 @@ def _index(ctx: Context, expr: tree.Index, scope: Scope) -> Value | Ref:
         return base.at(index)
     if base.bases & ctx.pointer_elements:
         ctx.access(
-            base, Kind.READ, expr.base.lo, expr.base.hi
+            base, AccessKind.READ, expr.base.lo, expr.base.hi
         )  # the pointer itself; what it points to is elsewhere
         stored = ctx.stored_address(base)
         if stored is not None:
@@ -322,7 +322,7 @@ def _index(ctx: Context, expr: tree.Index, scope: Scope) -> Value | Ref:
     return base.part()  # an operator [] of what is there
 
 
-def _is_local_array(ctx: Context, expr: tree.Expr, scope: Scope) -> bool:
+def _is_local_array(ctx: Context, expr: tree.Expr, scope: LocalScope) -> bool:
     found = objects.designated(ctx, expr, scope)
     while found is None and (
         isinstance(expr, tree.Index) or (isinstance(expr, tree.Member) and expr.operator == ".")
@@ -335,7 +335,7 @@ def _is_local_array(ctx: Context, expr: tree.Expr, scope: Scope) -> bool:
 _ARITHMETIC = {"-": "neg", "!": "!", "~": "~"}
 
 
-def _unary(ctx: Context, expr: tree.Unary, scope: Scope) -> Value | Ref:
+def _unary(ctx: Context, expr: tree.Unary, scope: LocalScope) -> Value | Ref:
     operator = expr.operator
     if operator in ("++", "--"):
         return _step(ctx, expr, expr.operand, operator[0], scope)
@@ -360,7 +360,7 @@ def _unary(ctx: Context, expr: tree.Unary, scope: Scope) -> Value | Ref:
         if isinstance(target, Ref):
             return target.place()
         ctx.reach(target, expr.lo, expr.hi)
-        ctx.touch(Kind.READ, target, Const(0))
+        ctx.touch(AccessKind.READ, target, Const(0))
         return Op("load", (target, Const(0)))
     inner = value(ctx, expr.operand, scope)
     if operator == "+":
@@ -380,7 +380,7 @@ def forget(ctx: Context, variable: Var) -> None:
     ctx.assign(variable.index, ctx.fresh(escaped=True))
 
 
-def hold(ctx: Context, expr: tree.Expr, scope: Scope, bases: frozenset[int]) -> None:
+def hold(ctx: Context, expr: tree.Expr, scope: LocalScope, bases: frozenset[int]) -> None:
     """The variable that ``expr`` is or belongs to may have an address in these buffers from now on."""
     found = objects.designated(ctx, expr, scope)
     while found is None and isinstance(expr, tree.Member | tree.Index | tree.Cast | tree.Unary):
@@ -390,7 +390,7 @@ def hold(ctx: Context, expr: tree.Expr, scope: Scope, bases: frozenset[int]) -> 
         ctx.hold(found.index, bases)
 
 
-def forget_bound(ctx: Context, expr: tree.Expr, scope: Scope) -> None:
+def forget_bound(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
     """Every variable that ``expr`` may be as a whole, and that can therefore be changed through it."""
     found = objects.designated(ctx, expr, scope)
     if found is not None:
@@ -413,10 +413,10 @@ def forget_bound(ctx: Context, expr: tree.Expr, scope: Scope) -> None:
             forget_bound(ctx, expr.base, scope)
 
 
-def _step(ctx: Context, expr: tree.Expr, target: tree.Expr, operator: str, scope: Scope) -> Value | Ref:
+def _step(ctx: Context, expr: tree.Expr, target: tree.Expr, operator: str, scope: LocalScope) -> Value | Ref:
     place = operand(ctx, target, scope)
     if isinstance(place, Ref) and not place.pointer and not place.shape:
-        ctx.access(place, Kind.UPDATE, expr.lo, expr.hi, plain=True)
+        ctx.access(place, AccessKind.UPDATE, expr.lo, expr.hi, plain=True)
         return ctx.fresh()
     if isinstance(place, Ref):
         by = 1 if operator == "+" else -1
@@ -436,7 +436,7 @@ def _step(ctx: Context, expr: tree.Expr, target: tree.Expr, operator: str, scope
     return place
 
 
-def _move_pointer(ctx: Context, target: tree.Expr, to: Ref, scope: Scope) -> None:
+def _move_pointer(ctx: Context, target: tree.Expr, to: Ref, scope: LocalScope) -> None:
     """``p += n`` and ``p++``: still into the same buffers."""
     variable = _assigned_variable(ctx, target, scope)
     if variable is not None:
@@ -444,7 +444,7 @@ def _move_pointer(ctx: Context, target: tree.Expr, to: Ref, scope: Scope) -> Non
         ctx.alias(variable.index, to if whole else to.moved(None))
 
 
-def _assign(ctx: Context, expr: tree.Assign, scope: Scope) -> Value | Ref:
+def _assign(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | Ref:
     copied = _copy_object(ctx, expr, scope)
     if copied is not None:
         return copied
@@ -458,7 +458,7 @@ def _assign(ctx: Context, expr: tree.Assign, scope: Scope) -> Value | Ref:
             ctx.escape(right, expr.value.lo, "stored")
             for base in place.bases:
                 ctx.address_buffers[base] = ctx.address_buffers.get(base, frozenset()) | right.bases
-        kind = Kind.UPDATE if compound else Kind.WRITE
+        kind = AccessKind.UPDATE if compound else AccessKind.WRITE
         stored = None if compound or isinstance(right, Ref) else right
         ctx.access(place, kind, expr.target.lo, expr.target.hi, stored=stored, plain=compound)
         return place
@@ -497,7 +497,7 @@ def _assign(ctx: Context, expr: tree.Assign, scope: Scope) -> Value | Ref:
     return result
 
 
-def _copy_object(ctx: Context, expr: tree.Assign, scope: Scope) -> Value | None:
+def _copy_object(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | None:
     """``a = b`` of objects whose members are followed; None: something else."""
     if expr.operator != "=" or not ctx.objects:
         return None
@@ -524,7 +524,7 @@ def _member_of(target: tree.Expr) -> str:
     return name
 
 
-def _assigned_variable(ctx: Context, target: tree.Expr, scope: Scope) -> Variable | None:
+def _assigned_variable(ctx: Context, target: tree.Expr, scope: LocalScope) -> Variable | None:
     """The local variable that an assignment to ``target`` changes, members and elements included."""
     found = objects.designated(ctx, target, scope)
     while found is None and isinstance(target, (tree.Index, tree.Member)):
@@ -537,7 +537,7 @@ def _assigned_variable(ctx: Context, target: tree.Expr, scope: Scope) -> Variabl
     return found
 
 
-def coordinate(expr: tree.Member, scope: Scope) -> Value | None:
+def coordinate(expr: tree.Member, scope: LocalScope) -> Value | None:
     """``threadIdx.x`` and the like."""
     base = expr.base
     if expr.name not in ("x", "y", "z"):
@@ -547,7 +547,7 @@ def coordinate(expr: tree.Member, scope: Scope) -> Value | None:
     return None
 
 
-def _member(ctx: Context, expr: tree.Member, scope: Scope) -> Value | Ref:
+def _member(ctx: Context, expr: tree.Member, scope: LocalScope) -> Value | Ref:
     base = expr.base
     found = coordinate(expr, scope)
     if found is not None:
@@ -565,12 +565,12 @@ def _member(ctx: Context, expr: tree.Member, scope: Scope) -> Value | Ref:
         return members.member_of(ctx, place, expr.name)
     if expr.operator == "->":
         ctx.reach(place, expr.lo, expr.hi)
-        ctx.touch(Kind.READ)
+        ctx.touch(AccessKind.READ)
         return Op("load", (place, Const(0)))
     return Op(f".{expr.name}", (place,))
 
 
-def _ternary(ctx: Context, expr: tree.Ternary, scope: Scope) -> Value | Ref:
+def _ternary(ctx: Context, expr: tree.Ternary, scope: LocalScope) -> Value | Ref:
     condition = value(ctx, expr.condition, scope)
     if isinstance(condition, Const):  # only the live arm exists
         return operand(ctx, expr.yes if condition.n else expr.no, scope)
@@ -603,13 +603,13 @@ def _ternary(ctx: Context, expr: tree.Ternary, scope: Scope) -> Value | Ref:
     return operation("?:", condition, yes, no)
 
 
-def converted(ctx: Context, expr: tree.Call, callee: tree.Name, scope: Scope) -> Value | Ref:
+def converted(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope) -> Value | Ref:
     """``T(x)`` of a template parameter ``T``."""
     named = tree.TypeId(callee.lo, callee.hi, [callee.text], [], [], [callee])
     return _cast(ctx, tree.Cast(expr.lo, expr.hi, "functional", named, expr.arguments[0]), scope)
 
 
-def _cast(ctx: Context, expr: tree.Cast, scope: Scope) -> Value | Ref:
+def _cast(ctx: Context, expr: tree.Cast, scope: LocalScope) -> Value | Ref:
     type_id = expr.type
     if (
         not type_id.pointers
@@ -644,7 +644,7 @@ def _cast(ctx: Context, expr: tree.Cast, scope: Scope) -> Value | Ref:
     return operation("cast", inner)
 
 
-def _cast_address(ctx: Context, expr: tree.Cast, ref: Ref, scope: Scope) -> Value | Ref:
+def _cast_address(ctx: Context, expr: tree.Cast, ref: Ref, scope: LocalScope) -> Value | Ref:
     """A view of the same bytes through another type."""
     type_id = expr.type
     if not type_id.pointers:
@@ -678,7 +678,7 @@ def _cast_address(ctx: Context, expr: tree.Cast, ref: Ref, scope: Scope) -> Valu
     return ref.viewed(element, shape, same=same, pointer=pointer, kind=kind)
 
 
-def _opaque(ctx: Context, expr: tree.Opaque, scope: Scope) -> Value:
+def _opaque(ctx: Context, expr: tree.Opaque, scope: LocalScope) -> Value:
     if expr.kind == "statement-expression":
         name_buffers(ctx, ctx.base + expr.lo, ctx.base + expr.hi, scope, "used in a statement expression")
         ctx.complete = False
@@ -687,7 +687,7 @@ def _opaque(ctx: Context, expr: tree.Opaque, scope: Scope) -> Value:
     return ctx.fresh()
 
 
-def discard(ctx: Context, expr: tree.Expr, scope: Scope) -> None:
+def discard(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
     """An expression whose value nobody uses: ``(void)a;`` reads nothing."""
     result = operand(ctx, expr, scope)
     if isinstance(result, Ref) and isinstance(expr, tree.Cast):
@@ -696,7 +696,7 @@ def discard(ctx: Context, expr: tree.Expr, scope: Scope) -> None:
         load(ctx, result, expr)
 
 
-def name_buffers(ctx: Context, lo: int, hi: int, scope: Scope, why: str, depth: int = 0) -> None:
+def name_buffers(ctx: Context, lo: int, hi: int, scope: LocalScope, why: str, depth: int = 0) -> None:
     """Fix every buffer that the body tokens ``[lo, hi)`` name or may reach: they were not understood."""
     line = ctx.unit.source.line_number(ctx.body.site(lo, hi).start)
     for kind, text in zip(ctx.body.tokens.kinds[lo:hi], ctx.body.tokens.texts[lo:hi]):

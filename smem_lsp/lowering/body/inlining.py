@@ -28,7 +28,7 @@ from smem_lsp.lowering.state.local_scope import (
     BufferName,
     Closure,
     Group,
-    Scope,
+    LocalScope,
     This,
     Variable,
     View,
@@ -49,7 +49,7 @@ _MOST_CHOICES = 1  # calls of one of several functions, in each other
 SMALL = 60  # tokens of a body that is followed for its value alone
 
 
-def inline_lambda(ctx: Context, closure: Closure, expr: tree.Call, scope: Scope) -> Value | Ref:
+def inline_lambda(ctx: Context, closure: Closure, expr: tree.Call, scope: LocalScope) -> Value | Ref:
     """The body of a lambda where it is called."""
     with ctx.within(closure.function):
         parameters = _lambda_parameters(ctx, closure)
@@ -58,13 +58,15 @@ def inline_lambda(ctx: Context, closure: Closure, expr: tree.Call, scope: Scope)
         expressions.escape_closure(ctx, closure, "not inlined")
         ctx.complete = False
         return result
-    inner = Scope(closure.scope)
+    inner = LocalScope(closure.scope)
     bind(ctx, parameters, expr, scope, inner)
     lo, hi = closure.base + closure.node.body[0], closure.base + closure.node.body[1]
     return body(ctx, closure.function, closure.function.body.block(lo, hi), inner, expr)
 
 
-def inline_function(ctx: Context, expr: tree.Call, callee: tree.Name, scope: Scope) -> Value | Ref | None:
+def inline_function(
+    ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope
+) -> Value | Ref | None:
     """The body of the function that is called, or those of all that it may be; None when they are not in sight or of
     no matter."""
     found = overloads.candidates(ctx, callee, expr, scope)
@@ -96,7 +98,7 @@ def room(ctx: Context, function: Function) -> bool:
 
 
 def _one_of(
-    ctx: Context, found: Sequence[Callee], callee: tree.Name, expr: tree.Call, scope: Scope
+    ctx: Context, found: Sequence[Callee], callee: tree.Name, expr: tree.Call, scope: LocalScope
 ) -> Value | Ref | None:
     """The compiler chooses one of ``found`` for all threads: branches on what is not known, but uniform."""
     first, rest = found[0], found[1:]
@@ -126,7 +128,7 @@ def _one_of(
 
 
 def _inline(
-    ctx: Context, callee: Callee, name: tree.Name, expr: tree.Call, scope: Scope
+    ctx: Context, callee: Callee, name: tree.Name, expr: tree.Call, scope: LocalScope
 ) -> Value | Ref | None:
     """The body of one function; None when the call does not fit it."""
     function = callee.function
@@ -134,14 +136,14 @@ def _inline(
     parameters = overloads.parameters_of(function)
     if bound is None or parameters is None:
         return None
-    inner = Scope(constants=callee.scope(ctx, bound).child())
+    inner = LocalScope(constants=callee.scope(ctx, bound).child())
     bind(ctx, parameters, expr, scope, inner, function)
     ctx.inlined[function.island.head] = function
     with ctx.instance_of(function, bound):
         return body(ctx, function, function.body.statements, inner, expr)
 
 
-def returned(ctx: Context, expr: tree.Expr, scope: Scope) -> None:
+def returned(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
     """``return expr;`` of a body that is inlined."""
     outcome = ctx.outcomes[-1]
     result = expressions.operand(ctx, expr, scope)
@@ -157,7 +159,7 @@ def returned(ctx: Context, expr: tree.Expr, scope: Scope) -> None:
 # ---- which calls -----------------------------------------------------------------------------------------------------
 
 
-def matters(ctx: Context, function: Function, expr: tree.Call, scope: Scope) -> bool:
+def matters(ctx: Context, function: Function, expr: tree.Call, scope: LocalScope) -> bool:
     """May the call touch shared memory or synchronise? Otherwise it is followed for its value alone, where that is
     cheap to know."""
     return tells(ctx, function) or any(is_shared(ctx, argument, scope) for argument in expr.arguments)
@@ -168,7 +170,7 @@ def tells(ctx: Context, function: Function) -> bool:
     return overloads.reaches(ctx, [function], overloads.TELLING)
 
 
-def is_shared(ctx: Context, argument: tree.Expr, scope: Scope) -> bool:
+def is_shared(ctx: Context, argument: tree.Expr, scope: LocalScope) -> bool:
     """Does an argument name anything that shared memory may be reached through?"""
     if isinstance(argument, tree.Lambda):
         return True
@@ -206,7 +208,7 @@ def template_arguments(
     function: Function,
     callee: tree.Name,
     expr: tree.Call,
-    scope: Scope,
+    scope: LocalScope,
     handed: Sequence[Argument] | None = None,
 ) -> dict[str, Argument] | None:
     """What the template parameters of a function are in this call, by name; None: the call does not fit. ``handed``:
@@ -228,8 +230,8 @@ def bind(
     ctx: Context,
     parameters: Sequence[Parameter],
     expr: tree.Call,
-    scope: Scope,
-    inner: Scope,
+    scope: LocalScope,
+    inner: LocalScope,
     function: Function | None = None,
 ) -> None:
     """Bind the parameters of a body in ``inner`` to the arguments of a call."""
@@ -277,8 +279,8 @@ def _bind_object(
     ctx: Context,
     parameter: Parameter,
     argument: tree.Expr,
-    scope: Scope,
-    inner: Scope,
+    scope: LocalScope,
+    inner: LocalScope,
     function: Function | None,
 ) -> bool:
     """An object whose members are followed, or the address of a local variable, is handed on."""
@@ -328,7 +330,9 @@ def _stays(function: Function, name: str) -> bool:
     return True
 
 
-def _bind_handle(ctx: Context, parameter: Parameter, argument: tree.Expr, scope: Scope, inner: Scope) -> bool:
+def _bind_handle(
+    ctx: Context, parameter: Parameter, argument: tree.Expr, scope: LocalScope, inner: LocalScope
+) -> bool:
     """A lambda or a cooperative group that is handed on."""
     if isinstance(argument, tree.Lambda):
         closure = calls.closure_of(ctx, argument, scope)
@@ -356,7 +360,7 @@ def _is_plain(ctx: Context, parameter: Parameter, function: Function | None) -> 
 
 
 def _new_parameter(
-    ctx: Context, parameter: Parameter, inner: Scope, result: Value | Ref, function: Function | None
+    ctx: Context, parameter: Parameter, inner: LocalScope, result: Value | Ref, function: Function | None
 ) -> None:
     declarator = parameter.declarator
     assert declarator is not None
@@ -390,7 +394,7 @@ def _new_parameter(
         ctx.assign(variable, result if exact else Op("cast", (result,)))
 
 
-def _default(ctx: Context, parameter: Parameter, inner: Scope, function: Function | None) -> Value | Ref:
+def _default(ctx: Context, parameter: Parameter, inner: LocalScope, function: Function | None) -> Value | Ref:
     """A default argument: constants of the file and the built-in coordinates, nothing else is understood in it."""
     initializer = None if parameter.declarator is None else parameter.declarator.initializer
     if initializer is None or function is None:
@@ -407,7 +411,9 @@ def _default(ctx: Context, parameter: Parameter, inner: Scope, function: Functio
 # ---- bodies ----------------------------------------------------------------------------------------------------------
 
 
-def body(ctx: Context, function: Function, block: tree.Block, inner: Scope, expr: tree.Call) -> Value | Ref:
+def body(
+    ctx: Context, function: Function, block: tree.Block, inner: LocalScope, expr: tree.Call
+) -> Value | Ref:
     line = ctx.line(expr.lo)
     span = ctx.span(expr.lo, expr.hi)
     point = ctx.next_point()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.places import Part, Ref
+from smem_lsp.lowering.state.places import MemberPath, Ref
 from smem_lsp.semantics import record_layout
 from smem_lsp.semantics.types import Record, Scalar, plain_type, vector_element
 
@@ -34,7 +34,7 @@ def _unplaced(ctx: Context, place: Ref, record: Record, name: str) -> Ref:
         return replace(place.part(), unclear=True)
     part = place.part_of
     if part is None and place.offset is not None:
-        part = Part(record.decl, place.offset, ())
+        part = MemberPath(record.decl, place.offset, ())
     if part is not None and not part.overlaps:
         overlaps = found.overlaps or record.decl.tag == "union"
         part = replace(part, path=(*part.path, found.component), overlaps=overlaps)

@@ -10,7 +10,7 @@ from smem_lsp.lowering.body import declarations, expressions, inlining, objects,
 from smem_lsp.lowering.body.objects import Field, Method
 from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.local_scope import Scope, This, Variable, View
+from smem_lsp.lowering.state.local_scope import LocalScope, This, Variable, View
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics import collect
 from smem_lsp.semantics.declarations import FunctionDecl, Source, split
@@ -26,7 +26,7 @@ Target = Variable | Ref
 # ---- methods ---------------------------------------------------------------------------------------------------------
 
 
-def call(ctx: Context, expr: tree.Call, callee: tree.Member, scope: Scope) -> Value | Ref | None:
+def call(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScope) -> Value | Ref | None:
     """``object.method(...)`` of a local object; None: not followed."""
     if callee.operator == ".":
         target = objects.designated(ctx, callee.base, scope)
@@ -46,7 +46,7 @@ def _method_name(callee: tree.Member) -> tree.Name:
 
 
 def call_shared(
-    ctx: Context, place: Ref, expr: tree.Call, callee: tree.Member, scope: Scope
+    ctx: Context, place: Ref, expr: tree.Call, callee: tree.Member, scope: LocalScope
 ) -> Value | Ref | None:
     """``object.method(...)`` of an object in shared memory; None: not followed."""
     record = objects.followed(place.kind)
@@ -57,7 +57,7 @@ def call_shared(
     return on(ctx, record, replace(place, pointer=False), _method_name(callee), expr, scope)
 
 
-def call_own(ctx: Context, expr: tree.Call, callee: tree.Name, scope: Scope) -> Value | Ref | None:
+def call_own(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope) -> Value | Ref | None:
     """A method that another method of the same object calls by its name alone; None: something else."""
     this = scope.lookup("this")
     if not isinstance(this, This) or "::" in callee.text:
@@ -66,7 +66,7 @@ def call_own(ctx: Context, expr: tree.Call, callee: tree.Name, scope: Scope) -> 
 
 
 def call_object(
-    ctx: Context, variable: Variable, expr: tree.Call, callee: tree.Name, scope: Scope
+    ctx: Context, variable: Variable, expr: tree.Call, callee: tree.Name, scope: LocalScope
 ) -> Value | Ref | None:
     """``object(...)``: its call operator; None: not followed."""
     known = ctx.objects.get(variable.index)
@@ -77,7 +77,7 @@ def call_object(
 
 
 def on(
-    ctx: Context, record: Record, target: Target, name: tree.Name, expr: tree.Call, scope: Scope
+    ctx: Context, record: Record, target: Target, name: tree.Name, expr: tree.Call, scope: LocalScope
 ) -> Value | Ref | None:
     """The body of a method of a class; None: not in sight, of no matter, or one of several."""
     method = _chosen(ctx, objects.methods(ctx, record, name.text, expr), name, expr.arguments, scope)
@@ -93,7 +93,7 @@ def on(
         return None
     outer = objects.inside(ctx, record, target)
     outer.constants = method.callee.scope(ctx, bound)
-    inner = Scope(outer, constants=outer.constants.child())
+    inner = LocalScope(outer, constants=outer.constants.child())
     inlining.bind(ctx, parameters, expr, scope, inner, method.function)
     ctx.inlined[method.function.island.head] = method.function
     with ctx.instance_of(method.function, {**bound, "this": method.record}):
@@ -105,7 +105,7 @@ def _chosen(
     found: Sequence[Method] | None,
     name: tree.Name,
     arguments: Sequence[tree.Expr],
-    scope: Scope,
+    scope: LocalScope,
 ) -> Method | None:
     """The one of several overloads that a call means; None where that is not certain."""
     fitting = [m for m in found or () if overloads.takes(m.function, len(arguments))]
@@ -119,7 +119,7 @@ def _chosen(
     return fitting[0] if len(bodies) == 1 else None  # of a const method and its twin either
 
 
-def _worth(ctx: Context, function: Function, target: Target, expr: tree.Call, scope: Scope) -> bool:
+def _worth(ctx: Context, function: Function, target: Target, expr: tree.Call, scope: LocalScope) -> bool:
     """Is a method followed? Where shared memory is in play, or where it is cheap."""
     if isinstance(target, Ref) or ctx.reached_by(target):
         return len(function.body.tokens) <= overloads.MAX_TOKENS
@@ -130,7 +130,11 @@ def _worth(ctx: Context, function: Function, target: Target, expr: tree.Call, sc
 
 
 def declare(
-    ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, record: Record, scope: Scope
+    ctx: Context,
+    declaration: tree.Declaration,
+    declarator: tree.Declarator,
+    record: Record,
+    scope: LocalScope,
 ) -> None:
     """A local variable of a class whose members are followed."""
     initializer = declarator.initializer
@@ -175,7 +179,7 @@ def copied_by_members(record: Record) -> bool:
 
 
 def _constructor_arguments(
-    initializer: tree.Expr | None, declarator: tree.Declarator, record: Record, scope: Scope
+    initializer: tree.Expr | None, declarator: tree.Declarator, record: Record, scope: LocalScope
 ) -> list[tree.Expr] | None:
     """What the constructor of a declared object gets; None: the object is the value of an expression."""
     match initializer:
@@ -193,7 +197,7 @@ def _constructor_arguments(
     return None
 
 
-def _names(name: tree.Name, record: Record, scope: Scope) -> bool:
+def _names(name: tree.Name, record: Record, scope: LocalScope) -> bool:
     """Is a name that of this very class?"""
     return (
         scope.lookup(name.text) is None
@@ -211,7 +215,7 @@ def construct(
     record: Record,
     arguments: Sequence[tree.Expr],
     at: tree.Expr,
-    scope: Scope,
+    scope: LocalScope,
 ) -> None:
     """Give a new object its value, whatever its constructor may be."""
     ctx.assign(variable.index, ctx.fresh())
@@ -233,7 +237,7 @@ def _in_sight(
     record: Record,
     arguments: Sequence[tree.Expr],
     at: tree.Expr,
-    scope: Scope,
+    scope: LocalScope,
 ) -> bool:
     """Follow the constructor of a class, or its members where it has none; False: not in sight."""
     name = record.decl.name.rpartition("::")[2]
@@ -259,7 +263,7 @@ def _in_sight(
         return False
     outer = objects.inside(ctx, record, variable)
     outer.constants = method.callee.scope(ctx, bound)
-    inner = Scope(outer, constants=outer.constants.child())
+    inner = LocalScope(outer, constants=outer.constants.child())
     inlining.bind(ctx, parameters, expr, scope, inner, method.function)
     ctx.inlined[method.function.island.head] = method.function
     with ctx.instance_of(method.function, {**bound, "this": record}):
@@ -309,7 +313,7 @@ def _initializers(function: Function) -> Function | None:
     )
 
 
-def _initialize(ctx: Context, variable: Variable, record: Record, scope: Scope) -> None:
+def _initialize(ctx: Context, variable: Variable, record: Record, scope: LocalScope) -> None:
     """The member initializers of a constructor, which are the body that is being lowered."""
     body = ctx.body
     source = Source(body.tokens.kinds, body.tokens.texts, body.ahead.partner, body.symbols)
@@ -354,7 +358,7 @@ def _initialize_member(
     field: Field,
     arguments: Sequence[tree.Expr],
     at: tree.Expr,
-    scope: Scope,
+    scope: LocalScope,
 ) -> None:
     own = ctx.objects[variable.index].members
     member = own[field.name]
@@ -402,7 +406,7 @@ def assign(ctx: Context, variable: Variable, value: Value | Ref) -> None:
 
 
 def _aggregate(
-    ctx: Context, variable: Variable, record: Record, arguments: Sequence[tree.Expr], scope: Scope
+    ctx: Context, variable: Variable, record: Record, arguments: Sequence[tree.Expr], scope: LocalScope
 ) -> bool:
     """A class without constructors: its members in order, from a list in braces."""
     known = objects.fields(record) or ()
@@ -419,7 +423,7 @@ def _aggregate(
 
 
 def _default_members(
-    ctx: Context, variable: Variable, record: Record, done: frozenset[str], at: tree.Expr, scope: Scope
+    ctx: Context, variable: Variable, record: Record, done: frozenset[str], at: tree.Expr, scope: LocalScope
 ) -> None:
     """Members that nothing has initialised: what the class says, else what their own constructors do."""
     for field in objects.fields(record) or ():

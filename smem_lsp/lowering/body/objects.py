@@ -15,7 +15,15 @@ from smem_lsp.ir.values import Var
 from smem_lsp.lowering.body import declarations, members
 from smem_lsp.lowering.callees.overloads import Callee
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.local_scope import Address, LocalObject, Meaning, Scope, This, Variable, View
+from smem_lsp.lowering.state.local_scope import (
+    Address,
+    LocalObject,
+    LocalScope,
+    Meaning,
+    This,
+    Variable,
+    View,
+)
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics import collect, type_of
 from smem_lsp.semantics import scope as lexical
@@ -37,7 +45,7 @@ class Field:
     declaration: tree.Declaration
     declarator: tree.Declarator
     type: Type | None
-    home: lexical.Lexical
+    home: lexical.Scope
 
     @property
     def reference(self) -> bool:
@@ -45,7 +53,7 @@ class Field:
 
 
 def record_of(
-    declaration: tree.Declaration, declarator: tree.Declarator, constants: lexical.Lexical
+    declaration: tree.Declaration, declarator: tree.Declarator, constants: lexical.Scope
 ) -> Record | None:
     """The class that a declarator makes an object of, where its members can be followed."""
     if declarator.pointers or declarator.dims or declarator.function or "{}" in declaration.words:
@@ -160,7 +168,7 @@ def copy(ctx: Context, source: int, target: int) -> None:
 # ---- what expressions mean -------------------------------------------------------------------------------------------
 
 
-def designated(ctx: Context, expr: tree.Expr, scope: Scope) -> Variable | None:
+def designated(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Variable | None:
     """The variable that an expression is another name for: its own, a member of an object, what an address leads to."""
     match expr:
         case tree.Name():
@@ -174,7 +182,7 @@ def designated(ctx: Context, expr: tree.Expr, scope: Scope) -> Variable | None:
     return None
 
 
-def member(ctx: Context, expr: tree.Member, scope: Scope) -> Meaning | None:
+def member(ctx: Context, expr: tree.Member, scope: LocalScope) -> Meaning | None:
     """The member of an object that is followed; None: something else."""
     if expr.operator == ".":
         base = designated(ctx, expr.base, scope)
@@ -186,7 +194,7 @@ def member(ctx: Context, expr: tree.Member, scope: Scope) -> Meaning | None:
     return None if known is None else known.members.get(expr.name)
 
 
-def pointed_to(expr: tree.Expr, scope: Scope) -> Variable | None:
+def pointed_to(expr: tree.Expr, scope: LocalScope) -> Variable | None:
     """The variable that an expression is the address of."""
     if isinstance(expr, tree.Name):
         meaning = scope.lookup(expr.text)
@@ -197,7 +205,7 @@ def pointed_to(expr: tree.Expr, scope: Scope) -> Variable | None:
     return None
 
 
-def address_of(ctx: Context, expr: tree.Expr, scope: Scope) -> Variable | None:
+def address_of(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Variable | None:
     """The variable that an argument hands on the address of: ``&v``, or a pointer that is bound to one."""
     if isinstance(expr, tree.Unary) and expr.operator == "&":
         found = designated(ctx, expr.operand, scope)
@@ -249,7 +257,7 @@ def definitions(
     return known if len(known) == len(declared) else None
 
 
-def undefined(name: str, method: str, scope: lexical.Lexical) -> int | None:
+def undefined(name: str, method: str, scope: lexical.Scope) -> int | None:
     """How many methods of that name the specialisations of a class template declare whose definitions need not be in
     sight; None where one of them may inherit it, or be another one when it runs."""
     levels = (each.declarations.names.get(name) for each in scope.outwards())
@@ -330,9 +338,9 @@ def _placed(record: Record, decl: FunctionDecl, name: str) -> tuple[int, int] | 
     return (found.index(decl), len(found)) if decl in found else None
 
 
-def inside(ctx: Context, record: Record, target: Variable | Ref) -> Scope:
+def inside(ctx: Context, record: Record, target: Variable | Ref) -> LocalScope:
     """The names of the members of an object, for the body of a method. The object is a variable or in shared memory."""
-    scope = Scope(names={"this": This(record, target)})
+    scope = LocalScope(names={"this": This(record, target)})
     if isinstance(target, Variable):
         scope.names.update(ctx.objects[target.index].members)
     else:

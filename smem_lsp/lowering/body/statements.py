@@ -8,7 +8,7 @@ from smem_lsp.ir.values import Const, Op, Sym, Value, Var, operation
 from smem_lsp.lowering.body import declarations, expressions, inlining, switches
 from smem_lsp.lowering.library import inline_ptx
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.local_scope import Scope, Variable
+from smem_lsp.lowering.state.local_scope import LocalScope, Variable
 from smem_lsp.lowering.state.trip_count import count_trips, never_runs
 from smem_lsp.semantics.evaluate import declare_parameters
 from smem_lsp.source import Span, checkpoint
@@ -16,9 +16,9 @@ from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 
 
-def block(ctx: Context, node: tree.Block, scope: Scope, *, braces: Span | None = None) -> None:
+def block(ctx: Context, node: tree.Block, scope: LocalScope, *, braces: Span | None = None) -> None:
     """The statements of a block, in a scope of their own, with the places between them."""
-    inner = Scope(scope)
+    inner = LocalScope(scope)
     span = braces or ctx.body.site(node.lo, node.hi)
     for statement_node in node.statements:
         _place(ctx, statement_node.lo, statement_node.lo + 1)
@@ -52,7 +52,7 @@ def _place(ctx: Context, lo: int, hi: int, *, at_end: bool = False) -> None:
         ctx.emit(Place(ctx.next_point(), span, ctx.unit.source.line_number(span.start), at_end))
 
 
-def statement(ctx: Context, node: tree.Statement, scope: Scope, around: Span) -> None:
+def statement(ctx: Context, node: tree.Statement, scope: LocalScope, around: Span) -> None:
     """Lower one statement. ``around``: the braces of the block it stands in."""
     checkpoint()
     match node:
@@ -109,7 +109,7 @@ def line_of(ctx: Context, lo: int) -> int:
     return ctx.unit.source.line_number(ctx.body.site(lo, lo + 1).start)
 
 
-def not_understood(ctx: Context, span: tuple[int, int], scope: Scope) -> None:
+def not_understood(ctx: Context, span: tuple[int, int], scope: LocalScope) -> None:
     """Statement outside the grammar: what it names is never moved, and a jump in it makes the flow unknown."""
     ctx.complete = False
     expressions.name_buffers(ctx, *span, scope, "in a statement that is not understood")
@@ -118,20 +118,20 @@ def not_understood(ctx: Context, span: tuple[int, int], scope: Scope) -> None:
         ctx.irregular = ctx.irregular or f"line {line_of(ctx, span[0])} is not understood"
 
 
-def _guessed(ctx: Context, span: tuple[int, int], scope: Scope) -> None:
+def _guessed(ctx: Context, span: tuple[int, int], scope: LocalScope) -> None:
     """A statement that can be read in two ways: what it names is never moved, what it computes is not known."""
     if span in ctx.body.guessed:
         ctx.complete = False
         expressions.name_buffers(ctx, *span, scope, "in a statement that can be read in two ways")
 
 
-def _guessed_head(ctx: Context, span: tuple[int, int], scope: Scope) -> None:
+def _guessed_head(ctx: Context, span: tuple[int, int], scope: LocalScope) -> None:
     if span in ctx.body.guessed:
         _guessed(ctx, span, scope)
         ctx.irregular = ctx.irregular or f"line {line_of(ctx, span[0])} can be read in two ways"
 
 
-def head_value(ctx: Context, chunk: tuple[int, int], scope: Scope) -> Value:
+def head_value(ctx: Context, chunk: tuple[int, int], scope: LocalScope) -> Value:
     """Value of an ``if``, ``while`` or ``switch`` head; declarations in it go into ``scope``."""
     with ctx.chunk(chunk[0]):
         node = ctx.body.chunk("condition", chunk)
@@ -146,7 +146,7 @@ def head_value(ctx: Context, chunk: tuple[int, int], scope: Scope) -> Value:
         return _head_part(ctx, node, scope)
 
 
-def _head_part(ctx: Context, node: tree.Expr | tree.Declaration, scope: Scope) -> Value:
+def _head_part(ctx: Context, node: tree.Expr | tree.Declaration, scope: LocalScope) -> Value:
     if not isinstance(node, tree.Declaration):
         return expressions.value(ctx, node, scope)
     declarations.declare(ctx, node, scope, ctx.body.site(0, len(ctx.body.tokens)))
@@ -154,8 +154,8 @@ def _head_part(ctx: Context, node: tree.Expr | tree.Declaration, scope: Scope) -
     return Var(meaning.index) if isinstance(meaning, Variable) else ctx.fresh()
 
 
-def _if(ctx: Context, node: tree.If, scope: Scope) -> None:
-    inner = Scope(scope)
+def _if(ctx: Context, node: tree.If, scope: LocalScope) -> None:
+    inner = LocalScope(scope)
     condition = head_value(ctx, node.condition, inner)
     if isinstance(condition, Const):  # only the live arm exists
         live = node.then if condition.n else node.otherwise
@@ -179,16 +179,16 @@ def span_of(ctx: Context, node: tree.If | tree.For | tree.While | tree.DoWhile |
     return ctx.body.span(node.lo, node.hi)
 
 
-def _body(ctx: Context, node: tree.Statement, scope: Scope) -> None:
+def _body(ctx: Context, node: tree.Statement, scope: LocalScope) -> None:
     """A loop or branch body; a single statement without braces offers no place."""
     if isinstance(node, tree.Block):
         block(ctx, node, scope)
     else:
-        statement(ctx, node, Scope(scope), ctx.body.site(node.lo, node.hi))
+        statement(ctx, node, LocalScope(scope), ctx.body.site(node.lo, node.hi))
 
 
-def _for(ctx: Context, node: tree.For, scope: Scope) -> None:
-    inner = Scope(scope)
+def _for(ctx: Context, node: tree.For, scope: LocalScope) -> None:
+    inner = LocalScope(scope)
     with ctx.chunk(node.head[0]):
         head = ctx.body.chunk("for_head", node.head)
     if head is None:
@@ -225,7 +225,7 @@ def _for(ctx: Context, node: tree.For, scope: Scope) -> None:
     _loop(ctx, node, point, condition, first_check, body, step, again, initial, min_trip=0, checked=checked)
 
 
-def _range_for(ctx: Context, node: tree.For, head: tree.RangeFor, scope: Scope) -> None:
+def _range_for(ctx: Context, node: tree.For, head: tree.RangeFor, scope: LocalScope) -> None:
     with ctx.chunk(node.head[0]):
         if head.init is not None:
             _head_part(ctx, head.init, scope)
@@ -241,8 +241,8 @@ def _range_for(ctx: Context, node: tree.For, head: tree.RangeFor, scope: Scope) 
     _loop(ctx, node, point, ctx.fresh(), [], body, [], [], None, min_trip=0)
 
 
-def _while(ctx: Context, node: tree.While, scope: Scope) -> None:
-    inner = Scope(scope)
+def _while(ctx: Context, node: tree.While, scope: LocalScope) -> None:
+    inner = LocalScope(scope)
     initial = _Before(ctx)
     point = ctx.next_point()
     with ctx.collect() as first_check:
@@ -250,7 +250,7 @@ def _while(ctx: Context, node: tree.While, scope: Scope) -> None:
     with ctx.collect() as body:
         _body(ctx, node.body, inner)
     with ctx.collect() as again:
-        checked = _same_name(ctx, condition, head_value(ctx, node.condition, Scope(scope)))
+        checked = _same_name(ctx, condition, head_value(ctx, node.condition, LocalScope(scope)))
     _loop(ctx, node, point, condition, first_check, body, [], again, initial, min_trip=0, checked=checked)
 
 
@@ -261,12 +261,12 @@ def _same_name(ctx: Context, first: Value, again: Value) -> Value:
     return again
 
 
-def _do(ctx: Context, node: tree.DoWhile, scope: Scope) -> None:
+def _do(ctx: Context, node: tree.DoWhile, scope: LocalScope) -> None:
     point = ctx.next_point()
     with ctx.collect() as body:
-        _body(ctx, node.body, Scope(scope))
+        _body(ctx, node.body, LocalScope(scope))
     with ctx.collect() as again:
-        condition = head_value(ctx, node.condition, Scope(scope))
+        condition = head_value(ctx, node.condition, LocalScope(scope))
     _loop(ctx, node, point, condition, [], body, [], again, None, min_trip=1)
 
 
@@ -358,7 +358,7 @@ def _induction(condition: Value, step: list[Node], body: list[Node], initial: _B
     return Induction(variable.index, init, amount.args[1], bound, condition.operator == "<=")
 
 
-def _jump(ctx: Context, node: tree.JumpStatement, scope: Scope) -> None:
+def _jump(ctx: Context, node: tree.JumpStatement, scope: LocalScope) -> None:
     if node.chunk is not None:
         with ctx.chunk(node.chunk[0]):
             expr = ctx.body.chunk(tree.value_start(ctx.body.tokens.kinds, node.chunk), node.chunk)
@@ -379,7 +379,7 @@ def _jump(ctx: Context, node: tree.JumpStatement, scope: Scope) -> None:
     ctx.emit(Jump(ctx.next_point(), kind, line))
 
 
-def lower_parameters(ctx: Context, scope: Scope) -> None:
+def lower_parameters(ctx: Context, scope: LocalScope) -> None:
     """Parameters of a kernel are the same for every thread until they are assigned."""
     ctx.memory = parameter_pointers(ctx.function.parameters or ())
     declare_parameters(ctx.function.parameters or (), scope.declare_constants())

@@ -8,14 +8,14 @@ from smem_lsp.ir.nodes import Branch, Jump, Loop, Node, Seq, walk
 from smem_lsp.ir.values import Const, Value, operation
 from smem_lsp.lowering.body import declarations, statements
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.local_scope import Scope
+from smem_lsp.lowering.state.local_scope import LocalScope
 from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 
 
-def switch(ctx: Context, node: tree.Switch, scope: Scope) -> None:
-    inner = Scope(scope)
+def switch(ctx: Context, node: tree.Switch, scope: LocalScope) -> None:
+    inner = LocalScope(scope)
     subject = statements.head_value(ctx, node.condition, inner)
     body = node.body.statements if isinstance(node.body, tree.Block) else [node.body]
     around = ctx.body.site(node.body.lo, node.body.hi)
@@ -36,7 +36,7 @@ def switch(ctx: Context, node: tree.Switch, scope: Scope) -> None:
     live = _live(ctx, subject.n, segments, inner) if exclusive and isinstance(subject, Const) else None
     if live is not None:
         segments = live
-    body_scope = Scope(inner)
+    body_scope = LocalScope(inner)
     lowered: list[tuple[Value, list[Node]]] = []
     start = ctx.next_point()
     for _, body in segments:
@@ -91,7 +91,7 @@ def switch(ctx: Context, node: tree.Switch, scope: Scope) -> None:
 _Segment = tuple[list[tree.CaseLabel], list[tree.Statement]]
 
 
-def _live(ctx: Context, subject: int, segments: list[_Segment], scope: Scope) -> list[_Segment] | None:
+def _live(ctx: Context, subject: int, segments: list[_Segment], scope: LocalScope) -> list[_Segment] | None:
     """The one of the segments that a subject of this value selects, if any does; None: not known."""
     fallback: list[_Segment] = []
     chosen: list[_Segment] = []
@@ -114,7 +114,7 @@ def _live(ctx: Context, subject: int, segments: list[_Segment], scope: Scope) ->
     return chosen or fallback
 
 
-def _case_block(ctx: Context, node: tree.Block, scope: Scope) -> None:
+def _case_block(ctx: Context, node: tree.Block, scope: LocalScope) -> None:
     """`case 1: { ...; break; }`: the final break belongs to the switch."""
     inner = node.statements
     if inner and isinstance(inner[-1], tree.JumpStatement) and inner[-1].kind == "break":

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from smem_lsp.ir.nodes import Kind
+from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.ir.values import Value
 from smem_lsp.lowering.body import expressions, objects
 from smem_lsp.lowering.callees import capture, overloads
 from smem_lsp.lowering.callees.may_wait import is_calm
 from smem_lsp.lowering.library import async_copies, cuda_pipeline
 from smem_lsp.lowering.state.context import Context, template_parameters
-from smem_lsp.lowering.state.local_scope import Closure, Scope, Variable
+from smem_lsp.lowering.state.local_scope import Closure, LocalScope, Variable
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.sizes import is_plain_type
@@ -22,7 +22,7 @@ from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 
 
-def unknown_call(ctx: Context, expr: tree.Call, scope: Scope, name: str) -> Value:
+def unknown_call(ctx: Context, expr: tree.Call, scope: LocalScope, name: str) -> Value:
     """A function that is not understood: it may write what it gets by reference and keep what it gets as a pointer."""
     reached = hand_over(ctx, expr, scope, name)
     found = overloads.candidates(ctx, expr.callee, expr, scope) if isinstance(expr.callee, tree.Name) else ()
@@ -33,7 +33,7 @@ def unknown_call(ctx: Context, expr: tree.Call, scope: Scope, name: str) -> Valu
 def passed_over(ctx: Context, definitions: Sequence[Function]) -> None:
     """A function that is not followed has run: one of ``definitions``, if there are any."""
     if is_calm(ctx, definitions):
-        ctx.touch(Kind.UPDATE)  # of global memory, perhaps
+        ctx.touch(AccessKind.UPDATE)  # of global memory, perhaps
     else:
         ctx.may_synchronise()
 
@@ -41,7 +41,7 @@ def passed_over(ctx: Context, definitions: Sequence[Function]) -> None:
 def hand_over(
     ctx: Context,
     expr: tree.Call,
-    scope: Scope,
+    scope: LocalScope,
     name: str,
     definitions: Sequence[Function] | None = None,
 ) -> frozenset[int]:
@@ -58,7 +58,7 @@ def hand_over(
     return pass_by_reference(ctx, expr.arguments, scope, name, taken)
 
 
-def lend(ctx: Context, expr: tree.Expr, scope: Scope) -> None:
+def lend(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
     """Something is bound to what ``expr`` is: a lambda that is called there may hand out a reference."""
     while isinstance(expr, (tree.Index, tree.Member)):
         expr = expr.base
@@ -73,7 +73,7 @@ def lend(ctx: Context, expr: tree.Expr, scope: Scope) -> None:
 def pass_by_reference(
     ctx: Context,
     arguments: Sequence[tree.Expr],
-    scope: Scope,
+    scope: LocalScope,
     name: str,
     taken: Sequence[Taken] | None = None,
 ) -> frozenset[int]:
@@ -98,14 +98,14 @@ def pass_by_reference(
             if loaded.pointer:
                 async_copies.align_bulk(ctx, loaded, name)
             if loaded.pointer and taken is not None and not taken[number].keeps:
-                kind = Kind.READ if taken[number].reads else Kind.UPDATE
+                kind = AccessKind.READ if taken[number].reads else AccessKind.UPDATE
                 ctx.access(loaded.lost().place(), kind, argument.lo, argument.hi)
                 continue
             if loaded.pointer:
-                ctx.access(loaded.lost().place(), Kind.UPDATE, argument.lo, argument.hi)
+                ctx.access(loaded.lost().place(), AccessKind.UPDATE, argument.lo, argument.hi)
                 ctx.escape(loaded, argument.lo, f"argument of {name}")
             else:
-                ctx.access(loaded, Kind.UPDATE, argument.lo, argument.hi)
+                ctx.access(loaded, AccessKind.UPDATE, argument.lo, argument.hi)
                 why = f"{{}} is passed to {name} by reference at line {ctx.line(argument.lo)}"
                 ctx.fix(loaded.bases, why, within=loaded.within)
                 for buffer in sorted(loaded.bases):
@@ -131,13 +131,13 @@ def pass_by_reference(
     return reached
 
 
-def _is_constant(argument: tree.Expr, scope: Scope) -> bool:
+def _is_constant(argument: tree.Expr, scope: LocalScope) -> bool:
     """Is it an object that is declared const? What its members point to may be written nevertheless."""
     meaning = scope.lookup(argument.text) if isinstance(argument, tree.Name) else None
     return isinstance(meaning, Variable) and meaning.constant and bool(meaning.of_class)
 
 
-def _leads_to_constants(argument: tree.Expr, scope: Scope) -> bool:
+def _leads_to_constants(argument: tree.Expr, scope: LocalScope) -> bool:
     """Are all pointers that an object has pointers to const?"""
     record = objects.followed(evaluate_value(argument, scope.constant_scope()).type)
     for field in () if record is None else objects.fields(record) or ():

@@ -11,13 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from smem_lsp.lowering.state.context import Context, template_parameters
-from smem_lsp.lowering.state.local_scope import BufferName, Scope
+from smem_lsp.lowering.state.local_scope import BufferName, LocalScope
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.declarations import FunctionDecl, Source, angle_close, split
-from smem_lsp.semantics.entities import Argument, Functions, Value
+from smem_lsp.semantics.entities import Argument, Functions, TypedConstant
 from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.function_scope import function_scope
-from smem_lsp.semantics.scope import Lexical
+from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.template_arguments import same
 from smem_lsp.semantics.types import (
     DOUBLE,
@@ -59,10 +59,10 @@ class Callee:
     tells. ``arguments``: explicit template arguments that come with it; None: the call spells them, if any."""
 
     function: Function
-    around: Lexical | None = None
+    around: Scope | None = None
     arguments: tuple[Argument, ...] | None = None
 
-    def scope(self, ctx: Context, bound: dict[str, Argument]) -> Lexical:
+    def scope(self, ctx: Context, bound: dict[str, Argument]) -> Scope:
         """The scope of the body with its template parameters bound."""
         if self.around is None:
             return function_scope(ctx.file_constants, self.function, bound)
@@ -116,7 +116,7 @@ def parameters_of(function: Function) -> list[Parameter] | None:
     ]
 
 
-def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: Scope) -> list[Callee]:
+def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalScope) -> list[Callee]:
     """The functions that a call can mean, all of them; empty when they are not in sight."""
     bound = handed(callee, scope)
     if bound is not None:
@@ -156,13 +156,13 @@ def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: Scope) -
     return [Callee(function) for function in found]
 
 
-def handed(callee: tree.Name, scope: Scope) -> tuple[Argument] | None:
+def handed(callee: tree.Name, scope: LocalScope) -> tuple[Argument] | None:
     """What a template parameter is bound to that is called by its name; None: the name means something else."""
     return None if "::" in callee.text or callee.templated else scope.constant_scope().bound_to(callee.text)
 
 
 def _handed_over(
-    ctx: Context, argument: Argument, callee: tree.Name, expr: tree.Call, scope: Scope
+    ctx: Context, argument: Argument, callee: tree.Name, expr: tree.Call, scope: LocalScope
 ) -> list[Callee]:
     """The functions that a template argument names."""
     if not isinstance(argument, Functions):
@@ -213,7 +213,7 @@ def keeps_values(ctx: Context, function: Function, callee: tree.Name) -> bool:
     return not dependent or not (aliased or {"&", "&&"} & set(given))
 
 
-def _class_of(callee: tree.Name, scope: Scope) -> Record | None:
+def _class_of(callee: tree.Name, scope: LocalScope) -> Record | None:
     """The class in front of the last ``::``, as far as it is known which one it is."""
     path = tuple(part for part in callee.text.split("::") if part)
     if len(path) < 2:
@@ -241,9 +241,7 @@ def _declares(record: Record, function: Function) -> bool:
 # ---- telling overloads apart --------------------------------------------------------------------------------------
 
 
-def _specialised(
-    given: Sequence[Argument] | None, found: list[Function], constants: Lexical
-) -> list[Function]:
+def _specialised(given: Sequence[Argument] | None, found: list[Function], constants: Scope) -> list[Function]:
     """Without the explicit specialisations that the spelled template arguments rule out; one that they match takes
     all."""
     left: list[Function] = []
@@ -277,7 +275,7 @@ def _spelled(function: Function) -> Iterator[tuple[int, int]]:
         yield from split(source, at + 1, close, angles=True)
 
 
-def _argument(function: Function, where: tuple[int, int], constants: Lexical) -> Type | Value | None:
+def _argument(function: Function, where: tuple[int, int], constants: Scope) -> Type | TypedConstant | None:
     head = function.head
     source = Source(head.kinds, head.texts, match_brackets(head.kinds), function.symbols)
     parsed = source.parse("expression", *where)
@@ -288,7 +286,7 @@ def _argument(function: Function, where: tuple[int, int], constants: Lexical) ->
     return type_of.spelled_type(source, *where, constants)
 
 
-def by_type(ctx: Context, found: list[Function], expr: tree.Call, scope: Scope) -> list[Function]:
+def by_type(ctx: Context, found: list[Function], expr: tree.Call, scope: LocalScope) -> list[Function]:
     """Without the overloads that the types of the arguments rule out; one that fits exactly takes all."""
     if len(found) < 2:
         return found
@@ -351,7 +349,7 @@ def _rank(given: Type | None, wanted: Type | None, parameter: Parameter) -> int 
     return 1 if (small and wanted == INT) or (given == FLOAT and wanted == DOUBLE) else 2
 
 
-def argument_type(ctx: Context, argument: tree.Expr, scope: Scope) -> Type | None:
+def argument_type(ctx: Context, argument: tree.Expr, scope: LocalScope) -> Type | None:
     """The type of an argument as far as it is known; an array is the address of its first element."""
     meaning = scope.lookup(argument.text) if isinstance(argument, tree.Name) else None
     if isinstance(meaning, BufferName):
@@ -397,7 +395,7 @@ def _never(given: Type | None, wanted: Type | None) -> bool:
 # ---- constant functions of headers ---------------------------------------------------------------------------------
 
 
-def _constant_functions(ctx: Context, callee: tree.Name, expr: tree.Call, scope: Scope) -> list[Callee]:
+def _constant_functions(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalScope) -> list[Callee]:
     """``constexpr`` functions that headers define: device code may call them too."""
     constants = scope.constant_scope()
     path = tuple(part for part in callee.text.split("::") if part)

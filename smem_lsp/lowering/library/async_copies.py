@@ -16,14 +16,14 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from smem_lsp.ir.nodes import Access, Branch, Kind, Loop, Node, Proxy, Wait
+from smem_lsp.ir.nodes import Access, AccessKind, Branch, Loop, Node, Proxy, Wait
 from smem_lsp.ir.values import Const, Value
 from smem_lsp.lowering.body import calls, expressions
 from smem_lsp.lowering.callees.intrinsics import ASYNC_COPIES
 from smem_lsp.lowering.library import cuda_pipeline, final_wait, mbarriers
 from smem_lsp.lowering.library.copy_groups import BARRIER, COMMIT, COMMITTED, OPEN, UNKNOWN, Flights, settled
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.local_scope import BufferName, Scope, Variable
+from smem_lsp.lowering.state.local_scope import BufferName, LocalScope, Variable
 from smem_lsp.lowering.state.places import Bytes, Ref
 from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.syntax import tree
@@ -43,7 +43,7 @@ _BULK = re.compile(r"cp_(?:reduce_)?async_bulk(?!\w*_group)(_tensor)?")
 _BULK_STORES = re.compile(r"cp_async_bulk(?:_tensor_\dd)?_shared_to_global")
 
 
-def copying_call(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> Value | None:
+def copying_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value | None:
     """A call of CUDA that issues, commits or waits for asynchronous copies; None: another function."""
     if name in ctx.helpers or name in ctx.unit.header_functions:
         return None
@@ -113,7 +113,7 @@ def _stores(expr: tree.Call, name: str) -> bool:
     return name in _PTX_COPIES and spaces == ["space_global", "space_shared"]
 
 
-def _bulk_left(expr: tree.Call, scope: Scope) -> int | None:
+def _bulk_left(expr: tree.Call, scope: LocalScope) -> int | None:
     """N of ``cp_async_bulk_wait_group_read<N>()`` or ``cp_async_bulk_wait_group_read(n32_t<N>())``."""
     named: tree.Expr | None = expr.callee
     if expr.arguments:
@@ -126,7 +126,7 @@ def _bulk_left(expr: tree.Call, scope: Scope) -> int | None:
     return evaluate(named.arguments[-1][0], scope.constant_scope())
 
 
-def _bulk_store(ctx: Context, expr: tree.Call, callee: str, scope: Scope) -> None:
+def _bulk_store(ctx: Context, expr: tree.Call, callee: str, scope: LocalScope) -> None:
     """A bulk or tensor copy out of shared memory: its bytes are read at any time from now on."""
     results = [expressions.load(ctx, expressions.operand(ctx, each, scope), each) for each in expr.arguments]
     refs = [each for each in results if isinstance(each, Ref)]
@@ -136,12 +136,12 @@ def _bulk_store(ctx: Context, expr: tree.Call, callee: str, scope: Scope) -> Non
         if isinstance(each, Ref):
             align_bulk(ctx, each, callee)
             in_flight(ctx, each.bases, ctx.line(expr.lo), each.within)
-            ctx.access(each.lost().place(), Kind.READ, expr.lo, expr.hi)
+            ctx.access(each.lost().place(), AccessKind.READ, expr.lo, expr.hi)
         else:
             ctx.hand_out(each)
 
 
-def _first_argument(expr: tree.Call, scope: Scope) -> int | None:
+def _first_argument(expr: tree.Call, scope: LocalScope) -> int | None:
     """N of ``wait_prior<N>(group)``."""
     assert isinstance(expr.callee, tree.Name)
     given = expr.callee.arguments[-1] if expr.callee.arguments else None
@@ -202,7 +202,7 @@ def issue(
         place = to.viewed(width, (), same=width == to.bytes, pointer=False)
         require(ctx, to, min(width, WIDEST))
     first = len(ctx.items)
-    ctx.access(place, Kind.WRITE, lo, hi)
+    ctx.access(place, AccessKind.WRITE, lo, hi)
     for number in range(first, len(ctx.items)):
         access = ctx.items[number]
         assert isinstance(access, Access)
@@ -220,7 +220,7 @@ def _hull(a: Bytes | None, b: Bytes | None) -> Bytes | None:
     return None if a is None or b is None else (min(a[0], b[0]), max(a[1], b[1]))
 
 
-def _issue(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> None:
+def _issue(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> None:
     group = bool(expr.arguments) and calls.group_of(ctx, expr.arguments[0], scope) is not None
     given = expr.arguments[group:]
     results: list[Value | Ref] = []
@@ -238,7 +238,7 @@ def _issue(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> None:
         for argument, each in zip(given, results):
             if isinstance(each, Ref):
                 in_flight(ctx, each.bases, ctx.line(argument.lo), each.within)
-                ctx.access(each.lost().place(), Kind.UPDATE, argument.lo, argument.hi)
+                ctx.access(each.lost().place(), AccessKind.UPDATE, argument.lo, argument.hi)
         return
     size = _bytes(ctx, given[2], results[2], scope) if len(results) > 2 else None
     width = None if group else size
@@ -247,7 +247,7 @@ def _issue(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> None:
         assert isinstance(word, Ref)
         why = f"{{}} is what a copy at line {ctx.line(expr.lo)} is bound to"
         ctx.fix(frozenset((bound,)), why, within=word.within)
-        ctx.access(mbarriers.word_of(word), Kind.UPDATE, given[-1].lo, given[-1].hi)
+        ctx.access(mbarriers.word_of(word), AccessKind.UPDATE, given[-1].lo, given[-1].hi)
     issue(ctx, to, width, given[0].lo, given[0].hi, bound, (size or 0) if group else 0)
     if group and bound == OPEN:
         mark(ctx, COMMIT, expr.lo)  # the last thing that cooperative_groups::memcpy_async does
@@ -259,7 +259,7 @@ def _bound_to(
     group: bool,
     given: Sequence[tree.Expr],
     results: Sequence[Value | Ref],
-    scope: Scope,
+    scope: LocalScope,
 ) -> int | None:
     """What the copies of a call wait for; None: not known."""
     if name == "__pipeline_memcpy_async":
@@ -284,7 +284,7 @@ def _bound_to(
     return None
 
 
-def _bytes(ctx: Context, expr: tree.Expr, result: Value | Ref, scope: Scope) -> int | None:
+def _bytes(ctx: Context, expr: tree.Expr, result: Value | Ref, scope: LocalScope) -> int | None:
     """A number of bytes, ``sizeof`` of a buffer too."""
     if isinstance(result, Const):
         return result.n
@@ -293,7 +293,7 @@ def _bytes(ctx: Context, expr: tree.Expr, result: Value | Ref, scope: Scope) -> 
     return ctx.buffers[meaning.buffer].bytes if isinstance(meaning, BufferName) else None
 
 
-def _is_number(ctx: Context, size: tree.Expr, scope: Scope) -> bool:
+def _is_number(ctx: Context, size: tree.Expr, scope: LocalScope) -> bool:
     """Is a size a plain number of bytes? Other classes of sizes promise an alignment."""
     if isinstance(size, tree.Binary):
         return _is_number(ctx, size.left, scope) and _is_number(ctx, size.right, scope)
@@ -305,7 +305,7 @@ def _is_number(ctx: Context, size: tree.Expr, scope: Scope) -> bool:
     return isinstance(size, tree.Number | tree.SizeOf)
 
 
-def _promised(ctx: Context, size: tree.Expr, scope: Scope) -> int:
+def _promised(ctx: Context, size: tree.Expr, scope: LocalScope) -> int:
     """The alignment that ``cuda::aligned_size_t<16>(n)`` promises; of what is not understood the widest of a thread."""
     if _is_number(ctx, size, scope):
         return 1

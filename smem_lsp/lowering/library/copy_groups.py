@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from smem_lsp.ir.nodes import Access, Branch, CopyWait, Jump, Kind, Loop, Node, Seq, Wait
+from smem_lsp.ir.nodes import Access, AccessKind, Branch, CopyWait, Jump, Loop, Node, Seq, Wait
 from smem_lsp.lowering.state.places import Bytes
 from smem_lsp.source import checkpoint
 
@@ -148,7 +148,9 @@ def settled(
                 kind = UNKNOWN if node.guess else node.kind
                 found.append(CopyWait(node.point, kind, node.left, node.line))
             for buffer in sorted(covered.get(node.point, frozenset())):
-                update = Access(node.point + numbers[buffer], buffer, Kind.UPDATE, None, None, node.line)
+                update = Access(
+                    node.point + numbers[buffer], buffer, AccessKind.UPDATE, None, None, node.line
+                )
                 found.append(replace(update, asynchronous=True, within=within[buffer]))
             continue
         if isinstance(node, Branch):

@@ -10,22 +10,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from smem_lsp.ir.nodes import Access, Kind
+from smem_lsp.ir.nodes import Access, AccessKind
 from smem_lsp.ir.values import Value
 from smem_lsp.lowering.body import expressions
 from smem_lsp.lowering.callees.intrinsics import COLLECTIVES, REUSED, TOTALS
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.local_scope import Scope, Variable
+from smem_lsp.lowering.state.local_scope import LocalScope, Variable
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.declarations import AliasDecl, Declared, UsingDecl
-from smem_lsp.semantics.scope import Lexical
+from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Record
 from smem_lsp.syntax import tree
 
 _MOST_ALIASES = 8  # that name each other
 
 
-def collective(ctx: Context, expr: tree.Call, callee: tree.Member, scope: Scope) -> Value | None:
+def collective(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScope) -> Value | None:
     """The call of a method of a collective that is made for it; None: something else."""
     made = callee.base
     if isinstance(made, tree.Call) and isinstance(made.callee, tree.Name):
@@ -56,20 +56,20 @@ def collective(ctx: Context, expr: tree.Call, callee: tree.Member, scope: Scope)
 def _serve(ctx: Context, place: Ref, argument: tree.Expr) -> None:
     """The storage serves all threads of the block, from here on or up to here."""
     first = len(ctx.items)
-    ctx.access(place.part(), Kind.UPDATE, argument.lo, argument.hi, plain=True)
+    ctx.access(place.part(), AccessKind.UPDATE, argument.lo, argument.hi, plain=True)
     for number in range(first, len(ctx.items)):
         access = ctx.items[number]
         assert isinstance(access, Access)
         ctx.items[number] = replace(access, start=place.offset)
 
 
-def _touch(ctx: Context, argument: tree.Expr, scope: Scope, *, writes: bool = False) -> Ref | None:
+def _touch(ctx: Context, argument: tree.Expr, scope: LocalScope, *, writes: bool = False) -> Ref | None:
     """What is shared of an argument is read and written: that place; what a pointer leads to elsewhere, with
     ``writes``."""
     result = expressions.operand(ctx, argument, scope)
     if isinstance(result, Ref):
         place = result if not result.pointer and not result.shape else result.lost().place()
-        ctx.access(place.part() if place is result else place, Kind.UPDATE, argument.lo, argument.hi)
+        ctx.access(place.part() if place is result else place, AccessKind.UPDATE, argument.lo, argument.hi)
         return result if place is result and len(result.bases) == 1 and result.offset is not None else None
     if writes:
         ctx.write(result)
@@ -77,7 +77,7 @@ def _touch(ctx: Context, argument: tree.Expr, scope: Scope, *, writes: bool = Fa
     return None
 
 
-def _overwrite(ctx: Context, argument: tree.Expr, scope: Scope, *, uniform: bool) -> None:
+def _overwrite(ctx: Context, argument: tree.Expr, scope: LocalScope, *, uniform: bool) -> None:
     """A variable that is passed may hold a result afterwards. ``uniform``: it gets the total of the block."""
     while isinstance(argument, (tree.Index, tree.Member)):
         argument = argument.base
@@ -89,13 +89,13 @@ def _overwrite(ctx: Context, argument: tree.Expr, scope: Scope, *, uniform: bool
         expressions.forget_bound(ctx, argument, scope)
 
 
-def class_of(name: tree.Name, scope: Lexical) -> str | None:
+def class_of(name: tree.Name, scope: Scope) -> str | None:
     """Which class template of CUB a name means: itself, or an alias of an instance; None: another class."""
     return library_class(name, scope, COLLECTIVES, ("cub",))
 
 
 def library_class(
-    name: tree.Name, scope: Lexical, classes: frozenset[str], namespaces: tuple[str, ...]
+    name: tree.Name, scope: Scope, classes: frozenset[str], namespaces: tuple[str, ...]
 ) -> str | None:
     """Which of the ``classes`` of a library a name means, as far as one can see without its headers: itself, or an
     alias of an instance; None: another class. ``namespaces``: those that they stand in."""
@@ -115,7 +115,7 @@ def library_class(
     return None
 
 
-def _of_library(path: tuple[str, ...], scope: Lexical, namespaces: tuple[str, ...]) -> bool:
+def _of_library(path: tuple[str, ...], scope: Scope, namespaces: tuple[str, ...]) -> bool:
     """Is the class of that name the library's?"""
     if len(path) > 1:
         return path[-2] in namespaces or (path[-2].startswith("detail") and bool({*namespaces} & {*path}))
@@ -128,7 +128,7 @@ def _of_library(path: tuple[str, ...], scope: Lexical, namespaces: tuple[str, ..
     )
 
 
-def _declared(path: tuple[str, ...], scope: Lexical) -> Iterator[tuple[Declared, Lexical]]:
+def _declared(path: tuple[str, ...], scope: Scope) -> Iterator[tuple[Declared, Scope]]:
     """The declarations of the last name of a path, in the innermost scope that has any."""
     *around, last = path
     if around:

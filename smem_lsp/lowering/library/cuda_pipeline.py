@@ -22,7 +22,7 @@ from smem_lsp.lowering.library.copy_groups import (
     UNKNOWN,
 )
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.local_scope import Scope, Variable
+from smem_lsp.lowering.state.local_scope import LocalScope, Variable
 from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Body, Function
@@ -32,7 +32,9 @@ _PRIOR = "pipeline_consumer_wait_prior"
 _DEEPEST = 4  # calls in each other that a pipeline is handed on in
 
 
-def declared(ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: Scope) -> bool:
+def declared(
+    ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: LocalScope
+) -> bool:
     """Is it ``auto pipe = cuda::make_pipeline(...)``, of a pipeline that can be followed? Then it is declared."""
     made = declarator.initializer
     if (
@@ -112,7 +114,7 @@ def _call_around(body: Body, argument: int) -> tuple[str, int]:
     return (texts[i], number) if i >= 0 and kinds[i] == "NAME" else ("", 0)
 
 
-def method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: Scope) -> Value | None:
+def method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScope) -> Value | None:
     """A method of a pipeline that is followed; None: of something else."""
     variable = _pipeline(ctx, callee.base, scope)
     if variable is None or callee.operator != "." or callee.name not in _METHODS:
@@ -127,7 +129,7 @@ def method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: Scope) -> 
     return ctx.fresh()
 
 
-def wait_prior(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> Value | None:
+def wait_prior(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value | None:
     """``cuda::pipeline_consumer_wait_prior<0>(pipe)``; None: something else."""
     variable = _pipeline(ctx, expr.arguments[0], scope) if name == _PRIOR and expr.arguments else None
     if variable is None:
@@ -150,7 +152,7 @@ def _meets_others(ctx: Context, variable: int, lo: int, *, waits: bool) -> None:
         async_copies.mark(ctx, UNKNOWN, lo)
 
 
-def hand_over(ctx: Context, expr: tree.Expr, scope: Scope) -> None:
+def hand_over(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
     """What is done to a pipeline from here on is not known: stages that are committed there, and waits."""
     variable = _pipeline(ctx, expr, scope)
     if variable is not None:
@@ -168,7 +170,7 @@ def bound_to(ctx: Context, value: object) -> int | None:
     return key(value.index) if isinstance(value, Var) and value.index in ctx.pipelines else None
 
 
-def _pipeline(ctx: Context, expr: tree.Expr, scope: Scope) -> int | None:
+def _pipeline(ctx: Context, expr: tree.Expr, scope: LocalScope) -> int | None:
     meaning = scope.lookup(expr.text) if isinstance(expr, tree.Name) else None
     return meaning.index if isinstance(meaning, Variable) and meaning.index in ctx.pipelines else None
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from smem_lsp.ir.values import Value
 from smem_lsp.lowering.body import expressions, unknown_calls
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.local_scope import Scope, Variable
+from smem_lsp.lowering.state.local_scope import LocalScope, Variable
 from smem_lsp.syntax import tree
 
 FAMILY = "cutlass"
@@ -20,7 +20,7 @@ _CLASS = "NamedBarrier"
 _METHODS = {"sync": False, "arrive_and_wait": False, "arrive": True}  # does it go on without waiting?
 
 
-def static_call(ctx: Context, expr: tree.Call, callee: tree.Name, scope: Scope) -> Value | None:
+def static_call(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope) -> Value | None:
     """``NamedBarrier::sync(n, id)``; None: another function, or one that is in sight."""
     path = callee.text.split("::")
     if path[-2:-1] != [_CLASS] or path[-1] in ctx.unit.header_functions or _in_sight(ctx):
@@ -30,7 +30,7 @@ def static_call(ctx: Context, expr: tree.Call, callee: tree.Name, scope: Scope) 
     return _come(ctx, expr, path[-1], _values(ctx, expr.arguments, scope))
 
 
-def method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: Scope) -> Value | None:
+def method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScope) -> Value | None:
     """A method of an object, or of one that is made for it; None: of another class."""
     if callee.operator != "." or callee.name not in _METHODS or expr.arguments:
         return None
@@ -45,7 +45,9 @@ def method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: Scope) -> 
     return None
 
 
-def declared(ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: Scope) -> bool:
+def declared(
+    ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: LocalScope
+) -> bool:
     """Is it ``NamedBarrier full(n, id)``, of which nothing else is used but its methods? Then it is declared."""
     given = declarator.initializer
     if (
@@ -70,7 +72,7 @@ def _come(ctx: Context, expr: tree.Call, name: str, given: Sequence[Value]) -> V
     return ctx.fresh()
 
 
-def _values(ctx: Context, arguments: Sequence[tree.Expr], scope: Scope) -> list[Value]:
+def _values(ctx: Context, arguments: Sequence[tree.Expr], scope: LocalScope) -> list[Value]:
     """What the arguments are now."""
     return [ctx.frozen_value(expressions.value(ctx, each, scope)) for each in arguments]
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from smem_lsp.ir.nodes import Access, Assign, Drained, GlobalAccess, Node, Place, Seq, Wait, walk
+from smem_lsp.ir.nodes import Access, Assign, GlobalAccess, Node, Place, Seq, Wait, WithFinalWait, walk
 from smem_lsp.lowering.library.copy_groups import ALL, COMMITTED, OPEN, Flights, settled
 from smem_lsp.lowering.state.context import Context
 
 
-def drained(ctx: Context, left: Collection[int], numbers: Mapping[int, int]) -> Drained | None:
+def drained(ctx: Context, left: Collection[int], numbers: Mapping[int, int]) -> WithFinalWait | None:
     """``ctx``: with its waits as they were lowered; ``left``: buffers with copies in flight at the end, that nothing
     else keeps from sharing bytes; ``numbers``: how many points behind a wait the copies of a buffer land."""
     at = _behind(ctx.items)
@@ -28,7 +28,7 @@ def drained(ctx: Context, left: Collection[int], numbers: Mapping[int, int]) -> 
         flights = Flights(ctx.bound_copies)
         if not flights.left(items):
             body = Seq(tuple(settled(items, flights.covered, numbers, ctx.copied)))
-            return Drained(place.point, kind == ALL, frozenset(left), body)
+            return WithFinalWait(place.point, kind == ALL, frozenset(left), body)
     return None
 
 

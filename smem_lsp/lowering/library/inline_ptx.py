@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from smem_lsp.ir.nodes import Branch, Kind, Seq
+from smem_lsp.ir.nodes import AccessKind, Branch, Seq
 from smem_lsp.ir.values import Const, Value
 from smem_lsp.lowering.body import expressions
 from smem_lsp.lowering.library import async_copies, mbarriers
 from smem_lsp.lowering.library.copy_groups import ALL, COMMIT, UNKNOWN
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.local_scope import Scope, Variable
+from smem_lsp.lowering.state.local_scope import LocalScope, Variable
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
@@ -60,7 +60,7 @@ class _Operand:
     result: Value | Ref | None = None
 
 
-def lower(ctx: Context, node: tree.AsmStatement, scope: Scope) -> None:
+def lower(ctx: Context, node: tree.AsmStatement, scope: LocalScope) -> None:
     """Lower one ``asm`` statement."""
     lo, hi = node.chunk
     groups = _groups(ctx, lo, hi)
@@ -240,7 +240,7 @@ def _instruction(ctx: Context, instruction: str, operands: list[_Operand], size:
             async_copies.proxy_copy(ctx, refs, _bulk_bytes(words, arguments, operands), 0, size)
         multiplies = words[:2] in (["wgmma", "mma_async"], ["tcgen05", "mma"])  # matrices are read only
         for ref in refs:
-            ctx.access(ref.lost().place(), Kind.READ if multiplies else Kind.UPDATE, 0, size)
+            ctx.access(ref.lost().place(), AccessKind.READ if multiplies else AccessKind.UPDATE, 0, size)
             ctx.escape(ref, 0, f"an operand of {words[0]}")
         reached = _touch(ctx, operands, size)
         if multiplies:
@@ -272,7 +272,7 @@ def _barrier(
         mbarriers.instruction(ctx, words, _address(ctx, arguments, operands), refs, size)
         return
     for ref in refs:
-        ctx.access(ref.lost().place(), Kind.UPDATE, 0, size)
+        ctx.access(ref.lost().place(), AccessKind.UPDATE, 0, size)
         ctx.fix(ref.bases, f"{{}} is used by {words[0]} at line {ctx.line(0)}", within=ref.within)
     if "cluster" in words:
         ctx.barrier("cluster", 0, size, "")
@@ -315,9 +315,8 @@ def _memory(
         if not _touch(ctx, operands, size) and ("shared" in opcode or words[0] in ("ldmatrix", "stmatrix")):
             ctx.note_unknown(f"line {ctx.line(0)}: {words[0]} at an address that is not followed", accesses=1)
         return
-    kind = (
-        Kind.UPDATE if words[0] in ("atom", "red") else Kind.WRITE if words[0].startswith("st") else Kind.READ
-    )
+    writes = AccessKind.WRITE if words[0].startswith("st") else AccessKind.READ
+    kind = AccessKind.UPDATE if words[0] in ("atom", "red") else writes
     bits = _BITS.search(opcode)
     width = None if bits is None else int(bits[1] or (32 if "x2" in bits[0] else 16)) // 8
     if width is not None:
@@ -380,7 +379,7 @@ def _value(argument: str, operands: list[_Operand]) -> Value | None:
     return None if operand is None or isinstance(operand.result, Ref) else operand.result
 
 
-def _outputs(ctx: Context, instructions: list[str], operands: list[_Operand], scope: Scope) -> None:
+def _outputs(ctx: Context, instructions: list[str], operands: list[_Operand], scope: LocalScope) -> None:
     """What the outputs hold afterwards: an address where one went in and only registers were worked on."""
     opcodes = {instruction.partition(" ")[0].split(".")[0] for instruction in instructions}
     inputs = [
@@ -395,7 +394,7 @@ def _outputs(ctx: Context, instructions: list[str], operands: list[_Operand], sc
             meaning = scope.lookup(operand.expr.text) if isinstance(operand.expr, tree.Name) else None
             result = operand.result
             if isinstance(result, Ref) and not result.pointer and "+" not in operand.constraint:
-                ctx.access(result, Kind.WRITE, operand.expr.lo, operand.expr.hi)
+                ctx.access(result, AccessKind.WRITE, operand.expr.lo, operand.expr.hi)
             elif isinstance(meaning, Variable) and carried:
                 exact = len(inputs) == 1 and opcodes <= {"cvta", "cvt", "mov"}
                 for ref in carried:

@@ -6,11 +6,11 @@ barrier of the block has to stand in between (PTX ISA, "mbarrier"). They never s
 
 from __future__ import annotations
 
-from smem_lsp.ir.nodes import Kind
+from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.ir.values import Value
 from smem_lsp.lowering.body import expressions
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.local_scope import Scope
+from smem_lsp.lowering.state.local_scope import LocalScope
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.types import Scalar
 from smem_lsp.syntax import tree
@@ -26,7 +26,7 @@ def word_of(place: Ref) -> Ref:
     return place if known and _is_barrier(place) else place.part()
 
 
-def init_call(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> Value | None:
+def init_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value | None:
     """``init(&bar, n)`` of a ``cuda::barrier``; None: another function."""
     if name != "init" or len(expr.arguments) not in (2, 3) or name in ctx.helpers:
         return None
@@ -40,7 +40,7 @@ def init_call(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> Value |
         ctx.emit(item)
     for argument in expr.arguments[1:]:
         expressions.value(ctx, argument, scope)
-    ctx.access(word_of(to.place()), Kind.WRITE, expr.lo, expr.hi)
+    ctx.access(word_of(to.place()), AccessKind.WRITE, expr.lo, expr.hi)
     ctx.fix(to.bases, f"{{}} is a barrier that is made at line {ctx.line(expr.lo)}", within=to.within)
     return ctx.fresh()
 
@@ -48,7 +48,7 @@ def init_call(ctx: Context, expr: tree.Call, name: str, scope: Scope) -> Value |
 def instruction(ctx: Context, words: list[str], address: Ref | None, refs: list[Ref], size: int) -> None:
     """``mbarrier.init`` and the like. ``refs``: all operands that are addresses."""
     name = words[1] if len(words) > 1 else ""
-    kind = Kind.WRITE if name in _MAKE else Kind.UPDATE
+    kind = AccessKind.WRITE if name in _MAKE else AccessKind.UPDATE
     for ref in refs:
         place = ref.lost().place()
         if address is not None and ref.bases == address.bases:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from smem_lsp.ir.nodes import Tile
-from smem_lsp.lowering.state.local_scope import Fragment, Scope, Variable
+from smem_lsp.lowering.state.local_scope import Fragment, LocalScope, Variable
 from smem_lsp.semantics.evaluate import evaluate
-from smem_lsp.semantics.scope import Lexical
+from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.sizes import size_of_type
 from smem_lsp.semantics.types import Scalar
 from smem_lsp.syntax import tree
@@ -19,7 +19,7 @@ _ROW, _COLUMN = "row_major", "col_major"
 _IN_MEMORY = {"mem_row_major": _ROW, "mem_col_major": _COLUMN}
 
 
-def fragment_of(names: Sequence[tree.Name], scope: Lexical) -> Fragment | None:
+def fragment_of(names: Sequence[tree.Name], scope: Scope) -> Fragment | None:
     """What ``wmma::fragment<matrix_a, 16, 16, 16, half, row_major>`` holds; None: another type, or not known."""
     for name in names:
         given = name.arguments[-1] if name.arguments else None
@@ -39,7 +39,7 @@ def fragment_of(names: Sequence[tree.Name], scope: Lexical) -> Fragment | None:
     return None
 
 
-def tile(expr: tree.Call, name: str, scope: Scope) -> Tile | None:
+def tile(expr: tree.Call, name: str, scope: LocalScope) -> Tile | None:
     """The bytes of ``load_matrix_sync(fragment, address, pitch)`` and ``store_matrix_sync(address, fragment, pitch,
     layout)``; None: not known."""
     load = name == "load_matrix_sync"

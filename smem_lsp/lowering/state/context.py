@@ -11,20 +11,20 @@ from functools import cached_property, lru_cache
 from smem_lsp.ir.global_memory import GlobalMemory
 from smem_lsp.ir.nodes import (
     Access,
+    AccessKind,
     Assign,
     Barrier,
     Branch,
     Buffer,
-    Drained,
     Exchange,
     GlobalAccess,
     Kept,
-    Kind,
     Loop,
     Node,
     Remote,
     Seq,
     Tile,
+    WithFinalWait,
     walk,
 )
 from smem_lsp.ir.values import Const, Op, Sym, Thread, Unknown, Value, Var
@@ -32,8 +32,8 @@ from smem_lsp.lowering.state import storage_members
 from smem_lsp.lowering.state.local_scope import Address, LocalObject, Meaning, This, Variable, View
 from smem_lsp.lowering.state.places import Bytes, Ref, join
 from smem_lsp.semantics.entities import Argument
-from smem_lsp.semantics.entities import Value as Meant
-from smem_lsp.semantics.scope import Lexical, is_open
+from smem_lsp.semantics.entities import TypedConstant as Meant
+from smem_lsp.semantics.scope import Scope, is_open
 from smem_lsp.semantics.types import Qualified, Record, Type
 from smem_lsp.source import Span
 from smem_lsp.syntax.blocks import Definition
@@ -60,8 +60,8 @@ class Context:
 
     unit: TranslationUnit
     function: Function  # whose body is being lowered
-    constants: Lexical
-    file_constants: Lexical
+    constants: Scope
+    file_constants: Scope
     helpers: Mapping[str, list[Function]]
     aliases: dict[int, Ref] = field(default_factory=dict)
     consulted: dict[int, Ref | None] = field(
@@ -119,7 +119,7 @@ class Context:
     # buffers that asynchronous copies are issued into -> the bytes, None: any
     copied: dict[int, Bytes | None] = field(default_factory=dict)
     landings: int = 4  # numbers of points that each wait keeps for the copies that land there
-    drained: Drained | None = None
+    drained: WithFinalWait | None = None
     pipelines: dict[int, bool] = field(default_factory=dict)  # variable -> is it of one thread?
     named_barriers: dict[int, Sequence[Value]] = field(default_factory=dict)  # variable -> threads, number
     bound_copies: dict[int, int] = field(default_factory=dict)  # point of an issue -> what it waits for
@@ -233,15 +233,15 @@ class Context:
             place = place.args[0]
         if isinstance(place, Op) and place.operator in ("load", "readonly"):
             self.written.append(place.args[0])
-            self.touch(Kind.WRITE, *place.args[:2])
+            self.touch(AccessKind.WRITE, *place.args[:2])
         elif not isinstance(place, Var):
-            self.touch(Kind.WRITE)
+            self.touch(AccessKind.WRITE)
 
     def hand_out(self, address: Value | Ref | None) -> None:
         """What an address outside shared memory leads to may be written from now on."""
         if address is not None and not isinstance(address, (Ref, Const, Thread)):
             self.written.append(address)
-            self.touch(Kind.UPDATE)
+            self.touch(AccessKind.UPDATE)
 
     def new_variable(self, name: str) -> int:
         """A local variable that is declared here. The number after it counts how many bytes into a buffer it points,
@@ -296,7 +296,7 @@ class Context:
     def access(
         self,
         ref: Ref,
-        kind: Kind,
+        kind: AccessKind,
         lo: int,
         hi: int,
         *,
@@ -369,7 +369,7 @@ class Context:
         """Shared memory of another block gets an address here."""
         self.emit(Remote(self.next_point(), self.span(lo, hi), self.line(lo)))
 
-    def touch(self, kind: Kind, base: Value | None = None, index: Value | None = None) -> None:
+    def touch(self, kind: AccessKind, base: Value | None = None, index: Value | None = None) -> None:
         """Memory outside shared memory is read or written."""
         self.emit(GlobalAccess(self.next_point(), kind, base, index, self.line(0)))
 
@@ -471,7 +471,7 @@ class Context:
         and written. Returns these."""
         bases = self.held(address)
         if bases:
-            self.access(Ref(bases), Kind.UPDATE, lo, hi, strayed=True)
+            self.access(Ref(bases), AccessKind.UPDATE, lo, hi, strayed=True)
         return bases
 
     def note_unknown(self, reason: str, *, accesses: int = 0, barriers: int = 0) -> None:

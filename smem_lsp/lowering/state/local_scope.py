@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from smem_lsp.lowering.state.places import Ref
-from smem_lsp.semantics.scope import Lexical
+from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Record, Type
 from smem_lsp.source import record
 from smem_lsp.syntax import tree
@@ -70,7 +70,7 @@ class Closure:
 
     node: tree.Lambda
     base: int
-    scope: Scope
+    scope: LocalScope
     function: Function
 
 
@@ -101,15 +101,15 @@ class LocalObject:
 
 
 @dataclass
-class Scope:
+class LocalScope:
     """Names of one block; lookups go outwards."""
 
-    parent: Scope | None = None
+    parent: LocalScope | None = None
     names: dict[str, Meaning] = field(default_factory=dict)
-    constants: Lexical | None = None
+    constants: Scope | None = None
 
     def lookup(self, name: str) -> Meaning | None:
-        scope: Scope | None = self
+        scope: LocalScope | None = self
         while scope is not None:
             found = scope.names.get(name)
             if found is not None:
@@ -117,21 +117,21 @@ class Scope:
             scope = scope.parent
         return None
 
-    def outwards(self) -> Iterator[Scope]:
-        scope: Scope | None = self
+    def outwards(self) -> Iterator[LocalScope]:
+        scope: LocalScope | None = self
         while scope is not None:
             yield scope
             scope = scope.parent
 
-    def constant_scope(self) -> Lexical:
-        scope: Scope | None = self
+    def constant_scope(self) -> Scope:
+        scope: LocalScope | None = self
         while scope is not None:
             if scope.constants is not None:
                 return scope.constants
             scope = scope.parent
         raise LookupError("the outermost scope has no constants")
 
-    def declare_constants(self) -> Lexical:
+    def declare_constants(self) -> Scope:
         """The constants of this very block, made when needed."""
         if self.constants is None:
             self.constants = self.constant_scope().child()

@@ -11,7 +11,7 @@ from smem_lsp.source import record
 
 
 @record
-class Part:
+class MemberPath:
     """Which member of a class a place is or is inside of, where the layout of the class is not known. ``base``: where
     the object begins; ``path``: names of members in each other; ``overlaps``: what follows is inside a union, so no
     two names tell bytes apart."""
@@ -21,7 +21,7 @@ class Part:
     path: tuple[str, ...]
     overlaps: bool = False
 
-    def apart(self, other: Part) -> bool:
+    def apart(self, other: MemberPath) -> bool:
         """Different members of one object? The bases are compared by who knows them."""
         return self.record is other.record and any(a != b for a, b in zip(self.path, other.path))
 
@@ -51,7 +51,7 @@ class Ref:
     held: int = 0
     number: bool = False
     kind: Type | None = None
-    part_of: Part | None = None
+    part_of: MemberPath | None = None
     unclear: bool = False  # a member of a type that is not known: perhaps an array
     within: Bytes | None = None  # None: not known
 
@@ -160,7 +160,7 @@ class Ref:
             return None
         return low, high
 
-    def somewhere(self, by: Value, kind: Type | None, part: Part | None) -> Ref:
+    def somewhere(self, by: Value, kind: Type | None, part: MemberPath | None) -> Ref:
         """A member of this type, ``by`` bytes into the element that is here: a constant that is not known."""
         found = self.member(0, kind)
         offset = None if self.offset is None else operation("+", self.offset, by)

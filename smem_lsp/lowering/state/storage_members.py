@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from smem_lsp.ir.nodes import Buffer, Space, StorageMember
+from smem_lsp.ir.nodes import AddressSpace, Buffer, StorageMember
 from smem_lsp.semantics import collect, record_layout, type_of
 from smem_lsp.semantics.declarations import ClassDecl, FunctionDecl, declaration_tree
 from smem_lsp.semantics.sizes import size_of_type
@@ -23,7 +23,7 @@ def members(
     """The members of what is in a buffer: of the class it is declared with, or for dynamic shared memory of those that
     its bytes are seen as. Arrays of classes, and what a union shares among its members, are one. Empty where a layout
     is not known."""
-    if buffer.space is Space.STATIC:
+    if buffer.space is AddressSpace.STATIC:
         kind = plain_type(kinds.get(index))
         found = list(_of(kind, 0, "", 0)) if isinstance(kind, Record) and not buffer.dims else []
     else:

@@ -12,7 +12,7 @@ from smem_lsp.analysis.banks.conflicts import BankConflict, bank_conflicts
 from smem_lsp.analysis.threads.uniformity import prove_levels
 from smem_lsp.analysis.values.symbolic_execution import propagate
 from smem_lsp.ir.nodes import Access, walk
-from smem_lsp.rules.subject import KernelFacts
+from smem_lsp.rules.facts import KernelFacts
 
 LOOP = """{helpers}__global__ void k(const float* in, float* out, int n, int m) {{
   __shared__ {declared};

@@ -21,7 +21,7 @@ from smem_lsp.analysis.threads.divergence import judge
 from smem_lsp.analysis.threads.prove import prove
 from smem_lsp.analysis.threads.uniformity import prove_levels
 from smem_lsp.analysis.values.symbolic_execution import propagate
-from smem_lsp.ir.nodes import Access, Barrier, Branch, Kernel, Kind, Loop, Node, Seq, walk
+from smem_lsp.ir.nodes import Access, AccessKind, Barrier, Branch, Kernel, Loop, Node, Seq, walk
 from smem_lsp.ir.values import Const, operation
 from smem_lsp.lowering.kernel import build_kernels
 from smem_lsp.source import SourceText, Span
@@ -53,7 +53,7 @@ def accessed(seq: Seq, chance: random.Random) -> Seq:
     def node(old: Node) -> Node:
         if isinstance(old, Access):
             assert old.index is not None
-            kind = chance.choice((Kind.READ, Kind.WRITE, Kind.WRITE, Kind.UPDATE))
+            kind = chance.choice((AccessKind.READ, AccessKind.WRITE, AccessKind.WRITE, AccessKind.UPDATE))
             return replace(old, kind=kind, index=(operation("&", old.index[0], Const(ELEMENTS - 1)),))
         if isinstance(old, Barrier):
             return replace(old, span=Span(0, 1))  # in the text, so that it may be claimed to be redundant
@@ -102,7 +102,11 @@ def meetings(kernel: Kernel, done: list[Events]) -> set[tuple[int, int]]:
         for point, thread in there:
             for other, second in there:
                 pair = {kinds[point], kinds[other]}
-                if point <= other and thread != second and pair not in ({Kind.READ}, {Kind.UPDATE}):
+                if (
+                    point <= other
+                    and thread != second
+                    and pair not in ({AccessKind.READ}, {AccessKind.UPDATE})
+                ):
                     found.add((point, other))
     return found
 

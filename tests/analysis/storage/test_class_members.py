@@ -8,7 +8,7 @@ from harness import kernel_facts
 from smem_lsp.config import Config
 from smem_lsp.engine import check
 from smem_lsp.output.memory_map import memory_map
-from smem_lsp.rules.subject import Carved
+from smem_lsp.rules.facts import Carved
 
 CLASS = """\
 struct S { alignas(128) float a[1024]; float b[1024]; float c[1024]; };

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from analysis.asking import analyse
 
-from smem_lsp.analysis.dataflow.facts import Slot
+from smem_lsp.analysis.dataflow.facts import Footprint
 from smem_lsp.analysis.threads.block_shape import BlockShape, evidence
-from smem_lsp.analysis.threads.thread_private import Slots, find_slots
+from smem_lsp.analysis.threads.thread_private import Footprints, find_footprints
 
 
 @pytest.mark.parametrize(
@@ -50,9 +50,9 @@ def test_a_symbolic_extent_names_the_block() -> None:
 # ---- slots ---------------------------------------------------------------------------------------------------------
 
 
-def slots_of(statements: str, dims: tuple[int, int, int] = (4, 1, 1)) -> Slots:
+def slots_of(statements: str, dims: tuple[int, int, int] = (4, 1, 1)) -> Footprints:
     found = analyse(statements, shape=dims)
-    return find_slots(found.kernel, found.control, BlockShape(dims, "assume", fact=True), found.values)
+    return find_footprints(found.kernel, found.control, BlockShape(dims, "assume", fact=True), found.values)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def slots_of(statements: str, dims: tuple[int, int, int] = (4, 1, 1)) -> Slots:
 )
 def test_slots(statements: str, starts: tuple[int, ...], stride: int) -> None:
     (slot,) = slots_of(statements).slots.values()
-    assert slot == Slot(starts, stride, 4)
+    assert slot == Footprint(starts, stride, 4)
 
 
 @pytest.mark.parametrize(

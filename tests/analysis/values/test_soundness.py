@@ -13,7 +13,7 @@ from smem_lsp.analysis.values.evaluate import Evaluator, iterations
 from smem_lsp.analysis.values.ranges import Bounds
 from smem_lsp.analysis.values.symbolic_execution import propagate
 from smem_lsp.analysis.values.terms import Term
-from smem_lsp.analysis.values.value_facts import Values
+from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, Branch, Loop, Seq
 
 SEEDS = 400
@@ -29,7 +29,9 @@ def kernels(first: int, count: int) -> Iterator[tuple[int, Seq, list[Trace]]]:
             continue
 
 
-def evaluators(loops: tuple[Loop, ...], values: Values, here: Evaluator) -> Iterator[tuple[Turn, Evaluator]]:
+def evaluators(
+    loops: tuple[Loop, ...], values: ValueFacts, here: Evaluator
+) -> Iterator[tuple[Turn, Evaluator]]:
     """The known iterations of loops in each other, with the evaluator of each."""
     if not loops:
         yield (), here
@@ -42,7 +44,11 @@ def evaluators(loops: tuple[Loop, ...], values: Values, here: Evaluator) -> Iter
 
 
 def check_value(
-    term: Term, point: int, loops: tuple[Loop, ...], found: list[dict[tuple[int, Turn], int]], values: Values
+    term: Term,
+    point: int,
+    loops: tuple[Loop, ...],
+    found: list[dict[tuple[int, Turn], int]],
+    values: ValueFacts,
 ) -> int:
     """How many values were compared."""
     compared = 0

@@ -11,14 +11,16 @@ from smem_lsp.analysis.storage.dynamic_ranges import carve
 from smem_lsp.analysis.threads.block_shape import BlockShape
 from smem_lsp.analysis.threads.prove import prove
 from smem_lsp.analysis.threads.uniformity import Control
-from smem_lsp.analysis.values.value_facts import Values
-from smem_lsp.ir.nodes import Kernel, Space
-from smem_lsp.rules.subject import Candidate, Carved
+from smem_lsp.analysis.values.value_facts import ValueFacts
+from smem_lsp.ir.nodes import AddressSpace, Kernel
+from smem_lsp.rules.facts import Candidate, Carved
 
 
-def plan_carving(kernel: Kernel, control: Control, values: Values, shape: BlockShape | None) -> Carved | None:
+def plan_carving(
+    kernel: Kernel, control: Control, values: ValueFacts, shape: BlockShape | None
+) -> Carved | None:
     """The ranges as buffers of their own, with their layouts; None where they are not known."""
-    if any(buffer.space is Space.DYNAMIC for buffer in kernel.helper_bytes):
+    if any(buffer.space is AddressSpace.DYNAMIC for buffer in kernel.helper_bytes):
         return None
     found = carve(kernel, values, shape)
     if found is None:

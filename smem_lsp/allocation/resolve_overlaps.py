@@ -14,7 +14,7 @@ CHECKS = 1_000_000  # pairs compared, about a quarter of a second; then no layou
 Lives = dict[int, tuple[int, int]]  # buffer -> first and last position, both inclusive
 
 
-def settle(
+def resolve_overlaps(
     items: Sequence[Item],
     lives: Lives,
     conflicts: Conflicts,

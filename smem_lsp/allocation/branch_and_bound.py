@@ -19,7 +19,9 @@ class Found:
     complete: bool
 
 
-def search(of: Problem, part: int, known: Mapping[int, int], goal: int, steps: int) -> tuple[Found, int]:
+def branch_and_bound(
+    of: Problem, part: int, known: Mapping[int, int], goal: int, steps: int
+) -> tuple[Found, int]:
     """A layout of the items in the mask ``part`` that is smaller than ``known``, or ``known``; steps left.
 
     Pushing every buffer down turns any layout into one where, taken by rising offset, each sits at 0, right

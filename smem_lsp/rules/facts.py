@@ -15,7 +15,7 @@ from smem_lsp.analysis.hazards.races import Hazards
 from smem_lsp.analysis.hazards.redundant_barriers import Redundant
 from smem_lsp.analysis.occupancy import occupancy, shared_for_one_more_block, shared_until_one_less
 from smem_lsp.analysis.repairs.barrier_hoisting import Hoist
-from smem_lsp.analysis.repairs.missing_barriers import Gaps
+from smem_lsp.analysis.repairs.missing_barriers import MissingBarriers
 from smem_lsp.analysis.storage.dynamic_need import Need
 from smem_lsp.analysis.storage.dynamic_ranges import Carving
 from smem_lsp.analysis.threads.block_shape import BlockShape
@@ -110,7 +110,7 @@ class KernelFacts:
     mispaired: tuple[Mispaired, ...]
     hoists: tuple[Hoist, ...]  # of those barriers
     hazards: Hazards
-    gaps: Gaps
+    gaps: MissingBarriers
     redundant: tuple[Redundant, ...]  # barriers
     banks: tuple[BankConflict, ...]
     needs: Mapping[Dims, Need]  # block of a launch -> dynamic bytes that it is sure to touch

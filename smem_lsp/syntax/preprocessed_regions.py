@@ -51,7 +51,7 @@ class Version:
 
 
 @dataclass(eq=False)
-class Stretch:
+class PreprocessedRegion:
     """The active tokens of one region, macros replaced. Offsets and ranges are relative to the region.
 
     ``columns``: 0 for tokens in column 0, positive elsewhere, -1 for tokens out of macro bodies; ``uses``: the macros
@@ -81,7 +81,7 @@ class Stretch:
     def __len__(self) -> int:
         return len(self.text)
 
-    def same_as(self, other: Stretch) -> bool:
+    def same_as(self, other: PreprocessedRegion) -> bool:
         """Do both say the same, whatever they depend on?"""
         return (
             self.before == other.before
@@ -124,14 +124,14 @@ class Environment:
         self._pending.clear()
         return self._table
 
-    def pass_over(self, stretch: Stretch, *, applied: bool) -> None:
+    def pass_over(self, stretch: PreprocessedRegion, *, applied: bool) -> None:
         """Go behind ``stretch``. ``applied``: its changes are in the table already."""
         self.version = stretch.behind(self.version)
         if stretch.changes and not applied:
             self._pending.append(stretch.changes)
 
 
-def find(region: Region, before: Conditions, environment: Environment) -> Stretch | None:
+def find(region: Region, before: Conditions, environment: Environment) -> PreprocessedRegion | None:
     """What the region is known to become here."""
     version = environment.version
     for stretch in region.stretches:
@@ -147,7 +147,7 @@ def find(region: Region, before: Conditions, environment: Environment) -> Stretc
     return None
 
 
-def keep(region: Region, stretch: Stretch) -> Stretch:
+def keep(region: Region, stretch: PreprocessedRegion) -> PreprocessedRegion:
     """Remember what the region became; hands out the stretch that said the same before."""
     known = region.stretches
     for old in known:

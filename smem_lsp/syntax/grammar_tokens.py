@@ -19,7 +19,7 @@ class NotRead(Exception):
 
 
 @dataclass(slots=True, eq=False)
-class Mark:
+class GrammarToken:
     """One terminal for the grammar: ``type`` is its name, ``[lo, hi)`` the tokens it stands for."""
 
     # what lark reads of the last token for its end marker
@@ -36,7 +36,7 @@ class Mark:
     text: str
 
 
-class MarkWriter(ABC):
+class GrammarTokenWriter(ABC):
     """Marks ranges of one token list. Every method that reads tokens appends to ``marks``.
 
     ``doubts``: names of which only convention says whether they are types, templates or variables. What was marked
@@ -50,18 +50,18 @@ class MarkWriter(ABC):
         self.kinds = ahead.kinds
         self.texts = ahead.texts
         self.partner = ahead.partner
-        self.marks: list[Mark] = []
+        self.marks: list[GrammarToken] = []
         self.doubts: set[str] = set()
         self.nesting = 0
         self.lists = 0  # template lists around this place, up to the next bracket: a `>>` may close so many
         self.listed = 0  # brackets around this place in which commas separate
 
     def put(self, kind: str, lo: int, hi: int | None = None) -> None:
-        self.marks.append(Mark(kind, lo, lo + 1 if hi is None else hi, self.texts[lo]))
+        self.marks.append(GrammarToken(kind, lo, lo + 1 if hi is None else hi, self.texts[lo]))
 
     def put_whole(self, kind: str, lo: int, hi: int) -> None:
         """Like ``put``, and the mark's text is that of all its tokens."""
-        self.marks.append(Mark(kind, lo, hi, "".join(self.texts[lo:hi])))
+        self.marks.append(GrammarToken(kind, lo, hi, "".join(self.texts[lo:hi])))
 
     def template_list(self, lt: int, *, typed: bool = False) -> tuple[int, int] | None:
         """Where the template argument list at the `<` ends, and how many `>` of that token it uses."""
@@ -76,7 +76,7 @@ class MarkWriter(ABC):
         return at, used
 
     def marker(self, kind: str, at: int) -> None:
-        self.marks.append(Mark(kind, at, at, ""))
+        self.marks.append(GrammarToken(kind, at, at, ""))
 
     def enter(self) -> None:
         self.nesting += 1

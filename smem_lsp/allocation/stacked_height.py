@@ -12,7 +12,7 @@ from smem_lsp.source import checkpoint
 STATES = 1024  # sets of buffers looked at for one pile, about a millisecond
 
 
-def pile(of: Problem, places: Sequence[int]) -> tuple[int, list[int]] | None:
+def stacked_height(of: Problem, places: Sequence[int]) -> tuple[int, list[int]] | None:
     """Bytes of the lowest pile of the items ``places``, and them from bottom to top; None: too many to tell.
 
     The end of a pile is the least over its top item of the end without it, aligned, plus its size: a search over

@@ -9,9 +9,9 @@ from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.allocation.validate import validate
 from smem_lsp.analysis.dataflow.conflicts import pair
 from smem_lsp.analysis.dataflow.facts import Facts
-from smem_lsp.analysis.dataflow.interference import relate, survey
+from smem_lsp.analysis.dataflow.interference import interference, relate
 from smem_lsp.ir.nodes import Kernel
-from smem_lsp.rules.subject import Lending
+from smem_lsp.rules.facts import Lending
 from smem_lsp.source import checkpoint
 
 
@@ -24,7 +24,7 @@ def plan_lending(
     if not lent or kernel.irregular is not None or kernel.opaque or kernel.hidden or kernel.helper_bytes:
         return None
     others = fixed - {item.index for item in lent}
-    conflicts = relate(survey(kernel.body, facts, others))
+    conflicts = relate(interference(kernel.body, facts, others))
     apart = {*conflicts.hard, *conflicts.soft, *conflicts.equal}
     hosts = [i for i in items if kernel.buffers[i.index].function == kernel.name and i.index not in others]
     found: dict[int, int] = {}
