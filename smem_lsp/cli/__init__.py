@@ -1,8 +1,10 @@
-"""The command line: arguments, exit codes, and which command runs.
+"""The command line.
 
-0: nothing at or above ``--fail-on``. 1: findings, and nothing else. 2: the tool could not do its job, with a line on
-stderr for each reason. 130: interrupted. Modules of a command are imported when it runs, so that ``--version`` answers
-at once.
+Holds arguments, exit codes and worker processes. May import everything below. Never judges a kernel itself.
+
+Exit code 0: nothing at or above ``--fail-on``. 1: findings, and nothing else. 2: the tool could not do its job, with a
+line on stderr for each reason. 130: interrupted. Modules of a command are imported when it runs, so that ``--version``
+answers at once.
 """
 
 from smem_lsp.isolation import isolate  # isort: skip  (first: it imports nothing that could be a project's)

@@ -1,4 +1,8 @@
-"""Settings: their defaults, the file they come from, and which of them hold for one path."""
+"""Settings.
+
+Holds the settings of a project and the files they stand in. May import ``source`` and ``targets``. Never looks at
+CUDA code.
+"""
 
 from smem_lsp.config.load import ConfigError, Loaded, config_in, defaults, discover, find_config, load_config
 from smem_lsp.config.patterns import matches

@@ -10,10 +10,10 @@ from pathlib import Path
 from smem_lsp.config.patterns import MAX_LENGTH, MAX_PATTERNS
 from smem_lsp.config.settings import Config
 from smem_lsp.source import clipped
+from smem_lsp.targets.every import MAX_THREADS
 
 SEVERITIES = ("error", "warning", "info", "hint")
 
-MAX_THREADS = 1024  # threads per block, every capability
 MAX_REGISTERS = 255  # registers per thread that an instruction can name
 
 _MOST_BITS = 128

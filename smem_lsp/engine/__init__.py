@@ -1,4 +1,8 @@
-"""Check a text: parse, analyse, plan, judge. No input or output happens here."""
+"""The check.
+
+Holds the order in which a file is read, its kernels are judged and its rewrites are tried. May import everything
+below. Never reads a disk or prints.
+"""
 
 from smem_lsp.engine.check import apply, check
 from smem_lsp.engine.memory import forget_files

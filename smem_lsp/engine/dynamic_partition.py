@@ -8,9 +8,9 @@ from smem_lsp.allocation.layouts import best_layouts, task
 from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.analysis.dataflow.interference import relate
 from smem_lsp.analysis.storage.dynamic_ranges import carve
-from smem_lsp.analysis.threads.block_shape import BlockShape
 from smem_lsp.analysis.threads.prove import prove
 from smem_lsp.analysis.threads.uniformity import Control
+from smem_lsp.analysis.values.block_shape import BlockShape
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import AddressSpace, Kernel
 from smem_lsp.rules.facts import Candidate, Carved

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from smem_lsp.config import Config
-from smem_lsp.semantics.evaluate import evaluate, parse_tokens
+from smem_lsp.semantics.declarations import parse_tokens
+from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.function_scope import parameters_of
 from smem_lsp.source import Span, TextEdit, checkpoint
 from smem_lsp.syntax.parse import Function, TranslationUnit

@@ -21,18 +21,12 @@ from smem_lsp.analysis.occupancy import registers_cap
 from smem_lsp.analysis.repairs.barrier_hoisting import hoists
 from smem_lsp.analysis.repairs.missing_barriers import MissingBarriers, find_missing_barriers, warp_places
 from smem_lsp.analysis.storage.dynamic_need import Need, dynamic_need
-from smem_lsp.analysis.threads.block_shape import (
-    BlockShape,
-    block_shape,
-    most_threads,
-    shape_of_threads,
-    threads_per_block,
-)
+from smem_lsp.analysis.threads.block_shape import block_shape, shape_of_threads, threads_per_block
 from smem_lsp.analysis.threads.divergence import judge
 from smem_lsp.analysis.threads.mispairing import Mispaired, mispairings
 from smem_lsp.analysis.threads.prove import prove
 from smem_lsp.analysis.threads.uniformity import prove_levels
-from smem_lsp.analysis.values.evaluate import Dims
+from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
 from smem_lsp.analysis.values.extents import extents
 from smem_lsp.analysis.values.symbolic_execution import propagate
 from smem_lsp.analysis.values.value_facts import ValueFacts
@@ -41,16 +35,15 @@ from smem_lsp.engine.attempts import LIMITS, Attempts, Limits
 from smem_lsp.engine.caller_reuse import plan_lending
 from smem_lsp.engine.dynamic_partition import plan_carving
 from smem_lsp.engine.plan_storage import plan_storages
-from smem_lsp.ir.nodes import Access, AddressSpace, Branch, Buffer, Kernel, Loop, Seq, walk
+from smem_lsp.ir.nodes import Access, AddressSpace, Branch, Buffer, Dims, Kernel, Loop, Seq, walk
 from smem_lsp.rules.facts import Candidate, Carved, KernelFacts, Occupied
 from smem_lsp.rules.merging import WORTH_SAYING
 from smem_lsp.source import Budget, SourceText, checkpoint
 from smem_lsp.targets import target
+from smem_lsp.targets.every import MAX_THREADS, STATIC_LIMIT
 
 MAX_LOOP_DEPTH = 12
 MAX_DEPTH = 250  # three frames of the interpreter each; a chain of `else if` counts as well
-_MOST_THREADS = 1024  # of a block on every target
-STATIC_LIMIT = 48 * 1024  # bytes: ptxas refuses more static shared memory on every target
 
 
 def plan_kernel(
@@ -250,7 +243,7 @@ def _needs(kernel: Kernel, values: ValueFacts) -> Mapping[Dims, Need]:
     blocks = {
         site.block for site in kernel.launches if site.block is not None and site.dynamic_bytes is not None
     }
-    found = {dims: dynamic_need(kernel, values, dims) for dims in blocks if math.prod(dims) <= _MOST_THREADS}
+    found = {dims: dynamic_need(kernel, values, dims) for dims in blocks if math.prod(dims) <= MAX_THREADS}
     return {dims: need for dims, need in found.items() if need is not None}
 
 

@@ -10,9 +10,9 @@ from smem_lsp.allocation.layouts import Task, best_layouts, task
 from smem_lsp.allocation.plan import Item, Plan, align_up
 from smem_lsp.analysis.dataflow.interference import relate
 from smem_lsp.analysis.storage.class_members import split, storages
-from smem_lsp.analysis.threads.block_shape import BlockShape
 from smem_lsp.analysis.threads.prove import prove
 from smem_lsp.analysis.threads.uniformity import Control
+from smem_lsp.analysis.values.block_shape import BlockShape
 from smem_lsp.analysis.values.symbolic_execution import propagate
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Buffer, Kernel

@@ -1,4 +1,8 @@
-"""The outside world: files and compilers. Knows neither rules nor editors."""
+"""The machine around us.
+
+Holds the disk, compile commands, and nvcc as a bounded process. May import ``source``. Never reads CUDA code or runs
+what a project brings.
+"""
 
 from smem_lsp.environment.compile_commands import Command, CompileCommands
 from smem_lsp.environment.encoding import Encoding, decode, encode

@@ -1,4 +1,7 @@
-"""From a remedy to edits."""
+"""Rewrites.
+
+Holds the text edits of every remedy. May import ``rules`` and below. Never offers what a rule has not asked for.
+"""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from smem_lsp.analysis.banks.rows import in_rows
-from smem_lsp.analysis.threads.block_shape import BlockShape
+from smem_lsp.analysis.values.block_shape import BlockShape
 from smem_lsp.fixes.declarations import Refused, require_editable
 from smem_lsp.fixes.layout import layout_after, needed_alignment
 from smem_lsp.fixes.model import Fix, Safety

@@ -13,9 +13,8 @@ from dataclasses import dataclass, field, replace
 
 from smem_lsp.ir.author_facts import NOTHING_STATED, Stated
 from smem_lsp.ir.global_memory import GlobalMemory
-from smem_lsp.ir.values import Value
-from smem_lsp.lowering.state.places import Bytes
-from smem_lsp.lowering.state.places import MemberPath as MemberPart
+from smem_lsp.ir.values import Bytes, Value
+from smem_lsp.ir.values import MemberPath as MemberPart
 from smem_lsp.source import Span, checkpoint, record
 
 
@@ -205,15 +204,6 @@ class GlobalAccess:
 
 
 @record
-class Wait(Barrier):
-    """A thread commits its asynchronous copies or waits for them; only while a tree is built (``ir.copies``)."""
-
-    bound: int = -1  # the object that they are bound to, a barrier by its buffer
-    arrival: int = 0  # at a barrier object: its place in the text
-    left: int = 0  # groups that stay open
-
-
-@record
 class CopyWait:
     """A thread commits the copies that it has issued to a group, or waits for them.
 
@@ -354,24 +344,6 @@ Node = (
     | Jump
     | Place
 )
-
-
-def doubtful(items: Sequence[Node]) -> Seq:
-    """The nodes of a function that may not be the one that is called: nothing is claimed of it alone."""
-    found: list[Node] = []
-    for item in items:
-        if isinstance(item, (Access, Barrier)):
-            item = replace(item, guess=True)
-        elif isinstance(item, Exchange):
-            item = replace(item, mask=None)
-        elif isinstance(item, Remote) or (isinstance(item, Proxy) and item.buffer >= 0):
-            continue
-        elif isinstance(item, Branch):
-            item = replace(item, then=doubtful(item.then.items), otherwise=doubtful(item.otherwise.items))
-        elif isinstance(item, Loop):
-            item = replace(item, body=doubtful(item.body.items))
-        found.append(item)
-    return Seq(tuple(found))
 
 
 def walk(seq: Seq) -> Iterator[Node]:

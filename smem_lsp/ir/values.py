@@ -79,3 +79,22 @@ def operation(operator: str, *args: Value) -> Value:
     elif operator == "?:" and isinstance(args[0], Const):
         return args[1] if args[0].n else args[2]
     return Op(operator, args)
+
+
+@record
+class MemberPath:
+    """Which member of a class a place is or is inside of, where the layout of the class is not known. ``base``: where
+    the object begins; ``path``: names of members in each other; ``overlaps``: what follows is inside a union, so no
+    two names tell bytes apart."""
+
+    record: object
+    base: Value
+    path: tuple[str, ...]
+    overlaps: bool = False
+
+    def apart(self, other: MemberPath) -> bool:
+        """Different members of one object? The bases are compared by who knows them."""
+        return self.record is other.record and any(a != b for a, b in zip(self.path, other.path))
+
+
+Bytes = tuple[int, int]  # first byte and end of a range, from the start of a buffer

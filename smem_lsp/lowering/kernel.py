@@ -9,6 +9,7 @@ from smem_lsp.ir.author_facts import NOTHING_STATED, Stated
 from smem_lsp.ir.nodes import FunctionPart, Kernel, Seq
 from smem_lsp.lowering import ptxas_layout
 from smem_lsp.lowering.body import statements
+from smem_lsp.lowering.body.visitor import Visitor
 from smem_lsp.lowering.library import async_copies
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope
@@ -17,6 +18,7 @@ from smem_lsp.semantics.function_scope import function_scope
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import SourceText, Span
 from smem_lsp.syntax.parse import Body, Function, TranslationUnit
+from smem_lsp.unit import ptxas_rounding, shared_declarations
 from smem_lsp.unit.clusters import attribute_values, cluster_of
 from smem_lsp.unit.instances import Binding, Instances
 from smem_lsp.unit.unit_facts import (
@@ -84,6 +86,7 @@ def build_kernel(
             own_constants,
             constants,
             helpers,
+            Visitor(),
             dict(aliases),
             numbers=numbers,
             conditional=conditional,
@@ -113,7 +116,7 @@ def build_kernel(
         buffer
         for helper in parts[1:]
         if helper.island.head not in ctx.inlined
-        for buffer in ptxas_layout.helper_buffers(unit, helper, constants)
+        for buffer in shared_declarations.helper_buffers(unit, helper, constants)
     )
     whole = Seq(tuple(ctx.items))
     return Kernel(
@@ -147,7 +150,7 @@ def build_kernel(
         drained=ctx.drained,
         unexact=around.unexact
         or ctx.unexact
-        or ptxas_layout.header_unexact(unit, constants, parts)
+        or ptxas_rounding.header_unexact(unit, constants, parts)
         or ptxas_layout.unexact(ctx, whole, helper_bytes),
         rounding=around.rounding.certain,
         possible_rounding=around.rounding.possible,

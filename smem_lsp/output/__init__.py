@@ -1,1 +1,5 @@
-"""Reports as text and JSON. Nothing here analyses or reads files."""
+"""Output.
+
+Holds findings, plans and maps as text, JSON, SARIF, SVG and HTML. May import ``engine`` and below. Never decides what
+is said.
+"""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from smem_lsp.analysis.threads.block_shape import BlockShape, most_threads
 from smem_lsp.analysis.threads.uniformity import Levels, prove_levels
+from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
 from smem_lsp.analysis.values.symbolic_execution import propagate
 from smem_lsp.analysis.values.terms import BLOCK, CONST, WARP, Const, LoopVar, Op, Opaque, Sym, Term, Thread
 from smem_lsp.ir.nodes import Access, Kernel, Loop, Node, walk

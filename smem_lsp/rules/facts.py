@@ -18,12 +18,11 @@ from smem_lsp.analysis.repairs.barrier_hoisting import Hoist
 from smem_lsp.analysis.repairs.missing_barriers import MissingBarriers
 from smem_lsp.analysis.storage.dynamic_need import Need
 from smem_lsp.analysis.storage.dynamic_ranges import Carving
-from smem_lsp.analysis.threads.block_shape import BlockShape
 from smem_lsp.analysis.threads.divergence import Verdicts
 from smem_lsp.analysis.threads.mispairing import Mispaired
 from smem_lsp.analysis.threads.uniformity import Control
-from smem_lsp.analysis.values.evaluate import Dims
-from smem_lsp.ir.nodes import Kernel
+from smem_lsp.analysis.values.block_shape import BlockShape
+from smem_lsp.ir.nodes import Dims, Kernel
 from smem_lsp.rules.stopped import Stopped
 from smem_lsp.rules.suppressions import Suppressions
 from smem_lsp.source import SourceText, Span

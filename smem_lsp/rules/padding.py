@@ -11,10 +11,10 @@ from smem_lsp.analysis.banks.rows import row_length
 from smem_lsp.ir.nodes import AddressSpace, Buffer
 from smem_lsp.rules.facts import KernelFacts, Occupied
 from smem_lsp.rules.merging import Step
+from smem_lsp.targets.every import WARP_SIZE
 
 _SUMMAND = re.compile(r"\+\s*(\d+)\s*\Z")
 _PLAIN = re.compile(r"[\w\s:.+*/%-]*")  # no operator that binds less than `+`
-_FEWEST_THREADS = 32
 
 
 def wider(extent: str, pad: int) -> str:
@@ -59,7 +59,7 @@ def unsure_of_blocks(facts: KernelFacts, buffer: Buffer, pad: int) -> bool:
         return True
     # with the fewest threads, what shared memory allows counts most
     most = max(known, default=0)
-    fewest = [Occupied(arch, _FEWEST_THREADS, None, "unknown", most) for arch in facts.targets]
+    fewest = [Occupied(arch, WARP_SIZE, None, "unknown", most) for arch in facts.targets]
     return _lost(facts, buffer, pad, fewest) is not None
 
 

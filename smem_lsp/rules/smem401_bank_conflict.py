@@ -52,12 +52,12 @@ from math import gcd
 
 from smem_lsp.analysis.banks.conflicts import BankConflict
 from smem_lsp.analysis.banks.padding_and_swizzle import Remedy
-from smem_lsp.analysis.banks.wavefronts import BANKS, WORD
 from smem_lsp.ir.nodes import Access, Buffer, walk
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, PadRows, Severity, ShowSwizzle, kernel_rule
 from smem_lsp.rules.padding import block_lost, wider
 from smem_lsp.source import Span
+from smem_lsp.targets.every import BANK_WIDTH, BANKS
 
 _LONGEST = 60  # characters of an expression that a message repeats
 
@@ -130,7 +130,7 @@ def _count(found: BankConflict) -> str:
 
 
 def _words(found: BankConflict) -> int | None:
-    return found.stride // WORD if found.stride is not None and found.stride % WORD == 0 else None
+    return found.stride // BANK_WIDTH if found.stride is not None and found.stride % BANK_WIDTH == 0 else None
 
 
 def _why(found: BankConflict) -> str:

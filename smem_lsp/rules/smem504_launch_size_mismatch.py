@@ -50,8 +50,7 @@ from collections.abc import Iterator
 from smem_lsp.ir.nodes import Access, walk
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
-
-_LIMIT = 48 * 1024  # bytes, static and dynamic together, that a block gets without opting in
+from smem_lsp.targets.every import STATIC_LIMIT
 
 
 @kernel_rule("SMEM504", "launch-size-mismatch", Severity.ERROR)
@@ -75,14 +74,18 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
                 related=(Note(kernel.name_span, f"`{kernel.name}`"),),
                 data={"bytes_passed": passed, "bytes_used": need.bytes, "threads": site.threads},
             )
-        elif passed and static is not None and static + passed > _LIMIT and not kernel.may_opt_in:
+        elif passed and static is not None and static + passed > STATIC_LIMIT and not kernel.may_opt_in:
             yield Finding(
                 "SMEM504",
                 f"{static + passed:,} B of shared memory ({static:,} static + {passed:,} dynamic) are over the "
-                f"{_LIMIT:,} B that a launch gets without cudaFuncAttributeMaxDynamicSharedMemorySize",
+                f"{STATIC_LIMIT:,} B that a launch gets without cudaFuncAttributeMaxDynamicSharedMemorySize",
                 site.span,
                 Severity.ERROR if kernel.internal else Severity.HINT,
                 kernel=kernel.name,
                 related=(Note(kernel.name_span, f"`{kernel.name}`"),),
-                data={"bytes": static + passed, "limit": _LIMIT, "bytes_over": static + passed - _LIMIT},
+                data={
+                    "bytes": static + passed,
+                    "limit": STATIC_LIMIT,
+                    "bytes_over": static + passed - STATIC_LIMIT,
+                },
             )

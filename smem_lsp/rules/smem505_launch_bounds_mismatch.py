@@ -44,8 +44,7 @@ from collections.abc import Iterator
 
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
-
-_MOST = 1024  # threads of a block on every target
+from smem_lsp.targets.every import MAX_THREADS
 
 
 @kernel_rule("SMEM505", "launch-bounds-mismatch", Severity.WARNING)
@@ -55,8 +54,8 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
     for site in kernel.launches:
         if site.threads is None:
             continue
-        if site.threads > _MOST:
-            message = f"a block of {site.threads:,} threads: no device runs more than {_MOST:,}"
+        if site.threads > MAX_THREADS:
+            message = f"a block of {site.threads:,} threads: no device runs more than {MAX_THREADS:,}"
         elif bounds is not None and site.threads > bounds[0]:
             message = f"{site.threads} threads at the launch, but `__launch_bounds__({bounds[0]})`: the launch fails"
         else:
@@ -68,5 +67,8 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
             Severity.WARNING,
             kernel=kernel.name,
             related=(Note(kernel.name_span, f"`{kernel.name}`"),),
-            data={"threads": site.threads, "limit": min(_MOST, bounds[0]) if bounds is not None else _MOST},
+            data={
+                "threads": site.threads,
+                "limit": min(MAX_THREADS, bounds[0]) if bounds is not None else MAX_THREADS,
+            },
         )

@@ -359,3 +359,7 @@ def declaration_tree(source: Source, where: Range) -> tree.Declaration | None:
     """The tree of a declaration without its `;`; None when the grammar does not accept it."""
     parsed = source.parse("declaration", *where)
     return parsed if isinstance(parsed, tree.Declaration) else None
+
+
+def parse_tokens(start: str, kinds: Sequence[str], texts: Sequence[str], symbols: Symbols) -> Any:
+    return parse_chunk(start, kinds, texts, symbols)

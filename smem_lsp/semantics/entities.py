@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from smem_lsp.semantics.declarations import Declared, FunctionDecl
-from smem_lsp.semantics.types import Type
+from smem_lsp.semantics.types import Record, Type
 from smem_lsp.source import record
 
 if TYPE_CHECKING:
@@ -99,3 +99,18 @@ class State:
                 del self.memo[key]
                 raise
         return cast("T | None", self.memo[key])
+
+
+def is_open(argument: Argument) -> bool:
+    """Does an argument hold something that is not known? Two such types may differ although they look alike."""
+    match argument:
+        case None:
+            return True
+        case TypedConstant():
+            return argument.n is None
+        case Functions():
+            return any(map(is_open, argument.arguments or ()))
+        case Record():
+            return any(scope.open for scope in argument.lexical.outwards())
+    inner = getattr(argument, "target", None) or getattr(argument, "element", None)
+    return is_open(inner) if inner is not None else False

@@ -6,8 +6,7 @@ overflow, division by zero and wild shifts have no value. Floating constants hav
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable
 
 from smem_lsp.semantics import arithmetic, constexpr, record_layout, sizes, standard_library, type_of
 from smem_lsp.semantics import scope as lexical
@@ -42,8 +41,7 @@ from smem_lsp.semantics.types import (
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.brackets import match_brackets
-from smem_lsp.syntax.lookahead import Symbols
-from smem_lsp.syntax.parse import Body, TranslationUnit, parse_chunk
+from smem_lsp.syntax.parse import Body, TranslationUnit
 from smem_lsp.syntax.recent import Recent
 
 # Methods of PyTorch's tensors (ATen/core/TensorBody.h): `t.data_ptr<float>()` is a `float*`.
@@ -83,10 +81,6 @@ def _collected(unit: TranslationUnit) -> Declarations:
     source = Source(tokens.kinds, tokens.texts, unit.partner, unit.symbols)
     collect(source, 0, len(tokens.kinds), top)
     return top
-
-
-def parse_tokens(start: str, kinds: Sequence[str], texts: Sequence[str], symbols: Symbols) -> Any:
-    return parse_chunk(start, kinds, texts, symbols)
 
 
 def declare(body: Body, lo: int, hi: int, scope: lexical.Scope) -> None:

@@ -36,6 +36,7 @@ from smem_lsp.semantics.entities import (
     Template,
     TypedConstant,
     Undeclared,
+    is_open,
 )
 from smem_lsp.semantics.types import Enum, Record, builtin
 from smem_lsp.source import checkpoint
@@ -481,21 +482,6 @@ class Scope:
         if any(isinstance(each, tree.Opaque) for each in given):  # an expanded pack
             return tuple(None for _ in parameters)
         return template_arguments.fit(parameters, [self.argument(each) for each in given], home)
-
-
-def is_open(argument: Argument) -> bool:
-    """Does an argument hold something that is not known? Two such types may differ although they look alike."""
-    match argument:
-        case None:
-            return True
-        case TypedConstant():
-            return argument.n is None
-        case Functions():
-            return any(map(is_open, argument.arguments or ()))
-        case Record():
-            return any(scope.open for scope in argument.lexical.outwards())
-    inner = getattr(argument, "target", None) or getattr(argument, "element", None)
-    return is_open(inner) if inner is not None else False
 
 
 def instance(decl: ClassDecl, home: Scope, arguments: tuple[Argument, ...]) -> Record:

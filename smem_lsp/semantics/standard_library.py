@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from smem_lsp.semantics import arithmetic, template_arguments
+from smem_lsp.semantics import arithmetic, entities, template_arguments
 from smem_lsp.semantics import scope as lexical
 from smem_lsp.semantics.entities import (
     UNKNOWN,
@@ -221,7 +221,7 @@ def _trait_value(name: str, arguments: Sequence[Argument]) -> TypedConstant | No
         answer = template_arguments.same(arguments[0], arguments[1])
         return None if answer is None else TypedConstant(BOOL, int(answer))
     given = _only_type(arguments[:1])
-    if given is None or lexical.is_open(given):
+    if given is None or entities.is_open(given):
         return None
     bare = given.target if isinstance(given, Qualified) else given
     scalar = bare if isinstance(bare, Scalar) else None

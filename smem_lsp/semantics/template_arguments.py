@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from smem_lsp.semantics import arithmetic, evaluate, type_of
+from smem_lsp.semantics import arithmetic, entities, evaluate, type_of
 from smem_lsp.semantics import scope as lexical
 from smem_lsp.semantics.declarations import ClassDecl, Parameter, Source, split
 from smem_lsp.semantics.entities import Argument, Functions, TypedConstant
@@ -115,7 +115,7 @@ def _match(special: ClassDecl, home: lexical.Scope, arguments: Sequence[Argument
     assert special.arguments is not None
     source = special.source
     parameters = special.parameters or ()
-    if any(p.pack for p in parameters) or any(lexical.is_open(a) for a in arguments):
+    if any(p.pack for p in parameters) or any(entities.is_open(a) for a in arguments):
         return None
     names = {p.name: p for p in parameters}
     bound: dict[str, Argument] = {}
@@ -170,7 +170,7 @@ def _unify(
 
 def same(a: Argument, b: Argument) -> bool | None:
     """Are two template arguments the same? None: not certain. Qualifiers are not followed."""
-    if a is None or b is None or lexical.is_open(a) or lexical.is_open(b):
+    if a is None or b is None or entities.is_open(a) or entities.is_open(b):
         return None
     if isinstance(a, TypedConstant) and isinstance(b, TypedConstant):
         return a.n == b.n

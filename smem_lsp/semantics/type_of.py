@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from smem_lsp.semantics import arithmetic, evaluate
+from smem_lsp.semantics import arithmetic, declarations, evaluate
 from smem_lsp.semantics import scope as lexical
 from smem_lsp.semantics.declarations import (
     AliasDecl,
@@ -274,7 +274,7 @@ def spelled_type(source: Source, lo: int, hi: int, scope: lexical.Scope) -> Type
     # as the argument of a sizeof: the one place where the grammar takes any type-id
     kinds = ["SIZEOF", "LP", *source.kinds[lo:hi], "RP"]
     texts = ["sizeof", "(", *source.texts[lo:hi], ")"]
-    parsed = evaluate.parse_tokens("expression", kinds, texts, source.symbols)
+    parsed = declarations.parse_tokens("expression", kinds, texts, source.symbols)
     if isinstance(parsed, tree.SizeOf) and parsed.type is not None:
         return type_id(parsed.type, scope)
     return member_pointer(source, lo, hi)

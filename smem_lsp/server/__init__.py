@@ -1,7 +1,9 @@
-"""The language server: the engine's findings in an editor, over stdio or TCP.
+"""The language server.
 
-Nothing here analyses. pygls and lsprotocol take half a second to import, so the first request is answered before
-they are (``session``), and everything that needs them is imported behind it.
+Holds documents, schedules and the protocol. May import everything below. Never blocks the thread that reads messages.
+
+pygls and lsprotocol take half a second to import, so the first request is answered before they are (``session``), and
+everything that needs them is imported behind it.
 """
 
 from __future__ import annotations

@@ -16,10 +16,7 @@ from smem_lsp.rules.merging import partners
 from smem_lsp.server.analysis import Analysis
 from smem_lsp.server.words import best_bytes, launch, shown_row
 from smem_lsp.source import listed, plural
-
-_BANKS = 32  # of 4 bytes each, on every target
-_WORD = 4  # bytes
-_LANES = 32
+from smem_lsp.targets.every import BANK_WIDTH, BANKS, WARP_SIZE
 
 
 def buffer_lines(
@@ -145,13 +142,13 @@ def _pitch(buffer: Buffer) -> str:
     pitch = buffer.element_bytes
     for dim in inner:
         pitch *= dim or 0
-    words, rest = divmod(pitch, _WORD)
+    words, rest = divmod(pitch, BANK_WIDTH)
     if rest or not words:
         return f"Row pitch {pitch:,} B"
     text = f"Row pitch {pitch:,} B = {plural(words, 'word')}"
-    if buffer.element_bytes != _WORD:
+    if buffer.element_bytes != BANK_WIDTH:
         return text  # wider and narrower accesses are split and joined in ways that the pitch does not decide
-    ways = gcd(words, _BANKS) * _LANES // _BANKS
+    ways = gcd(words, BANKS) * WARP_SIZE // BANKS
     return f"{text} (column access {'conflict-free' if ways == 1 else f'{ways}-way bank conflict'})"
 
 

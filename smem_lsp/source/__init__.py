@@ -1,4 +1,8 @@
-"""Text, positions and edits. Knows nothing of CUDA; nothing below imports anything of ours."""
+"""The text of a file.
+
+Holds text, positions, edits, budgets and defects: what every other room speaks of. May import nothing of ours. Never
+knows what the text means.
+"""
 
 from smem_lsp.source.budget import Budget, OutOfBudget, Superseded, checkpoint
 from smem_lsp.source.edits import OverlapError, TextEdit, apply_edits

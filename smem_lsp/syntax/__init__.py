@@ -1,1 +1,7 @@
-"""From text to a statement tree. Nothing here raises on user text; only this package imports lark."""
+"""From text to trees.
+
+Holds the preprocessor, the lexer, the Lark grammar and the trees of statements and expressions. May import
+``source``. Never asks what a name means.
+
+Nothing here raises on what a user has typed.
+"""

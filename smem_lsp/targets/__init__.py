@@ -1,4 +1,8 @@
-"""What each compute capability offers: data only, no arithmetic on kernels."""
+"""GPU targets.
+
+Holds one record for each compute capability, and the numbers that all of them share. May import nothing of ours.
+Never computes anything about a kernel.
+"""
 
 from smem_lsp.targets.capabilities import TARGETS as TARGETS
 from smem_lsp.targets.capabilities import Target as Target

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from smem_lsp.semantics.evaluate import evaluate, parse_tokens
+from smem_lsp.semantics.declarations import parse_tokens
+from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.function_scope import function_scope
 from smem_lsp.syntax.expand import Expander
 from smem_lsp.syntax.lexer import lex_macro

@@ -12,18 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from smem_lsp.semantics.declarations import angle_close
+from smem_lsp.semantics.declarations import angle_close, parse_tokens
 from smem_lsp.semantics.deduction import bind_call
-from smem_lsp.semantics.entities import Argument, Namespace, TypedConstant, Undeclared
-from smem_lsp.semantics.evaluate import (
-    declare,
-    declare_constants,
-    declare_parameters,
-    evaluate_value,
-    parse_tokens,
-)
+from smem_lsp.semantics.entities import Argument, Namespace, TypedConstant, Undeclared, is_open
+from smem_lsp.semantics.evaluate import declare, declare_constants, declare_parameters, evaluate_value
 from smem_lsp.semantics.function_scope import function_scope, parameters_of, value_declarations
-from smem_lsp.semantics.scope import Scope, is_open
+from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.spell_type import spell_argument
 from smem_lsp.semantics.types import Type
 from smem_lsp.source import checkpoint

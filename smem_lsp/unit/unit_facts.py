@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from smem_lsp.ir.nodes import LaunchSite
-from smem_lsp.lowering import ptxas_layout
 from smem_lsp.semantics.evaluate import file_constants
 from smem_lsp.semantics.function_scope import identify
 from smem_lsp.semantics.scope import Scope
@@ -19,6 +18,7 @@ from smem_lsp.source import checkpoint
 from smem_lsp.syntax.blocks import Placed
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.syntax.recent import Recent
+from smem_lsp.unit import ptxas_rounding
 from smem_lsp.unit.clusters import may_be_non_portable
 from smem_lsp.unit.instances import Binding, Instances, find_instances
 from smem_lsp.unit.launches import Launches, find_launches
@@ -49,7 +49,7 @@ class UnitFacts:
     constants: Scope
     found: Sequence[tuple[Placed, Launches]]  # the blocks with launches
     unexact: str | None
-    rounding: ptxas_layout.Rounding
+    rounding: ptxas_rounding.Rounding
     instances: Mapping[int, Instances]  # of templates, by the number of the function
 
     @cached_property
@@ -170,8 +170,8 @@ def survey_file(unit: TranslationUnit) -> UnitFacts:
         unit,
         constants,
         find_launches(unit, constants),
-        ptxas_layout.file_unexact(unit),
-        ptxas_layout.rounding(unit, constants),
+        ptxas_rounding.file_unexact(unit),
+        ptxas_rounding.rounding(unit, constants),
         find_instances(unit, constants),
     )
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from smem_lsp.analysis.threads.block_shape import BlockShape
 from smem_lsp.analysis.threads.divergence import Verdicts, judge
 from smem_lsp.analysis.threads.uniformity import Control, Levels, prove_levels
 from smem_lsp.analysis.values.affine import Forms
+from smem_lsp.analysis.values.block_shape import BlockShape
 from smem_lsp.analysis.values.ranges import Bounds, Interval
 from smem_lsp.analysis.values.symbolic_execution import propagate
 from smem_lsp.analysis.values.terms import Term

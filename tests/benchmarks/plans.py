@@ -36,9 +36,10 @@ from smem_lsp.allocation.plan import Item
 from smem_lsp.analysis.dataflow.conflicts import Conflicts, pair
 from smem_lsp.analysis.dataflow.interference import Interference, conflicts, interference
 from smem_lsp.analysis.dataflow.liveness import Life
-from smem_lsp.analysis.threads.block_shape import block_shape, most_threads
+from smem_lsp.analysis.threads.block_shape import block_shape
 from smem_lsp.analysis.threads.prove import prove
 from smem_lsp.analysis.threads.uniformity import prove_levels
+from smem_lsp.analysis.values.block_shape import most_threads
 from smem_lsp.analysis.values.symbolic_execution import propagate
 from smem_lsp.engine import plan_kernel as engine
 from smem_lsp.ir.nodes import Kernel

@@ -17,9 +17,10 @@ if __name__ == "__main__":
 
 from fetch import Corpus, Unavailable, corpora, fetch
 
-from smem_lsp.analysis.threads.block_shape import block_shape, most_threads
+from smem_lsp.analysis.threads.block_shape import block_shape
 from smem_lsp.analysis.threads.divergence import judge
 from smem_lsp.analysis.threads.uniformity import Levels, prove_levels
+from smem_lsp.analysis.values.block_shape import most_threads
 from smem_lsp.analysis.values.symbolic_execution import propagate
 from smem_lsp.analysis.values.terms import BLOCK, Carrier, LoopVar, Op, Opaque, Term, Thread
 from smem_lsp.environment import DiskReader, SourceError, read_source

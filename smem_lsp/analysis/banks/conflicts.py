@@ -15,22 +15,20 @@ from smem_lsp.analysis.banks.active_lanes import Located, located
 from smem_lsp.analysis.banks.lane_addresses import Asked, Pattern, Warps
 from smem_lsp.analysis.banks.padding_and_swizzle import Remedy, Use, remedies
 from smem_lsp.analysis.banks.wavefronts import (
-    LANES,
     WIDTHS,
-    WORD,
     Cost,
     most_in_one_bank,
     stride,
     tile_wavefronts,
     wavefronts,
 )
-from smem_lsp.analysis.threads.block_shape import BlockShape, most_threads
 from smem_lsp.analysis.threads.uniformity import Levels
-from smem_lsp.analysis.values.evaluate import Dims
+from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
 from smem_lsp.analysis.values.terms import Term
 from smem_lsp.analysis.values.value_facts import ValueFacts
-from smem_lsp.ir.nodes import Kernel, Tile
+from smem_lsp.ir.nodes import Dims, Kernel, Tile
 from smem_lsp.source import checkpoint
+from smem_lsp.targets.every import BANK_WIDTH, WARP_SIZE
 
 WORTH_SAYING = 4  # times the wavefronts that the lanes need
 _MAX_ACCESSES = 2_000  # of a kernel; beyond it nothing is said
@@ -109,7 +107,7 @@ def _warps_known(kernel: Kernel, values: ValueFacts, shape: BlockShape | None) -
 def _in_rows(kernel: Kernel) -> bool:
     """May a warp of a block of unknown shape be taken for 32 threads in a row?"""
     blocks = [site.block for site in kernel.launches if site.block is not None]
-    return most_threads(kernel)[0] >= LANES and all(block[0] % LANES == 0 for block in blocks)
+    return most_threads(kernel)[0] >= WARP_SIZE and all(block[0] % WARP_SIZE == 0 for block in blocks)
 
 
 def _covers(dims: Dims, axes: str) -> bool:
@@ -161,7 +159,7 @@ class _Search:
     def _tile(self, use: Use, tile: Tile) -> BankConflict | None:
         """All instructions that move one matrix, counted as one."""
         cost = tile_wavefronts(tile.rows, tile.row_bytes, tile.pitch)
-        if tile.pitch % WORD or cost.wavefronts < self.excess * cost.least:
+        if tile.pitch % BANK_WIDTH or cost.wavefronts < self.excess * cost.least:
             return None
         return BankConflict(
             point=use.place.access.point,
@@ -291,8 +289,8 @@ def _total(asked: Asked, width: int, rows: int) -> tuple[int, int]:
 def _cost(patterns: Mapping[Pattern, int], shared_step: int, width: int, rows: int) -> _Totals:
     """Wavefronts of all instructions, for the start within a word that needs fewest."""
     starts: Iterable[int] = (0,)
-    if width < WORD and shared_step % WORD:
-        starts = range(0, WORD, shared_step & -shared_step)
+    if width < BANK_WIDTH and shared_step % BANK_WIDTH:
+        starts = range(0, BANK_WIDTH, shared_step & -shared_step)
     elif not all(_aligned(pattern, width, exact=False) for pattern in patterns):
         return _QUIET  # a class whose alignment is smaller: it is moved in pieces
     if not patterns:

@@ -13,14 +13,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from smem_lsp.analysis.banks.active_lanes import Guard, Path, Step
-from smem_lsp.analysis.banks.wavefronts import LANES
 from smem_lsp.analysis.threads.uniformity import Levels
 from smem_lsp.analysis.values.affine import Affine, Forms
-from smem_lsp.analysis.values.evaluate import Dims, Evaluator, iterations
+from smem_lsp.analysis.values.evaluate import Evaluator, iterations
 from smem_lsp.analysis.values.ranges import Bounds
 from smem_lsp.analysis.values.terms import WARP, LoopVar, Op, Sym, Term
 from smem_lsp.analysis.values.value_facts import LoopFacts, Recurrence, ValueFacts
+from smem_lsp.ir.nodes import Dims
 from smem_lsp.source import checkpoint, record
+from smem_lsp.targets.every import WARP_SIZE
 
 _MAX_ITERATIONS = 64  # of all loops around an access together
 _MAX_EVALUATED = 1 << 15  # threads times iterations, for one access
@@ -68,7 +69,7 @@ class Warps:
         self.values = values
         self.levels = levels
         self.dims = dims
-        shape = dims or (LANES, 1, 1)
+        shape = dims or (WARP_SIZE, 1, 1)
         bounds = Bounds(values.loops) if dims is None else Bounds(values.loops, dims, exact=True)
         self.forms = Forms(values.table, bounds)
         self.threads = Evaluator(shape, threads=range(math.prod(shape)))
@@ -79,7 +80,9 @@ class Warps:
         self._sized: dict[Term, bool] = {}
         self._last: tuple[object, list[Evaluator] | None] | None = None
 
-    def asked(self, offset: Term, path: Path, *, unguarded: bool = False, lanes: int = LANES) -> Asked | None:
+    def asked(
+        self, offset: Term, path: Path, *, unguarded: bool = False, lanes: int = WARP_SIZE
+    ) -> Asked | None:
         """What the lanes ask for in an access at ``offset`` bytes; None: not known. ``unguarded``: as if all lanes
         came there; ``lanes``: how many of a warp give an address."""
         if unguarded:
@@ -232,8 +235,8 @@ class Warps:
             offsets = [offset + n * value for offset, value in zip(offsets, values)]
         warps: dict[int, list[int | None]] = {}
         for thread, offset in zip(active.threads, offsets):
-            if thread % LANES < most:
-                warps.setdefault(thread // LANES, [None] * LANES)[thread % LANES] = offset
+            if thread % WARP_SIZE < most:
+                warps.setdefault(thread // WARP_SIZE, [None] * WARP_SIZE)[thread % WARP_SIZE] = offset
         return warps
 
     def _values(self, term: Term, active: Evaluator) -> list[int]:

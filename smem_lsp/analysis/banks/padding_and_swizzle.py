@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from smem_lsp.analysis.banks.active_lanes import Located
 from smem_lsp.analysis.banks.lane_addresses import Asked, Warps
 from smem_lsp.analysis.banks.rows import row_and_byte
-from smem_lsp.analysis.banks.wavefronts import BANKS, LANES, WORD, tile_wavefronts
+from smem_lsp.analysis.banks.wavefronts import tile_wavefronts
 from smem_lsp.analysis.values.terms import Const, Term
 from smem_lsp.ir.nodes import AccessKind, AddressSpace, Buffer, Kernel, Tile
 from smem_lsp.source import checkpoint
+from smem_lsp.targets.every import BANK_WIDTH, BANKS, STATIC_LIMIT, WARP_SIZE
 
-_STATIC_LIMIT = 48 * 1024  # bytes of static shared memory in a kernel
 _PADS = (1, 2, 4, 8)  # words, or elements where these are larger
 _TILE = 16  # bytes: what the pitch of a matrix that a warp moves is a multiple of
 _GAIN = 2  # a remedy that leaves more than this share of the wavefronts is none
@@ -34,7 +34,7 @@ class Use:
     @property
     def lanes(self) -> int:
         """How many of a warp give an address."""
-        return self.rows or LANES
+        return self.rows or WARP_SIZE
 
     @property
     def landing(self) -> bool:
@@ -106,16 +106,16 @@ def _worse(now: Count, then: Count) -> bool:
 def _choices(kernel: Kernel, buffer: Buffer, uses: Sequence[Use]) -> Iterator[Remedy]:
     """Other layouts, the one that is easiest to write first. What vectors are loaded from stays aligned and whole."""
     element, columns = buffer.element_bytes or 1, buffer.dims[-1] or 0
-    widest = max(WORD, *(_TILE if use.tile is not None else use.width for use in uses))
+    widest = max(BANK_WIDTH, *(_TILE if use.tile is not None else use.width for use in uses))
     rows = (buffer.bytes or 0) // max(element * columns, 1)
     used = sum(each.bytes or 0 for each in kernel.buffers if each.space is AddressSpace.STATIC)
     for words in _PADS:
-        pad = max(1, WORD // element) * words
-        room = buffer.space is AddressSpace.STATIC and used + rows * pad * element <= _STATIC_LIMIT
+        pad = max(1, BANK_WIDTH // element) * words
+        room = buffer.space is AddressSpace.STATIC and used + rows * pad * element <= STATIC_LIMIT
         if room and pad * element % widest == 0:
             yield Remedy(pad, 0, 0)
     unit = max(1, widest // element)
-    turned = min(BANKS * WORD // (unit * element), columns // unit)
+    turned = min(BANKS * BANK_WIDTH // (unit * element), columns // unit)
     powers = turned & (turned - 1) == 0 and element & (element - 1) == 0
     if turned > 1 and powers and columns % (turned * unit) == 0:
         yield Remedy(0, turned, unit)

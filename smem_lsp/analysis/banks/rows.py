@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from smem_lsp.analysis.banks.active_lanes import Guard, Located, located
-from smem_lsp.analysis.threads.block_shape import BlockShape, most_threads
 from smem_lsp.analysis.values.affine import Forms
+from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
 from smem_lsp.analysis.values.ranges import Bounds, Interval
 from smem_lsp.analysis.values.symbolic_execution import propagate
 from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Sym, Term, Thread

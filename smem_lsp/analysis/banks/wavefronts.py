@@ -14,10 +14,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from smem_lsp.source import checkpoint
+from smem_lsp.targets.every import BANK_WIDTH, BANKS, WARP_SIZE
 
-LANES = 32
-BANKS = 32
-WORD = 4  # bytes
 WIDTHS = (1, 2, 4, 8, 16)  # bytes that one instruction moves for a lane
 
 Lanes = Sequence[int | None]  # byte offset of each lane; None: inactive
@@ -43,10 +41,10 @@ def wavefronts(lanes: Lanes, width: int, *, rows: int = 0) -> Cost:
     """
     if width not in WIDTHS:
         raise ValueError(f"no instruction moves {width} bytes for a lane")
-    asked = list(lanes[: rows or LANES])
-    size = LANES if width <= WORD else LANES * WORD // width
+    asked = list(lanes[: rows or WARP_SIZE])
+    size = WARP_SIZE if width <= BANK_WIDTH else WARP_SIZE * BANK_WIDTH // width
     passes = [asked[first : first + size] for first in range(0, len(asked), size)]
-    joined = passes if rows or width <= WORD else _joined(asked, width)
+    joined = passes if rows or width <= BANK_WIDTH else _joined(asked, width)
     merged = _busy(joined) < _busy(passes)
     used = joined if merged else passes
     least = sum(-(-len(_words(each, width)) // BANKS) for each in used)
@@ -64,7 +62,7 @@ def tile_wavefronts(rows: int, row_bytes: int, pitch: int) -> Cost:
     words = {
         word
         for row in range(rows)
-        for word in range(row * pitch // WORD, (row * pitch + row_bytes - 1) // WORD + 1)
+        for word in range(row * pitch // BANK_WIDTH, (row * pitch + row_bytes - 1) // BANK_WIDTH + 1)
     }
     least = -(-len(words) // BANKS)
     return Cost(max(Counter(word % BANKS for word in words).values(), default=0), least, least)
@@ -72,8 +70,8 @@ def tile_wavefronts(rows: int, row_bytes: int, pitch: int) -> Cost:
 
 def most_in_one_bank(lanes: Lanes, width: int) -> int:
     """The largest number of different words of one bank that a pass asks for."""
-    size = LANES if width <= WORD else LANES * WORD // width
-    return max(_wavefronts(lanes[first : first + size], width) for first in range(0, LANES, size))
+    size = WARP_SIZE if width <= BANK_WIDTH else WARP_SIZE * BANK_WIDTH // width
+    return max(_wavefronts(lanes[first : first + size], width) for first in range(0, WARP_SIZE, size))
 
 
 def stride(lanes: Lanes) -> int | None:
@@ -84,13 +82,13 @@ def stride(lanes: Lanes) -> int | None:
 
 
 def _words(lanes: Lanes, width: int) -> set[int]:
-    if width <= WORD:
-        return {offset // WORD for offset in lanes if offset is not None}
+    if width <= BANK_WIDTH:
+        return {offset // BANK_WIDTH for offset in lanes if offset is not None}
     return {
         word
         for offset in lanes
         if offset is not None
-        for word in range(offset // WORD, (offset + width - 1) // WORD + 1)
+        for word in range(offset // BANK_WIDTH, (offset + width - 1) // BANK_WIDTH + 1)
     }
 
 
@@ -102,7 +100,7 @@ def _wavefronts(lanes: Lanes, width: int) -> int:
 def _joined(lanes: Lanes, width: int) -> list[Lanes]:
     """The passes of a vector access after pairs have met: the halves of 8 bytes in the warp, the quarters of 16 bytes
     in each half of the warp."""
-    size = LANES * WORD // width
+    size = WARP_SIZE * BANK_WIDTH // width
     found: list[Lanes] = []
     for first in range(0, len(lanes), 2 * size):
         checkpoint()

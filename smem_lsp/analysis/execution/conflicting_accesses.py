@@ -14,8 +14,8 @@ from smem_lsp.analysis.execution.events import Event, Guard, alike, differ, form
 from smem_lsp.analysis.execution.pending_copies import Flight, Flights
 from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.source import checkpoint
+from smem_lsp.targets.every import WARP_SIZE
 
-WARP = 32
 _MOST_PAIRS = 500  # of accesses that meet in one run
 
 Pair = tuple[int, int]  # points of two accesses, in the order of the run
@@ -40,7 +40,7 @@ class ConflictingAccesses:
     """``across``: accesses of different warps that meet; ``within``: only lanes of one warp do. ``asked``: those of
     which anybody wants to know whether they meet; None: all."""
 
-    warp: int = WARP
+    warp: int = WARP_SIZE
     asked: frozenset[Pair] | None = None
     across: dict[Pair, Conflict] = field(default_factory=dict)
     within: dict[Pair, Conflict] = field(default_factory=dict)

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 
 from smem_lsp.analysis.execution.conflicting_accesses import Conflict, ConflictingAccesses, Pair
 from smem_lsp.analysis.execution.events import Event
-from smem_lsp.analysis.execution.warp_traces import WARP, Arrival, Together, Touch, Traces
+from smem_lsp.analysis.execution.warp_traces import Arrival, Together, Touch, Traces
 from smem_lsp.source import checkpoint
+from smem_lsp.targets.every import WARP_SIZE
 
 _Clock = list[int]
 
@@ -51,7 +52,7 @@ class _Replay:
         self.together: set[int] = set()  # waiting at a barrier of the block
         self.waiting: set[int] = set()
         self.seen: dict[tuple[int, int], list[_Known]] = {}  # (storage, cell) -> who has touched it
-        self.met = ConflictingAccesses(WARP)
+        self.met = ConflictingAccesses(WARP_SIZE)
 
     def run(self) -> dict[Pair, Conflict]:
         moved = True
@@ -103,7 +104,7 @@ class _Replay:
         if step.waits:
             phase.waiting.append(warp)
             self.waiting.add(warp)
-        if WARP * len(phase.arrived) == phase.count:
+        if WARP_SIZE * len(phase.arrived) == phase.count:
             del self.phases[step.key]
             self._release(phase.waiting, phase.clock)
         return True

@@ -14,8 +14,8 @@ from smem_lsp.analysis.values.terms import Const
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Barrier, Kernel, walk
 from smem_lsp.source import checkpoint
+from smem_lsp.targets.every import WARP_SIZE
 
-WARP = 32
 _MOST_NUMBER = 15
 
 
@@ -52,7 +52,7 @@ class Arrivals:
         if site.count != count:
             self.all_seen = False
         site.warps |= warps
-        site.most = max(site.most, WARP * len(warps))
+        site.most = max(site.most, WARP_SIZE * len(warps))
 
 
 @dataclass(slots=True)
@@ -76,12 +76,12 @@ class Counts:
         for (number, point), site in arrivals.sites.items():
             checkpoint()
             sites = [each for (other, _), each in arrivals.sites.items() if other == number]
-            come = WARP * len(set[int]().union(*(each.warps for each in sites)))
+            come = WARP_SIZE * len(set[int]().union(*(each.warps for each in sites)))
             alone = not any(node.arrives and self._may_be(node.point, number) for node in nodes)
             if number == 0 and not any(node.family for node in nodes):
                 if site.count != threads and self._block_barriers():
                     shown[point, number] = "block", site.count, threads
-            elif site.count % WARP or len({each.count for each in sites}) > 1:
+            elif site.count % WARP_SIZE or len({each.count for each in sites}) > 1:
                 continue
             elif come < site.count and arrivals.all_seen and not self.kernel.opaque:
                 shown[point, number] = "few", site.count, come
@@ -101,7 +101,7 @@ class Counts:
             number, count = self.values.named[point]
             if isinstance(number, Const) and number.n > _MOST_NUMBER and not node.family:
                 told.append(Miscount(node, "number", number.n, 0))
-            if isinstance(count, Const) and (count.n % WARP or not count.n):
+            if isinstance(count, Const) and (count.n % WARP_SIZE or not count.n):
                 told.append(
                     Miscount(node, "multiple", number.n if isinstance(number, Const) else -1, count.n)
                 )

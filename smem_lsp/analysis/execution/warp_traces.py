@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from smem_lsp.analysis.execution.events import Event, form_of
 from smem_lsp.source import checkpoint
-
-WARP = 32
+from smem_lsp.targets.every import WARP_SIZE
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ class Traces:
 
     @property
     def warps(self) -> int:
-        return (self.threads + WARP - 1) // WARP
+        return (self.threads + WARP_SIZE - 1) // WARP_SIZE
 
     def access(self, storage: int, unit: int, event: Event) -> None:
         """All threads of an event make it; of those that touch one byte the first and the last are told apart."""
@@ -61,7 +60,7 @@ class Traces:
         for side, cells in enumerate((event.low, event.high)):
             checkpoint()
             for cell, thread in cells.items():
-                parts.setdefault(thread // WARP, ({}, {}))[side][cell] = thread
+                parts.setdefault(thread // WARP_SIZE, ({}, {}))[side][cell] = thread
         for warp, (low, high) in parts.items():
             if warp not in self.open:
                 part = replace(event, low={**high, **low}, high={**low, **high})
@@ -85,8 +84,8 @@ class Traces:
 
     def _come(self, threads: Collection[int], away: Collection[int], step: Step) -> None:
         here = {*threads, *away}
-        for warp in sorted({thread // WARP for thread in threads}):
-            lanes = range(warp * WARP, min((warp + 1) * WARP, self.threads))
+        for warp in sorted({thread // WARP_SIZE for thread in threads}):
+            lanes = range(warp * WARP_SIZE, min((warp + 1) * WARP_SIZE, self.threads))
             if not here.issuperset(lanes):
                 self.open.add(warp)  # a part of it does something else
             elif warp not in self.open:
@@ -94,4 +93,4 @@ class Traces:
 
     def lose(self, threads: Iterable[int]) -> None:
         """What ``threads`` do from here on is not known."""
-        self.open.update(thread // WARP for thread in threads)
+        self.open.update(thread // WARP_SIZE for thread in threads)

@@ -8,7 +8,7 @@ from smem_lsp.analysis.dataflow.facts import Facts, Footprint
 from smem_lsp.analysis.dataflow.interference import open_foes, own_slots
 from smem_lsp.analysis.dataflow.liveness import bits
 from smem_lsp.analysis.execution.program import RESTLESS, Calm
-from smem_lsp.analysis.threads.block_shape import BlockShape, most_threads
+from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
 from smem_lsp.analysis.values.extents import extent_of
 from smem_lsp.analysis.values.ranges import Bounds
 from smem_lsp.analysis.values.terms import is_free

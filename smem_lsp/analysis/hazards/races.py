@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from smem_lsp.analysis.execution.access_recorder import Accesses, Outside
 from smem_lsp.analysis.execution.async_proxy import Proxies, Unfenced
-from smem_lsp.analysis.execution.conflicting_accesses import WARP, Conflict, ConflictingAccesses, Pair
+from smem_lsp.analysis.execution.conflicting_accesses import Conflict, ConflictingAccesses, Pair
 from smem_lsp.analysis.execution.happens_before import unordered
 from smem_lsp.analysis.execution.interpreter import Interpreter
 from smem_lsp.analysis.execution.missing_lanes import Missed, others_return
@@ -22,16 +22,16 @@ from smem_lsp.analysis.execution.named_barrier_arrivals import Counts, Miscount
 from smem_lsp.analysis.execution.program import NOTHING, RESTLESS, Added, Calm, Program
 from smem_lsp.analysis.execution.program_builder import write_script
 from smem_lsp.analysis.execution.warp_traces import Traces
-from smem_lsp.analysis.threads.block_shape import BlockShape, evidence, most_threads, smallest_grid
+from smem_lsp.analysis.threads.block_shape import evidence, smallest_grid
 from smem_lsp.analysis.threads.divergence import Verdicts, assignments, samples_for
 from smem_lsp.analysis.threads.uniformity import Control
-from smem_lsp.analysis.values.evaluate import Dims, Evaluator, Work
-from smem_lsp.analysis.values.ranges import MAX_DIMS
+from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
+from smem_lsp.analysis.values.evaluate import Evaluator, Work
 from smem_lsp.analysis.values.value_facts import ValueFacts
-from smem_lsp.ir.nodes import Access, Barrier, Exchange, Kernel, Loop, Node, Place, Proxy, walk
+from smem_lsp.ir.nodes import Access, Barrier, Dims, Exchange, Kernel, Loop, Node, Place, Proxy, walk
 from smem_lsp.source import checkpoint
+from smem_lsp.targets.every import MAX_BLOCK, MAX_THREADS, WARP_SIZE
 
-_MOST = 1024  # threads of a block
 _MAX_WORK = 200_000  # numbers that are worked out in one run: of a value for each thread
 
 K = TypeVar("K")
@@ -169,7 +169,7 @@ def find_hazards(
 
     def nothing_yet() -> Accesses:
         traces = _traces(kernel, values, verdicts, shape)
-        met = ConflictingAccesses(WARP, wanted)
+        met = ConflictingAccesses(WARP_SIZE, wanted)
         proxies = Proxies() if reads else None
         return Accesses(kernel, values, script, met, traces, proxies, shaped=shape is not None)
 
@@ -203,7 +203,7 @@ def find_hazards(
     if values.masks and asked is None:
         script = script.only(frozenset())
         for dims in samples:
-            accesses = Accesses(kernel, values, script, ConflictingAccesses(WARP))
+            accesses = Accesses(kernel, values, script, ConflictingAccesses(WARP_SIZE))
             tails.note(Interpreter(kernel, values, script, _block(dims, _tail(script, dims)), accesses).go())
     miscounts = named.told(known=shape is not None)
     if not (seen.anything or tails.missed):
@@ -293,7 +293,7 @@ class _Told:
         inside = {p for pair in within for p in pair if any(n.point < p < n.end_point for n in loops)}
         races = [self._race(nodes, pair, met, lanes=False) for pair, met in across.items()]
         for pair, met in within.items():
-            if pair not in across and met.threads[0] // WARP == met.threads[1] // WARP:
+            if pair not in across and met.threads[0] // WARP_SIZE == met.threads[1] // WARP_SIZE:
                 race = self._race(nodes, pair, met, lanes=True)
                 races.append(replace(race, cut=not inside.isdisjoint(pair)))
         overruns: list[Overrun] = []
@@ -368,19 +368,19 @@ def _samples(
     """``shape`` alone, or blocks to try that the kernel's own text does not rule out. ``in_warps``: it may be written
     for a single warp, and is tried with that; ``alone``: so it is if no array tells how large the block is."""
     if shape is not None:
-        return [shape.dims] if 1 < shape.threads <= _MOST else []
+        return [shape.dims] if 1 < shape.threads <= MAX_THREADS else []
     told = evidence(kernel, values, control)
     if told.equal:
         return []  # an extent that is not known says how large the block is
-    if in_warps or (alone and told.upper == MAX_DIMS):
-        samples = [(min(WARP, told.upper[0]), 1, 1)] if values.table.axes() == "x" else []
-    elif told.upper == MAX_DIMS:
+    if in_warps or (alone and told.upper == MAX_BLOCK):
+        samples = [(min(WARP_SIZE, told.upper[0]), 1, 1)] if values.table.axes() == "x" else []
+    elif told.upper == MAX_BLOCK:
         samples = samples_for(values)
     elif math.prod(told.sample) <= most_threads(kernel)[0]:
         samples = [told.sample]  # the largest block that the kernel is written for
     else:
         samples = [each for each in samples_for(values) if _fits(each, told.upper, most_threads(kernel)[0])]
-    return [dims for dims in dict.fromkeys(samples) if 1 < math.prod(dims) <= _MOST]
+    return [dims for dims in dict.fromkeys(samples) if 1 < math.prod(dims) <= MAX_THREADS]
 
 
 def _in_warps(kernel: Kernel, nodes: Iterable[Node]) -> bool:

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from smem_lsp.analysis.dataflow.facts import Facts, Footprint
 from smem_lsp.analysis.dataflow.interference import ordered_foes, own_slots
 from smem_lsp.analysis.dataflow.liveness import bits
-from smem_lsp.analysis.threads.block_shape import BlockShape
 from smem_lsp.analysis.threads.uniformity import Levels
 from smem_lsp.analysis.values.affine import Forms
+from smem_lsp.analysis.values.block_shape import BlockShape
 from smem_lsp.analysis.values.evaluate import Evaluator
-from smem_lsp.analysis.values.ranges import MAX_DIMS, Bounds
+from smem_lsp.analysis.values.ranges import Bounds
 from smem_lsp.analysis.values.terms import Op, Opaque, Sym, Term
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import (
@@ -33,6 +33,7 @@ from smem_lsp.ir.nodes import (
     walk,
 )
 from smem_lsp.source import checkpoint
+from smem_lsp.targets.every import MAX_BLOCK
 
 _OUTSIDE = -1  # stands for the buffer of what is not shared
 _MOST = 400  # accesses of a kernel that are compared
@@ -134,7 +135,7 @@ class _Pairs:
         self.slots = slots
         self.accesses = accesses
         self.threads = None if shape is None else Evaluator(shape.dims, strict=False)
-        bounds = Bounds(values.loops, MAX_DIMS if shape is None else shape.dims, shape is not None)
+        bounds = Bounds(values.loops, MAX_BLOCK if shape is None else shape.dims, shape is not None)
         self.forms = Forms(values.table, bounds)
         self.shaped = False
         self.touched: dict[int, list[range] | None] = {}

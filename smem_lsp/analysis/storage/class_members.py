@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from smem_lsp.analysis.storage.dynamic_ranges import Carving, Range
 from smem_lsp.analysis.storage.member_ranges import Reach
-from smem_lsp.analysis.threads.block_shape import BlockShape
+from smem_lsp.analysis.values.block_shape import BlockShape
 from smem_lsp.analysis.values.extents import Extent, extent_of
 from smem_lsp.analysis.values.ranges import Bounds
 from smem_lsp.analysis.values.value_facts import ValueFacts

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from smem_lsp.analysis.storage.member_ranges import Reach
-from smem_lsp.analysis.threads.block_shape import BlockShape
+from smem_lsp.analysis.values.block_shape import BlockShape
 from smem_lsp.analysis.values.extents import Extent, extent_of
 from smem_lsp.analysis.values.pointer_ranges import named_pointers
 from smem_lsp.analysis.values.ranges import Bounds

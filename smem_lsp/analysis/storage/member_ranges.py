@@ -6,7 +6,7 @@ it belongs to all that it may touch.
 
 from __future__ import annotations
 
-from smem_lsp.analysis.threads.block_shape import BlockShape
+from smem_lsp.analysis.values.block_shape import BlockShape
 from smem_lsp.analysis.values.extents import Extent, extent_of
 from smem_lsp.analysis.values.ranges import INFINITE, Bounds
 from smem_lsp.analysis.values.terms import LoopVar, Op, Term, Thread

@@ -12,29 +12,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from smem_lsp.analysis.values.ranges import MAX_DIMS
+from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
 from smem_lsp.analysis.values.terms import Thread
 from smem_lsp.analysis.values.value_facts import ValueFacts
-from smem_lsp.ir.nodes import Access, Jump, Kernel
+from smem_lsp.ir.nodes import Access, Dims, Jump, Kernel
 from smem_lsp.source import checkpoint
+from smem_lsp.targets.every import MAX_THREADS, WARP_SIZE
 
 if TYPE_CHECKING:
     from smem_lsp.analysis.threads.uniformity import Control  # which asks for a shape itself
-
-Dims = tuple[int, int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class BlockShape:
-    """``dims``: threads in x, y, z. ``fact``: no other shape can be launched."""
-
-    dims: tuple[int, int, int]
-    source: str  # "assume", "launch", "setting"
-    fact: bool
-
-    @property
-    def threads(self) -> int:
-        return self.dims[0] * self.dims[1] * self.dims[2]
 
 
 def block_shape(
@@ -52,7 +38,7 @@ def block_shape(
         dims = next(iter(shapes))
         if dims is not None:
             threads = dims[0] * dims[1] * dims[2]
-            return BlockShape(dims, "launch", kernel.internal) if 0 < threads <= 1024 else None
+            return BlockShape(dims, "launch", kernel.internal) if 0 < threads <= MAX_THREADS else None
         return None
     if not shapes and setting is not None and not more:
         return BlockShape((setting, 1, 1), "setting", fact=False)
@@ -65,15 +51,6 @@ def smallest_grid(kernel: Kernel) -> Dims | None:
     if not grids or len(grids) < len(kernel.launches):
         return None
     x, y, z = (min(grid[axis] for grid in grids) for axis in range(3))
-    return x, y, z
-
-
-def most_threads(kernel: Kernel) -> Dims:
-    """Threads per dimension that no launch can exceed: the hardware's limits and ``__launch_bounds__``."""
-    if kernel.launch_bounds is None:
-        return MAX_DIMS
-    threads = max(1, kernel.launch_bounds[0])
-    x, y, z = (min(limit, threads) for limit in MAX_DIMS)
     return x, y, z
 
 
@@ -123,7 +100,7 @@ def shape_of_threads(threads: int, kernel: Kernel, values: ValueFacts, control: 
 
 def _whole_warps(threads: int) -> int:
     """The largest multiple of 32, or power of two below 32, that fits."""
-    return threads // 32 * 32 if threads >= 32 else 1 << max(threads, 1).bit_length() - 1
+    return threads // WARP_SIZE * WARP_SIZE if threads >= WARP_SIZE else 1 << max(threads, 1).bit_length() - 1
 
 
 def threads_per_block(

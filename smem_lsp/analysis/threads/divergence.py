@@ -15,11 +15,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from smem_lsp.analysis.threads.uniformity import Control, Levels
-from smem_lsp.analysis.values.evaluate import Dims, Evaluator, iterations
+from smem_lsp.analysis.values.evaluate import Evaluator, iterations
 from smem_lsp.analysis.values.free_symbols import names_in
 from smem_lsp.analysis.values.terms import Term
 from smem_lsp.analysis.values.value_facts import LoopFacts, ValueFacts
-from smem_lsp.ir.nodes import Barrier, Branch, Jump, Loop, Node, Seq, walk
+from smem_lsp.ir.nodes import Barrier, Branch, Dims, Jump, Loop, Node, Seq, walk
 from smem_lsp.source import checkpoint
 
 _THREADS = (64, 256, 512)

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from smem_lsp.analysis.threads.block_shape import BlockShape, most_threads
 from smem_lsp.analysis.threads.divergence import Guard, Verdicts, agreed, open_barriers, samples_for, split
 from smem_lsp.analysis.threads.uniformity import Control, Levels
-from smem_lsp.analysis.values.evaluate import Dims
-from smem_lsp.ir.nodes import Barrier, Branch, Jump, Kernel, Loop, Node, Seq, walk
+from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
+from smem_lsp.ir.nodes import Barrier, Branch, Dims, Jump, Kernel, Loop, Node, Seq, walk
 from smem_lsp.source import checkpoint
 
 

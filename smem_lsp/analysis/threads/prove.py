@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from smem_lsp.analysis.dataflow.facts import Facts
-from smem_lsp.analysis.threads.block_shape import BlockShape
 from smem_lsp.analysis.threads.thread_private import find_footprints
 from smem_lsp.analysis.threads.uniformity import Control
+from smem_lsp.analysis.values.block_shape import BlockShape
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Kernel
 

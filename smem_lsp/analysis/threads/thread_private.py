@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from math import gcd
 
 from smem_lsp.analysis.dataflow.facts import Footprint
-from smem_lsp.analysis.threads.block_shape import BlockShape
 from smem_lsp.analysis.threads.uniformity import Control
 from smem_lsp.analysis.values.affine import Forms
+from smem_lsp.analysis.values.block_shape import BlockShape
 from smem_lsp.analysis.values.evaluate import Evaluator, advance
 from smem_lsp.analysis.values.ranges import Bounds
 from smem_lsp.analysis.values.terms import LoopVar, Op, Term

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.dataflow.interference import open_foes
-from smem_lsp.analysis.threads.block_shape import BlockShape
+from smem_lsp.analysis.values.block_shape import BlockShape
 from smem_lsp.analysis.values.evaluate import Evaluator
-from smem_lsp.analysis.values.ranges import MAX_DIMS, Bounds
+from smem_lsp.analysis.values.ranges import Bounds
 from smem_lsp.analysis.values.terms import BLOCK, CONST, THREAD, Carrier, LoopVar, Opaque, Term
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import (
@@ -33,6 +33,7 @@ from smem_lsp.ir.nodes import (
     walk,
 )
 from smem_lsp.source import checkpoint, record
+from smem_lsp.targets.every import MAX_BLOCK
 
 _MAX_ROUNDS = 6
 
@@ -132,7 +133,7 @@ def prove_levels(
     *,
     buffers: Sequence[Buffer] = (),
     shape: BlockShape | None = None,
-    upper: tuple[int, int, int] = MAX_DIMS,
+    upper: tuple[int, int, int] = MAX_BLOCK,
 ) -> tuple[Control, Levels]:
     """Control flow and the levels that it rests on.
 

@@ -12,14 +12,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress
 
-from smem_lsp.analysis.banks.wavefronts import LANES
 from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Opaque, Sym, Term, Thread
 from smem_lsp.analysis.values.value_facts import LoopFacts, Recurrence
-from smem_lsp.ir.nodes import Access
+from smem_lsp.ir.nodes import Access, Dims
 from smem_lsp.source import checkpoint
+from smem_lsp.targets.every import WARP_SIZE
 
 Vector = int | list[int]
-Dims = tuple[int, int, int]
 
 _LIMIT = 1 << 31
 _MAX_SHIFT = 63
@@ -76,7 +75,7 @@ def asks(access: Access, threads: Evaluator) -> Evaluator | None:
     matrices; None: there is none."""
     if not access.rows:
         return threads
-    return threads.of([thread % LANES < access.rows for thread in threads.threads])
+    return threads.of([thread % WARP_SIZE < access.rows for thread in threads.threads])
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from smem_lsp.analysis.threads.block_shape import BlockShape, most_threads
+from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
 from smem_lsp.analysis.values.ranges import INFINITE, Bounds
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, Kernel, walk

@@ -12,13 +12,12 @@ from dataclasses import dataclass, field
 from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Sym, Term, Thread
 from smem_lsp.analysis.values.value_facts import LoopFacts, Recurrence
 from smem_lsp.source import checkpoint
+from smem_lsp.targets.every import MAX_BLOCK, MAX_GRID
 
 INFINITE = 1 << 64  # bounds at or beyond it are none
 Interval = tuple[int, int]
 
 ANY: Interval = (-INFINITE, INFINITE)
-MAX_DIMS = (1024, 1024, 64)  # CUDA programming guide, compute capabilities
-_MAX_GRID = ((1 << 31) - 1, 65535, 65535)
 
 
 @dataclass(slots=True)
@@ -26,7 +25,7 @@ class Bounds:
     """``upper``: threads at most in x, y, z; ``exact``: they are the dimensions of the block."""
 
     loops: Mapping[int, LoopFacts]
-    upper: tuple[int, int, int] = MAX_DIMS
+    upper: tuple[int, int, int] = MAX_BLOCK
     exact: bool = False
     _known: dict[Term, Interval] = field(default_factory=dict)
     _open: set[Term] = field(default_factory=set)
@@ -61,8 +60,8 @@ class Bounds:
         if vector == "blockDim":
             return (self.upper[axis] if self.exact else 1), self.upper[axis]
         if vector == "gridDim":
-            return 1, _MAX_GRID[axis]
-        return (0, _MAX_GRID[axis] - 1) if vector == "blockIdx" else ANY
+            return 1, MAX_GRID[axis]
+        return (0, MAX_GRID[axis] - 1) if vector == "blockIdx" else ANY
 
     def _operation(self, term: Op) -> Interval:
         name = term.operator

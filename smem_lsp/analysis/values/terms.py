@@ -14,6 +14,7 @@ from typing import Final
 
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax.conditions import apply_operator
+from smem_lsp.targets.every import WARP_SIZE
 
 # The lattice of uniformity: the widest group of threads that surely agree on a value.
 CONST: Final = 0
@@ -100,7 +101,7 @@ _NATURAL = frozenset("+ * / % & | ^ << >> min max".split())  # of operands that 
 _TRUTH = frozenset("< <= > >= == != && || !".split())
 _BUILTIN = ("blockIdx.", "blockDim.", "gridDim.")
 _MEETS = {"ballot", "any", "all"}  # votes and reductions: one answer for the warp
-_WARPS = {"/": 32, ">>": 5}  # by how much a number of threads is one of warps
+_WARPS = {"/": WARP_SIZE, ">>": WARP_SIZE.bit_length() - 1}  # by how much a number of threads is one of warps
 _FULL_MASK = (0xFFFFFFFF, -1, 0xFFFFFFFFFFFFFFFF)
 
 
@@ -319,7 +320,7 @@ def _exchanged(kind: str, args: tuple[Term, ...]) -> tuple[int, frozenset[Carrie
         return THREAD, _NONE
     if kind in _MEETS or kind.startswith("reduce_"):
         return WARP, _NONE
-    full_width = len(args) == 3 or (len(args) == 4 and isinstance(args[3], Const) and args[3].n == 32)
+    full_width = len(args) == 3 or (len(args) == 4 and isinstance(args[3], Const) and args[3].n == WARP_SIZE)
     if kind == "shfl" and full_width and args[2].level <= WARP:
         return WARP, args[2].carried
     return THREAD, _NONE
@@ -330,7 +331,7 @@ def _is_row(operator: str, number: Term, by: Term) -> bool:
     size = by.n if isinstance(by, Const) else 0
     if operator == ">>":
         size = 1 << min(max(size, 0), 31)
-    return isinstance(number, Thread) and number.axis == "x" and size >= 32 and size % 32 == 0
+    return isinstance(number, Thread) and number.axis == "x" and size >= WARP_SIZE and size % WARP_SIZE == 0
 
 
 def is_truth(term: Term) -> bool:

@@ -30,7 +30,9 @@ from smem_lsp.lowering.callees.intrinsics import (
     takes_values,
 )
 from smem_lsp.lowering.library import async_copies, cub, cuda_pipeline, cutlass_barriers, mbarriers, wmma
+from smem_lsp.lowering.library.cooperative_groups import _GROUP_FACTORIES, group_barrier, group_of
 from smem_lsp.lowering.library.cub import library_class
+from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context, type_parameters
 from smem_lsp.lowering.state.local_scope import BufferName, Closure, Group, LocalScope, Variable
 from smem_lsp.lowering.state.places import Ref
@@ -42,24 +44,6 @@ _FLOATING_LIMITS = frozenset(("fmin", "fmax", "fminf", "fmaxf"))
 _EXACT = 1 << 24  # integers that a float keeps: a limit below leaves what is larger as large as it has to be
 MACRO_NAME = re.compile(r"[A-Z][A-Z0-9_]{2,}\Z")
 _ALL_LANES = Const(0xFFFFFFFF)
-_GROUP_FACTORIES = {
-    "this_thread_block": "block",
-    "this_grid": "grid",
-    "this_cluster": "cluster",
-    "tiled_partition": "warp",
-    "coalesced_threads": "warp",
-    "labeled_partition": "warp",
-    "binary_partition": "warp",
-    "this_thread": "other",
-}
-GROUP_TYPES = {
-    "thread_block": "block",
-    "grid_group": "grid",
-    "cluster_group": "cluster",
-    "thread_block_tile": "warp",
-    "coalesced_group": "warp",
-    "thread_group": "other",
-}
 
 
 def call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Value | Ref:
@@ -160,25 +144,6 @@ def _result_of(ctx: Context, name: str, arguments: list[Value]) -> Value:
     return Op(f"{name}()", tuple(arguments))
 
 
-def group_of(ctx: Context, expr: tree.Expr, scope: LocalScope) -> str | None:
-    """Kind of the cooperative group that an expression is; None when it is no group."""
-    if isinstance(expr, tree.Name):
-        meaning = scope.lookup(expr.text)
-        return meaning.kind if isinstance(meaning, Group) else None
-    if isinstance(expr, tree.Call) and isinstance(expr.callee, tree.Name):
-        name = expr.callee.text.split("::")[-1]
-        if name == "this_thread_block" and expr.arguments:
-            return None
-        return _GROUP_FACTORIES.get(name)
-    if isinstance(expr, tree.Cast) and expr.style == "functional":
-        return (
-            GROUP_TYPES.get(expr.type.words[-1].split("::")[-1].removesuffix("<>"))
-            if expr.type.words
-            else None
-        )
-    return None
-
-
 def tile_size(ctx: Context, expr: tree.Expr, scope: LocalScope) -> int | None:
     """N of ``tiled_partition<N>(group)`` where the group is the block or a tile of it."""
     if isinstance(expr, tree.Name):
@@ -217,12 +182,6 @@ def _group_sync(ctx: Context, expr: tree.Call, kind: str) -> None:
     group_barrier(ctx, expr, kind, spelling)
 
 
-def group_barrier(ctx: Context, expr: tree.Call, kind: str, spelling: str) -> None:
-    """All threads of a group of this kind wait for each other."""
-    # a grid barrier also orders the threads of each block
-    ctx.barrier("block" if kind in ("block", "grid") else kind, expr.lo, expr.hi, spelling)
-
-
 def _block_barrier(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value:
     arguments = _by_value(ctx, expr, scope)
     if name == "__barrier_sync" and arguments[:1] != [Const(0)]:
@@ -238,7 +197,7 @@ def _by_value(ctx: Context, expr: tree.Call, scope: LocalScope) -> list[Value]:
 
 def _atomic(ctx: Context, expr: tree.Call, scope: LocalScope) -> Value:
     for number, argument in enumerate(expr.arguments):
-        result = expressions.load(ctx, expressions.operand(ctx, argument, scope), argument)
+        result = effects.load(ctx, expressions.operand(ctx, argument, scope), argument)
         if not isinstance(result, Ref):
             if number == 0:
                 ctx.hand_out(result)
@@ -255,7 +214,7 @@ def _address_function(ctx: Context, expr: tree.Call, name: str, scope: LocalScop
     if name in EFFECTS and len(expr.arguments) <= len(EFFECTS[name]):
         values: list[Value] = []
         for argument, effect in zip(expr.arguments, EFFECTS[name]):
-            result = expressions.load(ctx, expressions.operand(ctx, argument, scope), argument)
+            result = effects.load(ctx, expressions.operand(ctx, argument, scope), argument)
             if not isinstance(result, Ref):
                 values.append(result)
                 if effect in "wx":
@@ -279,15 +238,15 @@ def _address_function(ctx: Context, expr: tree.Call, name: str, scope: LocalScop
         unknown_calls.lend(ctx, expr.arguments[0], scope)
         if name in ("addressof", "__addressof") and isinstance(result, Ref):
             return result.address()
-        expressions.forget_bound(ctx, expr.arguments[0], scope)
+        effects.forget_bound(ctx, expr.arguments[0], scope)
         return result if isinstance(result, Ref) else ctx.fresh()
     if name in ADDRESS_NUMBERS and len(expr.arguments) == 1:
         argument = expr.arguments[0]
-        result = expressions.load(ctx, expressions.operand(ctx, argument, scope), argument)
+        result = effects.load(ctx, expressions.operand(ctx, argument, scope), argument)
         return result.as_number() if isinstance(result, Ref) else ctx.fresh()
     if name in ADDRESS_QUESTIONS:
         for argument in expr.arguments:
-            expressions.load(ctx, expressions.operand(ctx, argument, scope), argument)
+            effects.load(ctx, expressions.operand(ctx, argument, scope), argument)
         return ctx.fresh()
     return None
 
@@ -357,7 +316,7 @@ def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScop
     ctx.write(base)
     ctx.hand_out(base)
     if isinstance(base, Var):
-        expressions.forget(ctx, base)
+        effects.forget(ctx, base)
     definitions = _methods(ctx, callee, scope)
     reached = unknown_calls.hand_over(ctx, expr, scope, callee.name, definitions)
     unknown_calls.passed_over(ctx, definitions)
@@ -420,11 +379,11 @@ def closure_of(ctx: Context, node: tree.Lambda, scope: LocalScope) -> Closure:
     texts = ctx.body.tokens.texts
     lo, hi = ctx.base + node.captures[0], ctx.base + node.captures[1]
     if "=" in texts[lo + 1 : hi]:  # [&r = b]: a name of its own
-        expressions.name_buffers(ctx, lo, hi, scope, "captured under another name")
+        effects.name_buffers(ctx, lo, hi, scope, "captured under another name")
     if node.parameters is not None:
         first, last = ctx.base + node.parameters[0], ctx.base + node.parameters[1]
         if "=" in texts[first:last]:
-            expressions.name_buffers(ctx, first, last, scope, "a default argument")
+            effects.name_buffers(ctx, first, last, scope, "a default argument")
     if not _reaches_by_reference(ctx, node):
         lo, hi = ctx.base + node.body[0], ctx.base + node.body[1]
         line = ctx.unit.source.line_number(ctx.body.site(lo, hi).start)

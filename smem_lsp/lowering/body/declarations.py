@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from smem_lsp.ir.nodes import AddressSpace, Buffer, DeclarationSite
+from smem_lsp.ir.nodes import AddressSpace, DeclarationSite
 from smem_lsp.ir.values import Const, Op, Value
 from smem_lsp.lowering.body import calls, expressions, methods, objects, unknown_calls
-from smem_lsp.lowering.library import cuda_pipeline, cutlass_barriers, wmma
+from smem_lsp.lowering.library import cooperative_groups, cuda_pipeline, cutlass_barriers, wmma
+from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import BufferName, Group, LocalScope, Variable, View
 from smem_lsp.lowering.state.places import Ref
-from smem_lsp.semantics import alignment as attribute_rules
 from smem_lsp.semantics import evaluate as constant_rules
-from smem_lsp.semantics import record_layout, type_of
-from smem_lsp.semantics.declarations import AliasDecl, Source, VariableDecl
-from smem_lsp.semantics.entities import TypedConstant as TypedValue
+from smem_lsp.semantics import type_of
+from smem_lsp.semantics.declarations import AliasDecl
 from smem_lsp.semantics.evaluate import declare_constants, evaluate
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.sizes import is_plain_type, size_of_type
-from smem_lsp.semantics.types import Array, Enum, Pointer, Scalar, Type, is_struct
+from smem_lsp.semantics.types import Type
 from smem_lsp.source import Span, checkpoint
 from smem_lsp.syntax import tree
-from smem_lsp.syntax.lexer import without_comments
-from smem_lsp.syntax.parse import Body
-
-_NOT_TYPE = frozenset(
-    "static extern __shared__ __device__ const volatile __const constexpr inline __volatile__ register mutable".split()
-)
-
+from smem_lsp.unit.shared_declarations import _NOT_TYPE, _element_type, shared_buffer
 
 _MOST_ALIASES = 8  # that name each other
 _LOSSY = frozenset(
@@ -51,7 +42,7 @@ def declare(
             ctx.redeclared.add(declarator.name)
     if "{}" in declaration.words:  # a class in the kernel: its methods are not followed
         lo, hi = ctx.base + declaration.lo, ctx.base + declaration.declarators_at
-        expressions.name_buffers(ctx, lo, hi, scope, "used in a class of the kernel")
+        effects.name_buffers(ctx, lo, hi, scope, "used in a class of the kernel")
     if "typedef" in declaration.words or "{}" in declaration.words:
         declare_names(ctx, ctx.base + declaration.lo, scope)
     if "typedef" in declaration.words:
@@ -109,7 +100,7 @@ def _declare_local(
         initializer = initializer.items[0]
     reference = bool({"&", "&&"} & set(declarator.pointers)) or "decltype" in declaration.words
     if reference and initializer is not None:
-        meaning = objects.designated(ctx, initializer, scope)
+        meaning = effects.designated(ctx, initializer, scope)
         if meaning is not None and declarator.name:  # another name for one variable
             scope.names[declarator.name] = meaning
             scope.declare_constants().values[declarator.name] = None
@@ -125,10 +116,10 @@ def _declare_local(
             ctx.hand_out(result)
         if reference:
             unknown_calls.lend(ctx, initializer, scope)
-            expressions.forget_bound(ctx, initializer, scope)
+            effects.forget_bound(ctx, initializer, scope)
         else:
             wanted = "*" in declarator.pointers
-            result = expressions.load(ctx, result, initializer, pointer=wanted)
+            result = effects.load(ctx, result, initializer, pointer=wanted)
     if not declarator.name:
         if isinstance(result, Ref):
             ctx.fix(result.bases, f"{{}} is bound to other names at line {ctx.line(declarator.lo)}")
@@ -186,7 +177,7 @@ def _declare_pointers(
     scope: LocalScope,
 ) -> None:
     """``float* rows[2] = {a, b};``"""
-    results = [expressions.load(ctx, expressions.operand(ctx, i, scope), i) for i in initializer.items]
+    results = [effects.load(ctx, expressions.operand(ctx, i, scope), i) for i in initializer.items]
     variable, _ = _new_local(ctx, declaration, declarator, scope)
     for result in results:
         if isinstance(result, Ref):
@@ -382,13 +373,16 @@ def _group(
     if isinstance(initializer, tree.Braces) and len(initializer.items) == 1:
         initializer = initializer.items[0]
     if initializer is not None:
-        kind = calls.group_of(ctx, initializer, scope)
+        kind = cooperative_groups.group_of(ctx, initializer, scope)
         if kind is not None:
             return kind
     for word in declaration.words:
         name = word.split("::")[-1].removesuffix("<>")
-        if (name in calls.GROUP_TYPES and word != name) or name in ("thread_block_tile", "thread_block"):
-            return calls.GROUP_TYPES[name] if name != "thread_block" else "other"
+        if (name in cooperative_groups.GROUP_TYPES and word != name) or name in (
+            "thread_block_tile",
+            "thread_block",
+        ):
+            return cooperative_groups.GROUP_TYPES[name] if name != "thread_block" else "other"
     return None
 
 
@@ -459,182 +453,3 @@ def _statement_span(ctx: Context) -> Span | None:
     if first < 0 or last < 0:
         return None
     return Span(first, last + 1)
-
-
-def shared_buffer(
-    body: Body,
-    base: int,
-    text: str,
-    declaration: tree.Declaration,
-    position: int,
-    constants: Scope,
-    function: str,
-) -> Buffer:
-    """The buffer that one declarator of a ``__shared__`` declaration declares; index and site are not set."""
-    declarator = declaration.declarators[position]
-    words = [word for word in declaration.words if word not in _NOT_TYPE]
-    attributes, align_asked = _attributes(body, base, declaration, declarator, constants)
-    element_type = _element_type(body, base, declaration, declarator, constants)
-    element = size_of_type(element_type)
-    if not declarator.nested:
-        dims = tuple(evaluate(dim, constants) for dim in declarator.dims)
-    elif declarator.core[0]:
-        dims = tuple(evaluate(dim, constants) for dim in declarator.dims[: declarator.core[1]])
-    else:
-        dims, element = (), None
-    space = AddressSpace.DYNAMIC if "extern" in declaration.words else AddressSpace.STATIC
-    size: int | None = None
-    if element is not None and space is AddressSpace.STATIC:
-        size = element[0]
-        for dim in dims:
-            size = None if size is None or dim is None or dim < 0 else size * dim
-    # on a variable the attribute decides, even for less than the type would have (nvcc 13.0)
-    align = None if element is None else align_asked or element[1]
-    if align_asked == 0:
-        align = None
-    dims_text = tuple(_text(body, base, text, *span) for span in declarator.dim_spans)
-    stars = "".join(p if p in "*&" else f" {p} " for p in declarator.pointers).rstrip()
-    declared = body.site(base + declarator.name_at, base + declarator.name_at + 1)
-    return Buffer(
-        index=-1,
-        name=declarator.name,
-        type=" ".join(words).replace("<>", "<…>") + stars,
-        type_text=_type_text(body, base, declaration, text),
-        pointer_text="".join(p if p in "*&" else f" {p}" for p in declarator.pointers),
-        dims=dims,
-        dims_text=dims_text,
-        element_bytes=None if element is None else element[0],
-        bytes=size,
-        align=align,
-        space=space,
-        declared=declared,
-        site=DeclarationSite(None, None, None, None, position, len(declaration.declarators), declared),
-        qualifiers=tuple(w for w in declaration.words if w in ("volatile", "const")),
-        attributes=attributes,
-        function=function,
-        record=is_struct(element_type)
-        if isinstance(element_type, Scalar)
-        else not isinstance(element_type, (Pointer, Enum)),
-        holds_pointers=record_layout.holds_pointers(element_type),
-    )
-
-
-def _type_text(body: Body, base: int, declaration: tree.Declaration, text: str) -> str | None:
-    """The element type with its qualifiers as written: specifiers without storage words and attributes."""
-    tokens = body.tokens
-    runs: list[tuple[int, int]] = []
-    i = base + declaration.lo
-    end = base + declaration.declarators_at
-    while i < end:
-        if tokens.kinds[i] == "ATTRIBUTE":
-            i += 1
-            depth = 0
-            while i < end:
-                depth += {"LP": 1, "RP": -1}.get(tokens.kinds[i], 0)
-                i += 1
-                if depth == 0:
-                    break
-            continue
-        if tokens.kinds[i] != "STORAGE":
-            if runs and runs[-1][1] == i:
-                runs[-1] = (runs[-1][0], i + 1)
-            else:
-                runs.append((i, i + 1))
-        i += 1
-    spans = [body.span(*run) for run in runs]
-    if any(span is None for span in spans):
-        return None
-    return " ".join(without_comments(text[span.start : span.end]) for span in spans if span is not None)
-
-
-def _text(body: Body, base: int, text: str, lo: int, hi: int) -> str:
-    """Tokens as the author wrote them, without comments."""
-    if lo >= hi:
-        return ""
-    span = body.span(base + lo, base + hi)
-    if span is not None:
-        return without_comments(text[span.start : span.end])
-    # a macro: spell its invocation
-    offsets = body.tokens.offsets
-    before, after = offsets[base + lo - 1], offsets[base + hi] if base + hi < len(offsets) else -1
-    if 0 <= before < after:
-        return without_comments(text[before + 1 : after]).strip()
-    return " ".join(body.tokens.texts[base + lo : base + hi])
-
-
-def _attributes(
-    body: Body, base: int, declaration: tree.Declaration, declarator: tree.Declarator, constants: Scope
-) -> tuple[tuple[str, ...], int | None]:
-    """(attributes as written, alignment they ask for). Alignment 0: asked for, but not known."""
-    kinds, texts = body.tokens.kinds, body.tokens.texts
-    written: list[str] = []
-    align: int | None = None
-    ranges = (
-        (_before_first_specifier(kinds, base + declaration.lo), base + declaration.declarators_at),
-        (base + declarator.lo, _after_last_attribute(body, base + declarator.hi)),
-    )
-    for lo, hi in ranges:
-        for i in range(lo, hi):
-            if kinds[i] != "ATTRIBUTE" or i + 1 >= len(kinds) or kinds[i + 1] != "LP":
-                continue
-            end = i + 1
-            depth = 0
-            while end < len(kinds):
-                depth += {"LP": 1, "RP": -1}.get(kinds[end], 0)
-                if depth == 0:
-                    break
-                end += 1
-            written.append(_joined(texts[i : end + 1]))
-            inner = (i + 2, end)
-            if texts[i] == "__attribute__":
-                if "aligned" not in texts[i:end]:
-                    continue
-                at = texts.index("aligned", i)
-                inner = (at + 2, texts.index(")", at))
-            source = Source(kinds, texts, body.ahead.partner, body.symbols)
-            asked = attribute_rules.alignment(source, *inner, constants) or 0
-            align = asked if align is None or asked == 0 else max(align, asked) if align else 0
-    return tuple(written), align
-
-
-def _joined(texts: Sequence[str]) -> str:
-    """Tokens without white space, but for that between two words: ``alignas(long long)``."""
-    text = ""
-    for each in texts:
-        text += f" {each}" if re.search(r"\w\Z", text) and re.match(r"\w", each) else each
-    return text
-
-
-def _after_last_attribute(body: Body, hi: int) -> int:
-    """Attributes behind the dimensions belong to the declarator in front of them."""
-    kinds = body.tokens.kinds
-    while hi + 1 < len(kinds) and kinds[hi] == "ATTRIBUTE" and kinds[hi + 1] == "LP":
-        hi = max(hi + 1, body.ahead.partner[hi + 1]) + 1
-    return hi
-
-
-def _before_first_specifier(kinds: list[str], lo: int) -> int:
-    """Attributes in front of the first specifier belong to the declaration."""
-    i = lo
-    while i > 0 and kinds[i - 1] not in ("SEMI", "LC", "RC", "COLON"):
-        i -= 1
-    return i
-
-
-def _element_type(
-    body: Body, base: int, declaration: tree.Declaration, declarator: tree.Declarator, constants: Scope
-) -> Type | None:
-    """The type of the elements that a declarator declares: its own type without dimensions."""
-    if declarator.pointers or declarator.nested:
-        return Pointer(None)
-    record: Type | None = None
-    if "{}" in declaration.words:
-        for decl in constants.declarations.names.get(declarator.name, ()):
-            value = constants.declared_meaning(decl) if isinstance(decl, VariableDecl) else None
-            record = value.type if isinstance(value, TypedValue) else None
-        for _ in declarator.dims:
-            record = record.element if isinstance(record, Array) else None
-    source = Source(body.tokens.kinds, body.tokens.texts, body.ahead.partner, body.symbols)
-    return type_of.specified(
-        declaration.words, declaration.names, constants, record, source, base + declaration.lo
-    )

@@ -7,7 +7,9 @@ from functools import lru_cache
 from smem_lsp.ir.nodes import AccessKind, Branch
 from smem_lsp.ir.values import Const, Op, Sym, Thread, Unknown, Value, Var, operation
 from smem_lsp.lowering.body import calls, declarations, members, objects, unknown_calls
+from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
+from smem_lsp.lowering.state.effects import _stored_in, forget, forget_bound, load, name_buffers
 from smem_lsp.lowering.state.local_scope import (
     Address,
     BufferName,
@@ -29,7 +31,6 @@ from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.blocks import Definition
 
-_MAX_NESTED = 8  # lambdas that name lambdas
 _PAGE = 4096  # bytes: fewer low bits than that are no address
 _BUILTIN_VECTORS = frozenset(("threadIdx", "blockIdx", "blockDim", "gridDim"))
 
@@ -41,51 +42,6 @@ def value(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
         ctx.escape(loaded, expr.lo, "used as a value")
         return ctx.lost_address(loaded.bases)
     return loaded
-
-
-def load(ctx: Context, result: Value | Ref, expr: tree.Expr, *, pointer: bool = False) -> Value | Ref:
-    """Lvalue to rvalue: an element is read, an array becomes the address of its first element. ``pointer``: an address
-    is wanted."""
-    loaded = _loaded(ctx, result, expr, pointer)
-    if ctx.stated and ctx.function is ctx.kernel and not isinstance(loaded, Ref):
-        if _words(ctx, expr) in ctx.stated:
-            ctx.agreed.add(loaded)
-    return loaded
-
-
-def _words(ctx: Context, expr: tree.Expr) -> str:
-    """An expression without white space. Parentheses around its first or last part are no part of its tree."""
-    texts, lo, hi = ctx.body.tokens.texts, ctx.base + expr.lo, ctx.base + expr.hi
-    opened = texts[lo:hi].count("(") - texts[lo:hi].count(")")
-    return "(" * -opened + "".join(texts[lo:hi]) + ")" * opened
-
-
-def _loaded(ctx: Context, result: Value | Ref, expr: tree.Expr, pointer: bool) -> Value | Ref:
-    if not isinstance(result, Ref) or result.pointer:
-        return result
-    if result.shape:
-        return result.decayed()
-    ctx.access(result, AccessKind.READ, expr.lo, expr.hi)
-    stored = ctx.stored_address(result)
-    if stored is not None:
-        return stored
-    if result.unclear and pointer and not _stored_in(ctx, result):
-        return Ref(result.bases, pointer=True)  # of an array, or it leads out of shared memory
-    if result.unclear:
-        ctx.escape(result, expr.lo, "it may be an array, the type is not known")
-        return ctx.lost_address(result.bases)
-    loaded = ctx.fresh(access=ctx.items[-1].point if len(result.bases) == 1 else None)
-    stored_in = _stored_in(ctx, result)
-    if stored_in:
-        ctx.lost_addresses[loaded.key] = stored_in
-    return loaded
-
-
-def _stored_in(ctx: Context, place: Ref) -> frozenset[int]:
-    """The buffers that addresses in the bytes of a place may lead into."""
-    if not ctx.address_buffers:
-        return frozenset()
-    return frozenset[int]().union(*(ctx.address_buffers.get(base, ()) for base in place.bases))
 
 
 def operand(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
@@ -323,12 +279,12 @@ def _index(ctx: Context, expr: tree.Index, scope: LocalScope) -> Value | Ref:
 
 
 def _is_local_array(ctx: Context, expr: tree.Expr, scope: LocalScope) -> bool:
-    found = objects.designated(ctx, expr, scope)
+    found = effects.designated(ctx, expr, scope)
     while found is None and (
         isinstance(expr, tree.Index) or (isinstance(expr, tree.Member) and expr.operator == ".")
     ):
         expr = expr.base
-        found = objects.designated(ctx, expr, scope)
+        found = effects.designated(ctx, expr, scope)
     return found is not None and found.array > 0
 
 
@@ -353,7 +309,7 @@ def _unary(ctx: Context, expr: tree.Unary, scope: LocalScope) -> Value | Ref:
             return operation("+", *target.args)
         return ctx.lost_address(target.bases if isinstance(target, Ref) else ctx.held(target))
     if operator == "*":
-        known = objects.pointed_to(expr.operand, scope)
+        known = effects.pointed_to(expr.operand, scope)
         if known is not None:
             return _meaning(ctx, known, expr, scope)
         target = load_address(ctx, operand(ctx, expr.operand, scope), expr.operand)
@@ -375,42 +331,14 @@ def load_address(ctx: Context, result: Value | Ref, expr: tree.Expr) -> Value | 
     return load(ctx, result, expr)
 
 
-def forget(ctx: Context, variable: Var) -> None:
-    """The variable may change behind our back."""
-    ctx.assign(variable.index, ctx.fresh(escaped=True))
-
-
 def hold(ctx: Context, expr: tree.Expr, scope: LocalScope, bases: frozenset[int]) -> None:
     """The variable that ``expr`` is or belongs to may have an address in these buffers from now on."""
-    found = objects.designated(ctx, expr, scope)
+    found = effects.designated(ctx, expr, scope)
     while found is None and isinstance(expr, tree.Member | tree.Index | tree.Cast | tree.Unary):
         expr = expr.operand if isinstance(expr, tree.Cast | tree.Unary) else expr.base
-        found = objects.designated(ctx, expr, scope)
+        found = effects.designated(ctx, expr, scope)
     if found is not None and not found.constant:
         ctx.hold(found.index, bases)
-
-
-def forget_bound(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
-    """Every variable that ``expr`` may be as a whole, and that can therefore be changed through it."""
-    found = objects.designated(ctx, expr, scope)
-    if found is not None:
-        if not found.constant:
-            ctx.expose(found.index, expr.lo, "with an object that has it")
-            forget(ctx, Var(found.index))
-        return
-    match expr:
-        case tree.Ternary():
-            forget_bound(ctx, expr.yes, scope)
-            forget_bound(ctx, expr.no, scope)
-        case tree.Binary():
-            if expr.operator == ",":
-                forget_bound(ctx, expr.right, scope)
-        case tree.Assign():
-            forget_bound(ctx, expr.target, scope)
-        case tree.Unary() | tree.Cast():
-            forget_bound(ctx, expr.operand, scope)
-        case tree.Member():
-            forget_bound(ctx, expr.base, scope)
 
 
 def _step(ctx: Context, expr: tree.Expr, target: tree.Expr, operator: str, scope: LocalScope) -> Value | Ref:
@@ -421,7 +349,7 @@ def _step(ctx: Context, expr: tree.Expr, target: tree.Expr, operator: str, scope
     if isinstance(place, Ref):
         by = 1 if operator == "+" else -1
         _move_pointer(ctx, target, place.moved(Const(by)), scope)
-        if objects.designated(ctx, target, scope) is None:
+        if effects.designated(ctx, target, scope) is None:
             return place.moved(None)
         now = operand(ctx, target, scope)
         if isinstance(now, Ref) and isinstance(expr, tree.PostfixStep):
@@ -440,7 +368,7 @@ def _move_pointer(ctx: Context, target: tree.Expr, to: Ref, scope: LocalScope) -
     """``p += n`` and ``p++``: still into the same buffers."""
     variable = _assigned_variable(ctx, target, scope)
     if variable is not None:
-        whole = objects.designated(ctx, target, scope) is not None
+        whole = effects.designated(ctx, target, scope) is not None
         ctx.alias(variable.index, to if whole else to.moved(None))
 
 
@@ -464,7 +392,7 @@ def _assign(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | Ref:
         return place
     unknown_calls.lend(ctx, expr.target, scope)
     variable = _assigned_variable(ctx, expr.target, scope)
-    whole = objects.designated(ctx, expr.target, scope) is not None
+    whole = effects.designated(ctx, expr.target, scope) is not None
     if isinstance(right, Ref) and not (
         variable and variable.plain and (not variable.array if whole else _keeps(variable, expr.target))
     ):
@@ -501,8 +429,8 @@ def _copy_object(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | 
     """``a = b`` of objects whose members are followed; None: something else."""
     if expr.operator != "=" or not ctx.objects:
         return None
-    target = objects.designated(ctx, expr.target, scope)
-    source = objects.designated(ctx, expr.value, scope)
+    target = effects.designated(ctx, expr.target, scope)
+    source = effects.designated(ctx, expr.value, scope)
     if target is None or source is None or not objects.alike(ctx, source, target):
         return None
     objects.copy(ctx, source.index, target.index)
@@ -526,11 +454,11 @@ def _member_of(target: tree.Expr) -> str:
 
 def _assigned_variable(ctx: Context, target: tree.Expr, scope: LocalScope) -> Variable | None:
     """The local variable that an assignment to ``target`` changes, members and elements included."""
-    found = objects.designated(ctx, target, scope)
+    found = effects.designated(ctx, target, scope)
     while found is None and isinstance(target, (tree.Index, tree.Member)):
         if isinstance(target, tree.Member) and target.operator != ".":
             return None
-        found = objects.designated(ctx, target.base, scope)
+        found = effects.designated(ctx, target.base, scope)
         if isinstance(target, tree.Index) and found is not None and not found.array:
             return None  # through a pointer
         target = target.base
@@ -552,7 +480,7 @@ def _member(ctx: Context, expr: tree.Member, scope: LocalScope) -> Value | Ref:
     found = coordinate(expr, scope)
     if found is not None:
         return found
-    known = objects.member(ctx, expr, scope)
+    known = effects.member(ctx, expr, scope)
     if known is not None:
         return _meaning(ctx, known, expr, scope)
     place = operand(ctx, base, scope)
@@ -694,42 +622,6 @@ def discard(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
         return
     if not isinstance(expr, (tree.Assign, tree.Unary, tree.PostfixStep)):
         load(ctx, result, expr)
-
-
-def name_buffers(ctx: Context, lo: int, hi: int, scope: LocalScope, why: str, depth: int = 0) -> None:
-    """Fix every buffer that the body tokens ``[lo, hi)`` name or may reach: they were not understood."""
-    line = ctx.unit.source.line_number(ctx.body.site(lo, hi).start)
-    for kind, text in zip(ctx.body.tokens.kinds[lo:hi], ctx.body.tokens.texts[lo:hi]):
-        if kind != "NAME" and text != "this":
-            continue
-        meaning = scope.lookup(text)
-        bases: frozenset[int] = frozenset()
-        if isinstance(meaning, Closure) and depth < _MAX_NESTED:
-            first, last = meaning.base + meaning.node.body[0], meaning.base + meaning.node.body[1]
-            with ctx.within(meaning.function):
-                name_buffers(ctx, first, last, meaning.scope, why, depth + 1)
-        if isinstance(meaning, BufferName):
-            bases = frozenset((meaning.buffer,))
-        elif isinstance(meaning, View):
-            bases = meaning.target.bases
-        elif isinstance(meaning, Variable):
-            bases = _given_up(ctx, meaning)
-        elif isinstance(meaning, Address):
-            bases = _given_up(ctx, meaning.variable)
-        elif isinstance(meaning, This):
-            target = meaning.target
-            bases = target.bases if isinstance(target, Ref) else _given_up(ctx, target)
-        if bases:
-            ctx.fix(bases, f"{{}} is {why} at line {line}")
-            ctx.note_unknown(f"line {line}: {why}", accesses=len(bases))
-
-
-def _given_up(ctx: Context, variable: Variable) -> frozenset[int]:
-    """A variable of which nothing is known any more; what it leads into."""
-    bases = ctx.reached_by(variable)
-    ctx.hand_out(Var(variable.index))
-    ctx.assign(variable.index, ctx.fresh(escaped=True))
-    return bases
 
 
 def escape_closure(ctx: Context, closure: Closure, why: str) -> None:

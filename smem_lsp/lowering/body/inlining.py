@@ -9,7 +9,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from smem_lsp.ir.nodes import Assign, Branch, Jump, Loop, Node, Seq, doubtful, walk
+from smem_lsp.ir.nodes import (
+    Access,
+    Assign,
+    Barrier,
+    Branch,
+    Exchange,
+    Jump,
+    Loop,
+    Node,
+    Proxy,
+    Remote,
+    Seq,
+    walk,
+)
 from smem_lsp.ir.values import Const, Op, Value, Var, operation
 from smem_lsp.lowering.body import (
     calls,
@@ -22,6 +35,8 @@ from smem_lsp.lowering.body import (
 )
 from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.callees.overloads import Callee, Parameter
+from smem_lsp.lowering.library import cooperative_groups
+from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context, Outcome
 from smem_lsp.lowering.state.local_scope import (
     Address,
@@ -148,7 +163,7 @@ def returned(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
     outcome = ctx.outcomes[-1]
     result = expressions.operand(ctx, expr, scope)
     if not outcome.reference:
-        result = expressions.load(ctx, result, expr)
+        result = effects.load(ctx, result, expr)
     if isinstance(result, Ref):
         outcome.refs.append(ctx.frozen(result))
     else:
@@ -259,8 +274,8 @@ def bind(
             continue
         if parameter.reference:
             ctx.write(result)
-            expressions.forget_bound(ctx, argument, scope)
-        result = expressions.load(ctx, result, argument, pointer="*" in parameter.pointers)
+            effects.forget_bound(ctx, argument, scope)
+        result = effects.load(ctx, result, argument, pointer="*" in parameter.pointers)
         if not parameter.name:
             continue
         if (
@@ -293,7 +308,7 @@ def _bind_object(
             return False
         inner.names[parameter.name] = Address(pointed)
         return True
-    given = objects.designated(ctx, argument, scope)
+    given = effects.designated(ctx, argument, scope)
     known = None if given is None else ctx.objects.get(given.index)
     if parameter.reference:
         if given is not None and known is not None:
@@ -345,7 +360,7 @@ def _bind_handle(
             if parameter.name:
                 inner.names[parameter.name] = meaning
             return True
-    kind = calls.group_of(ctx, argument, scope)
+    kind = cooperative_groups.group_of(ctx, argument, scope)
     if kind is not None and parameter.name:
         inner.names[parameter.name] = Group(kind, calls.tile_size(ctx, argument, scope))
     return kind is not None
@@ -474,3 +489,21 @@ def _as_breaks(ctx: Context, items: Sequence[Node], flag: int, *, nested: bool) 
         else:
             out.append(item)
     return out
+
+
+def doubtful(items: Sequence[Node]) -> Seq:
+    """The nodes of a function that may not be the one that is called: nothing is claimed of it alone."""
+    found: list[Node] = []
+    for item in items:
+        if isinstance(item, (Access, Barrier)):
+            item = replace(item, guess=True)
+        elif isinstance(item, Exchange):
+            item = replace(item, mask=None)
+        elif isinstance(item, Remote) or (isinstance(item, Proxy) and item.buffer >= 0):
+            continue
+        elif isinstance(item, Branch):
+            item = replace(item, then=doubtful(item.then.items), otherwise=doubtful(item.otherwise.items))
+        elif isinstance(item, Loop):
+            item = replace(item, body=doubtful(item.body.items))
+        found.append(item)
+    return Seq(tuple(found))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from smem_lsp.ir.values import MemberPath
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.places import MemberPath, Ref
+from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics import record_layout
 from smem_lsp.semantics.types import Record, Scalar, plain_type, vector_element
 

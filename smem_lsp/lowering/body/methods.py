@@ -9,6 +9,7 @@ from smem_lsp.ir.values import Const, Op, Value
 from smem_lsp.lowering.body import declarations, expressions, inlining, objects, unknown_calls
 from smem_lsp.lowering.body.objects import Field, Method
 from smem_lsp.lowering.callees import overloads
+from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope, This, Variable, View
 from smem_lsp.lowering.state.places import Ref
@@ -29,9 +30,9 @@ Target = Variable | Ref
 def call(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScope) -> Value | Ref | None:
     """``object.method(...)`` of a local object; None: not followed."""
     if callee.operator == ".":
-        target = objects.designated(ctx, callee.base, scope)
+        target = effects.designated(ctx, callee.base, scope)
     else:
-        target = objects.pointed_to(callee.base, scope)
+        target = effects.pointed_to(callee.base, scope)
     known = None if target is None else ctx.objects.get(target.index)
     if target is None or known is None:
         return None
@@ -142,7 +143,7 @@ def declare(
     value: Value | None = None
     if initializer is not None and arguments is None:
         kind = plain_type(evaluate_value(initializer, scope.constant_scope()).type)
-        if objects.designated(ctx, initializer, scope) is not None or (kind is not None and kind != record):
+        if effects.designated(ctx, initializer, scope) is not None or (kind is not None and kind != record):
             arguments = [initializer]  # copied or converted
         elif kind == record or isinstance(initializer, tree.Call):
             value = expressions.value(ctx, initializer, scope)
@@ -220,7 +221,7 @@ def construct(
     """Give a new object its value, whatever its constructor may be."""
     ctx.assign(variable.index, ctx.fresh())
     if len(arguments) == 1:
-        source = objects.designated(ctx, arguments[0], scope)
+        source = effects.designated(ctx, arguments[0], scope)
         if source is not None and objects.alike(ctx, source, variable):
             objects.copy(ctx, source.index, variable.index)
             return
@@ -334,7 +335,7 @@ def _initialize(ctx: Context, variable: Variable, record: Record, scope: LocalSc
                 done |= {field.name for field in objects.fields(base) or ()}
                 if _in_sight(ctx, variable, base, arguments, parsed, scope):
                     continue
-            expressions.name_buffers(ctx, ctx.base, ctx.base + hi - lo, scope, "used to make an object")
+            effects.name_buffers(ctx, ctx.base, ctx.base + hi - lo, scope, "used to make an object")
             ctx.assign(variable.index, ctx.fresh())
     _default_members(
         ctx, variable, record, frozenset(done), tree.Name(0, len(source.kinds), record.decl.name), scope
@@ -363,7 +364,7 @@ def _initialize_member(
     own = ctx.objects[variable.index].members
     member = own[field.name]
     if field.reference and len(arguments) == 1:
-        bound = objects.designated(ctx, arguments[0], scope)
+        bound = effects.designated(ctx, arguments[0], scope)
         place = None if bound is not None else expressions.operand(ctx, arguments[0], scope)
         if bound is not None:
             own[field.name] = bound
@@ -377,7 +378,7 @@ def _initialize_member(
         elif place is not None:
             ctx.write(place)
             ctx.hand_out(place)
-            expressions.forget_bound(ctx, arguments[0], scope)
+            effects.forget_bound(ctx, arguments[0], scope)
             if isinstance(member, Variable):
                 ctx.assign(member.index, place)
         return
@@ -394,7 +395,7 @@ def _initialize_member(
     else:
         wanted = "*" in field.declarator.pointers
         result = expressions.operand(ctx, arguments[0], scope)
-        assign(ctx, member, expressions.load(ctx, result, arguments[0], pointer=wanted))
+        assign(ctx, member, effects.load(ctx, result, arguments[0], pointer=wanted))
 
 
 def assign(ctx: Context, variable: Variable, value: Value | Ref) -> None:

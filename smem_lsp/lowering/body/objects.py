@@ -15,8 +15,8 @@ from smem_lsp.ir.values import Var
 from smem_lsp.lowering.body import declarations, members
 from smem_lsp.lowering.callees.overloads import Callee
 from smem_lsp.lowering.state.context import Context
+from smem_lsp.lowering.state.effects import designated, pointed_to
 from smem_lsp.lowering.state.local_scope import (
-    Address,
     LocalObject,
     LocalScope,
     Meaning,
@@ -166,43 +166,6 @@ def copy(ctx: Context, source: int, target: int) -> None:
 
 
 # ---- what expressions mean -------------------------------------------------------------------------------------------
-
-
-def designated(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Variable | None:
-    """The variable that an expression is another name for: its own, a member of an object, what an address leads to."""
-    match expr:
-        case tree.Name():
-            meaning = scope.lookup(expr.text)
-            return meaning if isinstance(meaning, Variable) else None
-        case tree.Member():
-            found = member(ctx, expr, scope)
-            return found if isinstance(found, Variable) else None
-        case tree.Unary() if expr.operator == "*":
-            return pointed_to(expr.operand, scope)
-    return None
-
-
-def member(ctx: Context, expr: tree.Member, scope: LocalScope) -> Meaning | None:
-    """The member of an object that is followed; None: something else."""
-    if expr.operator == ".":
-        base = designated(ctx, expr.base, scope)
-    elif expr.operator == "->":
-        base = pointed_to(expr.base, scope)
-    else:
-        return None
-    known = None if base is None else ctx.objects.get(base.index)
-    return None if known is None else known.members.get(expr.name)
-
-
-def pointed_to(expr: tree.Expr, scope: LocalScope) -> Variable | None:
-    """The variable that an expression is the address of."""
-    if isinstance(expr, tree.Name):
-        meaning = scope.lookup(expr.text)
-        if isinstance(meaning, Address):
-            return meaning.variable
-        if isinstance(meaning, This) and isinstance(meaning.target, Variable):
-            return meaning.target
-    return None
 
 
 def address_of(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Variable | None:

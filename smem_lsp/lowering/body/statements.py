@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from smem_lsp.ir.global_memory import parameter_pointers
+from collections.abc import Sequence
+
+from smem_lsp.ir.global_memory import GlobalMemory
 from smem_lsp.ir.nodes import Assign, Branch, Induction, Jump, Loop, Node, Place, Seq, walk
 from smem_lsp.ir.values import Const, Op, Sym, Value, Var, operation
 from smem_lsp.lowering.body import declarations, expressions, inlining, switches
 from smem_lsp.lowering.library import inline_ptx
+from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope, Variable
 from smem_lsp.lowering.state.trip_count import count_trips, never_runs
@@ -112,7 +115,7 @@ def line_of(ctx: Context, lo: int) -> int:
 def not_understood(ctx: Context, span: tuple[int, int], scope: LocalScope) -> None:
     """Statement outside the grammar: what it names is never moved, and a jump in it makes the flow unknown."""
     ctx.complete = False
-    expressions.name_buffers(ctx, *span, scope, "in a statement that is not understood")
+    effects.name_buffers(ctx, *span, scope, "in a statement that is not understood")
     kinds = ctx.body.tokens.kinds[span[0] : span[1]]
     if {"RETURN", "BREAK", "CONTINUE", "GOTO"} & set(kinds) or "STORAGE" in kinds:
         ctx.irregular = ctx.irregular or f"line {line_of(ctx, span[0])} is not understood"
@@ -122,7 +125,7 @@ def _guessed(ctx: Context, span: tuple[int, int], scope: LocalScope) -> None:
     """A statement that can be read in two ways: what it names is never moved, what it computes is not known."""
     if span in ctx.body.guessed:
         ctx.complete = False
-        expressions.name_buffers(ctx, *span, scope, "in a statement that can be read in two ways")
+        effects.name_buffers(ctx, *span, scope, "in a statement that can be read in two ways")
 
 
 def _guessed_head(ctx: Context, span: tuple[int, int], scope: LocalScope) -> None:
@@ -394,3 +397,28 @@ def lower_parameters(ctx: Context, scope: LocalScope) -> None:
             scope.names[declarator.name] = Variable(variable, constant=constant, of_class=of_class)
             ctx.local_names[declarator.name] = -1
             ctx.emit(Assign(ctx.next_point(), variable, Sym(declarator.name)))
+
+
+_RESTRICT = frozenset(("__restrict__", "__restrict", "restrict"))
+
+
+def parameter_pointers(parameters: Sequence[tree.Declaration]) -> GlobalMemory:
+    """What the parameters alone tell."""
+    pointers: set[str] = set()
+    constant: set[str] = set()
+    volatile: set[str] = set()
+    restricted: set[str] = set()
+    for declaration in parameters:
+        checkpoint()
+        for declarator in declaration.declarators:
+            stars = [pointer for pointer in declarator.pointers if pointer in ("*", "&", "&&")]
+            if not stars and not declarator.dims:
+                continue
+            pointers.add(declarator.name)
+            if _RESTRICT & set(declarator.pointers):
+                restricted.add(declarator.name)
+            if "volatile" in declaration.words:
+                volatile.add(declarator.name)
+            elif "const" in declaration.words and stars == ["*"]:
+                constant.add(declarator.name)
+    return GlobalMemory(frozenset(pointers), frozenset(constant), frozenset(volatile), frozenset(restricted))

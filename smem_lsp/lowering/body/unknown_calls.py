@@ -11,6 +11,7 @@ from smem_lsp.lowering.body import expressions, objects
 from smem_lsp.lowering.callees import capture, overloads
 from smem_lsp.lowering.callees.may_wait import is_calm
 from smem_lsp.lowering.library import async_copies, cuda_pipeline
+from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context, template_parameters
 from smem_lsp.lowering.state.local_scope import Closure, LocalScope, Variable
 from smem_lsp.lowering.state.places import Ref
@@ -92,7 +93,7 @@ def pass_by_reference(
         if by_reference:
             lend(ctx, argument, scope)
         if isinstance(result, Ref):
-            loaded = result if by_reference and not result.shape else expressions.load(ctx, result, argument)
+            loaded = result if by_reference and not result.shape else effects.load(ctx, result, argument)
             if not isinstance(loaded, Ref):
                 continue
             if loaded.pointer:
@@ -123,7 +124,7 @@ def pass_by_reference(
         ctx.write(result)
         ctx.hand_out(result)
         if by_reference:
-            expressions.forget_bound(ctx, argument, scope)
+            effects.forget_bound(ctx, argument, scope)
             bound.append(argument)
     if reached:
         for argument in bound:

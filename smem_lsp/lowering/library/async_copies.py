@@ -16,15 +16,24 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from smem_lsp.ir.nodes import Access, AccessKind, Branch, Loop, Node, Proxy, Wait
-from smem_lsp.ir.values import Const, Value
-from smem_lsp.lowering.body import calls, expressions
+from smem_lsp.ir.nodes import Access, AccessKind, Branch, Loop, Node, Proxy
+from smem_lsp.ir.values import Bytes, Const, Value
 from smem_lsp.lowering.callees.intrinsics import ASYNC_COPIES
-from smem_lsp.lowering.library import cuda_pipeline, final_wait, mbarriers
-from smem_lsp.lowering.library.copy_groups import BARRIER, COMMIT, COMMITTED, OPEN, UNKNOWN, Flights, settled
+from smem_lsp.lowering.library import cooperative_groups, cuda_pipeline, final_wait, mbarriers
+from smem_lsp.lowering.library.copy_groups import (
+    BARRIER,
+    COMMIT,
+    COMMITTED,
+    OPEN,
+    UNKNOWN,
+    Flights,
+    mark,
+    settled,
+)
+from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import BufferName, LocalScope, Variable
-from smem_lsp.lowering.state.places import Bytes, Ref
+from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.syntax import tree
 
@@ -52,14 +61,14 @@ def copying_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) ->
     elif name == "__pipeline_commit" and not expr.arguments:
         mark(ctx, COMMIT, expr.lo)
     elif name == "__pipeline_wait_prior" and len(expr.arguments) == 1:
-        given = expressions.value(ctx, expr.arguments[0], scope)
+        given = ctx.lower.value(ctx, expr.arguments[0], scope)
         wait_prior(ctx, given.n if isinstance(given, Const) else None, expr.lo)
     elif name in ("wait", "wait_prior") and len(expr.arguments) == 1:
-        kind = calls.group_of(ctx, expr.arguments[0], scope)
+        kind = cooperative_groups.group_of(ctx, expr.arguments[0], scope)
         if kind is None:
             return None
         wait_prior(ctx, 0 if name == "wait" else _first_argument(expr, scope), expr.lo)
-        calls.group_barrier(ctx, expr, kind, "__syncthreads();")  # both end in group.sync()
+        cooperative_groups.group_barrier(ctx, expr, kind, "__syncthreads();")  # both end in group.sync()
     elif name in _PROXY_FENCES:
         proxy_fence(ctx, expr.lo, expr.hi)
     elif _BULK_STORES.fullmatch(name) or _stores(expr, name):
@@ -128,7 +137,7 @@ def _bulk_left(expr: tree.Call, scope: LocalScope) -> int | None:
 
 def _bulk_store(ctx: Context, expr: tree.Call, callee: str, scope: LocalScope) -> None:
     """A bulk or tensor copy out of shared memory: its bytes are read at any time from now on."""
-    results = [expressions.load(ctx, expressions.operand(ctx, each, scope), each) for each in expr.arguments]
+    results = [effects.load(ctx, ctx.lower.operand(ctx, each, scope), each) for each in expr.arguments]
     refs = [each for each in results if isinstance(each, Ref)]
     size = results[-1]
     proxy_copy(ctx, refs, size.n if isinstance(size, Const) else None, expr.lo, expr.hi)
@@ -154,14 +163,6 @@ def wait_prior(ctx: Context, left: int | None, lo: int) -> None:
         mark(ctx, UNKNOWN, lo)
     else:
         mark(ctx, COMMITTED, lo, left=left)
-
-
-def mark(ctx: Context, kind: str, lo: int, bound: int = OPEN, arrival: int = 0, left: int = 0) -> None:
-    """Copies are committed or waited for. ``bound``: the object that they are bound to, a barrier by its buffer;
-    ``left``: groups that stay open."""
-    ctx.waits = True
-    ctx.emit(Wait(ctx.next_point(), kind, None, ctx.line(lo), "", bound=bound, arrival=arrival, left=left))
-    ctx.point += ctx.landings
 
 
 def waits_for(ctx: Context, expr: tree.Call, callee: tree.Member, base: Ref) -> None:
@@ -221,13 +222,13 @@ def _hull(a: Bytes | None, b: Bytes | None) -> Bytes | None:
 
 
 def _issue(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> None:
-    group = bool(expr.arguments) and calls.group_of(ctx, expr.arguments[0], scope) is not None
+    group = bool(expr.arguments) and cooperative_groups.group_of(ctx, expr.arguments[0], scope) is not None
     given = expr.arguments[group:]
     results: list[Value | Ref] = []
     for argument in given:
-        result = expressions.operand(ctx, argument, scope)
+        result = ctx.lower.operand(ctx, argument, scope)
         barrier = isinstance(result, Ref) and result.whole and not result.shape
-        results.append(result if barrier else expressions.load(ctx, result, argument))
+        results.append(result if barrier else effects.load(ctx, result, argument))
     bound = _bound_to(ctx, name, group, given, results, scope)
     to = results[0] if results else None
     if name == "memcpy_async" and isinstance(to, Ref) and len(given) > 2:

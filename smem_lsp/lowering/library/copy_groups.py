@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from smem_lsp.ir.nodes import Access, AccessKind, Branch, CopyWait, Jump, Loop, Node, Seq, Wait
-from smem_lsp.lowering.state.places import Bytes
-from smem_lsp.source import checkpoint
+from smem_lsp.ir.nodes import Access, AccessKind, Barrier, Branch, CopyWait, Jump, Loop, Node, Seq
+from smem_lsp.ir.values import Bytes
+from smem_lsp.lowering.state.context import Context
+from smem_lsp.source import checkpoint, record
 
 COMMIT, COMMITTED, ALL, UNKNOWN = "commit", "groups", "all", "unknown"  # of groups of copies
 ARRIVE, BARRIER, TOKEN = "arrive", "barrier", "token"  # of a barrier object
@@ -164,3 +165,20 @@ def settled(
             node = replace(node, body=Seq((*body, *step)), tail=len(step))
         found.append(node)
     return found
+
+
+@record
+class Wait(Barrier):
+    """A thread commits its asynchronous copies or waits for them; only while a tree is built (``ir.copies``)."""
+
+    bound: int = -1  # the object that they are bound to, a barrier by its buffer
+    arrival: int = 0  # at a barrier object: its place in the text
+    left: int = 0  # groups that stay open
+
+
+def mark(ctx: Context, kind: str, lo: int, bound: int = OPEN, arrival: int = 0, left: int = 0) -> None:
+    """Copies are committed or waited for. ``bound``: the object that they are bound to, a barrier by its buffer;
+    ``left``: groups that stay open."""
+    ctx.waits = True
+    ctx.emit(Wait(ctx.next_point(), kind, None, ctx.line(lo), "", bound=bound, arrival=arrival, left=left))
+    ctx.point += ctx.landings

@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from smem_lsp.ir.nodes import Access, AccessKind
 from smem_lsp.ir.values import Value
-from smem_lsp.lowering.body import expressions
 from smem_lsp.lowering.callees.intrinsics import COLLECTIVES, REUSED, TOTALS
+from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope, Variable
 from smem_lsp.lowering.state.places import Ref
@@ -66,7 +66,7 @@ def _serve(ctx: Context, place: Ref, argument: tree.Expr) -> None:
 def _touch(ctx: Context, argument: tree.Expr, scope: LocalScope, *, writes: bool = False) -> Ref | None:
     """What is shared of an argument is read and written: that place; what a pointer leads to elsewhere, with
     ``writes``."""
-    result = expressions.operand(ctx, argument, scope)
+    result = ctx.lower.operand(ctx, argument, scope)
     if isinstance(result, Ref):
         place = result if not result.pointer and not result.shape else result.lost().place()
         ctx.access(place.part() if place is result else place, AccessKind.UPDATE, argument.lo, argument.hi)
@@ -86,7 +86,7 @@ def _overwrite(ctx: Context, argument: tree.Expr, scope: LocalScope, *, uniform:
     if isinstance(meaning, Variable) and not meaning.constant and ctx.pointed(meaning) is None:
         ctx.assign(meaning.index, ctx.fresh(uniform=uniform and meaning.plain))
     elif not isinstance(argument, tree.Name):
-        expressions.forget_bound(ctx, argument, scope)
+        effects.forget_bound(ctx, argument, scope)
 
 
 def class_of(name: tree.Name, scope: Scope) -> str | None:

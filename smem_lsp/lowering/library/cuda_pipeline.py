@@ -9,8 +9,7 @@ the stages that were committed; the next wait is for the one after it, in a pipe
 from __future__ import annotations
 
 from smem_lsp.ir.values import Value, Var
-from smem_lsp.lowering.body import expressions
-from smem_lsp.lowering.library import async_copies
+from smem_lsp.lowering.library import copy_groups
 from smem_lsp.lowering.library.copy_groups import (
     ARRIVE,
     EVERY_STAGE,
@@ -47,7 +46,7 @@ def declared(
         or not _stays(ctx, declarator.name)
     ):
         return False
-    value = expressions.value(ctx, made, scope)
+    value = ctx.lower.value(ctx, made, scope)
     variable = ctx.new_variable(declarator.name)
     scope.names[declarator.name] = Variable(variable, exact=False, plain=False, of_class="pipeline")
     ctx.assign(variable, value)
@@ -120,11 +119,11 @@ def method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScope
     if variable is None or callee.operator != "." or callee.name not in _METHODS:
         return None
     if callee.name == "producer_commit":
-        async_copies.mark(ctx, STAGE, expr.lo, key(variable))
+        copy_groups.mark(ctx, STAGE, expr.lo, key(variable))
     elif callee.name == "consumer_wait":
-        async_copies.mark(ctx, STAGE_DONE, expr.lo, key(variable))
+        copy_groups.mark(ctx, STAGE_DONE, expr.lo, key(variable))
     if callee.name == ("consumer_wait" if ctx.pipelines[variable] else "consumer_release"):
-        async_copies.mark(ctx, RELEASE, expr.lo, key(variable))
+        copy_groups.mark(ctx, RELEASE, expr.lo, key(variable))
     _meets_others(ctx, variable, expr.lo, waits=callee.name == "consumer_wait")
     return ctx.fresh()
 
@@ -138,7 +137,7 @@ def wait_prior(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> V
     given = expr.callee.arguments[-1] if expr.callee.arguments else None
     every = given and evaluate(given[0], scope.constant_scope()) == 0
     # <N> makes N stages count as under way, be it more than there are
-    async_copies.mark(ctx, EVERY_STAGE if every else UNCOUNTED, expr.lo, key(variable))
+    copy_groups.mark(ctx, EVERY_STAGE if every else UNCOUNTED, expr.lo, key(variable))
     _meets_others(ctx, variable, expr.lo, waits=True)
     return ctx.fresh()
 
@@ -149,15 +148,15 @@ def _meets_others(ctx: Context, variable: int, lo: int, *, waits: bool) -> None:
     if not ctx.pipelines[variable]:
         ctx.may_synchronise()
     elif waits:
-        async_copies.mark(ctx, UNKNOWN, lo)
+        copy_groups.mark(ctx, UNKNOWN, lo)
 
 
 def hand_over(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
     """What is done to a pipeline from here on is not known: stages that are committed there, and waits."""
     variable = _pipeline(ctx, expr, scope)
     if variable is not None:
-        async_copies.mark(ctx, UNCOUNTED, expr.lo, key(variable))
-        async_copies.mark(ctx, UNKNOWN, expr.lo)
+        copy_groups.mark(ctx, UNCOUNTED, expr.lo, key(variable))
+        copy_groups.mark(ctx, UNKNOWN, expr.lo)
 
 
 def key(variable: int) -> int:
@@ -182,7 +181,7 @@ def arrives(ctx: Context, expr: tree.Call, callee: tree.Member, barrier: int) ->
     """``auto token = object.arrive()``, if nothing else in the function arrives there for a token."""
     token = _token(ctx, callee)
     if token is not None and not expr.arguments:
-        async_copies.mark(ctx, ARRIVE, expr.lo, barrier, token[1])
+        copy_groups.mark(ctx, ARRIVE, expr.lo, barrier, token[1])
 
 
 def waits_for_token(ctx: Context, expr: tree.Call, callee: tree.Member, barrier: int) -> None:
@@ -191,7 +190,7 @@ def waits_for_token(ctx: Context, expr: tree.Call, callee: tree.Member, barrier:
     if isinstance(given, tree.Call) and isinstance(given.callee, tree.Name) and len(given.arguments) == 1:
         given = given.arguments[0] if given.callee.text.rpartition("::")[2] == "move" else given
     if token is not None and isinstance(given, tree.Name) and given.text == token[0]:
-        async_copies.mark(ctx, TOKEN, expr.lo, barrier, token[1])
+        copy_groups.mark(ctx, TOKEN, expr.lo, barrier, token[1])
 
 
 def _token(ctx: Context, callee: tree.Member) -> tuple[str, int] | None:

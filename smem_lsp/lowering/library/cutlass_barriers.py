@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from smem_lsp.ir.values import Value
-from smem_lsp.lowering.body import expressions, unknown_calls
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope, Variable
 from smem_lsp.syntax import tree
@@ -26,7 +25,7 @@ def static_call(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalSc
     if path[-2:-1] != [_CLASS] or path[-1] in ctx.unit.header_functions or _in_sight(ctx):
         return None
     if path[-1] not in _METHODS or not _takes(ctx, callee, expr.arguments):
-        return unknown_calls.unknown_call(ctx, expr, scope, callee.text)
+        return ctx.lower.unknown_call(ctx, expr, scope, callee.text)
     return _come(ctx, expr, path[-1], _values(ctx, expr.arguments, scope))
 
 
@@ -74,7 +73,7 @@ def _come(ctx: Context, expr: tree.Call, name: str, given: Sequence[Value]) -> V
 
 def _values(ctx: Context, arguments: Sequence[tree.Expr], scope: LocalScope) -> list[Value]:
     """What the arguments are now."""
-    return [ctx.frozen_value(expressions.value(ctx, each, scope)) for each in arguments]
+    return [ctx.frozen_value(ctx.lower.value(ctx, each, scope)) for each in arguments]
 
 
 def _takes(ctx: Context, name: tree.Name, arguments: Sequence[tree.Expr]) -> bool:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from smem_lsp.ir.nodes import Access, Assign, GlobalAccess, Node, Place, Seq, Wait, WithFinalWait, walk
-from smem_lsp.lowering.library.copy_groups import ALL, COMMITTED, OPEN, Flights, settled
+from smem_lsp.ir.nodes import Access, Assign, GlobalAccess, Node, Place, Seq, WithFinalWait, walk
+from smem_lsp.lowering.library.copy_groups import ALL, COMMITTED, OPEN, Flights, Wait, settled
 from smem_lsp.lowering.state.context import Context
 
 

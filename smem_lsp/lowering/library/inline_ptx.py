@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from smem_lsp.ir.nodes import AccessKind, Branch, Seq
 from smem_lsp.ir.values import Const, Value
-from smem_lsp.lowering.body import expressions
-from smem_lsp.lowering.library import async_copies, mbarriers
+from smem_lsp.lowering.library import async_copies, copy_groups, mbarriers
 from smem_lsp.lowering.library.copy_groups import ALL, COMMIT, UNKNOWN
+from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope, Variable
 from smem_lsp.lowering.state.places import Ref
@@ -66,7 +66,7 @@ def lower(ctx: Context, node: tree.AsmStatement, scope: LocalScope) -> None:
     groups = _groups(ctx, lo, hi)
     kinds, texts = ctx.body.tokens.kinds, ctx.body.tokens.texts
     if groups is None:
-        expressions.name_buffers(ctx, lo, hi, scope, "an operand of inline assembler")
+        effects.name_buffers(ctx, lo, hi, scope, "an operand of inline assembler")
         ctx.complete = False
         return
     code = "".join(_unquoted(texts[i]) for i in range(*groups[0]) if kinds[i] == "STRING")
@@ -76,12 +76,12 @@ def lower(ctx: Context, node: tree.AsmStatement, scope: LocalScope) -> None:
         ctx.irregular = ctx.irregular or f"inline assembler at line {line}"
     operands = _operands(ctx, groups[1:3])
     if operands is None:
-        expressions.name_buffers(ctx, lo, hi, scope, "an operand of inline assembler")
+        effects.name_buffers(ctx, lo, hi, scope, "an operand of inline assembler")
         ctx.complete = False
         return
     for operand in operands:
         with ctx.chunk(operand.at):
-            operand.result = expressions.operand(ctx, operand.expr, scope)
+            operand.result = ctx.lower.operand(ctx, operand.expr, scope)
             if not operand.output or "+" in operand.constraint:
                 operand.result = _loaded(ctx, operand)
             if not isinstance(operand.result, Ref) and operand.result is not None:
@@ -105,7 +105,7 @@ def _loaded(ctx: Context, operand: _Operand) -> Value | Ref:
         if isinstance(operand.result, Ref):
             ctx.escape(operand.result, operand.expr.lo, "an operand of inline assembler")
         return ctx.fresh()
-    return expressions.load(ctx, operand.result, operand.expr)
+    return effects.load(ctx, operand.result, operand.expr)
 
 
 def _groups(ctx: Context, lo: int, hi: int) -> list[tuple[int, int]] | None:
@@ -351,11 +351,11 @@ def _copy(ctx: Context, arguments: str, operands: list[_Operand], size: int) -> 
 def _complete(ctx: Context, instruction: str, what: str, arguments: str, operands: list[_Operand]) -> None:
     """``cp.async.commit_group``, ``cp.async.wait_group N`` and ``cp.async.wait_all``, if they surely run."""
     if _GUARD.search(instruction):
-        async_copies.mark(ctx, UNKNOWN, 0)
+        copy_groups.mark(ctx, UNKNOWN, 0)
     elif what == "commit_group":
-        async_copies.mark(ctx, COMMIT, 0)
+        copy_groups.mark(ctx, COMMIT, 0)
     elif what == "wait_all":
-        async_copies.mark(ctx, ALL, 0)
+        copy_groups.mark(ctx, ALL, 0)
     else:
         async_copies.wait_prior(ctx, _number(arguments, operands), 0)
 
@@ -404,4 +404,4 @@ def _outputs(ctx: Context, instructions: list[str], operands: list[_Operand], sc
                 for ref in carried:
                     ctx.escape(ref, operand.expr.lo, "stored by inline assembler")
             if not carried:
-                expressions.forget_bound(ctx, operand.expr, scope)
+                effects.forget_bound(ctx, operand.expr, scope)

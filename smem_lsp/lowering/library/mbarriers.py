@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.ir.values import Value
-from smem_lsp.lowering.body import expressions
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope
 from smem_lsp.lowering.state.places import Ref
@@ -33,13 +32,13 @@ def init_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Va
     if not isinstance(expr.arguments[0], tree.Unary | tree.Name):
         return None
     with ctx.collect() as items:
-        to = expressions.operand(ctx, expr.arguments[0], scope)
+        to = ctx.lower.operand(ctx, expr.arguments[0], scope)
     if not isinstance(to, Ref) or not to.pointer or not _is_barrier(to):
         return None
     for item in items:
         ctx.emit(item)
     for argument in expr.arguments[1:]:
-        expressions.value(ctx, argument, scope)
+        ctx.lower.value(ctx, argument, scope)
     ctx.access(word_of(to.place()), AccessKind.WRITE, expr.lo, expr.hi)
     ctx.fix(to.bases, f"{{}} is a barrier that is made at line {ctx.line(expr.lo)}", within=to.within)
     return ctx.fresh()

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from typing import Protocol
 
 from smem_lsp.ir.global_memory import GlobalMemory
 from smem_lsp.ir.nodes import (
@@ -27,15 +28,24 @@ from smem_lsp.ir.nodes import (
     WithFinalWait,
     walk,
 )
-from smem_lsp.ir.values import Const, Op, Sym, Thread, Unknown, Value, Var
+from smem_lsp.ir.values import Bytes, Const, Op, Sym, Thread, Unknown, Value, Var
 from smem_lsp.lowering.state import storage_members
-from smem_lsp.lowering.state.local_scope import Address, LocalObject, Meaning, This, Variable, View
-from smem_lsp.lowering.state.places import Bytes, Ref, join
-from smem_lsp.semantics.entities import Argument
+from smem_lsp.lowering.state.local_scope import (
+    Address,
+    LocalObject,
+    LocalScope,
+    Meaning,
+    This,
+    Variable,
+    View,
+)
+from smem_lsp.lowering.state.places import Ref, join
+from smem_lsp.semantics.entities import Argument, is_open
 from smem_lsp.semantics.entities import TypedConstant as Meant
-from smem_lsp.semantics.scope import Scope, is_open
+from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Qualified, Record, Type
 from smem_lsp.source import Span
+from smem_lsp.syntax import tree
 from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.parse import Body, Function, TranslationUnit
 
@@ -53,6 +63,19 @@ class Outcome:
     values: int = 0
 
 
+class Lowering(Protocol):
+    """What the visitor of expressions does for the rooms below it: a library call lowers its arguments through this."""
+
+    def operand(self, ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
+        """What an expression designates: a place in or an address of shared memory, or a value."""
+
+    def value(self, ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
+        """The value of an expression; an address of shared memory that gets here escapes."""
+
+    def unknown_call(self, ctx: Context, expr: tree.Call, scope: LocalScope, name: str) -> Value:
+        """A call of a function that is not understood."""
+
+
 @dataclass
 class Context:
     """Everything that lowering writes to. ``aliases``: pointer variable, or -1 - buffer of pointers -> all that is ever
@@ -63,6 +86,7 @@ class Context:
     constants: Scope
     file_constants: Scope
     helpers: Mapping[str, list[Function]]
+    lower: Lowering
     aliases: dict[int, Ref] = field(default_factory=dict)
     consulted: dict[int, Ref | None] = field(
         default_factory=dict

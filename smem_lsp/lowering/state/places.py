@@ -4,31 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from smem_lsp.ir.values import Const, Value, operation
+from smem_lsp.ir.values import Bytes, Const, MemberPath, Value, operation
 from smem_lsp.semantics.sizes import size_of_type
 from smem_lsp.semantics.types import Array, Record, Type, plain_type
 from smem_lsp.source import record
 
-
-@record
-class MemberPath:
-    """Which member of a class a place is or is inside of, where the layout of the class is not known. ``base``: where
-    the object begins; ``path``: names of members in each other; ``overlaps``: what follows is inside a union, so no
-    two names tell bytes apart."""
-
-    record: object
-    base: Value
-    path: tuple[str, ...]
-    overlaps: bool = False
-
-    def apart(self, other: MemberPath) -> bool:
-        """Different members of one object? The bases are compared by who knows them."""
-        return self.record is other.record and any(a != b for a, b in zip(self.path, other.path))
-
-
 _WIDEST = 16  # bytes of an access
-
-Bytes = tuple[int, int]  # first byte and end of a range, from the start of a buffer
 
 
 @record

@@ -12,7 +12,7 @@ from executor.cases import source
 from harness import kernel_facts
 from toolchain import require
 
-from smem_lsp.analysis.threads.block_shape import BlockShape
+from smem_lsp.analysis.values.block_shape import BlockShape
 from smem_lsp.ir.nodes import Access, walk
 
 ROWS, COLUMNS = 40, 48

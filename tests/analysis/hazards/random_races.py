@@ -16,10 +16,10 @@ from analysis.random_kernels import DIMS, MEMORY, SYMBOLS, Generator, Interprete
 from smem_lsp.analysis.execution import assumed_paths, interpreter
 from smem_lsp.analysis.hazards import races
 from smem_lsp.analysis.hazards.redundant_barriers import redundant_barriers
-from smem_lsp.analysis.threads.block_shape import BlockShape
 from smem_lsp.analysis.threads.divergence import judge
 from smem_lsp.analysis.threads.prove import prove
 from smem_lsp.analysis.threads.uniformity import prove_levels
+from smem_lsp.analysis.values.block_shape import BlockShape
 from smem_lsp.analysis.values.symbolic_execution import propagate
 from smem_lsp.ir.nodes import Access, AccessKind, Barrier, Branch, Kernel, Loop, Node, Seq, walk
 from smem_lsp.ir.values import Const, operation
@@ -161,7 +161,7 @@ def small_warps() -> Iterator[None]:
     """Inside, a warp has four lanes, symbols have the interpreter's values, and what this run does not come to is left
     out: the interpreter does not either."""
     with (
-        patch.object(races, "WARP", 4),
+        patch.object(races, "WARP_SIZE", 4),
         patch.object(assumed_paths, "_MAX_SUPPOSED", 0),
         patch.object(interpreter, "_MAX_BEHIND", 0),
         patch.object(races, "assignments", lambda terms, dims, grid: [dict(SYMBOLS)]),

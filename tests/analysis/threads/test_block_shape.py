@@ -6,8 +6,9 @@ import pytest
 from analysis.asking import analyse
 
 from smem_lsp.analysis.dataflow.facts import Footprint
-from smem_lsp.analysis.threads.block_shape import BlockShape, evidence
+from smem_lsp.analysis.threads.block_shape import evidence
 from smem_lsp.analysis.threads.thread_private import Footprints, find_footprints
+from smem_lsp.analysis.values.block_shape import BlockShape
 
 
 @pytest.mark.parametrize(

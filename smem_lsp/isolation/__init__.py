@@ -4,6 +4,9 @@
 same: a project with a ``json.py`` would run. What the interpreter itself adds for installed packages stands behind the
 standard library; whatever a folder or an environment variable adds stands before it. This module is the first that a
 process of ours imports, so it imports only what the interpreter has loaded itself, and no pathlib.
+
+Holds the one thing that runs before all else. May import nothing of ours. Never imports what the interpreter has not
+loaded itself.
 """
 
 # ruff: noqa: PTH100, PTH109, PTH117, PTH118, PTH119, PTH120
@@ -69,7 +72,7 @@ def _relative_entries(here: str | None) -> set[str]:
 
 def _home() -> str:
     """The folder that this package lies in."""
-    return os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    return os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 def _within(place: str, folder: str) -> bool:

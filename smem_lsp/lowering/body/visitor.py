@@ -1,0 +1,23 @@
+"""The visitor of a body as the rooms below it see it: see ``Lowering``."""
+
+from __future__ import annotations
+
+from smem_lsp.ir.values import Value
+from smem_lsp.lowering.body import expressions, unknown_calls
+from smem_lsp.lowering.state.context import Context
+from smem_lsp.lowering.state.local_scope import LocalScope
+from smem_lsp.lowering.state.places import Ref
+from smem_lsp.syntax import tree
+
+
+class Visitor:
+    """Implements ``Lowering`` by the functions of this folder."""
+
+    def operand(self, ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
+        return expressions.operand(ctx, expr, scope)
+
+    def value(self, ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
+        return expressions.value(ctx, expr, scope)
+
+    def unknown_call(self, ctx: Context, expr: tree.Call, scope: LocalScope, name: str) -> Value:
+        return unknown_calls.unknown_call(ctx, expr, scope, name)

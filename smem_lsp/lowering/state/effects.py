@@ -1,0 +1,168 @@
+"""What an expression does to the state when its value is read or its object is handed on: loads, lost addresses,
+objects that a name stands for."""
+
+from __future__ import annotations
+
+from smem_lsp.ir.nodes import AccessKind
+from smem_lsp.ir.values import Value, Var
+from smem_lsp.lowering.state.context import Context
+from smem_lsp.lowering.state.local_scope import (
+    Address,
+    BufferName,
+    Closure,
+    LocalScope,
+    Meaning,
+    This,
+    Variable,
+    View,
+)
+from smem_lsp.lowering.state.places import Ref
+from smem_lsp.syntax import tree
+
+_MAX_NESTED = 8  # lambdas that name lambdas
+
+
+def load(ctx: Context, result: Value | Ref, expr: tree.Expr, *, pointer: bool = False) -> Value | Ref:
+    """Lvalue to rvalue: an element is read, an array becomes the address of its first element. ``pointer``: an address
+    is wanted."""
+    loaded = _loaded(ctx, result, expr, pointer)
+    if ctx.stated and ctx.function is ctx.kernel and not isinstance(loaded, Ref):
+        if _words(ctx, expr) in ctx.stated:
+            ctx.agreed.add(loaded)
+    return loaded
+
+
+def _words(ctx: Context, expr: tree.Expr) -> str:
+    """An expression without white space. Parentheses around its first or last part are no part of its tree."""
+    texts, lo, hi = ctx.body.tokens.texts, ctx.base + expr.lo, ctx.base + expr.hi
+    opened = texts[lo:hi].count("(") - texts[lo:hi].count(")")
+    return "(" * -opened + "".join(texts[lo:hi]) + ")" * opened
+
+
+def _loaded(ctx: Context, result: Value | Ref, expr: tree.Expr, pointer: bool) -> Value | Ref:
+    if not isinstance(result, Ref) or result.pointer:
+        return result
+    if result.shape:
+        return result.decayed()
+    ctx.access(result, AccessKind.READ, expr.lo, expr.hi)
+    stored = ctx.stored_address(result)
+    if stored is not None:
+        return stored
+    if result.unclear and pointer and not _stored_in(ctx, result):
+        return Ref(result.bases, pointer=True)  # of an array, or it leads out of shared memory
+    if result.unclear:
+        ctx.escape(result, expr.lo, "it may be an array, the type is not known")
+        return ctx.lost_address(result.bases)
+    loaded = ctx.fresh(access=ctx.items[-1].point if len(result.bases) == 1 else None)
+    stored_in = _stored_in(ctx, result)
+    if stored_in:
+        ctx.lost_addresses[loaded.key] = stored_in
+    return loaded
+
+
+def _stored_in(ctx: Context, place: Ref) -> frozenset[int]:
+    """The buffers that addresses in the bytes of a place may lead into."""
+    if not ctx.address_buffers:
+        return frozenset()
+    return frozenset[int]().union(*(ctx.address_buffers.get(base, ()) for base in place.bases))
+
+
+def forget(ctx: Context, variable: Var) -> None:
+    """The variable may change behind our back."""
+    ctx.assign(variable.index, ctx.fresh(escaped=True))
+
+
+def forget_bound(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
+    """Every variable that ``expr`` may be as a whole, and that can therefore be changed through it."""
+    found = designated(ctx, expr, scope)
+    if found is not None:
+        if not found.constant:
+            ctx.expose(found.index, expr.lo, "with an object that has it")
+            forget(ctx, Var(found.index))
+        return
+    match expr:
+        case tree.Ternary():
+            forget_bound(ctx, expr.yes, scope)
+            forget_bound(ctx, expr.no, scope)
+        case tree.Binary():
+            if expr.operator == ",":
+                forget_bound(ctx, expr.right, scope)
+        case tree.Assign():
+            forget_bound(ctx, expr.target, scope)
+        case tree.Unary() | tree.Cast():
+            forget_bound(ctx, expr.operand, scope)
+        case tree.Member():
+            forget_bound(ctx, expr.base, scope)
+
+
+def name_buffers(ctx: Context, lo: int, hi: int, scope: LocalScope, why: str, depth: int = 0) -> None:
+    """Fix every buffer that the body tokens ``[lo, hi)`` name or may reach: they were not understood."""
+    line = ctx.unit.source.line_number(ctx.body.site(lo, hi).start)
+    for kind, text in zip(ctx.body.tokens.kinds[lo:hi], ctx.body.tokens.texts[lo:hi]):
+        if kind != "NAME" and text != "this":
+            continue
+        meaning = scope.lookup(text)
+        bases: frozenset[int] = frozenset()
+        if isinstance(meaning, Closure) and depth < _MAX_NESTED:
+            first, last = meaning.base + meaning.node.body[0], meaning.base + meaning.node.body[1]
+            with ctx.within(meaning.function):
+                name_buffers(ctx, first, last, meaning.scope, why, depth + 1)
+        if isinstance(meaning, BufferName):
+            bases = frozenset((meaning.buffer,))
+        elif isinstance(meaning, View):
+            bases = meaning.target.bases
+        elif isinstance(meaning, Variable):
+            bases = _given_up(ctx, meaning)
+        elif isinstance(meaning, Address):
+            bases = _given_up(ctx, meaning.variable)
+        elif isinstance(meaning, This):
+            target = meaning.target
+            bases = target.bases if isinstance(target, Ref) else _given_up(ctx, target)
+        if bases:
+            ctx.fix(bases, f"{{}} is {why} at line {line}")
+            ctx.note_unknown(f"line {line}: {why}", accesses=len(bases))
+
+
+def _given_up(ctx: Context, variable: Variable) -> frozenset[int]:
+    """A variable of which nothing is known any more; what it leads into."""
+    bases = ctx.reached_by(variable)
+    ctx.hand_out(Var(variable.index))
+    ctx.assign(variable.index, ctx.fresh(escaped=True))
+    return bases
+
+
+def designated(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Variable | None:
+    """The variable that an expression is another name for: its own, a member of an object, what an address leads to."""
+    match expr:
+        case tree.Name():
+            meaning = scope.lookup(expr.text)
+            return meaning if isinstance(meaning, Variable) else None
+        case tree.Member():
+            found = member(ctx, expr, scope)
+            return found if isinstance(found, Variable) else None
+        case tree.Unary() if expr.operator == "*":
+            return pointed_to(expr.operand, scope)
+    return None
+
+
+def member(ctx: Context, expr: tree.Member, scope: LocalScope) -> Meaning | None:
+    """The member of an object that is followed; None: something else."""
+    if expr.operator == ".":
+        base = designated(ctx, expr.base, scope)
+    elif expr.operator == "->":
+        base = pointed_to(expr.base, scope)
+    else:
+        return None
+    known = None if base is None else ctx.objects.get(base.index)
+    return None if known is None else known.members.get(expr.name)
+
+
+def pointed_to(expr: tree.Expr, scope: LocalScope) -> Variable | None:
+    """The variable that an expression is the address of."""
+    if isinstance(expr, tree.Name):
+        meaning = scope.lookup(expr.text)
+        if isinstance(meaning, Address):
+            return meaning.variable
+        if isinstance(meaning, This) and isinstance(meaning.target, Variable):
+            return meaning.target
+    return None

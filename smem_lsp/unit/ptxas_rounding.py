@@ -1,0 +1,130 @@
+"""How ptxas rounds the static total of every kernel of a file, and why a file's totals may not be exact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from smem_lsp.semantics.declarations import ClassDecl, Declared, FunctionDecl
+from smem_lsp.semantics.scope import Scope
+from smem_lsp.source import checkpoint
+from smem_lsp.syntax.parse import Function, TranslationUnit
+from smem_lsp.unit.shared_declarations import MIN_ROUNDING, _shared_declarations, shared_buffer
+
+
+class Rounding(NamedTuple):
+    """Bytes that every static total is a multiple of. ``possible``: a larger one, when it is not certain that a
+    function which would ask for it is compiled at all."""
+
+    certain: int = 1
+    possible: int = 1
+
+
+def rounding(unit: TranslationUnit, top: Scope) -> Rounding:
+    """How static totals of the file are rounded: to 16 bytes, or to the alignment of the ``extern __shared__`` array
+    if that is more, once a function that is compiled uses one."""
+    certain = possible = 1
+    if not any(placed.block.extends_shared for placed in unit.blocks):
+        return Rounding()
+    for function in unit.functions:
+        checkpoint()
+        if not {"extern", "__shared__"} <= function.definition.body_words:
+            continue
+        asked = 1
+        texts = function.body.tokens.texts
+        for declaration, base, scope in _shared_declarations(function, top):
+            if "extern" not in declaration.words:
+                continue
+            for position, declarator in enumerate(declaration.declarators):
+                if texts.count(declarator.name) > 1:
+                    buffer = shared_buffer(
+                        function.body, base, unit.source.text, declaration, position, scope, function.name
+                    )
+                    asked = max(asked, MIN_ROUNDING, buffer.align or MIN_ROUNDING)
+        compiled = is_compiled(unit, function)
+        if compiled is not False:
+            possible = max(possible, asked)
+        if compiled:
+            certain = max(certain, asked)
+    return Rounding(certain, max(certain, possible))
+
+
+def is_compiled(unit: TranslationUnit, function: Function) -> bool | None:
+    """Does the compiler make code of a function? Of a kernel that is no template it does; of a template that nothing
+    names it does not. None: not certain."""
+    if function.is_kernel and not function.island.template:
+        return True
+    named = sum(
+        other.definition.body_words.__contains__(function.name)
+        for other in unit.functions
+        if other.name != function.name
+    )
+    spelled = unit.preprocessed.tokens.texts.count(function.name)
+    definitions = sum(other.name == function.name for other in unit.functions)
+    return None if named or spelled > definitions else False
+
+
+def header_names(unit: TranslationUnit, top: Scope) -> frozenset[str] | None:
+    """Names of the functions and classes of headers that declare shared memory or reach one that does; None when not
+    every `__shared__` of the headers stands in one of those."""
+    if "__shared__" not in unit.header_words:
+        return frozenset()
+    key = ("header names with shared memory",)
+    known = top.state.memo.get(key)
+    if isinstance(known, (frozenset, type(None))) and key in top.state.memo:
+        return known
+    found = _header_names(unit, top)
+    top.state.memo[key] = found
+    return found
+
+
+def _header_names(unit: TranslationUnit, top: Scope) -> frozenset[str] | None:
+    header = unit.preprocessed.header
+    bodies: list[tuple[str, frozenset[str]]] = []
+    counted = 0
+    for decl in top.declarations.walk():
+        where = _body_of(decl)
+        if where is None or decl_source_kinds(decl) is not header.kinds:
+            continue
+        texts = header.texts[where[0] : where[1]]
+        counted += texts.count("__shared__")
+        bodies.append((decl.name, frozenset(texts)))
+    if counted != header.texts.count("__shared__"):
+        return None
+    reached = {name for name, words in bodies if "__shared__" in words}
+    grown = True
+    while grown:
+        checkpoint()
+        more = {name for name, words in bodies if name not in reached and reached & words}
+        reached |= more
+        grown = bool(more)
+    return frozenset(reached)
+
+
+def decl_source_kinds(decl: Declared) -> Sequence[str] | None:
+    return decl.source.kinds if isinstance(decl, (FunctionDecl, ClassDecl)) else None
+
+
+def _body_of(decl: Declared) -> tuple[int, int] | None:
+    return decl.body if isinstance(decl, (FunctionDecl, ClassDecl)) else None
+
+
+def file_unexact(unit: TranslationUnit) -> str | None:
+    """Why no total of this file can be relied on."""
+    if any(placed.block.shares_outside for placed in unit.blocks):
+        return "shared memory is declared outside functions"
+    if unit.preprocessed.exhausted:
+        return "a macro expands beyond the limits"
+    return None
+
+
+def header_unexact(unit: TranslationUnit, top: Scope, reached: Iterable[Function]) -> str | None:
+    """Why headers keep the total of a kernel from being exact: ``reached`` are the kernel and its helpers."""
+    names = header_names(unit, top)
+    if names is None:
+        return "a header declares shared memory"
+    for function in reached:
+        hit = sorted(names & function.definition.words)
+        if hit:
+            return f"{hit[0]} of a header declares shared memory"
+    return None
