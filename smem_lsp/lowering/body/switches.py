@@ -18,7 +18,7 @@ def switch(ctx: Context, node: tree.Switch, scope: LocalScope) -> None:
     inner = LocalScope(scope)
     subject = statements.head_value(ctx, node.condition, inner)
     body = node.body.statements if isinstance(node.body, tree.Block) else [node.body]
-    around = ctx.body.site(node.body.lo, node.body.hi)
+    around = ctx.at.body.site(node.body.lo, node.body.hi)
     segments: list[_Segment] = []
     for item in body:
         if isinstance(item, tree.CaseLabel):
@@ -38,11 +38,11 @@ def switch(ctx: Context, node: tree.Switch, scope: LocalScope) -> None:
         segments = live
     body_scope = LocalScope(inner)
     lowered: list[tuple[Value, list[Node]]] = []
-    start = ctx.next_point()
+    start = ctx.out.next_point()
     for _, body in segments:
         checkpoint()
-        condition = operation(Operator.CASE, subject, ctx.fresh(uniform=True))
-        with ctx.collect() as items:
+        condition = operation(Operator.CASE, subject, ctx.out.fresh(uniform=True))
+        with ctx.out.collect() as items:
             for item in body:
                 if (
                     exclusive
@@ -54,8 +54,8 @@ def switch(ctx: Context, node: tree.Switch, scope: LocalScope) -> None:
                 if isinstance(item, tree.Block) and exclusive:
                     _case_block(ctx, item, body_scope)
                 elif isinstance(item, tree.DeclarationStatement):
-                    with ctx.chunk(item.chunk[0]):
-                        declaration = ctx.body.chunk("declaration", item.chunk)
+                    with ctx.at.chunk(item.chunk[0]):
+                        declaration = ctx.at.body.chunk("declaration", item.chunk)
                         if declaration is None:
                             statements.not_understood(ctx, item.chunk, body_scope)
                         else:
@@ -66,28 +66,30 @@ def switch(ctx: Context, node: tree.Switch, scope: LocalScope) -> None:
     if live is not None:
         for _, items in lowered:
             for each in items:
-                ctx.emit(each)
+                ctx.out.emit(each)
         return
     span, line = statements.span_of(ctx, node), statements.line_of(ctx, node.lo)
     if exclusive:
         chain: list[Node] = []
         for condition, items in reversed(lowered):
-            chain = [Branch(ctx.next_point(), condition, Seq(tuple(items)), Seq(tuple(chain)), span, line)]
+            chain = [
+                Branch(ctx.out.next_point(), condition, Seq(tuple(items)), Seq(tuple(chain)), span, line)
+            ]
         for link in chain:
-            ctx.emit(link)
+            ctx.out.emit(link)
         return
     if any(
         isinstance(n, Jump) and n.kind is JumpKind.CONTINUE
         for _, items in lowered
         for n in walk(Seq(tuple(items)))
     ):
-        ctx.irregular = ctx.irregular or f"`continue` in the switch at line {line}"
+        ctx.limits.note_irregular(f"`continue` in the switch at line {line}")
     # fall through: any later segment may follow an earlier one; `break` leaves a loop that runs once
     pieces: list[Node] = [
-        Branch(ctx.next_point(), condition, Seq(tuple(items)), Seq(), span, line)
+        Branch(ctx.out.next_point(), condition, Seq(tuple(items)), Seq(), span, line)
         for condition, items in lowered
     ]
-    ctx.emit(Loop(start, ctx.next_point(), 1, 1, Const(0), None, Seq(tuple(pieces)), span, line))
+    ctx.out.emit(Loop(start, ctx.out.next_point(), 1, 1, Const(0), None, Seq(tuple(pieces)), span, line))
 
 
 _Segment = tuple[list[tree.CaseLabel], list[tree.Statement]]
@@ -106,10 +108,10 @@ def _live(ctx: Context, subject: int, segments: list[_Segment], scope: LocalScop
             if label.chunk is None:
                 fallback = [segment]
                 continue
-            with ctx.chunk(label.chunk[0]):
-                parsed = ctx.body.chunk("expression", label.chunk)
+            with ctx.at.chunk(label.chunk[0]):
+                parsed = ctx.at.body.chunk("expression", label.chunk)
                 value = None if parsed is None else evaluate(parsed, scope.constant_scope())
-            if value is None or label.chunk in ctx.body.guessed:
+            if value is None or label.chunk in ctx.at.body.guessed:
                 return None
             if value == subject:
                 chosen = [segment]

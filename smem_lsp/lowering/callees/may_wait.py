@@ -36,7 +36,7 @@ def is_calm(ctx: Context, functions: Sequence[Function]) -> bool:
             return False
         for name in names:
             found = ctx.helpers.get(name, ())
-            if not found or name in ctx.unit.header_functions:
+            if not found or name in ctx.at.unit.header_functions:
                 return False  # it is not in sight, perhaps
             waiting += found
     return bool(seen)
@@ -44,7 +44,7 @@ def is_calm(ctx: Context, functions: Sequence[Function]) -> bool:
 
 def _called(ctx: Context, function: Function) -> frozenset[str] | None:
     """The functions of the file that a function may call by name; None where it does more than to compute."""
-    memo = ctx.file_constants.state.memo
+    memo = ctx.around.file_constants.state.memo
     key = "called", function.definition
     if key not in memo:
         texts = function.definition.body.texts

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from smem_lsp.lowering.state.context import Context, template_parameters
+from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import BufferName, LocalScope
+from smem_lsp.lowering.state.template_header import template_parameters
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.declarations import FunctionDecl, Source, angle_close, split
 from smem_lsp.semantics.entities import Argument, Functions, TypedConstant
@@ -65,7 +66,7 @@ class Callee:
     def scope(self, ctx: Context, bound: dict[str, Argument]) -> Scope:
         """The scope of the body with its template parameters bound."""
         if self.around is None:
-            return function_scope(ctx.file_constants, self.function, bound)
+            return function_scope(ctx.around.file_constants, self.function, bound)
         return self.around.bind({**dict.fromkeys(template_parameters(self.function)), **bound})
 
 
@@ -125,14 +126,14 @@ def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalSco
     found = functions_named(ctx, name, callee)
     if not found:
         return _constant_functions(ctx, callee, expr, scope)
-    if name in ctx.unit.header_functions and not any(f.number < 0 for f in found):
+    if name in ctx.at.unit.header_functions and not any(f.number < 0 for f in found):
         return []  # a header declares it, and what it is stands elsewhere
     found = [function for function in found if takes(function, len(expr.arguments))]
     if qualifiers:
         found = [f for f in found if f.island.enclosing[-len(qualifiers) :] == tuple(qualifiers)] or found
     else:
-        inside = ctx.function.island.enclosing
-        classes = ctx.unit.symbols.types
+        inside = ctx.at.function.island.enclosing
+        classes = ctx.at.unit.symbols.types
         found = [
             f
             for f in found
@@ -182,8 +183,8 @@ def _handed_over(
 
 def functions_named(ctx: Context, name: str, where: tree.Name) -> list[Function]:
     """The functions of this name in the file and its headers; those of headers stand where they are called."""
-    offset = ctx.body.site(ctx.base + where.lo, ctx.base + where.hi).start
-    return [*ctx.helpers.get(name, ()), *ctx.unit.header_definitions(name, offset)]
+    offset = ctx.at.body.site(ctx.at.base + where.lo, ctx.at.base + where.hi).start
+    return [*ctx.helpers.get(name, ()), *ctx.at.unit.header_definitions(name, offset)]
 
 
 def takes(function: Function, count: int) -> bool:
@@ -202,14 +203,14 @@ def keeps_values(ctx: Context, function: Function, callee: tree.Name) -> bool:
         names & set(parameter.words) and not parameter.reference and "*" not in parameter.pointers
         for parameter in parameters_of(function) or ()
     )
-    tokens = ctx.body.tokens
-    lo, hi = ctx.base + callee.lo, ctx.base + callee.hi
+    tokens = ctx.at.body.tokens
+    lo, hi = ctx.at.base + callee.lo, ctx.at.base + callee.hi
     given = [
         text
         for kind, text in zip(tokens.kinds[lo:hi], tokens.texts[lo:hi])
         if kind in ("NAME", "AMP", "AND_AND")
     ]
-    aliased = any(isinstance(ctx.constants.meaning((text,), (None,)), Reference) for text in given[1:])
+    aliased = any(isinstance(ctx.around.constants.meaning((text,), (None,)), Reference) for text in given[1:])
     return not dependent or not (aliased or {"&", "&&"} & set(given))
 
 
@@ -303,7 +304,7 @@ def by_type(ctx: Context, found: list[Function], expr: tree.Call, scope: LocalSc
             exact.append(function)
     around = {function.island.enclosing for function in left}
     overloads = len(around) == 1 and not any(
-        name in ctx.unit.symbols.types for each in around for name in each
+        name in ctx.at.unit.symbols.types for each in around for name in each
     )
     # functions of several namespaces or of several specialisations of a class do not compete
     if not overloads:
@@ -353,7 +354,7 @@ def argument_type(ctx: Context, argument: tree.Expr, scope: LocalScope) -> Type 
     """The type of an argument as far as it is known; an array is the address of its first element."""
     meaning = scope.lookup(argument.text) if isinstance(argument, tree.Name) else None
     if isinstance(meaning, BufferName):
-        kind = ctx.kinds.get(meaning.buffer)
+        kind = ctx.buffers.kinds.get(meaning.buffer)
         dims = ctx.buffers[meaning.buffer].dims
         for dim in reversed(dims[1:]):
             kind = Array(kind, dim)
@@ -363,7 +364,7 @@ def argument_type(ctx: Context, argument: tree.Expr, scope: LocalScope) -> Type 
 
 def _parameter_types(ctx: Context, function: Function) -> Iterator[Type | None]:
     """Types of the parameters; None where a template parameter or something unknown stands in them."""
-    where = function_scope(ctx.file_constants, function)
+    where = function_scope(ctx.around.file_constants, function)
     own = template_parameters(function)
     for parameter in parameters_of(function) or ():
         checkpoint()
@@ -421,7 +422,7 @@ def _of_header(ctx: Context, decl: FunctionDecl, where: tree.Name) -> Function |
     """The function that a header's declaration defines, as if it stood where it is called."""
     assert decl.body is not None
     source = decl.source
-    header = ctx.unit.preprocessed.header
+    header = ctx.at.unit.preprocessed.header
     lo, hi = decl.start, decl.body[1] + 1
     while decl.parameters is not None and lo > 0 and source.kinds[lo] != "TEMPLATE":
         lo -= 1
@@ -443,13 +444,13 @@ def _of_header(ctx: Context, decl: FunctionDecl, where: tree.Name) -> Function |
             repaired=False,
         )
         definition = memo[lo] = Definition("", tokens, [False] * len(tokens), island, ())
-    offset = ctx.body.site(ctx.base + where.lo, ctx.base + where.hi).start
-    return Function(definition, offset, _BEHIND + lo, -1, ctx.unit.symbols, ())
+    offset = ctx.at.body.site(ctx.at.base + where.lo, ctx.at.base + where.hi).start
+    return Function(definition, offset, _BEHIND + lo, -1, ctx.at.unit.symbols, ())
 
 
 def source_memo(ctx: Context) -> dict[int, Definition]:
     """The definitions of constant functions by their first token, of this file."""
-    memo = ctx.file_constants.state.memo
+    memo = ctx.around.file_constants.state.memo
     found = memo.setdefault(("constant functions",), {})
     assert isinstance(found, dict)
     return found
@@ -469,16 +470,16 @@ def reaches(ctx: Context, functions: Sequence[Function], spelled: frozenset[str]
 
 def _naming(ctx: Context, spelled: frozenset[str]) -> frozenset[str]:
     """The names of the functions in sight that name any of these, or call what does; found once for a file."""
-    memo = ctx.file_constants.state.memo
+    memo = ctx.around.file_constants.state.memo
     known = memo.get(("functions naming", spelled))
     if isinstance(known, frozenset):
         return known
-    names = ctx.unit.header_functions | ctx.helpers.keys()
+    names = ctx.at.unit.header_functions | ctx.helpers.keys()
     callers: dict[str, list[str]] = {}
     telling: set[str] = set()
     for name in names:
         checkpoint()
-        for function in (*ctx.helpers.get(name, ()), *ctx.unit.header_definitions(name, 0)):
+        for function in (*ctx.helpers.get(name, ()), *ctx.at.unit.header_definitions(name, 0)):
             words = function.definition.body_words
             if not spelled.isdisjoint(words):
                 telling.add(name)

@@ -58,4 +58,4 @@ def group_of(ctx: Context, expr: tree.Expr, scope: LocalScope) -> GroupKind | No
 
 def group_barrier(ctx: Context, expr: tree.Call, kind: GroupKind, spelling: str) -> None:
     """All threads of a group of this kind wait for each other."""
-    ctx.barrier(_BARRIERS[kind], expr.lo, expr.hi, spelling)
+    ctx.out.barrier(_BARRIERS[kind], expr.lo, expr.hi, spelling)
