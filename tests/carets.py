@@ -38,7 +38,6 @@ from smem_lsp.rules.model import Finding
 from smem_lsp.source import SourceText
 
 _CARET_LINE = re.compile(r"(?P<before>\s*//\s*)(?P<carets>\^+) (?P<code>SMEM\d{3})(?: (?P<words>.*?))?\s*")
-_LINE = 118  # columns that are written, two fewer than ruff accepts
 _LOOKS_LIKE_ONE = re.compile(r"\s*//.*\^.*SMEM")
 
 
@@ -78,7 +77,7 @@ def expect(source: str, *, among: Sequence[str] = (), config: Config | None = No
     if missing or unexpected:
         marks = sorted([*met, *unexpected])
         if os.environ.get("SMEM_UPDATE") == "1":
-            _update(source, write_marks(text, [_fitting(mark) for mark in marks]))
+            _update(source, write_marks(text, [_opening(mark) for mark in marks]))
         raise AssertionError(_difference(text, expected, marks))
     return report
 
@@ -137,11 +136,9 @@ def _difference(text: str, expected: Sequence[Mark], found: Sequence[Mark]) -> s
     return "\n".join(["", *lines])
 
 
-def _fitting(mark: Mark) -> Mark:
-    """With as many words of its message as fit on a line."""
-    room = _LINE - mark.end - len(f" {mark.code} ")
-    words = mark.words if len(mark.words) <= room else mark.words[:room].rpartition(" ")[0]
-    return replace(mark, words=words)
+def _opening(mark: Mark) -> Mark:
+    """With the first clause of its message only."""
+    return replace(mark, words=re.split(r", |; | \(", mark.words)[0])
 
 
 def _update(old: str, new: str) -> None:

@@ -236,7 +236,7 @@ def test_gaps_that_another_order_would_not_have() -> None:
         """
 __global__ void __launch_bounds__(128) k(const float* in, float* out, int n) {
   __shared__ float a[9];
-//                 ^ SMEM303 952 B between buffers are lost to alignment: 2,048 → 1,096 B when declared in the order
+//                 ^ SMEM303 952 B between buffers are lost to alignment: 2,048 → 1,096 B
   __shared__ __align__(512) float b[128];
   __shared__ float c[9];
   __shared__ __align__(512) float d[128];
