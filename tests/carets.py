@@ -38,7 +38,7 @@ from smem_lsp.rules.model import Finding
 from smem_lsp.source import SourceText
 
 _CARET_LINE = re.compile(r"(?P<before>\s*//\s*)(?P<carets>\^+) (?P<code>SMEM\d{3})(?: (?P<words>.*?))?\s*")
-_LOOKS_LIKE_ONE = re.compile(r"\s*//.*\^.*SMEM")
+_LOOKS_LIKE_ONE = re.compile(r"\s*//(?:.*\^.*SMEM|\s*\S? ?SMEM\d)")
 
 
 @dataclass(frozen=True, order=True)

@@ -32,6 +32,7 @@ def test_rules_that_are_not_looked_at_need_no_marks() -> None:
         ("//                 ^^^^^^ SMEM101", "//                  ^^^^^ SMEM101"),
         ("//                 ^^^^^^ SMEM101", "//                 ^^^^^^^ SMEM101"),
         ("^^^^^^ SMEM101", "^^^^^^ SMEM102"),
+        ("//                 ^^^^^^ SMEM101", "// X SMEM101"),
         ("never accessed\n", "never read\n"),
         ("//                   ^^^^^^^^^^^^^^^^^^^^ SMEM201\n", ""),
         ("  s[threadIdx.x] = in", "//^ SMEM103\n  s[threadIdx.x] = in"),
