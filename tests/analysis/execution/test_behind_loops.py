@@ -104,3 +104,32 @@ def test_behind_a_loop_that_all_threads_leave_together() -> None:
     assert races(TOGETHER.format(inside=BARRIER, behind=BARRIER)) == set()
     assert races(TOGETHER.format(inside=BARRIER, behind="")) == {"SMEM201"}
     assert races(TOGETHER.format(inside="if (v < 0.1f) return;\n    __syncthreads();", behind="")) == set()
+
+
+# A race in iteration 7 of 12, behind a loop that single threads leave. Two loops deep only five iterations are run.
+SEVENTH = """\
+static __global__ void k(const int* __restrict__ in, int* __restrict__ out) {{
+  __shared__ int s[256];
+  __shared__ int u[256];
+  const int t = threadIdx.x;
+  int r = 0;
+  u[t] = in[t];
+  __syncthreads();
+  {above}
+  __syncthreads();
+  for (int i = 0; i < 12; ++i) {{
+    s[t] = r + i;
+    if (i != 7) __syncthreads();
+    r += s[t ^ 64];
+    __syncthreads();
+  }}
+  out[t] = r + u[t];
+}}
+void host(const int* in, int* out) {{ k<<<1, 256>>>(in, out); }}
+"""
+LEFT_BY_DATA = "for (int j = 0; j < 8; ++j) { u[in[t] & 255] = t; if (in[t + j] > 3) break; }"
+
+
+@pytest.mark.parametrize("above", ["", f"if (in[t] > 2) {{ {LEFT_BY_DATA} }}"])
+def test_a_loop_that_the_run_cannot_follow_does_not_count_as_around_the_next(above: str) -> None:
+    assert races(SEVENTH.format(above=above)) == {"SMEM201"}
