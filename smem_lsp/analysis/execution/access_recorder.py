@@ -17,7 +17,7 @@ from smem_lsp.analysis.values.evaluate import Evaluator, Vector, asks
 from smem_lsp.analysis.values.extents import Extent
 from smem_lsp.analysis.values.terms import Term, is_free
 from smem_lsp.analysis.values.value_facts import ValueFacts
-from smem_lsp.ir.nodes import Access, AccessKind, AddressSpace, Buffer, Kernel, Proxy, walk
+from smem_lsp.ir.nodes import Access, AccessKind, AddressSpace, Buffer, Kernel, Proxy, ProxyKind, walk
 from smem_lsp.source import checkpoint
 
 _MAX_RECORDED = 20_000  # accesses of one run, each counted once for every iteration and thread
@@ -258,11 +258,11 @@ class AccessRecorder:
         proxies = self.proxies
         if proxies is None:
             return
-        if node.kind == "fence":
+        if node.kind is ProxyKind.FENCE:
             proxies.fence(here.threads)
-        elif node.kind == "commit":
+        elif node.kind is ProxyKind.COMMIT:
             proxies.commit(here.threads)
-        elif node.kind == "wait":
+        elif node.kind is ProxyKind.WAIT:
             proxies.wait(here.threads, node.left)
         else:
             self._record_proxy_read(proxies, node, here)
@@ -274,7 +274,7 @@ class AccessRecorder:
             return
         offset = self.values.offsets.get(node.point)
         starts = None if offset is None else here.values(offset)
-        copies = node.kind == "copy"
+        copies = node.kind is ProxyKind.COPY
         if starts is None and self._is_read_where_written(node.buffer):
             proxies.read(node.point, storage, unit, here.threads[0], None, copies=copies)
         for thread, start in zip(here.threads, starts or ()):

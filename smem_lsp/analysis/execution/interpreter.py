@@ -40,7 +40,7 @@ from smem_lsp.analysis.values.loop_exits import exit_values
 from smem_lsp.analysis.values.terms import Term
 from smem_lsp.analysis.values.trip_counts import iterations_of
 from smem_lsp.analysis.values.value_facts import LoopFacts, ValueFacts
-from smem_lsp.ir.nodes import Kernel, Loop
+from smem_lsp.ir.nodes import JumpKind, Kernel, Loop
 from smem_lsp.source import checkpoint
 
 _WITH_BARRIERS = (
@@ -141,9 +141,9 @@ class Interpreter:
                 case AddedProxyFence():
                     order.proxy_fence(here)
                 case JumpInstruction():
-                    if each.node.kind == "return":
+                    if each.node.kind is JumpKind.RETURN:
                         frame.path.returned.update(here.threads)
-                    elif each.node.kind == "break":
+                    elif each.node.kind is JumpKind.BREAK:
                         frame.broken.update(here.threads)
                     return None
         return here

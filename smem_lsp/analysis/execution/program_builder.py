@@ -46,14 +46,17 @@ from smem_lsp.ir.nodes import (
     Access,
     AddressSpace,
     Barrier,
+    BarrierKind,
     Branch,
     CopyWait,
     Exchange,
     Jump,
+    JumpKind,
     Kernel,
     Loop,
     Place,
     Proxy,
+    ProxyKind,
     Seq,
     storages_of,
     walk,
@@ -262,7 +265,7 @@ class _Builder:
                 case Exchange():
                     yield ExchangeInstruction(node)
                 case Proxy():
-                    fences = node.kind not in ("copy", "read")
+                    fences = node.kind not in (ProxyKind.COPY, ProxyKind.READ)
                     yield ProxyInstruction(node, Effects(proxy_fences=fences))
                 case CopyWait():
                     yield CopyInstruction(node, self.added.left.get(node.point, node.left))
@@ -271,16 +274,16 @@ class _Builder:
                 case Place():
                     yield from self._added(node)
                 case Jump():
-                    yield JumpInstruction(node, Effects(leaves=True, returns=node.kind == "return"))
+                    yield JumpInstruction(node, Effects(leaves=True, returns=node.kind is JumpKind.RETURN))
                 case Branch():
                     yield from self._branch(node, must_run=must_run)
                 case Loop():
                     yield from self._loop(node, must_run=must_run)
 
     def _barrier(self, node: Barrier) -> Instruction:
-        if node.kind == "warp":
+        if node.kind is BarrierKind.WARP:
             return WarpBarrierInstruction(node)
-        if node.kind != "block":
+        if node.kind is not BarrierKind.BLOCK:
             return OtherBarrierInstruction(node)
         point, control = node.point, self.control
         paired, alike = point in self.verdicts.paired, point in control.alike

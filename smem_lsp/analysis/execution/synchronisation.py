@@ -21,7 +21,7 @@ from smem_lsp.analysis.execution.program import (
 from smem_lsp.analysis.execution.warp_traces import Traces
 from smem_lsp.analysis.values.evaluate import Evaluator
 from smem_lsp.analysis.values.value_facts import ValueFacts
-from smem_lsp.ir.nodes import Barrier, Exchange, Kernel
+from smem_lsp.ir.nodes import Barrier, BarrierFamily, CopyWaitKind, Exchange, Kernel
 from smem_lsp.source import checkpoint
 
 _ALL_LANES = 0xFFFFFFFF
@@ -70,12 +70,12 @@ class Synchronisation:
     def copies(self, instruction: CopyInstruction, threads: Evaluator, frame: Frame) -> None:
         """``threads`` commit their copies, or wait for them."""
         kind, interval = instruction.node.kind, frame.interval
-        if kind == "commit":
+        if kind is CopyWaitKind.COMMIT:
             interval.pending.commit(threads.threads)
-        elif kind == "unknown":
+        elif kind is CopyWaitKind.UNKNOWN:
             interval.lose_copies()
         else:
-            interval.wait(threads.threads, None if kind == "all" else instruction.left)
+            interval.wait(threads.threads, None if kind is CopyWaitKind.ALL else instruction.left)
 
     def added_wait(self, instruction: AddedCopyWait, threads: Evaluator, frame: Frame) -> None:
         """``threads`` wait for all their copies."""
@@ -146,7 +146,7 @@ class Synchronisation:
         self, traces: Traces, node: Barrier, number: int, count: int, threads: Sequence[int], frame: Frame
     ) -> None:
         returned = frame.path.returned
-        if number or node.family:
+        if number or node.family is not BarrierFamily.PTX:
             traces.arrive(threads, returned, (node.family, number), count, waits=not node.arrives)
         elif count == len(self.block.threads) and not node.arrives:
             traces.meet(threads, returned)

@@ -28,7 +28,7 @@ from smem_lsp.analysis.threads.uniformity import Control
 from smem_lsp.analysis.values.block_shape import BlockShape
 from smem_lsp.analysis.values.evaluate import Evaluator, Work
 from smem_lsp.analysis.values.value_facts import ValueFacts
-from smem_lsp.ir.nodes import Access, Barrier, Dims, Kernel, Node, Proxy, walk
+from smem_lsp.ir.nodes import Access, Barrier, BarrierKind, Dims, Kernel, Node, Proxy, walk
 from smem_lsp.source import checkpoint
 from smem_lsp.targets.every import WARP_SIZE
 
@@ -56,7 +56,9 @@ def find_hazards(
     proxy_reads = any(isinstance(n, Proxy) and n.buffer >= 0 for n in nodes)
     if not (values.masks or values.named or proxy_reads) and _all_in(race_free.in_bounds, nodes):
         return Hazards()
-    barriers = bool(added.barriers) or any(isinstance(n, Barrier) and n.kind == "block" for n in nodes)
+    barriers = bool(added.barriers) or any(
+        isinstance(n, Barrier) and n.kind is BarrierKind.BLOCK for n in nodes
+    )
     alone = not barriers and shape is None and kernel.launch_bounds is None
     in_warps = alone and is_for_warps(kernel, nodes)
     samples = sample_blocks(kernel, values, control, shape, in_warps=in_warps, unordered=alone)
