@@ -13,11 +13,11 @@ from smem_lsp.config import Config
 from smem_lsp.engine import Report, apply
 from smem_lsp.engine import check as check_text
 from smem_lsp.engine.attempts import LIMITS, Limits
-from smem_lsp.engine.cache import Cache
 from smem_lsp.fixes.model import Safety
 from smem_lsp.rules.model import Finding, Rule, Severity
 from smem_lsp.rules.names import UnknownRule, canonical, canonical_settings
 from smem_lsp.rules.registry import ALL_NAMES, RESERVED, RULES, find_rule
+from smem_lsp.source.queries import Store
 
 PACKAGE = Path(next(iter(smem_lsp.rules.__path__)))
 EVERY_RULE = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
@@ -674,7 +674,7 @@ def test_findings_at_launches_move_with_them() -> None:
     """The launch moves, the kernel does not: a second check with what the first remembers says the same as a fresh
     one."""
     text = LAUNCHED.format(body="s[t] = in[t];", launch="k<<<1, 128, 256>>>(in, out, 1);")
-    cache = Cache()
+    cache = Store()
     check_text(text, cache=cache)
     edited = text.replace("void host", "\n\n// a comment\nvoid host")
     assert check_text(edited, cache=cache).findings == check_text(edited).findings
@@ -762,7 +762,7 @@ template __global__ void k<33>(const float*, float*);
 
 def test_a_conflict_moves_with_its_kernel() -> None:
     text = example(RULES["SMEM401"])
-    cache = Cache()
+    cache = Store()
     check_text(text, cache=cache)
     edited = f"// one\n// two\n{text}"
     assert check_text(edited, cache=cache).findings == check_text(edited).findings
