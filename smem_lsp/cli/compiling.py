@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 
 from smem_lsp.cli.settings import NVCC
 from smem_lsp.config import Config
@@ -13,7 +12,7 @@ from smem_lsp.engine.report import Report
 from smem_lsp.environment.compiler import Compiler, Request, user_store
 from smem_lsp.environment.nvcc import KernelStatistics, Stop
 from smem_lsp.source import FileReader
-from smem_lsp.source.queries import Store
+from smem_lsp.source.queries import Store, remembered
 
 
 def check_compiled(
@@ -80,7 +79,7 @@ def _compiled(compiler: Compiler, request: Request) -> tuple[list[KernelStatisti
     return compiler.known(request), words or None
 
 
-@cache
+@remembered(most=2)
 def _compiler(*, reuse: bool) -> Compiler:
     """One for all files of this process."""
     return Compiler(user_store() if reuse else None)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 
 from smem_lsp.config import Config
@@ -22,7 +21,7 @@ from smem_lsp.server.settings import ClientSettings
 from smem_lsp.server.uris import name_of, same_file_key
 from smem_lsp.server.worker import collect_all
 from smem_lsp.source import Budget, FileReader, Superseded
-from smem_lsp.source.queries import Store
+from smem_lsp.source.queries import Store, remembered
 
 # What one client keeps: the functions of some thousand lines. Every key typed makes another one of about 50 KB.
 _MOST_REWRITES = 8  # texts that are compiled beside one document
@@ -200,7 +199,7 @@ class _NotingReader:
         return self._reader.search(name, including)
 
 
-@cache
+@remembered(most=1)
 def warm_up() -> None:
     """Build what the first analysis would wait for: the grammar's tables, the first use of everything."""
     try:
