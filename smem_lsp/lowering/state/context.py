@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Protocol
 
 from smem_lsp.ir.global_memory import GlobalMemory
@@ -47,6 +47,7 @@ from smem_lsp.semantics.entities import TypedConstant as Meant
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Qualified, Record, Type
 from smem_lsp.source import Span
+from smem_lsp.source.queries import remembered
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.parse import Body, Function, TranslationUnit
@@ -669,7 +670,7 @@ def template_parameters(function: Function) -> frozenset[str]:
     return _template_parameters(function.definition)
 
 
-@lru_cache(maxsize=4096)
+@remembered(most=4096)
 def _template_parameters(definition: Definition) -> frozenset[str]:
     head = definition.head
     if "TEMPLATE" not in head.kinds:
@@ -688,7 +689,7 @@ def _template_parameters(definition: Definition) -> frozenset[str]:
     return frozenset(names)
 
 
-@lru_cache(maxsize=4096)
+@remembered(most=4096)
 def type_parameters(definition: Definition) -> frozenset[str]:
     """Those names in the template header that stand for types."""
     head = definition.head
