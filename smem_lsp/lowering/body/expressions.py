@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from smem_lsp.ir.nodes import AccessKind, Branch, Seq
 from smem_lsp.ir.values import Const, Op, Operator, Sym, Thread, Unknown, Value, Var, operation, operator_of
 from smem_lsp.lowering.body import calls, declarations, members, objects, unknown_calls
@@ -28,6 +26,7 @@ from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.sizes import size_of, size_of_type
 from smem_lsp.semantics.types import Array, Record, Sequence, plain_type
 from smem_lsp.source import checkpoint
+from smem_lsp.source.queries import remembered
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.blocks import Definition
 
@@ -178,7 +177,7 @@ def _constant_name(ctx: Context, name: str, scope: LocalScope) -> Value:
     return ctx.out.fresh()
 
 
-@lru_cache(maxsize=512)
+@remembered(most=512)
 def _in_bounds(definition: Definition) -> frozenset[str]:
     """Names in the bounds of the shared arrays that a function declares."""
     found: set[str] = set()

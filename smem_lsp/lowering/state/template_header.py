@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
+from smem_lsp.source.queries import remembered
 from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.parse import Function
 
@@ -13,7 +12,7 @@ def template_parameters(function: Function) -> frozenset[str]:
     return _template_parameters(function.definition)
 
 
-@lru_cache(maxsize=4096)
+@remembered(most=4096)
 def _template_parameters(definition: Definition) -> frozenset[str]:
     head = definition.head
     if "TEMPLATE" not in head.kinds:
@@ -32,7 +31,7 @@ def _template_parameters(definition: Definition) -> frozenset[str]:
     return frozenset(names)
 
 
-@lru_cache(maxsize=4096)
+@remembered(most=4096)
 def type_parameters(definition: Definition) -> frozenset[str]:
     """Those names in the template header that stand for types."""
     head = definition.head

@@ -14,7 +14,8 @@ from unittest.mock import patch
 
 from analysis.random_kernels import DIMS, MEMORY, SYMBOLS, Generator, Interpreter, Turn, Undefined
 from smem_lsp.analysis.execution import assumed_paths, interpreter
-from smem_lsp.analysis.hazards import races
+from smem_lsp.analysis.hazards import evidence, races
+from smem_lsp.analysis.hazards.model import Race
 from smem_lsp.analysis.hazards.redundant_barriers import redundant_barriers
 from smem_lsp.analysis.threads.divergence import judge
 from smem_lsp.analysis.threads.prove import prove
@@ -66,7 +67,7 @@ def accessed(seq: Seq, chance: random.Random) -> Seq:
     return Seq(tuple(node(each) for each in seq.items))
 
 
-def claims(kernel: Kernel) -> tuple[tuple[races.Race, ...], tuple[int, ...]]:
+def claims(kernel: Kernel) -> tuple[tuple[Race, ...], tuple[int, ...]]:
     """The races of a kernel, and where there is none the points of the barriers that are redundant."""
     values = propagate(kernel.body, memory=MEMORY)
     shape = BlockShape(DIMS, "assume", fact=True)
@@ -164,7 +165,8 @@ def small_warps() -> Iterator[None]:
     out: the interpreter does not either."""
     with (
         patch.object(races, "WARP_SIZE", 4),
-        patch.object(assumed_paths, "_MAX_SUPPOSED", 0),
+        patch.object(evidence, "WARP_SIZE", 4),
+        patch.object(assumed_paths, "_MAX_ASSUMED", 0),
         patch.object(interpreter, "_MAX_BEHIND", 0),
         patch.object(races, "assignments", lambda terms, dims, grid: [dict(SYMBOLS)]),
     ):
