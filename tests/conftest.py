@@ -7,6 +7,13 @@ from typing import NoReturn
 import pytest
 
 import smem_lsp.engine.attempts
+import smem_lsp.lowering.kernel
+
+
+@pytest.fixture(autouse=True)
+def kernels_are_well_formed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every kernel that is lowered is verified."""
+    monkeypatch.setattr(smem_lsp.lowering.kernel, "VERIFIES", True)
 
 
 @pytest.fixture(autouse=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 
 from smem_lsp.ir.author_facts import NOTHING_STATED, Stated
 from smem_lsp.ir.nodes import FunctionPart, Kernel, Seq
+from smem_lsp.ir.verify import verify
 from smem_lsp.lowering import ptxas_layout
 from smem_lsp.lowering.body import statements
 from smem_lsp.lowering.body.visitor import Visitor
@@ -35,6 +37,7 @@ from smem_lsp.unit.unit_facts import (
 )
 
 _ALIAS_ROUNDS = 5
+VERIFIES = sys.flags.dev_mode  # python -X dev: is every kernel well formed?
 # around the name: `using X =`, `struct X {`, `enum class X :`
 _TYPE_DECLARATIONS = frozenset((("USING", "EQ"), ("TAG", "LC"), ("TAG", "COLON")))
 
@@ -89,7 +92,10 @@ def build_kernel(
     )
     _note_irregular(ctx)
     async_copies.settle(ctx)
-    return _finished(ctx, around, binding, stated)
+    kernel = _finished(ctx, around, binding, stated)
+    if VERIFIES:
+        verify(kernel)
+    return kernel
 
 
 def _lowered(around: Surroundings) -> Context:

@@ -434,6 +434,7 @@ def body(
     line = ctx.at.line(expr.lo)
     span = ctx.at.span(expr.lo, expr.hi)
     point = ctx.out.next_point()
+    ctx.out.reserve(1)  # for the flag
     outcome = Outcome(ctx.variables.declare("result"), _returns_reference(function))
     ctx.inlining.depth += 1
     ctx.inlining.outcomes.append(outcome)
@@ -447,8 +448,8 @@ def body(
     if _leaves(emitted):
         flag = ctx.variables.declare("left")
         body: list[Node] = [
-            Assign(ctx.out.next_point(), flag, Const(0)),
-            *_as_breaks(ctx, emitted, flag, nested=False),
+            Assign(point + 1, flag, Const(0)),
+            *_as_breaks(emitted, flag, nested=False),
         ]
         ctx.out.emit(Loop(point, ctx.out.next_point(), 1, 1, Const(0), None, Seq(tuple(body)), span, line))
     else:
@@ -470,24 +471,25 @@ def _leaves(items: Sequence[Node]) -> bool:
     return any(isinstance(node, Jump) and node.kind is JumpKind.LEAVE for node in walk(Seq(tuple(items))))
 
 
-def _as_breaks(ctx: Context, items: Sequence[Node], flag: int, *, nested: bool) -> list[Node]:
-    """``return`` as ``break``; from inside other loops with ``flag`` set, which leaves them one by one."""
+def _as_breaks(items: Sequence[Node], flag: int, *, nested: bool) -> list[Node]:
+    """``return`` as ``break``; from inside other loops with ``flag`` set, which leaves them one by one. The points for
+    this were kept free behind the jump and behind the loop."""
     out: list[Node] = []
     for item in items:
         if isinstance(item, Jump) and item.kind is JumpKind.LEAVE:
             if nested:
                 out.append(Assign(item.point, flag, Const(1)))
-            out.append(Jump(ctx.out.next_point() if nested else item.point, JumpKind.BREAK, item.line))
+            out.append(Jump(item.point + nested, JumpKind.BREAK, item.line))
         elif isinstance(item, Branch):
-            then = _as_breaks(ctx, item.then.items, flag, nested=nested)
-            otherwise = _as_breaks(ctx, item.otherwise.items, flag, nested=nested)
+            then = _as_breaks(item.then.items, flag, nested=nested)
+            otherwise = _as_breaks(item.otherwise.items, flag, nested=nested)
             out.append(replace(item, then=Seq(tuple(then)), otherwise=Seq(tuple(otherwise))))
         elif isinstance(item, Loop) and _leaves(item.body.items):
-            body = _as_breaks(ctx, item.body.items, flag, nested=True)
+            body = _as_breaks(item.body.items, flag, nested=True)
             out.append(replace(item, body=Seq(tuple(body))))
             left = operation(Operator.NOT_EQUAL, Var(flag), Const(0))
-            jump = Jump(ctx.out.next_point(), JumpKind.BREAK, item.line)
-            out.append(Branch(ctx.out.next_point(), left, Seq((jump,)), Seq(), item.span, item.line))
+            jump = Jump(item.end_point + 2, JumpKind.BREAK, item.line)
+            out.append(Branch(item.end_point + 1, left, Seq((jump,)), Seq(), item.span, item.line))
         else:
             out.append(item)
     return out

@@ -62,7 +62,7 @@ def _place(ctx: Context, lo: int, hi: int, *, at_end: bool = False) -> None:
     span = ctx.at.editable(ctx.at.body.span(lo, hi))
     if span is not None and not any(span.start in region for region in ctx.around.conditional):
         if ctx.copies.waits:
-            ctx.out.point += ctx.copies.landings + 1  # for another wait, and the copies that land there
+            ctx.out.reserve(ctx.copies.landings + 1)  # for another wait, and the copies that land there
         ctx.out.emit(Place(ctx.out.next_point(), span, ctx.at.unit.source.line_number(span.start), at_end))
 
 
@@ -343,7 +343,7 @@ def _loop(
     endless = isinstance(condition, Const) and condition.n != 0
     min_trip = 1 if endless else least
     induction = None if endless or initial is None else _induction(condition, step, body, initial)
-    end = ctx.out.next_point()
+    end = ctx.out.end_of_loop()
     ctx.out.emit(
         Loop(
             point,
@@ -403,6 +403,8 @@ def _jump(ctx: Context, node: tree.JumpStatement, scope: LocalScope) -> None:
     if kind is JumpKind.RETURN and ctx.inlining.depth:
         kind = JumpKind.LEAVE
     ctx.out.emit(Jump(ctx.out.next_point(), kind, line))
+    if kind is JumpKind.LEAVE:
+        ctx.out.reserve(1)
 
 
 def lower_parameters(ctx: Context, scope: LocalScope) -> None:

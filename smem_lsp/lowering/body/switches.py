@@ -89,7 +89,7 @@ def switch(ctx: Context, node: tree.Switch, scope: LocalScope) -> None:
         Branch(ctx.out.next_point(), condition, Seq(tuple(items)), Seq(), span, line)
         for condition, items in lowered
     ]
-    ctx.out.emit(Loop(start, ctx.out.next_point(), 1, 1, Const(0), None, Seq(tuple(pieces)), span, line))
+    ctx.out.emit(Loop(start, ctx.out.end_of_loop(), 1, 1, Const(0), None, Seq(tuple(pieces)), span, line))
 
 
 _Segment = tuple[list[tree.CaseLabel], list[tree.Statement]]

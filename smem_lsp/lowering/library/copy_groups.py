@@ -225,4 +225,4 @@ def mark(ctx: Context, event: CopyEvent, lo: int, bound: int = OPEN, arrival: in
     ``left``: groups that stay open."""
     ctx.copies.waits = True
     ctx.out.emit(wait_for(ctx.out.next_point(), event, ctx.at.line(lo), bound, arrival, left))
-    ctx.out.point += ctx.copies.landings
+    ctx.out.reserve(ctx.copies.landings)

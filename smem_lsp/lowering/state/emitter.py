@@ -41,6 +41,17 @@ class Emitter:
         self.point += 1
         return self.point
 
+    def reserve(self, count: int) -> None:
+        """Keep the next ``count`` points free, for nodes that are put in later."""
+        self.point += count
+
+    def end_of_loop(self) -> int:
+        """A point for it; in a function that is inlined two are kept free behind it, to leave the next loop, too."""
+        end = self.next_point()
+        if len(self.at.stack) > 1:
+            self.reserve(2)
+        return end
+
     def emit(self, node: Node) -> None:
         self.items.append(node)
 
