@@ -77,7 +77,11 @@ def _declare_local(
     group = _group(ctx, declaration, initializer, scope)
     if group is not None:
         stays = _stays(ctx, declarator.name)
-        size = None if initializer is None or not stays else calls.tile_size(ctx, initializer, scope)
+        size = (
+            None
+            if initializer is None or not stays
+            else cooperative_groups.tile_size(ctx, initializer, scope)
+        )
         scope.names[declarator.name] = Group(group if stays else GroupKind.OTHER, size)
         return
     if "constexpr" in declaration.words and not declarator.pointers and not declarator.dims:

@@ -364,7 +364,7 @@ def _bind_handle(
             return True
     kind = cooperative_groups.group_of(ctx, argument, scope)
     if kind is not None and parameter.name:
-        inner.names[parameter.name] = Group(kind, calls.tile_size(ctx, argument, scope))
+        inner.names[parameter.name] = Group(kind, cooperative_groups.tile_size(ctx, argument, scope))
     return kind is not None
 
 

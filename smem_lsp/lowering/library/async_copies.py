@@ -45,8 +45,6 @@ _BULK_STORES = re.compile(r"cp_async_bulk(?:_tensor_\dd)?_shared_to_global")
 
 def copying_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value | None:
     """A call of CUDA that issues, commits or waits for asynchronous copies; None: another function."""
-    if name in ctx.helpers or name in ctx.at.unit.header_functions:
-        return None
     if name in ASYNC_COPIES:
         _issue(ctx, expr, name, scope)
     elif name == "__pipeline_commit" and not expr.arguments:

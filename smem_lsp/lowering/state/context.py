@@ -58,6 +58,9 @@ class Lowering(Protocol):
     def value(self, ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
         """The value of an expression; an address of shared memory that gets here escapes."""
 
+    def lend(self, ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
+        """Something is bound to what ``expr`` is, and may be changed through that."""
+
     def unknown_call(self, ctx: Context, expr: tree.Call, scope: LocalScope, name: str) -> Value:
         """A call of a function that is not understood."""
 
