@@ -70,36 +70,9 @@ def declare_names(ctx: Context, lo: int, scope: LocalScope) -> None:
 def _declare_local(
     ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: LocalScope
 ) -> None:
+    if _declare_special(ctx, declaration, declarator, scope):
+        return
     initializer = declarator.initializer
-    if isinstance(initializer, tree.Lambda) and not declarator.pointers:
-        scope.names[declarator.name] = calls.closure_of(ctx, initializer, scope)
-        return
-    group = _group(ctx, declaration, initializer, scope)
-    if group is not None:
-        stays = _stays(ctx, declarator.name)
-        size = (
-            None
-            if initializer is None or not stays
-            else cooperative_groups.tile_size(ctx, initializer, scope)
-        )
-        scope.names[declarator.name] = Group(group if stays else GroupKind.OTHER, size)
-        return
-    if "constexpr" in declaration.words and not declarator.pointers and not declarator.dims:
-        _declare_constant(ctx, declaration, declarator, scope)
-        return
-    if cuda_pipeline.declared(ctx, declaration, declarator, scope):
-        return
-    if cutlass_barriers.declared(ctx, declaration, declarator, scope):
-        return
-    record = None
-    if not {"constexpr", "static"} & set(declaration.words):
-        record = objects.record_of(declaration, declarator, scope.constant_scope())
-    if record is not None and declarator.name:
-        methods.declare(ctx, declaration, declarator, record, scope)
-        return
-    if not is_plain(ctx, declaration, declarator.pointers, scope):
-        _declare_object(ctx, declaration, declarator, scope)
-        return
     if isinstance(initializer, tree.Braces) and len(initializer.items) == 1 and not declarator.dims:
         initializer = initializer.items[0]
     reference = bool({"&", "&&"} & set(declarator.pointers)) or "decltype" in declaration.words
@@ -109,45 +82,106 @@ def _declare_local(
             scope.names[declarator.name] = meaning
             scope.declare_constants().values[declarator.name] = None
             return
-    result: Value | Ref | None = None
     if isinstance(initializer, tree.Braces) and declarator.dims and "*" in declarator.pointers:
         _declare_pointers(ctx, declaration, declarator, initializer, scope)
         return
-    if initializer is not None:
-        result = expressions.operand(ctx, initializer, scope)
-        if reference or "volatile" in declaration.words:
-            ctx.outside.write(result)
-            ctx.outside.hand_out(result)
-        if reference:
-            unknown_calls.lend(ctx, initializer, scope)
-            effects.forget_bound(ctx, initializer, scope)
-        else:
-            wanted = "*" in declarator.pointers
-            result = effects.load(ctx, result, initializer, pointer=wanted)
+    result = None if initializer is None else _initial(ctx, declaration, declarator, initializer, scope)
     if not declarator.name:
         if isinstance(result, Ref):
-            ctx.buffers.pin(
-                result.bases, f"{{}} is bound to other names at line {ctx.at.line(declarator.lo)}"
-            )
+            why = f"{{}} is bound to other names at line {ctx.at.line(declarator.lo)}"
+            ctx.buffers.pin(result.bases, why)
         _declare_bindings(ctx, declarator, scope)
-        return
-    if reference and isinstance(result, Ref) and not result.pointer:
+    elif reference and isinstance(result, Ref) and not result.pointer:
         scope.names[declarator.name] = View(ctx.frozen(result))
+    else:
+        variable, array = _new_local(ctx, declaration, declarator, scope)
+        steady = reference and _is_steady(declaration, initializer, scope)
+        if steady:
+            named = scope.names[declarator.name]
+            assert isinstance(named, Variable)
+            scope.names[declarator.name] = replace(named, constant=True)
+        _initialise(ctx, declaration, declarator, variable, result, array, reference, steady)
+
+
+def _declare_special(
+    ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: LocalScope
+) -> bool:
+    """Something else than a variable with a plain value: a lambda, a group, a constant, an object."""
+    initializer = declarator.initializer
+    if isinstance(initializer, tree.Lambda) and not declarator.pointers:
+        scope.names[declarator.name] = calls.closure_of(ctx, initializer, scope)
+        return True
+    group = _group(ctx, declaration, initializer, scope)
+    if group is not None:
+        _declare_group(ctx, declarator, group, scope)
+        return True
+    if "constexpr" in declaration.words and not declarator.pointers and not declarator.dims:
+        _declare_constant(ctx, declaration, declarator, scope)
+        return True
+    if cuda_pipeline.declared(ctx, declaration, declarator, scope):
+        return True
+    if cutlass_barriers.declared(ctx, declaration, declarator, scope):
+        return True
+    record = None
+    if not {"constexpr", "static"} & set(declaration.words):
+        record = objects.record_of(declaration, declarator, scope.constant_scope())
+    if record is not None and declarator.name:
+        methods.declare(ctx, declaration, declarator, record, scope)
+        return True
+    if not is_plain(ctx, declaration, declarator.pointers, scope):
+        _declare_object(ctx, declaration, declarator, scope)
+        return True
+    return False
+
+
+def _declare_group(ctx: Context, declarator: tree.Declarator, kind: GroupKind, scope: LocalScope) -> None:
+    """A cooperative group; of one that may be assigned again the threads are not known."""
+    initializer = declarator.initializer
+    if not _stays(ctx, declarator.name):
+        scope.names[declarator.name] = Group(GroupKind.OTHER)
         return
-    variable, array = _new_local(ctx, declaration, declarator, scope)
-    steady = reference and _is_steady(declaration, initializer, scope)
-    if steady:
-        named = scope.names[declarator.name]
-        assert isinstance(named, Variable)
-        scope.names[declarator.name] = replace(named, constant=True)
+    size = None if initializer is None else cooperative_groups.tile_size(ctx, initializer, scope)
+    scope.names[declarator.name] = Group(kind, size)
+
+
+def _initial(
+    ctx: Context,
+    declaration: tree.Declaration,
+    declarator: tree.Declarator,
+    initializer: tree.Expr,
+    scope: LocalScope,
+) -> Value | Ref:
+    """What a variable is initialised with, or a reference is bound to."""
+    reference = bool({"&", "&&"} & set(declarator.pointers)) or "decltype" in declaration.words
+    result = expressions.operand(ctx, initializer, scope)
+    if reference or "volatile" in declaration.words:
+        ctx.outside.write(result)
+        ctx.outside.hand_out(result)
+    if not reference:
+        return effects.load(ctx, result, initializer, pointer="*" in declarator.pointers)
+    unknown_calls.lend(ctx, initializer, scope)
+    effects.forget_bound(ctx, initializer, scope)
+    return result
+
+
+def _initialise(
+    ctx: Context,
+    declaration: tree.Declaration,
+    declarator: tree.Declarator,
+    variable: int,
+    result: Value | Ref | None,
+    array: int,
+    reference: bool,
+    steady: bool,
+) -> None:
+    """The variable gets its first value. ``steady``: a reference to what nobody changes."""
     if isinstance(result, Ref):
         if array or declarator.pointers.count("*") > 1 or reference:
             ctx.escape(result, declarator.lo, f"kept in {declarator.name}")
             ctx.points_to.add(variable, result.bases)
         else:
             ctx.alias(variable, result)
-        return
-    if result is not None:  # without an initializer it has no value that anyone may read
+    elif result is not None:  # without an initializer it has no value that anyone may read
         if array or (reference and not steady):
             result = ctx.out.fresh()
         elif not keeps_integers(declaration.words):

@@ -198,55 +198,57 @@ def _never_changes(found: VariableDecl) -> bool:
 def _binary(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value | Ref:
     operator = expr.operator
     if operator in ("&&", "||"):
-        left = value(ctx, expr.left, scope)
-        if isinstance(left, Const) and bool(left.n) != (
-            operator == "&&"
-        ):  # the right side is never evaluated
-            return Const(int(operator == "||"))
-        point = ctx.out.next_point()
-        with ctx.out.collect() as emitted:
-            right = value(ctx, expr.right, scope)
-        result = operation(operator_of(operator), left, right)
-        if emitted:
-            condition = left if operator == "&&" else operation(Operator.NOT, left)
-            branch = Branch(
-                point,
-                condition,
-                Seq(tuple(emitted)),
-                Seq(),
-                ctx.at.span(expr.lo, expr.hi),
-                ctx.at.line(expr.lo),
-            )
-            ctx.out.emit(branch)
-        return result
+        return _short_circuit(ctx, expr, scope)
     if operator == ",":
         discard(ctx, expr.left, scope)
         return operand(ctx, expr.right, scope)
-    left_side = load(ctx, operand(ctx, expr.left, scope), expr.left)
-    if operator in ("<<", ">>") and _may_be_object(left_side):
+    left = load(ctx, operand(ctx, expr.left, scope), expr.left)
+    if operator in ("<<", ">>") and _may_be_object(left):
         meaning = scope.lookup(expr.left.text) if isinstance(expr.left, tree.Name) else None
         if not (isinstance(meaning, Variable) and meaning.plain):  # perhaps a stream's operator
             unknown_calls.pass_by_reference(ctx, [expr.right], scope, f"operator{operator}")
             return ctx.out.fresh()
-    right_side = load(ctx, operand(ctx, expr.right, scope), expr.right)
-    if isinstance(left_side, Ref) and isinstance(right_side, Ref):
+    right = load(ctx, operand(ctx, expr.right, scope), expr.right)
+    if isinstance(left, Ref):
+        if isinstance(right, Ref):
+            if operator == "-":
+                ctx.buffers.spanned |= left.bases | right.bases
+            return ctx.out.fresh()  # a difference or comparison of addresses keeps neither
         if operator == "-":
-            ctx.buffers.spanned |= left_side.bases | right_side.bases
-        return ctx.out.fresh()  # a difference or comparison of addresses keeps neither
-    if isinstance(left_side, Ref) or isinstance(right_side, Ref):
-        ref, offset = (left_side, right_side) if isinstance(left_side, Ref) else (right_side, left_side)
-        assert isinstance(ref, Ref) and not isinstance(offset, Ref)
-        if operator == "+":
-            return ref.moved(offset)
-        if operator == "-" and ref is left_side:
-            return ref.moved(offset, Operator.SUBTRACT)
-        if ref.number and operator in ("&", "|", "^", "*", "/", "<<", ">>"):
-            low = operator == "&" and isinstance(offset, Const) and 0 <= offset.n < _PAGE
-            return ctx.out.fresh() if low else ref.moved(None)  # rounded up or down, perhaps
-        if operator not in ("==", "!=", "<", ">", "<=", ">=", "%"):
-            ctx.escape(ref, expr.lo, "used as a number")
-        return ctx.out.fresh()
-    return operation(operator_of(operator), left_side, right_side)
+            return left.moved(right, Operator.SUBTRACT)
+        return _with_address(ctx, expr, left, right)
+    if isinstance(right, Ref):
+        return _with_address(ctx, expr, right, left)
+    return operation(operator_of(operator), left, right)
+
+
+def _short_circuit(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value:
+    """``&&`` and ``||``: what the right side does is done in a branch."""
+    conjunction = expr.operator == "&&"
+    left = value(ctx, expr.left, scope)
+    if isinstance(left, Const) and bool(left.n) != conjunction:  # the right side is never evaluated
+        return Const(int(not conjunction))
+    point = ctx.out.next_point()
+    with ctx.out.collect() as emitted:
+        right = value(ctx, expr.right, scope)
+    if emitted:
+        condition = left if conjunction else operation(Operator.NOT, left)
+        where = ctx.at.span(expr.lo, expr.hi), ctx.at.line(expr.lo)
+        ctx.out.emit(Branch(point, condition, Seq(tuple(emitted)), Seq(), *where))
+    return operation(operator_of(expr.operator), left, right)
+
+
+def _with_address(ctx: Context, expr: tree.Binary, ref: Ref, other: Value) -> Value | Ref:
+    """An address and a number."""
+    operator = expr.operator
+    if operator == "+":
+        return ref.moved(other)
+    if ref.number and operator in ("&", "|", "^", "*", "/", "<<", ">>"):
+        low = operator == "&" and isinstance(other, Const) and 0 <= other.n < _PAGE
+        return ctx.out.fresh() if low else ref.moved(None)  # rounded up or down, perhaps
+    if operator not in ("==", "!=", "<", ">", "<=", ">=", "%"):
+        ctx.escape(ref, expr.lo, "used as a number")
+    return ctx.out.fresh()
 
 
 def _may_be_object(left: Value | Ref) -> bool:
@@ -390,14 +392,7 @@ def _assign(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | Ref:
     place = operand(ctx, expr.target, scope)
     compound = expr.operator != "="
     if isinstance(place, Ref) and not place.pointer:
-        if isinstance(right, Ref) and place.bases <= ctx.buffers.pointer_elements and right.pointer:
-            ctx.store_address(place, right)
-        elif isinstance(right, Ref):
-            ctx.escape(right, expr.value.lo, "stored")
-            ctx.points_to.store(place.bases, right.bases)
-        kind = AccessKind.UPDATE if compound else AccessKind.WRITE
-        stored = None if compound or isinstance(right, Ref) else right
-        ctx.access(place, kind, expr.target.lo, expr.target.hi, stored=stored, plain=compound)
+        _store(ctx, expr, place, right)
         return place
     unknown_calls.lend(ctx, expr.target, scope)
     variable = _assigned_variable(ctx, expr.target, scope)
@@ -434,6 +429,19 @@ def _assign(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | Ref:
         result = Op(Operator.CAST, (result,))
     ctx.assign(variable.index, result)
     return result
+
+
+def _store(ctx: Context, expr: tree.Assign, place: Ref, right: Value | Ref) -> None:
+    """An assignment to shared memory."""
+    compound = expr.operator != "="
+    if isinstance(right, Ref) and place.bases <= ctx.buffers.pointer_elements and right.pointer:
+        ctx.store_address(place, right)
+    elif isinstance(right, Ref):
+        ctx.escape(right, expr.value.lo, "stored")
+        ctx.points_to.store(place.bases, right.bases)
+    kind = AccessKind.UPDATE if compound else AccessKind.WRITE
+    stored = None if compound or isinstance(right, Ref) else right
+    ctx.access(place, kind, expr.target.lo, expr.target.hi, stored=stored, plain=compound)
 
 
 def _copy_object(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | None:

@@ -131,17 +131,7 @@ def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalSco
     if name in ctx.at.unit.header_functions and not any(f.number < 0 for f in found):
         return []  # a header declares it, and what it is stands elsewhere
     found = [function for function in found if takes(function, len(expr.arguments))]
-    if qualifiers:
-        found = [f for f in found if f.island.enclosing[-len(qualifiers) :] == tuple(qualifiers)] or found
-    else:
-        inside = ctx.at.function.island.enclosing
-        classes = ctx.at.unit.symbols.types
-        found = [
-            f
-            for f in found
-            if f.island.enclosing == inside[: len(f.island.enclosing)]
-            or not any(name in classes for name in f.island.enclosing)  # no method of another class
-        ]
+    found = _in_scope(ctx, found, qualifiers)
     around = _class_of(callee, scope)
     if around is not None:
         if any(isinstance(d, FunctionDecl) and d.body is None for d, _ in around.lexical.own(name)):
@@ -157,6 +147,20 @@ def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalSco
     if around is not None and len(found) == 1 and _declares(around, found[0]):
         return [Callee(found[0], around.lexical)]
     return [Callee(function) for function in found]
+
+
+def _in_scope(ctx: Context, found: list[Function], qualifiers: list[str]) -> list[Function]:
+    """Those that a name with these qualifiers may mean here."""
+    if qualifiers:
+        return [f for f in found if f.island.enclosing[-len(qualifiers) :] == tuple(qualifiers)] or found
+    inside = ctx.at.function.island.enclosing
+    classes = ctx.at.unit.symbols.types
+    return [
+        f
+        for f in found
+        if f.island.enclosing == inside[: len(f.island.enclosing)]
+        or not any(name in classes for name in f.island.enclosing)  # no method of another class
+    ]
 
 
 def handed(callee: tree.Name, scope: LocalScope) -> tuple[Argument] | None:

@@ -230,14 +230,8 @@ def _instruction(ctx: Context, instruction: str, operands: list[_Operand], size:
     else:
         if words[0] not in _OTHERS:
             ctx.may_synchronise()
-        if words[0] == "cp" and "bulk" in words:
-            moved = refs[:-1] if "mbarrier" in opcode else refs  # the last one is the barrier
-            for ref in moved:
-                async_copies.require(
-                    ctx, ref, async_copies.TENSOR if "tensor" in words else async_copies.WIDEST
-                )
-        if "bulk" in words and re.search(r"\.global\.shared", opcode):
-            async_copies.proxy_copy(ctx, refs, _bulk_bytes(words, arguments, operands), 0, size)
+        if "bulk" in words:
+            _bulk_copy(ctx, opcode, words, arguments, refs, operands, size)
         multiplies = words[:2] in (["wgmma", "mma_async"], ["tcgen05", "mma"])  # matrices are read only
         for ref in refs:
             ctx.access(ref.lost().place(), AccessKind.READ if multiplies else AccessKind.UPDATE, 0, size)
@@ -245,6 +239,25 @@ def _instruction(ctx: Context, instruction: str, operands: list[_Operand], size:
         reached = _touch(ctx, operands, size)
         if multiplies:
             async_copies.proxy_read(ctx, reached.union(*(ref.bases for ref in refs)), 0, size)
+
+
+def _bulk_copy(
+    ctx: Context,
+    opcode: str,
+    words: list[str],
+    arguments: str,
+    refs: list[Ref],
+    operands: list[_Operand],
+    size: int,
+) -> None:
+    """``cp.async.bulk`` and ``cp.reduce.async.bulk``: both need aligned addresses, those out of shared memory read it
+    through the asynchronous proxy (PTX ISA, "Data Movement and Conversion Instructions: Bulk copy")."""
+    if words[0] == "cp":
+        moved = refs[:-1] if "mbarrier" in opcode else refs  # the last one is the barrier
+        for ref in moved:
+            async_copies.require(ctx, ref, async_copies.TENSOR if "tensor" in words else async_copies.WIDEST)
+    if ".global.shared" in opcode:
+        async_copies.proxy_copy(ctx, refs, _bulk_bytes(words, arguments, operands), 0, size)
 
 
 def _touch(ctx: Context, operands: list[_Operand], size: int) -> frozenset[int]:
