@@ -6,7 +6,7 @@ from typing import NoReturn
 
 import pytest
 
-import smem_lsp.engine.attempts
+import smem_lsp.facts.attempts
 
 
 @pytest.fixture(autouse=True)
@@ -18,4 +18,4 @@ def defects_are_failures(request: pytest.FixtureRequest, monkeypatch: pytest.Mon
     def fail(error: Exception) -> NoReturn:
         raise AssertionError("an analysis failed") from error
 
-    monkeypatch.setattr(smem_lsp.engine.attempts, "described", fail)
+    monkeypatch.setattr(smem_lsp.facts.attempts, "described", fail)

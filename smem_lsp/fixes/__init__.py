@@ -33,7 +33,7 @@ from smem_lsp.rules.model import (
     RemoveBarrier,
     RemoveDeclarator,
     ReorderDeclarations,
-    ShowLending,
+    ShowCallerReuse,
     ShowStorage,
     ShowSwizzle,
 )
@@ -93,7 +93,7 @@ def _fix(remedy: Remedy, facts: KernelFacts, kernels: Sequence[KernelFacts], uni
         case ShowStorage():
             words = f"Declare the members of `{remedy.buffer}` as `{remedy.text}`"
             return Fix(words, Safety.DISPLAY, ())
-        case ShowLending():
+        case ShowCallerReuse():
             words = "; ".join(
                 lent_to(kernel.buffers[lent], kernel.buffers[host]) for lent, host in remedy.hosts
             )

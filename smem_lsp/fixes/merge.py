@@ -11,6 +11,7 @@ from itertools import pairwise
 
 from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.allocation.validate import validate
+from smem_lsp.facts.layouts import Candidate
 from smem_lsp.fixes.barriers import insert_barriers
 from smem_lsp.fixes.byte_buffer import merge_as_bytes
 from smem_lsp.fixes.copy_waits import insert_last_wait
@@ -22,7 +23,7 @@ from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.fixes.phases import merge_as_union
 from smem_lsp.fixes.reorder import reorder_fix
 from smem_lsp.ir.nodes import Buffer, Kernel, Place, walk
-from smem_lsp.rules.facts import Candidate, KernelFacts
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.merging import overlap
 from smem_lsp.rules.model import MergeBuffers
 from smem_lsp.source import SourceText, Span, TextEdit, checkpoint

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from smem_lsp.source import Span
 
 if TYPE_CHECKING:
-    from smem_lsp.rules.facts import Candidate, FileFacts, KernelFacts
+    from smem_lsp.facts.layouts import Candidate
+    from smem_lsp.rules.facts import FileFacts, KernelFacts
     from smem_lsp.rules.suppressions import Suppression
 
 
@@ -151,7 +152,7 @@ class ShowSwizzle:
 
 
 @dataclass(frozen=True, slots=True)
-class ShowLending:
+class ShowCallerReuse:
     """Show how a function could be handed the bytes of a buffer of its caller, ``host``, for its own array."""
 
     kernel: int
@@ -202,7 +203,7 @@ Remedy = (
     | MoveRanges
     | MoveToDynamic
     | PadRows
-    | ShowLending
+    | ShowCallerReuse
     | ShowStorage
     | ShowSwizzle
 )

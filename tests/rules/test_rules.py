@@ -12,8 +12,8 @@ import smem_lsp.rules
 from smem_lsp.config import Config
 from smem_lsp.engine import Report, apply
 from smem_lsp.engine import check as check_text
-from smem_lsp.engine.attempts import LIMITS, Limits
 from smem_lsp.engine.cache import Cache
+from smem_lsp.facts.attempts import LIMITS, Limits
 from smem_lsp.fixes.model import Safety
 from smem_lsp.rules.model import Finding, Rule, Severity
 from smem_lsp.rules.names import UnknownRule, canonical, canonical_settings

@@ -10,7 +10,8 @@ from executor.racy_kernels import Generator
 from smem_lsp.analysis.execution.program import RESTLESS, Calm
 from smem_lsp.analysis.hazards.candidates import calm_accesses
 from smem_lsp.analysis.hazards.races import find_hazards
-from smem_lsp.engine import check, plan_kernel
+from smem_lsp.engine import check
+from smem_lsp.facts import kernel_analysis
 from smem_lsp.ir.nodes import Access, walk
 
 
@@ -24,7 +25,7 @@ def calm_lines(body: str) -> set[int]:
         found.append(calm_accesses(*arguments))  # type: ignore[arg-type]
         return found[-1]
 
-    with patch.object(plan_kernel, "calm_accesses", noted):
+    with patch.object(kernel_analysis, "calm_accesses", noted):
         kernel = check(text).facts[0].kernel
     accesses = [node for node in walk(kernel.body) if isinstance(node, Access)]
     return {a.line for a in accesses} - {a.line for a in accesses if a.point not in found[0].apart}
@@ -90,7 +91,7 @@ def test_what_is_kept_apart_shows_nothing_in_a_run() -> None:
         assert found == find_hazards(*arguments, **named)  # type: ignore[arg-type]
         return found
 
-    with patch.object(plan_kernel, "find_hazards", both):
+    with patch.object(kernel_analysis, "find_hazards", both):
         for seed in range(60):
             assert check(Generator(seed).kernel().text).kernels
     assert left_out > 60
