@@ -9,7 +9,7 @@ from smem_lsp.allocation.plan import Plan
 from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.facts.stopped import Stopped
 from smem_lsp.fixes.model import Fix
-from smem_lsp.ir.nodes import Kernel
+from smem_lsp.ir.nodes import BarrierKind, Kernel
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding
 from smem_lsp.source import SourceText
@@ -33,7 +33,7 @@ class OccupancyRow:
 @dataclass(frozen=True, slots=True)
 class BarrierRow:
     line: int  # 1-based
-    kind: str  # block | warp | named | other
+    kind: BarrierKind
     uniform: str  # proved | unknown | divergent
 
 

@@ -126,7 +126,9 @@ def kernel_object(source: SourceText, report: KernelReport) -> JsonObject:
         "carved": None
         if report.dynamic_partition is None
         else _carved(source, report, report.dynamic_partition),
-        "barriers": [{"line": row.line, "kind": row.kind, "uniform": row.uniform} for row in report.barriers],
+        "barriers": [
+            {"line": row.line, "kind": row.kind.value, "uniform": row.uniform} for row in report.barriers
+        ],
         "launches": [_launch(source, launch) for launch in kernel.launches],
         "occupancy": [_occupancy(row) for row in report.occupancy],
         "unknown": {

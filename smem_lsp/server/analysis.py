@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 
 from smem_lsp.config import Config
@@ -17,10 +16,10 @@ from smem_lsp.environment.compiler import Compiler, Request, header_versions
 from smem_lsp.fixes.model import Fix
 from smem_lsp.rules.model import Finding
 from smem_lsp.server.config_files import ConfigFiles
+from smem_lsp.server.garbage import collect_all
 from smem_lsp.server.languages import holds_cuda
 from smem_lsp.server.settings import ClientSettings
 from smem_lsp.server.uris import name_of, same_file_key
-from smem_lsp.server.worker import collect_all
 from smem_lsp.source import Budget, FileReader, Superseded
 from smem_lsp.syntax.recent import Recent
 
@@ -201,7 +200,6 @@ class _NotingReader:
         return self._reader.search(name, including)
 
 
-@cache
 def warm_up() -> None:
     """Build what the first analysis would wait for: the grammar's tables, the first use of everything."""
     try:

@@ -17,7 +17,7 @@ from typing import Any
 from smem_lsp.source import checkpoint
 from smem_lsp.source.budget import look
 from smem_lsp.syntax.brackets import match_brackets
-from smem_lsp.syntax.functions import TOP_LEVEL, FunctionIsland, find_functions
+from smem_lsp.syntax.functions import TOP_LEVEL, BraceEnd, FunctionIsland, find_functions
 from smem_lsp.syntax.lexer import Tokens, moved
 from smem_lsp.syntax.lookahead import Symbols
 from smem_lsp.syntax.preprocessed_regions import PreprocessedRegion
@@ -138,15 +138,11 @@ class Block:
     closes: int
     opens: tuple[tuple[str, bool], ...]
     open: bool
-    loose: tuple[int, ...]  # braces without partner
+    loose: tuple[int, ...]  # braces without partner, those inside functions left out
+    unclosed: int  # braces that nothing closes, those of scopes left out
     # what others work out from the block, and what that depends on beside it
     noted_launches: tuple[object, object] | None = None
     keys: tuple[object, tuple[tuple[str, bool], ...], tuple[Any, ...]] | None = None  # of its kernels
-
-    @property
-    def unclosed(self) -> int:
-        """Braces that nothing closes, those of scopes left out."""
-        return sum(1 for i in self.loose if self.tokens.kinds[i] == "LC") - len(self.opens)
 
     @cached_property
     def names(self) -> Names:
@@ -360,8 +356,32 @@ def _block(
     functions = tuple(
         _locate(text, tokens, line_start, island, left, invocations) for island, left in found.islands
     )
-    loose = tuple([i for i, kind in enumerate(tokens.kinds) if kind in _BRACES and partner[i] < 0])
-    return Block(tokens, partner, functions, found.closes, found.opens, found.open, loose)
+    alone = [i for i, kind in enumerate(tokens.kinds) if kind in _BRACES and partner[i] < 0]
+    unclosed = sum(1 for i in alone if tokens.kinds[i] == "LC") - len(found.opens)
+    for brace in found.braces:
+        _settle(partner, brace)
+    bodies = [range(located.head, located.head + located.definition.island.end) for located in functions]
+    loose = tuple(
+        i
+        for i, kind in enumerate(tokens.kinds)
+        if kind in _BRACES and partner[i] < 0 and not any(i in body for body in bodies)
+    )
+    return Block(tokens, partner, functions, found.closes, found.opens, found.open, loose, unclosed)
+
+
+def _settle(partner: list[int], brace: BraceEnd) -> None:
+    """Let a brace reach as far as the function or scope does: what stands behind that is then what it is without an
+    unfinished brace inside. Without its `}` the last token takes that one's place."""
+    opening, last = brace.opening, brace.end - 1
+    if partner[opening] == last:
+        return
+    if partner[opening] >= 0:
+        partner[partner[opening]] = -1
+    partner[opening] = last
+    if brace.closed:
+        if partner[last] >= 0:
+            partner[partner[last]] = -1
+        partner[last] = opening
 
 
 def site(offset: int) -> int:
