@@ -12,9 +12,10 @@ from smem_lsp.allocation.layouts import layouts, task
 from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.analysis.banks.conflicts import BankConflict, bank_conflicts
 from smem_lsp.analysis.dataflow.interference import interference
-from smem_lsp.analysis.execution.program import RESTLESS, Calm
-from smem_lsp.analysis.hazards.candidates import calm_accesses
-from smem_lsp.analysis.hazards.races import Hazards, find_hazards
+from smem_lsp.analysis.execution.program import NONE_RACE_FREE, RaceFree
+from smem_lsp.analysis.hazards.candidates import race_free_accesses
+from smem_lsp.analysis.hazards.model import Hazards
+from smem_lsp.analysis.hazards.races import find_hazards
 from smem_lsp.analysis.hazards.redundant_barriers import Redundant, redundant_barriers
 from smem_lsp.analysis.repairs.barrier_hoisting import Hoist, possible_hoists
 from smem_lsp.analysis.repairs.missing_barriers import MissingBarriers, find_missing_barriers, warp_places
@@ -58,7 +59,7 @@ def _can_share(of: KernelAnalysis) -> bool:
 
 
 def _has_candidates(of: KernelAnalysis) -> bool:
-    return of._calm is not None
+    return of._race_free is not None
 
 
 def _has_hazards(of: KernelAnalysis) -> bool:
@@ -202,15 +203,20 @@ class KernelAnalysis(Passes):
     # ---- races and barriers
 
     @run_once("data races", None, needs=_is_followed)
-    def _calm(self) -> Calm | None:
+    def _race_free(self) -> RaceFree | None:
         flow = self.flow
-        return calm_accesses(flow.kernel, flow.values, flow.assuming, flow.shape)
+        return race_free_accesses(flow.kernel, flow.values, flow.assuming, flow.shape)
 
     @run_once("data races", None, needs=_has_candidates)
     def _searched(self) -> Hazards | None:
         flow = self.flow
         return find_hazards(
-            flow.kernel, flow.values, flow.control, flow.verdicts, flow.shape, calm=self._calm or RESTLESS
+            flow.kernel,
+            flow.values,
+            flow.control,
+            flow.verdicts,
+            flow.shape,
+            race_free=self._race_free or NONE_RACE_FREE,
         )
 
     @property
@@ -231,7 +237,7 @@ class KernelAnalysis(Passes):
             flow.control,
             flow.verdicts,
             flow.shape,
-            calm=self._calm or RESTLESS,
+            race_free=self._race_free or NONE_RACE_FREE,
         )
         in_warps = warp_places(flow.kernel, flow.values, flow.levels, flow.control.places)
         return find_missing_barriers(flow.kernel, self.hazards, flow.control.places, in_warps, judged)
@@ -312,5 +318,5 @@ def _is_right(changed: Kernel, barrier: int, flow: DataFlow) -> bool:
     verdicts = judge(changed.body, levels, control, None if flow.shape is None else flow.shape.dims)
     found = find_hazards(changed, flow.values, control, verdicts, flow.shape)
     return not (
-        found.races or found.stragglers or mispairings(changed, levels, control, verdicts, flow.shape)
+        found.races or found.missing_lanes or mispairings(changed, levels, control, verdicts, flow.shape)
     )

@@ -245,9 +245,9 @@ def value_text(kernel: Kernel, value: Value) -> str:
             return f"?{value.key}" + (" (uniform)" if value.uniform else "")
         case Op():
             arguments = [value_text(kernel, argument) for argument in value.args]
-            if value.operator in _SYMBOLIC and len(arguments) == 2:
-                return f"({arguments[0]} {value.operator} {arguments[1]})"
-            return f"{value.operator}({', '.join(arguments)})"
+            if value.operator.spelling in _SYMBOLIC and len(arguments) == 2:
+                return f"({arguments[0]} {value.operator.spelling} {arguments[1]})"
+            return f"{value.spelling}({', '.join(arguments)})"
 
 
 def _uniformity(facts: KernelFacts) -> Iterator[str]:

@@ -36,7 +36,7 @@ from smem_lsp.rules import smem103_uninitialized_read
 
 PARTS = (
     (data_flow, "judge"),
-    (kernel_analysis, "calm_accesses"),
+    (kernel_analysis, "race_free_accesses"),
     (kernel_analysis, "find_hazards"),
     (kernel_analysis, "warp_places"),
     (kernel_analysis, "find_missing_barriers"),
