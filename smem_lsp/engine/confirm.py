@@ -13,14 +13,14 @@ from smem_lsp.engine.measured import Measured, broken_promise, is_covered, lost
 from smem_lsp.engine.report import Report
 from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.fixes.model import Fix, Safety
+from smem_lsp.fixes.registry import CURES
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import (
     Finding,
     MergeBuffers,
     MoveRanges,
-    MoveToDynamic,
     PadRows,
-    ReorderDeclarations,
+    Remedy,
     Severity,
 )
 from smem_lsp.source import apply_edits
@@ -28,15 +28,16 @@ from smem_lsp.source import apply_edits
 _CORRECTNESS = ("SMEM1", "SMEM2")  # other findings may follow from what was improved: the next step of a plan
 
 
-# what a compiler has a say in
-REWRITES = (MergeBuffers, MoveRanges, MoveToDynamic, PadRows, ReorderDeclarations)
+def is_compiled(remedy: Remedy | None) -> bool:
+    """Has a compiler a say in it?"""
+    return remedy is not None and CURES[type(remedy)].compiled
 
 
 def as_compiled(fix: Fix, finding: Finding, report: Report, measured: Measured) -> Fix:
     """A rewrite that a compiler has shown to cost a resident block, spills or other bytes than were promised is
     withdrawn; where none has confirmed it, the title says so."""
     remedy = finding.remedy
-    if not fix.edits or not isinstance(remedy, REWRITES):
+    if not fix.edits or remedy is None or not is_compiled(remedy):
         return fix
     instances = _instances(report, report.facts[remedy.kernel])
     after = measured.rewritten(apply_edits(report.source.text, fix.edits))

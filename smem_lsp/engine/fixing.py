@@ -11,7 +11,7 @@ from smem_lsp.engine.measured import Measured
 from smem_lsp.engine.report import Report
 from smem_lsp.facts.attempts import Attempts, Limits
 from smem_lsp.facts.stopped import Stopped, Why
-from smem_lsp.fixes import fixes_for
+from smem_lsp.fixes.fixes import fixes_for
 from smem_lsp.fixes.model import Fix
 from smem_lsp.rules.model import Finding
 

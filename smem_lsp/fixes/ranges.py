@@ -15,11 +15,13 @@ from smem_lsp.allocation.plan import Item, Plan, align_up
 from smem_lsp.allocation.validate import validate
 from smem_lsp.facts.layouts import Candidate
 from smem_lsp.facts.partition import PartitionLayouts
+from smem_lsp.fixes.cure import CheckedKernel, Cure
 from smem_lsp.fixes.declarations import Refused, with_comments
 from smem_lsp.fixes.launches import fewer_bytes
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.ir.nodes import Buffer
 from smem_lsp.rules.facts import KernelFacts
+from smem_lsp.rules.model import MoveRanges
 from smem_lsp.source import SourceText, Span, TextEdit, checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function, TranslationUnit
@@ -41,14 +43,14 @@ class _Pointer:
     cast: str | None  # the type that the initializer is cast to, as written
 
 
-def move_ranges(facts: KernelFacts, unit: TranslationUnit, siblings: Sequence[KernelFacts] = ()) -> Fix:
-    """The fix for the best plan without an added barrier. ``siblings``: the other instances of the same template, which
-    it has to fit as well. Raises Refused."""
+def _fix(remedy: MoveRanges, at: CheckedKernel) -> Fix:
+    """For the best plan without an added barrier; it has to fit the other instances of a template as well."""
+    facts, unit = at.facts, at.unit
     if facts.kernel.more_instances:
         raise Refused(f"other instances of the template carve it as well: {facts.kernel.more_instances}")
     found = _moved(facts, unit)
     launches = list(facts.kernel.launches)
-    for other in siblings:
+    for other in at.siblings:
         if not _saves(other) or _moved(other, unit).edits != found.edits:
             raise Refused(f"{other.kernel.instance} has other ranges than {facts.kernel.instance}")
         launches += other.kernel.launches
@@ -248,3 +250,6 @@ def _address(pointer: _Pointer, base: Buffer, there: Sequence[_Pointer], offset:
     if wanted is None:
         raise Refused(f"the type of `{pointer.name}` is not spelled")
     return place if wanted == kind else f"reinterpret_cast<{wanted}>({place})"
+
+
+CURE = Cure(MoveRanges, lambda remedy, kernel: "move ranges of dynamic shared memory", _fix, compiled=True)
