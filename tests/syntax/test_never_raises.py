@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-import test_fixes
+from fixes.two_buffers import TWO_BUFFERS_MERGED
 from test_kernels import FOLDER
 
 from smem_lsp.engine import Report, apply, check
@@ -23,7 +23,7 @@ EDITS = 1000
 TIMEOUT = 60.0  # seconds for one text: far more than it takes
 
 TEXTS = {path.name: path.read_text("utf-8") for path in sorted(FOLDER.glob("*.cu"))}
-TEXTS["guest"] = test_fixes.TWO_BUFFERS_MERGED
+TEXTS["guest"] = TWO_BUFFERS_MERGED
 TEXTS["conditional"] = """\
 #define N 256
 #define EACH(i, n) for (int i = threadIdx.x; i < (n); i += blockDim.x)
