@@ -33,7 +33,8 @@ class Markers:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         for item in session.items:
             marker = item.get_closest_marker("slow")
-            self.stated[item.nodeid] = None if marker is None else float(marker.kwargs["seconds"])
+            if marker is None or marker.kwargs:  # a folder that is slow as a whole states no seconds
+                self.stated[item.nodeid] = None if marker is None else float(marker.kwargs["seconds"])
 
 
 def measured(report: str) -> dict[str, float]:

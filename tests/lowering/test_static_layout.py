@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from harness import promised_bytes
 from ptxas import entries
-from test_nvcc import cases
+from fixes.test_rewrites_compiled import cases
 from toolchain import nvcc, require
 
 from smem_lsp.engine import check
