@@ -112,6 +112,7 @@ def compiled(request: pytest.FixtureRequest) -> Iterator[Compiler]:
     compiler.pool.shutdown(cancel_futures=True)
 
 
+@pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize("name", cases())
 def test_a_rewrite_has_the_bytes_it_promises(name: str, compiled: Compiler) -> None:
     case = cases()[name]
@@ -132,6 +133,7 @@ def test_a_rewrite_has_the_bytes_it_promises(name: str, compiled: Compiler) -> N
 WITHDRAWN = {"06_gemm_epilogue.cu-sm_80": "it costs 2 registers: 6 → 5 blocks/SM on sm_80"}
 
 
+@pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize("name", cases())
 def test_a_rewrite_loses_no_resident_block_to_registers(name: str, compiled: Compiler) -> None:
     case = cases()[name]

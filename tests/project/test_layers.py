@@ -294,6 +294,7 @@ def test_the_table_has_no_circle() -> None:
     assert not circles({name: set(others) for name, others in MAY_IMPORT.items()})
 
 
+@pytest.mark.slow(seconds=5)
 def test_files_go_round_only_where_it_is_said_why() -> None:
     rooms = {"/".join(part.split(".")[1:-1]) for circle in circles(file_arrows()) for part in circle}
     assert rooms == set(RECURSIVE)

@@ -74,6 +74,7 @@ def spans(report: Report) -> Iterator[Span]:
         yield from (launch.span for launch in kernel.kernel.launches)
 
 
+@pytest.mark.slow(seconds=3)
 @pytest.mark.parametrize("name", TEXTS)
 def test_every_beginning_of_a_text_is_answered(name: str) -> None:
     text = TEXTS[name]
@@ -82,6 +83,7 @@ def test_every_beginning_of_a_text_is_answered(name: str) -> None:
         judge(text[:end])
 
 
+@pytest.mark.slow(seconds=4)
 @pytest.mark.parametrize("part", range(4))
 def test_random_edits_are_answered(part: int) -> None:
     chance = random.Random(part)
@@ -161,6 +163,7 @@ NASTY = {
 }
 
 
+@pytest.mark.slow(seconds=6)
 @pytest.mark.parametrize("name", NASTY)
 def test_a_nasty_text_is_answered_in_time(name: str) -> None:
     raised: list[BaseException] = []
