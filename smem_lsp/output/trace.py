@@ -196,7 +196,7 @@ def _region(kernel: Kernel, seq: Seq, depth: int) -> Iterator[str]:
             case Access():
                 yield f"{head} {_access(kernel, node)}  line {node.line}"
             case Barrier():
-                yield f"{head} barrier {node.kind}  line {node.line}"
+                yield f"{head} barrier {node.kind.value}  line {node.line}"
             case Assign():
                 name = kernel.variables[node.variable] or "a copy"
                 yield f"{head} {name} #{node.variable} = {value_text(kernel, node.value)}"
@@ -214,7 +214,7 @@ def _region(kernel: Kernel, seq: Seq, depth: int) -> Iterator[str]:
                 )
                 yield from _region(kernel, node.body, depth + 1)
             case Jump():
-                yield f"{head} {node.kind}  line {node.line}"
+                yield f"{head} {node.kind.value}  line {node.line}"
             case Place():
                 yield f"{head} a barrier could stand here  line {node.line}"
 

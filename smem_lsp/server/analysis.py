@@ -16,12 +16,12 @@ from smem_lsp.environment.compiler import Compiler, Request, header_versions
 from smem_lsp.fixes.model import Fix
 from smem_lsp.rules.model import Finding
 from smem_lsp.server.config_files import ConfigFiles
+from smem_lsp.server.garbage import collect_all
 from smem_lsp.server.languages import holds_cuda
 from smem_lsp.server.settings import ClientSettings
 from smem_lsp.server.uris import name_of, same_file_key
-from smem_lsp.server.worker import collect_all
 from smem_lsp.source import Budget, FileReader, Superseded
-from smem_lsp.source.queries import Store, remembered
+from smem_lsp.source.queries import Store
 
 # What one client keeps: the functions of some thousand lines. Every key typed makes another one of about 50 KB.
 _MOST_REWRITES = 8  # texts that are compiled beside one document
@@ -199,7 +199,6 @@ class _NotingReader:
         return self._reader.search(name, including)
 
 
-@remembered(most=1)
 def warm_up() -> None:
     """Build what the first analysis would wait for: the grammar's tables, the first use of everything."""
     try:

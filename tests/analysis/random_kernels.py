@@ -7,7 +7,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from smem_lsp.ir.global_memory import GlobalMemory
-from smem_lsp.ir.nodes import Access, AccessKind, Assign, Barrier, Branch, Jump, Loop, Node, Seq
+from smem_lsp.ir.nodes import (
+    Access,
+    AccessKind,
+    Assign,
+    Barrier,
+    BarrierKind,
+    Branch,
+    Jump,
+    JumpKind,
+    Loop,
+    Node,
+    Seq,
+)
 from smem_lsp.ir.values import Const, Op, Sym, Thread, Unknown, Value, Var, operation
 from smem_lsp.lowering.state.trip_count import count_trips
 
@@ -16,6 +28,7 @@ SYMBOLS = {"n": 3, "m": 7, "blockIdx.x": 5, "table": 1000, "in": 5000}
 MEMORY = GlobalMemory(frozenset(("table", "in")), frozenset(("table",)), frozenset(("in",)))
 VARIABLES = 5
 MAX_TURNS = 14  # of one loop in one thread
+_IN_LOOP = (JumpKind.BREAK, JumpKind.BREAK, JumpKind.CONTINUE, JumpKind.RETURN)
 _BINARY = "+ + - * / % & | ^ < <= > == != && || min max << >>".split()
 
 Turn = tuple[int, ...]  # iteration of each loop around, outermost first
@@ -89,9 +102,9 @@ class Generator:
         if kind < 0.5 or depth == 0 or self.size > 40:
             return [self.access(self.value(1))]
         if kind < 0.58:
-            return [Barrier(self.next_point(), "block", None, self.point, "")]
+            return [Barrier(self.next_point(), BarrierKind.BLOCK, None, self.point, "")]
         if kind < 0.68:
-            choices = ("break", "break", "continue", "return") if in_loop else ("return",)
+            choices = _IN_LOOP if in_loop else (JumpKind.RETURN,)
             change = Assign(self.next_point(), self.random.randrange(VARIABLES), self.value())
             jump = Jump(self.next_point(), self.random.choice(choices), self.point)
             arms = [Seq((change, jump)), Seq() if self.random.random() < 0.5 else self.block(0, in_loop=True)]
@@ -171,13 +184,13 @@ class Interpreter:
         self.trace = Trace()
 
     def run(self, body: Seq) -> Trace:
-        self.trace.returned = self.seq(body.items, ()) == "return"
+        self.trace.returned = self.seq(body.items, ()) is JumpKind.RETURN
         return self.trace
 
-    def seq(self, items: tuple[Node, ...], turn: Turn) -> str | None:
+    def seq(self, items: tuple[Node, ...], turn: Turn) -> JumpKind | None:
         """The kind of the jump that ended it."""
         for node in items:
-            left: str | None = None
+            left: JumpKind | None = None
             if isinstance(node, Assign):
                 self.env[node.variable] = self.value(node.value, turn)
             elif isinstance(node, Access):
@@ -198,10 +211,10 @@ class Interpreter:
                 return left
         return None
 
-    def loop(self, node: Loop, turn: Turn) -> str | None:
+    def loop(self, node: Loop, turn: Turn) -> JumpKind | None:
         if node.trips == 1 and node.condition == Const(0):
             left = self.seq(node.body.items, turn)
-            return left if left == "return" else None
+            return left if left is JumpKind.RETURN else None
         count = 0
         while (node.late and count == 0) or self.value(node.condition, (*turn, count)):
             if count >= MAX_TURNS:
@@ -212,9 +225,9 @@ class Interpreter:
             count += 1
             head = len(node.body) - node.tail
             left = self.seq(node.body.items[:head], inside)
-            if left in ("return", "break"):
+            if left in (JumpKind.RETURN, JumpKind.BREAK):
                 self.trace.turns[node.point, turn] = count
-                return left if left == "return" else None
+                return left if left is JumpKind.RETURN else None
             self.seq(node.body.items[head:], inside)
         self.trace.turns[node.point, turn] = count
         return None

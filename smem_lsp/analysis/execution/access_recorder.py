@@ -15,7 +15,16 @@ from smem_lsp.analysis.values.evaluate import Evaluator, Vector, asks
 from smem_lsp.analysis.values.extents import Extent
 from smem_lsp.analysis.values.terms import is_free
 from smem_lsp.analysis.values.value_facts import ValueFacts
-from smem_lsp.ir.nodes import Access, AccessKind, AddressSpace, Buffer, Kernel, Proxy, walk
+from smem_lsp.ir.nodes import (
+    Access,
+    AccessKind,
+    AddressSpace,
+    Buffer,
+    Kernel,
+    Proxy,
+    ProxyKind,
+    walk,
+)
 from smem_lsp.source import checkpoint
 
 _MAX_NOTED = 20_000  # accesses of one run, iterations and threads counted
@@ -254,18 +263,18 @@ class Accesses:
         proxies = self.proxies
         if proxies is None:
             return
-        if node.kind == "fence":
+        if node.kind is ProxyKind.FENCE:
             proxies.fence(here.threads)
-        elif node.kind == "commit":
+        elif node.kind is ProxyKind.COMMIT:
             proxies.commit(here.threads)
-        elif node.kind == "wait":
+        elif node.kind is ProxyKind.WAIT:
             proxies.wait(here.threads, node.left)
         else:
             storage = self.script.storages[node.buffer]
             unit = self.script.units.get(storage, 0)
             offset = self.values.offsets.get(node.point)
             starts = None if offset is None else here.values(offset)
-            copies = node.kind == "copy"
+            copies = node.kind is ProxyKind.COPY
             if not unit:
                 return
             if starts is None and self._is_one_thing(node.buffer):

@@ -20,7 +20,18 @@ from smem_lsp.analysis.values.loop_exits import exit_values
 from smem_lsp.analysis.values.terms import Term
 from smem_lsp.analysis.values.trip_counts import iterations_of
 from smem_lsp.analysis.values.value_facts import LoopFacts
-from smem_lsp.ir.nodes import Access, Barrier, Branch, CopyWait, Exchange, Jump, Loop, Place, Proxy
+from smem_lsp.ir.nodes import (
+    Access,
+    Barrier,
+    Branch,
+    CopyWait,
+    Exchange,
+    Jump,
+    JumpKind,
+    Loop,
+    Place,
+    Proxy,
+)
 from smem_lsp.source import checkpoint
 
 _TURNS = (12, 5, 4)  # iterations that are run of a loop with barriers, by how many loops are around it
@@ -90,9 +101,9 @@ class Interpreter(Supposing):
             elif isinstance(node, CopyWait):
                 self._copies(node.kind, self.script.added.left.get(node.point, node.left), going)
             elif isinstance(node, Jump):
-                if node.kind == "return":
+                if node.kind is JumpKind.RETURN:
                     self.away.update(going.threads)
-                elif node.kind == "break":
+                elif node.kind is JumpKind.BREAK:
                     self.broken.update(going.threads)
                 return None
         return going

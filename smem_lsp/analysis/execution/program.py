@@ -14,13 +14,7 @@ from smem_lsp.analysis.execution.slice import Followed
 from smem_lsp.analysis.values.extents import Extent
 from smem_lsp.analysis.values.free_symbols import Dependence, named, narrows
 from smem_lsp.analysis.values.terms import LoopVar, Term
-from smem_lsp.ir.nodes import (
-    Access,
-    Branch,
-    Jump,
-    Loop,
-    Node,
-)
+from smem_lsp.ir.nodes import Access, Branch, Jump, JumpKind, Loop, Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +174,7 @@ def computes(step: Instruction) -> bool:
 def acts(step: Instruction) -> bool:
     """Does a step of a loop's body do more than to leave the loop or an iteration of it?"""
     if isinstance(step.node, Jump):
-        return step.node.kind == "return"
+        return step.node.kind is JumpKind.RETURN
     if computes(step):
         return False
     return not isinstance(step.node, Branch) or any(map(acts, (*step.first, *step.second)))

@@ -31,14 +31,17 @@ from smem_lsp.ir.nodes import (
     Access,
     AddressSpace,
     Barrier,
+    BarrierKind,
     Branch,
     CopyWait,
     Exchange,
     Jump,
+    JumpKind,
     Kernel,
     Loop,
     Place,
     Proxy,
+    ProxyKind,
     Seq,
     storages_of,
     walk,
@@ -204,17 +207,18 @@ def _steps(seq: Seq, writer: _Writer, *, sure: bool) -> Iterator[Instruction]:
             if node.point not in writer.idle and (sure or node.point not in writer.apart):
                 yield Instruction(node, node.point)
         elif isinstance(node, Proxy):
-            yield Instruction(node, node.point, fences=node.kind not in ("copy", "read"))
+            yield Instruction(node, node.point, fences=node.kind not in (ProxyKind.COPY, ProxyKind.READ))
         elif isinstance(node, CopyWait):
             yield Instruction(node, node.point, copies=True)
         elif isinstance(node, Barrier):
-            if node.kind == "block":
+            if node.kind is BarrierKind.BLOCK:
                 point, control = node.point, writer.control
                 paired, trusting = point in writer.verdicts.paired, point in control.alike
                 sure = paired or trusting or point in control.barriers
                 yield Instruction(node, point, syncs=True, sure=sure, paired=paired, trusting=trusting)
             else:
-                yield Instruction(node, node.point, warps=node.kind == "warp", orders=node.kind != "warp")
+                warps = node.kind is BarrierKind.WARP
+                yield Instruction(node, node.point, warps=warps, orders=not warps)
         elif isinstance(node, Place):
             added, point = writer.added, node.point
             if point in added.waits:
@@ -226,7 +230,7 @@ def _steps(seq: Seq, writer: _Writer, *, sure: bool) -> Iterator[Instruction]:
             elif point in added.in_warps:
                 yield Instruction(node, point, warps=True)
         elif isinstance(node, Jump):
-            yield Instruction(node, node.point, leaves=True, returns=node.kind == "return")
+            yield Instruction(node, node.point, leaves=True, returns=node.kind is JumpKind.RETURN)
         elif isinstance(node, Branch):
             deciding = _Deciding(writer.rests, (writer.values.conditions[node.point],))
             arms = [

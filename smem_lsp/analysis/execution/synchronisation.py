@@ -14,7 +14,7 @@ from smem_lsp.analysis.execution.program import Instruction, Program
 from smem_lsp.analysis.execution.warp_traces import Traces
 from smem_lsp.analysis.values.evaluate import Evaluator
 from smem_lsp.analysis.values.value_facts import ValueFacts
-from smem_lsp.ir.nodes import Barrier, Kernel
+from smem_lsp.ir.nodes import Barrier, BarrierFamily, CopyWaitKind, Kernel
 from smem_lsp.source import checkpoint
 
 _ALL_LANES = 0xFFFFFFFF
@@ -46,13 +46,13 @@ class Ordered:
         """What has met so far."""
         return self.accesses.met
 
-    def _copies(self, kind: str, left: int, going: Evaluator) -> None:
-        if kind == "commit":
+    def _copies(self, kind: CopyWaitKind, left: int, going: Evaluator) -> None:
+        if kind is CopyWaitKind.COMMIT:
             self.met.flights.commit(going.threads)
-        elif kind == "unknown":
+        elif kind is CopyWaitKind.UNKNOWN:
             self.met.lose_copies()
         else:
-            self.met.wait(going.threads, None if kind == "all" else left)
+            self.met.wait(going.threads, None if kind is CopyWaitKind.ALL else left)
 
     def _forget(self) -> None:
         """Who has waited for whom, and for what, is not known."""
@@ -103,7 +103,7 @@ class Ordered:
                 self._lose(threads)
 
     def _trace(self, traces: Traces, node: Barrier, number: int, count: int, threads: Sequence[int]) -> None:
-        if number or node.family:
+        if number or node.family is not BarrierFamily.PTX:
             traces.arrive(threads, self.away, (node.family, number), count, waits=not node.arrives)
         elif count == len(self.block.threads) and not node.arrives:
             traces.meet(threads, self.away)

@@ -28,7 +28,19 @@ from smem_lsp.analysis.threads.uniformity import Control
 from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
 from smem_lsp.analysis.values.evaluate import Evaluator, Work
 from smem_lsp.analysis.values.value_facts import ValueFacts
-from smem_lsp.ir.nodes import Access, Barrier, Dims, Exchange, Kernel, Loop, Node, Place, Proxy, walk
+from smem_lsp.ir.nodes import (
+    Access,
+    Barrier,
+    BarrierKind,
+    Dims,
+    Exchange,
+    Kernel,
+    Loop,
+    Node,
+    Place,
+    Proxy,
+    walk,
+)
 from smem_lsp.source import checkpoint
 from smem_lsp.targets.every import MAX_BLOCK, MAX_THREADS, WARP_SIZE
 
@@ -155,7 +167,9 @@ def find_hazards(
         n.point for n in nodes if isinstance(n, Access)
     ):
         return Hazards()
-    ordered = bool(added.barriers) or any(isinstance(n, Barrier) and n.kind == "block" for n in nodes)
+    ordered = bool(added.barriers) or any(
+        isinstance(n, Barrier) and n.kind is BarrierKind.BLOCK for n in nodes
+    )
     alone = not ordered and shape is None and kernel.launch_bounds is None
     in_warps = alone and _in_warps(kernel, nodes)
     samples = _samples(kernel, values, control, shape, in_warps=in_warps, alone=alone)

@@ -29,10 +29,12 @@ from smem_lsp.ir.nodes import (
     Access,
     Assign,
     Barrier,
+    BarrierKind,
     Branch,
     Exchange,
     GlobalAccess,
     Jump,
+    JumpKind,
     Loop,
     Node,
     Proxy,
@@ -108,13 +110,13 @@ class _Target:
     guards: int  # how many guards stood around the loop
     jumps: list[_Leaving] = field(default_factory=list)
 
-    def of(self, kind: str) -> list[_Leaving]:
-        return [jump for jump in self.jumps if jump.kind == kind]
+    def of(self, kind: JumpKind) -> list[_Leaving]:
+        return [jump for jump in self.jumps if jump.kind is kind]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Leaving:
-    kind: str  # break or continue
+    kind: JumpKind  # break or continue
     taken: Term  # when it is
     env: Environment
 
@@ -195,7 +197,7 @@ class _Walk:
             elif type(node) is Exchange or type(node) is Barrier:
                 if node.mask is not None:
                     self.masks[node.point] = self.term(node.mask)
-                if type(node) is Barrier and node.kind == "named":
+                if type(node) is Barrier and node.kind is BarrierKind.NAMED:
                     number = None if node.number is None else self.term(node.number)
                     self.named[node.point] = number, None if node.count is None else self.term(node.count)
             elif type(node) is Proxy:
@@ -256,7 +258,7 @@ class _Walk:
             into[variable] = self.later(make, then, otherwise)
 
     def jump(self, node: Jump) -> None:
-        if node.kind == "return" or not self.targets:
+        if node.kind is JumpKind.RETURN or not self.targets:
             return
         target = self.targets[-1]
         taken: Term = self.table.const(1)
@@ -283,13 +285,13 @@ class _Walk:
         tail = len(node.body) - node.tail
         alive = self.seq(node.body.items[:tail])
         self.targets.pop()
-        falls = self.joined(target.of("continue"), self.env if alive else None)
+        falls = self.joined(target.of(JumpKind.CONTINUE), self.env if alive else None)
         if falls is not None:
             self.env = falls
         if not self.seq(node.body.items[tail:]):
             falls = None
         again = self.table.const(0) if falls is None else self.term(node.again or node.condition)
-        breaks = target.of("break")
+        breaks = target.of(JumpKind.BREAK)
         here.again, here.exits = again, tuple(leaving.taken for leaving in breaks)
         here.end = self.env.copy()
         here.left = [leaving.env for leaving in breaks]
@@ -329,10 +331,10 @@ class _Walk:
         self.targets.pop()
         left = target.jumps
         if node.tail:
-            falls = self.joined(target.of("continue"), self.env if alive else None)
+            falls = self.joined(target.of(JumpKind.CONTINUE), self.env if alive else None)
             self.env = self.env if falls is None else falls
             alive = self.seq(node.body.items[tail:]) and falls is not None
-            left = [self.unless_earlier(jump, target) for jump in target.of("break")]
+            left = [self.unless_earlier(jump, target) for jump in target.of(JumpKind.BREAK)]
         after = self.joined(left, self.env if alive else None)
         exits = tuple(leaving.taken for leaving in target.jumps)
         self.loops[node.point] = _Open(node, {}, zero, zero, zero, exits, once=True)
@@ -345,7 +347,7 @@ class _Walk:
         """A ``break`` that is taken by who has not left with a ``continue`` before."""
         taken = jump.taken
         for earlier in target.jumps[: target.jumps.index(jump)]:
-            if earlier.kind == "continue":
+            if earlier.kind is JumpKind.CONTINUE:
                 taken = self.table.op("&&", taken, self.table.op("!", earlier.taken))
         return replace(jump, taken=taken)
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from itertools import pairwise
 
-from smem_lsp.ir.nodes import AccessKind, Barrier
+from smem_lsp.ir.nodes import AccessKind, Barrier, BarrierKind, CopyWaitKind
 from smem_lsp.ir.values import Const, Op, Sym, Thread, Value, Var, operation
 from smem_lsp.lowering.body import expressions, inlining, methods, objects, unknown_calls
 from smem_lsp.lowering.callees import overloads
@@ -31,10 +31,11 @@ from smem_lsp.lowering.callees.intrinsics import (
 )
 from smem_lsp.lowering.library import async_copies, cub, cuda_pipeline, cutlass_barriers, mbarriers, wmma
 from smem_lsp.lowering.library.cooperative_groups import _GROUP_FACTORIES, group_barrier, group_of
+from smem_lsp.lowering.library.copy_groups import CopyEvent, Wait
 from smem_lsp.lowering.library.cub import library_class
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context, type_parameters
-from smem_lsp.lowering.state.local_scope import BufferName, Closure, Group, LocalScope, Variable
+from smem_lsp.lowering.state.local_scope import BufferName, Closure, Group, GroupKind, LocalScope, Variable
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.syntax import tree
@@ -74,7 +75,7 @@ def call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Value | Ref:
         return ctx.fresh()
     if name in WARP_BARRIERS:
         lanes = _by_value(ctx, expr, scope)
-        ctx.barrier("warp", expr.lo, expr.hi, f"{name}();", lanes[0] if lanes else _ALL_LANES)
+        ctx.barrier(BarrierKind.WARP, expr.lo, expr.hi, f"{name}();", lanes[0] if lanes else _ALL_LANES)
         return ctx.fresh()
     if name == "sync" and len(expr.arguments) == 1 and name not in ctx.helpers:
         kind = group_of(ctx, expr.arguments[0], scope)
@@ -90,7 +91,11 @@ def call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Value | Ref:
         with ctx.collect() as items:
             _by_value(ctx, expr, scope)
         for item in items:
-            ctx.emit(replace(item, kind="other") if isinstance(item, Barrier) else item)
+            if isinstance(item, Barrier):
+                item = replace(item, kind=BarrierKind.OTHER)
+            elif isinstance(item, Wait):
+                item = replace(item, event=CopyEvent.UNKNOWN, kind=CopyWaitKind.UNKNOWN)
+            ctx.emit(item)
         return ctx.fresh()
     if ATOMICS.match(name):
         return _atomic(ctx, expr, scope)
@@ -154,15 +159,17 @@ def tile_size(ctx: Context, expr: tree.Expr, scope: LocalScope) -> int | None:
     given = expr.callee.arguments[-1] if expr.callee.arguments else None
     if expr.callee.text.split("::")[-1] != "tiled_partition" or not given:
         return None
-    if group_of(ctx, expr.arguments[0], scope) != "block" and not tile_size(ctx, expr.arguments[0], scope):
+    if group_of(ctx, expr.arguments[0], scope) is not GroupKind.BLOCK and not tile_size(
+        ctx, expr.arguments[0], scope
+    ):
         return None
     size = evaluate(given[0], scope.constant_scope())
     return size if size is not None and size > 0 else None
 
 
-def _group_answer(ctx: Context, callee: tree.Member, kind: str, scope: LocalScope) -> Value:
+def _group_answer(ctx: Context, callee: tree.Member, kind: GroupKind, scope: LocalScope) -> Value:
     """What a group tells of itself."""
-    if kind == "block" and callee.name == "thread_rank":
+    if kind is GroupKind.BLOCK and callee.name == "thread_rank":
         return linear_thread_id()
     size = tile_size(ctx, callee.base, scope)
     if size is None:
@@ -177,7 +184,7 @@ def _group_answer(ctx: Context, callee: tree.Member, kind: str, scope: LocalScop
     return ctx.fresh()
 
 
-def _group_sync(ctx: Context, expr: tree.Call, kind: str) -> None:
+def _group_sync(ctx: Context, expr: tree.Call, kind: GroupKind) -> None:
     spelling = "".join(ctx.body.tokens.texts[ctx.base + expr.lo : ctx.base + expr.hi]) + ";"
     group_barrier(ctx, expr, kind, spelling)
 
@@ -187,7 +194,7 @@ def _block_barrier(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) 
     if name == "__barrier_sync" and arguments[:1] != [Const(0)]:
         ctx.named_barrier(expr.lo, expr.hi, arguments[0] if arguments else None, None, arrives=False)
     else:
-        ctx.barrier("block", expr.lo, expr.hi, "__syncthreads();", votes=name in VOTING_BARRIERS)
+        ctx.barrier(BarrierKind.BLOCK, expr.lo, expr.hi, "__syncthreads();", votes=name in VOTING_BARRIERS)
     return ctx.fresh(uniform=True)
 
 
@@ -279,9 +286,9 @@ def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScop
             expressions.value(ctx, argument, scope)
         if callee.name in ("sync", "barrier_wait"):
             _group_sync(ctx, expr, kind)
-        if kind == "cluster" and callee.name == "map_shared_rank":
+        if kind is GroupKind.CLUSTER and callee.name == "map_shared_rank":
             ctx.reach_out(expr.lo, expr.hi)
-        if kind == "warp" and callee.name in GROUP_EXCHANGES:
+        if kind is GroupKind.WARP and callee.name in GROUP_EXCHANGES:
             ctx.exchange(expr.lo, expr.hi, callee.name, None)
         return _group_answer(ctx, callee, kind, scope)
     result = cuda_pipeline.method(ctx, expr, callee, scope)

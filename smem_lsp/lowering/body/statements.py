@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from smem_lsp.ir.global_memory import GlobalMemory
-from smem_lsp.ir.nodes import Assign, Branch, Induction, Jump, Loop, Node, Place, Seq, walk
+from smem_lsp.ir.nodes import (
+    Assign,
+    Branch,
+    Induction,
+    Jump,
+    JumpKind,
+    Loop,
+    Node,
+    Place,
+    Seq,
+    walk,
+)
 from smem_lsp.ir.values import Const, Op, Sym, Value, Var, operation
 from smem_lsp.lowering.body import declarations, expressions, inlining, switches
 from smem_lsp.lowering.library import inline_ptx
@@ -311,7 +322,9 @@ def _loop(
     """Put a loop together. The check runs once before the loop and again after each iteration, where it is
     ``checked``."""
     effects = [item for item in (*step, *again) if not isinstance(item, Assign)]
-    if effects and any(isinstance(item, Jump) and item.kind == "continue" for item in walk(Seq(tuple(body)))):
+    if effects and any(
+        isinstance(item, Jump) and item.kind is JumpKind.CONTINUE for item in walk(Seq(tuple(body)))
+    ):
         ctx.irregular = ctx.irregular or f"`continue` in the loop at line {line_of(ctx, node.lo)}"
     for item in first_check:
         ctx.emit(item)
@@ -376,9 +389,9 @@ def _jump(ctx: Context, node: tree.JumpStatement, scope: LocalScope) -> None:
     if node.kind == "goto":
         ctx.irregular = ctx.irregular or f"goto at line {line}"
         return
-    kind = node.kind
-    if kind == "return" and ctx.inline_depth:
-        kind = "leave"
+    kind = JumpKind(node.kind)
+    if kind is JumpKind.RETURN and ctx.inline_depth:
+        kind = JumpKind.LEAVE
     ctx.emit(Jump(ctx.next_point(), kind, line))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from smem_lsp.ir.nodes import Branch, Jump, Loop, Node, Seq, walk
+from smem_lsp.ir.nodes import Branch, Jump, JumpKind, Loop, Node, Seq, walk
 from smem_lsp.ir.values import Const, Value, operation
 from smem_lsp.lowering.body import declarations, statements
 from smem_lsp.lowering.state.context import Context
@@ -77,7 +77,9 @@ def switch(ctx: Context, node: tree.Switch, scope: LocalScope) -> None:
             ctx.emit(link)
         return
     if any(
-        isinstance(n, Jump) and n.kind == "continue" for _, items in lowered for n in walk(Seq(tuple(items)))
+        isinstance(n, Jump) and n.kind is JumpKind.CONTINUE
+        for _, items in lowered
+        for n in walk(Seq(tuple(items)))
     ):
         ctx.irregular = ctx.irregular or f"`continue` in the switch at line {line}"
     # fall through: any later segment may follow an earlier one; `break` leaves a loop that runs once

@@ -15,6 +15,8 @@ from smem_lsp.ir.nodes import (
     AccessKind,
     Assign,
     Barrier,
+    BarrierFamily,
+    BarrierKind,
     Branch,
     Buffer,
     Exchange,
@@ -358,7 +360,14 @@ class Context:
             )
 
     def barrier(
-        self, kind: str, lo: int, hi: int, spelling: str, mask: Value | None = None, *, votes: bool = False
+        self,
+        kind: BarrierKind,
+        lo: int,
+        hi: int,
+        spelling: str,
+        mask: Value | None = None,
+        *,
+        votes: bool = False,
     ) -> None:
         where = self.span(lo, hi), self.line(lo)
         self.emit(Barrier(self.next_point(), kind, *where, spelling, mask=mask, votes=votes))
@@ -371,12 +380,12 @@ class Context:
         count: Value | None,
         *,
         arrives: bool,
-        family: str = "",
+        family: BarrierFamily = BarrierFamily.PTX,
     ) -> None:
         self.emit(
             Barrier(
                 self.next_point(),
-                "named",
+                BarrierKind.NAMED,
                 self.span(lo, hi),
                 self.line(lo),
                 "",
