@@ -108,7 +108,6 @@ MAY_IMPORT: Mapping[str, tuple[str, ...]] = {  # from the bottom to the top
 
 RECURSIVE = {  # circles of files that stay, each with its reason
     "lowering/body": "one recursive visitor: expressions hold lambdas, lambdas statements, statements expressions",
-    "semantics": "one recursive evaluator: a type asks for a constant, a constant for the size of a type",
 }
 
 MAIN = "smem_lsp/__main__.py"  # python -m smem_lsp
