@@ -7,7 +7,7 @@ from typing import NoReturn
 
 import pytest
 
-import smem_lsp.engine.attempts
+import smem_lsp.facts.attempts
 
 TESTS = Path(__file__).parent
 # Corpora are fetched and editors installed: as a whole these folders are slow, whatever each of their tests takes.
@@ -30,4 +30,4 @@ def defects_are_failures(request: pytest.FixtureRequest, monkeypatch: pytest.Mon
     def fail(error: Exception) -> NoReturn:
         raise AssertionError("an analysis failed") from error
 
-    monkeypatch.setattr(smem_lsp.engine.attempts, "described", fail)
+    monkeypatch.setattr(smem_lsp.facts.attempts, "described", fail)

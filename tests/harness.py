@@ -18,7 +18,6 @@ from toolchain import nvcc, require
 
 from smem_lsp.config import Config
 from smem_lsp.engine import KernelReport, Report, apply, check
-from smem_lsp.engine.plan_kernel import plan_kernel
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.lowering.kernel import build_kernels
 from smem_lsp.rules.facts import KernelFacts
@@ -125,7 +124,7 @@ def kernel_facts(text: str, index: int = 0, *, config: Config | None = None) -> 
     """Everything the engine finds out about one kernel."""
     source = SourceText(text)
     kernel = build_kernels(parse(source))[index]
-    return plan_kernel(index, kernel, source, config or Config())
+    return KernelFacts.of(index, source, kernel, config or Config())
 
 
 def plan_fix(text: str, barriers: int) -> Fix:

@@ -63,7 +63,9 @@ class App:
         self.workspace = Workspace(client, Outgoing(server, client.features), worker)
         for method, handler in _HANDLERS.items():
             server.feature(method)(partial(handler, self.workspace))
-        worker.submit(warm_up, seconds=None).add_done_callback(_log_failure)
+        if not worker.warm:
+            worker.warm = True
+            worker.submit(warm_up, seconds=None).add_done_callback(_log_failure)
 
     def stop(self) -> None:
         """No more analyses; whoever waits for one gets an empty answer."""
@@ -128,7 +130,7 @@ async def _diagnostic(
     workspace: Workspace, params: types.DocumentDiagnosticParams
 ) -> types.DocumentDiagnosticReport:
     try:
-        analysis = await workspace.scheduler.fresh(params.text_document.uri, this_text=True)
+        analysis = await workspace.analyses.fresh(params.text_document.uri, this_text=True)
     except Superseded:
         raise server_cancelled() from None
     found = [] if analysis is None else diagnostics_of(analysis, workspace.features)
@@ -144,10 +146,10 @@ async def _hover(workspace: Workspace, params: types.HoverParams) -> types.Hover
     document = workspace.documents.get(uri)
     if document is None:
         return None
-    workspace.scheduler.touched(uri)
+    workspace.analyses.touched(uri)
     seen = document.seen(workspace.features.encoding)
     now = to_offset(seen, params.position)
-    analysis = workspace.scheduler.latest(uri) or await workspace.scheduler.fresh(uri)
+    analysis = workspace.analyses.latest(uri) or await workspace.analyses.fresh(uri)
     offset = None if analysis is None else document.back_to(analysis.job.edition, now)
     if analysis is None or offset is None or analysis.job.edition > document.edition:
         return None
@@ -172,8 +174,8 @@ async def _code_lens(workspace: Workspace, params: types.CodeLensParams) -> list
     uri = params.text_document.uri
     if not workspace.settings_of(uri).code_lens:
         return []
-    workspace.scheduler.touched(uri)
-    analysis = await workspace.scheduler.fresh(uri)
+    workspace.analyses.touched(uri)
+    analysis = await workspace.analyses.fresh(uri)
     if analysis is None:
         return []
     return await _or_nothing(workspace, uri, lambda: list(lenses(analysis, workspace.features)))
@@ -183,8 +185,8 @@ async def _inlay_hint(workspace: Workspace, params: types.InlayHintParams) -> li
     uri = params.text_document.uri
     if not workspace.settings_of(uri).inlay_hints:
         return []
-    workspace.scheduler.touched(uri)
-    analysis = await workspace.scheduler.fresh(uri)
+    workspace.analyses.touched(uri)
+    analysis = await workspace.analyses.fresh(uri)
     if analysis is None or analysis.report is None:
         return []
     span = to_span(client_text(analysis.report.source, workspace.features.encoding), params.range)
@@ -371,9 +373,9 @@ async def _this_text(workspace: Workspace, uri: str) -> tuple[Document | None, A
     asked = workspace.documents.get(uri)
     if asked is None:
         return None, None
-    workspace.scheduler.touched(uri)
+    workspace.analyses.touched(uri)
     while True:
-        analysis = await workspace.scheduler.fresh(uri)
+        analysis = await workspace.analyses.fresh(uri)
         document = workspace.documents.get(uri)
         if document is None or document.text != asked.text:
             raise content_modified()

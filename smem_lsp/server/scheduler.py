@@ -1,247 +1,314 @@
-"""When which document is analysed: after a pause in typing, one at a time, the newest text wins.
+"""Which document is analysed when: after a pause in typing, one at a time, the newest text first.
 
-The document that the user touched last, by an edit or a question, comes first: that is as much as LSP tells of what is
-visible. A pull of diagnostics is no such question, editors pull for every tab. A run makes room for other documents
-(``turns``); its own is put back behind them, and whoever waits for it goes on waiting.
+The document that the user touched last, by an edit or a question, goes first: LSP does not say more about what is
+visible. A pull of diagnostics does not count as a question, because editors pull for every tab. A run gives way to
+other documents (``turns``); its own document is put back behind them, and whoever waits for it keeps waiting.
 
-Everything here runs on the event loop but the analysis itself. The pause follows clangd's policy, in proportion to
-what an analysis usually takes and within bounds, so a small file answers at once and a large one is not started at
-every key. It is half of that time: a run that the next key makes stale stops at its next checkpoint.
+The pause follows clangd's policy (``DebouncePolicy`` in TUScheduler.cpp): in proportion to what an analysis usually
+takes, within bounds, so a small file is answered at once and a large one is not started at every key. It is half of
+that time, because a run that the next key makes stale stops at its next checkpoint.
+
+The scheduler is a step function: ``step`` takes an event and the time and returns what is to be done, in order. It
+starts nothing, waits for nothing and reads no clock. ``analyses`` carries the actions out.
 """
 
 from __future__ import annotations
 
-import asyncio
-import logging
 import statistics
-import time
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from smem_lsp.server.analysis import Analysis
 from smem_lsp.server.turns import Turn
-from smem_lsp.source import Superseded
 
 SHORTEST_PAUSE = 0.005  # seconds: the keys of one paste, or of a macro, are one edit
 LONGEST_PAUSE = 0.300  # seconds
 PAUSE_RATIO = 0.5  # of the median of the last runs
 _RUNS = 15
 
-logger = logging.getLogger(__name__)
 
-Start = Callable[[str, int, Turn], "asyncio.Future[Analysis] | None"]
-"""(uri, revision, its turn) -> the analysis to come; None for a document that is not there any more."""
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One analysis of one revision of a document."""
 
-
-@dataclass(slots=True)
-class _Entry:
-    """One open document."""
-
-    revision: int = 0
-    touched: int = 0  # when the user was last seen at it, counted like revisions
-    ready: bool = False  # its pause is over
-    put_back: int = 0  # how often this revision has been
-    waits_since: float | None = None  # when it was first put back
-    queued: int = 0  # when it was last put back, counted like revisions
-    timer: asyncio.TimerHandle | None = None
-    analysis: Analysis | None = None  # the last one; of an older revision while a new one is due
-    settled: int = 0  # the last revision whose analysis has ended, well or not
-    times: deque[float] = field(default_factory=lambda: deque(maxlen=_RUNS))
-    waiters: list[tuple[int, asyncio.Future[None]]] = field(
-        default_factory=list
-    )  # 0: whatever revision comes
+    uri: str
+    revision: int
+    turn: Turn = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
-    """What the worker has, or is about to have."""
+class Changed:
+    """A document has a new text, or, with ``same_text``, new settings, headers or registers. ``at_once``: no pause."""
 
     uri: str
-    entry: _Entry
-    revision: int
-    turn: Turn
-    future: asyncio.Future[Analysis]
+    at_once: bool = False
+    same_text: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """The user asks about a document."""
+
+    uri: str
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    uri: str
+
+
+@dataclass(frozen=True, slots=True)
+class Elapsed:
+    """It is ``Scheduler.due``, or later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A run is over: with its analysis, with a ``defect`` of ours, or with neither because it had to stop."""
+
+    run: Run
+    analysis: Analysis | None = None
+    defect: BaseException | None = None
+
+
+Event = Changed | Touched | Closed | Elapsed | Ended
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Hand the run to the worker, and report its ``Ended``."""
+
+    run: Run
+
+
+@dataclass(frozen=True, slots=True)
+class Withdraw:
+    """Take the run out of the worker's queue, and report its ``Ended``."""
+
+    run: Run
+
+
+@dataclass(frozen=True, slots=True)
+class Publish:
+    """This is the analysis of the newest text."""
+
+    analysis: Analysis
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """There is no analysis of the newest text."""
+
+    uri: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Whoever waits for the document waits no longer: see ``current``."""
+
+    uri: str
+
+
+@dataclass(frozen=True, slots=True)
+class Supersede:
+    """Whoever waits for the text that the document had waits no longer."""
+
+    uri: str
+
+
+Action = Start | Withdraw | Publish | Fail | Answer | Supersede
+
+
+@dataclass(slots=True)
+class _Document:
+    """One open document. Numbers count the scheduler's changes."""
+
+    uri: str
+    revision: int = 0
+    touched: int = 0  # when the user was last seen at it
+    due: float | None = None  # the end of its pause
+    ready: bool = False  # its pause is over, and it does not run
+    put_back: int = 0  # how often this revision has been
+    waits_since: float | None = None  # when it was first put back
+    queued: int = 0  # when it was last put back
+    analysis: Analysis | None = None  # the last one; of an older revision while a new one is due
+    settled: int = 0  # the last revision whose analysis has ended, well or not
+    times: deque[float] = field(default_factory=lambda: deque(maxlen=_RUNS))  # seconds of the last runs
+
+    def next_turn(self) -> Turn:
+        return Turn(self.put_back, self.waits_since)
+
+    def rank(self, now: float) -> tuple[bool, int, int]:
+        """The lowest is next: who was touched last, and behind them who was put back, in turn."""
+        return (*self.next_turn().rank(now), self.queued if self.put_back else -self.touched)
 
 
 class Scheduler:
-    """``start`` hands a document to the worker; ``publish`` gets each analysis that is still the newest, ``failed``
-    the document that has none."""
+    """The documents of one client, and which of them the worker has."""
 
-    __slots__ = ("_changes", "_entries", "_failed", "_loop", "_publish", "_running", "_start")
+    __slots__ = ("_actions", "_changes", "_documents", "_running")
 
-    def __init__(
-        self, start: Start, publish: Callable[[Analysis], None], failed: Callable[[str], None]
-    ) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._start = start
-        self._publish = publish
-        self._failed = failed
-        self._entries: dict[str, _Entry] = {}
-        self._running: _Run | None = None
+    def __init__(self) -> None:
+        self._documents: dict[str, _Document] = {}
+        self._running: Run | None = None
         self._changes = 0  # revisions are never used twice
+        self._actions: list[Action] = []  # of the step that is being taken
 
-    def changed(self, uri: str, *, at_once: bool = False, same_text: bool = False) -> None:
-        """The text of a document is another one, or, with ``same_text``, what else decides its findings."""
-        entry = self._entries.setdefault(uri, _Entry())
-        self._changes += 1
-        entry.revision = self._changes
-        if not same_text:
-            entry.touched = self._changes
-        entry.ready = False
-        entry.put_back = 0
-        entry.waits_since = None
-        if entry.timer is not None:
-            entry.timer.cancel()
-            entry.timer = None
-        if not same_text:
-            for this_text, waiter in entry.waiters:
-                if this_text and not waiter.done():
-                    waiter.set_exception(Superseded())
-        entry.waiters = [pair for pair in entry.waiters if not pair[1].done()]
-        if at_once:
-            self._is_ready(entry)
-        else:
-            entry.timer = self._loop.call_later(pause(entry.times), self._is_ready, entry)
+    def step(self, event: Event, now: float) -> list[Action]:
+        """Take in what happened at ``now``, in seconds; returns what is to be done, in order. Never raises."""
+        match event:
+            case Changed():
+                self._changed(event, now)
+            case Touched():
+                self._touched(event.uri, now)
+            case Closed():
+                self._closed(event.uri)
+            case Elapsed():
+                self._elapsed(now)
+            case Ended():
+                self._ended(event, now)
+        actions, self._actions = self._actions, []
+        return actions
 
-    def touched(self, uri: str) -> None:
-        """The user asks about a document: it is the first in turn."""
-        entry = self._entries.get(uri)
-        if entry is None:
-            return
-        self._changes += 1
-        entry.touched = self._changes
-        if entry.ready:
-            entry.put_back = 0
-            self._make_room(entry)
+    @property
+    def due(self) -> float | None:
+        """When the next pause ends and ``Elapsed`` is to be reported; None: nobody pauses."""
+        return min(
+            (document.due for document in self._documents.values() if document.due is not None), default=None
+        )
 
-    def dropped(self, uri: str) -> None:
-        """A document was closed."""
-        entry = self._entries.pop(uri, None)
-        if entry is None:
-            return
-        entry.revision = -1  # a run that goes on is stale
-        if entry.timer is not None:
-            entry.timer.cancel()
-        _wake(entry)
-
-    def stop(self) -> None:
-        for uri in tuple(self._entries):
-            self.dropped(uri)
+    @property
+    def open(self) -> tuple[str, ...]:
+        return tuple(self._documents)
 
     def latest(self, uri: str) -> Analysis | None:
         """The last analysis, perhaps of an older text."""
-        entry = self._entries.get(uri)
-        return None if entry is None else entry.analysis
+        document = self._documents.get(uri)
+        return None if document is None else document.analysis
 
-    async def fresh(self, uri: str, *, this_text: bool = False) -> Analysis | None:
-        """The analysis of the text as it is once nobody types; None when it failed or the document is closed.
+    def pending(self, uri: str) -> bool:
+        """Is an analysis of the newest text still to come?"""
+        document = self._documents.get(uri)
+        return document is not None and document.settled != document.revision
 
-        ``this_text``: raises Superseded as soon as the text of now has changed.
-        """
-        while True:
-            entry = self._entries.get(uri)
-            if entry is None:
-                return None
-            if entry.settled == entry.revision:
-                current = entry.analysis is not None and entry.analysis.job.revision == entry.revision
-                return entry.analysis if current else None
-            waiter: asyncio.Future[None] = self._loop.create_future()
-            entry.waiters.append((this_text, waiter))
-            await waiter
+    def current(self, uri: str) -> Analysis | None:
+        """The analysis of the newest text; None while it is pending, when it failed, once the document is closed."""
+        document = self._documents.get(uri)
+        if document is None or document.analysis is None:
+            return None
+        return document.analysis if document.analysis.job.revision == document.revision else None
 
-    def _is_ready(self, entry: _Entry) -> None:
-        entry.timer = None
-        entry.ready = True
-        self._make_room(entry)
-        self._next()
+    # Events
 
-    def _make_room(self, entry: _Entry) -> None:
-        """Let the run that is under way know of a document that waits."""
-        run = self._running
-        if run is None or run.entry is entry or not _claims(entry):
-            return
-        if _rank(entry) > _rank(run.entry):
-            run.turn.for_another()
-        elif run.turn.started is None:
-            run.turn.withdraw()
-            run.future.cancel()  # another client's has the worker: this one's comes first when that is done
-        else:
-            run.turn.for_a_later_one()
-
-    def _next(self) -> None:
-        while self._running is None:
-            ready = [(uri, entry) for uri, entry in self._entries.items() if entry.ready]
-            if not ready:
-                return
-            self._run(*min(ready, key=lambda pair: _rank(pair[1])))
-
-    def _run(self, uri: str, entry: _Entry) -> None:
-        entry.ready = False
-        revision = entry.revision
-        turn = Turn(lambda: entry.revision != revision, entry.put_back, entry.waits_since)
-        future = self._start(uri, revision, turn)
-        if future is None:
-            return
-        run = self._running = _Run(uri, entry, revision, turn, future)
-        for other in self._entries.values():
-            if other.ready:
-                self._make_room(other)
-        future.add_done_callback(lambda done: self._ended(run, done))
-
-    def _ended(self, run: _Run, done: asyncio.Future[Analysis]) -> None:
-        self._running = None
-        error = None if done.cancelled() else done.exception()
-        if run.entry.revision == run.revision:
-            if done.cancelled() or isinstance(error, Superseded):
-                self._put_back(run)
-            else:
-                self._settle(run, done, error)
-        elif error is not None and not isinstance(error, Superseded):
-            logger.error("%s: the analysis failed", run.uri, exc_info=error)
-        self._next()
-
-    def _put_back(self, run: _Run) -> None:
-        entry = run.entry
+    def _changed(self, event: Changed, now: float) -> None:
+        document = self._documents.setdefault(event.uri, _Document(event.uri))
         self._changes += 1
-        entry.queued = self._changes
-        entry.ready = True
+        document.revision = self._changes
+        if not event.same_text:
+            document.touched = self._changes
+            self._actions.append(Supersede(event.uri))
+        document.ready = False
+        document.put_back = 0
+        document.waits_since = None
+        document.due = None
+        self._abandon(event.uri)
+        if event.at_once:
+            self._is_ready(document, now)
+        else:
+            document.due = now + pause(document.times)
+
+    def _touched(self, uri: str, now: float) -> None:
+        document = self._documents.get(uri)
+        if document is None:
+            return
+        self._changes += 1
+        document.touched = self._changes
+        if document.ready:
+            document.put_back = 0
+            self._make_room(document, now)
+
+    def _closed(self, uri: str) -> None:
+        if self._documents.pop(uri, None) is not None:
+            self._abandon(uri)
+            self._actions.append(Answer(uri))
+
+    def _elapsed(self, now: float) -> None:
+        pauses = [
+            (document.due, document) for document in self._documents.values() if document.due is not None
+        ]
+        for due, document in sorted(pauses, key=lambda pair: pair[0]):
+            if due <= now:
+                self._is_ready(document, now)
+
+    def _ended(self, event: Ended, now: float) -> None:
+        run = event.run
+        self._running = None
+        document = self._documents.get(run.uri)
+        if document is not None and document.revision == run.revision:
+            if event.analysis is None and event.defect is None:
+                self._put_back(document, run, now)
+            else:
+                self._settle(document, event)
+        self._start_next(now)
+
+    # What follows from them
+
+    def _abandon(self, uri: str) -> None:
+        """Nobody wants the result of a run for this document any more."""
+        if self._running is not None and self._running.uri == uri:
+            self._running.turn.gone = True
+
+    def _is_ready(self, document: _Document, now: float) -> None:
+        document.due = None
+        document.ready = True
+        self._make_room(document, now)
+        self._start_next(now)
+
+    def _make_room(self, document: _Document, now: float) -> None:
+        """Tell the run that is under way about a document that waits."""
+        run = self._running
+        if run is None or run.uri == document.uri or not document.next_turn().claims:
+            return
+        running = self._documents.get(run.uri)
+        if running is not None and document.rank(now) > running.rank(now):
+            run.turn.for_another(now)
+        elif run.turn.started is None:
+            run.turn.withdraw()  # another client has the worker: this document goes first when that is done
+            self._actions.append(Withdraw(run))
+        else:
+            run.turn.for_a_later_one(now)
+
+    def _start_next(self, now: float) -> None:
+        ready = [document for document in self._documents.values() if document.ready]
+        if self._running is not None or not ready:
+            return
+        document = min(ready, key=lambda each: each.rank(now))
+        document.ready = False
+        self._running = Run(document.uri, document.revision, document.next_turn())
+        self._actions.append(Start(self._running))
+        for other in ready:
+            if other is not document:
+                self._make_room(other, now)
+
+    def _put_back(self, document: _Document, run: Run, now: float) -> None:
+        self._changes += 1
+        document.queued = self._changes
+        document.ready = True
         if run.turn.started is None:
             return  # it had no turn at all
-        entry.put_back += 1
-        if entry.waits_since is None:
-            entry.waits_since = time.monotonic()
-        logger.debug("%s is put back: others wait", run.uri)
+        document.put_back += 1
+        if document.waits_since is None:
+            document.waits_since = now
 
-    def _settle(self, run: _Run, done: asyncio.Future[Analysis], error: BaseException | None) -> None:
-        entry = run.entry
-        entry.settled = run.revision
-        if error is None:
-            entry.analysis = done.result()
-            entry.times.append(entry.analysis.seconds)
-            self._publish(entry.analysis)
+    def _settle(self, document: _Document, event: Ended) -> None:
+        document.settled = document.revision
+        document.analysis = event.analysis
+        if event.analysis is not None:
+            document.times.append(event.analysis.seconds)
+            self._actions.append(Publish(event.analysis))
         else:
-            logger.error("%s: the analysis failed", run.uri, exc_info=error)
-            entry.analysis = None
-            self._failed(run.uri)
-        _wake(entry)
-
-
-def _claims(entry: _Entry) -> bool:
-    return Turn(bool, entry.put_back, entry.waits_since).claims
-
-
-def _rank(entry: _Entry) -> tuple[bool, int, int]:
-    """The lowest is the next: who was touched last, and behind them who was put back, in turn."""
-    turn = Turn(bool, entry.put_back, entry.waits_since)
-    return (*turn.rank, entry.queued if entry.put_back else -entry.touched)
-
-
-def _wake(entry: _Entry) -> None:
-    waiters, entry.waiters = entry.waiters, []
-    for _, waiter in waiters:
-        if not waiter.done():
-            waiter.set_result(None)
+            self._actions.append(Fail(document.uri))
+        self._actions.append(Answer(document.uri))
 
 
 def pause(times: deque[float]) -> float:

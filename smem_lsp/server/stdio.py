@@ -21,7 +21,7 @@ from smem_lsp.server.outbox import MOST_UNSENT, Outbox
 from smem_lsp.server.parent import watch_parent
 from smem_lsp.server.process import log_exception, prepare
 from smem_lsp.server.session import Session
-from smem_lsp.server.worker import Worker
+from smem_lsp.server.thread_worker import ThreadWorker
 
 _CHUNK = 1 << 16  # bytes
 _CHUNKS = 64  # that may be on their way to the loop
@@ -62,7 +62,7 @@ async def _serve(output: int) -> int:
         room=lambda: reader.post(inbox.release),
         broken=lambda: reader.post(session.disconnected),
     )
-    session = Session(send, close, Worker(loop))
+    session = Session(send, close, ThreadWorker(loop))
     inbox = Inbox(session, reader.allow)
     reader.start(inbox)
     watch = asyncio.ensure_future(watch_parent(session))

@@ -21,6 +21,7 @@ from smem_lsp.server.inbox import Inbox
 from smem_lsp.server.outbox import MOST_UNSENT
 from smem_lsp.server.process import log_exception, prepare
 from smem_lsp.server.session import Session
+from smem_lsp.server.thread_worker import ThreadWorker
 from smem_lsp.server.worker import Worker
 
 MOST_CLIENTS = 16
@@ -175,7 +176,7 @@ class _Socket(asyncio.Protocol):
 async def _serve(addresses: list[str], port: int, door: Door) -> None:
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(log_exception)
-    worker = Worker(loop)
+    worker = ThreadWorker(loop)
     server = await loop.create_server(lambda: _Socket(worker, door), addresses, port)
     for listener in server.sockets:
         logger.info("listening on %s port %d", *listener.getsockname()[:2])

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from smem_lsp.environment import DiskReader
 from smem_lsp.environment.compiler import Compiler, user_store
+from smem_lsp.server.analyses import Analyses
 from smem_lsp.server.analysis import Analysis, Analyst, Job, path_for_messages
 from smem_lsp.server.background import Background
 from smem_lsp.server.config_files import ConfigFiles
@@ -17,9 +18,8 @@ from smem_lsp.server.diagnostics import diagnostics_of
 from smem_lsp.server.documents import Change, Document, Documents
 from smem_lsp.server.handshake import Client
 from smem_lsp.server.outgoing import Outgoing
-from smem_lsp.server.scheduler import Scheduler
+from smem_lsp.server.scheduler import Run
 from smem_lsp.server.settings import ClientSettings, overlay, read_client_settings
-from smem_lsp.server.turns import Turn
 from smem_lsp.server.uris import path_of, same_file_key
 from smem_lsp.server.worker import Worker
 
@@ -40,7 +40,7 @@ class Workspace:
         self.worker = worker
         self.analyst = Analyst()
         self.documents = Documents(client.features.encoding)
-        self.scheduler = Scheduler(self._start, self._analysed, self._not_analysed)
+        self.analyses = Analyses(self, worker.clock)
         self._reader = DiskReader(fresh_for=HEADERS_FRESH)
         self._config_files = ConfigFiles()
         self._config_files.watched = client.features.register_watched_files
@@ -58,7 +58,7 @@ class Workspace:
 
     def stop(self) -> None:
         """No more analyses, no more compilers; whoever waits for one gets an empty answer."""
-        self.scheduler.stop()
+        self.analyses.stop()
         if self._background is not None:
             self._background.stop()
 
@@ -75,7 +75,7 @@ class Workspace:
 
     def closed(self, uri: str) -> None:
         document = self.documents.close(uri)
-        self.scheduler.dropped(uri)
+        self.analyses.closed(uri)
         if self._background is not None:
             self._background.changed(uri)
         path = path_of(uri)
@@ -96,15 +96,15 @@ class Workspace:
             self._includers_changed({same_file_key(path)}, but=document.uri)
         if self._background is not None:
             self._background.changed(document.uri)
-        self.scheduler.changed(document.uri, at_once=at_once)
+        self.analyses.changed(document.uri, at_once=at_once)
 
     def _includers_changed(self, files: set[str], *, but: str | None = None, at_once: bool = False) -> bool:
         """Documents that include one of ``files`` are to be analysed again. False: there are none."""
         found = False
         for document in self.documents:
-            analysis = self.scheduler.latest(document.uri)
+            analysis = self.analyses.latest(document.uri)
             if document.uri != but and analysis is not None and not files.isdisjoint(analysis.included):
-                self.scheduler.changed(document.uri, at_once=at_once, same_text=True)
+                self.analyses.changed(document.uri, at_once=at_once, same_text=True)
                 found = True
         return found
 
@@ -158,7 +158,7 @@ class Workspace:
         self._config_files.forget()
         self._told.clear()
         for document in self.documents:
-            self.scheduler.changed(document.uri, at_once=True, same_text=True)
+            self.analyses.changed(document.uri, at_once=True, same_text=True)
         self.outgoing.refresh()
 
     def _folder_of(self, uri: str) -> str | None:
@@ -182,13 +182,14 @@ class Workspace:
         """
         return await self.worker.submit(job, gone=lambda: self.documents.get(uri) is None)
 
-    def _start(self, uri: str, revision: int, turn: Turn) -> asyncio.Future[Analysis] | None:
+    def start(self, run: Run) -> asyncio.Future[Analysis]:
+        """For ``analyses``: hand a document to the worker as it is now."""
+        uri = run.uri
         document = self.documents.get(uri)
-        if document is None:
-            return None
+        assert document is not None, "a document that is closed is not scheduled any more"
         job = Job(
             uri=uri,
-            revision=revision,
+            revision=run.revision,
             edition=document.edition,
             version=document.version,
             text=document.text,
@@ -201,7 +202,7 @@ class Workspace:
             compiler=self._compiler,
             opened=self._opened(but=uri),
         )
-        return self.worker.analyse(lambda: self.analyst.analyse(job, turn.stale), turn)
+        return self.worker.analyse(lambda stale: self.analyst.analyse(job, stale), run.turn)
 
     def _opened(self, but: str) -> frozenset[str]:
         paths = (path_of(document.uri) for document in self.documents if document.uri != but)
@@ -210,10 +211,11 @@ class Workspace:
     def _measured(self, uri: str) -> None:
         """The compiler has said something about a document: its findings and numbers may be other ones now."""
         if self.documents.get(uri) is not None:
-            self.scheduler.changed(uri, at_once=True, same_text=True)
+            self.analyses.changed(uri, at_once=True, same_text=True)
             self.outgoing.refresh()
 
-    def _analysed(self, analysis: Analysis) -> None:
+    def publish(self, analysis: Analysis) -> None:
+        """For ``analyses``: tell the client what was found."""
         found = 0 if analysis.report is None else len(analysis.report.findings)
         job = analysis.job
         logger.debug(
@@ -231,8 +233,8 @@ class Workspace:
         if self._background is not None:
             self._background.wanted(job.uri, analysis.request)
 
-    def _not_analysed(self, uri: str) -> None:
-        """A defect of ours: findings of an older text would be wrong now, so there are none."""
+    def fail(self, uri: str) -> None:
+        """For ``analyses``: a defect of ours. Findings of an older text would be wrong now, so there are none."""
         document = self.documents.get(uri)
         if document is not None and not self.features.pull_diagnostics:
             self.outgoing.publish(uri, document.version, [])

@@ -13,7 +13,7 @@ import pytest
 from robustness.hostile import HOSTILE, ended
 from robustness.trying import try_text
 from smem_lsp.engine import check
-from smem_lsp.rules.stopped import Why
+from smem_lsp.facts.stopped import Why
 
 _FIFTH = sorted(HOSTILE)[::5]
 

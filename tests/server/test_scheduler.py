@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
 from collections import deque
 from collections.abc import Callable
@@ -13,13 +12,33 @@ from typing import Any
 import pytest
 from server.samples import MERGEABLE
 
+from smem_lsp.engine.cache import ANALYSES
 from smem_lsp.environment import DiskReader
-from smem_lsp.server.analysis import Analysis, Analyst, Job
+from smem_lsp.server.analysis import Analyst, Job
 from smem_lsp.server.config_files import ConfigFiles
-from smem_lsp.server.scheduler import Scheduler, pause
+from smem_lsp.server.job_queue import MOST_REQUESTS, JobQueue
+from smem_lsp.server.scheduler import (
+    SHORTEST_PAUSE,
+    Action,
+    Answer,
+    Changed,
+    Closed,
+    Elapsed,
+    Ended,
+    Event,
+    Fail,
+    Publish,
+    Run,
+    Scheduler,
+    Start,
+    Supersede,
+    Touched,
+    Withdraw,
+    pause,
+)
 from smem_lsp.server.settings import ClientSettings
+from smem_lsp.server.thread_worker import ThreadWorker
 from smem_lsp.server.turns import LONGEST_SLICE, SLICE, STARVED, Turn
-from smem_lsp.server.worker import Worker
 from smem_lsp.source import OutOfBudget, Superseded, checkpoint
 
 
@@ -50,270 +69,278 @@ def test_a_stale_analysis_stops_at_the_next_kernel() -> None:
 
 
 class Bench:
-    """A scheduler whose analyses end when the test says so."""
+    """A scheduler, a clock that the test turns, and a worker whose analyses end when the test says so."""
 
     def __init__(self, *, begins: bool = True) -> None:
+        self.scheduler = Scheduler()
+        self.now = 100.0  # seconds
         self.begins = begins  # each run as soon as it is handed over
-        self.started: list[tuple[str, int, Turn, asyncio.Future[Analysis]]] = []
-        self.published: list[tuple[str, int]] = []
-        self.failed: list[str] = []
-        self.scheduler = Scheduler(
-            self._start, lambda a: self.published.append((a.job.uri, a.job.revision)), self.failed.append
-        )
+        self.started: list[Run] = []
+        self.told: list[Action] = []  # what else was to be done
 
-    def _start(self, uri: str, revision: int, turn: Turn) -> asyncio.Future[Analysis]:
-        future: asyncio.Future[Analysis] = asyncio.get_running_loop().create_future()
-        if self.begins:
-            turn.begin()
-        self.started.append((uri, revision, turn, future))
-        return future
+    def changed(self, uri: str, *, at_once: bool = True, same_text: bool = False) -> None:
+        self.step(Changed(uri, at_once, same_text))
+
+    def step(self, event: Event) -> None:
+        for action in self.scheduler.step(event, self.now):
+            if not isinstance(action, Start):
+                self.told.append(action)
+                continue
+            self.started.append(action.run)
+            if self.begins:
+                action.run.turn.begin(self.now)
 
     @property
     def turn(self) -> Turn:
-        """Of the last one that was started."""
-        return self.started[-1][2]
+        """Of the last run that was started."""
+        return self.started[-1].turn
+
+    @property
+    def stale(self) -> bool:
+        """Must the last run that was started stop?"""
+        return self.turn.over(self.now)
 
     def order(self) -> list[str]:
-        return [uri for uri, *_ in self.started]
+        return [run.uri for run in self.started]
 
-    def runs_for(self, seconds: float) -> None:
-        """As if so much time had passed since the last one was started."""
-        assert self.turn.started is not None
-        self.turn.started -= seconds
+    def published(self) -> list[tuple[str, int]]:
+        return [(a.analysis.job.uri, a.analysis.job.revision) for a in self.told if isinstance(a, Publish)]
 
-    async def gives_way(self) -> None:
-        """The last one that was started stops as it must."""
-        assert self.turn.stale()
-        self.finish(Superseded())
-        await asyncio.sleep(0)
+    def passes(self, seconds: float) -> None:
+        self.now += seconds
+        self.step(Elapsed())
 
-    def finish(self, error: Exception | None = None) -> None:
-        uri, revision, _, future = self.started[-1]
-        if error is not None:
-            future.set_exception(error)
-        else:
-            made: Any = SimpleNamespace(job=SimpleNamespace(uri=uri, revision=revision), seconds=0.01)
-            future.set_result(made)
+    def gives_way(self) -> None:
+        """The last run that was started stops, as it must."""
+        assert self.stale
+        self.step(Ended(self.started[-1]))
+
+    def finish(self, defect: Exception | None = None) -> None:
+        run = self.started[-1]
+        made: Any = SimpleNamespace(job=SimpleNamespace(uri=run.uri, revision=run.revision), seconds=0.01)
+        self.step(Ended(run, defect=defect) if defect is not None else Ended(run, made))
 
 
 def test_the_newest_text_wins() -> None:
-    async def story() -> None:
-        bench = Bench()
-        bench.scheduler.changed("u", at_once=True)
-        (first,) = bench.started
-        assert not first[2].stale()
-        bench.scheduler.changed("u")
-        assert first[2].stale()  # the run is told
-        bench.finish()  # it ended all the same: nobody gets it
-        await asyncio.sleep(0.05)
-        assert bench.published == [] and len(bench.started) == 2
-        bench.finish()
-        await asyncio.sleep(0)
-        assert bench.published == [("u", 2)]
+    bench = Bench()
+    bench.changed("u")
+    (first,) = bench.started
+    assert not bench.stale
+    bench.changed("u", at_once=False)
+    assert first.turn.over(bench.now)  # the run is told
+    bench.finish()  # it ended all the same: nobody gets it
+    assert bench.published() == [] and bench.started == [first]
+    bench.passes(SHORTEST_PAUSE)
+    assert len(bench.started) == 2
+    bench.finish()
+    assert bench.published() == [("u", 2)]
 
-    asyncio.run(story())
+
+def test_it_says_when_it_wants_to_be_called_again() -> None:
+    bench = Bench()
+    assert bench.scheduler.due is None
+    bench.changed("a", at_once=False)
+    bench.now += 0.001
+    bench.changed("b", at_once=False)
+    assert bench.scheduler.due == 100.0 + SHORTEST_PAUSE
+    bench.passes(SHORTEST_PAUSE / 2)
+    assert bench.started == []  # called too early: nothing happens
+    bench.passes(1.0)
+    assert bench.order() == ["a"] and bench.scheduler.due is None
+    bench.finish()
+    assert bench.order() == ["a", "b"]
 
 
 def test_whoever_waits_for_this_text_is_told_when_it_changes() -> None:
-    async def story() -> None:
-        bench = Bench()
-        bench.scheduler.changed("u", at_once=True)
-        strict = asyncio.ensure_future(bench.scheduler.fresh("u", this_text=True))
-        patient = asyncio.ensure_future(bench.scheduler.fresh("u"))
-        await asyncio.sleep(0)
-        bench.scheduler.changed("u", at_once=True, same_text=True)  # other settings are no other text
-        await asyncio.sleep(0)
-        assert not strict.done()
-        bench.scheduler.changed("u", at_once=True)
-        with pytest.raises(Superseded):
-            await strict
-        bench.finish(Superseded())
-        await asyncio.sleep(0)
-        bench.finish()
-        assert (await patient).job.revision == 3  # type: ignore[union-attr]
-
-    asyncio.run(story())
+    bench = Bench()
+    bench.changed("u")
+    assert bench.told == [Supersede("u")] and bench.scheduler.pending("u")
+    bench.changed("u", same_text=True)  # other settings are no other text
+    assert bench.told == [Supersede("u")]
+    bench.changed("u")
+    assert bench.told == [Supersede("u"), Supersede("u")]
+    bench.step(Ended(bench.started[-1]))
+    assert bench.scheduler.pending("u")
+    bench.finish()
+    assert bench.told[-1] == Answer("u") and not bench.scheduler.pending("u")
+    found = bench.scheduler.current("u")
+    assert found is not None and found.job.revision == 3
 
 
 def test_a_failure_is_an_answer() -> None:
-    async def story() -> None:
-        bench = Bench()
-        bench.scheduler.changed("u", at_once=True)
-        waiting = asyncio.ensure_future(bench.scheduler.fresh("u"))
-        await asyncio.sleep(0)
-        bench.finish(RuntimeError("boom"))
-        assert await waiting is None
-        assert bench.failed == ["u"] and bench.scheduler.latest("u") is None
-
-    asyncio.run(story())
+    bench = Bench()
+    bench.changed("u")
+    bench.finish(RuntimeError("boom"))
+    assert bench.told[1:] == [Fail("u"), Answer("u")]
+    assert not bench.scheduler.pending("u") and bench.scheduler.latest("u") is None
 
 
 def test_closing_answers_everybody_and_the_last_touched_comes_first() -> None:
-    async def story() -> None:
-        bench = Bench()
-        for uri in ("a", "b", "c"):
-            bench.scheduler.changed(uri, at_once=True)
-        waiting = asyncio.ensure_future(bench.scheduler.fresh("b"))
-        await asyncio.sleep(0)
-        bench.scheduler.dropped("b")
-        assert await waiting is None
-        bench.finish()
-        await asyncio.sleep(0)
-        assert bench.order() == ["a", "c"]
-
-    asyncio.run(story())
+    bench = Bench()
+    for uri in ("a", "b", "c"):
+        bench.changed(uri)
+    bench.step(Closed("b"))
+    assert bench.told[-1] == Answer("b") and not bench.scheduler.pending("b")
+    bench.finish()
+    assert bench.order() == ["a", "c"]
 
 
 def test_a_run_makes_room_for_the_document_touched_later_and_is_not_lost() -> None:
-    async def story() -> None:
-        bench = Bench()
-        bench.scheduler.changed("hostile", at_once=True)
-        waiting = asyncio.ensure_future(bench.scheduler.fresh("hostile"))
-        await asyncio.sleep(0)
-        bench.runs_for(9.0)
-        assert not bench.turn.stale()  # nobody else waits
-        bench.scheduler.changed("b", at_once=True)
-        await bench.gives_way()
-        assert bench.order() == ["hostile", "b"]
-        bench.finish()
-        await asyncio.sleep(0)
-        assert bench.order() == ["hostile", "b", "hostile"] and not waiting.done()
-        bench.finish()
-        assert (await waiting).job.uri == "hostile"  # type: ignore[union-attr]
-        assert bench.published == [("b", 2), ("hostile", 1)] and not bench.failed
-
-    asyncio.run(story())
+    bench = Bench()
+    bench.changed("hostile")
+    bench.passes(9.0)
+    assert not bench.stale  # nobody else waits
+    bench.changed("b")
+    bench.gives_way()
+    assert bench.order() == ["hostile", "b"]
+    bench.finish()
+    assert bench.order() == ["hostile", "b", "hostile"] and Answer("hostile") not in bench.told
+    bench.finish()
+    assert bench.published() == [("b", 2), ("hostile", 1)]
+    assert Answer("hostile") in bench.told and Fail("hostile") not in bench.told
 
 
 def test_a_run_that_is_about_to_end_is_left_alone() -> None:
-    async def story() -> None:
-        bench = Bench()
-        bench.scheduler.changed("a", at_once=True)
-        bench.scheduler.changed("b", at_once=True)
-        assert not bench.turn.stale()
-        bench.runs_for(SLICE + 0.01)
-        assert bench.turn.stale()
-
-    asyncio.run(story())
+    bench = Bench()
+    bench.changed("a")
+    bench.changed("b")
+    assert not bench.stale
+    bench.passes(SLICE + 0.01)
+    assert bench.stale
 
 
 def test_a_document_touched_before_waits_a_little_longer() -> None:
-    async def story() -> None:
-        bench = Bench()
-        bench.scheduler.changed("other", at_once=True)
-        bench.scheduler.changed("a", at_once=True)
-        bench.scheduler.changed("hostile", at_once=True)
-        bench.finish()
-        await asyncio.sleep(0)
-        assert bench.order() == ["other", "hostile"]
-        bench.runs_for(SLICE + 0.01)
-        assert not bench.turn.stale()
-        bench.runs_for(LONGEST_SLICE)
-        await bench.gives_way()
-        assert bench.order() == ["other", "hostile", "a"]
-
-    asyncio.run(story())
+    bench = Bench()
+    bench.changed("other")
+    bench.changed("a")
+    bench.changed("hostile")
+    bench.finish()
+    assert bench.order() == ["other", "hostile"]
+    bench.passes(SLICE + 0.01)
+    assert not bench.stale
+    bench.passes(LONGEST_SLICE)
+    bench.gives_way()
+    assert bench.order() == ["other", "hostile", "a"]
 
 
 def test_documents_that_all_take_long_do_not_send_each_other_away_for_ever() -> None:
-    async def story() -> None:
-        bench = Bench()
-        for uri in "abc":
-            bench.scheduler.changed(uri, at_once=True)
-        for _ in range(20):
-            bench.runs_for(60.0)
-            if not bench.turn.stale():
-                break
-            await bench.gives_way()
-        assert not bench.turn.stale() and len(bench.started) <= 10
-        for _ in range(3):
-            bench.finish()
-            await asyncio.sleep(0)
-        assert sorted(uri for uri, _ in bench.published) == ["a", "b", "c"]
-
-    asyncio.run(story())
+    bench = Bench()
+    for uri in "abc":
+        bench.changed(uri)
+    for _ in range(20):
+        bench.passes(STARVED / 40)
+        if not bench.stale:
+            break
+        bench.gives_way()
+    assert not bench.stale and len(bench.started) <= 10
+    for _ in range(3):
+        bench.finish()
+    assert sorted(uri for uri, _ in bench.published()) == ["a", "b", "c"]
 
 
 def test_whoever_was_put_back_for_long_runs_to_its_end() -> None:
     """While somebody types in another document without a pause."""
-
-    async def story() -> None:
-        bench = Bench()
-        bench.scheduler.changed("hostile", at_once=True)
-        for _ in range(50):
-            bench.scheduler.changed("b", at_once=True)
-            bench.runs_for(LONGEST_SLICE + 0.01)
-            await bench.gives_way()
-            bench.finish()
-            await asyncio.sleep(0)
-            assert bench.order()[-2:] == ["b", "hostile"]
-        assert bench.turn.waits_since is not None
-        bench.turn.waits_since -= STARVED
-        bench.scheduler.changed("b", at_once=True)
-        bench.runs_for(60.0)
-        assert not bench.turn.stale()
-        bench.scheduler.dropped("hostile")
-        assert bench.turn.stale()  # but not when nobody wants it
-
-    asyncio.run(story())
+    bench = Bench()
+    bench.changed("hostile")
+    for _ in range(50):
+        bench.changed("b")
+        bench.passes(LONGEST_SLICE + 0.01)
+        bench.gives_way()
+        bench.finish()
+        assert bench.order()[-2:] == ["b", "hostile"]
+    bench.now += STARVED
+    bench.changed("b")
+    bench.passes(60.0)
+    assert not bench.stale
+    bench.step(Closed("hostile"))
+    assert bench.stale  # but not when nobody wants it
 
 
 def test_who_is_asked_about_comes_first() -> None:
-    async def story() -> None:
-        bench = Bench()
-        for uri in ("a", "b", "c"):
-            bench.scheduler.changed(uri, at_once=True)
-        bench.scheduler.touched("b")
-        bench.runs_for(SLICE + 0.01)
-        await bench.gives_way()
-        assert bench.order() == ["a", "b"]
-        bench.finish()
-        await asyncio.sleep(0)
-        assert bench.order() == ["a", "b", "c"]
-
-    asyncio.run(story())
+    bench = Bench()
+    for uri in ("a", "b", "c"):
+        bench.changed(uri)
+    bench.step(Touched("b"))
+    bench.passes(SLICE + 0.01)
+    bench.gives_way()
+    assert bench.order() == ["a", "b"]
+    bench.finish()
+    assert bench.order() == ["a", "b", "c"]
 
 
 def test_a_run_that_waits_for_the_worker_is_not_withdrawn_for_one_that_was_put_back() -> None:
-    async def story() -> None:
-        bench = Bench(begins=False)
-        for uri in ("a", "b", "hostile"):
-            bench.scheduler.changed(uri, at_once=True)
-        await asyncio.sleep(0)
-        assert bench.order() == ["a", "hostile"] and bench.started[0][3].cancelled()
-        bench.turn.begin()
-        bench.runs_for(LONGEST_SLICE + 0.01)
-        await bench.gives_way()
-        assert bench.order() == ["a", "hostile", "b"]
-        await asyncio.sleep(0.01)
-        assert bench.order() == ["a", "hostile", "b"] and not bench.turn.stale()
-
-    asyncio.run(story())
+    bench = Bench(begins=False)
+    for uri in ("a", "b"):
+        bench.changed(uri)
+    assert bench.told[-1] == Withdraw(bench.started[0])
+    bench.changed("hostile")
+    bench.step(Ended(bench.started[0]))
+    assert bench.order() == ["a", "hostile"]
+    bench.turn.begin(bench.now)
+    bench.passes(LONGEST_SLICE + 0.01)
+    bench.gives_way()
+    assert bench.order() == ["a", "hostile", "b"]
+    bench.passes(0.01)
+    assert bench.order() == ["a", "hostile", "b"] and not bench.stale
 
 
 def test_other_settings_keep_the_order() -> None:
-    async def story() -> None:
-        bench = Bench()
-        for uri in ("a", "b", "c"):
-            bench.scheduler.changed(uri, at_once=True)
-            bench.finish()
-            await asyncio.sleep(0)
-        bench.scheduler.touched("b")
-        for uri in ("b", "a", "c"):
-            bench.scheduler.changed(uri, same_text=True, at_once=uri == "c")
+    bench = Bench()
+    for uri in ("a", "b", "c"):
+        bench.changed(uri)
         bench.finish()
-        await asyncio.sleep(0.05)
-        assert bench.order()[3:] == ["c", "b"]
+    bench.step(Touched("b"))
+    for uri in ("b", "a", "c"):
+        bench.changed(uri, same_text=True, at_once=uri == "c")
+    bench.passes(0.05)
+    bench.finish()
+    assert bench.order()[3:] == ["c", "b"]
 
-    asyncio.run(story())
+
+def test_the_queue_does_requests_first_and_lets_analyses_in_now_and_then() -> None:
+    done: list[str] = []
+    queue = JobQueue()
+    queue.add_analysis(lambda: done.append("analysis"), Turn(), 0.0)
+    for _ in range(MOST_REQUESTS + 2):
+        queue.add_request(lambda: done.append("request"), 0.0)
+    while (found := queue.next(1.0)) is not None:
+        found[0]()
+    assert done == [*["request"] * MOST_REQUESTS, "analysis", *["request"] * 2]
 
 
-def spinning(turn: Turn, started: list[str], name: str) -> Callable[[], str]:
+def test_the_queue_tells_a_run_who_waits() -> None:
+    queue, turn = JobQueue(), Turn()
+    queue.add_analysis(lambda: None, turn, 0.0)
+    assert queue.next(5.0) is not None and turn.started == 5.0 and not turn.over(99.0)
+    queue.add_request(lambda: None, 6.0, urgent=False)
+    assert not turn.over(99.0)
+    queue.add_analysis(lambda: None, Turn(), 6.0)
+    assert turn.over(5.0 + LONGEST_SLICE + 0.01) and not turn.over(5.0 + LONGEST_SLICE)
+    queue.add_request(lambda: None, 6.0)
+    assert turn.over(5.0 + SLICE + 0.01) and not turn.over(5.0 + SLICE)
+
+
+def test_where_messages_wait_a_slice_grows_until_the_longest_kernel_fits() -> None:
+    """A kernel that takes a minute is finished, and until then nobody waits longer than an eighth of the time."""
+    bench, longest = Bench(), 60.0
+    bench.changed("u")
+    for _ in range(200):
+        bench.turn.for_messages(bench.now)
+        assert bench.turn.limit is not None and bench.turn.limit <= max(SLICE, (bench.now - 100.0) / 8)
+        if bench.turn.limit >= longest:
+            break
+        bench.passes(bench.turn.limit + 0.01)
+        bench.gives_way()
+    bench.passes(longest)
+    assert not bench.stale and bench.now < 100.0 + 12 * longest
+
+
+def spinning(started: list[str], name: str) -> Callable[[Callable[[], bool]], str]:
     """An analysis without an end that looks whether it is stale, as the engine does."""
 
-    def run() -> str:
+    def run(stale: Callable[[], bool]) -> str:
         started.append(name)
-        while not turn.stale():
+        while not stale():
             time.sleep(0.001)
         raise Superseded
 
@@ -322,10 +349,9 @@ def spinning(turn: Turn, started: list[str], name: str) -> Callable[[], str]:
 
 def test_a_request_does_not_wait_for_an_analysis() -> None:
     async def story() -> None:
-        worker = Worker(asyncio.get_running_loop())
+        worker = ThreadWorker(asyncio.get_running_loop())
         started: list[str] = []
-        turn = Turn(lambda: False)
-        running = worker.analyse(spinning(turn, started, "a"), turn)
+        running = worker.analyse(spinning(started, "a"), Turn())
         await asyncio.sleep(0.3)
         asked = time.perf_counter()
         assert await worker.submit(lambda: 5) == 5
@@ -340,14 +366,13 @@ def test_a_request_does_not_wait_for_an_analysis() -> None:
 
 def test_clients_that_share_a_worker_come_in_turn() -> None:
     async def story() -> None:
-        worker = Worker(asyncio.get_running_loop())
+        worker = ThreadWorker(asyncio.get_running_loop())
         started: list[str] = []
-        first = Turn(lambda: False)
-        running = worker.analyse(spinning(first, started, "a"), first)
+        running = worker.analyse(spinning(started, "a"), Turn())
         await asyncio.sleep(0.05)
-        again = Turn(lambda: False, put_back=1, waits_since=time.monotonic())
-        behind = worker.analyse(lambda: started.append("again"), again)
-        other = worker.analyse(lambda: started.append("b"), Turn(lambda: False))
+        again = Turn(put_back=1, waits_since=worker.clock())
+        behind = worker.analyse(lambda stale: started.append("again"), again)
+        other = worker.analyse(lambda stale: started.append("b"), Turn())
         with pytest.raises(Superseded):
             await asyncio.wait_for(running, 20.0)
         await behind
@@ -363,7 +388,7 @@ def test_the_work_of_a_request_is_limited() -> None:
             checkpoint()
 
     async def story() -> None:
-        worker = Worker(asyncio.get_running_loop())
+        worker = ThreadWorker(asyncio.get_running_loop())
         with pytest.raises(OutOfBudget):
             await worker.submit(endless, seconds=0.05)
         with pytest.raises(Superseded):
@@ -380,21 +405,20 @@ def test_a_closed_document_stops_soon_and_nothing_of_it_is_kept() -> None:
     text = "".join(MERGEABLE.replace("sum(", f"sum{n}(") for n in range(400))
 
     async def story() -> None:
-        worker, analyst, closed = Worker(asyncio.get_running_loop()), Analyst(), threading.Event()
+        worker, analyst, turn = ThreadWorker(asyncio.get_running_loop()), Analyst(), Turn()
         await worker.submit(lambda: analyst.analyse(job(MERGEABLE), bool), seconds=None)
-        turn = Turn(closed.is_set)
-        running = worker.analyse(lambda: analyst.analyse(job(text), turn.stale), turn)
-        while len(analyst._cache.kernels) < 3:
+        running = worker.analyse(lambda stale: analyst.analyse(job(text), stale), turn)
+        while ANALYSES.count(analyst._cache) < 3:
             await asyncio.sleep(0.01)
         assert not running.done()
         before = time.perf_counter()
-        closed.set()
+        turn.gone = True
         with pytest.raises(Superseded):
             await running
         took = time.perf_counter() - before
         print(f"stopped {took * 1e3:.1f} ms after it was closed")
         assert took < 0.5  # the aim is 50 ms, of a machine with nothing else to do
         await worker.submit(lambda: analyst.forget("/k.cu"))
-        assert len(analyst._cache.kernels) == 0
+        assert ANALYSES.count(analyst._cache) == 0
 
     asyncio.run(story())

@@ -1,0 +1,57 @@
+"""When garbage is collected: in the pauses between jobs, because collecting stops every thread.
+
+Once a large file is in the caches, collecting everything takes a quarter of a second. So young objects are looked
+through soon after a job, and all of them only when nobody has typed for a while.
+"""
+
+from __future__ import annotations
+
+import gc
+
+SHORT_QUIET = 0.05  # seconds without a job before young garbage is collected
+LONG_QUIET = 10.0  # seconds before all of it is
+MOST_JOBS = (
+    10  # in a row without a pause; after more of them the collection is long enough to be noticed in a hover
+)
+
+
+def collect_all() -> None:
+    """Collect all garbage; what is left will most likely stay, and is not looked at again before the next time."""
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
+
+
+class Collector:
+    """Counts the jobs since the last collections."""
+
+    __slots__ = ("_since_full", "_since_young")
+
+    def __init__(self) -> None:
+        self._since_young = 0
+        self._since_full = 0
+
+    @property
+    def quiet(self) -> float | None:
+        """Seconds without a job after which ``pause`` is to be called; None: there is nothing to collect."""
+        if self._since_young:
+            return SHORT_QUIET
+        return LONG_QUIET if self._since_full else None
+
+    def pause(self) -> None:
+        """It has been quiet for so long."""
+        if self._since_young:
+            self._collect_young()
+        else:
+            collect_all()
+            self._since_full = 0
+
+    def job_done(self) -> None:
+        self._since_young += 1
+        self._since_full += 1
+        if self._since_young >= MOST_JOBS:
+            self._collect_young()
+
+    def _collect_young(self) -> None:
+        gc.collect(1)
+        self._since_young = 0
