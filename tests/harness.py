@@ -51,6 +51,23 @@ def check_fix(
     return fix
 
 
+def check_rewrite(
+    difference: str,
+    *,
+    code: str = "SMEM301",
+    safety: Safety = Safety.SAFE,
+    title: str = "",
+    config: Config | None = None,
+) -> Fix:
+    """``check_fix``, before and after shown as one text: a line begins with a space, or with ``-`` or ``+`` where the
+    fix takes it away or puts it in."""
+    lines = _unindented(difference).splitlines(keepends=True)
+    assert all(line[0] in " -+\r\n" for line in lines), "a line begins with a space, - or +"
+    before = "".join(line[1:] if line[0] in " -" else line for line in lines if line[0] != "+")
+    after = "".join(line[1:] if line[0] in " +" else line for line in lines if line[0] != "-")
+    return check_fix(before, after, code=code, safety=safety, title=title, config=config)
+
+
 def check_no_fix(
     source: str, *, code: str = "SMEM301", reason: str = "", config: Config | None = None
 ) -> None:

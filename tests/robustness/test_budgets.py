@@ -35,8 +35,10 @@ def spin(seconds: float) -> None:
 
 
 def test_work_within_its_budget_is_not_stopped() -> None:
+    started = time.thread_time()
     with Budget(seconds=60, megabytes=10_000):
         spin(0.01)
+    assert time.thread_time() - started >= 0.01
     checkpoint()  # and outside nothing is limited
 
 
