@@ -192,34 +192,27 @@ class Scope:
         scope: Scope | None = self
         while scope is not None:
             checkpoint()
-            if name in scope.values:
-                n = scope.values[name]
-                return TypedConstant(arithmetic.integer_type(n), n) if n is not None else UNKNOWN
-            if name in scope.bound:
-                return self._bound(scope.bound[name], arguments)
+            if name in scope.values or name in scope.bound:
+                return scope._bound(name, arguments, self)
             decls = scope.declarations
             if decls is _NOTHING and scope.record is None:
                 scope = scope.parent
                 continue
             if scope.namespace and remembered and arguments is None and not pending:
                 return scope._from_here(name, alone)
-            found = scope.own(name) if name in decls.names or decls.inline or decls.unnamed else []
-            if scope.record is not None:
-                if arguments is None and scope.record.decl.name.rpartition("::")[2] == name:
-                    return scope.record
-                inherited = scope.inherited(name, qualified=False) if not found else []
-                if inherited is None:
-                    return None
-                found = found or inherited
+            if scope.record is not None and arguments is None and scope._is_called(name):
+                return scope.record
+            members = scope._members(name)
+            if members is None:
+                return None
+            found = members
             if decls.directives:
                 pending += scope.nominated()
             if pending and scope.namespace:
-                ready = [each for each in pending if any(outer is scope for outer in each.outwards())]
-                pending = [each for each in pending if each not in ready]
-                seen = [one for each in ready for one in each.own(name) if one not in found]
+                seen = scope._take_nominated(name, pending)
                 if seen and not found and builtin(name) is not None and scope.parent is None:
                     return None  # CUDA's own and this one
-                found = [*found, *seen]
+                found = [*found, *(one for one in seen if one not in found)]
             if found:
                 return self.of(found, arguments, name, alone)
             if scope.namespace:
@@ -228,6 +221,23 @@ class Scope:
                     return space
             scope = scope.parent
         return Undeclared((name,))
+
+    def _is_called(self, name: str) -> bool:
+        """Is this the inside of a class of that name?"""
+        return self.record is not None and self.record.decl.name.rpartition("::")[2] == name
+
+    def _members(self, name: str) -> list[tuple[Declared, Scope]] | None:
+        """What this scope declares by that name, or the base classes of its class; None: one of them is not known."""
+        decls = self.declarations
+        found = self.own(name) if name in decls.names or decls.inline or decls.unnamed else []
+        return found if found or self.record is None else self.inherited(name, qualified=False)
+
+    def _take_nominated(self, name: str, pending: list[Scope]) -> list[tuple[Declared, Scope]]:
+        """What the namespaces of using directives declare by that name, as far as they stand in this one; those are
+        taken out of ``pending``."""
+        ready = [each for each in pending if any(outer is self for outer in each.outwards())]
+        pending[:] = [each for each in pending if each not in ready]
+        return [one for each in ready for one in each.own(name)]
 
     def inner_space(self, name: str) -> Namespace | None:
         """The namespace ``name`` in this one, seen through inline namespaces and using directives."""
@@ -242,9 +252,14 @@ class Scope:
                 return Namespace(each.space(each.declarations.namespaces[name]))
         return None
 
-    def _bound(self, argument: Argument, arguments: list[tree.Expr] | None) -> Entity:
+    def _bound(self, name: str, arguments: list[tree.Expr] | None, where: Scope) -> Entity:
+        """What the scope binds a name to. ``where``: the scope in which template arguments stand."""
+        if name in self.values:
+            n = self.values[name]
+            return UNKNOWN if n is None else TypedConstant(arithmetic.integer_type(n), n)
+        argument = self.bound[name]
         if isinstance(argument, Template) and arguments is not None:
-            return self.of(list(argument.found), arguments, "", True)
+            return where.of(list(argument.found), arguments, "", True)
         return argument if arguments is None else None
 
     def nominated(self) -> list[Scope]:
