@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from smem_lsp.analysis.hazards.races import Race
+from smem_lsp.analysis.hazards.model import Race
 from smem_lsp.analysis.repairs.missing_barriers import MissingBarrier
 from smem_lsp.ir.nodes import Access, AccessKind, AddressSpace, Buffer, Place, walk
 from smem_lsp.rules.facts import KernelFacts
@@ -21,7 +21,7 @@ def findings(facts: KernelFacts, code: str, severity: Severity) -> Iterator[Find
     """Those races of a kernel that the rule ``code`` tells, one for each gap where a barrier is missing."""
     if not followed(facts):
         return
-    for gap in facts.gaps.across:
+    for gap in facts.missing_barriers.across:
         checkpoint()
         races = [race for race in present(facts, gap.races) if _code(facts, race) == code]
         if races:

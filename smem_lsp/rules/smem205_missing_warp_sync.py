@@ -47,7 +47,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from smem_lsp.analysis.hazards.races import Race
+from smem_lsp.analysis.hazards.model import Race
 from smem_lsp.analysis.repairs.missing_barriers import MissingBarrier
 from smem_lsp.rules import racing
 from smem_lsp.rules.facts import KernelFacts
@@ -59,7 +59,7 @@ from smem_lsp.source import checkpoint
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
     if not racing.followed(facts):
         return
-    gaps = facts.gaps.within
+    gaps = facts.missing_barriers.within
     for severity, group in (
         (Severity.WARNING, [gap for gap in gaps if not gap.races[0].exchanged]),
         (Severity.INFO, [gap for gap in gaps if gap.races[0].exchanged]),

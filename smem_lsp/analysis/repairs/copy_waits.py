@@ -8,7 +8,7 @@ from typing import Protocol
 
 from smem_lsp.analysis.execution.conflicting_accesses import Pair
 from smem_lsp.analysis.execution.program import Added
-from smem_lsp.analysis.hazards.races import Hazards, Race, pairs_of
+from smem_lsp.analysis.hazards.model import Hazards, Race, pairs_of
 from smem_lsp.analysis.repairs.insertion_points import InsertionPoint, candidates, common_loop
 from smem_lsp.ir.nodes import Barrier, BarrierKind, CopyWait, CopyWaitKind, Kernel, walk
 from smem_lsp.source import checkpoint
@@ -71,7 +71,7 @@ def _changes(
 ) -> Iterator[tuple[CopyGap, Added]]:
     """What may end ``races``, the least change in front. Copies of a group, and those that are bound to an object, have
     waits of their own."""
-    flying = any(race.flying for race in races)
+    flying = any(race.pending for race in races)
     if any(race.first.start is not None or (flying and not race.first.grouped) for race in races):
         return
     read = min(race.second.point for race in races)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from smem_lsp.ir.nodes import AddressSpace, DeclarationSite
-from smem_lsp.ir.values import Const, Op, Value
+from smem_lsp.ir.values import Const, Op, Operator, Value
 from smem_lsp.lowering.body import calls, expressions, methods, objects, unknown_calls
 from smem_lsp.lowering.library import cooperative_groups, cuda_pipeline, cutlass_barriers, wmma
 from smem_lsp.lowering.state import effects
@@ -145,7 +145,7 @@ def _declare_local(
         if array or (reference and not steady):
             result = ctx.fresh()
         elif not keeps_integers(declaration.words):
-            result = Op("cast", (result,))
+            result = Op(Operator.CAST, (result,))
         ctx.assign(variable, result)
 
 

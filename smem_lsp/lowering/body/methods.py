@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from smem_lsp.ir.values import Const, Op, Value
+from smem_lsp.ir.values import Const, Op, Operator, Value
 from smem_lsp.lowering.body import declarations, expressions, inlining, objects, unknown_calls
 from smem_lsp.lowering.body.objects import Field, Method
 from smem_lsp.lowering.callees import overloads
@@ -408,7 +408,7 @@ def assign(ctx: Context, variable: Variable, value: Value | Ref) -> None:
     if isinstance(value, Ref):
         ctx.alias(variable.index, value)
     else:
-        ctx.assign(variable.index, value if variable.exact else Op("cast", (value,)))
+        ctx.assign(variable.index, value if variable.exact else Op(Operator.CAST, (value,)))
 
 
 def _aggregate(

@@ -30,7 +30,7 @@ from smem_lsp.ir.nodes import (
     WithFinalWait,
     walk,
 )
-from smem_lsp.ir.values import Bytes, Const, Op, Sym, Thread, Unknown, Value, Var
+from smem_lsp.ir.values import Bytes, Const, Op, Operator, Sym, Thread, Unknown, Value, Var, operator_of
 from smem_lsp.lowering.state import storage_members
 from smem_lsp.lowering.state.local_scope import (
     Address,
@@ -52,7 +52,7 @@ from smem_lsp.syntax import tree
 from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.parse import Body, Function, TranslationUnit
 
-_NO_ADDRESS = frozenset("< <= > >= == != && || ! / % & | ^ << >>".split())
+_NO_ADDRESS = frozenset(map(operator_of, "< <= > >= == != && || ! / % & | ^ << >>".split()))
 _NONE: frozenset[int] = frozenset()
 
 
@@ -256,9 +256,9 @@ class Context:
 
     def write(self, place: Value | Ref | None) -> None:
         """A place outside shared memory may be written: what was loaded, or a member of that."""
-        while isinstance(place, Op) and place.operator[0] == ".":
+        while isinstance(place, Op) and place.operator is Operator.MEMBER:
             place = place.args[0]
-        if isinstance(place, Op) and place.operator in ("load", "readonly"):
+        if isinstance(place, Op) and place.operator in (Operator.LOAD, Operator.READONLY):
             self.written.append(place.args[0])
             self.touch(AccessKind.WRITE, *place.args[:2])
         elif not isinstance(place, Var):
@@ -302,7 +302,7 @@ class Context:
         for name, member in self.objects[variable].members.items():
             if not isinstance(member, Variable):
                 continue
-            part = self.fresh(escaped=True) if escaped else Op(f".{name}", (Var(variable),))
+            part = self.fresh(escaped=True) if escaped else Op(Operator.MEMBER, (Var(variable),), name)
             self.hold(member.index, self.held(value))
             self.emit(Assign(self.next_point(), member.index, part))
             if self.known_alias(member.index) is not None:
@@ -315,7 +315,7 @@ class Context:
         while variable in self.member_of:
             owner, name = self.member_of[variable]
             self.hold(owner, bases)
-            self.emit(Assign(self.next_point(), owner, Op(f"set .{name}", (Var(owner), value))))
+            self.emit(Assign(self.next_point(), owner, Op(Operator.SET_MEMBER, (Var(owner), value), name)))
             variable, value = owner, Var(owner)
 
     # ---- effects -------------------------------------------------------------------------------------------------

@@ -138,3 +138,33 @@ def test_behind_a_loop_that_all_threads_leave_together_a_barrier_is_missing() ->
 )
 def test_behind_a_loop_that_all_threads_leave_together_nothing_else_is_said(inside: str, behind: str) -> None:
     expect(TOGETHER.format(inside=inside, behind=behind, mark=""), among=RACES)
+
+
+# A race in iteration 7 of 12, behind a loop that single threads leave. Two loops deep only five iterations are run.
+SEVENTH = """\
+static __global__ void k(const int* __restrict__ in, int* __restrict__ out) {{
+  __shared__ int s[256];
+  __shared__ int u[256];
+  const int t = threadIdx.x;
+  int r = 0;
+  u[t] = in[t];
+  __syncthreads();
+  {above}
+  __syncthreads();
+  for (int i = 0; i < 12; ++i) {{
+    s[t] = r + i;
+    if (i != 7) __syncthreads();
+    r += s[t ^ 64];
+//       ^^^^^^^^^ SMEM201
+    __syncthreads();
+  }}
+  out[t] = r + u[t];
+}}
+void host(const int* in, int* out) {{ k<<<1, 256>>>(in, out); }}
+"""
+LEFT_BY_DATA = "for (int j = 0; j < 8; ++j) { u[in[t] & 255] = t; if (in[t + j] > 3) break; }"
+
+
+@pytest.mark.parametrize("above", ["", f"if (in[t] > 2) {{ {LEFT_BY_DATA} }}"])
+def test_a_loop_that_the_run_cannot_follow_does_not_count_as_around_the_next(above: str) -> None:
+    expect(SEVENTH.format(above=above), among=RACES)

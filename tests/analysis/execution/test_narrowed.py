@@ -7,9 +7,11 @@ from unittest.mock import patch
 from executor.racy_kernels import Generator
 
 from smem_lsp.analysis.execution.conflicting_accesses import Pair
-from smem_lsp.analysis.execution.program import NOTHING, Added
-from smem_lsp.analysis.hazards.races import Hazards, find_hazards, pairs_of
-from smem_lsp.engine import check, plan_kernel
+from smem_lsp.analysis.execution.program import NOTHING_ADDED, Added
+from smem_lsp.analysis.hazards.model import Hazards, pairs_of
+from smem_lsp.analysis.hazards.races import find_hazards
+from smem_lsp.engine import check
+from smem_lsp.facts import kernel_analysis
 
 
 def test_pairs_that_are_asked_about_race_as_in_a_search_for_all() -> None:
@@ -17,7 +19,10 @@ def test_pairs_that_are_asked_about_race_as_in_a_search_for_all() -> None:
     tried = ended = 0
 
     def both(
-        *arguments: object, added: Added = NOTHING, asked: frozenset[Pair] | None = None, **named: object
+        *arguments: object,
+        added: Added = NOTHING_ADDED,
+        asked: frozenset[Pair] | None = None,
+        **named: object,
     ) -> Hazards:
         nonlocal tried, ended
         found = find_hazards(*arguments, added=added, asked=asked, **named)  # type: ignore[arg-type]
@@ -31,7 +36,7 @@ def test_pairs_that_are_asked_about_race_as_in_a_search_for_all() -> None:
             ended += not still
         return found
 
-    with patch.object(plan_kernel, "find_hazards", both):
+    with patch.object(kernel_analysis, "find_hazards", both):
         for seed in range(60):
             assert check(Generator(seed).kernel().text).kernels
     assert ended > 20
