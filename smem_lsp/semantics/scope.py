@@ -125,7 +125,7 @@ class Scope:
     def class_scope(self, decl: ClassDecl) -> Scope:
         """The inside of a class whose own template parameters are not known."""
         unknown: tuple[Argument, ...] = tuple(None for _ in decl.parameters or ())
-        return instance(decl, self, unknown).lexical
+        return instance(decl, self, unknown).scope
 
     # ---- lookup --------------------------------------------------------------------------------------------------
 
@@ -269,7 +269,7 @@ class Scope:
             work = partial(self.meaning, path, (None,) * len(path))
             known = _DIRECTIVE.of(self.state.store, (self, path), work)
             if isinstance(known, Namespace):
-                found.append(known.lexical)
+                found.append(known.scope)
         return found
 
     def own(self, name: str) -> list[tuple[Declared, Scope]]:
@@ -279,7 +279,7 @@ class Scope:
             found += self.space(hidden).own(name)
         for unnamed in self.declarations.unnamed:
             if isinstance(unnamed, ClassDecl):
-                inner = instance(unnamed, self, ()).lexical
+                inner = instance(unnamed, self, ()).scope
                 found += inner.own(name)
         return found
 
@@ -298,7 +298,7 @@ class Scope:
             base = base_of(self.record, (start, end))
             if base is None:
                 return None
-            own = base.lexical.own(name) or base.lexical.inherited(name, qualified=True)
+            own = base.scope.own(name) or base.scope.inherited(name, qualified=True)
             if own is None:
                 return None
             found += own
@@ -308,7 +308,7 @@ class Scope:
         """``of::name``."""
         match of:
             case Namespace():
-                scope = of.lexical
+                scope = of.scope
                 found = scope.own(name)
                 if not found:
                     for each in scope.nominated():
@@ -319,14 +319,14 @@ class Scope:
             case Record():
                 if of.decl.body is None:
                     return None
-                own: list[tuple[Declared, Scope]] | None = of.lexical.own(name)
+                own: list[tuple[Declared, Scope]] | None = of.scope.own(name)
                 if not own:
-                    own = of.lexical.inherited(name, qualified=True)
+                    own = of.scope.inherited(name, qualified=True)
                 return self.of(own, arguments, name, True) if own else None
             case Enum():
                 for enumerator in enumerators(of.decl):
                     if enumerator.name == name:
-                        return enumerator_value(enumerator, of.lexical)
+                        return enumerator_value(enumerator, of.scope)
                 return None
             case _:
                 return self.semantics.library_member(of, name)
@@ -542,7 +542,7 @@ def base_of(record: Record, where: tuple[int, int]) -> Record | None:
             return None
         lo += 1
     parsed = source.parse("expression", lo, hi)
-    outer = record.lexical.parent
+    outer = record.scope.parent
     if not isinstance(parsed, tree.Name) or outer is None:
         return None
     meaning = outer.resolve(parsed)
@@ -551,10 +551,10 @@ def base_of(record: Record, where: tuple[int, int]) -> Record | None:
 
 def member_entity(record: Record, name: str) -> Entity:
     """``record::name`` for a static member, a nested type or an enumerator; None for everything else."""
-    own = record.lexical.own(name) or record.lexical.inherited(name, qualified=True)
+    own = record.scope.own(name) or record.scope.inherited(name, qualified=True)
     if not own or any(isinstance(decl, VariableDecl) and not _is_static(decl) for decl, _ in own):
         return None
-    return record.lexical.of(own, None, name, True)
+    return record.scope.of(own, None, name, True)
 
 
 def _is_static(decl: VariableDecl) -> bool:

@@ -159,7 +159,7 @@ def _only_type(arguments: Sequence[Argument]) -> Type | None:
     return arguments[0]
 
 
-# Whole, for it is a table: one line for each trait.
+# One function, because it is a table: a line for each trait.
 def _trait_type(name: str, arguments: Sequence[Argument]) -> Type | None:
     types = [None if isinstance(a, (TypedConstant, Template, Functions)) else a for a in arguments]
     if name in ("conditional", "enable_if"):
@@ -211,7 +211,7 @@ def _trait_type(name: str, arguments: Sequence[Argument]) -> Type | None:
     return None
 
 
-# Whole, for it is a table: one line for each trait.
+# One function, because it is a table: a line for each trait.
 def _trait_value(name: str, arguments: Sequence[Argument]) -> TypedConstant | None:
     n: int | None = None
     kind: Scalar = BOOL

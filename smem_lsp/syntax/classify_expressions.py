@@ -19,7 +19,7 @@ class ExpressionMarks(TypeMarks):
 
     __slots__ = ()
 
-    # Whole, for it is a switch over token kinds: what each means depends on whether an operand may stand there.
+    # One function, because it is a switch over token kinds, with one state: may an operand stand here?
     def expression(self, lo: int, hi: int) -> None:
         """Mark an expression; commas are the comma operator."""
         self.enter()
