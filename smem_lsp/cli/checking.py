@@ -12,7 +12,7 @@ from functools import cache
 
 from smem_lsp.cli.errors import internal_error, reported
 from smem_lsp.cli.fixing import Fixed, FixPolicy, Hidden, fix_text, fixable, hidden
-from smem_lsp.cli.settings import rule_names
+from smem_lsp.cli.path_settings import rule_names
 from smem_lsp.config import Config
 from smem_lsp.engine import forget_files
 from smem_lsp.engine.report import Report
@@ -47,7 +47,7 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class FileTask:
     """A file to check under its own settings. ``given``: its text, when it does not come from the disk."""
 
     path: str
@@ -56,7 +56,7 @@ class Job:
 
 
 @dataclass(slots=True)
-class Outcome:
+class FileOutcome:
     """What came of one file."""
 
     path: str
@@ -76,68 +76,70 @@ class Outcome:
     notes: list[str] = field(default_factory=list)  # the same, of what does not keep the tool from its job
 
 
-def failed(path: str, error: str) -> Outcome:
+def failed(path: str, error: str) -> FileOutcome:
     """The outcome of a file that could not be checked; ``error`` is a line that names it."""
     file = json_.failed_file_object(path, error.removeprefix(f"{path}: "))
-    return Outcome(path, file=file, errors=[error])
+    return FileOutcome(path, file=file, errors=[error])
 
 
-def check_file(job: Job, options: Options) -> Outcome:
+def check_file(task: FileTask, options: Options) -> FileOutcome:
     """Check one file. Whatever goes wrong is in the outcome: other files are still to be done."""
     try:
-        source = job.given or read_source(job.path)
-        return _checked(source, job, options)
+        source = task.given or read_source(task.path)
+        return _checked(source, task, options)
     except SourceError as error:
-        return failed(job.path, str(error))
+        return failed(task.path, str(error))
     except Exception as error:  # noqa: BLE001  (a defect of ours in one file must not hide the findings of others)
-        return failed(job.path, f"{job.path}: {internal_error(error)}")
+        return failed(task.path, f"{task.path}: {internal_error(error)}")
     finally:
         forget_files()
 
 
-def _checked(source: SourceFile, job: Job, options: Options) -> Outcome:
+def _checked(source: SourceFile, task: FileTask, options: Options) -> FileOutcome:
     notes: dict[str, None] = {}
-    check = _checker(job, notes, reuse=options.reuse)
-    outcome = _applied(source, job, options, check)
+    check = _checker(task, notes, reuse=options.reuse)
+    outcome = _applied(source, task, options, check)
     outcome.notes.extend(notes)
     return outcome
 
 
-def _applied(source: SourceFile, job: Job, options: Options, check: Callable[[str], Report]) -> Outcome:
+def _applied(
+    source: SourceFile, task: FileTask, options: Options, check: Callable[[str], Report]
+) -> FileOutcome:
     if not (options.fix or options.diff):
-        return _outcome(Fixed(source.text, check(source.text)), job, options)
+        return _outcome(Fixed(source.text, check(source.text)), task, options)
     fixed = fix_text(source.text, check, options.policy)
     if options.diff:
-        outcome = _outcome(fixed, job, replace(options, format="diff"))
-        outcome.text = unified_diff(source.text, fixed.text, job.path)
+        outcome = _outcome(fixed, task, replace(options, format="diff"))
+        outcome.text = unified_diff(source.text, fixed.text, task.path)
         if options.terminal:  # `patch` needs every byte, nobody's screen does
             outcome.text = "\n".join(map(shown, outcome.text.split("\n")))
         return outcome
-    if job.given is None:
-        remove_leftovers(job.path, options.trees)
-    outcome = _outcome(fixed, job, options)
-    if job.given is not None:
+    if task.given is None:
+        remove_leftovers(task.path, options.trees)
+    outcome = _outcome(fixed, task, options)
+    if task.given is not None:
         outcome.fixed_text = fixed.text
     elif fixed.text != source.text:
         try:
             write_source(source, fixed.text, options.trees)
         except SourceError as error:
             # Nothing was fixed, then: the findings of the text as it still is.
-            outcome = _outcome(Fixed(source.text, check(source.text)), job, options)
+            outcome = _outcome(Fixed(source.text, check(source.text)), task, options)
             outcome.errors.append(str(error))
     return outcome
 
 
-def _checker(job: Job, notes: dict[str, None], *, reuse: bool) -> Callable[[str], Report]:
+def _checker(task: FileTask, notes: dict[str, None], *, reuse: bool) -> Callable[[str], Report]:
     """``notes`` gets what a compiler did not do, each line once."""
-    if job.config.nvcc not in (None, OFF):
+    if task.config.nvcc not in (None, OFF):
         from smem_lsp.cli.compiling import check_compiled
 
         tell = notes.setdefault
-        return lambda text: check_compiled(text, job.path, job.config, _reader(), tell, reuse=reuse)
+        return lambda text: check_compiled(text, task.path, task.config, _reader(), tell, reuse=reuse)
     from smem_lsp.engine import check
 
-    return lambda text: check(text, path=job.path, config=job.config, reader=_reader())
+    return lambda text: check(text, path=task.path, config=task.config, reader=_reader())
 
 
 @cache
@@ -146,9 +148,9 @@ def _reader() -> DiskReader:
     return DiskReader()
 
 
-def _outcome(fixed: Fixed, job: Job, options: Options) -> Outcome:
+def _outcome(fixed: Fixed, task: FileTask, options: Options) -> FileOutcome:
     report = fixed.report
-    outcome = Outcome(job.path, fixed=fixed.counts)
+    outcome = FileOutcome(task.path, fixed=fixed.counts)
     match options.format:
         case "json" | "sarif":
             outcome.findings = json_.finding_objects(report, rule_names())
@@ -168,7 +170,7 @@ def _outcome(fixed: Fixed, job: Job, options: Options) -> Outcome:
     outcome.statements = report.statistics.statements or 0
     outcome.unparsed = report.statistics.unparsed_statements or 0
     outcome.unknown = sum(k.kernel.unknown_accesses + k.kernel.unknown_barriers for k in report.kernels)
-    outcome.errors += (f"{job.path}: {reported(each)}" for each in report.defects)
+    outcome.errors += (f"{task.path}: {reported(each)}" for each in report.defects)
     return outcome
 
 

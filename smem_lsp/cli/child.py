@@ -1,4 +1,4 @@
-"""A process that checks files for another one: jobs on stdin, what came of them on stdout.
+"""A process that checks files for another one: tasks on stdin, what came of them on stdout.
 
 It leaves when its stdin ends, also in the middle of a file: then the other process is gone.
 """
@@ -15,13 +15,13 @@ import time
 from types import FrameType
 from typing import BinaryIO, NoReturn
 
-from smem_lsp.cli.checking import Job, Options, check_file, failed
+from smem_lsp.cli.checking import FileTask, Options, check_file, failed
 from smem_lsp.cli.errors import internal_error
 from smem_lsp.cli.messages import read_message, write_message
 
 _PATIENCE = 0.4  # seconds for a compiler to be killed and a file to be put back
 
-_Asked = tuple[Job, Options]
+_Asked = tuple[FileTask, Options]
 
 
 class _Left(BaseException):
@@ -45,14 +45,14 @@ def main() -> NoReturn:
         os._exit(1)
 
 
-def _answer(output: BinaryIO, job: Job, options: Options) -> None:
-    outcome = check_file(job, options)
+def _answer(output: BinaryIO, task: FileTask, options: Options) -> None:
+    outcome = check_file(task, options)
     try:
         write_message(output, outcome)
     except OSError:
         raise
     except Exception as error:  # noqa: BLE001  (what cannot be handed over costs one file)
-        write_message(output, failed(job.path, f"{job.path}: {internal_error(error)}"))
+        write_message(output, failed(task.path, f"{task.path}: {internal_error(error)}"))
 
 
 def _listen(asked: queue.SimpleQueue[_Asked | None]) -> None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 
-from smem_lsp.cli.settings import NVCC
+from smem_lsp.cli.path_settings import NVCC
 from smem_lsp.config import Config
 from smem_lsp.engine import check
 from smem_lsp.engine.cache import Cache
 from smem_lsp.engine.measured import NOT_MEASURED, Measured
 from smem_lsp.engine.report import Report
 from smem_lsp.environment.compiler import Compiler, Request, user_store
-from smem_lsp.environment.nvcc import KernelStatistics, Stop
+from smem_lsp.environment.compiler_process import Stop
+from smem_lsp.environment.nvcc import KernelStatistics
 from smem_lsp.source import FileReader
 
 

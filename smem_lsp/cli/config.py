@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from smem_lsp.cli.errors import EXIT_CLEAN, UsageError
-from smem_lsp.cli.settings import Settings
+from smem_lsp.cli.path_settings import Settings
 from smem_lsp.config import KEYS, ConfigError, Loaded
 from smem_lsp.source import is_folder, is_there, printable
 

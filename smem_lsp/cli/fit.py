@@ -8,7 +8,7 @@ import sys
 
 from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FINDINGS, UsageError
 from smem_lsp.cli.layout import split_kernel
-from smem_lsp.cli.settings import Settings
+from smem_lsp.cli.path_settings import Settings
 from smem_lsp.cli.terminal import terminal_style, use_utf8
 from smem_lsp.config import ConfigError
 from smem_lsp.environment import DiskReader, SourceError, read_source

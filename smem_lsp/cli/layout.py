@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FAILED, UsageError, told_stops
-from smem_lsp.cli.settings import Settings
+from smem_lsp.cli.path_settings import Settings
 from smem_lsp.cli.terminal import terminal_style, use_utf8
 from smem_lsp.config import ConfigError
 from smem_lsp.engine.report import Report

@@ -5,8 +5,8 @@ what a project brings.
 """
 
 from smem_lsp.environment.compile_commands import Command, CompileCommands
+from smem_lsp.environment.disk_reader import DiskReader
 from smem_lsp.environment.encoding import Encoding, decode, encode
-from smem_lsp.environment.files import DiskReader
 from smem_lsp.environment.sources import (
     Collected,
     SourceError,

@@ -15,17 +15,10 @@ from functools import lru_cache
 from pathlib import Path
 
 from smem_lsp.environment.compiler_commands import CompilerCommands
+from smem_lsp.environment.compiler_process import CompileError, CompileStopped, Stop
 from smem_lsp.environment.compiler_store import Store
-from smem_lsp.environment.files import DiskReader
-from smem_lsp.environment.nvcc import (
-    CompileError,
-    KernelStatistics,
-    Stop,
-    Stopped,
-    compile_text,
-    find_nvcc,
-    supported_targets,
-)
+from smem_lsp.environment.disk_reader import DiskReader
+from smem_lsp.environment.nvcc import KernelStatistics, compile_text, find_nvcc, supported_targets
 from smem_lsp.source import MAX_BYTES, FileReader
 from smem_lsp.source.cache_folder import cache_folder
 
@@ -37,7 +30,7 @@ _DEFINES_FIRST = ("-D", "-U")
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class InstalledNvcc:
     """An nvcc on this machine; another one after an update."""
 
     path: str
@@ -49,7 +42,7 @@ class Program:
 class Under:
     """The compiler and its flags: what a result depends on beside the text and the headers."""
 
-    program: Program
+    program: InstalledNvcc
     flags: tuple[str, ...]
 
 
@@ -71,7 +64,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CompileOutcome:
     """What came of one target. ``error``: one line; None: it went well. ``built`` False: this nvcc does not know the
     target."""
 
@@ -89,7 +82,7 @@ class Compiler:
         self._store = store
         self._commands = CompilerCommands()
         self._lock = threading.Lock()
-        self._outcomes: OrderedDict[tuple[Under, str, str], tuple[object, Outcome]] = OrderedDict()
+        self._outcomes: OrderedDict[tuple[Under, str, str], tuple[object, CompileOutcome]] = OrderedDict()
 
     def request(
         self,
@@ -134,7 +127,7 @@ class Compiler:
 
     def compile(
         self, request: Request, stop: Stop, began: Callable[[str], None]
-    ) -> list[tuple[str, Outcome]]:
+    ) -> list[tuple[str, CompileOutcome]]:
         """Compile for each target without an answer, one after the other, and remember what comes; then the rewrites,
         whose errors are nobody's business. ``began`` is told the target. Raises Stopped."""
         done = self._compile(request, stop, began)
@@ -145,48 +138,50 @@ class Compiler:
 
     def _compile(
         self, request: Request, stop: Stop, began: Callable[[str], None]
-    ) -> list[tuple[str, Outcome]]:
+    ) -> list[tuple[str, CompileOutcome]]:
         supported = _supported(request.under.program)
-        done: list[tuple[str, Outcome]] = []
+        done: list[tuple[str, CompileOutcome]] = []
         for arch in request.targets:
             found = self._find(request, arch)
             if found is not None and found[0] == request.headers:
                 continue
             number = re.search(r"\d+", arch)
             if supported and (number is None or int(number[0]) not in supported):
-                outcome = Outcome(error="no target of this nvcc", built=False)
+                outcome = CompileOutcome(error="no target of this nvcc", built=False)
             else:
                 outcome = self._stored(request, arch) or self._compiled(request, arch, stop, began)
             self._keep(request, arch, outcome)
             done.append((arch, outcome))
         return done
 
-    def _stored(self, request: Request, arch: str) -> Outcome | None:
+    def _stored(self, request: Request, arch: str) -> CompileOutcome | None:
         found = None if self._store is None else self._store.find(_question(request, arch))
-        return None if found is None else Outcome(found)
+        return None if found is None else CompileOutcome(found)
 
-    def _compiled(self, request: Request, arch: str, stop: Stop, began: Callable[[str], None]) -> Outcome:
+    def _compiled(
+        self, request: Request, arch: str, stop: Stop, began: Callable[[str], None]
+    ) -> CompileOutcome:
         began(arch)
         under = request.under
         try:
             found = compile_text(under.program.path, request.text, arch, under.flags, stop=stop)
-        except Stopped:
+        except CompileStopped:
             raise
         except CompileError as error:
-            return Outcome(error=str(error))
+            return CompileOutcome(error=str(error))
         kernels = tuple(found.kernels.values())
         if self._store is not None and found.files is not None:
             self._store.keep(_question(request, arch), kernels, found.files)
-        return Outcome(kernels)
+        return CompileOutcome(kernels)
 
-    def _find(self, request: Request, arch: str) -> tuple[object, Outcome] | None:
+    def _find(self, request: Request, arch: str) -> tuple[object, CompileOutcome] | None:
         key = request.under, arch, request.digest
         with self._lock:
             if key in self._outcomes:
                 self._outcomes.move_to_end(key)
             return self._outcomes.get(key)
 
-    def _keep(self, request: Request, arch: str, outcome: Outcome) -> None:
+    def _keep(self, request: Request, arch: str, outcome: CompileOutcome) -> None:
         with self._lock:
             self._outcomes[request.under, arch, request.digest] = request.headers, outcome
             while len(self._outcomes) > MOST_OUTCOMES:
@@ -197,7 +192,7 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def find_program(setting: str | None) -> Program | None:
+def find_program(setting: str | None) -> InstalledNvcc | None:
     """nvcc as it is now; None where there is none, or where the setting is ``off``."""
     if setting == OFF:
         return None
@@ -208,7 +203,7 @@ def find_program(setting: str | None) -> Program | None:
         status = os.stat(path)  # noqa: PTH116
     except OSError:
         return None
-    return Program(path, status.st_mtime_ns, status.st_size)
+    return InstalledNvcc(path, status.st_mtime_ns, status.st_size)
 
 
 def header_versions(
@@ -277,5 +272,5 @@ def _last_macros(flags: Sequence[str]) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=8)
-def _supported(program: Program) -> frozenset[int]:
+def _supported(program: InstalledNvcc) -> frozenset[int]:
     return supported_targets(program.path)

@@ -61,14 +61,14 @@ def read_name(symbol: str) -> KernelName:
     if not symbol.startswith("_Z"):
         return KernelName((symbol,), (), mangled=False)
     # Lengths in a mangled name count bytes.
-    reader = _Reader(symbol[:MAX_LENGTH].encode().decode("latin-1"))
+    reader = _NameReader(symbol[:MAX_LENGTH].encode().decode("latin-1"))
     try:
         return reader.kernel()
     except (_NotUnderstood, IndexError):
         return KernelName(tuple(reader.path) or (symbol,), None)
 
 
-class _Reader:
+class _NameReader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 2

@@ -22,7 +22,7 @@ _LOOK = 0.05  # seconds between two looks at a run
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ProcessLimits:
     """What a run may use, in bytes; far more than any real compilation does."""
 
     output: int = 16 << 20  # printed
@@ -31,14 +31,14 @@ class Limits:
     folder: int = 256 << 20  # all files in its folder
 
 
-LIMITS = Limits()
+LIMITS = ProcessLimits()
 
 
 class CompileError(Exception):
     """nvcc refused the text or did not finish; the message is the first line that says why."""
 
 
-class Stopped(CompileError):
+class CompileStopped(CompileError):
     """Nobody waits for the run any more."""
 
 
@@ -75,7 +75,7 @@ def run(
     folder: str,
     timeout: float,
     stop: Stop | None = None,
-    limits: Limits = LIMITS,
+    limits: ProcessLimits = LIMITS,
 ) -> tuple[int, str]:
     """(exit code, what was printed on both streams) of a program that runs in ``folder``, without a shell.
 
@@ -86,7 +86,7 @@ def run(
     stop = stop or Stop()
     with tempfile.TemporaryFile() as output:
         if stop.is_set:
-            raise Stopped("stopped")
+            raise CompileStopped("stopped")
         try:
             process = subprocess.Popen(
                 command,
@@ -109,7 +109,7 @@ def run(
             _kill(process)
             process.wait()
         if stop.is_set:
-            raise Stopped("stopped")
+            raise CompileStopped("stopped")
         output.seek(0)
         printed = output.read(limits.output).decode("utf-8", "replace")
     if process.returncode != 0 and _TOO_LARGE.search(printed):
@@ -137,7 +137,7 @@ class _Watch:
 
     output: int  # the file that it prints to
     folder: str
-    limits: Limits
+    limits: ProcessLimits
 
     def look(self) -> None:
         """Raises CompileError when it is too much."""
@@ -153,7 +153,7 @@ class _Watch:
                 raise CompileError(f"nvcc wrote more than {limits.folder >> 20} MB")
 
 
-def _too_large(limits: Limits) -> str:
+def _too_large(limits: ProcessLimits) -> str:
     return f"nvcc wrote a file of more than {limits.file >> 20} MB"
 
 
@@ -177,7 +177,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
-def _limit(process: subprocess.Popen[bytes], limits: Limits, timeout: float) -> None:
+def _limit(process: subprocess.Popen[bytes], limits: ProcessLimits, timeout: float) -> None:
     """For it and all that it starts, where the system can: these hold when this process is killed, too."""
     if sys.platform == "linux":
         import resource

@@ -17,33 +17,16 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 
-from smem_lsp.environment.compiler_flags import allowed_flags, prepare
+from smem_lsp.environment.compiler_flags import prepare
 from smem_lsp.environment.compiler_names import read_name
 from smem_lsp.environment.compiler_process import (
     LIMITS,
     CompileError,
-    Limits,
+    ProcessLimits,
     Stop,
-    Stopped,
     fixed_folders,
     run,
 )
-
-__all__ = [
-    "TIMEOUT",
-    "CompileError",
-    "Compiled",
-    "KernelStatistics",
-    "Stop",
-    "Stopped",
-    "allowed_flags",
-    "compile_statistics",
-    "compile_text",
-    "demangled_name",
-    "find_nvcc",
-    "parse_statistics",
-    "supported_targets",
-]
 
 TIMEOUT = 60.0  # seconds
 _LIST_TIMEOUT = 10.0  # seconds for the list of targets
@@ -140,7 +123,7 @@ def compile_text(
     *,
     timeout: float = TIMEOUT,
     stop: Stop | None = None,
-    limits: Limits = LIMITS,
+    limits: ProcessLimits = LIMITS,
 ) -> Compiled:
     """Compile ``text`` to a cubin for ``arch`` (``sm_90``).
 

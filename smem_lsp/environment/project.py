@@ -24,7 +24,7 @@ _SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packa
 
 
 @dataclass(slots=True)
-class _Index:
+class _FileIndex:
     """Files below a root by name. ``complete`` False: there were too many to look at all of them."""
 
     files: dict[str, list[str]] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class Projects:
     __slots__ = ("_answers", "_indexes", "_roots")
 
     def __init__(self) -> None:
-        self._indexes: dict[str, _Index] = {}
+        self._indexes: dict[str, _FileIndex] = {}
         self._roots: dict[str, str | None] = {}
         self._answers: dict[tuple[str, str], str | None] = {}
 
@@ -86,7 +86,7 @@ class Projects:
             self._roots[folder] = _root(folder)
         return self._roots[folder]
 
-    def _index(self, root: str) -> _Index:
+    def _index(self, root: str) -> _FileIndex:
         indexes = self._indexes
         if root not in indexes:
             indexes[root] = _index(root)
@@ -115,9 +115,9 @@ def _shared(path: str, other: str) -> int:
     return count
 
 
-def _index(root: str) -> _Index:
+def _index(root: str) -> _FileIndex:
     """All files that may be included below ``root``; outer folders first, so that a bound cuts off the deepest."""
-    index = _Index()
+    index = _FileIndex()
     pending = deque([root])
     folders = files = 0
     while pending:

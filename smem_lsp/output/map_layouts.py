@@ -22,7 +22,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class MapLayout:
     """``plan``: of all parts. ``assumes``: what it rests on, in words. ``dynamic_at``: the byte at which the ranges of
     dynamic shared memory begin; None without any."""
 
@@ -32,7 +32,7 @@ class Layout:
     dynamic_at: int | None = None
 
 
-def layouts(facts: KernelFacts, report: KernelReport) -> list[Layout]:
+def layouts(facts: KernelFacts, report: KernelReport) -> list[MapLayout]:
     """One for each plan of the report; with ranges of dynamic shared memory the declared one and the best ones."""
     ranges = facts.of_ranges
     if ranges is None:
@@ -42,7 +42,7 @@ def layouts(facts: KernelFacts, report: KernelReport) -> list[Layout]:
     return [_joined(facts, before, carved), *_falling(both)]
 
 
-def with_ranges(facts: KernelFacts, report: KernelReport, found: Sequence[Layout]) -> KernelReport:
+def with_ranges(facts: KernelFacts, report: KernelReport, found: Sequence[MapLayout]) -> KernelReport:
     """The report of the kernel that ``found`` shows: its ranges are buffers of their own."""
     ranges = facts.of_ranges
     if ranges is None:
@@ -57,11 +57,11 @@ def with_ranges(facts: KernelFacts, report: KernelReport, found: Sequence[Layout
     )
 
 
-def _alone(facts: KernelFacts, plan: Plan) -> Layout:
+def _alone(facts: KernelFacts, plan: Plan) -> MapLayout:
     candidate = next((each for each in facts.best if each.plan is plan), None)
     if candidate is None:
-        return Layout(plan, (Part(facts, plan, facts_in_force(facts)),))
-    return Layout(plan, (Part(facts, plan, candidate.facts),), facts.assumptions(candidate))
+        return MapLayout(plan, (Part(facts, plan, facts_in_force(facts)),))
+    return MapLayout(plan, (Part(facts, plan, candidate.facts),), facts.assumptions(candidate))
 
 
 def facts_in_force(facts: KernelFacts) -> Facts:
@@ -72,14 +72,14 @@ def facts_in_force(facts: KernelFacts) -> Facts:
     return facts.best[0].facts if facts.best else Facts()
 
 
-def _choices(facts: KernelFacts) -> list[Layout]:
+def _choices(facts: KernelFacts) -> list[MapLayout]:
     """The declared layout and the best ones; without a buffer of known bytes one of nothing."""
     if facts.declared is None or not facts.items:
-        return [Layout(Plan("declared", 0, {}, optimal=True), ())]
+        return [MapLayout(Plan("declared", 0, {}, optimal=True), ())]
     return [_alone(facts, plan) for plan in (facts.declared, *(each.plan for each in facts.best))]
 
 
-def _joined(facts: KernelFacts, static: Layout, dynamic: Layout) -> Layout:
+def _joined(facts: KernelFacts, static: MapLayout, dynamic: MapLayout) -> MapLayout:
     """The ranges begin behind the static arrays, as the array that they are carved out of does."""
     assert facts.carved is not None
     base = facts.kernel.buffers[facts.carved.carving.base]
@@ -101,10 +101,10 @@ def _joined(facts: KernelFacts, static: Layout, dynamic: Layout) -> Layout:
     parts = [*static.parts]
     parts += [replace(part, plan=replace(part.plan, offsets=moved)) for part in dynamic.parts]
     assumes = tuple(dict.fromkeys((*static.assumes, *dynamic.assumes)))
-    return Layout(whole, tuple(parts), assumes, at)
+    return MapLayout(whole, tuple(parts), assumes, at)
 
 
-def _falling(found: Sequence[Layout]) -> Iterator[Layout]:
+def _falling(found: Sequence[MapLayout]) -> Iterator[MapLayout]:
     """The smallest for each number of added barriers, as far as they need fewer and fewer bytes."""
     least: int | None = None
     for layout in sorted(found, key=lambda each: (len(each.plan.barriers), each.plan.bytes, each.plan.cost)):

@@ -28,7 +28,7 @@ from smem_lsp.ir.nodes import (
     walk,
 )
 from smem_lsp.output.json_ import buffer_names
-from smem_lsp.output.map_layouts import Layout, Part, layouts, with_ranges
+from smem_lsp.output.map_layouts import MapLayout, Part, layouts, with_ranges
 from smem_lsp.rules.facts import Carved, KernelFacts
 from smem_lsp.source import SourceText
 
@@ -217,7 +217,7 @@ def _drawn_apart(facts: KernelFacts) -> Carved | None:
     return min(facts.storages, key=lambda each: min(c.plan.bytes for c in each.best), default=None)
 
 
-def _drawn(layout: Layout, lines: Mapping[int, int]) -> Iterator[Rectangle]:
+def _drawn(layout: MapLayout, lines: Mapping[int, int]) -> Iterator[Rectangle]:
     for part in layout.parts:
         yield from _rectangles(part, lines)
 

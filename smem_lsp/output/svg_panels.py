@@ -8,7 +8,7 @@ from smem_lsp.output.layout_words import DYNAMIC, barrier_words, clique, drawing
 from smem_lsp.output.map_bytes import tick_bytes
 from smem_lsp.output.map_colours import FILLS, LIGHT, fill, texture
 from smem_lsp.output.map_frame import LINE, LOOP, SANS, SMALL, TEXT, Frame, Panel
-from smem_lsp.output.map_labels import Label, label, shortened, text_width, wrapped
+from smem_lsp.output.map_labels import MapLabel, label, shortened, text_width, wrapped
 from smem_lsp.output.markup import element, escaped
 from smem_lsp.output.memory_map import BlockBarrier, Rectangle
 from smem_lsp.output.svg_parts import MONO, inside, outline, stroke, text_at
@@ -173,7 +173,7 @@ def unlabelled(placed: Frame) -> list[int]:
     return sorted(found)
 
 
-def _labels(placed: Frame, panel: Panel) -> list[Label | None]:
+def _labels(placed: Frame, panel: Panel) -> list[MapLabel | None]:
     """The label of each rectangle of a panel."""
     crossings = [placed.middle(barrier.point) for barrier in placed.drawn.barriers]
     crossings += [placed.y(placed.time.top(point)) for point in panel.drawing.plan.barriers]
@@ -184,7 +184,7 @@ def _labels(placed: Frame, panel: Panel) -> list[Label | None]:
     ]
 
 
-def _label_text(found: Label, shade: int) -> str:
+def _label_text(found: MapLabel, shade: int) -> str:
     halo = {
         "stroke": FILLS[fill(shade)],
         "stroke-width": 3,

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from smem_lsp.environment.compiler import Compiler, Outcome, Request
-from smem_lsp.environment.nvcc import Stop, Stopped
+from smem_lsp.environment.compiler import CompileOutcome, Compiler, Request
+from smem_lsp.environment.compiler_process import CompileStopped, Stop
 from smem_lsp.server.status import Status
 from smem_lsp.server.uris import name_of
 
@@ -90,12 +90,12 @@ class Background:
 
     def _compile(self, run: _Run) -> None:
         """On the thread."""
-        done: list[tuple[str, Outcome]] | None = None
+        done: list[tuple[str, CompileOutcome]] | None = None
         try:
             done = self._compiler.compile(
                 run.request, run.stop, lambda arch: self._post(self._began, run, arch)
             )
-        except Stopped:
+        except CompileStopped:
             logger.debug("%s: nvcc was stopped, the text has changed", run.uri)
         finally:
             self._post(self._ended, run, done)
@@ -108,7 +108,7 @@ class Background:
         logger.debug("%s: compiling for %s", run.uri, arch)
         self._status.report(f"{name_of(run.uri)} for {arch}")
 
-    def _ended(self, run: _Run, done: list[tuple[str, Outcome]] | None) -> None:
+    def _ended(self, run: _Run, done: list[tuple[str, CompileOutcome]] | None) -> None:
         self._run = None
         failed = self._problem(run, done or [])
         self._status.end(failed)
@@ -117,7 +117,7 @@ class Background:
             self._measured(run.uri)
         self._next()
 
-    def _problem(self, run: _Run, done: list[tuple[str, Outcome]]) -> str | None:
+    def _problem(self, run: _Run, done: list[tuple[str, CompileOutcome]]) -> str | None:
         """What went wrong, in one line, which is logged too; a target that this nvcc does not know is told once."""
         errors: dict[str, list[str]] = {}
         for arch, outcome in done:

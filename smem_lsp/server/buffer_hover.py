@@ -13,8 +13,8 @@ from smem_lsp.output.symbolic_size import symbolic_bytes
 from smem_lsp.rules.apart import open_pairs, why_open
 from smem_lsp.rules.facts import Carved, KernelFacts
 from smem_lsp.rules.merging import partners
+from smem_lsp.server.amounts import best_bytes, launch, shown_row
 from smem_lsp.server.analysis import Analysis
-from smem_lsp.server.words import best_bytes, launch, shown_row
 from smem_lsp.source import listed, plural
 from smem_lsp.targets.every import BANK_WIDTH, BANKS, WARP_SIZE
 

@@ -42,7 +42,7 @@ class Action:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ActionQuery:
     """What a client asks for. ``only``: kinds, an empty one means all; ``invoked``: by its user, not by the cursor."""
 
     span: Span
@@ -55,26 +55,26 @@ class Asked:
         return any(not wish or kind == wish or kind.startswith(f"{wish}.") for wish in self.only)
 
 
-def actions(analysis: Analysis, asked: Asked) -> list[Action]:
+def actions(analysis: Analysis, query: ActionQuery) -> list[Action]:
     """The actions for a span of the analysed text, in the order of the menu."""
     report = analysis.report
     if report is None:
         return []
-    touched = [(at, f) for at, f in enumerate(report.findings) if _touch(f.span, asked.span)]
+    touched = [(at, f) for at, f in enumerate(report.findings) if _touch(f.span, query.span)]
     found: list[Action] = []
     offered: set[tuple[TextEdit, ...]] = set()
     for at, finding in touched:
         for fix in analysis.fixes(f"finding {at}", finding):
             action = _fix_action(fix, f"fix {finding_id(finding)} {_mark(fix)}", finding)
-            if asked.takes(action.kind) and (action.refused is None or asked.invoked):
+            if query.takes(action.kind) and (action.refused is None or query.invoked):
                 found.append(action)
                 offered.add(fix.edits)
-    if asked.takes(MERGE):
-        found += _merges(analysis, asked, offered)
-    if asked.takes(QUICK_FIX):
+    if query.takes(MERGE):
+        found += _merges(analysis, query, offered)
+    if query.takes(QUICK_FIX):
         found += _suppressions(report.source, touched)
     # Unasked it would light a bulb at every place of the file.
-    everything = asked.takes(FIX_ALL) and (asked.invoked or asked.only is not None)
+    everything = query.takes(FIX_ALL) and (query.invoked or query.only is not None)
     if everything and any(wanted(finding, analysis.config) for finding in report.findings):
         found.append(Action("Fix all safe smem problems", FIX_ALL, "all"))
     return found
@@ -159,26 +159,26 @@ def _suppressions(source: SourceText, touched: Sequence[tuple[int, Finding]]) ->
             yield Action(f"Suppress {finding.code} here", QUICK_FIX, key, finding=finding)
 
 
-def _merges(analysis: Analysis, asked: Asked, offered: set[tuple[TextEdit, ...]]) -> Iterator[Action]:
+def _merges(analysis: Analysis, query: ActionQuery, offered: set[tuple[TextEdit, ...]]) -> Iterator[Action]:
     """Each point of the curve of bytes against barriers that saves something, for the kernel under the cursor, and of
     some of its buffers: those that are selected, or the one under the cursor with each of the others."""
     assert analysis.report is not None
-    index = kernel_at(analysis.report, Span(asked.span.start, asked.span.start))
+    index = kernel_at(analysis.report, Span(query.span.start, query.span.start))
     if index is None:
         return
     facts = analysis.report.facts[index]
-    if not _reached(facts, asked):
+    if not _reached(facts, query):
         return
     for fix in _whole_merges(analysis, index):
         key = f"merge {index} {_mark(fix)}"
         if fix.safety is Safety.DISPLAY or not fix.edits:
-            if asked.invoked:
+            if query.invoked:
                 yield Action("Merge buffers", MERGE, key, refused=fix.title)
-        elif fix.edits not in offered or asked.only is not None:
+        elif fix.edits not in offered or query.only is not None:
             offered.add(fix.edits)
             yield Action(fix.title, MERGE, key)
-    if asked.invoked:
-        picked = [each.index for each in facts.kernel.buffers if _touch(each.declared, asked.span)]
+    if query.invoked:
+        picked = [each.index for each in facts.kernel.buffers if _touch(each.declared, query.span)]
         for fix in _parts(analysis, index, picked):
             if fix.edits and fix.edits not in offered:
                 offered.add(fix.edits)
@@ -186,13 +186,13 @@ def _merges(analysis: Analysis, asked: Asked, offered: set[tuple[TextEdit, ...]]
                 yield Action(fix.title, MERGE, f"part {index} {chosen} {_mark(fix)}")
 
 
-def _reached(facts: KernelFacts, asked: Asked) -> bool:
+def _reached(facts: KernelFacts, query: ActionQuery) -> bool:
     """Anywhere in the kernel when its user asks; a bulb that the cursor lights stands at its name and its buffers."""
     kernel = facts.kernel
-    if asked.invoked or asked.only is not None:
+    if query.invoked or query.only is not None:
         return True
     places = (kernel.name_span, *(buffer.declared for buffer in kernel.buffers))
-    return any(_touch(place, asked.span) for place in places)
+    return any(_touch(place, query.span) for place in places)
 
 
 def _whole_merges(analysis: Analysis, kernel: int) -> Iterator[Fix]:

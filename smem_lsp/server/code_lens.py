@@ -8,11 +8,11 @@ from lsprotocol import types
 
 from smem_lsp.ir.nodes import AddressSpace
 from smem_lsp.rules.facts import KernelFacts
+from smem_lsp.server.amounts import amount, best_bytes, blocks, kib, launch, least_bytes, shown_row
 from smem_lsp.server.analysis import Analysis
 from smem_lsp.server.handshake import Features
 from smem_lsp.server.positions import client_text
 from smem_lsp.server.to_lsp import to_range
-from smem_lsp.server.words import amount, best_bytes, blocks, kib, launch, least_bytes, shown_row
 from smem_lsp.source import listed
 
 OPEN_MAP = "smem.openMap"
@@ -29,7 +29,7 @@ def lenses(analysis: Analysis, features: Features) -> Iterator[types.CodeLens]:
             continue
         where = to_range(seen, kernel.name_span)
         position = {"line": where.start.line, "character": where.start.character}
-        argument: dict[str, object] = {"uri": analysis.job.uri, "position": position}
+        argument: dict[str, object] = {"uri": analysis.snapshot.uri, "position": position}
         yield types.CodeLens(where, types.Command(lens_title(facts), OPEN_MAP, arguments=[argument]))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from smem_lsp.config import Config, ConfigError, Loaded, defaults, discover
 from smem_lsp.environment import CompileCommands
 from smem_lsp.environment.compiler import OFF
-from smem_lsp.server.settings import ClientSettings, apply_client_settings, known_names
+from smem_lsp.server.client_settings import ClientSettings, apply_client_settings, known_names
 
 logger = logging.getLogger(__name__)
 

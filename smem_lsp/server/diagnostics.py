@@ -64,7 +64,7 @@ def _diagnostic(
     if finding.related and features.related_information:
         related = [
             types.DiagnosticRelatedInformation(
-                types.Location(analysis.job.uri, to_range(seen, note.span)), printable(note.message)
+                types.Location(analysis.snapshot.uri, to_range(seen, note.span)), printable(note.message)
             )
             for note in finding.related
         ]

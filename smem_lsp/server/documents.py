@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from smem_lsp.server.positions import ClientText, Encoding
+from smem_lsp.server.positions import ClientText, PositionEncoding
 from smem_lsp.source import LineIndex
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
@@ -54,7 +54,7 @@ class Document:
     splices: tuple[Splice, ...] = field(default=(), repr=False)
     complete_from: int = 0  # the oldest edition from which `splices` lead here
 
-    def seen(self, encoding: Encoding) -> ClientText:
+    def seen(self, encoding: PositionEncoding) -> ClientText:
         return ClientText(self.text, self.starts, encoding)
 
     def back_to(self, edition: int, offset: int) -> int | None:
@@ -76,7 +76,7 @@ class Documents:
 
     __slots__ = ("_editions", "_encoding", "_open")
 
-    def __init__(self, encoding: Encoding) -> None:
+    def __init__(self, encoding: PositionEncoding) -> None:
         self._encoding = encoding
         self._open: dict[str, Document] = {}
         self._editions = 0  # never reused: a document that is closed and opened again is another one
@@ -129,7 +129,7 @@ class Documents:
         return self._editions
 
 
-def _changed(document: Document, change: Change, edition: int, encoding: Encoding) -> Document:
+def _changed(document: Document, change: Change, edition: int, encoding: PositionEncoding) -> Document:
     if change.range is None:
         starts = LineIndex(change.text).starts
         return replace(document, text=change.text, starts=starts, splices=(), complete_from=edition)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from smem_lsp.output.version import TOOL, VERSION
-from smem_lsp.server.positions import Encoding
+from smem_lsp.server.positions import PositionEncoding
 
 Json = Mapping[str, object]
 
@@ -17,7 +17,7 @@ CODE_ACTION_KINDS = ("quickfix", "refactor.rewrite", "refactor.rewrite.mergeBuff
 class Features:
     """The client's capabilities that make a difference, decided once."""
 
-    encoding: Encoding = Encoding.UTF16
+    encoding: PositionEncoding = PositionEncoding.UTF16
     pull_diagnostics: bool = False
     related_information: bool = False
     unnecessary_tag: bool = False
@@ -140,12 +140,12 @@ def initialize_result(features: Features) -> dict[str, object]:
     return {"capabilities": capabilities, "serverInfo": {"name": TOOL, "version": VERSION}}
 
 
-def _encoding(offered: object) -> Encoding:
+def _encoding(offered: object) -> PositionEncoding:
     """The first that is known, as clangd chooses: both servers then agree on one buffer. UTF-16 is the default."""
     for name in offered if isinstance(offered, list) else ():
-        if name in tuple(encoding.value for encoding in Encoding):
-            return Encoding(name)
-    return Encoding.UTF16
+        if name in tuple(encoding.value for encoding in PositionEncoding):
+            return PositionEncoding(name)
+    return PositionEncoding.UTF16
 
 
 def _folders(params: Json) -> tuple[str, ...]:

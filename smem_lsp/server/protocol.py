@@ -91,7 +91,7 @@ def server_cancelled() -> RequestFailed:
 
 
 @dataclass(frozen=True, slots=True)
-class _Writer:
+class _Sender:
     """Where pygls writes to."""
 
     send: Callable[[bytes], None]
@@ -223,7 +223,7 @@ class Server(LanguageServer):
 def make_server(send: Callable[[bytes], None]) -> Server:
     """A server without handlers whose messages go to ``send``."""
     server = Server(TOOL, VERSION, protocol_cls=Protocol)
-    server.protocol.set_writer(_Writer(send), include_headers=False)
+    server.protocol.set_writer(_Sender(send), include_headers=False)
     return server
 
 

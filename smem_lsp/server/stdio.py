@@ -56,7 +56,7 @@ async def _serve(output: int) -> int:
         if outbox.unsent > MOST_UNSENT:
             inbox.hold()
 
-    reader = _Reader(loop)
+    reader = _StdinReader(loop)
     outbox = Outbox(
         output,
         room=lambda: reader.post(inbox.release),
@@ -75,7 +75,7 @@ async def _serve(output: int) -> int:
         outbox.close(_LEAVE)
 
 
-class _Reader:
+class _StdinReader:
     """Reads stdin, while it may, on a thread of its own."""
 
     __slots__ = ("_allowed", "_loop", "_slots")

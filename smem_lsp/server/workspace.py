@@ -11,15 +11,15 @@ from typing import TypeVar
 from smem_lsp.environment import DiskReader
 from smem_lsp.environment.compiler import Compiler, user_store
 from smem_lsp.server.analyses import Analyses
-from smem_lsp.server.analysis import Analysis, Analyst, Job, path_for_messages
+from smem_lsp.server.analysis import Analysis, Analyst, Snapshot, path_for_messages
 from smem_lsp.server.background import Background
+from smem_lsp.server.client_settings import ClientSettings, overlay, read_client_settings
 from smem_lsp.server.config_files import ConfigFiles
 from smem_lsp.server.diagnostics import diagnostics_of
 from smem_lsp.server.documents import Change, Document, Documents
 from smem_lsp.server.handshake import Client
 from smem_lsp.server.outgoing import Outgoing
-from smem_lsp.server.scheduler import Run
-from smem_lsp.server.settings import ClientSettings, overlay, read_client_settings
+from smem_lsp.server.scheduler import AnalysisRun
 from smem_lsp.server.uris import path_of, same_file_key
 from smem_lsp.server.worker import Worker
 
@@ -182,12 +182,12 @@ class Workspace:
         """
         return await self.worker.submit(job, gone=lambda: self.documents.get(uri) is None)
 
-    def start(self, run: Run) -> asyncio.Future[Analysis]:
+    def start(self, run: AnalysisRun) -> asyncio.Future[Analysis]:
         """For ``analyses``: hand a document to the worker as it is now."""
         uri = run.uri
         document = self.documents.get(uri)
         assert document is not None, "a document that is closed is not scheduled any more"
-        job = Job(
+        snapshot = Snapshot(
             uri=uri,
             revision=run.revision,
             edition=document.edition,
@@ -202,7 +202,7 @@ class Workspace:
             compiler=self._compiler,
             opened=self._opened(but=uri),
         )
-        return self.worker.analyse(lambda stale: self.analyst.analyse(job, stale), run.turn)
+        return self.worker.analyse(lambda stale: self.analyst.analyse(snapshot, stale), run.turn)
 
     def _opened(self, but: str) -> frozenset[str]:
         paths = (path_of(document.uri) for document in self.documents if document.uri != but)
@@ -217,21 +217,25 @@ class Workspace:
     def publish(self, analysis: Analysis) -> None:
         """For ``analyses``: tell the client what was found."""
         found = 0 if analysis.report is None else len(analysis.report.findings)
-        job = analysis.job
+        snapshot = analysis.snapshot
         logger.debug(
-            "%s, version %d: %d findings in %.1f ms", job.uri, job.version, found, analysis.seconds * 1e3
+            "%s, version %d: %d findings in %.1f ms",
+            snapshot.uri,
+            snapshot.version,
+            found,
+            analysis.seconds * 1e3,
         )
         for defect in () if analysis.report is None else analysis.report.defects:
-            logger.error("%s: %s; please report this line", job.uri, defect)
+            logger.error("%s: %s; please report this line", snapshot.uri, defect)
         for problem in analysis.problems:
             if problem not in self._told:
                 self._told.add(problem)
                 self.outgoing.warn(problem)
         if not self.features.pull_diagnostics:
             diagnostics = diagnostics_of(analysis, self.features)
-            self.outgoing.publish(analysis.job.uri, analysis.job.version, diagnostics)
+            self.outgoing.publish(analysis.snapshot.uri, analysis.snapshot.version, diagnostics)
         if self._background is not None:
-            self._background.wanted(job.uri, analysis.request)
+            self._background.wanted(snapshot.uri, analysis.request)
 
     def fail(self, uri: str) -> None:
         """For ``analyses``: a defect of ours. Findings of an older text would be wrong now, so there are none."""

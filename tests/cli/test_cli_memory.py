@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from pathlib import Path
 
-from smem_lsp.cli.checking import Job, Options, check_file
+from smem_lsp.cli.checking import FileTask, Options, check_file
 from smem_lsp.config import Config
 from smem_lsp.syntax.parse import TranslationUnit
 
@@ -16,7 +16,7 @@ def test_files_that_are_done_are_forgotten(tmp_path: Path) -> None:
     paths = [tmp_path / f"{number}.cu" for number in range(5)]
     for number, path in enumerate(paths):
         path.write_text(KERNEL.format(number))
-        assert not check_file(Job(str(path), Config()), Options()).errors
+        assert not check_file(FileTask(str(path), Config()), Options()).errors
     gc.collect()
     kept = {each.source.path for each in gc.get_objects() if isinstance(each, TranslationUnit)}
     assert kept.isdisjoint(map(str, paths))

@@ -19,8 +19,8 @@ from smem_lsp.engine import KernelReport, check
 from smem_lsp.engine.measured import Measured, MeasuredFacts
 from smem_lsp.environment import DiskReader
 from smem_lsp.environment.compiler import Compiler
+from smem_lsp.environment.compiler_process import Stop
 from smem_lsp.environment.compiler_store import Store
-from smem_lsp.environment.nvcc import Stop
 
 
 def compared(reports: list[KernelReport], compiled: list[Entry]) -> Iterator[tuple[KernelReport, Entry]]:

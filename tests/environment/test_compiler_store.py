@@ -11,8 +11,9 @@ from toolchain import nvcc, require
 
 from smem_lsp.environment import compiler_store
 from smem_lsp.environment.compiler import Compiler, Request
+from smem_lsp.environment.compiler_process import Stop
 from smem_lsp.environment.compiler_store import Store
-from smem_lsp.environment.nvcc import Stop, read_files
+from smem_lsp.environment.nvcc import read_files
 from smem_lsp.source.cache_folder import cache_folder
 
 TEXT = '#include "size.h"\n__global__ void k() { __shared__ float s[SIZE]; }\n'

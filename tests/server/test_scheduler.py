@@ -13,21 +13,22 @@ import pytest
 from server.samples import MERGEABLE
 
 from smem_lsp.environment import DiskReader
-from smem_lsp.server.analysis import Analyst, Job
+from smem_lsp.server.analysis import Analyst, Snapshot
+from smem_lsp.server.client_settings import ClientSettings
 from smem_lsp.server.config_files import ConfigFiles
 from smem_lsp.server.job_queue import MOST_REQUESTS, JobQueue
 from smem_lsp.server.scheduler import (
     SHORTEST_PAUSE,
-    Action,
+    AnalysisRun,
     Answer,
     Changed,
     Closed,
     Elapsed,
     Ended,
-    Event,
     Fail,
     Publish,
-    Run,
+    ScheduleAction,
+    ScheduleEvent,
     Scheduler,
     Start,
     Supersede,
@@ -35,14 +36,13 @@ from smem_lsp.server.scheduler import (
     Withdraw,
     pause,
 )
-from smem_lsp.server.settings import ClientSettings
 from smem_lsp.server.thread_worker import ThreadWorker
 from smem_lsp.server.turns import LONGEST_SLICE, SLICE, STARVED, Turn
 from smem_lsp.source import OutOfBudget, Superseded, checkpoint
 
 
-def job(text: str) -> Job:
-    return Job(
+def snapshot(text: str) -> Snapshot:
+    return Snapshot(
         "file:///k.cu", 1, 1, 1, text, "cuda", "/k.cu", None, ClientSettings(), DiskReader(), ConfigFiles()
     )
 
@@ -62,9 +62,9 @@ def test_a_stale_analysis_stops_at_the_next_kernel() -> None:
         return len(asked) > 4
 
     with pytest.raises(Superseded):
-        analyst.analyse(job("".join(MERGEABLE.replace("sum(", f"sum{n}(") for n in range(20))), stale)
+        analyst.analyse(snapshot("".join(MERGEABLE.replace("sum(", f"sum{n}(") for n in range(20))), stale)
     assert len(asked) == 5
-    assert len(analyst.analyse(job(MERGEABLE), bool).report.kernels) == 1  # and the next one is not
+    assert len(analyst.analyse(snapshot(MERGEABLE), bool).report.kernels) == 1  # and the next one is not
 
 
 class Bench:
@@ -74,13 +74,13 @@ class Bench:
         self.scheduler = Scheduler()
         self.now = 100.0  # seconds
         self.begins = begins  # each run as soon as it is handed over
-        self.started: list[Run] = []
-        self.told: list[Action] = []  # what else was to be done
+        self.started: list[AnalysisRun] = []
+        self.told: list[ScheduleAction] = []  # what else was to be done
 
     def changed(self, uri: str, *, at_once: bool = True, same_text: bool = False) -> None:
         self.step(Changed(uri, at_once, same_text))
 
-    def step(self, event: Event) -> None:
+    def step(self, event: ScheduleEvent) -> None:
         for action in self.scheduler.step(event, self.now):
             if not isinstance(action, Start):
                 self.told.append(action)
@@ -103,7 +103,11 @@ class Bench:
         return [run.uri for run in self.started]
 
     def published(self) -> list[tuple[str, int]]:
-        return [(a.analysis.job.uri, a.analysis.job.revision) for a in self.told if isinstance(a, Publish)]
+        return [
+            (a.analysis.snapshot.uri, a.analysis.snapshot.revision)
+            for a in self.told
+            if isinstance(a, Publish)
+        ]
 
     def passes(self, seconds: float) -> None:
         self.now += seconds
@@ -116,7 +120,9 @@ class Bench:
 
     def finish(self, defect: Exception | None = None) -> None:
         run = self.started[-1]
-        made: Any = SimpleNamespace(job=SimpleNamespace(uri=run.uri, revision=run.revision), seconds=0.01)
+        made: Any = SimpleNamespace(
+            snapshot=SimpleNamespace(uri=run.uri, revision=run.revision), seconds=0.01
+        )
         self.step(Ended(run, defect=defect) if defect is not None else Ended(run, made))
 
 
@@ -163,7 +169,7 @@ def test_whoever_waits_for_this_text_is_told_when_it_changes() -> None:
     bench.finish()
     assert bench.told[-1] == Answer("u") and not bench.scheduler.pending("u")
     found = bench.scheduler.current("u")
-    assert found is not None and found.job.revision == 3
+    assert found is not None and found.snapshot.revision == 3
 
 
 def test_a_failure_is_an_answer() -> None:
@@ -405,8 +411,8 @@ def test_a_closed_document_stops_soon_and_nothing_of_it_is_kept() -> None:
 
     async def story() -> None:
         worker, analyst, turn = ThreadWorker(asyncio.get_running_loop()), Analyst(), Turn()
-        await worker.submit(lambda: analyst.analyse(job(MERGEABLE), bool), seconds=None)
-        running = worker.analyse(lambda stale: analyst.analyse(job(text), stale), turn)
+        await worker.submit(lambda: analyst.analyse(snapshot(MERGEABLE), bool), seconds=None)
+        running = worker.analyse(lambda stale: analyst.analyse(snapshot(text), stale), turn)
         while len(analyst._cache.kernels) < 3:
             await asyncio.sleep(0.01)
         assert not running.done()
