@@ -10,7 +10,7 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 
-from smem_lsp.cli.checking import FileOutcome, FileTask, Options, check_file, failed
+from smem_lsp.cli.checking import FileChecker, FileOutcome, FileTask, Options, failed
 from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FAILED, EXIT_FINDINGS, UsageError, complain
 from smem_lsp.cli.fixing import FixPolicy, Hidden, hidden_words
 from smem_lsp.cli.path_settings import Settings, named_codes, rule_names
@@ -181,8 +181,9 @@ def _outcomes(
         wanted or os.cpu_count() or 1, max(1, len(tasks) // (1 if wanted else _FILES_PER_PROCESS))
     )
     if processes == 1 or not sys.executable:
+        checker = FileChecker(options)
         for task in tasks:
-            yield task if isinstance(task, FileOutcome) else check_file(task, options)
+            yield task if isinstance(task, FileOutcome) else checker.check(task)
         return
     from smem_lsp.cli.pool import check_in_children
 

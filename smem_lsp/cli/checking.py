@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cache
+from typing import TYPE_CHECKING
 
 from smem_lsp.cli.errors import internal_error, reported
 from smem_lsp.cli.fixing import Fixed, FixPolicy, Hidden, fix_text, fixable, hidden
@@ -18,10 +18,10 @@ from smem_lsp.engine import forget_files
 from smem_lsp.engine.report import Report
 from smem_lsp.environment import (
     DiskReader,
+    Leftovers,
     SourceError,
     SourceFile,
     read_source,
-    remove_leftovers,
     write_source,
 )
 from smem_lsp.environment.compiler import OFF
@@ -30,6 +30,9 @@ from smem_lsp.output.json_ import JsonObject
 from smem_lsp.output.style import Style, shown
 from smem_lsp.rules.model import Severity
 from smem_lsp.source import printable
+
+if TYPE_CHECKING:
+    from smem_lsp.cli.compiling import Measurer
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,70 +85,71 @@ def failed(path: str, error: str) -> FileOutcome:
     return FileOutcome(path, file=file, errors=[error])
 
 
-def check_file(task: FileTask, options: Options) -> FileOutcome:
-    """Check one file. Whatever goes wrong is in the outcome: other files are still to be done."""
-    try:
-        source = task.given or read_source(task.path)
-        return _checked(source, task, options)
-    except SourceError as error:
-        return failed(task.path, str(error))
-    except Exception as error:  # noqa: BLE001  (a defect of ours in one file must not hide the findings of others)
-        return failed(task.path, f"{task.path}: {internal_error(error)}")
-    finally:
-        forget_files()
+class FileChecker:
+    """Checks one file after another. What they have in common is read once: headers, and what a compiler said."""
 
+    __slots__ = ("_leftovers", "_measurer", "_options", "_reader")
 
-def _checked(source: SourceFile, task: FileTask, options: Options) -> FileOutcome:
-    notes: dict[str, None] = {}
-    check = _checker(task, notes, reuse=options.reuse)
-    outcome = _applied(source, task, options, check)
-    outcome.notes.extend(notes)
-    return outcome
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._reader = DiskReader()
+        self._leftovers = Leftovers(options.trees)
+        self._measurer: Measurer | None = None  # made for the first file that asks for a compiler
 
-
-def _applied(
-    source: SourceFile, task: FileTask, options: Options, check: Callable[[str], Report]
-) -> FileOutcome:
-    if not (options.fix or options.diff):
-        return _outcome(Fixed(source.text, check(source.text)), task, options)
-    fixed = fix_text(source.text, check, options.policy)
-    if options.diff:
-        outcome = _outcome(fixed, task, replace(options, format="diff"))
-        outcome.text = unified_diff(source.text, fixed.text, task.path)
-        if options.terminal:  # `patch` needs every byte, nobody's screen does
-            outcome.text = "\n".join(map(shown, outcome.text.split("\n")))
-        return outcome
-    if task.given is None:
-        remove_leftovers(task.path, options.trees)
-    outcome = _outcome(fixed, task, options)
-    if task.given is not None:
-        outcome.fixed_text = fixed.text
-    elif fixed.text != source.text:
+    def check(self, task: FileTask) -> FileOutcome:
+        """Check one file, and fix it where the options say so. Whatever goes wrong is in the outcome: other files are
+        still to be done."""
         try:
-            write_source(source, fixed.text, options.trees)
+            source = task.given or read_source(task.path)
+            return self._checked(source, task)
         except SourceError as error:
-            # Nothing was fixed, then: the findings of the text as it still is.
-            outcome = _outcome(Fixed(source.text, check(source.text)), task, options)
-            outcome.errors.append(str(error))
-    return outcome
+            return failed(task.path, str(error))
+        except Exception as error:  # noqa: BLE001  (a defect of ours in one file must not hide the findings of others)
+            return failed(task.path, f"{task.path}: {internal_error(error)}")
+        finally:
+            forget_files()
 
+    def _checked(self, source: SourceFile, task: FileTask) -> FileOutcome:
+        notes: dict[str, None] = {}  # what a compiler did not do, each line once
+        outcome = self._applied(source, task, self._check_of(task, notes))
+        outcome.notes.extend(notes)
+        return outcome
 
-def _checker(task: FileTask, notes: dict[str, None], *, reuse: bool) -> Callable[[str], Report]:
-    """``notes`` gets what a compiler did not do, each line once."""
-    if task.config.nvcc not in (None, OFF):
-        from smem_lsp.cli.compiling import check_compiled
+    def _applied(self, source: SourceFile, task: FileTask, check: Callable[[str], Report]) -> FileOutcome:
+        options = self._options
+        if not (options.fix or options.diff):
+            return _outcome(Fixed(source.text, check(source.text)), task, options)
+        fixed = fix_text(source.text, check, options.policy)
+        if options.diff:
+            outcome = _outcome(fixed, task, replace(options, format="diff"))
+            outcome.text = unified_diff(source.text, fixed.text, task.path)
+            if options.terminal:  # `patch` needs every byte, nobody's screen does
+                outcome.text = "\n".join(map(shown, outcome.text.split("\n")))
+            return outcome
+        if task.given is None:
+            self._leftovers.remove_beside(task.path)
+        outcome = _outcome(fixed, task, options)
+        if task.given is not None:
+            outcome.fixed_text = fixed.text
+        elif fixed.text != source.text:
+            try:
+                write_source(source, fixed.text, options.trees)
+            except SourceError as error:
+                # Nothing was fixed, then: the findings of the text as it still is.
+                outcome = _outcome(Fixed(source.text, check(source.text)), task, options)
+                outcome.errors.append(str(error))
+        return outcome
 
-        tell = notes.setdefault
-        return lambda text: check_compiled(text, task.path, task.config, _reader(), tell, reuse=reuse)
-    from smem_lsp.engine import check
+    def _check_of(self, task: FileTask, notes: dict[str, None]) -> Callable[[str], Report]:
+        path, config = task.path, task.config
+        if config.nvcc not in (None, OFF):
+            from smem_lsp.cli.compiling import Measurer, check_compiled
 
-    return lambda text: check(text, path=task.path, config=task.config, reader=_reader())
+            measurer = self._measurer = self._measurer or Measurer(reuse=self._options.reuse)
+            return lambda text: check_compiled(text, path, config, self._reader, notes.setdefault, measurer)
+        from smem_lsp.engine import check
 
-
-@cache
-def _reader() -> DiskReader:
-    """One for all files of this process: they include the same headers."""
-    return DiskReader()
+        return lambda text: check(text, path=path, config=config, reader=self._reader)
 
 
 def _outcome(fixed: Fixed, task: FileTask, options: Options) -> FileOutcome:

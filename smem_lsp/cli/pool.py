@@ -78,7 +78,7 @@ class _Pool:
             index, task = found
             try:
                 child = child or self._new_child()
-                outcome = child.check(task, self._options)
+                outcome = child.check(task)
             except Exception as error:  # noqa: BLE001  (an answer that never came would be waited for for ever)
                 outcome = failed(task.path, f"{task.path}: {_why(error)}")
                 self._leave(child)
@@ -93,7 +93,7 @@ class _Pool:
             return self._waiting.popleft() if self._waiting and not self._ended else None
 
     def _new_child(self) -> _Child:
-        child = _Child()
+        child = _Child(self._options)
         with self._changed:
             self._children.add(child)
             ended = self._ended
@@ -121,7 +121,7 @@ class _Child:
 
     __slots__ = ("_input", "_output", "_process")
 
-    def __init__(self) -> None:
+    def __init__(self, options: Options) -> None:
         """Raises OSError."""
         flags = ["-I", "-X", f"utf8={sys.flags.utf8_mode}", *(["-B"] if sys.dont_write_bytecode else [])]
         self._process = subprocess.Popen(
@@ -132,10 +132,11 @@ class _Child:
         )
         assert self._process.stdin is not None and self._process.stdout is not None
         self._input, self._output = self._process.stdin, self._process.stdout
+        write_message(self._input, options)
 
-    def check(self, task: FileTask, options: Options) -> FileOutcome:
+    def check(self, task: FileTask) -> FileOutcome:
         """Raises OSError or EOFError when the process is gone."""
-        write_message(self._input, (task, options))
+        write_message(self._input, task)
         outcome: FileOutcome = read_message(self._output)
         return outcome
 

@@ -6,10 +6,11 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from smem_lsp.config.patterns import matching
+from smem_lsp.config.patterns import PathPatterns
 from smem_lsp.config.settings import Config
 from smem_lsp.config.table import KEYS, UnknownKey, WrongValue, config_from_table
 from smem_lsp.config.toml import MAX_SIZE, TomlError, parse_toml
@@ -29,7 +30,7 @@ class ConfigError(ValueError):
         self.key = key
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Loaded:
     """Settings together with where they came from."""
 
@@ -45,16 +46,25 @@ class Loaded:
         per_file = self.config.per_file_ignores
         if not per_file:
             return self.config
-        extra = [code for glob in matching(per_file, path, self.root) for code in per_file[glob]]
+        extra = [code for glob in self._per_file.matching(path) for code in per_file[glob]]
         ignore = tuple(dict.fromkeys((*self.config.ignore, *extra)))
         return replace(self.config, ignore=ignore, per_file_ignores={})
 
     def excludes(self, path: str) -> bool:
-        return next(matching(self.config.exclude, path, self.root), None) is not None
+        """Does ``exclude`` name the file, or a folder above it?"""
+        return next(self._excluded.matching(path), None) is not None
 
     def override(self, origins: Mapping[str, str], **fields: Any) -> Loaded:
         """The same with some fields of Config replaced, as flags do; ``origins`` by config key."""
         return replace(self, config=replace(self.config, **fields), origins={**self.origins, **origins})
+
+    @cached_property
+    def _per_file(self) -> PathPatterns:
+        return PathPatterns(self.config.per_file_ignores, self.root)
+
+    @cached_property
+    def _excluded(self) -> PathPatterns:
+        return PathPatterns(self.config.exclude, self.root)
 
 
 def defaults() -> Loaded:

@@ -14,7 +14,7 @@ from smem_lsp.environment.sources import (
     collect,
     read_source,
 )
-from smem_lsp.environment.writing import remove_leftovers, trees, write_source
+from smem_lsp.environment.writing import Leftovers, trees, write_source
 
 __all__ = [
     "Collected",
@@ -22,13 +22,13 @@ __all__ = [
     "CompileCommands",
     "DiskReader",
     "Encoding",
+    "Leftovers",
     "SourceError",
     "SourceFile",
     "collect",
     "decode",
     "encode",
     "read_source",
-    "remove_leftovers",
     "trees",
     "write_source",
 ]

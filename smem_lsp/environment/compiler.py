@@ -11,7 +11,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from pathlib import Path
 
 from smem_lsp.environment.compiler_commands import CompilerCommands
@@ -26,6 +25,9 @@ OFF = "off"
 """The value of the setting ``nvcc`` with which none is looked for."""
 
 MOST_OUTCOMES = 500  # texts and targets that are remembered
+HeaderVersions = tuple[tuple[str, int, int], ...]
+"""(path, time of the last change in nanoseconds, bytes) of each header."""
+
 _DEFINES_FIRST = ("-D", "-U")
 
 
@@ -55,7 +57,7 @@ class Request:
     text: str = field(repr=False)
     digest: str
     targets: tuple[str, ...]
-    headers: tuple[tuple[str, int, int], ...] = ()
+    headers: HeaderVersions = ()
     rewrites: tuple[str, ...] = field(default=(), repr=False)
 
     def of(self, text: str) -> Request:
@@ -76,13 +78,18 @@ class CompileOutcome:
 class Compiler:
     """Answers from what is remembered; ``compile`` is the only method that runs anything. Any thread may ask."""
 
-    __slots__ = ("_commands", "_lock", "_outcomes", "_store")
+    __slots__ = ("_commands", "_lock", "_outcomes", "_store", "_supported")
 
     def __init__(self, store: Store | None = None) -> None:
         self._store = store
         self._commands = CompilerCommands()
         self._lock = threading.Lock()
-        self._outcomes: OrderedDict[tuple[Under, str, str], tuple[object, CompileOutcome]] = OrderedDict()
+        self._outcomes: OrderedDict[tuple[Under, str, str], tuple[HeaderVersions, CompileOutcome]] = (
+            OrderedDict()
+        )
+        self._supported: dict[
+            InstalledNvcc, frozenset[int]
+        ] = {}  # numbers of targets, of each nvcc that was run
 
     def request(
         self,
@@ -139,7 +146,7 @@ class Compiler:
     def _compile(
         self, request: Request, stop: Stop, began: Callable[[str], None]
     ) -> list[tuple[str, CompileOutcome]]:
-        supported = _supported(request.under.program)
+        supported = self._targets_of(request.under.program)
         done: list[tuple[str, CompileOutcome]] = []
         for arch in request.targets:
             found = self._find(request, arch)
@@ -153,6 +160,16 @@ class Compiler:
             self._keep(request, arch, outcome)
             done.append((arch, outcome))
         return done
+
+    def _targets_of(self, program: InstalledNvcc) -> frozenset[int]:
+        """Which targets an nvcc compiles for; empty where it does not say. It is asked once."""
+        with self._lock:
+            known = self._supported.get(program)
+        if known is None:
+            known = supported_targets(program.path)
+            with self._lock:
+                self._supported[program] = known
+        return known
 
     def _stored(self, request: Request, arch: str) -> CompileOutcome | None:
         found = None if self._store is None else self._store.find(_question(request, arch))
@@ -174,7 +191,7 @@ class Compiler:
             self._store.keep(_question(request, arch), kernels, found.files)
         return CompileOutcome(kernels)
 
-    def _find(self, request: Request, arch: str) -> tuple[object, CompileOutcome] | None:
+    def _find(self, request: Request, arch: str) -> tuple[HeaderVersions, CompileOutcome] | None:
         key = request.under, arch, request.digest
         with self._lock:
             if key in self._outcomes:
@@ -208,7 +225,7 @@ def find_program(setting: str | None) -> InstalledNvcc | None:
 
 def header_versions(
     paths: Iterable[str], reader: FileReader | None = None, opened: Iterable[str] = ()
-) -> tuple[tuple[str, int, int], ...] | None:
+) -> HeaderVersions | None:
     """(path, nanoseconds, bytes) of each of ``paths`` that exists.
 
     None where nvcc would not read what the analysis has read: one is no regular file of up to 8 MB, or one of
@@ -269,8 +286,3 @@ def _last_macros(flags: Sequence[str]) -> tuple[str, ...]:
         else:
             others.append(flag)
     return (*others, *(word for pair in macros.values() for word in pair))
-
-
-@lru_cache(maxsize=8)
-def _supported(program: InstalledNvcc) -> frozenset[int]:
-    return supported_targets(program.path)

@@ -10,7 +10,6 @@ import stat
 import sys
 import time
 from collections.abc import Sequence
-from functools import lru_cache
 from pathlib import Path
 
 from smem_lsp.environment.encoding import encode
@@ -64,19 +63,30 @@ def write_source(file: SourceFile, text: str, inside: Sequence[str] | None = Non
         raise SourceError(file.path, f"cannot be written: {lowered(error.strerror or str(error))}") from None
 
 
-def remove_leftovers(path: str, inside: Sequence[str]) -> None:
-    """Remove what runs that were killed left beside a file: files of the name that ``write_source`` gives them, whose
-    process is no more. Nothing outside of the folders ``inside``; once per folder and process."""
-    target = Path(os.path.realpath(path))
-    if _is_inside(target, inside):
-        _remove_leftovers(target.parent)
+class Leftovers:
+    """What killed runs left behind: files with the names that ``write_source`` gives them, whose process is gone.
+
+    ``inside``: folders, as ``trees`` gives them; nothing outside of them is removed.
+    """
+
+    __slots__ = ("_inside", "_searched")
+
+    def __init__(self, inside: Sequence[str]) -> None:
+        self._inside = tuple(inside)
+        self._searched: set[Path] = set()
+
+    def remove_beside(self, path: str) -> None:
+        """Remove them from the folder of a file. Each folder is searched once."""
+        target = Path(os.path.realpath(path))
+        if target.parent not in self._searched and _is_inside(target, self._inside):
+            self._searched.add(target.parent)
+            _remove_leftovers(target.parent)
 
 
 def _is_inside(target: Path, folders: Sequence[str]) -> bool:
     return any(target.is_relative_to(folder) for folder in folders)
 
 
-@lru_cache(maxsize=1_000)
 def _remove_leftovers(folder: Path) -> None:
     with contextlib.suppress(OSError), os.scandir(folder) as listing:  # what cannot be read has been told
         for entry in listing:

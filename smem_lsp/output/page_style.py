@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 
 from smem_lsp.output.map_colours import DARK, FILLS, LIGHT, variables
@@ -34,7 +33,6 @@ class Rules:
         return self.classes.setdefault(text, f"a{len(self.classes)}")
 
 
-@cache
 def beside(name: str) -> str:
     """The text of a file that lies beside this one."""
     return Path(__file__).with_name(name).read_text(encoding="utf-8")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from smem_lsp.config import KEYS, Config, UnknownKey, WrongValue, config_from_table
@@ -94,17 +94,8 @@ def apply_client_settings(base: Config, table: Mapping[str, object], root: Path)
             problems.append(f"smem settings: {error}")
         else:
             good[key] = value
-    config = config_from_table(good, root)
-    values: dict[str, object] = {
-        name: getattr(config, name)
-        for name in (field.name for field in fields(Config))
-        if name.replace("_", "-") in good
-    }
-    if "arch" in good:
-        values["arch_configured"] = True
-    if "severity" in good:
-        values["severity"] = {**base.severity, **config.severity}
-    return replace(base, **values), problems  # type: ignore[arg-type]  # names and types come from Config itself
+    config = config_from_table(good, root, base)
+    return replace(config, severity={**base.severity, **config.severity}), problems
 
 
 def known_names(config: Config) -> tuple[Config, list[str]]:

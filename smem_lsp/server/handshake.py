@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from smem_lsp.output.version import TOOL, VERSION
 from smem_lsp.server.positions import PositionEncoding
@@ -44,7 +44,7 @@ class Client:
     features: Features = Features()
     process: int | None = None
     folders: tuple[str, ...] = ()
-    settings: object = None  # initializationOptions.settings
+    settings: Json = field(default_factory=dict)  # initializationOptions.settings
     trusted: bool = False  # a compiler may run, also one that the workspace names
 
 
@@ -61,6 +61,7 @@ def read_client(params: Json, *, remote: bool = False) -> Client:
     """
     options = params.get("initializationOptions")
     options = options if isinstance(options, Mapping) else {}
+    settings = options.get("settings")
     process = params.get("processId")
     return Client(
         features=read_features(params.get("capabilities")),
@@ -68,7 +69,7 @@ def read_client(params: Json, *, remote: bool = False) -> Client:
         if isinstance(process, int) and not isinstance(process, bool) and process > 0
         else None,
         folders=_folders(params),
-        settings=options.get("settings"),
+        settings=settings if isinstance(settings, Mapping) else {},
         trusted=options.get("trusted") is True and not remote,
     )
 

@@ -41,17 +41,30 @@ def kernel_lines(report: KernelReport, facts: KernelFacts) -> Iterator[str]:
     name = f"**`{kernel.name}`**"
     if not kernel.buffers and not kernel.helper_bytes:
         yield f"{name} uses no shared memory of its own"
-        return
-    if facts.static_bytes is None:
-        sizes = [buffer.name for buffer in (*kernel.buffers, *kernel.helper_bytes) if buffer.bytes is None]
-        reason = f": the size of {listed(f'`{size}`' for size in sizes)} is not known" if sizes else ""
-        least = least_bytes(facts)
-        known = f"at least {least:,} B as declared" if least else "bytes not known"
-        yield f"{name} shared memory: {known}{reason}"
-        return
-    before, after = facts.static_bytes, best_bytes(facts) or facts.static_bytes
-    saved = f" → {after:,} B without an added barrier" if after < before else ""
-    yield f"{name} {before:,} B shared{saved}"
+    elif facts.static_bytes is None:
+        yield f"{name} shared memory: {_unknown_size(facts)}"
+    else:
+        before, after = facts.static_bytes, best_bytes(facts) or facts.static_bytes
+        saved = f" → {after:,} B without an added barrier" if after < before else ""
+        yield f"{name} {before:,} B shared{saved}"
+        yield from _resident_lines(facts, before, after)
+        if kernel.unknown_accesses or kernel.unknown_barriers:
+            accesses = f"{kernel.unknown_accesses:,} access{'' if kernel.unknown_accesses == 1 else 'es'}"
+            yield f"Not resolved: {accesses}, {plural(kernel.unknown_barriers, 'barrier')}"
+
+
+def _unknown_size(facts: KernelFacts) -> str:
+    """``at least 512 B as declared: the size of `a` is not known``."""
+    buffers = (*facts.kernel.buffers, *facts.kernel.helper_bytes)
+    names = [f"`{buffer.name}`" for buffer in buffers if buffer.bytes is None]
+    reason = f": the size of {listed(names)} is not known" if names else ""
+    least = least_bytes(facts)
+    return f"{f'at least {least:,} B as declared' if least else 'bytes not known'}{reason}"
+
+
+def _resident_lines(facts: KernelFacts, before: int, after: int) -> Iterator[str]:
+    """How many blocks an SM holds with ``before`` and with ``after`` bytes, and what that rests on and leaves."""
+    kernel = facts.kernel
     for row in facts.occupied:
         now, limits = facts.resident(row, before)
         limited = f", limited by {listed(limits)}" if limits else ""
@@ -70,9 +83,6 @@ def kernel_lines(report: KernelReport, facts: KernelFacts) -> Iterator[str]:
     shown = shown_row(facts, before, after)
     if shown is not None and (words := carve_out(shown, before, facts.blocks(shown, before))):
         yield words
-    if kernel.unknown_accesses or kernel.unknown_barriers:
-        accesses = f"{kernel.unknown_accesses:,} access{'' if kernel.unknown_accesses == 1 else 'es'}"
-        yield f"Not resolved: {accesses}, {plural(kernel.unknown_barriers, 'barrier')}"
 
 
 def _launches(facts: KernelFacts, static_bytes: int) -> Iterator[str]:
