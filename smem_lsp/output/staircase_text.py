@@ -14,7 +14,7 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 def stairs_text(stairs: Stairs) -> Iterator[str]:
     """The steps that the kernel is on, as declared and merged, and those around: ``5 ███████▎ 18,944 B  you are here``.
-    Nothing where there is one step only; bounds where registers, which may allow fewer, are not known."""
+    Nothing where there is one step only; bounds where the registers are not known, which may allow fewer."""
     marks: dict[int, list[str]] = {}
     if stairs.merged is not None:
         marks.setdefault(stairs.merged[1], []).append("merged")

@@ -44,7 +44,7 @@ class Owner(Protocol):
 
 
 class Analyses:
-    """Everything here belongs to the event loop. ``clock`` gives seconds, the same ones as the worker's."""
+    """Every method belongs to the event loop. ``clock`` gives seconds and is the worker's."""
 
     __slots__ = ("_clock", "_futures", "_loop", "_owner", "_scheduler", "_timer", "_waiters")
 
@@ -55,7 +55,8 @@ class Analyses:
         self._scheduler = Scheduler()
         self._timer: asyncio.TimerHandle | None = None
         self._futures: dict[int, asyncio.Future[Analysis]] = {}  # of the runs that were started, by revision
-        self._waiters: dict[str, list[tuple[bool, asyncio.Future[None]]]] = {}  # True: for the text of then
+        # By document. True: waits for the text of that moment, not for a newer one.
+        self._waiters: dict[str, list[tuple[bool, asyncio.Future[None]]]] = {}
 
     def changed(self, uri: str, *, at_once: bool = False, same_text: bool = False) -> None:
         """The text of a document has changed, or, with ``same_text``, what else decides its findings."""

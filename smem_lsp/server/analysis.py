@@ -23,7 +23,7 @@ from smem_lsp.server.uris import name_of, same_file_key
 from smem_lsp.source import Budget, FileReader, Superseded
 from smem_lsp.syntax.recent import Recent
 
-# What one client keeps: the functions of some thousand lines. Every key typed makes another one of about 50 KB.
+# Kernels kept for one client: those of some thousand lines. Each key typed in a kernel adds one of about 50 KB.
 MOST_KERNELS = 500
 _MOST_REWRITES = 8  # texts that are compiled beside one document
 
@@ -96,7 +96,7 @@ class Analyst:
         return Analysis(snapshot, report, resolved.config, included, resolved.problems, seconds, request)
 
     def check(self, snapshot: Snapshot, text: str, config: Config, reader: FileReader) -> Report:
-        """The engine's report on ``text`` in the place of the document of ``snapshot``."""
+        """The engine's report on ``text``, as if it were the document of ``snapshot``."""
         return self._check(
             snapshot, text, config, reader, _known(snapshot, _request(snapshot, text, config)), bool
         )
@@ -152,8 +152,8 @@ def _known(snapshot: Snapshot, request: Request | None) -> Measured:
 def _worth_compiling(
     request: Request, snapshot: Snapshot, report: Report, included: frozenset[str]
 ) -> Request | None:
-    """``request`` with its headers, if registers would say something about one of the kernels and the compiler would
-    read the same headers as the analysis."""
+    """``request`` with its headers. None when no kernel uses shared memory, so that its registers tell nothing, and
+    when the compiler would read other headers than the analysis did."""
     if not any(facts.kernel.buffers or facts.kernel.helper_bytes for facts in report.facts):
         return None
     headers = header_versions(included, snapshot.reader, snapshot.opened & included)
@@ -161,26 +161,26 @@ def _worth_compiling(
 
 
 def _rewritten(report: Report) -> tuple[str, ...]:
-    """The text after each rewrite that is offered: what they cost in registers only a compiler knows."""
+    """The text after each rewrite that is offered: only a compiler knows what it costs in registers."""
     found = [f for f in report.findings if isinstance(f.remedy, REWRITES)][:_MOST_REWRITES]
     fixes = (fix for finding in found for fix in report.fixes_for(finding) if fix.edits)
     return tuple(dict.fromkeys(apply(report.source.text, fix) for fix in fixes))
 
 
 def checked_path(snapshot: Snapshot) -> str:
-    """The path that messages name and quoted includes start from."""
+    """The path that messages show, and from which quoted includes are resolved."""
     return path_for_messages(snapshot.path, snapshot.root)
 
 
 def path_for_messages(path: str | None, root: Path | None) -> str:
-    """Of a document that is a file or not, in a workspace folder or not."""
+    """The same for a document that may not be a file, in a workspace folder or outside of any."""
     if path is not None:
         return path
     return str(root / "untitled.cu") if root is not None else "<memory>"
 
 
 def shown_path(snapshot: Snapshot) -> str:
-    """How a map names the file: from its workspace folder on, as the command line there would."""
+    """How a map names the file: relative to its workspace folder, as the command line would if run there."""
     if snapshot.path is None:
         return name_of(snapshot.uri)
     path, root = Path(snapshot.path), snapshot.root
@@ -188,7 +188,7 @@ def shown_path(snapshot: Snapshot) -> str:
 
 
 class _NotingReader:
-    """Reads for the front end and remembers what."""
+    """Reads for the front end and notes which files it asked for."""
 
     __slots__ = ("_reader", "read_files")
 

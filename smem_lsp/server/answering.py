@@ -23,8 +23,9 @@ logger = logging.getLogger(__name__)
 
 
 async def this_text(workspace: Workspace, uri: str) -> tuple[Document | None, Analysis | None]:
-    """A document and its analysis, for requests whose positions mean the text of now. Other settings are waited for,
-    another text is not."""
+    """A document and its analysis, for requests whose positions refer to its present text.
+
+    Waits while only the settings change. Raises RequestFailed (ContentModified) as soon as the text does."""
     asked = workspace.documents.get(uri)
     if asked is None:
         return None, None
@@ -42,7 +43,7 @@ async def this_text(workspace: Workspace, uri: str) -> tuple[Document | None, An
 
 
 async def or_nothing(workspace: Workspace, uri: str, job: Callable[[], list[T]]) -> list[T]:
-    """For what an editor asks by itself: nothing where it takes too long, with a line in the log."""
+    """For requests that an editor makes by itself: an empty answer when they take too long, and a line in the log."""
     try:
         return await workspace.ask(uri, job)
     except OutOfBudget:
@@ -53,7 +54,7 @@ async def or_nothing(workspace: Workspace, uri: str, job: Callable[[], list[T]])
 
 
 async def or_refused(workspace: Workspace, uri: str, job: Callable[[], T]) -> T:
-    """For what a user asks: an error where it takes too long."""
+    """For requests that a user makes: an error when they take too long."""
     try:
         return await workspace.ask(uri, job)
     except OutOfBudget:

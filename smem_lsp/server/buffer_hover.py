@@ -1,4 +1,5 @@
-"""Five lines about a buffer: what it is, when it lives, with whom it could share, its pitch, what its bytes decide."""
+"""Five lines about a buffer: what it is, when it is live, what it could share bytes with, its pitch, what its bytes
+decide."""
 
 from __future__ import annotations
 
@@ -50,7 +51,7 @@ def _lines(first: int, last: int) -> str:
 
 
 def _sharing(analysis: Analysis, report: KernelReport, facts: KernelFacts, buffer: Buffer) -> str:
-    """With whom the buffer could share bytes and at what price, else why not."""
+    """Which buffers it could share bytes with and at what price, or why it cannot."""
     if facts.carved is not None and buffer.index == facts.carved.carving.base:
         return _ranges(facts, facts.carved)
     for carved in facts.storages:
@@ -82,8 +83,8 @@ def _sharing(analysis: Analysis, report: KernelReport, facts: KernelFacts, buffe
 
 
 def _no_barrier(facts: KernelFacts, buffer: Buffer) -> str:
-    """``Cannot share: no proved barrier between `a`, read at line 9, and `b`, written at line 13``, and what between
-    them is none; empty where barriers are not the reason."""
+    """``Cannot share: no proved barrier between `a`, read at line 9, and `b`, written at line 13``, and
+    which barriers between them are not proved; empty when barriers are not the reason."""
     if not facts.best:
         return ""
     under = facts.best[0].facts
@@ -135,7 +136,7 @@ def _hard(facts: KernelFacts, buffer: Buffer, other: Buffer) -> bool:
 
 
 def _pitch(buffer: Buffer) -> str:
-    """The bytes from one row to the next, and what they mean for 32 lanes that walk down a column."""
+    """The bytes from one row to the next, and the bank conflicts of 32 lanes that read down a column."""
     inner = buffer.dims[1:]
     if not inner or buffer.element_bytes is None or any(dim is None for dim in inner):
         return ""
@@ -147,13 +148,13 @@ def _pitch(buffer: Buffer) -> str:
         return f"Row pitch {pitch:,} B"
     text = f"Row pitch {pitch:,} B = {plural(words, 'word')}"
     if buffer.element_bytes != BANK_WIDTH:
-        return text  # wider and narrower accesses are split and joined in ways that the pitch does not decide
+        return text  # the hardware splits wider accesses and joins narrower ones: the pitch alone does not decide
     ways = gcd(words, BANKS) * WARP_SIZE // BANKS
     return f"{text} (column access {'conflict-free' if ways == 1 else f'{ways}-way bank conflict'})"
 
 
 def _next_step(facts: KernelFacts) -> str:
-    """How many bytes less give another block, and how many more cost none."""
+    """How many fewer bytes give another block, and how many more cost none."""
     size = facts.static_bytes
     if size is None:
         return ""

@@ -47,7 +47,7 @@ async def _code_action(workspace: Workspace, params: types.CodeActionParams) -> 
         found = actions(analysis, asked)
         if lazy:
             return [_Offer(action) for action in found]
-        # Worked out at once, the edits of "fix all" are too dear to make for every move of the cursor.
+        # A client that cannot ask later gets every edit now; those of "fix all" cost too much for each cursor move.
         cheap = (action for action in found if action.kind != FIX_ALL or only is not None)
         return [
             _Offer(
@@ -125,7 +125,7 @@ async def _resolve_code_action(workspace: Workspace, params: types.CodeAction) -
     try:
         edits = await or_refused(workspace, uri, lambda: _edits(workspace, analysis, key))
     except KeyError:
-        if analysis.snapshot.revision != revision:  # other settings, and under these it is not offered
+        if analysis.snapshot.revision != revision:  # under the new settings it is not offered
             raise content_modified() from None
         raise invalid_params("this action was not offered here") from None
     if workspace.documents.get(uri) is not document:
@@ -136,7 +136,7 @@ async def _resolve_code_action(workspace: Workspace, params: types.CodeAction) -
 
 
 def _edits(workspace: Workspace, analysis: Analysis, key: str) -> list[TextEdit]:
-    """On the worker's thread."""
+    """Runs on the worker."""
     snapshot = analysis.snapshot
 
     def check(text: str) -> Report:

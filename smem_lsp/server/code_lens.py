@@ -35,8 +35,8 @@ def lenses(analysis: Analysis, features: Features) -> Iterator[types.CodeLens]:
 
 def lens_title(facts: KernelFacts) -> str:
     """``12.0 → 8.0 KiB shared · 5 → 7 blocks/SM (sm_90, 256 threads, 40 registers nvcc) · limited by shared``, or
-    ``8.0 KiB shared · 6 blocks/SM (sm_90), limited by registers`` where nothing can be gained; by shared memory alone:
-    with the bytes less that give one more block."""
+    ``8.0 KiB shared · 6 blocks/SM (sm_90), limited by registers`` where nothing can be gained. Where shared memory
+    alone limits the blocks, how many fewer bytes give one more."""
     before, after = facts.static_bytes, best_bytes(facts)
     if before is None or after is None:
         least = least_bytes(facts)

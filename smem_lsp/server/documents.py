@@ -16,7 +16,7 @@ from smem_lsp.server.positions import ClientText, PositionEncoding
 from smem_lsp.source import LineIndex
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
-_REMEMBERED = 256  # edits that positions of an older text are followed through
+_REMEMBERED = 256  # edits through which a position in an older text can be traced
 
 Place = tuple[int, int]  # the client's line and column
 
@@ -146,8 +146,8 @@ def _changed(document: Document, change: Change, edition: int, encoding: Positio
 
 
 def _moved_starts(document: Document, start: int, end: int, inserted: str, text: str) -> list[int]:
-    """Line starts of ``text``: only lines beside the edit are looked at, one further on each side, because an edit
-    may join or part a ``\\r`` and a ``\\n``."""
+    """Line starts of ``text``. Only the lines of the edit and one on each side are searched: an edit may join or split
+    a ``\\r\\n``."""
     old = document.starts
     first = bisect_right(old, max(start - 1, 0)) - 1
     last = bisect_right(old, min(end + 1, len(document.text))) - 1

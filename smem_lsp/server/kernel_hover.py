@@ -63,7 +63,8 @@ def _unknown_size(facts: KernelFacts) -> str:
 
 
 def _resident_lines(facts: KernelFacts, before: int, after: int) -> Iterator[str]:
-    """How many blocks an SM holds with ``before`` and with ``after`` bytes, and what that rests on and leaves."""
+    """How many blocks an SM holds with ``before`` and with ``after`` bytes, at which launches, and what is left for
+    L1."""
     kernel = facts.kernel
     for row in facts.occupied:
         now, limits = facts.resident(row, before)
@@ -86,7 +87,7 @@ def _resident_lines(facts: KernelFacts, before: int, after: int) -> Iterator[str
 
 
 def _launches(facts: KernelFacts, static_bytes: int) -> Iterator[str]:
-    """Each launch where they pass different numbers of dynamic bytes; the lines above are about the largest."""
+    """One line per launch when launches pass different dynamic bytes; the lines above describe the largest."""
     row = facts.occupied[0] if facts.occupied else None
     if row is None or not row.most_of_several:
         return
@@ -107,7 +108,7 @@ def kernel_stairs(facts: KernelFacts) -> Iterator[str]:
 
 
 def compiler_lines(facts: MeasuredFacts) -> Iterator[str]:
-    """Spills, and bytes that are not what was worked out."""
+    """Spills, and static bytes that differ from our prediction."""
     theirs, ours = facts.measured_bytes, facts.predicted_bytes
     if theirs is not None and ours is not None and theirs != ours:
         yield f"ptxas reports {theirs:,} B of static shared memory; {ours:,} B were worked out"

@@ -1,4 +1,4 @@
-"""Code points to the client's columns and back: the only place that knows the position encoding.
+"""From code points to the client's columns and back: the only place that knows the position encoding.
 
 A line is converted in time proportional to its length; lines of ASCII cost nothing.
 """

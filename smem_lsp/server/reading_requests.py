@@ -34,7 +34,7 @@ async def _diagnostic(
 
 
 async def _hover(workspace: Workspace, params: types.HoverParams) -> types.Hover | None:
-    """From the last analysis: a hover never waits for another one, only for the first."""
+    """Answers from the last analysis. A hover waits only for a document's first analysis, never for a newer one."""
     uri = params.text_document.uri
     document = workspace.documents.get(uri)
     if document is None:

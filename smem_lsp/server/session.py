@@ -1,8 +1,8 @@
 """One client's conversation from its first message to its last.
 
-``initialize`` is answered from plain JSON; only then is everything else imported. After that this module keeps the
-order of LSP 3.17 ("Server lifecycle"), and whatever is wrong with a request, it gets an answer: with its id where that
-can be read, else with none.
+``initialize`` is answered from plain JSON; only then is everything else imported. After that this module enforces the
+order of LSP 3.17 ("Server lifecycle"). Every request gets an answer, however malformed: with its id if that can be
+read, else with null.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class _Stage(enum.Enum):
 
 
 class Session:
-    """``send`` takes the body of a message, ``close`` the exit code; both are called on the event loop only.
+    """``send`` takes the body of a message (JSON in UTF-8), ``close`` the exit code; both are called on the event loop.
 
-    ``refused``: given the client's token, the seconds until it is told that it may not come in, None when it may.
-    ``remote``: the client is anybody, and no program is run at its word.
+    ``refused``: from the client's token to the seconds before it is told that it is refused; None: it is accepted.
+    ``remote``: the client may be anybody, so no program is run for it.
     """
 
     __slots__ = ("_app", "_close", "_refused", "_remote", "_send", "_stage", "_worker", "parent")
@@ -72,16 +72,16 @@ class Session:
 
     @property
     def unknown(self) -> bool:
-        """May it be a stranger, who has not come in yet?"""
+        """Has a remote client not been accepted yet?"""
         return self._remote and not self.begun
 
     @property
     def begun(self) -> bool:
-        """Has the client come in?"""
+        """Has the client been accepted?"""
         return self._stage not in (_Stage.NEW, _Stage.REFUSED)
 
     def receive_junk(self, reason: str) -> None:
-        """Bytes came that are no message."""
+        """Bytes came that are not a message. ``reason``: one line."""
         logger.error("%s; it is skipped", reason)
         self._answer_error(None, PARSE_ERROR, reason)
 
@@ -112,7 +112,7 @@ class Session:
             self._close(code)
 
     def dispose(self) -> None:
-        """Nothing can be sent any more."""
+        """Stop all work: nothing can be sent any more."""
         self._stage = _Stage.CLOSED
         if self._app is not None:
             self._app.stop()
@@ -209,6 +209,6 @@ class Session:
 
 
 def _request_id(message: object) -> int | str | None:
-    """The id of a message that has one of the two types that LSP allows."""
+    """The id of a message if it has a type that LSP allows, a number or a string; else None."""
     identity = message.get("id") if isinstance(message, dict) else None
     return identity if isinstance(identity, int | str) and not isinstance(identity, bool) else None

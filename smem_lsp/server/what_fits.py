@@ -1,7 +1,6 @@
-"""What fits, as entries of the light bulb at a constant or a template argument: each sets it to another value and says
-what that costs.
+"""What other values of a constant or template argument would cost: one entry of the light bulb for each.
 
-Each value is a job of its own on the worker, so that a key that is typed meanwhile waits for one of them at most.
+Each value is a job of its own, so that a key typed meanwhile waits for one of them at most.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ Ask = Callable[[str, Callable[[], Any]], Awaitable[Any]]
 
 
 async def what_fits(ask: Ask, analysis: Analysis, query: ActionQuery) -> list[Action]:
-    """For the template argument or the name of a constant at the cursor; as many values as there is time for."""
+    """Actions for the template argument or constant at the cursor, one per value; as many as ``LONGEST`` allows."""
     found: list[Action] = []
     try:
         await _find(ask, analysis, query, found)
@@ -62,7 +61,7 @@ async def _find(ask: Ask, analysis: Analysis, query: ActionQuery, found: list[Ac
 
 
 def _with(analysis: Analysis, constant: Constant, value: int) -> Combination | None:
-    """On the worker's thread."""
+    """Runs on the worker."""
     snapshot = analysis.snapshot
     return what_if(
         constant,

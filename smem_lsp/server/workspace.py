@@ -26,13 +26,13 @@ from smem_lsp.server.worker import Worker
 CONFIG_FILES = frozenset({"smem.toml", "pyproject.toml", "compile_commands.json"})
 T = TypeVar("T")
 
-HEADERS_FRESH = 2.0  # seconds for which a header is not looked at again; the client tells of changes before
+HEADERS_FRESH = 2.0  # seconds before a header is looked at again, unless the client reports a change earlier
 
 logger = logging.getLogger(__name__)
 
 
 class Workspace:
-    """State that only the event loop changes."""
+    """One client's state. Every method belongs to the event loop."""
 
     def __init__(self, client: Client, outgoing: Outgoing, worker: Worker) -> None:
         self.features = client.features
@@ -99,7 +99,7 @@ class Workspace:
         self.analyses.changed(document.uri, at_once=at_once)
 
     def _includers_changed(self, files: set[str], *, but: str | None = None, at_once: bool = False) -> bool:
-        """Documents that include one of ``files`` are to be analysed again. False: there are none."""
+        """Analyse the documents that include one of ``files`` again. False: there are none."""
         found = False
         for document in self.documents:
             analysis = self.analyses.latest(document.uri)
@@ -115,7 +115,7 @@ class Workspace:
         return self._settings if folder is None else self._folder_settings.get(folder, self._settings)
 
     async def ask_configuration(self) -> None:
-        """Take the client's settings anew. It may leave the question open: nothing waits for it."""
+        """Ask the client for its settings and apply them. Nothing waits for the answer, which may never come."""
         folders = tuple(self._folders)
         found = await self.outgoing.configuration(folders)
         if found is None:
@@ -125,7 +125,7 @@ class Workspace:
         self._take_settings(whole, own)
 
     def configured(self, section: object) -> None:
-        """The client sent its settings by itself."""
+        """The client sent its settings without being asked."""
         self._take_settings(overlay(self._initial, read_client_settings(section), section), {})
 
     def _take_settings(self, whole: ClientSettings, by_folder: dict[str, ClientSettings]) -> None:
@@ -133,7 +133,7 @@ class Workspace:
         if (whole, by_folder) == (self._settings, self._folder_settings):
             logger.debug("the client's settings are the ones in force")
             return
-        logger.debug("the client's settings are other ones: %s", dict(whole.table))
+        logger.debug("the client's settings have changed: %s", dict(whole.table))
         self._settings, self._folder_settings = whole, by_folder
         self.everything_changed()
 
@@ -144,8 +144,8 @@ class Workspace:
         self.everything_changed()
 
     def files_changed(self, paths: Iterable[str], *, came_or_went: bool = False) -> None:
-        """Files on the disk are other ones now. ``came_or_went``: a header may be found now that was not, or another
-        one of its name."""
+        """Files on the disk have changed. ``came_or_went``: some were made or removed, so an include may lead
+        elsewhere."""
         files = list(paths)
         self._reader.forget()
         if came_or_went or any(Path(path).name in CONFIG_FILES for path in files):
@@ -154,7 +154,7 @@ class Workspace:
             self.outgoing.refresh()
 
     def everything_changed(self) -> None:
-        """What all findings rest on has changed."""
+        """Something that every finding depends on has changed."""
         self._config_files.forget()
         self._told.clear()
         for document in self.documents:
@@ -162,7 +162,7 @@ class Workspace:
         self.outgoing.refresh()
 
     def _folder_of(self, uri: str) -> str | None:
-        """The innermost workspace folder around a document; the only one for a document without a place."""
+        """The innermost workspace folder around a document; the first folder for an untitled one."""
         if path_of(uri) is None:
             return self._folders[0] if self._folders else None
         around = (folder for folder in self._folders if uri.startswith(f"{folder.rstrip('/')}/"))
@@ -209,7 +209,7 @@ class Workspace:
         return frozenset(same_file_key(path) for path in paths if path is not None)
 
     def _measured(self, uri: str) -> None:
-        """The compiler has said something about a document: its findings and numbers may be other ones now."""
+        """The compiler has said something about a document: its findings and numbers may change."""
         if self.documents.get(uri) is not None:
             self.analyses.changed(uri, at_once=True, same_text=True)
             self.outgoing.refresh()
@@ -245,6 +245,6 @@ class Workspace:
 
 
 def _log_as_much_as(settings: ClientSettings) -> None:
-    """What the client asks for is in force for the process: over TCP, where clients share it, the last one counts."""
+    """Set the log level of the process. Clients that share it over TCP override each other."""
     if settings.log_level is not None:
         logging.getLogger("smem_lsp").setLevel(settings.log_level.upper())
