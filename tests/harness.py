@@ -1,4 +1,6 @@
-"""Checks for tests that read like the manual: a kernel, carets under what must be reported, the text after a fix."""
+"""Checks of fixes and layouts in one line each: the text before and after a fix, the bytes of each layout.
+
+`carets.py` states findings."""
 
 from __future__ import annotations
 
@@ -9,14 +11,13 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from toolchain import nvcc, require
 
 from smem_lsp.config import Config
-from smem_lsp.engine import KernelReport, Report, apply
-from smem_lsp.engine import check as check_text
+from smem_lsp.engine import KernelReport, Report, apply, check
 from smem_lsp.engine.plan_kernel import plan_kernel
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.lowering.kernel import build_kernels
@@ -25,48 +26,7 @@ from smem_lsp.rules.model import Finding, MergeBuffers, Severity
 from smem_lsp.source import SourceText
 from smem_lsp.syntax.parse import parse
 
-# `//^^^ SMEM301: words`: the carets stand under the reported characters of the nearest line above that is not such a
-# line itself. `//<^^^` reaches two characters further left, to where the slashes stand.
-_CARETS = re.compile(r"(\s*//)(<?)(\^*) (SMEM\d{3}): ?(.*)")
-
 MERGES = ("SMEM301", "SMEM302")
-
-
-@dataclass(frozen=True, order=True)
-class Announced:
-    """What a caret line says, or a finding in its words. Line 1-based, columns 0-based and half-open."""
-
-    line: int
-    start: int
-    end: int
-    code: str
-    words: str = field(compare=False)
-
-
-def announcements(source: str) -> tuple[str, list[Announced]]:
-    """The text without its caret lines, and what they announce."""
-    kept: list[str] = []
-    found: list[Announced] = []
-    for line in source.splitlines(keepends=True):
-        carets = _CARETS.match(line)
-        if carets is None:
-            kept.append(line)
-            continue
-        start = len(carets[1]) - (2 if carets[2] else 0)
-        end = len(carets[1]) + len(carets[2]) + len(carets[3])
-        found.append(Announced(len(kept), start, end, carets[4], carets[5].strip()))
-    return "".join(kept), sorted(found)
-
-
-def check(source: str, *, config: Config | None = None) -> Report:
-    """Every finding is announced by carets, and every announcement is found, words included."""
-    text, expected = announcements(_unindented(source))
-    report = check_text(text, config=config)
-    found = [_announced(report.source, finding) for finding in report.findings]
-    missing = [_shown(e) for e in expected if not any(f == e and e.words in f.words for f in found)]
-    extra = [_shown(f) for f in sorted(found) if not any(f == e and e.words in f.words for e in expected)]
-    assert not missing and not extra, "\n".join(["", "not found:", *missing, "not announced:", *extra])
-    return report
 
 
 def check_fix(
@@ -80,13 +40,13 @@ def check_fix(
 ) -> Fix:
     """The one fix for the one finding with ``code`` turns ``before`` into ``after``; there is nothing left to fix."""
     before, after = _unindented(before), _unindented(after)
-    fix = only_fix(check_text(before, config=config), code)
+    fix = only_fix(check(before, config=config), code)
     assert fix.safety is safety, fix.title
     assert title in fix.title, fix.title
     fixed = apply(before, fix)
     assert fixed == after, _difference(after, fixed)
     _only_insertions_and_declarations(before, fixed, code)
-    again = check_text(fixed, config=config)
+    again = check(fixed, config=config)
     assert [f.message for f in again.findings if f.code == code and _applicable(again, f)] == []
     _note(before, fixed, fix, config)
     return fix
@@ -96,7 +56,7 @@ def check_no_fix(
     source: str, *, code: str = "SMEM301", reason: str = "", config: Config | None = None
 ) -> None:
     """Nothing that a tool could apply is offered. ``reason``: words of the refusal, when there is a finding."""
-    report = check_text(_unindented(source), config=config)
+    report = check(_unindented(source), config=config)
     fixes = [fix for f in report.findings if f.code == code for fix in report.fixes_for(f)]
     assert [fix.title for fix in fixes if fix.safety is not Safety.DISPLAY] == []
     assert all(not fix.edits for fix in fixes)
@@ -108,7 +68,7 @@ def check_layout(
     source: str, *, declared: int, stack: int | None = None, best: Sequence[tuple[int, int]] = ()
 ) -> KernelReport:
     """Bytes of the layouts of the first kernel; ``best``: (added barriers, bytes)."""
-    kernel = check_text(_unindented(source)).kernels[0]
+    kernel = check(_unindented(source)).kernels[0]
     plans = {p.allocator: p.bytes for p in kernel.plans if p.allocator != "best"}
     assert plans.get("declared") == declared, plans
     if stack is not None:
@@ -125,7 +85,7 @@ def curve_of(kernel: KernelReport) -> list[tuple[int, int]]:
 
 def merges_offered(text: str, *, config: Config | None = None) -> list[Fix]:
     """All merges that a tool could apply to ``text``."""
-    report = check_text(text, config=config)
+    report = check(text, config=config)
     fixes = (fix for f in report.findings if f.code in MERGES for fix in report.fixes_for(f))
     return [fix for fix in fixes if fix.safety is not Safety.DISPLAY]
 
@@ -157,7 +117,7 @@ def plan_fix(text: str, barriers: int) -> Fix:
     candidate = next(c for c in facts.best if len(c.plan.barriers) == barriers)
     remedy = MergeBuffers(0, candidate, "")
     made_up = Finding("SMEM302", "", facts.kernel.name_span, Severity.INFO, remedy=remedy)
-    (fix,) = check_text(text).fixes_for(made_up)
+    (fix,) = check(text).fixes_for(made_up)
     return fix
 
 
@@ -243,19 +203,6 @@ def promised_bytes(title: str) -> int:
 def _unindented(source: str) -> str:
     """Without the line end after the opening quotes."""
     return re.sub(r"\A\r?\n", "", source)
-
-
-def _announced(source: SourceText, finding: Finding) -> Announced:
-    line, start = source.lines.position(finding.span.start)
-    last, end = source.lines.position(finding.span.end)
-    if last != line:  # announced on its first line
-        end = source.line_end(finding.span.start) - source.line_start(finding.span.start)
-    return Announced(line + 1, start, end, finding.code, finding.message)
-
-
-def _shown(announced: Announced) -> str:
-    place = f"line {announced.line}, columns {announced.start}-{announced.end}"
-    return f"  {place}: {announced.code}: {announced.words}"
 
 
 def _applicable(report: Report, finding: Finding) -> bool:

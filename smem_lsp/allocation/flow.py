@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import field
 
 from smem_lsp.analysis.dataflow.facts import Facts
-from smem_lsp.ir.nodes import Access, Assign, Barrier, Branch, Jump, Loop, Place, Seq
+from smem_lsp.ir.nodes import Access, Assign, Barrier, Branch, Jump, JumpKind, Loop, Place, Seq
 from smem_lsp.source import checkpoint, record
 
 
@@ -111,7 +111,7 @@ def _lay(
             here = after
         elif isinstance(node, Jump):
             jump = _node(out, here)
-            if node.kind != "return":
-                out.onward[jump].append(at_break if node.kind == "break" else at_continue)
+            if node.kind is not JumpKind.RETURN:
+                out.onward[jump].append(at_break if node.kind is JumpKind.BREAK else at_continue)
             here = _node(out) if node.point in facts.uniform else _node(out, jump)
     return here

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from smem_lsp.cli.path_settings import NVCC
 from smem_lsp.config import Config
 from smem_lsp.engine import check
-from smem_lsp.engine.cache import Cache
 from smem_lsp.engine.measured import NOT_MEASURED, Measured
 from smem_lsp.engine.report import Report
 from smem_lsp.environment.compiler import Compiler, Request, user_store
 from smem_lsp.environment.compiler_process import Stop
 from smem_lsp.environment.nvcc import KernelStatistics
 from smem_lsp.source import FileReader
+from smem_lsp.source.queries import Store
 
 
 class Measurer:
@@ -64,7 +64,7 @@ def check_compiled(
 ) -> Report:
     """The report on a text whose kernels are compiled for every target in force. ``tell`` gets one line about what was
     not compiled."""
-    engine = Cache()
+    engine = Store()
 
     def report(found: Measured) -> Report:
         return check(text, path=path, config=config, reader=reader, cache=engine, measured=found)

@@ -24,12 +24,10 @@ from smem_lsp.rules.stopped import Stopped, Why
 from smem_lsp.rules.suppressions import Suppressions
 from smem_lsp.source import SourceText
 from smem_lsp.source.budget import look, used_up
+from smem_lsp.source.queries import Query, Store
 from smem_lsp.syntax.parse import Function, TranslationUnit
-from smem_lsp.syntax.recent import Recent
 from smem_lsp.unit.instances import Binding
 from smem_lsp.unit.unit_facts import Key, UnitFacts, parts_of
-
-MOST_KERNELS = 2_000
 
 
 @dataclass
@@ -79,14 +77,9 @@ class Known:
         return telling
 
 
-@dataclass
-class Cache:
-    """One per server; a single check makes its own."""
-
-    kernels: Recent[tuple[object, ...], Known] = field(default_factory=lambda: Recent(MOST_KERNELS))
-    measured: Recent[tuple[object, ...], tuple[Measurement, ...]] = field(
-        default_factory=lambda: Recent(MOST_KERNELS)
-    )
+# A server has one store for these; a single check makes its own.
+ANALYSES = Query[tuple[object, ...], Known]("what was found out about a kernel", most=500)
+_MEASURED = Query[tuple[object, ...], tuple[Measurement, ...]]("what a compiler said of a kernel", most=500)
 
 
 @dataclass
@@ -161,7 +154,7 @@ class Setting:
     around: UnitFacts
     suppressions: Suppressions
     config: Config
-    cache: Cache
+    cache: Store
     measured: Measured
     limits: Limits
 
@@ -176,7 +169,7 @@ class Setting:
         """Everything about one kernel, from the cache where nothing that matters has changed. ``own``: its key."""
         unit, around = self.unit, self.around
         key = (own, self.key, stated)
-        known = self.cache.kernels.find(key)
+        known = ANALYSES.find(self.cache, key)
         if known is None:
             look()
             kernel = build_kernel(unit, around, function, binding, stated)
@@ -199,13 +192,13 @@ class Setting:
             return known
         found = self.measured.of(self.unit, function, binding)
         if found:
-            self.cache.measured.keep((key, under), found)
+            _MEASURED.keep(self.cache, (key, under), found)
         else:
-            found = self.cache.measured.find((key, under)) or ()
+            found = _MEASURED.find(self.cache, (key, under)) or ()
         if not found:
             return known
         whole = (key, found)
-        kept = self.cache.kernels.find(whole)
+        kept = ANALYSES.find(self.cache, whole)
         if kept is not None:
             return kept
         facts = known.facts
@@ -218,4 +211,4 @@ class Setting:
         """Remember what was found out, unless it was cut for what others took: it may be whole the next time."""
         if known.stopped and (used_up() or any(each.why is Why.MEMORY for each in known.stopped)):
             return known
-        return self.cache.kernels.keep(key, known)
+        return ANALYSES.keep(self.cache, key, known)

@@ -10,7 +10,7 @@ from functools import partial
 
 from smem_lsp.config import Config
 from smem_lsp.engine.attempts import LIMITS, Attempts, Limits
-from smem_lsp.engine.cache import Cache, Setting
+from smem_lsp.engine.cache import Setting
 from smem_lsp.engine.fixing import Fixer
 from smem_lsp.engine.kernels import judge_kernels
 from smem_lsp.engine.lazy import LazySequence
@@ -24,6 +24,7 @@ from smem_lsp.rules.model import Finding, Rule, Severity
 from smem_lsp.rules.registry import RESERVED, RULES
 from smem_lsp.rules.suppressions import NO_SUPPRESSIONS, Suppression, Suppressions, parse_suppressions
 from smem_lsp.source import Budget, FileReader, SourceText, apply_edits
+from smem_lsp.source.queries import Store
 from smem_lsp.syntax.lexer import comments
 from smem_lsp.syntax.parse import parse
 from smem_lsp.unit.unit_facts import survey_file
@@ -35,7 +36,7 @@ def check(
     path: str = "<memory>",
     config: Config | None = None,
     reader: FileReader | None = None,
-    cache: Cache | None = None,
+    cache: Store | None = None,
     measured: Measured = NOT_MEASURED,
     limits: Limits = LIMITS,
 ) -> Report:
@@ -49,7 +50,7 @@ def check(
     source = SourceText(text, path)
     attempts, started = Attempts(limits), time.thread_time()
     with Budget(seconds=limits.file_seconds, megabytes=limits.megabytes):
-        begin = partial(_begin, source, config, reader, cache or Cache(), measured, limits)
+        begin = partial(_begin, source, config, reader, Store() if cache is None else cache, measured, limits)
         setting = attempts.run("everything", begin, None, limits.file_seconds)
         rules = [rule for rule in RULES.values() if _selected(rule, config)]
         judged = [] if setting is None else judge_kernels(setting, rules, attempts)
@@ -94,7 +95,7 @@ def _begin(
     source: SourceText,
     config: Config,
     reader: FileReader | None,
-    cache: Cache,
+    cache: Store,
     measured: Measured,
     limits: Limits,
 ) -> Setting:

@@ -13,9 +13,10 @@ from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.analysis.banks.conflicts import BankConflict, bank_conflicts
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.dataflow.interference import interference, relate
-from smem_lsp.analysis.execution.program import RESTLESS
-from smem_lsp.analysis.hazards.candidates import calm_accesses
-from smem_lsp.analysis.hazards.races import Hazards, find_hazards
+from smem_lsp.analysis.execution.program import NONE_RACE_FREE
+from smem_lsp.analysis.hazards.candidates import race_free_accesses
+from smem_lsp.analysis.hazards.model import Hazards
+from smem_lsp.analysis.hazards.races import find_hazards
 from smem_lsp.analysis.hazards.redundant_barriers import Redundant, redundant_barriers
 from smem_lsp.analysis.occupancy import registers_cap
 from smem_lsp.analysis.repairs.barrier_hoisting import hoists
@@ -125,9 +126,11 @@ def _plan(
     gaps = MissingBarriers()
     redundant: tuple[Redundant, ...] = ()
     if not layouts_only:
-        calm = attempt("data races", partial(calm_accesses, kernel, values, assuming, shape), None)
-        judged = partial(find_hazards, kernel, values, control, verdicts, shape, calm=calm or RESTLESS)
-        searched = None if calm is None else attempt("data races", judged, None)
+        race_free = attempt("data races", partial(race_free_accesses, kernel, values, assuming, shape), None)
+        judged = partial(
+            find_hazards, kernel, values, control, verdicts, shape, race_free=race_free or NONE_RACE_FREE
+        )
+        searched = None if race_free is None else attempt("data races", judged, None)
         hazards = searched or hazards
         if hazards.races or hazards.proxies:
 
@@ -168,7 +171,7 @@ def _plan(
         agreed = judge(changed.body, reached, proved, None if shape is None else shape.dims)
         again = find_hazards(changed, values, proved, agreed, shape)
         return barrier in proved.barriers and not (
-            again.races or again.stragglers or mispairings(changed, reached, proved, agreed, shape)
+            again.races or again.missing_lanes or mispairings(changed, reached, proved, agreed, shape)
         )
 
     carved: Carved | None = None

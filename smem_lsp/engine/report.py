@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from smem_lsp.allocation.plan import Plan
 from smem_lsp.fixes.model import Fix
-from smem_lsp.ir.nodes import Kernel
+from smem_lsp.ir.nodes import BarrierKind, Kernel
 from smem_lsp.rules.facts import Carved, KernelFacts
 from smem_lsp.rules.model import Finding
 from smem_lsp.rules.stopped import Stopped
@@ -32,7 +32,7 @@ class OccupancyRow:
 @dataclass(frozen=True, slots=True)
 class BarrierRow:
     line: int  # 1-based
-    kind: str  # block | warp | named | other
+    kind: BarrierKind
     uniform: str  # proved | unknown | divergent
 
 

@@ -1,4 +1,4 @@
-"""What a compiler says of texts: asked for once per text, flags, target and compiler, and remembered, by a ``Store`` in
+"""What a compiler says of texts: asked for once per text, flags, target and compiler, and remembered, by a ``CompilerStore`` in
 later sessions too."""
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from smem_lsp.environment.compiler_commands import CompilerCommands
 from smem_lsp.environment.compiler_process import CompileError, CompileStopped, Stop
-from smem_lsp.environment.compiler_store import Store
+from smem_lsp.environment.compiler_store import CompilerStore
 from smem_lsp.environment.disk_reader import DiskReader
 from smem_lsp.environment.nvcc import KernelStatistics, compile_text, find_nvcc, supported_targets
 from smem_lsp.source import MAX_BYTES, FileReader
@@ -80,7 +80,7 @@ class Compiler:
 
     __slots__ = ("_commands", "_lock", "_outcomes", "_store", "_supported")
 
-    def __init__(self, store: Store | None = None) -> None:
+    def __init__(self, store: CompilerStore | None = None) -> None:
         self._store = store
         self._commands = CompilerCommands()
         self._lock = threading.Lock()
@@ -248,10 +248,10 @@ def header_versions(
     return tuple(versions)
 
 
-def user_store() -> Store | None:
+def user_store() -> CompilerStore | None:
     """In the cache folder of this user; None where there is no home folder."""
     try:
-        return Store(cache_folder() / "nvcc")
+        return CompilerStore(cache_folder() / "nvcc")
     except RuntimeError:
         return None
 

@@ -25,7 +25,7 @@ _MOST_BYTES = 4_000_000  # of one file
 _VERSION = 1
 
 
-class Store:
+class CompilerStore:
     """Any thread and any process may ask. Whatever is wrong with a file, there is no answer in it."""
 
     __slots__ = ("_folder",)

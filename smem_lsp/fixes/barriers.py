@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from smem_lsp.fixes.declarations import Refused, indentation, next_line_start, remove_lines
-from smem_lsp.ir.nodes import Access, Barrier, Buffer, Kernel, Loop, Place, Seq, walk
+from smem_lsp.ir.nodes import Access, Barrier, BarrierKind, Buffer, Kernel, Loop, Place, Seq, walk
 from smem_lsp.source import SourceText, Span, TextEdit, checkpoint
 from smem_lsp.syntax.lexer import comments
 
@@ -154,7 +154,9 @@ def above_attached(source: SourceText, start: int, hidden: Sequence[Span]) -> in
 def _spelling(kernel: Kernel, source: SourceText, place: Place) -> str:
     """The way the nearest block barrier of the kernel is written, if its handle is in scope here."""
     assert place.statement is not None
-    barriers = [node for node in walk(kernel.body) if isinstance(node, Barrier) and node.kind == "block"]
+    barriers = [
+        node for node in walk(kernel.body) if isinstance(node, Barrier) and node.kind is BarrierKind.BLOCK
+    ]
     for barrier in sorted(barriers, key=lambda b: abs(b.line - place.line)):
         handle = re.match(r"(?:[\w:]+\()?(\w+)(?:\.sync\(\)|\))", barrier.spelling)
         if barrier.spelling.startswith("__syncthreads"):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from smem_lsp.fixes.barriers import insert_lines, spelling_at
 from smem_lsp.fixes.declarations import Refused
-from smem_lsp.ir.nodes import Access, Barrier, CopyWait, Kernel, Place, walk
+from smem_lsp.ir.nodes import Access, Barrier, CopyWait, CopyWaitKind, Kernel, Place, walk
 from smem_lsp.source import SourceText, Span, TextEdit
 
 _PRIMITIVES = "__pipeline_wait_prior(0);", "__pipeline_commit(); __pipeline_wait_prior(0);"
@@ -107,7 +107,7 @@ def _spelling(kernel: Kernel, source: SourceText, point: int, *, loose: bool, te
     waits = [n for n in walk(kernel.body) if isinstance(n, CopyWait) and n.point in statements]
     for wait in sorted(waits, key=lambda w: abs(w.point - point)):
         text = source.slice(statements[wait.point])
-        enough = wait.kind == "all" or (wait.kind == "groups" and not loose)
+        enough = wait.kind is CopyWaitKind.ALL or (wait.kind is CopyWaitKind.GROUPS and not loose)
         if not enough or "\n" in text:
             continue
         if not wait.left:

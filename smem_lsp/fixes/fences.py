@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from smem_lsp.fixes.barriers import insert_lines
-from smem_lsp.ir.nodes import Kernel, Proxy, walk
+from smem_lsp.ir.nodes import Kernel, Proxy, ProxyKind, walk
 from smem_lsp.source import SourceText, TextEdit
 
 _ASSEMBLER = 'asm volatile("fence.proxy.async.shared::cta;" ::: "memory");'
@@ -27,7 +27,7 @@ def insert_fence(kernel: Kernel, source: SourceText, point: int, name: str) -> t
 def _spelling(kernel: Kernel, source: SourceText) -> str:
     """The way the kernel writes a fence elsewhere, else the way of its copies."""
     for node in walk(kernel.body):
-        if isinstance(node, Proxy) and node.kind == "fence" and node.span is not None:
+        if isinstance(node, Proxy) and node.kind is ProxyKind.FENCE and node.span is not None:
             text = source.slice(node.span)
             if kernel.span.covers(node.span) and "\n" not in text and "(" in text:
                 return text.rstrip(";") + ";"

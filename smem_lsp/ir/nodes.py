@@ -160,12 +160,29 @@ class Access:
         return self.start is not None and not self.asynchronous
 
 
+class BarrierKind(enum.Enum):
+    """Which threads a barrier is for."""
+
+    BLOCK = "block"
+    WARP = "warp"
+    NAMED = "named"  # those of one of the sixteen numbered barriers of a block (PTX ISA, "bar")
+    CLUSTER = "cluster"
+    OTHER = "other"  # threads that are not known
+
+
+class BarrierFamily(enum.Enum):
+    """What the number of a named barrier counts from."""
+
+    PTX = "ptx"  # 0: the operand of ``bar.sync``
+    CUTLASS = "cutlass"  # the first barrier that the library leaves to its users
+
+
 @record
 class Barrier:
-    """A synchronisation statement. Only ``kind == "block"`` can ever separate accesses."""
+    """A synchronisation statement. Only one of the kind ``BLOCK`` can ever separate accesses."""
 
     point: int
-    kind: str  # "block", "warp", "named", "cluster", "other"
+    kind: BarrierKind
     span: Span | None
     line: int
     spelling: str  # "__syncthreads();"
@@ -176,7 +193,7 @@ class Barrier:
     count: Value | None = None
     arrives: bool = False
     votes: bool = False  # it also tells all threads what they say: __syncthreads_count()
-    family: str = ""  # "cutlass": the number counts from the first that the library leaves to its users
+    family: BarrierFamily = BarrierFamily.PTX
 
 
 @record
@@ -203,31 +220,45 @@ class GlobalAccess:
     line: int
 
 
+class CopyWaitKind(enum.Enum):
+    """What a thread does with the copies it has issued (PTX ISA, "cp.async.commit_group" and "cp.async.wait_group")."""
+
+    COMMIT = "commit"  # to a group
+    GROUPS = "groups"  # waits till all but the newest groups have landed
+    ALL = "all"  # waits till those of no group have landed, too
+    UNKNOWN = "unknown"  # perhaps one of these
+
+
 @record
 class CopyWait:
-    """A thread commits the copies that it has issued to a group, or waits for them.
-
-    ``kind``: "commit"; "groups", all but the ``left`` newest groups have landed; "all", those of no group too;
-    "unknown", perhaps one of these.
-    """
+    """A thread commits its asynchronous copies or waits for them. ``left``: groups that need not have landed."""
 
     point: int
-    kind: str
+    kind: CopyWaitKind
     left: int
     line: int
 
 
+class ProxyKind(enum.Enum):
+    """What the asynchronous proxy does (PTX ISA, "Async proxy")."""
+
+    COPY = "copy"  # reads bytes of a buffer, until its thread waits
+    READ = "read"  # reads some bytes of a buffer
+    FENCE = "fence"  # sees what the thread has written before
+    COMMIT = "commit"  # the bulk copies issued so far become a group
+    WAIT = "wait"  # all but the newest groups have read what they copy
+
+
 @record
 class Proxy:
-    """Something of the asynchronous proxy (bulk and tensor copies, matrix instructions that read shared memory).
+    """An event of the asynchronous proxy: bulk and tensor copies, matrix instructions that read shared memory.
 
-    ``kind``: "copy", it reads ``width`` bytes of ``buffer`` from ``offset`` on (None: some), till its thread waits;
-    "read", it reads some of it; "fence", it sees what the thread has written before; "commit", "wait", bulk copies
-    become a group, or all but the ``left`` newest groups have read what they copy (None: not known how many).
+    A ``COPY`` reads ``width`` bytes of ``buffer`` from ``offset`` on (None: some bytes). A ``WAIT`` leaves the ``left``
+    newest groups open (None: not known how many).
     """
 
     point: int
-    kind: str
+    kind: ProxyKind
     span: Span | None
     line: int
     buffer: int = -1
@@ -295,12 +326,19 @@ class Loop:
     late: bool = False  # `do`: the condition is checked behind the body only
 
 
+class JumpKind(enum.Enum):
+    BREAK = "break"
+    CONTINUE = "continue"
+    RETURN = "return"
+    LEAVE = "leave"  # the ``return`` of a function that is being inlined; none is left in a kernel
+
+
 @record
 class Jump:
-    """``break``, ``continue`` or ``return``."""
+    """A thread leaves an iteration, a loop or the kernel."""
 
     point: int
-    kind: str
+    kind: JumpKind
     line: int
 
 

@@ -124,7 +124,9 @@ def kernel_object(source: SourceText, report: KernelReport) -> JsonObject:
         "dynamic_expression": dynamic_expression,
         "plans": [_plan(report, plan, names) for plan in report.plans],
         "carved": None if report.carved is None else _carved(source, report, report.carved),
-        "barriers": [{"line": row.line, "kind": row.kind, "uniform": row.uniform} for row in report.barriers],
+        "barriers": [
+            {"line": row.line, "kind": row.kind.value, "uniform": row.uniform} for row in report.barriers
+        ],
         "launches": [_launch(source, launch) for launch in kernel.launches],
         "occupancy": [_occupancy(row) for row in report.occupancy],
         "unknown": {

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from smem_lsp.engine.report import Report
 from smem_lsp.output.layout_words import DYNAMIC, drawing_title, headline, occupancy, rectangle_words, remarks
 from smem_lsp.output.map_colours import FILLS, LIGHT, fill, texture
-from smem_lsp.output.map_frame import LINE, MARGIN, SANS, TEXT, Frame, frame
+from smem_lsp.output.map_frame import LINE, MARGIN, SANS, TEXT, MapFrame, frame
 from smem_lsp.output.map_labels import Box, shortened, text_width, wrapped
 from smem_lsp.output.markup import element, escaped
 from smem_lsp.output.memory_map import MemoryMap, memory_map
@@ -63,7 +63,7 @@ def _remark_lines(drawn: MemoryMap, room: float) -> list[str]:
     ]
 
 
-def _chips(placed: Frame, top: float, width: float) -> tuple[list[str], float]:
+def _chips(placed: MapFrame, top: float, width: float) -> tuple[list[str], float]:
     """The buffers whose name has no room in some rectangle, in columns; and the height that the list takes."""
     buffers = unlabelled(placed)
     names, all_ = placed.drawn.names, placed.drawn.kernel.buffers
@@ -145,7 +145,7 @@ def _headings(drawn: MemoryMap, head: Sequence[str], width: float) -> Iterator[s
             yield text_at(MARGIN, y, line, "ink", size=14.0, bold=True)
 
 
-def _legend(placed: Frame, y: float) -> Iterator[str]:
+def _legend(placed: MapFrame, y: float) -> Iterator[str]:
     """What the lines mean, those that are there."""
     entries: list[tuple[str, str]] = []
     proved = {barrier.proved for barrier in placed.drawn.barriers}

@@ -14,6 +14,7 @@ from smem_lsp.ir.nodes import (
     AccessKind,
     Assign,
     Barrier,
+    BarrierKind,
     Branch,
     CopyWait,
     Exchange,
@@ -276,7 +277,7 @@ def _rectangles(part: Part, lines: Mapping[int, int]) -> Iterator[Rectangle]:
 def _barriers(report: KernelReport) -> Iterator[BlockBarrier]:
     nodes = (node for node in walk(report.kernel.body) if isinstance(node, Barrier))
     for node, row in zip(nodes, report.barriers):
-        if node.kind == "block":
+        if node.kind is BarrierKind.BLOCK:
             yield BlockBarrier(node.point, node.line, row.uniform == "proved")
 
 
@@ -291,7 +292,7 @@ def _kind(node: Node) -> str:
         case Branch():
             return "branch"
         case Jump():
-            return node.kind
+            return node.kind.value
         case Exchange():
             return "exchange"
         case GlobalAccess():

@@ -196,7 +196,7 @@ def _region(kernel: Kernel, seq: Seq, depth: int) -> Iterator[str]:
             case Access():
                 yield f"{head} {_access(kernel, node)}  line {node.line}"
             case Barrier():
-                yield f"{head} barrier {node.kind}  line {node.line}"
+                yield f"{head} barrier {node.kind.value}  line {node.line}"
             case Assign():
                 name = kernel.variables[node.variable] or "a copy"
                 yield f"{head} {name} #{node.variable} = {value_text(kernel, node.value)}"
@@ -214,7 +214,7 @@ def _region(kernel: Kernel, seq: Seq, depth: int) -> Iterator[str]:
                 )
                 yield from _region(kernel, node.body, depth + 1)
             case Jump():
-                yield f"{head} {node.kind}  line {node.line}"
+                yield f"{head} {node.kind.value}  line {node.line}"
             case Place():
                 yield f"{head} a barrier could stand here  line {node.line}"
 
@@ -245,9 +245,9 @@ def value_text(kernel: Kernel, value: Value) -> str:
             return f"?{value.key}" + (" (uniform)" if value.uniform else "")
         case Op():
             arguments = [value_text(kernel, argument) for argument in value.args]
-            if value.operator in _SYMBOLIC and len(arguments) == 2:
-                return f"({arguments[0]} {value.operator} {arguments[1]})"
-            return f"{value.operator}({', '.join(arguments)})"
+            if value.operator.spelling in _SYMBOLIC and len(arguments) == 2:
+                return f"({arguments[0]} {value.operator.spelling} {arguments[1]})"
+            return f"{value.spelling}({', '.join(arguments)})"
 
 
 def _uniformity(facts: KernelFacts) -> Iterator[str]:

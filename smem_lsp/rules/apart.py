@@ -8,7 +8,17 @@ from collections.abc import Iterator
 from smem_lsp.analysis.dataflow.conflicts import pair
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.dataflow.interference import interference, witnesses
-from smem_lsp.ir.nodes import Access, AccessKind, Barrier, Branch, Exchange, Loop, Node, Seq
+from smem_lsp.ir.nodes import (
+    Access,
+    AccessKind,
+    Barrier,
+    BarrierKind,
+    Branch,
+    Exchange,
+    Loop,
+    Node,
+    Seq,
+)
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.source import checkpoint
 
@@ -75,9 +85,9 @@ def _no_barrier(node: Barrier | Exchange, under: Facts, skipped: Branch | Loop |
     what = f"{spelling} at line {node.line}"
     if isinstance(node, Exchange):
         return f"{what} orders no memory"
-    if node.kind == "warp":
+    if node.kind is BarrierKind.WARP:
         return f"{what} orders the lanes of a warp only"
-    if node.kind != "block":
+    if node.kind is not BarrierKind.BLOCK:
         return f"{what} is not known to be for all threads"
     if node.point not in under.barriers:
         return f"{what} is not proved to be run by every thread"

@@ -11,7 +11,7 @@ from smem_lsp.analysis.banks.conflicts import BankConflict
 from smem_lsp.analysis.dataflow.conflicts import Conflicts
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.dataflow.liveness import Liveness
-from smem_lsp.analysis.hazards.races import Hazards
+from smem_lsp.analysis.hazards.model import Hazards
 from smem_lsp.analysis.hazards.redundant_barriers import Redundant
 from smem_lsp.analysis.occupancy import occupancy, shared_for_one_more_block, shared_until_one_less
 from smem_lsp.analysis.repairs.barrier_hoisting import Hoist

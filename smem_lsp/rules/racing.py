@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from smem_lsp.analysis.hazards.races import Race
+from smem_lsp.analysis.hazards.model import Race
 from smem_lsp.analysis.repairs.missing_barriers import MissingBarrier
 from smem_lsp.ir.nodes import Access, AccessKind, AddressSpace, Buffer, Place, walk
 from smem_lsp.rules.facts import KernelFacts

@@ -47,7 +47,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from smem_lsp.analysis.hazards.races import Race
+from smem_lsp.analysis.hazards.model import Race
 from smem_lsp.analysis.repairs.missing_barriers import MissingBarrier
 from smem_lsp.rules import racing
 from smem_lsp.rules.facts import KernelFacts

@@ -58,7 +58,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from smem_lsp.analysis.hazards.races import Race
+from smem_lsp.analysis.hazards.model import Race
 from smem_lsp.analysis.repairs.copy_waits import CopyGap
 from smem_lsp.ir.nodes import AccessKind, CopyWait, walk
 from smem_lsp.rules import racing
@@ -97,7 +97,7 @@ def _message(facts: KernelFacts, gap: CopyGap, race: Race) -> str:
     whose = "a group of threads" if together else f"thread {copier}"
     copies = f"{whose} copies {place} asynchronously (line {race.first.line})"
     who = "it" if copier == other and not together else f"thread {other}"
-    if not race.flying:
+    if not race.pending:
         message = f"{copies} and waits for its own copies only; {who} {does} it (line {race.second.line})"
         message += ", with no barrier behind the wait"
     else:

@@ -55,18 +55,18 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
     if not racing.followed(facts):
         return
     nodes = {node.point: node for node in walk(facts.kernel.body) if isinstance(node, Barrier | Exchange)}
-    for straggler in facts.hazards.stragglers:
-        node = nodes[straggler.node.point]
+    for missing in facts.hazards.missing_lanes:
+        node = nodes[missing.node.point]
         if node.span is None:
             continue
         name = node.spelling.rstrip("();")
         message = (
-            f"thread {straggler.thread} comes to this `{name}`, but thread {straggler.other}, which its mask names, "
+            f"thread {missing.thread} comes to this `{name}`, but thread {missing.other}, which its mask names, "
             "goes another way"
         )
-        if straggler.tail:
+        if missing.tail:
             message += "; when the size is no multiple of the warp"
-        elif not straggler.proved:
+        elif not missing.proved:
             message += ", when the block has a whole warp"
         elif facts.shape is not None and not facts.shape.fact:
             message += f" ({facts.shape.threads} threads, {facts.shape_source})"
@@ -74,8 +74,8 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
             "SMEM208",
             message,
             node.span,
-            Severity.ERROR if straggler.proved else Severity.WARNING,
+            Severity.ERROR if missing.proved else Severity.WARNING,
             kernel=facts.kernel.name,
-            verdict="proved" if straggler.proved else "likely",
-            data={"thread": straggler.thread, "missing": straggler.other},
+            verdict="proved" if missing.proved else "likely",
+            data={"thread": missing.thread, "missing": missing.other},
         )

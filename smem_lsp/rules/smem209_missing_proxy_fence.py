@@ -62,7 +62,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from smem_lsp.analysis.repairs.proxy_fences import Fence
-from smem_lsp.ir.nodes import Access, AddressSpace, Branch, Kernel, Loop, Proxy, Seq, walk
+from smem_lsp.ir.nodes import (
+    Access,
+    AddressSpace,
+    Branch,
+    Kernel,
+    Loop,
+    Proxy,
+    ProxyKind,
+    Seq,
+    walk,
+)
 from smem_lsp.rules import racing
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, InsertFence, Note, Severity, kernel_rule
@@ -86,10 +96,10 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
             remedy = None if place is None else InsertFence(facts.index, place, name, fence.hazard.proved)
             yield _unfenced(facts, first, second, remedy, proved=fence.hazard.proved)
     reads = [node for node in nodes.values() if isinstance(node, Proxy)]
-    if kernel.opaque or any(node.kind == "fence" for node in reads):
+    if kernel.opaque or any(node.kind is ProxyKind.FENCE for node in reads):
         return
     for node in reads:
-        written = _written(kernel, node) if node.kind == "copy" and node.buffer not in told else None
+        written = _written(kernel, node) if node.kind is ProxyKind.COPY and node.buffer not in told else None
         buffer = kernel.buffers[node.buffer]
         if written is not None and buffer.space is AddressSpace.STATIC and not buffer.record:
             told.add(node.buffer)
@@ -100,7 +110,7 @@ def _unfenced(
     facts: KernelFacts, written: Access, read: Proxy, remedy: InsertFence | None, *, proved: bool
 ) -> Finding:
     name = facts.kernel.buffers[read.buffer].name
-    what = "this copy" if read.kind == "copy" else "this"
+    what = "this copy" if read.kind is ProxyKind.COPY else "this"
     return Finding(
         "SMEM209",
         f"{what} reads `{name}` through the asynchronous proxy, and nothing makes it see what threads "

@@ -47,7 +47,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from smem_lsp.analysis.hazards.races import Overrun
+from smem_lsp.analysis.hazards.model import Overrun
 from smem_lsp.ir.nodes import Access, walk
 from smem_lsp.rules import racing
 from smem_lsp.rules.facts import KernelFacts

@@ -7,6 +7,7 @@ overflow, division by zero and wild shifts have no value. Floating constants hav
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from smem_lsp.semantics import arithmetic, constexpr, record_layout, sizes, standard_library, type_of
 from smem_lsp.semantics import scope as lexical
@@ -39,10 +40,12 @@ from smem_lsp.semantics.types import (
     Sequence as ArrayClass,
 )
 from smem_lsp.source import checkpoint
+from smem_lsp.source.queries import PROCESS, Query
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.brackets import match_brackets
+from smem_lsp.syntax.headers import HeaderKey
+from smem_lsp.syntax.names_ahead import Symbols
 from smem_lsp.syntax.parse import Body, TranslationUnit
-from smem_lsp.syntax.recent import Recent
 
 # Methods of PyTorch's tensors (ATen/core/TensorBody.h): `t.data_ptr<float>()` is a `float*`.
 _TENSOR_DATA = frozenset(("data_ptr", "data", "const_data_ptr", "mutable_data_ptr"))
@@ -51,9 +54,7 @@ _TENSOR_DATA = frozenset(("data_ptr", "data", "const_data_ptr", "mutable_data_pt
 def file_constants(unit: TranslationUnit) -> lexical.Scope:
     """The global scope of a file: what its headers and the file itself declare outside function bodies."""
     key = (unit.preprocessed.header_key, unit.symbols, *(placed.block.outline for placed in unit.blocks))
-    top = _declared.find(key)
-    if top is None:
-        top = _declared.keep(key, _collected(unit))
+    top = _DECLARED.of(PROCESS, key, partial(_collected, unit))
     outside = frozenset(name for level in top.levels() for name in level.outside)
     packed = any(
         directive.name == "pragma" and "pack" in unit.source.slice(directive.span).split("(")[0]
@@ -63,24 +64,25 @@ def file_constants(unit: TranslationUnit) -> lexical.Scope:
 
 
 # What files declared last. Bodies of functions are not read, but for those of constants: they may be of an older text.
-_declared = Recent[tuple[object, ...], Declarations](16)
-_headers = Recent[tuple[object, ...], Declarations](8)
+_DECLARED = Query[tuple[object, ...], Declarations]("what a file and its headers declare", most=16)
+_HEADERS = Query[tuple[HeaderKey, Symbols], Declarations]("what headers declare", most=8)
 
 
 def _collected(unit: TranslationUnit) -> Declarations:
-    header = unit.preprocessed.header
     key = (unit.preprocessed.header_key, unit.symbols)
-    above = _headers.find(key)
-    if above is None:
-        above = Declarations()
-        source = Source(header.kinds, header.texts, match_brackets(header.kinds), unit.symbols)
-        collect(source, 0, len(header.kinds), above)
-        _headers.keep(key, above)
-    top = above.copy()
+    top = _HEADERS.of(PROCESS, key, partial(_collected_headers, unit)).copy()
     tokens = unit.preprocessed.tokens
     source = Source(tokens.kinds, tokens.texts, unit.partner, unit.symbols)
     collect(source, 0, len(tokens.kinds), top)
     return top
+
+
+def _collected_headers(unit: TranslationUnit) -> Declarations:
+    header = unit.preprocessed.header
+    found = Declarations()
+    source = Source(header.kinds, header.texts, match_brackets(header.kinds), unit.symbols)
+    collect(source, 0, len(header.kinds), found)
+    return found
 
 
 def declare(body: Body, lo: int, hi: int, scope: lexical.Scope) -> None:

@@ -27,6 +27,7 @@ from smem_lsp.semantics.types import (
 )
 from smem_lsp.semantics.types import Sequence as ArrayClass
 from smem_lsp.source import checkpoint
+from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
 
 _MAX_MEMBERS = 2000
@@ -55,15 +56,10 @@ class _Unknown(Exception):
 def layout(record: Record) -> Layout | None:
     """The layout of a class; None when it is not certain. Worked out once per instance."""
     state = record.lexical.state
-    known = partial(state.once, ("layout", record), partial(_built, record))
-    if ("layout", record) in state.memo:
-        return known()
-    if state.packed or not state.enter():
-        return None
-    try:
-        return known()
-    finally:
-        state.leave()
+    return None if state.packed else _LAYOUT.of(state.store, record, partial(_built, record), within=state)
+
+
+_LAYOUT = Query[Record, Layout | None]("layout of a class", cycle=None)
 
 
 def _built(record: Record) -> Layout | None:

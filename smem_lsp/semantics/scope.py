@@ -40,9 +40,9 @@ from smem_lsp.semantics.entities import (
 )
 from smem_lsp.semantics.types import Enum, Record, builtin
 from smem_lsp.source import checkpoint
+from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
 
-_RUNNING = object()
 _NOTHING = Declarations()  # of scopes that only bind names
 
 
@@ -85,11 +85,7 @@ class Scope:
 
     def space(self, inner: Declarations) -> Scope:
         """The scope of a namespace that stands in this one."""
-        found = self.state.spaces.get(id(inner))
-        if found is None:
-            found = Scope(self, self.state, inner, namespace=True)
-            self.state.spaces[id(inner)] = found
-        return found
+        return _NAMESPACE.of(self.state.store, inner, lambda: Scope(self, self.state, inner, namespace=True))
 
     def bound_to(self, name: str) -> tuple[Argument] | None:
         """What the template parameter is bound to that a name means here; None: it means something else."""
@@ -173,14 +169,14 @@ class Scope:
 
     def _from_here(self, name: str, alone: bool) -> Entity:
         """What a name means in this namespace and those around it: looked for once."""
-        key = ("from here", name, alone, self)
-        known = self.state.memo.get(key)
-        if known is None:
-            known = found = self._search(name, None, alone, remembered=False)
+        key = (self, name, alone)
+        found = _FROM_NAMESPACE.find(self.state.store, key)
+        if found is None:
+            found = self._search(name, None, alone, remembered=False)
             # nothing, or no value: perhaps only while it is being worked out
             if found is not None and not (isinstance(found, TypedConstant) and found.n is None):
-                self.state.memo[key] = found
-        return known  # type: ignore[return-value]
+                _FROM_NAMESPACE.keep(self.state.store, key, found)
+        return found
 
     def _search(
         self, name: str, arguments: list[tree.Expr] | None, alone: bool, *, remembered: bool = True
@@ -248,8 +244,8 @@ class Scope:
         """Namespaces of the using directives of this scope."""
         found: list[Scope] = []
         for path in self.declarations.directives:
-            key = ("directive", path, self)
-            known = self.state.once(key, partial(self.meaning, path, (None,) * len(path)))
+            work = partial(self.meaning, path, (None,) * len(path))
+            known = _DIRECTIVE.of(self.state.store, (self, path), work)
             if isinstance(known, Namespace):
                 found.append(known.lexical)
         return found
@@ -370,14 +366,8 @@ class Scope:
             return scope.resolve(parsed)
         path = tuple(t for k, t in zip(kinds[lo:hi], texts[lo:hi]) if k == "NAME")
         outer = scope.parent if scope.parent is not None and len(path) == 1 else scope
-        key = ("using", using, scope)
-        if self.state.memo.get(key) is _RUNNING:
-            return None
-        self.state.memo[key] = _RUNNING
-        try:
-            found = outer.meaning(path, (*(None,) * (len(path) - 1), None), absolute=absolute)
-        finally:
-            self.state.memo.pop(key, None)
+        work = partial(outer.meaning, path, (None,) * len(path), absolute=absolute)
+        found = _USED.of(self.state.store, (using, scope), work)
         if arguments is None:
             return found
         if isinstance(found, Template):
@@ -407,27 +397,8 @@ class Scope:
 
     def declared_meaning(self, decl: Declared) -> Entity:
         """The meaning of one declaration of this scope; worked out once."""
-        key = (decl, self)
-        memo = self.state.memo
-        if key in memo:
-            known = memo[key]
-            return None if known is _RUNNING else known  # type: ignore[return-value]
-        memo[key] = _RUNNING
-        result: Entity = None
-        complete = False
-        try:
-            if self.state.enter():
-                try:
-                    result = self._meaning_of(decl)
-                    complete = True
-                finally:
-                    self.state.leave()
-        finally:
-            if complete:
-                memo[key] = result
-            else:
-                memo.pop(key, None)
-        return result
+        state = self.state
+        return _DECLARED.of(state.store, (self, decl), partial(self._meaning_of, decl), within=state)
 
     def _meaning_of(self, decl: Declared) -> Entity:
         match decl:
@@ -447,13 +418,9 @@ class Scope:
                 return None
 
     def enum(self, decl: EnumDecl) -> Enum:
-        key = ("enum", decl, self)
-        known = self.state.memo.get(key)
-        if isinstance(known, Enum):
-            return known
-        found = Enum(decl, self, type_of.underlying(decl, self))
-        self.state.memo[key] = found
-        return found
+        return _ENUM.of(
+            self.state.store, (self, decl), lambda: Enum(decl, self, type_of.underlying(decl, self))
+        )
 
     # ---- template arguments --------------------------------------------------------------------------------------
 
@@ -484,34 +451,43 @@ class Scope:
         return template_arguments.fit(parameters, [self.argument(each) for each in given], home)
 
 
+_Arguments = tuple[Argument, ...]
+_NAMESPACE = Query[Declarations, Scope]("scope of a namespace")
+_FROM_NAMESPACE = Query[tuple[Scope, str, bool], Entity]("meaning of a name seen from a namespace")
+_DIRECTIVE = Query[tuple[Scope, tuple[str, ...]], Entity]("namespace of a using directive", cycle=None)
+_USED = Query[tuple[UsingDecl, Scope], Entity]("meaning of a using declaration", most=0, cycle=None)
+_DECLARED = Query[tuple[Scope, Declared], Entity]("meaning of a declaration", cycle=None)
+_ENUM = Query[tuple[Scope, EnumDecl], Enum]("enumeration of a scope")
+_INSTANCE = Query[tuple[Scope, ClassDecl, _Arguments], Record]("class with its template parameters bound")
+_PARAMETERS = Query[tuple[Scope, Declared, _Arguments], Scope]("scope that binds template parameters")
+
+
 def instance(decl: ClassDecl, home: Scope, arguments: tuple[Argument, ...]) -> Record:
     """The class ``decl`` of scope ``home`` with its template parameters bound: the same record for the same
     arguments."""
-    key = ("instance", decl, home, arguments)
-    known = home.state.memo.get(key)
-    if isinstance(known, Record):
-        return known
+    return _INSTANCE.of(home.state.store, (home, decl, arguments), partial(_instance, decl, home, arguments))
+
+
+def _instance(decl: ClassDecl, home: Scope, arguments: tuple[Argument, ...]) -> Record:
     outer = home
     if decl.parameters:
         outer = _instance_scope(decl, home, decl.parameters, arguments)
     inside = Scope(outer, home.state, collect.inside(decl))
     record = Record(decl, inside)
     inside.record = record
-    home.state.memo[key] = record
     return record
 
 
 def _instance_scope(
     decl: Declared, home: Scope, parameters: tuple[Parameter, ...], arguments: tuple[Argument, ...]
 ) -> Scope:
-    key = ("scope", decl, home, arguments)
-    known = home.state.memo.get(key)
-    if isinstance(known, Scope):
-        return known
-    bound = {p.name: a for p, a in zip(parameters, arguments) if p.name}
-    scope = home.bind(bound)
+    work = partial(_bound_scope, home, parameters, arguments)
+    return _PARAMETERS.of(home.state.store, (home, decl, arguments), work)
+
+
+def _bound_scope(home: Scope, parameters: tuple[Parameter, ...], arguments: tuple[Argument, ...]) -> Scope:
+    scope = home.bind({p.name: a for p, a in zip(parameters, arguments) if p.name})
     scope.open = any(is_open(a) for a in arguments)
-    home.state.memo[key] = scope
     return scope
 
 

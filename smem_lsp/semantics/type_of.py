@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 from smem_lsp.semantics import arithmetic, declarations, evaluate
 from smem_lsp.semantics import scope as lexical
@@ -39,6 +38,7 @@ from smem_lsp.semantics.types import (
     plain_type,
     scalar_of,
 )
+from smem_lsp.source.queries import Query, remembered
 from smem_lsp.syntax import tree
 
 _IGNORED = frozenset(
@@ -72,7 +72,7 @@ def specified(
     return kind
 
 
-@lru_cache(maxsize=4096)
+@remembered(most=4096)
 def _spelled(words: tuple[str, ...]) -> tuple[tuple[str, ...], Type | None]:
     """Specifiers without those that say nothing of the type, and the fundamental type that they are."""
     plain = tuple(word for word in words if word not in _IGNORED)
@@ -209,13 +209,19 @@ def underlying(decl: EnumDecl, scope: lexical.Scope) -> Scalar | None:
 
 def enum_values(decl: EnumDecl, scope: lexical.Scope) -> dict[str, int | None]:
     """Values of all enumerators by name, in order; None where one is not known."""
-    memo = scope.state.memo
-    key = ("values of enumerators", decl, scope)
-    known = memo.get(key)
-    if isinstance(known, dict):
+    store, key = scope.state.store, (scope, decl)
+    known = _ENUM_VALUES.find(store, key)
+    if known is not None:
         return known
-    values: dict[str, int | None] = {}
-    memo[key] = values  # what an initializer asks for while they are worked out is not known yet
+    with _ENUM_VALUES.growing(store, key, {}) as values:  # an initializer sees those in front of it
+        _fill_enum_values(decl, scope, values)
+    return values
+
+
+_ENUM_VALUES = Query[tuple[lexical.Scope, EnumDecl], dict[str, int | None]]("values of enumerators")
+
+
+def _fill_enum_values(decl: EnumDecl, scope: lexical.Scope, values: dict[str, int | None]) -> None:
     fixed = underlying(decl, scope) if decl.scoped or decl.underlying is not None else None
     inner = scope.child()
     for each in enumerators(decl):
@@ -228,7 +234,6 @@ def enum_values(decl: EnumDecl, scope: lexical.Scope) -> dict[str, int | None]:
             n = arithmetic.converted(n, fixed, fixed)
         values[each.name] = n
         inner.bound[each.name] = TypedConstant(fixed or arithmetic.integer_type(n or 0), n)
-    return values
 
 
 def alias(decl: AliasDecl, scope: lexical.Scope) -> Type | None:

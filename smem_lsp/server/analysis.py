@@ -9,7 +9,7 @@ from pathlib import Path
 
 from smem_lsp.config import Config
 from smem_lsp.engine import Report, apply, check
-from smem_lsp.engine.cache import Cache
+from smem_lsp.engine.cache import ANALYSES
 from smem_lsp.engine.confirm import REWRITES
 from smem_lsp.engine.measured import NOT_MEASURED, Measured
 from smem_lsp.environment.compiler import Compiler, Request, header_versions
@@ -21,10 +21,8 @@ from smem_lsp.server.garbage import collect_all
 from smem_lsp.server.languages import holds_cuda
 from smem_lsp.server.uris import name_of, same_file_key
 from smem_lsp.source import Budget, FileReader, Superseded
-from smem_lsp.syntax.recent import Recent
+from smem_lsp.source.queries import Store
 
-# Kernels kept for one client: those of some thousand lines. Each key typed in a kernel adds one of about 50 KB.
-MOST_KERNELS = 500
 _MOST_REWRITES = 8  # texts that are compiled beside one document
 
 
@@ -74,7 +72,7 @@ class Analyst:
     __slots__ = ("_cache",)
 
     def __init__(self) -> None:
-        self._cache = Cache(kernels=Recent(MOST_KERNELS))
+        self._cache = Store()
 
     def analyse(self, snapshot: Snapshot, stale: Callable[[], bool]) -> Analysis:
         """Check the text of ``snapshot``. Raises Superseded soon after ``stale`` says so."""
@@ -103,7 +101,7 @@ class Analyst:
 
     def forget(self, path: str) -> None:
         """Drop what is known of the kernels of a document that is closed."""
-        self._cache.kernels.drop(lambda known: known.facts.source.path == path)
+        ANALYSES.drop(self._cache, lambda known: known.facts.source.path == path)
 
     def _check(
         self,
@@ -207,7 +205,7 @@ class _NotingReader:
 def warm_up() -> None:
     """Build what the first analysis would wait for: the grammar's tables, the first use of everything."""
     try:
-        check(_WARM, cache=Cache())
+        check(_WARM, cache=Store())
     finally:
         collect_all()
 

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 
 from smem_lsp.engine.report import KernelReport, Report
-from smem_lsp.ir.nodes import Barrier, Buffer, walk
+from smem_lsp.ir.nodes import Barrier, BarrierKind, Buffer, walk
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.registry import RESERVED, find_rule
 from smem_lsp.server.analysis import Analysis
@@ -118,7 +118,7 @@ def _barrier_lines(report: KernelReport, barrier: Barrier) -> tuple[str, ...]:
         (row for row in report.barriers if row.line == barrier.line and row.kind == barrier.kind), None
     )
     head = f"**`{barrier.spelling.rstrip(';')}`**"
-    if barrier.kind != "block":
+    if barrier.kind is not BarrierKind.BLOCK:
         return (f"{head} synchronises a part of the block: it never separates the accesses of all threads",)
     if row is not None and row.uniform == "proved":
         return (f"{head} is proved to be run by every thread of the block that has not exited",)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from smem_lsp.source import checkpoint, record
 
@@ -48,23 +49,36 @@ class FunctionIsland:
         )
 
 
-@record
+@dataclass(slots=True)
 class Islands:
     """The functions of some tokens. ``islands``: each with the number of scopes closed before it that the tokens did
     not open; ``closes``: how many at the end; ``opens``: (name, is a class) of scopes that they do not close; ``open``:
-    the last definition is not complete."""
+    the last definition is not complete; ``braces``: where they reach."""
 
     islands: list[tuple[FunctionIsland, int]]
     closes: int
     opens: tuple[tuple[str, bool], ...]
     open: bool
+    braces: list[BraceEnd]
+
+
+@record
+class BraceEnd:
+    """The `{` at index ``opening`` of a function or scope reaches to ``end``, half-open. ``closed``: the last token is
+    its `}`; else that one is missing."""
+
+    opening: int
+    end: int
+    closed: bool
 
 
 @dataclass(slots=True)
 class _Scope:
+    """A namespace, class or linkage block. ``brace``: the index of its `{`."""
+
     name: str
     is_class: bool
-    end: int
+    brace: int
 
 
 def find_functions(
@@ -80,67 +94,121 @@ def find_functions(
     partners; ``indent``: the column of a token that is the first of its line, -1 for any other. It is asked only where
     braces do not add up.
     """
-    uneven: bool | None = None
-    islands: list[tuple[FunctionIsland, int]] = []
-    scopes: list[_Scope] = []
-    closes = 0
-    unfinished = False
-    n = len(kinds)
-    i = start = 0
-    while i < n:
-        checkpoint()
-        while scopes and i >= scopes[-1].end:
-            scopes.pop()
+    return _Finder(kinds, texts, columns, partner, indent).run()
+
+
+class _Finder:
+    """Walks over declarations. A function is passed over as a whole, so each `}` that is met closes a scope: which one
+    does not depend on braces that are missing or superfluous inside functions."""
+
+    def __init__(
+        self,
+        kinds: Sequence[str],
+        texts: Sequence[str],
+        columns: Sequence[int],
+        partner: Sequence[int],
+        indent: Callable[[int], int] | None,
+    ) -> None:
+        self.kinds = kinds
+        self.texts = texts
+        self.columns = columns
+        self.partner = partner
+        self.indent = indent
+        self.start = 0  # where the declaration at hand begins
+        self.scopes: list[_Scope] = []
+        self.found = Islands([], 0, (), False, [])
+
+    @cached_property
+    def uneven(self) -> bool:
+        """Has some brace no partner?"""
+        return any(kind in ("LC", "RC") and self.partner[i] < 0 for i, kind in enumerate(self.kinds))
+
+    def run(self) -> Islands:
+        i, n = 0, len(self.kinds)
+        while i < n:
+            checkpoint()
+            i = self.step(i)
+        self.found.opens = tuple((scope.name, scope.is_class) for scope in self.scopes)
+        self.found.open = self.found.open or self.start < n
+        return self.found
+
+    def step(self, i: int) -> int:
+        """Past the token at ``i``, with all that belongs to it."""
+        kinds, partner = self.kinds, self.partner
         kind = kinds[i]
-        if kind == "RC" and partner[i] < 0:
-            closes += 1
+        if kind == "RC":
+            self.close(i)
         if kind in ("SEMI", "RC") or (kind == "COLON" and i and kinds[i - 1] == "ACCESS"):
-            start = i + 1
+            self.start = i + 1
         elif kind == "LP" and partner[i] > i:
-            name = _function_name(kinds, texts, i, start)
-            brace = None if name is None else _body_brace(kinds, texts, partner, i)
-            if name is not None and brace is not None and i > start:
-                if uneven is None and columns[start] and indent is not None:
-                    uneven = any(kind in ("LC", "RC") and partner[x] < 0 for x, kind in enumerate(kinds))
-                if uneven and columns[start] and indent is not None and indent(start) > 0:
-                    body_end, end, repaired = _indented_body_end(kinds, texts, partner, indent, brace, start)
-                else:
-                    body_end, end, repaired = _body_end(kinds, texts, columns, partner, brace, start)
-                unfinished = partner[brace] < 0 and not any(
-                    column == 0 and text in TOP_LEVEL
-                    for column, text in zip(columns[brace + 1 :], texts[brace + 1 :])
-                )
-                head = kinds[start:i]
-                island = FunctionIsland(
-                    head=start,
-                    name=name,
-                    parameters=(i + 1, partner[i]),
-                    body=(brace + 1, body_end),
-                    end=end,
-                    specifiers=frozenset(t for k, t in zip(head, texts[start:i]) if k == "STORAGE"),
-                    template=_has_parameters(head),
-                    enclosing=tuple(scope.name for scope in scopes),
-                    repaired=repaired,
-                )
-                islands.append((island, closes))
-                i = start = end
-                continue
-            i = partner[i]
-        elif kind == "LT" and i > start and kinds[i - 1] == "TEMPLATE":
-            i = _template_close(kinds, texts, i)
+            end = self.function(i)
+            if end is not None:
+                return end
+            return partner[i] + 1
+        elif kind == "LT" and i > self.start and kinds[i - 1] == "TEMPLATE":
+            return _template_close(kinds, self.texts, i) + 1
         elif kind == "LC":
-            scope = _scope_name(kinds, texts, start, i)
-            if scope is not None:
-                is_class = "TAG" in kinds[start:i]
-                scopes.append(_Scope(scope, is_class, partner[i] if partner[i] > i else n + 1))
-                start = i + 1
-            elif partner[i] > i:
-                i = partner[i]
-            else:
-                unfinished = True
-        i += 1
-    opens = tuple((scope.name, scope.is_class) for scope in scopes if scope.end > n)
-    return Islands(islands, closes, opens, unfinished or start < n)
+            return self.brace(i)
+        return i + 1
+
+    def close(self, i: int) -> None:
+        """A `}` outside functions: the end of the innermost scope, perhaps of one that other tokens have opened."""
+        if self.scopes:
+            self.found.braces.append(BraceEnd(self.scopes.pop().brace, i + 1, True))
+        else:
+            self.found.closes += 1
+
+    def leave_classes(self, i: int) -> None:
+        """A kernel that is not static begins at ``i``. It is no member: a class around it has lost its `}`."""
+        while self.uneven and self.scopes and self.scopes[-1].is_class:
+            self.found.braces.append(BraceEnd(self.scopes.pop().brace, i, False))
+
+    def brace(self, i: int) -> int:
+        """A `{` outside functions: of a scope, of an initializer, an enumeration ..."""
+        scope = _scope_name(self.kinds, self.texts, self.start, i)
+        if scope is not None:
+            self.scopes.append(_Scope(scope, "TAG" in self.kinds[self.start : i], i))
+            self.start = i + 1
+        elif self.partner[i] > i:
+            return self.partner[i] + 1
+        else:
+            self.found.open = True
+        return i + 1
+
+    def function(self, lp: int) -> int | None:
+        """The end of the function whose parameters begin at ``lp``; None when it is none."""
+        kinds, texts, columns, partner, start = self.kinds, self.texts, self.columns, self.partner, self.start
+        name = _function_name(kinds, texts, lp, start)
+        brace = None if name is None else _body_brace(kinds, texts, partner, lp)
+        if name is None or brace is None or lp <= start:
+            return None
+        if columns[start] and self.indent is not None and self.uneven and self.indent(start) > 0:
+            body_end, end, repaired = _indented_body_end(kinds, texts, partner, self.indent, brace, start)
+        else:
+            body_end, end, repaired = _body_end(kinds, texts, columns, partner, brace, start)
+        self.found.open = partner[brace] < 0 and not any(
+            column == 0 and text in TOP_LEVEL
+            for column, text in zip(columns[brace + 1 :], texts[brace + 1 :])
+        )
+        head = kinds[start:lp]
+        specifiers = frozenset(t for k, t in zip(head, texts[start:lp]) if k == "STORAGE")
+        if "__global__" in specifiers and "static" not in specifiers:
+            self.leave_classes(start)
+        island = FunctionIsland(
+            head=start,
+            name=name,
+            parameters=(lp + 1, partner[lp]),
+            body=(brace + 1, body_end),
+            end=end,
+            specifiers=specifiers,
+            template=_has_parameters(head),
+            enclosing=tuple(scope.name for scope in self.scopes),
+            repaired=repaired,
+        )
+        self.found.islands.append((island, self.found.closes))
+        self.found.braces.append(BraceEnd(brace, end, body_end < end))
+        self.start = end
+        return end
 
 
 def _function_name(kinds: Sequence[str], texts: Sequence[str], lp: int, start: int) -> int | None:

@@ -21,10 +21,10 @@ from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.spell_type import spell_argument
 from smem_lsp.semantics.types import Type
 from smem_lsp.source import checkpoint
+from smem_lsp.source.queries import PROCESS, Query
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.lexer import Tokens
 from smem_lsp.syntax.parse import Function, TranslationUnit
-from smem_lsp.syntax.recent import Recent
 from smem_lsp.unit.torch_dispatch import dispatched
 
 MOST_INSTANCES = 8  # of one template that are told apart
@@ -82,10 +82,10 @@ def find_instances(unit: TranslationUnit, top: Scope) -> Mapping[int, Instances]
     if not search.templates:
         return {}
     key = search.key()
-    return _known.find(key) or _known.keep(key, search.run())
+    return _INSTANCES.of(PROCESS, key, search.run)
 
 
-_known = Recent[tuple[object, ...], Mapping[int, Instances]](32)
+_INSTANCES = Query[tuple[object, ...], Mapping[int, Instances]]("instances of a file's templates", most=32)
 
 
 class _Search:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from smem_lsp.analysis.dataflow.conflicts import pair
 from smem_lsp.analysis.dataflow.facts import Facts
-from smem_lsp.ir.nodes import Access, AccessKind, Barrier, Branch, Jump, Loop, Place, Seq
+from smem_lsp.ir.nodes import Access, AccessKind, Barrier, Branch, Jump, JumpKind, Loop, Place, Seq
 
 from .trees import Tree
 
@@ -45,8 +45,8 @@ class Thread:
             self.shared[key] = self.rng.randint(low, high)
         return self.shared[key]
 
-    def run(self, seq: Seq) -> str:
-        """Runs ``seq`` and says how it was left: by a jump of this kind, or "" at its end."""
+    def run(self, seq: Seq) -> JumpKind | None:
+        """Runs ``seq`` and says how it was left: by a jump of this kind, or None at its end."""
         for node in seq.items:
             for buffer in self.facts.covering.get(node.point, ()):
                 mark = Access(0, buffer, AccessKind.WRITE, None, None, 0)
@@ -64,13 +64,13 @@ class Thread:
                     self.turns.append(turn)
                     left = self.run(node.body)
                     self.turns.pop()
-                    if left == "return":
+                    if left is JumpKind.RETURN:
                         return left
-                    if left == "break":
+                    if left is JumpKind.BREAK:
                         break
             elif isinstance(node, Jump) and (node.point in self.facts.uniform or self.rng.random() < 0.5):
                 return node.kind
-        return ""
+        return None
 
 
 def clashes(

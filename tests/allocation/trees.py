@@ -21,12 +21,31 @@ from dataclasses import dataclass
 
 from smem_lsp.allocation.plan import Item
 from smem_lsp.analysis.dataflow.facts import Facts, Footprint
-from smem_lsp.ir.nodes import Access, AccessKind, Barrier, Branch, Jump, Loop, Node, Place, Seq
+from smem_lsp.ir.nodes import (
+    Access,
+    AccessKind,
+    Barrier,
+    BarrierKind,
+    Branch,
+    Jump,
+    JumpKind,
+    Loop,
+    Node,
+    Place,
+    Seq,
+)
 from smem_lsp.ir.values import Unknown
 
 THREADS = 4
 KINDS = {"r": AccessKind.READ, "w": AccessKind.WRITE, "W": AccessKind.WRITE, "x": AccessKind.UPDATE}
-JUMPS = {"B": "break", "C": "continue", "Z": "return", "b": "break", "c": "continue", "R": "return"}
+JUMPS = {
+    "B": JumpKind.BREAK,
+    "C": JumpKind.CONTINUE,
+    "Z": JumpKind.RETURN,
+    "b": JumpKind.BREAK,
+    "c": JumpKind.CONTINUE,
+    "R": JumpKind.RETURN,
+}
 TOKENS = re.compile(r"=?[LTD]\d+\{|=?[ud]\{|[|}]|[^\s{}|]+")
 SLOTS = {"'": Footprint(tuple(range(THREADS)), THREADS, 4), '"': Footprint(tuple(range(THREADS)), THREADS, 8)}
 
@@ -107,7 +126,7 @@ class _Parser:
             if token[0] == "=":
                 self.covering[item.point] = _written(item)
             out.append(item)
-            if token == "c" or (isinstance(item, Branch) and _jumps(item, "continue", self.uniform)):
+            if token == "c" or (isinstance(item, Branch) and _jumps(item, JumpKind.CONTINUE, self.uniform)):
                 together = False
         out.append(self.place(together))
         return Seq(tuple(out))
@@ -118,7 +137,8 @@ class _Parser:
         if token == "S" or token == "N":
             if token == "S" and together:
                 self.barriers.add(point)
-            return Barrier(point, "block" if token == "S" else "named", None, line, "__syncthreads();")
+            kind = BarrierKind.BLOCK if token == "S" else BarrierKind.NAMED
+            return Barrier(point, kind, None, line, "__syncthreads();")
         if token in JUMPS:
             if token in "BCZ":
                 self.uniform.add(point)
@@ -187,10 +207,10 @@ def _written(node: Node) -> frozenset[int]:
     )
 
 
-def _jumps(node: Node, kind: str, uniform: set[int]) -> bool:
+def _jumps(node: Node, kind: JumpKind, uniform: set[int]) -> bool:
     """True when only some threads may jump this way out of the branch ``node``."""
     if isinstance(node, Jump):
-        return node.kind == kind and node.point not in uniform
+        return node.kind is kind and node.point not in uniform
     if isinstance(node, Branch):
         return any(_jumps(inner, kind, uniform) for arm in (node.then, node.otherwise) for inner in arm)
     return False

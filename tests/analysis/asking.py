@@ -12,7 +12,7 @@ from smem_lsp.analysis.values.ranges import Bounds, Interval
 from smem_lsp.analysis.values.symbolic_execution import propagate
 from smem_lsp.analysis.values.terms import Term
 from smem_lsp.analysis.values.value_facts import ValueFacts
-from smem_lsp.ir.nodes import Access, Barrier, Branch, Kernel, walk
+from smem_lsp.ir.nodes import Access, Barrier, BarrierKind, Branch, Kernel, walk
 from smem_lsp.lowering.kernel import build_kernels
 from smem_lsp.source import SourceText
 from smem_lsp.syntax.parse import parse
@@ -52,7 +52,7 @@ class Analysed:
         found: Verdicts = judge(self.kernel.body, self.levels, self.control, dims)
         names: list[str] = []
         for node in walk(self.kernel.body):
-            if isinstance(node, Barrier) and node.kind == "block":
+            if isinstance(node, Barrier) and node.kind is BarrierKind.BLOCK:
                 name = "paired" if node.point in found.paired else "unknown"
                 name = "divergent" if node.point in found.divergent else name
                 names.append("proved" if node.point in self.control.barriers else name)

@@ -7,8 +7,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from smem_lsp.ir.global_memory import GlobalMemory
-from smem_lsp.ir.nodes import Access, AccessKind, Assign, Barrier, Branch, Jump, Loop, Node, Seq
-from smem_lsp.ir.values import Const, Op, Sym, Thread, Unknown, Value, Var, operation
+from smem_lsp.ir.nodes import (
+    Access,
+    AccessKind,
+    Assign,
+    Barrier,
+    BarrierKind,
+    Branch,
+    Jump,
+    JumpKind,
+    Loop,
+    Node,
+    Seq,
+)
+from smem_lsp.ir.values import Const, Op, Operator, Sym, Thread, Unknown, Value, Var, operation, operator_of
 from smem_lsp.lowering.state.trip_count import count_trips
 
 DIMS = (8, 2, 1)
@@ -16,6 +28,7 @@ SYMBOLS = {"n": 3, "m": 7, "blockIdx.x": 5, "table": 1000, "in": 5000}
 MEMORY = GlobalMemory(frozenset(("table", "in")), frozenset(("table",)), frozenset(("in",)))
 VARIABLES = 5
 MAX_TURNS = 14  # of one loop in one thread
+_IN_LOOP = (JumpKind.BREAK, JumpKind.BREAK, JumpKind.CONTINUE, JumpKind.RETURN)
 _BINARY = "+ + - * / % & | ^ < <= > == != && || min max << >>".split()
 
 Turn = tuple[int, ...]  # iteration of each loop around, outermost first
@@ -58,7 +71,8 @@ class Generator:
             return Unknown(self.keys, uniform=self.random.random() < 0.6)
         if kind == 8:
             return Op(
-                "load", (Sym(self.random.choice(("table", "in"))), Var(self.random.randrange(VARIABLES)))
+                Operator.LOAD,
+                (Sym(self.random.choice(("table", "in"))), Var(self.random.randrange(VARIABLES))),
             )
         return Var(self.random.randrange(VARIABLES))
 
@@ -67,14 +81,16 @@ class Generator:
         if depth == 0 or kind < 0.3:
             return self.leaf() if self.random.random() < 0.4 else Var(self.random.randrange(VARIABLES))
         if kind < 0.4:
-            return operation(self.random.choice(("neg", "!")), self.value(depth - 1))
+            return operation(self.random.choice((Operator.NEGATE, Operator.NOT)), self.value(depth - 1))
         if kind < 0.5:
-            return operation("?:", self.value(depth - 1), self.value(depth - 1), self.value(depth - 1))
+            return operation(
+                Operator.CONDITIONAL, self.value(depth - 1), self.value(depth - 1), self.value(depth - 1)
+            )
         operator = self.random.choice(_BINARY)
         right = self.value(depth - 1)
         if operator in ("<<", ">>", "/", "%") and self.random.random() < 0.9:
             right = Const(self.random.choice((1, 2, 3, 4)))
-        return operation(operator, self.value(depth - 1), right)
+        return operation(operator_of(operator), self.value(depth - 1), right)
 
     def block(self, depth: int, *, in_loop: bool) -> Seq:
         return Seq(
@@ -89,9 +105,9 @@ class Generator:
         if kind < 0.5 or depth == 0 or self.size > 40:
             return [self.access(self.value(1))]
         if kind < 0.58:
-            return [Barrier(self.next_point(), "block", None, self.point, "")]
+            return [Barrier(self.next_point(), BarrierKind.BLOCK, None, self.point, "")]
         if kind < 0.68:
-            choices = ("break", "break", "continue", "return") if in_loop else ("return",)
+            choices = _IN_LOOP if in_loop else (JumpKind.RETURN,)
             change = Assign(self.next_point(), self.random.randrange(VARIABLES), self.value())
             jump = Jump(self.next_point(), self.random.choice(choices), self.point)
             arms = [Seq((change, jump)), Seq() if self.random.random() < 0.5 else self.block(0, in_loop=True)]
@@ -123,17 +139,21 @@ class Generator:
         start = self.random.choice((Const(0), Thread("x"), self.value(1)))
         initial: dict[int, Value] = {}
         if kind <= 2:
-            condition = operation(self.random.choice(("<", "<=")), Var(variable), bound)
-            step = operation("+", Var(variable), self.random.choice((Const(1), Const(2), Sym("n"))))
+            condition = operation(
+                self.random.choice((Operator.LESS, Operator.LESS_EQUAL)), Var(variable), bound
+            )
+            step = operation(Operator.ADD, Var(variable), self.random.choice((Const(1), Const(2), Sym("n"))))
         elif kind == 3:
-            start, condition = Const(8), operation(">", Var(variable), Const(0))
-            step = operation(self.random.choice(("/", ">>")), Var(variable), Const(2))
+            start, condition = Const(8), operation(Operator.GREATER, Var(variable), Const(0))
+            step = operation(
+                self.random.choice((Operator.DIVIDE, Operator.SHIFT_RIGHT)), Var(variable), Const(2)
+            )
         elif kind == 4:
-            start, condition = Const(1), operation("<", Var(variable), Const(9))
-            step = operation("*", Var(variable), Const(2))
+            start, condition = Const(1), operation(Operator.LESS, Var(variable), Const(9))
+            step = operation(Operator.MULTIPLY, Var(variable), Const(2))
         else:
-            start, condition = Const(1), operation("!=", Var(variable), Const(0))
-            step = operation("-", Const(1), Var(variable))
+            start, condition = Const(1), operation(Operator.NOT_EQUAL, Var(variable), Const(0))
+            step = operation(Operator.SUBTRACT, Const(1), Var(variable))
         before = Assign(self.next_point(), variable, start)
         if isinstance(start, Const):
             initial[variable] = start
@@ -171,13 +191,13 @@ class Interpreter:
         self.trace = Trace()
 
     def run(self, body: Seq) -> Trace:
-        self.trace.returned = self.seq(body.items, ()) == "return"
+        self.trace.returned = self.seq(body.items, ()) is JumpKind.RETURN
         return self.trace
 
-    def seq(self, items: tuple[Node, ...], turn: Turn) -> str | None:
+    def seq(self, items: tuple[Node, ...], turn: Turn) -> JumpKind | None:
         """The kind of the jump that ended it."""
         for node in items:
-            left: str | None = None
+            left: JumpKind | None = None
             if isinstance(node, Assign):
                 self.env[node.variable] = self.value(node.value, turn)
             elif isinstance(node, Access):
@@ -198,10 +218,10 @@ class Interpreter:
                 return left
         return None
 
-    def loop(self, node: Loop, turn: Turn) -> str | None:
+    def loop(self, node: Loop, turn: Turn) -> JumpKind | None:
         if node.trips == 1 and node.condition == Const(0):
             left = self.seq(node.body.items, turn)
-            return left if left == "return" else None
+            return left if left is JumpKind.RETURN else None
         count = 0
         while (node.late and count == 0) or self.value(node.condition, (*turn, count)):
             if count >= MAX_TURNS:
@@ -212,9 +232,9 @@ class Interpreter:
             count += 1
             head = len(node.body) - node.tail
             left = self.seq(node.body.items[:head], inside)
-            if left in ("return", "break"):
+            if left in (JumpKind.RETURN, JumpKind.BREAK):
                 self.trace.turns[node.point, turn] = count
-                return left if left == "return" else None
+                return left if left is JumpKind.RETURN else None
             self.seq(node.body.items[head:], inside)
         self.trace.turns[node.point, turn] = count
         return None
@@ -231,7 +251,7 @@ class Interpreter:
         if isinstance(value, Unknown):
             return self._made_up(value.key, turn, None if value.uniform else self.thread)
         assert isinstance(value, Op)
-        if value.operator == "load":
+        if value.operator is Operator.LOAD:
             address = tuple(self.value(arg, turn) for arg in value.args)
             return self._made_up(address, () if address[0] == SYMBOLS["table"] else (self.thread,))
         return self._operation(value, turn)
@@ -241,7 +261,7 @@ class Interpreter:
         return random.Random(repr(what)).randrange(6)
 
     def _operation(self, value: Op, turn: Turn) -> int:
-        name, args = value.operator, value.args
+        name, args = value.operator.spelling, value.args
         first = self.value(args[0], turn)
         if name == "?:":
             return self.value(args[1] if first else args[2], turn)

@@ -34,10 +34,10 @@ from smem_lsp.rules import smem103_uninitialized_read
 
 PARTS = (
     "judge",
-    "calm_accesses",
+    "race_free_accesses",
     "find_hazards",
     "warp_places",
-    "find_gaps",
+    "find_missing_barriers",
     "redundant_barriers",
     "mispairings",
     "hoists",

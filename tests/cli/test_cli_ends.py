@@ -39,6 +39,9 @@ def folder(tmp_path: Path) -> Path:
     place.mkdir()
     (place / "a.cu").write_text(KERNEL)
     (tmp_path / "one.cu").write_text(KERNEL)
+    (tmp_path / "few").mkdir()
+    for number in range(4):
+        (tmp_path / "few" / f"c{number}.cu").write_text(KERNEL)
     for number in range(60):
         kernels = (KERNEL.replace("void k(", f"void k{each}(") for each in range(30))
         (place / f"b{number}.cu").write_text("".join(kernels))
@@ -198,7 +201,7 @@ def test_a_child_that_dies_costs_one_file(folder: Path) -> None:
 
 EVERY = [
     ("check", "one.cu"),
-    ("check", "files", "--jobs", "2"),
+    ("check", "few", "--jobs", "2"),
     ("check", "one.cu", "--output-format", "json"),
     ("check", "one.cu", "--diff", "--select", "SMEM101"),
     ("layout", "one.cu"),

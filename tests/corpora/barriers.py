@@ -24,7 +24,7 @@ from smem_lsp.analysis.values.block_shape import most_threads
 from smem_lsp.analysis.values.symbolic_execution import propagate
 from smem_lsp.analysis.values.terms import BLOCK, Carrier, LoopVar, Op, Opaque, Term, Thread
 from smem_lsp.environment import DiskReader, SourceError, read_source
-from smem_lsp.ir.nodes import Barrier, Branch, Kernel, Loop, Seq, walk
+from smem_lsp.ir.nodes import Barrier, BarrierKind, Branch, Kernel, Loop, Seq, walk
 from smem_lsp.lowering.kernel import build_kernels
 from smem_lsp.source import SourceText
 from smem_lsp.syntax.parse import parse
@@ -91,7 +91,9 @@ def count(corpus: Corpus, folder: Path, seen: set[str]) -> Count:
 
 def _kernel_barriers(kernel: Kernel) -> Iterator[tuple[int, tuple[str, str, int]]]:
     """(line, (verdict, reason, line of the decision)) of each block barrier."""
-    barriers = [node for node in walk(kernel.body) if isinstance(node, Barrier) and node.kind == "block"]
+    barriers = [
+        node for node in walk(kernel.body) if isinstance(node, Barrier) and node.kind is BarrierKind.BLOCK
+    ]
     if not barriers:
         return
     shape = block_shape(kernel)

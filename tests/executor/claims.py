@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from smem_lsp.engine import Report, check
-from smem_lsp.ir.nodes import Barrier, walk
+from smem_lsp.ir.nodes import Barrier, BarrierKind, walk
 from smem_lsp.rules import racing
 from smem_lsp.rules.facts import KernelFacts
 
@@ -193,7 +193,9 @@ def read(number: int) -> Judged:
     for span in reversed(redundant):
         assert text[span.end - 1] == ";" or text[span.end] == ";", "no statement of its own"
         text = text[: span.start] + text[span.end :]
-    block = {n.point for n in walk(facts.kernel.body) if isinstance(n, Barrier) and n.kind == "block"}
+    block = {
+        n.point for n in walk(facts.kernel.body) if isinstance(n, Barrier) and n.kind is BarrierKind.BLOCK
+    }
     agreed = block <= facts.control.barriers
     claims = tuple(dict.fromkeys(_claims(number, kernel, report, facts)))
     return Judged(number, kernel, claims, replace(kernel, text=text) if redundant else None, agreed)

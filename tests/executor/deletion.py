@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from smem_lsp.engine import check
-from smem_lsp.ir.nodes import Barrier, walk
+from smem_lsp.ir.nodes import Barrier, BarrierKind, walk
 
 from .model import Outcome, Source
 from .programs import build_what_compiles
@@ -77,7 +77,7 @@ def deletions(source: Source) -> Iterator[Deletion]:
         for node in walk(kernel.kernel.body):
             if (
                 not isinstance(node, Barrier)
-                or node.kind != "block"
+                or node.kind is not BarrierKind.BLOCK
                 or node.span is None
                 or node.span.start in seen
             ):

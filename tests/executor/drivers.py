@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from smem_lsp.analysis.threads.block_shape import block_shape, evidence
 from smem_lsp.analysis.threads.uniformity import prove_levels
 from smem_lsp.analysis.values.symbolic_execution import propagate
-from smem_lsp.ir.nodes import Barrier, Kernel, walk
+from smem_lsp.ir.nodes import Barrier, BarrierKind, Kernel, walk
 from smem_lsp.syntax.parse import Function, TranslationUnit
 
 from .model import Buffer, Launch, Source, filled
@@ -55,7 +55,7 @@ class _Parameter:
 def programs_of(name: str, unit: TranslationUnit, function: Function, kernel: Kernel) -> list[Source]:
     """Programs that launch ``kernel``, with one block after the other and one number for every integer argument; the
     block that the kernel is written for comes first. Raises Refused."""
-    if not any(isinstance(node, Barrier) and node.kind == "block" for node in walk(kernel.body)):
+    if not any(isinstance(node, Barrier) and node.kind is BarrierKind.BLOCK for node in walk(kernel.body)):
         raise Refused("no barrier")
     starts = {part.span.start for part in kernel.parts}
     parts = sorted((f for f in unit.functions if f.span.start in starts), key=lambda f: f.start)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from smem_lsp.ir.nodes import Access, Assign, Barrier, Branch, Jump, Kernel, Loop, Seq
+from smem_lsp.ir.nodes import Access, Assign, Barrier, Branch, Jump, JumpKind, Kernel, Loop, Seq
 from smem_lsp.ir.values import Const, Op, Sym, Thread, Value, Var
 from smem_lsp.syntax.conditions import apply_operator
 
@@ -51,7 +51,7 @@ class Run:
         try:
             self._seq(self.kernel.body)
         except _Left as left:
-            assert left.kind == "return", left.kind
+            assert left.kind is JumpKind.RETURN, left.kind
         return [str(event) for event in self.events]
 
     def _seq(self, seq: Seq) -> None:
@@ -64,7 +64,7 @@ class Run:
                     offset = None if node.offset is None else self.value(node.offset)
                     self.events.append(Touch(node.kind.value, name, offset, node.width))
                 case Barrier():
-                    self.events.append(f"{node.kind} barrier")
+                    self.events.append(f"{node.kind.value} barrier")
                 case Assign():
                     self.variables[node.variable] = self.value(node.value)
                 case Branch():
@@ -85,9 +85,9 @@ class Run:
             try:
                 self._seq(node.body)
             except _Left as left:
-                if left.kind == "break":
+                if left.kind is JumpKind.BREAK:
                     break
-                if left.kind != "continue":
+                if left.kind is not JumpKind.CONTINUE:
                     raise
 
     def _holds(self, condition: Value) -> bool:
@@ -108,7 +108,9 @@ class Run:
             case Op():
                 args = [self.value(arg) for arg in value.args]
                 return (
-                    None if None in args else self._apply(value.operator, [a for a in args if a is not None])
+                    None
+                    if None in args
+                    else self._apply(value.operator.spelling, [a for a in args if a is not None])
                 )
             case _:
                 return None

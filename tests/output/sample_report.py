@@ -13,6 +13,7 @@ from smem_lsp.ir.nodes import (
     AccessKind,
     AddressSpace,
     Barrier,
+    BarrierKind,
     Buffer,
     DeclarationSite,
     Kernel,
@@ -85,7 +86,7 @@ def gemm_kernel(text: str = GEMM) -> Kernel:
         return Access(point, buffer, kind, None, None, line)
 
     def barrier(point: int, line: int) -> Barrier:
-        return Barrier(point, "block", None, line, "__syncthreads();")
+        return Barrier(point, BarrierKind.BLOCK, None, line, "__syncthreads();")
 
     body = Seq(
         (
@@ -139,7 +140,7 @@ def gemm_kernel_report(text: str = GEMM) -> KernelReport:
         plans=gemm_plans(),
         live={0: (5, 11), 1: (5, 11), 2: (13, 15)},
         occupancy=(OccupancyRow("sm_90", 256, 34, "nvcc", 7, 8, ("threads",)),),
-        barriers=tuple(BarrierRow(line, "block", "proved") for line in (8, 10, 14)),
+        barriers=tuple(BarrierRow(line, BarrierKind.BLOCK, "proved") for line in (8, 10, 14)),
     )
 
 

@@ -9,11 +9,11 @@ import pytest
 
 from smem_lsp.engine import Report, check
 from smem_lsp.engine.attempts import Attempts, Limits
-from smem_lsp.engine.cache import Cache
 from smem_lsp.rules.model import Severity
 from smem_lsp.rules.stopped import Why
 from smem_lsp.source import Budget, OutOfBudget, Superseded, checkpoint
 from smem_lsp.source.budget import STEPS, look, used_up
+from smem_lsp.source.queries import Store
 
 RACE = """\
 __global__ void {name}(float* g) {{
@@ -128,7 +128,7 @@ def test_passes_without_time_leave_the_buffers_known() -> None:
 
 def test_what_was_stopped_with_its_file_is_asked_again() -> None:
     """An answer that was cut because other kernels had taken the time is not kept."""
-    text, cache = RACE.format(name="k"), Cache()
+    text, cache = RACE.format(name="k"), Store()
     assert told(check(text, cache=cache, limits=Limits(file_seconds=0)))
     report = check(text, cache=cache)
     assert told(report) == []
@@ -191,7 +191,7 @@ void launch(float* g) { k<<<1, 256>>>(g); }
 
 
 def test_a_stopped_kernel_keeps_its_place_in_later_versions() -> None:
-    cache, limits = Cache(), Limits(pass_seconds=0)
+    cache, limits = Store(), Limits(pass_seconds=0)
     check(RACE.format(name="k"), cache=cache, limits=limits)
     moved = "// one line more\n\n" + RACE.format(name="k")
     report = check(moved, cache=cache, limits=limits)

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import pytest
+from carets import expect
 
 from smem_lsp.engine import Report, apply, check
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.rules.model import Finding, Severity
 
+JUDGED = ("SMEM203",)
 
-def report(body: str, *, head: str = "", launch: str = "", parameters: str = "float* p, int n") -> Report:
+
+def kernel(body: str, *, head: str = "", launch: str = "") -> str:
     text = (
-        f"__global__ void {head} k({parameters}) {{\n"
+        f"__global__ void {head} k(float* p, int n) {{\n"
         "  __shared__ float s[1024];\n  const int tid = threadIdx.x;\n  s[tid] = p[tid];\n"
         f"{body}\n}}\n"
     )
     if launch:
         text += f"void host(float* p) {{ {launch} }}\n"
-    return check(text)
+    return text
 
 
 def findings(found: Report) -> list[Finding]:
@@ -43,12 +46,12 @@ def findings(found: Report) -> list[Finding]:
     ],
 )
 def test_mispaired(body: str) -> None:
-    for found in (
-        report(body),
-        report(body, launch="k<<<1, 128>>>(p, 5);"),
-        report(body, head="__launch_bounds__(256)"),
+    for text in (
+        kernel(body),
+        kernel(body, launch="k<<<1, 128>>>(p, 5);"),
+        kernel(body, head="__launch_bounds__(256)"),
     ):
-        (finding, *_) = findings(found)
+        (finding, *_) = findings(check(text))
         assert finding.severity is Severity.ERROR
         assert finding.verdict == "proved"
         assert "goes on to the one at line" in finding.message
@@ -106,13 +109,28 @@ def test_mispaired(body: str) -> None:
     ],
 )
 def test_silent(body: str, options: dict[str, str]) -> None:
-    assert findings(report(body, **options)) == []
+    expect(kernel(body, **options), among=JUDGED)
 
 
 def test_the_example_names_threads_lines_and_the_launch() -> None:
-    body = "  if (tid < 32) {\n    __syncthreads();\n  }\n  __syncthreads();\n  p[tid] = s[tid ^ 1];"
-    (finding,) = findings(report(body, launch="k<<<1, 96>>>(p, 1);"))
-    assert finding.message.startswith("only threads 0 to 31 of 96 reach this barrier (launch line 11)")
+    report = expect(
+        """
+__global__ void k(float* p, int n) {
+  __shared__ float s[1024];
+  const int tid = threadIdx.x;
+  s[tid] = p[tid];
+  if (tid < 32) {
+    __syncthreads();
+//  ^^^^^^^^^^^^^^^ SMEM203 only threads 0 to 31 of 96 reach this barrier (launch line 11)
+  }
+  __syncthreads();
+  p[tid] = s[tid ^ 1];
+}
+void host(float* p) { k<<<1, 96>>>(p, 1); }
+""",
+        among=JUDGED,
+    )
+    (finding,) = findings(report)
     assert "thread 32 goes on to the one at line 8" in finding.message
     assert [note.message for note in finding.related] == [
         "only some threads take this",

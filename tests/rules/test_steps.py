@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 
 import pytest
-from harness import check_text
 
 from smem_lsp import occupancy
 from smem_lsp.config import Config
+from smem_lsp.engine import check
 from smem_lsp.rules.model import Finding, Severity
 
 STATIC_LIMIT = 48 * 1024
@@ -71,7 +71,7 @@ def test_a_barrier_for_the_epilogue_pays_where_nvfuser_says_so(
 
     assert (blocks(a + b), blocks(max(a + b, c)), blocks(a + b + c)) == expected
     config = Config(arch=(arch,), registers=255)
-    found = check_text(product(a, b, c, threads), config=config).findings
+    found = check(product(a, b, c, threads), config=config).findings
     assert [f.severity for f in found if f.code == "SMEM302"] == [Severity.WARNING] * promoted
 
 
@@ -88,7 +88,7 @@ def test_a_finding_is_a_warning_only_for_a_block_or_a_limit() -> None:
         a, b, c = (4 * rng.randint(256, rng.choice((1000, 4000, 7000))) for _ in range(3))
         text = product(a, b, c, threads, barrier=rng.random() < 0.5)
         config = Config(arch=(arch,), registers=registers)
-        for finding in check_text(text, config=config).findings:
+        for finding in check(text, config=config).findings:
             if finding.code in told:
                 told[finding.code] += 1
                 loud += finding.severity is Severity.WARNING

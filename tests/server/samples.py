@@ -88,5 +88,5 @@ def place(text: str, needle: str, *, after: str = "") -> tuple[int, int]:
     return line, offset - (text.rfind("\n", 0, offset) + 1)
 
 
-def codes(diagnostics: list[dict[str, object]]) -> list[object]:
+def diagnostic_codes(diagnostics: list[dict[str, object]]) -> list[object]:
     return [diagnostic.get("code") for diagnostic in diagnostics]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from server.client import PATIENCE, Client, ResponseError, held_back, serving, span
-from server.samples import MERGEABLE, PULL, PUSH, UNUSED, codes, place
+from server.samples import MERGEABLE, PULL, PUSH, UNUSED, diagnostic_codes, place
 
 URI = "file:///k.cu"
 
@@ -27,7 +27,7 @@ WATCHING = able(PUSH, didChangeWatchedFiles={"dynamicRegistration": True})
 def last(client: Client, uri: str = URI) -> list[object]:
     """Codes of the diagnostics published last."""
     published = [p for p in client.all_of("textDocument/publishDiagnostics") if p["uri"] == uri]
-    return codes(published[-1]["diagnostics"]) if published else [None]
+    return diagnostic_codes(published[-1]["diagnostics"]) if published else [None]
 
 
 def severity(client: Client) -> int | None:
@@ -201,7 +201,7 @@ def test_a_wrong_file_is_reported_once(tmp_path: Path) -> None:
     uri = (tmp_path / "k.cu").as_uri()
     with serving(WATCHING) as client:
         client.open(uri, UNUSED)
-        assert codes(client.published(uri, 1)) == ["SMEM101"]
+        assert diagnostic_codes(client.published(uri, 1)) == ["SMEM101"]
         client.change(uri, 2, {"text": UNUSED + "\n"})
         client.published(uri, 2)
         (shown,) = client.all_of("window/showMessage")
@@ -311,4 +311,4 @@ def test_folders_come_and_go(tmp_path: Path) -> None:
 def test_initialization_options_of_a_wrong_type(options: object) -> None:
     with serving(PUSH, initializationOptions=options) as client:
         client.open(URI, UNUSED)
-        assert codes(client.published(URI, 1)) == ["SMEM101"]
+        assert diagnostic_codes(client.published(URI, 1)) == ["SMEM101"]

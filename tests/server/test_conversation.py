@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from server.client import COMMAND, PATIENCE, ROOT, Client, ResponseError, held_back, serving
-from server.samples import MERGEABLE, PULL, PUSH, codes
+from server.samples import MERGEABLE, PULL, PUSH, diagnostic_codes
 from server.test_framing import RUBBISH
 
 from smem_lsp.server.framing import frame
@@ -426,13 +426,13 @@ def test_an_analysis_that_fails_is_an_empty_list_and_a_line_in_the_log() -> None
     try:
         client.initialize(PUSH)
         client.open(URI, MERGEABLE)
-        assert codes(client.published(URI, 1))
+        assert diagnostic_codes(client.published(URI, 1))
         client.change(URI, 2, {"text": MERGEABLE + "// boom\n"})
         assert client.published(URI, 2) == []
         assert client.hover(URI, 1, 20) is None
         assert client.request("textDocument/codeLens", {"textDocument": {"uri": URI}}) == []
         client.change(URI, 3, {"text": MERGEABLE})
-        assert codes(client.published(URI, 3))
+        assert diagnostic_codes(client.published(URI, 3))
         client.logged("RuntimeError: boom")
         assert not client.all_of("window/showMessage")
         assert client.shut_down() == 0

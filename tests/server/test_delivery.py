@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from server.client import PATIENCE, ResponseError, held_back, replacing, serving
-from server.samples import MERGEABLE, PULL, PUSH, UNUSED, codes, place
+from server.samples import MERGEABLE, PULL, PUSH, UNUSED, diagnostic_codes, place
 
 URI = "file:///k.cu"
 
@@ -39,12 +39,12 @@ def test_never_pushed_to_a_client_that_pulls() -> None:
     with serving(PULL) as client:
         client.open(URI, MERGEABLE)
         first = client.pulled(URI)
-        assert first["kind"] == "full" and set(codes(first["items"])) == {"SMEM101", "SMEM301"}
+        assert first["kind"] == "full" and set(diagnostic_codes(first["items"])) == {"SMEM101", "SMEM301"}
         again = client.pulled(URI, first["resultId"])
         assert again == {"kind": "unchanged", "resultId": first["resultId"]}
         client.change(URI, 2, {"text": UNUSED})
         second = client.pulled(URI, first["resultId"])
-        assert codes(second["items"]) == ["SMEM101"]
+        assert diagnostic_codes(second["items"]) == ["SMEM101"]
         client.close(URI)
         assert client.pulled(URI)["items"] == []
         assert not client.all_of("textDocument/publishDiagnostics")
@@ -80,7 +80,7 @@ def test_in_a_burst_only_the_newest_text_counts() -> None:
         for version in range(2, 60):
             client.change(URI, version, replacing((0, 0), (0, 0), "/"))
         client.change(URI, 60, {"text": UNUSED})
-        assert codes(client.published(URI, 60)) == ["SMEM101"]
+        assert diagnostic_codes(client.published(URI, 60)) == ["SMEM101"]
         client.change(URI, 61, {"text": MERGEABLE})
         client.published(URI, 61)
         versions = [params["version"] for params in client.all_of("textDocument/publishDiagnostics")]
@@ -152,7 +152,7 @@ def test_positions_outside_the_text() -> None:
         client.change(
             URI, 2, replacing((99, 0), (99, 5), MERGEABLE), replacing((0, 999), (0, 999), " // end")
         )
-        assert set(codes(client.published(URI, 2))) == {"SMEM101", "SMEM301"}
+        assert set(diagnostic_codes(client.published(URI, 2))) == {"SMEM101", "SMEM301"}
         assert client.hover(URI, 500, 500) is None
         assert client.actions(URI, (500, 0), (900, 0)) is not None
         line = {
@@ -170,7 +170,7 @@ def test_versions_that_do_not_rise_still_count(version: int) -> None:
         client.change(URI, version, {"text": UNUSED})
         client.wait_for(
             "textDocument/publishDiagnostics",
-            lambda p: p["version"] == version and codes(p["diagnostics"]) == ["SMEM101"],
+            lambda p: p["version"] == version and diagnostic_codes(p["diagnostics"]) == ["SMEM101"],
         )
         client.logged("the edit counts")
 
@@ -180,7 +180,7 @@ def test_edits_of_documents_that_are_not_open() -> None:
         client.change(URI, 2, replacing((0, 0), (0, 0), "x"))
         client.close(URI)
         client.change(URI, 3, {"text": UNUSED})
-        assert codes(client.published(URI, 3)) == ["SMEM101"]
+        assert diagnostic_codes(client.published(URI, 3)) == ["SMEM101"]
         client.logged("is not open")
 
 
@@ -189,7 +189,7 @@ def test_untitled_buffers_by_their_language() -> None:
         for language in ("cuda-cpp", "cuda", "cuda_cpp"):
             uri = f"untitled:{language}"
             client.open(uri, UNUSED, language=language)
-            assert codes(client.published(uri, 1)) == ["SMEM101"]
+            assert diagnostic_codes(client.published(uri, 1)) == ["SMEM101"]
         client.open("untitled:cpp", UNUSED, language="cpp")
         assert client.published("untitled:cpp", 1) == []
 
@@ -199,7 +199,7 @@ def test_headers_count_when_they_hold_device_code() -> None:
         client.open("file:///a.h", "int host();\n", language="cpp")
         assert client.published("file:///a.h", 1) == []
         client.change("file:///a.h", 2, {"text": UNUSED})
-        assert codes(client.published("file:///a.h", 2)) == ["SMEM101"]
+        assert diagnostic_codes(client.published("file:///a.h", 2)) == ["SMEM101"]
 
 
 def test_a_path_with_spaces_and_umlauts(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
-from server.samples import MERGEABLE, PULL, PUSH, UNUSED, codes, place
+from server.samples import MERGEABLE, PULL, PUSH, UNUSED, diagnostic_codes, place
 
 from smem_lsp.server.embedded import EmbeddedServer
 
@@ -110,9 +110,9 @@ def test_a_whole_conversation() -> None:
         page = Page()
         await page.initialize(PUSH)
         page.open(K, UNUSED)
-        assert codes(await page.published(K, 1)) == ["SMEM101"]
+        assert diagnostic_codes(await page.published(K, 1)) == ["SMEM101"]
         page.change(K, 2, MERGEABLE)
-        assert "SMEM301" in codes(await page.published(K, 2))
+        assert "SMEM301" in diagnostic_codes(await page.published(K, 2))
         where = place(MERGEABLE, "red[256]")
         hover = await page.ask("textDocument/hover", at(K, where))
         assert "red" in hover["contents"]["value"]
@@ -144,7 +144,7 @@ def test_pulled_diagnostics_follow_the_keys() -> None:
         await page.initialize(PULL)
         page.open(K, UNUSED)
         first = page.ask("textDocument/diagnostic", {"textDocument": {"uri": K}})
-        assert codes((await first)["items"]) == ["SMEM101"]
+        assert diagnostic_codes((await first)["items"]) == ["SMEM101"]
         for version in range(2, 30):
             page.change(K, version, UNUSED.replace("scratch", f"scratch{version}"))
         found = await page.ask("textDocument/diagnostic", {"textDocument": {"uri": K}})
@@ -169,7 +169,7 @@ def test_the_host_says_when_it_is_idle() -> None:
             steps.clear()
             step()
             await asyncio.sleep(0)
-        assert codes(await page.published(K, 1)) == ["SMEM101"]
+        assert diagnostic_codes(await page.published(K, 1)) == ["SMEM101"]
         await page.leave()
 
     asyncio.run(story())

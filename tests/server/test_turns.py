@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from server.client import PATIENCE, Client, serving
-from server.samples import MERGEABLE, PULL, PUSH, UNUSED, codes
+from server.samples import MERGEABLE, PULL, PUSH, UNUSED, diagnostic_codes
 
 HOSTILE = "file:///hostile.cu"
 OTHER = "file:///other.cu"
@@ -75,7 +75,7 @@ def test_it_is_still_analysed_in_the_end(busy: Client) -> None:
         else:
             busy.change(OTHER, version, {"text": UNUSED})
         busy.published(OTHER, version)
-    assert codes(busy.published(HOSTILE, 1))
+    assert diagnostic_codes(busy.published(HOSTILE, 1))
     assert isinstance(lenses.result(PATIENCE), list)
 
 
@@ -102,7 +102,7 @@ def test_two_of_them_and_a_small_one_opened_at_once() -> None:
         started = time.perf_counter()
         asked = [client.ask("textDocument/diagnostic", {"textDocument": {"uri": uri}}) for uri in small]
         for answer in asked:
-            assert codes(answer.result(PATIENCE)["items"]) == ["SMEM101"]
+            assert diagnostic_codes(answer.result(PATIENCE)["items"]) == ["SMEM101"]
         took = time.perf_counter() - started
         print(f"three small documents between two hostile ones: {took:.3f} s")
         assert took < 2 * ENOUGH

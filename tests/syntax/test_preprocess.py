@@ -10,8 +10,9 @@ from dataclasses import dataclass
 import pytest
 
 from smem_lsp.source import CompileFlags, SourceText
+from smem_lsp.source.queries import PROCESS
 from smem_lsp.syntax import includes
-from smem_lsp.syntax.headers import EFFECTS, directives_of
+from smem_lsp.syntax.headers import directives_of
 from smem_lsp.syntax.known_names import KNOWN_MACROS
 from smem_lsp.syntax.lexer import lex
 from smem_lsp.syntax.macros import parse_definition
@@ -347,7 +348,7 @@ def test_a_header_read_before_does_what_it_did() -> None:
         ('#include "b.h"\n#include "a.h"\nN', narrow),
         ('#define WIDE\n#define M 3\n#include "a.h"\nN', wide),
     ):
-        EFFECTS.clear()
+        PROCESS.clear()
         alone = with_files(text, files)
         for unit in (alone, with_files(text, files), with_files(text, files)):
             assert " ".join(unit.header.texts) == header

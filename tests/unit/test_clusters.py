@@ -1,13 +1,11 @@
 """Clusters and ``cudaLaunchKernelEx``: what a launch configures, and what SMEM507 says of it."""
 
-# ruff: noqa: E501  (a launch and what is said of it are read best in one line)
-
 from __future__ import annotations
 
 import pytest
+from carets import expect
 from harness import kernel_facts
 
-from smem_lsp.engine import check
 from smem_lsp.ir.nodes import LaunchSite
 from smem_lsp.rules.model import Severity
 
@@ -79,37 +77,77 @@ def test_attributes_that_depend_on_a_condition_are_not_known() -> None:
     assert site_of(f"{CONFIG}  if (n) attributes[0].val.clusterDim.x = 2;\n{LAUNCH}").cluster is None
 
 
-@pytest.mark.parametrize(
-    ("host", "dims", "said"),
-    [
-        (CONFIG + LAUNCH, "", "a grid of 10 × 2 × 1 blocks is not divisible by clusters of 4 × 1 × 1"),
-        (CONFIG.replace("dim3(10, 2)", "12") + LAUNCH, "", None),
-        (CONFIG.replace("dim3(10, 2)", "n") + LAUNCH, "", None),
-        ("  k<<<7, 128>>>(out);\n", "__cluster_dims__(2) ", "a grid of 7 × 1 × 1 blocks is not divisible by clusters of 2 × 1 × 1"),
-        ("  k<<<dim3(8, 3), 128>>>(out);\n", "__cluster_dims__(2, 2, 1) ", "a grid of 8 × 3 × 1 blocks is not divisible by clusters of 2 × 2 × 1"),
-        ("  k<<<8, 128>>>(out);\n", "__cluster_dims__(2) ", None),
-        ("  k<<<n, 128>>>(out);\n", "__cluster_dims__(2) ", None),
-        ("  k<<<64, 128>>>(out);\n", "__cluster_dims__(32) ", "clusters of 32 blocks: no device takes more than 16"),
-    ],
-)  # fmt: skip
-def test_grids_and_their_clusters(host: str, dims: str, said: str | None) -> None:
-    found = [finding for finding in check(text_of(host, dims)).findings if finding.code == "SMEM507"]
-    assert [finding.message for finding in found] == ([] if said is None else [said])
+JUDGED = ("SMEM507",)
 
 
-ALLOWED = "  cudaFuncSetAttribute(k, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);\n"
+def test_an_extended_launch_whose_grid_its_clusters_do_not_divide() -> None:
+    host = f"""\
+{CONFIG}
+  cudaLaunchKernelEx(&config, k, out);
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ SMEM507 a grid of 10 × 2 × 1 blocks is not divisible by clusters of 4 × 1 × 1
+"""
+    expect(text_of(host), among=JUDGED)
 
 
 @pytest.mark.parametrize(
-    ("before", "linkage", "severity"),
+    ("dims", "host"),
     [
-        ("", "static ", Severity.ERROR),
-        ("", "", Severity.HINT),
-        (ALLOWED, "", None),
-        (ALLOWED, "static ", None),
+        (
+            "__cluster_dims__(2) ",
+            """
+  k<<<7, 128>>>(out);
+//^^^^^^^^^^^^^^^^^^ SMEM507 a grid of 7 × 1 × 1 blocks is not divisible by clusters of 2 × 1 × 1
+""",
+        ),
+        (
+            "__cluster_dims__(2, 2, 1) ",
+            """
+  k<<<dim3(8, 3), 128>>>(out);
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^ SMEM507 a grid of 8 × 3 × 1 blocks is not divisible by clusters of 2 × 2 × 1
+""",
+        ),
+        (
+            "__cluster_dims__(32) ",
+            """
+  k<<<64, 128>>>(out);
+//^^^^^^^^^^^^^^^^^^^ SMEM507 clusters of 32 blocks: no device takes more than 16
+""",
+        ),
     ],
 )
-def test_clusters_that_not_every_device_takes(before: str, linkage: str, severity: Severity | None) -> None:
-    text = text_of(f"{before}  k<<<32, 128>>>(out);\n", "__cluster_dims__(16) ", linkage)
-    found = [finding.severity for finding in check(text).findings if finding.code == "SMEM507"]
-    assert found == ([] if severity is None else [severity])
+def test_a_grid_that_does_not_fit_its_clusters(dims: str, host: str) -> None:
+    expect(text_of(host, dims), among=JUDGED)
+
+
+@pytest.mark.parametrize(
+    ("dims", "host"),
+    [
+        ("", CONFIG.replace("dim3(10, 2)", "12") + LAUNCH),
+        ("", CONFIG.replace("dim3(10, 2)", "n") + LAUNCH),
+        ("__cluster_dims__(2) ", "  k<<<8, 128>>>(out);\n"),
+        ("__cluster_dims__(2) ", "  k<<<n, 128>>>(out);\n"),
+    ],
+)
+def test_a_grid_that_its_clusters_divide_or_may_divide(dims: str, host: str) -> None:
+    expect(text_of(host, dims), among=JUDGED)
+
+
+LARGE_CLUSTERS = """
+  k<<<32, 128>>>(out);
+//^^^^^^^^^^^^^^^^^^^ SMEM507
+"""
+ALLOWED = """
+  cudaFuncSetAttribute(k, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+  k<<<32, 128>>>(out);
+"""
+
+
+@pytest.mark.parametrize(("linkage", "severity"), [("static ", Severity.ERROR), ("", Severity.HINT)])
+def test_clusters_that_not_every_device_takes(linkage: str, severity: Severity) -> None:
+    report = expect(text_of(LARGE_CLUSTERS, "__cluster_dims__(16) ", linkage), among=JUDGED)
+    assert [each.severity for each in report.findings if each.code == "SMEM507"] == [severity]
+
+
+@pytest.mark.parametrize("linkage", ["static ", ""])
+def test_clusters_that_the_kernel_is_allowed(linkage: str) -> None:
+    expect(text_of(ALLOWED, "__cluster_dims__(16) ", linkage), among=JUDGED)

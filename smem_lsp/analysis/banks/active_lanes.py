@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from smem_lsp.analysis.values.terms import Op, Term
 from smem_lsp.analysis.values.value_facts import LoopFacts, ValueFacts
-from smem_lsp.ir.nodes import Access, Branch, Jump, Loop, Node, Seq
+from smem_lsp.ir.nodes import Access, Branch, Jump, JumpKind, Loop, Node, Seq
 from smem_lsp.source import checkpoint, record
 
 
@@ -57,7 +57,7 @@ def guards(condition: Term, *, taken: bool) -> tuple[Guard, ...]:
 class _Paths:
     def __init__(self, values: ValueFacts) -> None:
         self.values = values
-        self.known: dict[int, list[tuple[str, Left]]] = {}  # branch or loop -> jumps below it
+        self.known: dict[int, list[tuple[JumpKind, Left]]] = {}  # branch or loop -> jumps below it
 
     def walk(self, seq: Seq, path: Path, *, looped: bool) -> Iterator[Located]:
         for node in seq:
@@ -78,7 +78,7 @@ class _Paths:
             if leaving:
                 path = (*path, *(left for _, left in leaving))
 
-    def leaving(self, node: Node) -> list[tuple[str, Left]]:
+    def leaving(self, node: Node) -> list[tuple[JumpKind, Left]]:
         """The jumps below ``node`` that skip what follows it, with who takes them."""
         if isinstance(node, Jump):
             return [(node.kind, Left(()))]
@@ -90,7 +90,7 @@ class _Paths:
             self.known[node.point] = found
         return found
 
-    def _of_branch(self, node: Branch) -> list[tuple[str, Left]]:
+    def _of_branch(self, node: Branch) -> list[tuple[JumpKind, Left]]:
         condition = self.values.conditions[node.point]
         return [
             (kind, Left((*guards(condition, taken=taken), *left.guards), left.again))
@@ -99,13 +99,13 @@ class _Paths:
             for kind, left in self.leaving(each)
         ]
 
-    def _of_loop(self, node: Loop) -> list[tuple[str, Left]]:
+    def _of_loop(self, node: Loop) -> list[tuple[JumpKind, Left]]:
         facts = self.values.loops.get(node.point)
         again = facts is not None and not facts.once
         # a `continue` in a switch belongs to the loop around it, one in `do {} while (0)` does not
-        kept = ("return",) if again else ("return", "continue")
+        kept = (JumpKind.RETURN,) if again else (JumpKind.RETURN, JumpKind.CONTINUE)
         return [
-            (kind, Left(left.guards, left.again or again or kind == "continue"))
+            (kind, Left(left.guards, left.again or again or kind is JumpKind.CONTINUE))
             for each in node.body
             for kind, left in self.leaving(each)
             if kind in kept

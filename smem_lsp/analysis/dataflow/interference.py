@@ -22,7 +22,7 @@ from smem_lsp.analysis.dataflow.conflicts import Conflicts, pair
 from smem_lsp.analysis.dataflow.facts import Facts, Footprint
 from smem_lsp.analysis.dataflow.liveness import Liveness, bits, liveness
 from smem_lsp.analysis.dataflow.skeleton import Stretch, outline
-from smem_lsp.ir.nodes import Access, Barrier, Branch, Jump, Loop, Place, Seq, walk
+from smem_lsp.ir.nodes import Access, Barrier, Branch, Jump, JumpKind, Loop, Place, Seq, walk
 from smem_lsp.source import checkpoint, record
 
 Pairs = frozenset[frozenset[int]]
@@ -244,7 +244,7 @@ class _Step(NamedTuple):
 
 
 _ACCESS, _PLACE, _BARRIER, _BRANCH, _LOOP, _JUMP = range(6)
-_JUMPS = {"return": 0, "break": 1, "continue": 2}
+_JUMPS = {JumpKind.RETURN: 0, JumpKind.BREAK: 1, JumpKind.CONTINUE: 2}
 
 
 def _steps(seq: Seq, facts: Facts, index_of: dict[int, int]) -> tuple[tuple[_Step, ...], int]:
@@ -277,7 +277,7 @@ def _steps(seq: Seq, facts: Facts, index_of: dict[int, int]) -> tuple[tuple[_Ste
             met |= inside
             out.append(_Step(_LOOP, 0, body, skipped=skipped))
         elif isinstance(node, Jump):
-            out.append(_Step(_JUMP, _JUMPS.get(node.kind, 0), uniform=node.point in facts.uniform))
+            out.append(_Step(_JUMP, _JUMPS[node.kind], uniform=node.point in facts.uniform))
     return tuple(out), met
 
 

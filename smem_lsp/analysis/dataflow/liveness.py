@@ -14,7 +14,19 @@ from dataclasses import field
 
 from smem_lsp.analysis.dataflow.conflicts import pair
 from smem_lsp.analysis.dataflow.facts import Facts
-from smem_lsp.ir.nodes import Access, AccessKind, Assign, Branch, Jump, Loop, Node, Place, Seq, walk
+from smem_lsp.ir.nodes import (
+    Access,
+    AccessKind,
+    Assign,
+    Branch,
+    Jump,
+    JumpKind,
+    Loop,
+    Node,
+    Place,
+    Seq,
+    walk,
+)
 from smem_lsp.source import checkpoint, record
 
 
@@ -145,7 +157,9 @@ def backward(seq: Seq, live: int, at_break: int, at_continue: int, record: Recor
             live = backward_loop(node, live, record) & ~record.covered(point)
             seen[point] |= live
         elif isinstance(node, Jump):
-            target = {"break": at_break, "continue": at_continue}.get(node.kind, 0)
+            target = 0
+            if node.kind is not JumpKind.RETURN:
+                target = at_break if node.kind is JumpKind.BREAK else at_continue
             # A jump that only some threads take: the others go on.
             live = target if node.point in record.facts.uniform else target | live
     return live
@@ -204,9 +218,9 @@ def forward(seq: Seq, defined: int, record: Record) -> tuple[int, int, int]:
         elif isinstance(node, Loop):
             defined = forward_loop(node, defined, record)
         elif isinstance(node, Jump):
-            if node.kind == "break":
+            if node.kind is JumpKind.BREAK:
                 breaks |= defined
-            elif node.kind == "continue":
+            elif node.kind is JumpKind.CONTINUE:
                 continues |= defined
             if point in uniform:
                 defined = 0

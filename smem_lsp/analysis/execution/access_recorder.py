@@ -4,51 +4,39 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from smem_lsp.analysis.execution.async_proxy import Proxies
 from smem_lsp.analysis.execution.conflicting_accesses import ConflictingAccesses
-from smem_lsp.analysis.execution.events import ANY, Decision, Event, Guard
+from smem_lsp.analysis.execution.events import ANY, Event
+from smem_lsp.analysis.execution.frame import Frame
 from smem_lsp.analysis.execution.program import Program
 from smem_lsp.analysis.execution.warp_traces import Traces
 from smem_lsp.analysis.values.evaluate import Evaluator, Vector, asks
 from smem_lsp.analysis.values.extents import Extent
-from smem_lsp.analysis.values.terms import is_free
+from smem_lsp.analysis.values.terms import Term, is_free
 from smem_lsp.analysis.values.value_facts import ValueFacts
-from smem_lsp.ir.nodes import Access, AccessKind, AddressSpace, Buffer, Kernel, Proxy, walk
+from smem_lsp.ir.nodes import Access, AccessKind, AddressSpace, Buffer, Kernel, Proxy, ProxyKind, walk
 from smem_lsp.source import checkpoint
 
-_MAX_NOTED = 20_000  # accesses of one run, iterations and threads counted
+_MAX_RECORDED = 20_000  # accesses of one run, each counted once for every iteration and thread
 _ENDLESS = 1 << 40
 
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """``thread`` accesses bytes from ``byte`` on, which its buffer does not have."""
+    """``thread`` accesses memory outside of its buffer, from ``byte`` of the buffer on."""
 
     byte: int
     thread: int
 
 
 @dataclass(frozen=True, slots=True)
-class Circumstances:
-    """Why an access happens. ``decisions``: branches and loops around it whose way rests on what the kernel is given;
-    ``supposed``: it is not known that it runs in this run; ``sure``: it runs whatever the kernel is given;
-    ``unsure``: it rests on data whether it runs, in all threads or in none unless they race; ``guard``: in which
-    threads it runs rests on their data; ``either``: each thread makes it or another one like it."""
-
-    decisions: frozenset[Decision]
-    supposed: bool
-    sure: bool
-    unsure: bool
-    guard: Guard | None = None
-    either: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class _Touched:
-    """Units that ``threads`` touch which access bytes from ``starts`` on, each with its lowest, and highest, thread.
-    None lies in front of ``first`` or behind ``last``."""
+    """The units that ``threads`` touch whose accesses begin at the bytes ``starts``: unit -> lowest, and highest,
+    thread. No unit in front of ``first`` or behind ``last`` is touched. ``ranges``: thread -> units, for accesses under
+    a guard."""
 
     starts: Vector
     threads: Sequence[int]
@@ -56,14 +44,14 @@ class _Touched:
     high: Mapping[int, int]
     first: int
     last: int
+    ranges: Mapping[int, range] = field(default_factory=dict)
 
 
-_NONE: Mapping[int, range] = {}
 _NOWHERE = _Touched(0, (), {}, {}, 0, ANY)
 
 
 def _end(buffer: Buffer) -> int:
-    """Behind its last byte, or its last element where the size of one is not known."""
+    """The number of its bytes, or of its elements where the size of an element is not known."""
     if buffer.space is not AddressSpace.STATIC:
         return _ENDLESS
     dims = [dim for dim in buffer.dims if dim is not None]
@@ -74,8 +62,8 @@ def _end(buffer: Buffer) -> int:
 def _cells(
     here: Evaluator, starts: Vector, width: int, unit: int, end: int, inside: Sequence[bool] | None
 ) -> tuple[Mapping[int, int], Mapping[int, int]]:
-    """Unit -> lowest, and highest, thread that touches it, of those that stay inside of the buffer, which ``end``s
-    there, and of their row."""
+    """Unit -> lowest, and highest, thread that touches it. Threads that leave the buffer, which ends at byte ``end``,
+    or their row are left out."""
     threads = here.threads
     low: dict[int, int]
     high: dict[int, int]
@@ -110,7 +98,7 @@ def _cells(
 def _ranges(
     here: Evaluator, starts: Vector, width: int, unit: int, end: int, inside: Sequence[bool] | None
 ) -> Iterator[tuple[int, range]]:
-    """The same by thread."""
+    """The same by thread: the units that each touches."""
     numbers = [starts] * len(here.threads) if isinstance(starts, int) else starts
     for number, (thread, start) in enumerate(zip(here.threads, numbers)):
         if start >= 0 and start + width <= end and (inside is None or inside[number]):
@@ -118,104 +106,183 @@ def _ranges(
 
 
 @dataclass(slots=True)
-class Accesses:
-    """``met``: accesses that meet; ``outside``: access -> who leaves its buffer, whatever values the kernel gets;
-    ``left``: so many more are noted."""
+class AccessRecorder:
+    """Turns accesses into events and compares them. ``outside``: access -> who leaves its buffer, whatever the kernel's
+    inputs are; ``left``: how many more accesses may be recorded, each counted once for every thread."""
 
     kernel: Kernel
     values: ValueFacts
-    script: Program
-    met: ConflictingAccesses
+    program: Program
+    conflicts: ConflictingAccesses
     traces: Traces | None = None  # of a kernel whose warps go different ways between barriers
-    proxies: Proxies | None = None  # of one that has the asynchronous proxy read
+    proxies: Proxies | None = None  # of one in which the asynchronous proxy reads shared memory
     outside: dict[int, Outside] = field(default_factory=dict)
-    shaped: bool = False  # the block is known
-    left: int = _MAX_NOTED
-    left_guarded: int = _MAX_NOTED  # and of those in threads that data decide
-    strays: bool = False  # has some thread left a buffer?
+    block_known: bool = False
+    left: int = _MAX_RECORDED
+    left_guarded: int = _MAX_RECORDED  # the same for accesses under a guard
+    strays: bool = False  # has any thread left a buffer?
     _touched: dict[int, _Touched] = field(default_factory=dict)  # by access: last time
 
-    def make(self, access: Access, here: Evaluator, why: Circumstances) -> None:
-        """All threads ``here`` make an access."""
-        buffer = self.kernel.buffers[access.buffer]
-        storage = self.script.storages[access.buffer]
-        width, offset = self.script.widths[access.point], self.script.offsets[access.point]
-        moving = asks(access, here)
-        if access.guess or access.part is not None or moving is None:
+    @contextmanager
+    def at_most(self, accesses: int) -> Iterator[None]:
+        """Inside, no more than so many accesses are recorded."""
+        before = self.left
+        self.left = allowed = min(before, accesses)
+        try:
+            yield
+        finally:
+            self.left = before - (allowed - self.left)
+
+    def record(self, access: Access, threads: Evaluator, frame: Frame, *, either: bool = False) -> None:
+        """All ``threads`` make an access. ``either``: or another access to the same bytes, in the other arm."""
+        here = asks(access, threads)
+        if access.guess or access.part is not None or here is None:
             return
-        guarded = why.guard is not None
+        guarded = frame.guard is not None
         if (self.left_guarded if guarded else self.left) <= 0:
             return
-        if guarded and (access.serves or access.start is not None or access.rows or access.asynchronous):
+        together = access.serves or access.start is not None
+        if guarded and (together or access.rows or access.asynchronous):
             return
-        here = moving
         if access.serves:
-            self._serves(access, storage, here, why)
+            self._record_collective(access, here, frame)
+        elif together:
+            self._record_shared_copy(access, here, frame)
+        else:
+            self._record_by_address(access, here, frame, either=either)
+
+    def _record_by_address(self, access: Access, here: Evaluator, frame: Frame, *, either: bool) -> None:
+        """Each thread makes the access at an address of its own."""
+        program, buffer = self.program, self.kernel.buffers[access.buffer]
+        width, offset = program.widths[access.point], program.offsets[access.point]
+        if width is None or offset is None:
             return
-        if access.start is not None:
-            self._together(access, storage, here, why)
-            return
-        starts = None if width is None or offset is None else here.value(offset)
-        unit = self.script.units[storage]
-        if width is None or offset is None or (starts is None and offset not in self.script.data):
-            return
-        apart = access.point in self.script.apart
+        no_conflict, guarded = access.point in program.no_conflict, frame.guard is not None
+        starts = here.value(offset)
         if starts is None:
-            if not (apart or guarded):
+            if offset in program.data and not (no_conflict or guarded):
                 self.left -= len(here.threads)
-                self._note(access, storage, unit, here, why, _NOWHERE, data=True)
+                self._note(access, here, frame, _NOWHERE, either=either, data_address=True)
             return
         first, last = (starts, starts) if isinstance(starts, int) else (min(starts), max(starts))
         end = _end(buffer)
-        stays = first >= 0 and last + width <= end
-        self.strays = self.strays or not stays
-        if apart and stays:
+        in_bounds = first >= 0 and last + width <= end
+        self.strays = self.strays or not in_bounds
+        if no_conflict and in_bounds:
             return
         if guarded:
             self.left_guarded -= len(here.threads)
         else:
             self.left -= len(here.threads)
-        given = not why.sure or is_free(offset)  # it rests on what the kernel is given
-        if not stays and buffer.bytes is not None and not given:
-            numbers = here.values(offset) or ()
-            outside = next(n for n, start in enumerate(numbers) if start < 0 or start + width > end)
-            self.outside.setdefault(access.point, Outside(numbers[outside], here.threads[outside]))
-        if apart:
+        by_inputs = either or not frame.must_run or is_free(offset)
+        if not in_bounds and buffer.bytes is not None and not by_inputs:
+            self._note_outside(access, here, offset, end - width)
+        if no_conflict:
             return
-        known = self._touched.get(access.point)
-        again = known is not None and known.starts is starts and known.threads is here.threads
-        ranges = _NONE
-        if known is None or guarded or not again or isinstance(starts, int):  # equal ones may be one object
-            inside = self._inside(access, here)
-            low, high = _cells(here, starts, width, unit, end, inside)
-            ends = first // unit, (last + width - 1) // unit
-            known = self._touched[access.point] = _Touched(starts, here.threads, low, high, *ends)
-            if guarded:
-                ranges = dict(_ranges(here, starts, width, unit, end, inside))
-        part = self.script.parts.get(access.point)
+        touched = self._touched_by(access, here, starts, first, last, guarded=guarded)
+        part = program.parts.get(access.point)
         leaves = part is not None and (first < part[0] or last + width > part[1])
+        if part is not None and leaves and not by_inputs:
+            leaves = not self.block_known and self._first_warp_stays(part, here, offset, width)
+        self._note(access, here, frame, touched, either=either, part=part, leaves_part=leaves)
+
+    def _note_outside(self, access: Access, here: Evaluator, offset: Term, most: int) -> None:
+        """Some thread's access begins in front of byte 0 or behind byte ``most``."""
+        numbers = here.values(offset) or ()
+        position = next(n for n, start in enumerate(numbers) if not 0 <= start <= most)
+        self.outside.setdefault(access.point, Outside(numbers[position], here.threads[position]))
+
+    def _touched_by(
+        self, access: Access, here: Evaluator, starts: Vector, first: int, last: int, *, guarded: bool
+    ) -> _Touched:
+        known = self._touched.get(access.point)
         if (
-            part is not None and leaves and not given
-        ):  # only a block that is smaller than this one may not do so
-            begun = zip(here.threads, here.values(offset) or ())
-            of_warp = [byte for thread, byte in begun if thread < self.met.warp]
-            leaves = not self.shaped and all(part[0] <= byte <= part[1] - width for byte in of_warp)
-        self._note(access, storage, unit, here, why, known, ranges=ranges, part=part, leaves=leaves)
+            known is not None
+            and not (guarded or isinstance(starts, int))  # equal numbers may be one object
+            and known.starts is starts
+            and known.threads is here.threads
+        ):
+            return known
+        unit, width = (
+            self.program.units[self.program.storages[access.buffer]],
+            self.program.widths[access.point],
+        )
+        assert width is not None
+        end, inside = _end(self.kernel.buffers[access.buffer]), self._inside(access, here)
+        low, high = _cells(here, starts, width, unit, end, inside)
+        ranges = dict(_ranges(here, starts, width, unit, end, inside)) if guarded else {}
+        found = _Touched(starts, here.threads, low, high, first // unit, (last + width - 1) // unit, ranges)
+        self._touched[access.point] = found
+        return found
+
+    def _first_warp_stays(self, part: Extent, here: Evaluator, offset: Term, width: int) -> bool:
+        """Does the first warp stay in this part of the buffer, so that a smaller block may do so as a whole?"""
+        begun = zip(here.threads, here.values(offset) or ())
+        of_warp = [byte for thread, byte in begun if thread < self.conflicts.warp]
+        return all(part[0] <= byte <= part[1] - width for byte in of_warp)
 
     def staying(self, accesses: Sequence[Access], here: Evaluator) -> list[bool]:
-        """Which of the threads ``here`` stay in the arrays of all ``accesses``, as far as these are known?"""
+        """Which of the threads ``here`` stay inside the arrays in all ``accesses`` whose addresses are known?"""
         found = [True] * len(here.threads)
         for access in accesses:
             checkpoint()
-            buffer, offset = self.kernel.buffers[access.buffer], self.script.offsets[access.point]
+            buffer, offset = self.kernel.buffers[access.buffer], self.program.offsets[access.point]
             starts = None if offset is None else here.values(offset)
             if starts is not None and buffer.bytes is not None and buffer.space is AddressSpace.STATIC:
-                end = buffer.bytes - (self.script.widths[access.point] or 0)
+                end = buffer.bytes - (self.program.widths[access.point] or 0)
                 found = [stays and 0 <= start <= end for stays, start in zip(found, starts)]
         return found
 
-    def _is_one_thing(self, number: int) -> bool:
-        """Is a buffer surely read where threads write it: no store of several things, and no copy goes into it?"""
+    def _record_collective(self, access: Access, here: Evaluator, frame: Frame) -> None:
+        """The storage of a collective that all threads of the block call: its first byte stands for all of it."""
+        start = here.constant(self.values.copied[access.point])
+        if start is not None and len(here.threads) == math.prod(here.dims) > self.conflicts.warp:
+            unit = self.program.units[self.program.storages[access.buffer]] or 1
+            cell, threads = start // unit, here.threads
+            touched = _Touched(start, threads, {cell: threads[0]}, {cell: threads[-1]}, cell, cell)
+            self._note(access, here, frame, touched, unit=1)
+
+    def _record_shared_copy(self, access: Access, here: Evaluator, frame: Frame) -> None:
+        """A copy that several threads make together: its bytes are taken to be dealt out among them in turn."""
+        unit = self.program.units[self.program.storages[access.buffer]]
+        start = here.constant(self.values.copied[access.point])
+        if start is None or not unit or start % unit or access.size % unit:
+            return
+        self.left -= len(here.threads)
+        cells = range(start // unit, (start + access.size) // unit)
+        dealt = {cell: here.threads[number % len(here.threads)] for number, cell in enumerate(cells)}
+        self._note(access, here, frame, _Touched(start, here.threads, dealt, dealt, cells.start, cells.stop))
+
+    def record_proxy(self, node: Proxy, here: Evaluator) -> None:
+        """Threads ``here`` start, order or await something of the asynchronous proxy."""
+        proxies = self.proxies
+        if proxies is None:
+            return
+        if node.kind is ProxyKind.FENCE:
+            proxies.fence(here.threads)
+        elif node.kind is ProxyKind.COMMIT:
+            proxies.commit(here.threads)
+        elif node.kind is ProxyKind.WAIT:
+            proxies.wait(here.threads, node.left)
+        else:
+            self._record_proxy_read(proxies, node, here)
+
+    def _record_proxy_read(self, proxies: Proxies, node: Proxy, here: Evaluator) -> None:
+        storage = self.program.storages[node.buffer]
+        unit = self.program.units.get(storage, 0)
+        if not unit:
+            return
+        offset = self.values.offsets.get(node.point)
+        starts = None if offset is None else here.values(offset)
+        copies = node.kind is ProxyKind.COPY
+        if starts is None and self._is_read_where_written(node.buffer):
+            proxies.read(node.point, storage, unit, here.threads[0], None, copies=copies)
+        for thread, start in zip(here.threads, starts or ()):
+            cells = range(start // unit, (start + node.width - 1) // unit + 1)
+            proxies.read(node.point, storage, unit, thread, cells, copies=copies)
+
+    def _is_read_where_written(self, number: int) -> bool:
+        """Is a buffer surely read where threads write it: it holds one kind of thing, and no copy fills it?"""
         buffer = self.kernel.buffers[number]
         filled = any(
             isinstance(node, Access)
@@ -229,103 +296,53 @@ class Accesses:
         bytes_only = (buffer.element_bytes or 1) == 1
         return buffer.space is AddressSpace.STATIC and not (buffer.record or bytes_only or filled)
 
-    def _serves(self, access: Access, storage: int, here: Evaluator, why: Circumstances) -> None:
-        """The storage of a collective that all threads of the block call: its first byte stands for it."""
-        start = here.constant(self.values.copied[access.point])
-        if start is not None and len(here.threads) == math.prod(here.dims) > self.met.warp:
-            cell, threads = start // (self.script.units[storage] or 1), here.threads
-            touched = _Touched(start, threads, {cell: threads[0]}, {cell: threads[-1]}, cell, cell)
-            self._note(access, storage, 1, here, why, touched)
-
-    def _together(self, access: Access, storage: int, here: Evaluator, why: Circumstances) -> None:
-        """A copy by several threads, taken to be dealt out among them byte by byte."""
-        unit = self.script.units[storage]
-        start = here.constant(self.values.copied[access.point])
-        if start is None or not unit or start % unit or access.size % unit:
-            return
-        self.left -= len(here.threads)
-        cells = range(start // unit, (start + access.size) // unit)
-        dealt = {cell: here.threads[number % len(here.threads)] for number, cell in enumerate(cells)}
-        touched = _Touched(start, here.threads, dealt, dealt, cells.start, cells.stop)
-        self._note(access, storage, unit, here, why, touched)
-
-    def proxy(self, node: Proxy, here: Evaluator) -> None:
-        """Threads ``here`` have the asynchronous proxy do something, or wait for it."""
-        proxies = self.proxies
-        if proxies is None:
-            return
-        if node.kind == "fence":
-            proxies.fence(here.threads)
-        elif node.kind == "commit":
-            proxies.commit(here.threads)
-        elif node.kind == "wait":
-            proxies.wait(here.threads, node.left)
-        else:
-            storage = self.script.storages[node.buffer]
-            unit = self.script.units.get(storage, 0)
-            offset = self.values.offsets.get(node.point)
-            starts = None if offset is None else here.values(offset)
-            copies = node.kind == "copy"
-            if not unit:
-                return
-            if starts is None and self._is_one_thing(node.buffer):
-                proxies.read(node.point, storage, unit, here.threads[0], None, copies=copies)
-            for thread, start in zip(here.threads, starts or ()):
-                cells = range(start // unit, (start + node.width - 1) // unit + 1)
-                proxies.read(node.point, storage, unit, thread, cells, copies=copies)
-
     def _note(
         self,
         access: Access,
-        storage: int,
-        unit: int,
         here: Evaluator,
-        why: Circumstances,
+        frame: Frame,
         touched: _Touched,
         *,
-        data: bool = False,
-        ranges: Mapping[int, range] = _NONE,
+        unit: int | None = None,
+        either: bool = False,
+        data_address: bool = False,
         part: Extent | None = None,
-        leaves: bool = False,
+        leaves_part: bool = False,
     ) -> None:
-        buffer = self.kernel.buffers[access.buffer]
+        """Make the event, and hand it to all that compare events. ``unit``: in bytes; None: that of the storage."""
+        buffer, storage = self.kernel.buffers[access.buffer], self.program.storages[access.buffer]
+        unit = self.program.units[storage] if unit is None else unit
+        interval = frame.interval
         event = Event(
             access,
             touched.low,
             touched.high,
-            self.met.synced,
-            self.met.exchanged,
-            None if why.either else self.values.stored.get(access.point),
+            interval.synced,
+            interval.exchanged,
+            None if either else self.values.stored.get(access.point),
             here,
-            lanes="volatile" in buffer.qualifiers and not buffer.dims,  # a flag, perhaps
-            decisions=why.decisions,
-            supposed=why.supposed,
-            data=data,
-            unsure=why.unsure,
+            may_be_flag="volatile" in buffer.qualifiers and not buffer.dims,
+            decisions=frame.decisions,
+            assumed=frame.assumed,
+            data_address=data_address,
+            assumes_race_free=frame.path.assumes_race_free,
             first=touched.first,
             last=touched.last,
-            guard=why.guard,
-            touched=ranges,
+            guard=frame.guard,
+            touched=touched.ranges,
             begin=None if part is None else part[0],
-            leaves=leaves,
+            leaves_part=leaves_part,
         )
-        self.met.add(storage, unit, event)
-        if why.guard is not None:
-            return
-        if leaves:
-            return
-        if self.traces is not None and not (why.supposed or data or access.asynchronous):
+        self.conflicts.add(interval, storage, unit, event)
+        certain = not (frame.guard or leaves_part or frame.assumed or data_address or access.asynchronous)
+        if self.traces is not None and certain:
             self.traces.access(storage, unit, event)
-        if (
-            self.proxies is not None
-            and access.kind.writes
-            and not (why.supposed or data or access.asynchronous)
-        ):
+        if self.proxies is not None and access.kind.writes and certain:
             self.proxies.write(access.point, storage, unit, touched.low)
 
     def _inside(self, access: Access, here: Evaluator) -> list[bool] | None:
-        """For each thread: does every index stay in its dimension? One that leaves its row says that the block is not
-        meant to be so. None: all do."""
+        """For each thread: does every index stay in its dimension? A thread that leaves its row shows that the kernel
+        is not meant for such a block. None: all stay."""
         dims = self.kernel.buffers[access.buffer].dims
         found: list[bool] | None = None
         for index, dim in list(zip(self.values.indices.get(access.point, ()), dims))[1:]:

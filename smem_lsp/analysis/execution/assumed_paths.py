@@ -1,189 +1,210 @@
-"""What a run of a block does not come to, or not with all threads that it has: branches and loops that another launch
-takes, that data choose, or that data bound."""
+"""Paths that a run assumes: branches and loops that another launch takes, that data choose, or that data bound.
+
+Each is run on a fork of the path and the interval, so nothing of it is left behind but the conflicts that it shows.
+"""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Protocol
 
-from smem_lsp.analysis.execution.access_recorder import Circumstances
+from smem_lsp.analysis.execution.access_recorder import AccessRecorder
 from smem_lsp.analysis.execution.data_dependent_guards import below_shared, data_guard
 from smem_lsp.analysis.execution.events import Decision, Event, Guard
-from smem_lsp.analysis.execution.program import Instruction
-from smem_lsp.analysis.execution.synchronisation import Lost, Ordered
+from smem_lsp.analysis.execution.frame import Frame, Lost
+from smem_lsp.analysis.execution.program import (
+    AccessInstruction,
+    BranchInstruction,
+    Instruction,
+    LoopInstruction,
+    Program,
+    Region,
+)
+from smem_lsp.analysis.execution.synchronisation import Synchronisation
 from smem_lsp.analysis.values.evaluate import Evaluator, decided
 from smem_lsp.analysis.values.free_symbols import names_in
 from smem_lsp.analysis.values.terms import Term
-from smem_lsp.ir.nodes import Access, Branch
+from smem_lsp.analysis.values.value_facts import ValueFacts
+from smem_lsp.ir.nodes import Kernel
 
-_MAX_SUPPOSED = 4_000  # of a branch or loop that this run does not come to
+_MAX_ASSUMED = 4_000  # accesses of one branch or loop that this run does not come to
+
+
+class Run(Protocol):
+    """Runs instructions for ``threads``; returns those that come to the end. Raises Lost."""
+
+    def __call__(
+        self, instructions: Sequence[Instruction], threads: Evaluator, frame: Frame
+    ) -> Evaluator | None: ...
 
 
 @dataclass(slots=True)
-class Supposing(Ordered):
-    """A run, as far as it concerns why it comes to a point: what decides it, and who may be there."""
+class AssumedPaths:
+    """``run``: runs the instructions of such a path."""
 
-    depth: int = 0  # loops around the point that it has come to
-    free: bool = False  # has somebody gone away for a reason that is not known of every launch?
-    decisions: frozenset[Decision] = frozenset()  # around it, that rest on what the kernel is given
-    decided: int = 0  # the symbols that they rest on, and those of returns: their bits
-    unsure: bool = False  # does what happens rest on values that threads agree on unless they race?
-    broken: set[int] = field(default_factory=set)  # threads that have left the innermost loop
-    guard: Guard | None = None  # what data decide who is here
-    loop: tuple[int, int] | None = None  # the outermost loop without barriers around the point
+    kernel: Kernel
+    values: ValueFacts
+    program: Program
+    recorder: AccessRecorder
+    synchronisation: Synchronisation
+    run: Run
 
-    @abstractmethod
-    def _steps(self, steps: Sequence[Instruction], here: Evaluator) -> Evaluator | None:
-        """Run ``steps`` for the threads ``here``; those that come to the end."""
+    # ---- what decides ------------------------------------------------------------------------------------------------
 
-    def _trust(self, step: Instruction) -> None:
-        self.unsure = self.unsure or step.node.point in self.script.alike
-
-    @contextmanager
-    def _decided_by(self, step: Instruction, way: bool, here: Evaluator, *, stays: bool) -> Iterator[None]:
-        """Inside, what happens rests on this branch or loop going this way; with ``stays`` it does so for good."""
-        decisions, decided = self.decisions, self.decided
-        if step.free:
-            self.decisions |= {self._decision(step, way)}
-            if isinstance(step.node, Branch):
-                self.decided |= self._symbols(step, here)
-        try:
-            yield
-        finally:
-            self.decisions = decisions
-            if not stays:
-                self.decided = decided
-            elif step.free:
-                self.free = True
-                places = self.script.places
-                if step.symbols & ~places:  # of so many blocks only what some size leaves away
-                    self.decided &= decided | ~places
-
-    def _symbols(self, step: Instruction, here: Evaluator) -> int:
-        """What decides a branch here, as bits: two that share some may not go any two ways."""
-        bits = step.symbols
-        for atom, bit in step.turning.items():
-            if atom not in here.bound:
-                bits |= bit
+    def symbols(self, region: Region, threads: Evaluator) -> int:
+        """The symbols that decide a branch or loop here, as bits. Two regions that share one may contradict each
+        other."""
+        bits = region.symbols
+        if isinstance(region, BranchInstruction):
+            for variable, bit in region.loop_symbols.items():
+                if variable not in threads.bound:
+                    bits |= bit
         return bits
 
-    def _decision(self, step: Instruction, way: bool) -> Decision:
-        """One that may turn out otherwise in the next iteration of a loop goes either way."""
-        condition = self.values.conditions.get(step.node.point)
-        return step.node.point, way or condition is None or bool(condition.carried)
+    def decision(self, region: Region, way: bool) -> Decision:
+        """That the region goes this way; True where it may go another way in the next iteration of a loop around."""
+        condition = self.values.conditions.get(region.node.point)
+        return region.node.point, way or condition is None or bool(condition.carried)
 
-    def _suppose(
-        self, step: Instruction, arm: Sequence[Instruction], here: Evaluator, *, again: bool
+    def trust(self, region: Region, frame: Frame) -> None:
+        """What follows may rest on the region being uniform, which some are in runs without a race only."""
+        if region.node.point in self.program.alike:
+            frame.path.assumes_race_free = True
+
+    # ---- another launch ----------------------------------------------------------------------------------------------
+
+    def assume_arm(
+        self, branch: BranchInstruction, arm: Sequence[Instruction], threads: Evaluator, frame: Frame
     ) -> None:
-        """Run steps that some launch surely runs, though this run does not: with all threads, and without what rests on
-        the symbols that decide it; none where these do not decide it here. Afterwards all is as it was before."""
-        deciding = self._deciding(step)
-        resting = self.script.resting
-        names = {name: value for name, value in here.symbols.items() if name not in deciding}
-        bound = {atom: at for atom, at in here.bound.items() if not resting.rests_on(atom, deciding)}
-        unknown = Evaluator(here.dims, names, here.strict, bound, here.threads, work=here.work)
-        condition = self.values.conditions.get(step.node.point)
+        """Run an arm that some launch runs with all threads, though this run does not."""
+        self._assume(branch, arm, threads, frame, way=arm is branch.then, times=1)
+
+    def assume_iterations(self, loop: LoopInstruction, threads: Evaluator, frame: Frame) -> None:
+        """Run two iterations of a loop that some launch runs with all threads, though this run does not."""
+        self._assume(loop, loop.body, threads, frame, way=True, times=2)
+
+    def _assume(
+        self,
+        region: Region,
+        arm: Sequence[Instruction],
+        threads: Evaluator,
+        frame: Frame,
+        *,
+        way: bool,
+        times: int,
+    ) -> None:
+        """Values that depend on the symbols that decide the region are not known in it. Nothing is run where the
+        condition is known even so: then it does not depend on them here."""
+        names = self._deciding_names(region)
+        unknown = self._without(threads, names)
+        condition = self.values.conditions.get(region.node.point)
         if condition is not None and decided(condition, unknown) is not None:
             return
-        met, kept = (
-            self.met,
-            (
-                self.at,
-                self.away,
-                self.broken,
-                self.depth,
-                self.decisions,
-                self.decided,
-                self.free,
-                self.unsure,
-            ),
-        )
-        before = met.open, met.synced, met.exchanged, met.flights
-        supposed, self.supposed = self.supposed, True
-        self.away, self.broken, self.free = set(self.away), set(self.broken), True
-        self._trust(step)
-        met.open = {storage: self._apart_from(deciding, open_) for storage, open_ in met.open.items()}
-        met.flights = met.flights.saved()
-        met.flights.open = [each for each in met.flights.open if self._apart_from(deciding, [each.event])]
-        self.decisions |= {self._decision(step, arm is step.first)}
-        self.decided |= self._symbols(step, here)
-        left, self.accesses.left = self.accesses.left, min(self.accesses.left, _MAX_SUPPOSED)
-        spent = self.accesses.left
-        try:
-            for _ in range(2 if again else 1):
-                self.at = step.node.point
-                self._steps(arm, unknown)
-                self._come_to(step.end)
-        except Lost:
-            met.forget()
-        met.open, met.synced, met.exchanged, met.flights = before
-        self.supposed, self.accesses.left = supposed, left - (spent - self.accesses.left)
-        self.at, self.away, self.broken, self.depth, self.decisions, self.decided, self.free, self.unsure = (
-            kept
-        )
+        path = frame.path.fork()
+        path.input_dependent = True
+        path.symbols |= self.symbols(region, threads)
 
-    def _perhaps(
-        self, step: Instruction, arm: Sequence[Instruction], condition: Term, truth: bool, here: Evaluator
+        def keeps(event: Event) -> bool:
+            return self._is_independent(event, names)
+
+        inside = replace(
+            frame,
+            path=path,
+            interval=frame.interval.fork(keeps),
+            broken=set(frame.broken),
+            decisions=frame.decisions | {self.decision(region, way)},
+            assumed=True,
+        )
+        self.trust(region, inside)
+        with self.recorder.at_most(_MAX_ASSUMED), suppress(Lost):
+            for _ in range(times):
+                path.point = region.node.point
+                self.run(arm, unknown, inside)
+                self.synchronisation.come_to(region.end, inside)
+
+    def _deciding_names(self, region: Region) -> frozenset[str]:
+        """The symbols that decide how a branch or loop goes."""
+        loop = self.values.loops.get(region.node.point)
+        terms = (self.values.conditions[region.node.point],) if loop is None else (loop.first, loop.again)
+        return self.program.names(region.symbols) | names_in(terms)
+
+    def _without(self, threads: Evaluator, names: frozenset[str]) -> Evaluator:
+        """``threads`` with no value for what depends on these symbols."""
+        dependence = self.program.dependence
+        symbols = {name: value for name, value in threads.symbols.items() if name not in names}
+        bound = {atom: value for atom, value in threads.bound.items() if not dependence.rests_on(atom, names)}
+        return Evaluator(threads.dims, symbols, threads.strict, bound, threads.threads, work=threads.work)
+
+    def _is_independent(self, event: Event, names: frozenset[str]) -> bool:
+        """Does the event touch the same bytes whatever these symbols are?"""
+        offset = self.program.offsets[event.access.point]
+        return offset is None or not self.program.dependence.rests_on(offset, names)
+
+    # ---- data --------------------------------------------------------------------------------------------------------
+
+    def run_guarded(
+        self,
+        region: Region,
+        arm: Sequence[Instruction],
+        condition: Term,
+        truth: bool,
+        threads: Evaluator,
+        frame: Frame,
     ) -> None:
-        """Run steps that some threads run, but data decide which."""
-        if step.acts or not arm or self._calls(step.node.point, step.end):
+        """Run instructions that some threads run, where data decide which. The accesses stay open behind them."""
+        ordered = region.effects.any_order or self.synchronisation.calls_between(
+            region.node.point, region.end
+        )
+        if ordered or not arm:
             return
         pointers = self.kernel.memory.pointers
-        below = below_shared(condition, truth, here, self.values, pointers)
-        if below is not None and self._symbols(step, here) & self.decided:
-            return
+        below = below_shared(condition, truth, threads, self.values, pointers)
         if below is not None:
-            self._below(step, arm, truth, here.only(below))
+            if not self.symbols(region, threads) & frame.path.symbols:
+                self._run_below(region, arm, truth, threads.only(below), frame)
             return
-        found = data_guard(condition, truth, here, self.values, pointers)
-        inside = None if found is None else here.of(found.mask)
+        found = data_guard(condition, truth, threads, self.values, pointers)
+        inside = None if found is None else threads.of(found.mask)
         if found is None or inside is None:
             return
-        before = self.guard, self.at, self.free, self.unsure, self.accesses.left
-        broken, self.broken = self.broken, set(self.broken)
-        self.guard = found.guard(self.met.open, self.guard, self.loop)
-        with suppress(Lost):  # then what they do from there on is not told
-            self._steps(arm, inside)
-        self.guard, self.at, self.free, self.unsure, self.accesses.left = before
-        self.broken = broken
+        guard = found.guard(frame.interval.open, frame.guard, frame.barrier_free)
+        with suppress(Lost):  # then nothing is known of what they do from there on
+            self.run(arm, inside, self._on_fork(frame, guard=guard))
 
-    def _below(self, step: Instruction, arm: Sequence[Instruction], truth: bool, here: Evaluator) -> None:
-        """Run steps that as many threads run as data say: those, at most, that stay in their buffers there."""
-        nodes = [each.node for each in arm]
-        inside = here.of(self.accesses.staying([each for each in nodes if isinstance(each, Access)], here))
+    def _run_below(
+        self, region: Region, arm: Sequence[Instruction], truth: bool, threads: Evaluator, frame: Frame
+    ) -> None:
+        """Run instructions for a number of threads that data say: at most for those that stay in their buffers."""
+        accesses = [each.node for each in arm if isinstance(each, AccessInstruction)]
+        inside = threads.of(self.recorder.staying(accesses, threads))
         if inside is None:
             return
-        before = self.at, self.free, self.unsure, self.decisions, self.depth, self.loop
-        broken, self.broken = self.broken, set(self.broken)
-        self.unsure = True
-        self.decisions |= {(step.node.point, truth)}
+        forked = self._on_fork(frame, decisions=frame.decisions | {(region.node.point, truth)})
+        forked.path.assumes_race_free = True
         with suppress(Lost):
-            self._steps(arm, inside)
-        self.at, self.free, self.unsure, self.decisions, self.depth, self.loop = before
-        self.broken = broken
+            self.run(arm, inside, forked)
 
-    def _either(self, step: Instruction, here: Evaluator) -> None:
-        """What threads do whichever arm of a branch they go through."""
-        nodes = [each.node for each in step.first]
-        accesses = [n for n in nodes if isinstance(n, Access) and n.point in self.script.either]
-        if accesses and not self._calls(step.node.point, step.end):
-            why = Circumstances(self.decisions, self.supposed, False, self.unsure, self.guard, either=True)
+    def run_either(self, branch: BranchInstruction, threads: Evaluator, frame: Frame) -> None:
+        """Make the accesses that threads make whichever arm of a branch they take."""
+        accesses = [
+            each.node
+            for each in branch.then
+            if isinstance(each, AccessInstruction) and each.node.point in self.program.either
+        ]
+        if accesses and not self.synchronisation.calls_between(branch.node.point, branch.end):
             for access in accesses:
-                self.accesses.make(access, here, why)
+                self.recorder.record(access, threads, frame, either=True)
 
-    def _deciding(self, step: Instruction) -> frozenset[str]:
-        """The symbols on which it rests how a branch or loop goes."""
-        loop = self.values.loops.get(step.node.point)
-        terms = (self.values.conditions[step.node.point],) if loop is None else (loop.first, loop.again)
-        return self.script.names(step.symbols) | names_in(terms)
-
-    def _apart_from(self, names: frozenset[str], events: Iterable[Event]) -> list[Event]:
-        """Those that touch the same bytes whatever these symbols are."""
-        found: list[Event] = []
-        for event in events:
-            offset = self.script.offsets[event.access.point]
-            if offset is None or not self.script.resting.rests_on(offset, names):
-                found.append(event)
-        return found
+    def _on_fork(
+        self, frame: Frame, *, guard: Guard | None = None, decisions: frozenset[Decision] | None = None
+    ) -> Frame:
+        """A frame whose path is dropped at its end, but whose accesses stay open behind it."""
+        return replace(
+            frame,
+            path=frame.path.fork(),
+            broken=set(frame.broken),
+            guard=frame.guard if guard is None else guard,
+            decisions=frame.decisions if decisions is None else decisions,
+        )

@@ -1,17 +1,14 @@
-"""Accesses of one run of one block, and those that meet: the same bytes, different threads, nothing that orders them.
-
-An *interval* lasts from one barrier of the block to the next. Inside it, threads of different warps are in no order at
-all, and lanes of one warp only where a barrier of the warp or an exchange of values lies between. An asynchronous copy
-is in flight from its issue to the wait of its thread, whatever barriers stand between; then it is a write.
-"""
+"""Conflicts in one run of one block: two accesses to the same bytes by different threads, one of them a write, with
+nothing that orders them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection
+from dataclasses import dataclass, field
 
 from smem_lsp.analysis.execution.events import Event, Guard, alike, differ, form_of
-from smem_lsp.analysis.execution.pending_copies import Flight, Flights
+from smem_lsp.analysis.execution.interval import Interval
+from smem_lsp.analysis.execution.pending_copies import PendingCopy
 from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.source import checkpoint
 from smem_lsp.targets.every import WARP_SIZE
@@ -25,13 +22,13 @@ Pair = tuple[int, int]  # points of two accesses, in the order of the run
 class Conflict:
     """``threads``: the one of the first access, the one of the second; ``exchanged``: an exchange of values between the
     lanes lies between the two accesses, which orders no memory; ``data``: it depends on data whether they meet;
-    ``flying``: the first is a copy that its thread has not waited for; ``named``: their warps go different ways."""
+    ``pending``: the first is a copy that its thread has not waited for; ``named``: their warps go different ways."""
 
     byte: int
     threads: tuple[int, int]
     exchanged: bool = False
     data: bool = False
-    flying: bool = False
+    pending: bool = False
     named: bool = False
 
 
@@ -44,10 +41,6 @@ class ConflictingAccesses:
     asked: frozenset[Pair] | None = None
     across: dict[Pair, Conflict] = field(default_factory=dict)
     within: dict[Pair, Conflict] = field(default_factory=dict)
-    open: dict[int, list[Event]] = field(default_factory=dict)  # of this interval, by storage
-    synced: dict[int, int] = field(default_factory=dict)
-    exchanged: int = 0
-    flights: Flights = field(default_factory=Flights)
 
     @property
     def full(self) -> bool:
@@ -59,64 +52,24 @@ class ConflictingAccesses:
         """All that are asked about meet."""
         return bool(self.asked) and len(self.across) == len(self.asked or ())
 
-    def barrier(self) -> None:
-        """All threads of the block have come here."""
-        self.open.clear()
-        for flight in self.flights.open:
-            flight.fresh = False
-
-    def forget(self) -> None:
-        """Who has waited for whom is not known."""
-        self.open.clear()
-        self.flights.open.clear()
-
-    def lose_copies(self) -> None:
-        """Copies have perhaps been waited for; other threads see no more of them for that."""
-        for flight in self.flights.open:
-            if flight.fresh:
-                self._done(flight)
-        self.flights.open.clear()
-
-    def wait(self, threads: Collection[int], left: int | None) -> None:
-        """``threads`` wait for their copies but those of the ``left`` newest groups; None: for all. Those of objects,
-        which are in no group, may land with them: a pipeline commits groups, too."""
-        for flight in self.flights.land(threads, left):
-            self._done(flight)
-        objects = [flight for flight in self.flights.open if not flight.event.access.grouped]
-        for flight in objects:
-            if flight.fresh:
-                self._done(flight)
-            self.flights.open.remove(flight)
-
-    def _done(self, flight: Flight) -> None:
-        cells = flight.cells()
-        event = replace(flight.event, low=cells, high=cells, synced=self.synced, exchanged=self.exchanged)
-        self.open.setdefault(flight.storage, []).append(event)
-
-    def warp_barrier(self, threads: Iterable[int]) -> None:
-        """A barrier of the warps of ``threads``, whichever of their lanes it is for."""
-        if isinstance(threads, range):
-            warps: Collection[int] = range(threads[0] // self.warp, threads[-1] // self.warp + 1)
-        else:
-            warps = {thread // self.warp for thread in threads}
-        self.synced = {**self.synced, **{warp: self.synced.get(warp, 0) + 1 for warp in warps}}
-
-    def add(self, storage: int, unit: int, event: Event) -> None:
-        """``event`` happens: it meets what is open."""
+    def add(self, interval: Interval, storage: int, unit: int, event: Event) -> None:
+        """``event`` happens: compare it with what is open in the interval and with the copies in flight."""
         checkpoint()
-        earlier = self.open.setdefault(storage, [])
-        dealt = event.access.start is not None and not event.access.serves  # it is not known who writes what
+        earlier = interval.open.setdefault(storage, [])
+        dealt = (
+            event.access.start is not None and not event.access.serves
+        )  # which thread writes what is unknown
         first, last = event.first, event.last
         for each in () if dealt else earlier:
             if each.first <= last and first <= each.last:
                 self.compare(each, event, unit)
         if event.access.asynchronous:
             if event.low:
-                self.flights.issue(storage, event)
+                interval.pending.issue(storage, event)
             return
-        for flight in self.flights.open:
-            if flight.storage == storage:
-                self._catch(flight, event, unit)
+        for copy in interval.pending.open:
+            if copy.storage == storage:
+                self._catch(copy, event, unit)
         if event.access.kind is AccessKind.WRITE or (event.access.plain and not event.access.serves):
             self.compare(event, event, unit)
         earlier.append(event)
@@ -133,12 +86,12 @@ class ConflictingAccesses:
             return
         if kinds == (AccessKind.UPDATE, AccessKind.UPDATE) and not (one.access.plain or other.access.plain):
             return  # both may be atomic
-        if other.supposed and not (one.decisions <= other.decisions or other.decisions <= one.decisions):
+        if other.assumed and not (one.decisions <= other.decisions or other.decisions <= one.decisions):
             return  # perhaps never in one run
         if one.guard is not None or other.guard is not None:
             self._perhaps_meet(one, other, unit)
             return
-        if one.data or other.data:
+        if one.data_address or other.data_address:
             self._may_meet(one, other, unit)
             return
         stores = kinds == (AccessKind.WRITE, AccessKind.WRITE)
@@ -160,11 +113,11 @@ class ConflictingAccesses:
                 if together:
                     if pair in self.within or one.synced.get(warp, 0) != other.synced.get(warp, 0):
                         continue
-                elif one.lanes or other.lanes:
+                elif one.may_be_flag or other.may_be_flag:
                     continue
                 if stores and not differ(one, a, other, b):
                     continue
-                unsure = one.unsure or other.unsure
+                unsure = one.assumes_race_free or other.assumes_race_free
                 if not together:
                     self.across[pair] = Conflict(cell * unit, (a, b), data=unsure)
                     return
@@ -186,36 +139,41 @@ class ConflictingAccesses:
             both = {cell for cell in both if low[cell] != least[cell]}
         return sorted(both)
 
-    def _catch(self, flight: Flight, event: Event, unit: int) -> None:
-        """An access while copies are in flight: whose they are makes no difference."""
-        pair = flight.event.access.point, event.access.point
+    def _catch(self, copy: PendingCopy, event: Event, unit: int) -> None:
+        """An access while copies are in copy: whose they are makes no difference."""
+        pair = copy.event.access.point, event.access.point
         known = self.across.get(pair)
         if (
-            event.data
+            event.data_address
             or (self.asked is not None and pair not in self.asked)
             or event.guard is not None
-            or (event.supposed and not flight.event.supposed)
-            or _keeps_off(flight.event, event)
-            or (known is not None and known.flying)
+            or (event.assumed and not copy.event.assumed)
+            or _keeps_off(copy.event, event)
+            or (known is not None and known.pending)
         ):
             return
-        cells = flight.cells()
+        cells = copy.cells()
         shared = cells.keys() & event.low.keys()
         if shared:
             cell = min(shared)
-            self.across[pair] = Conflict(cell * unit, (cells[cell], event.low[cell]), flying=True)
+            self.across[pair] = Conflict(cell * unit, (cells[cell], event.low[cell]), pending=True)
 
     def _may_meet(self, one: Event, other: Event, unit: int) -> None:
         """One of the two goes where its data say; the other is there with many threads."""
         pair = one.access.point, other.access.point
-        known = one if other.data else other
-        if (one.data and other.data) or pair in self.across or len(known.low) < self.warp or known.lanes:
+        known = one if other.data_address else other
+        if (
+            (one.data_address and other.data_address)
+            or pair in self.across
+            or len(known.low) < self.warp
+            or known.may_be_flag
+        ):
             return
         if one.access.kind is AccessKind.WRITE and other.access.kind is AccessKind.WRITE:
             return
         cell = min(known.low)
         thread = known.low[cell]
-        there = (one if one.data else other).here.threads
+        there = (one if one.data_address else other).here.threads
         away = next((t for t in there if t // self.warp != thread // self.warp), None)
         many = len({t // self.warp for t in known.low.values()}) > 1
         if away is not None and many:
@@ -227,7 +185,7 @@ class ConflictingAccesses:
         guarded, known = (one, other) if one.guard is not None else (other, one)
         guard = guarded.guard
         assert guard is not None
-        if known.guard is not None or any(e.data or e.lanes for e in (one, other)):
+        if known.guard is not None or any(e.data_address or e.may_be_flag for e in (one, other)):
             return
         if guarded.access.kind is AccessKind.WRITE and known.access.kind is AccessKind.WRITE:
             return  # who is last may not matter
@@ -253,7 +211,7 @@ class ConflictingAccesses:
 
 def _keeps_off(one: Event, other: Event) -> bool:
     """Do they go through pointers to different parts of a buffer, one of them further than it may be meant to?"""
-    return one.begin != other.begin and (one.leaves or other.leaves)
+    return one.begin != other.begin and (one.leaves_part or other.leaves_part)
 
 
 def _stays_open(guarded: Event, guard: Guard, known: Event) -> bool:

@@ -12,14 +12,15 @@ from smem_lsp.ir.nodes import Access
 _UNASKED = object()
 ANY = 1 << 62
 
-Decision = tuple[int, bool]  # a branch or loop, and whether it goes through its first arm or body
+Decision = tuple[int, bool]  # point of a branch or loop, and whether its first arm or its body runs
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """Conditions of data that an access stands under. ``picks``: they may let single threads through; ``loads``:
-    accesses (points) to shared memory that they rest on, ``asked``: those of this very time; ``changing``: buffers
-    among these that others may be writing; ``loop``: first and last point of a loop without barriers around it."""
+    """Conditions on data that an access stands under. ``picks``: they may let single threads through; ``loads``:
+    accesses (points) to shared memory whose values they test; ``asked``: the events of these loads; ``changing``: the
+    buffers of these loads that other threads may be writing; ``loop``: first and last point of the outermost loop
+    around the access that has no block barrier."""
 
     picks: bool
     loads: frozenset[int]
@@ -28,7 +29,7 @@ class Guard:
     loop: tuple[int, int] | None
 
     def and_also(self, inner: Guard) -> Guard:
-        """Both of them."""
+        """The conditions of both; ``inner`` stands inside of this one."""
         return Guard(
             self.picks or inner.picks,
             self.loads | inner.loads,
@@ -40,13 +41,16 @@ class Guard:
 
 @dataclass(slots=True)
 class Event:
-    """One access of one iteration: unit -> lowest, and highest, thread that touches it. ``synced``: warp -> how many
-    of its barriers lie before it; ``exchanged``: how many exchanges. ``here``: evaluates what is stored. ``lanes``: a
-    ``volatile``, with which warps may wait for each other: only lanes of one warp are compared. ``decisions``:
-    branches and loops around it whose way rests on what the kernel is given, and the way; ``supposed``: it is not
-    known that it runs in this run; ``data``: where it goes rests on data, it may be any unit; ``unsure``: it rests on
-    data whether it runs, but it does in all threads or in none, unless they race; ``guard``: in which threads it
-    happens rests on data, and ``touched`` is what each of them does, if it does: thread -> units."""
+    """One access of one iteration by all threads that make it.
+
+    ``low``, ``high``: unit -> lowest, and highest, thread that touches it; ``synced``: warp -> number of its barriers
+    before the access; ``exchanged``: number of exchanges before it; ``here``: evaluates what is stored;
+    ``may_be_flag``: a ``volatile`` scalar, with which warps may wait for each other, so only lanes of one warp are
+    compared; ``decisions``: branches and loops around it that depend on the kernel's inputs, and the way each goes;
+    ``assumed``: this run need not come to it; ``data_address``: data decide its address, it may be any unit;
+    ``assumes_race_free``: data decide whether it runs, in all threads or in none as long as they do not race;
+    ``guard``: data decide in which threads it runs; then ``touched`` tells thread -> units.
+    """
 
     access: Access
     low: Mapping[int, int]
@@ -55,18 +59,18 @@ class Event:
     exchanged: int
     stored: Term | None
     here: Evaluator
-    lanes: bool = False
+    may_be_flag: bool = False
     decisions: frozenset[Decision] = frozenset()
-    supposed: bool = False
-    data: bool = False
-    unsure: bool = False
+    assumed: bool = False
+    data_address: bool = False
+    assumes_race_free: bool = False
     guard: Guard | None = None
     touched: Mapping[int, range] = field(default_factory=dict)
     form: object = _UNASKED  # of what is stored, in all threads
     first: int = 0  # no unit in front of it is touched
     last: int = ANY  # nor one behind it
     begin: int | None = None  # first byte of the part of the buffer that its pointer is for
-    leaves: bool = False  # that part, for sizes that the kernel need not be given
+    leaves_part: bool = False  # some thread leaves that part, for sizes that the kernel need not be given
 
 
 _MOST_NODES = 60  # of a stored value that is looked at

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from smem_lsp.analysis.execution.conflicting_accesses import Conflict, ConflictingAccesses, Pair
 from smem_lsp.analysis.execution.events import Event
 from smem_lsp.analysis.execution.warp_traces import Arrival, Together, Touch, Traces
+from smem_lsp.ir.nodes import BarrierFamily
 from smem_lsp.source import checkpoint
 from smem_lsp.targets.every import WARP_SIZE
 
@@ -48,7 +49,7 @@ class _Replay:
         self.traces = traces
         self.clocks: list[_Clock] = [[int(i == warp) for i in range(count)] for warp in range(count)]
         self.next = [0] * count
-        self.phases: dict[tuple[str, int], _Phase] = {}
+        self.phases: dict[tuple[BarrierFamily, int], _Phase] = {}
         self.together: set[int] = set()  # waiting at a barrier of the block
         self.waiting: set[int] = set()
         self.seen: dict[tuple[int, int], list[_Known]] = {}  # (storage, cell) -> who has touched it

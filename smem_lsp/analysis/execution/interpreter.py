@@ -1,326 +1,462 @@
 """One run of one block: all threads at once, a barrier interval at a time.
 
-Nothing is concluded from what is not known: an access that cannot be evaluated is left out, and where an order may come
-from something else than a barrier (named barriers, locks, flags, unknown calls) the run ends or starts anew.
+Nothing is concluded from what is not known. An access that cannot be evaluated is left out. Where something else than a
+barrier may order accesses (named barriers, locks, flags, unknown calls), the run ends or starts anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from itertools import compress, takewhile
 
-from smem_lsp.analysis.execution.access_recorder import Circumstances
-from smem_lsp.analysis.execution.assumed_paths import Supposing
-from smem_lsp.analysis.execution.pending_copies import Flights
-from smem_lsp.analysis.execution.program import Instruction
-from smem_lsp.analysis.execution.synchronisation import Lost
+from smem_lsp.analysis.execution.access_recorder import AccessRecorder
+from smem_lsp.analysis.execution.assumed_paths import AssumedPaths
+from smem_lsp.analysis.execution.conflicting_accesses import ConflictingAccesses
+from smem_lsp.analysis.execution.frame import Frame, Lost, Path
+from smem_lsp.analysis.execution.interval import Interval
+from smem_lsp.analysis.execution.program import (
+    AccessInstruction,
+    AddedCopyWait,
+    AddedProxyFence,
+    BlockBarrierInstruction,
+    BranchInstruction,
+    ComputingLoop,
+    CopyInstruction,
+    ExchangeInstruction,
+    Instruction,
+    JumpInstruction,
+    LoopInstruction,
+    OtherBarrierInstruction,
+    Program,
+    ProxyInstruction,
+    Region,
+    WarpBarrierInstruction,
+)
+from smem_lsp.analysis.execution.synchronisation import Synchronisation
 from smem_lsp.analysis.values.evaluate import Evaluator, decided, iterations
 from smem_lsp.analysis.values.loop_exits import exit_values
 from smem_lsp.analysis.values.terms import Term
 from smem_lsp.analysis.values.trip_counts import iterations_of
-from smem_lsp.analysis.values.value_facts import LoopFacts
-from smem_lsp.ir.nodes import Access, Barrier, Branch, CopyWait, Exchange, Jump, Loop, Place, Proxy
+from smem_lsp.analysis.values.value_facts import LoopFacts, ValueFacts
+from smem_lsp.ir.nodes import JumpKind, Kernel, Loop
 from smem_lsp.source import checkpoint
 
-_TURNS = (12, 5, 4)  # iterations that are run of a loop with barriers, by how many loops are around it
-_PLAIN = (8, 4, 3, 2)  # of one without
+_WITH_BARRIERS = (
+    12,
+    5,
+    4,
+)  # iterations that are run of a loop with barriers, by how many loops are around it
+_WITHOUT_BARRIERS = (8, 4, 3, 2)  # of one without
 _FEW = 4
-_LAST_STAGES = 6  # iterations at its end that are run of one with asynchronous copies
-_MET = 2  # iterations after which a loop has met itself over its back edge
-_MAX_BEHIND = 12_000  # behind a return or the like of which it is not known whether the block takes it
-_MAX_DECIDED = 100_000  # branches and iterations of one run, threads counted
+_LAST_STAGES = 6  # iterations at its end that are run of a loop with asynchronous copies
+_OVER_BACK_EDGE = 2  # iterations after which each access of a loop has been compared over the back edge
+_MAX_BEHIND = 12_000  # accesses behind a return that the block may take or not
+_MAX_DECIDED = 100_000  # branches and iterations of one run, each counted once for every thread
 
 
 class _Settled(Exception):
-    """Nothing else is to be found out."""
+    """Every conflict that is asked about is found."""
 
 
 @dataclass(slots=True)
-class Interpreter(Supposing):
-    """The steps of a script, for all threads of the block."""
+class Interpreter:
+    """Runs a program for all threads of ``block``. ``brief``: the run is over when every conflict that is asked about
+    is found; ``undecided``: branches and iterations that may still be run; ``deserted``: all threads that were left
+    have returned at once; ``cut``: loops and branches (points) that were not run as a whole."""
 
+    kernel: Kernel
+    values: ValueFacts
+    program: Program
+    block: Evaluator
+    recorder: AccessRecorder
+    brief: bool = False
     undecided: int = _MAX_DECIDED
-    deserted: bool = False  # have all threads that were left returned at once?
-    cut: set[int] = field(default_factory=set)  # loops of which not all iterations were run
-    brief: bool = False  # is it over when all that is asked about meets?
+    deserted: bool = False
+    cut: set[int] = field(default_factory=set)
+    synchronisation: Synchronisation = field(init=False)
+    assumed: AssumedPaths = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.synchronisation = Synchronisation(
+            self.kernel, self.values, self.program, self.block, self.recorder
+        )
+        self.assumed = AssumedPaths(
+            self.kernel, self.values, self.program, self.recorder, self.synchronisation, self._run
+        )
+
+    @property
+    def conflicts(self) -> ConflictingAccesses:
+        """The conflicts found so far."""
+        return self.recorder.conflicts
 
     def go(self) -> Interpreter:
         """Run the kernel as far as it can be followed."""
+        frame = Frame(Path(), Interval(self.conflicts.warp))
         try:
-            self._steps(self.script.steps, self.block)
+            self._run(self.program.instructions, self.block, frame)
         except Lost:
-            self.met.forget()
-            self.named.all_seen = False
-            self._lose(set(self.block.threads) - self.away)
+            self.synchronisation.arrivals.all_seen = False
+            self.synchronisation.lose(set(self.block.threads) - frame.path.returned, frame)
         except _Settled:
-            pass  # ``met`` tells it all
+            pass  # ``conflicts`` has it all
         return self
 
-    # ---- control -----------------------------------------------------------------------------------------------------
-
-    def _steps(self, steps: Sequence[Instruction], here: Evaluator) -> Evaluator | None:
-        """Run ``steps`` for the threads ``here``; those that come to the end."""
-        going: Evaluator | None = here
-        for step in steps:
+    def _run(self, instructions: Sequence[Instruction], threads: Evaluator, frame: Frame) -> Evaluator | None:
+        """Run ``instructions`` for ``threads``; returns those that come to the end."""
+        order = self.synchronisation
+        here: Evaluator | None = threads
+        for each in instructions:
             checkpoint()
-            if going is None:
+            if here is None:
                 return None
-            node = step.node
-            self._come_to(node.point)
-            if isinstance(node, Access):
-                sure = not (self.free or self.decisions or self.guard)
-                self.accesses.make(
-                    node, going, Circumstances(self.decisions, self.supposed, sure, self.unsure, self.guard)
-                )
-                if self.brief and self.met.settled:
-                    raise _Settled
-            elif isinstance(node, Branch):
-                going = self._branch(step, node, going)
-            elif isinstance(node, Loop):
-                going = self._loop(step, node, going)
-            elif isinstance(node, Exchange):
-                self.met.exchanged += 1
-                self._gather(node.point, going)
-            elif isinstance(node, Barrier | Place):
-                self._barrier(step, going)
-            elif isinstance(node, Proxy):
-                if not self.supposed:
-                    self.accesses.proxy(node, going)
-            elif isinstance(node, CopyWait):
-                self._copies(node.kind, self.script.added.left.get(node.point, node.left), going)
-            elif isinstance(node, Jump):
-                if node.kind == "return":
-                    self.away.update(going.threads)
-                elif node.kind == "break":
-                    self.broken.update(going.threads)
-                return None
-        return going
+            order.come_to(each.node.point, frame)
+            match each:
+                case AccessInstruction():
+                    self.recorder.record(each.node, here, frame)
+                    if self.brief and self.conflicts.settled:
+                        raise _Settled
+                case BranchInstruction():
+                    here = self._branch(each, here, frame)
+                case LoopInstruction():
+                    here = self._loop(each, here, frame)
+                case ComputingLoop():
+                    here = self._behind(each.node, self.program.slice.loops[each.node.point], here)
+                case BlockBarrierInstruction():
+                    order.block_barrier(each, here, frame)
+                case WarpBarrierInstruction():
+                    order.warp_barrier(each, here, frame)
+                case ExchangeInstruction():
+                    order.exchange(each.node, here, frame)
+                case OtherBarrierInstruction():
+                    order.other_barrier(each, here, frame)
+                case CopyInstruction():
+                    order.copies(each, here, frame)
+                case AddedCopyWait():
+                    order.added_wait(each, here, frame)
+                case ProxyInstruction():
+                    if not frame.assumed:
+                        self.recorder.record_proxy(each.node, here)
+                case AddedProxyFence():
+                    order.proxy_fence(here)
+                case JumpInstruction():
+                    if each.node.kind is JumpKind.RETURN:
+                        frame.path.returned.update(here.threads)
+                    elif each.node.kind is JumpKind.BREAK:
+                        frame.broken.update(here.threads)
+                    return None
+        return here
 
     def _decide(self, here: Evaluator) -> None:
         self.undecided -= len(here.threads)
         if self.undecided < 0 or (here.work is not None and here.work.left < 0):
-            raise Lost  # it would take too long
+            raise Lost  # the run would take too long
 
-    def _branch(self, step: Instruction, node: Branch, here: Evaluator) -> Evaluator | None:
+    @contextmanager
+    def _decided_by(
+        self, region: Region, way: bool, here: Evaluator, frame: Frame, *, lasting: bool
+    ) -> Iterator[Frame]:
+        """The frame for the inside of a region that goes this way. ``lasting``: what runs behind the region depends on
+        its way, too, because threads may leave in it."""
+        path, before = frame.path, frame.path.symbols
+        inside = frame
+        if region.input_dependent:
+            inside = replace(frame, decisions=frame.decisions | {self.assumed.decision(region, way)})
+            if isinstance(region, BranchInstruction):
+                path.symbols |= self.assumed.symbols(region, here)
+        try:
+            yield inside
+        finally:
+            if not lasting:
+                path.symbols = before
+            elif region.input_dependent:
+                path.input_dependent = True
+                places = self.program.places
+                if region.symbols & ~places:  # a place in the grid decides only together with a size
+                    path.symbols &= before | ~places
+
+    # ---- branches ----------------------------------------------------------------------------------------------------
+
+    def _branch(self, branch: BranchInstruction, here: Evaluator, frame: Frame) -> Evaluator | None:
         self._decide(here)
-        condition = self.values.conditions[node.point]
+        condition = self.values.conditions[branch.node.point]
+        if branch.effects.paired_barriers:
+            self._paired_arms(branch, decided(condition, here), here, frame)
+            return here
         value = here.value(condition)
         mask = [value] if isinstance(value, int) else decided(condition, here)
-        if step.paired:
-            self._arms_apart(step, decided(condition, here), here)
-            return here
-        if step.uniform and (step.free or mask is None) and not self._symbols(step, here) & self.decided:
-            for arm, truth in ((step.first, True), (step.second, False)):
-                elsewhere = mask is None or any(mask) != truth
-                if elsewhere and any(each.orders for each in arm):
-                    self.named.all_seen = False
-                if arm and elsewhere and not self.script.narrows(condition, truth):
-                    self._suppose(step, arm, here, again=False)
-            if mask is None and step.leaves and not step.waits:
-                staying_arm = self._arm_that_stays(step, condition)
-                if staying_arm is not None:
-                    return self._stay(step, staying_arm, here)
+        if branch.uniform and (branch.input_dependent or mask is None):
+            if not self.assumed.symbols(branch, here) & frame.path.symbols:
+                self._assume_arms(branch, condition, mask, here, frame)
+                if mask is None and branch.effects.leaves and not branch.effects.may_wait:
+                    arm = self._arm_that_stays(branch, condition)
+                    if arm is not None:
+                        return self._stay(branch, arm, here, frame)
         if mask is None:
-            self._either(step, here)
-            if not step.uniform:
-                for arm, truth in ((step.first, True), (step.second, False)):
-                    self._perhaps(step, arm, condition, truth, here)
-            self._pass_over(step, here)
+            self._either_arm(branch, condition, here, frame)
             return here
+        return self._known_arms(branch, mask, here, frame)
+
+    def _assume_arms(
+        self,
+        branch: BranchInstruction,
+        condition: Term,
+        mask: Sequence[int] | None,
+        here: Evaluator,
+        frame: Frame,
+    ) -> None:
+        """Run the arms that another launch may take with all threads, where this run does not."""
+        for arm, truth in branch.arms:
+            if mask is not None and any(mask) == truth:
+                continue
+            if any(each.effects.other_barriers for each in arm):
+                self.synchronisation.arrivals.all_seen = False
+            if arm and not self.program.narrows(condition, truth):
+                self.assumed.assume_arm(branch, arm, here, frame)
+
+    def _either_arm(self, branch: BranchInstruction, condition: Term, here: Evaluator, frame: Frame) -> None:
+        """Which arm a thread takes is not known."""
+        self.assumed.run_either(branch, here, frame)
+        if not branch.uniform:
+            for arm, truth in branch.arms:
+                self.assumed.run_guarded(branch, arm, condition, truth, here, frame)
+        self._pass_over(branch, here, frame)
+
+    def _known_arms(
+        self, branch: BranchInstruction, mask: Sequence[int], here: Evaluator, frame: Frame
+    ) -> Evaluator | None:
+        """Run both arms, each for the threads that take it. ``mask``: by thread, or a single number for all."""
         staying: list[Sequence[int]] = []  # threads that come to the end of an arm
-        ordered = step.orders or self._calls(node.point, step.end)
-        for arm, truth in ((step.first, True), (step.second, False)):
+        order, effects = self.synchronisation, branch.effects
+        ordered = effects.other_barriers or order.calls_between(branch.node.point, branch.end)
+        for arm, truth in branch.arms:
             checkpoint()
-            with self._decided_by(step, truth, here, stays=step.leaves):
+            with self._decided_by(branch, truth, here, frame, lasting=effects.leaves) as inside:
                 if ordered:
-                    self._forget()
+                    order.forget(frame)
                 if any(mask) if truth else not all(mask):
                     taken = mask if truth else [not each for each in mask]
                     whole = all(taken)
                     if not arm:
                         staying.append(here.threads if whole else list(compress(here.threads, taken)))
                     else:
-                        going = self._steps(arm, here if whole else here.only(taken))
+                        going = self._run(arm, here if whole else here.only(taken), inside)
                         staying.append(going.threads if going is not None else ())
                     if ordered:
-                        self._forget()
-        self._fences(step)
-        if not any(staying) and step.returns and not self.supposed:
+                        order.forget(frame)
+        self._forget_fences(branch)
+        if not any(staying) and effects.returns and not frame.assumed:
             self.deserted = True
         if sum(map(len, staying)) == len(here.threads):
             return here
         return _only(here, set().union(*staying))
 
-    def _arm_that_stays(self, step: Instruction, condition: Term) -> Sequence[Instruction] | None:
-        """The one arm that does not lead away for sure: all threads are in it, or none is behind the branch."""
-        for arm, other, truth in ((step.first, step.second, True), (step.second, step.first, False)):
+    def _arm_that_stays(self, branch: BranchInstruction, condition: Term) -> tuple[Instruction, ...] | None:
+        """The one arm that surely does not lead away: all threads are in it, or none is behind the branch."""
+        for arm, other, truth in (
+            (branch.then, branch.otherwise, True),
+            (branch.otherwise, branch.then, False),
+        ):
             checkpoint()
-            if any(isinstance(each.node, Jump) for each in other) and not any(each.leaves for each in arm):
-                return None if self.script.narrows(condition, truth) else arm
+            leads_away = any(isinstance(each, JumpInstruction) for each in other)
+            if leads_away and not any(each.effects.leaves for each in arm):
+                return None if self.program.narrows(condition, truth) else arm
         return None
 
-    def _stay(self, step: Instruction, arm: Sequence[Instruction], here: Evaluator) -> Evaluator | None:
-        """Go on behind a branch of which only that all threads take it alike is known, through ``arm``. What named
+    def _stay(
+        self, branch: BranchInstruction, arm: Sequence[Instruction], here: Evaluator, frame: Frame
+    ) -> Evaluator | None:
+        """Go on through ``arm`` behind a branch that all threads take alike in a way that is not known. What named
         barriers and fences do from there on is not followed."""
-        self.named.all_seen = False
-        self._lose(here.threads)
-        if self.accesses.proxies is not None and not self.supposed:
-            self.accesses.proxies.forget()
-        with self._decided_by(step, arm is step.first, here, stays=True):
-            self.free, self.accesses.left = True, min(self.accesses.left, _MAX_BEHIND)
-            self._trust(step)
-            going = self._steps(arm, here)
-        self._come_to(step.end)
+        order = self.synchronisation
+        order.arrivals.all_seen = False
+        order.lose(here.threads, frame)
+        order.forget_proxies(frame)
+        with self._decided_by(branch, arm is branch.then, here, frame, lasting=True) as inside:
+            frame.path.input_dependent = True
+            self.recorder.left = min(self.recorder.left, _MAX_BEHIND)
+            self.assumed.trust(branch, frame)
+            going = self._run(arm, here, inside)
+        order.come_to(branch.end, frame)
         return going
 
-    def _fences(self, step: Instruction) -> None:
-        """Behind a branch or loop: whether its fences have run may rest on what the kernel is given."""
-        if step.fences and step.free and self.accesses.proxies is not None:
-            self.accesses.proxies.forget()
-
-    def _arms_apart(self, step: Instruction, mask: Sequence[int] | None, here: Evaluator) -> None:
-        """Arms whose barriers are one: what they do in between is ordered in a way that the traces alone tell."""
-        if self.accesses.traces is None or mask is None or step.leaves or step.waits:
-            self._pass_over(step, here)
+    def _paired_arms(
+        self, branch: BranchInstruction, mask: Sequence[int] | None, here: Evaluator, frame: Frame
+    ) -> None:
+        """Arms that share their barriers: only the traces tell how these order what happens in between."""
+        effects, order = branch.effects, self.synchronisation
+        if self.recorder.traces is None or mask is None or effects.leaves or effects.may_wait:
+            self._pass_over(branch, here, frame)
             return
-        before, self.apart = self.apart, True
-        flights, self.met.flights = self.met.flights, Flights()
-        for arm, taken in ((step.first, mask), (step.second, [not each for each in mask])):
+        inside = replace(frame, interval=Interval(frame.interval.warp), paired_arms=True)
+        for arm, truth in branch.arms:
             checkpoint()
-            inside = here.of([int(each) for each in taken])
-            self._forget()
-            if inside is not None:
-                self._steps(arm, inside)
-        self.apart, self.met.flights = before, flights
-        if step.copies:
-            self.met.lose_copies()
-        self.met.barrier()
+            threads = here.of([int(bool(each) == truth) for each in mask])
+            order.forget(inside)
+            if threads is not None:
+                self._run(arm, threads, inside)
+        if effects.copies:
+            frame.interval.lose_copies()
+        frame.interval.barrier()
 
-    def _loop(self, step: Instruction, node: Loop, here: Evaluator) -> Evaluator | None:
-        facts = self.script.followed.loops[node.point]
-        if not (step.first or step.waits):
-            return self._behind(node, facts, here)
-        outer, self.broken = self.broken, set()
-        calm, depth, apart = self.loop, self.depth, self.apart
-        if not step.syncs:
-            self.loop = calm or (node.point, node.end_point)
-        with self._decided_by(step, True, here, stays=step.returns):
+    # ---- loops -------------------------------------------------------------------------------------------------------
+
+    def _loop(self, loop: LoopInstruction, here: Evaluator, frame: Frame) -> Evaluator | None:
+        facts, effects = self.program.slice.loops[loop.node.point], loop.effects
+        barrier_free = frame.barrier_free
+        if not effects.block_barriers:
+            barrier_free = barrier_free or (loop.node.point, loop.end)
+        with self._decided_by(loop, True, here, frame, lasting=effects.returns) as decided_frame:
+            inside = replace(
+                decided_frame, broken=set(), barrier_free=barrier_free, depth=frame.depth + (not facts.once)
+            )
             try:
                 if facts.once:
-                    self._steps(step.first, here)
+                    self._run(loop.body, here, inside)
                 else:
-                    self._turns(step, node, facts, here)
+                    self._iterate(loop, facts, here, inside)
             except Lost:
-                if not step.left_together:
+                if not loop.left_together:
                     raise
-                self._leave_together(step, here)
-        self.broken, self.loop, self.depth, self.apart = outer, calm, depth, apart
-        if step.orders or self._calls(node.point, node.end_point):
-            self._forget()
-        self._fences(step)
-        here = self._behind(node, facts, here)
-        return _only(here, set(here.threads) - self.away) if self.away else here
+                self._leave_together(loop, here, frame)
+        if effects.other_barriers or self.synchronisation.calls_between(loop.node.point, loop.end):
+            self.synchronisation.forget(frame)
+        self._forget_fences(loop)
+        here = self._behind(loop.node, facts, here)
+        returned = frame.path.returned
+        return _only(here, set(here.threads) - returned) if returned else here
 
-    def _leave_together(self, step: Instruction, here: Evaluator) -> None:
-        """Go behind a loop in which the run was lost: all threads leave it in the same iteration, some time."""
-        self.named.all_seen = False
-        self._forget()
-        self._lose(here.threads)
-        self._trust(step)
-        self.free, self.cut = True, self.cut | {step.node.point}
-        self.at = max(self.at, step.end)
-
-    def _behind(self, node: Loop, facts: LoopFacts, here: Evaluator) -> Evaluator:
-        """With what the loop leaves in its variables."""
-        wanted = self.script.followed.exits.get(node.point, ())
-        found = exit_values(facts, here, wanted) if wanted else {}
-        return here.behind(found) if found else here
-
-    def _turns(self, step: Instruction, node: Loop, facts: LoopFacts, here: Evaluator) -> None:
-        """The iterations that are known: the first ones, and the last where it is a long loop that is counted."""
-        if step.waits:
-            self._ask(step, facts, here)
-            raise Lost  # for a flag or a lock
-        limits = _TURNS if step.syncs else _PLAIN
-        most = limits[min(self.depth, len(limits) - 1)]
-        counted = iterations_of(facts, here)
-        lasts = 0
-        if counted is not None and max(counted.counts) > most and not facts.exits and not step.returns:
-            if not step.syncs or min(counted.counts) == max(counted.counts):
-                lasts = _LAST_STAGES if step.copies and most > _LAST_STAGES else 2 if most > _FEW else 1
-        self.depth += 1
-        enough = self.accesses.left // 2  # is left for what is behind the loop, once it has met itself
-        together = step.uniform and step.syncs
+    def _iterate(self, loop: LoopInstruction, facts: LoopFacts, here: Evaluator, frame: Frame) -> None:
+        """Run the iterations that are known: the first ones, and the last ones of a long loop that is counted."""
+        if loop.effects.may_wait:
+            self._poll(loop, facts, here, frame)
+            raise Lost  # it waits for a flag or a lock
+        together = loop.uniform and loop.effects.block_barriers
+        most = self._most_iterations(loop, frame)
+        last = self._last_iterations(loop, facts, here, most)
+        enough = self.recorder.left // 2  # is left for what is behind the loop
         for number, inside in enumerate(iterations(facts, here, most, together=together)):
             checkpoint()
             if number and together and (facts.exits or not facts.again.known):
-                self._trust(step)
-            if number >= _MET and self.accesses.left < enough and step.sure and not step.leaves:
-                self._pass_over(step, here)
-                break
-            if lasts and number == most - lasts:
-                self._pass_over(step, here)
-                for back in reversed(range(lasts)):
-                    last = counted.last(back) if counted is not None else None
-                    if last is not None:
-                        self._turn(step, node, last)
-                break
-            if inside is None or self.accesses.left <= 0:
-                if number == 0 and step.uniform and step.free and not facts.exits:
-                    self._suppose(step, step.first, here, again=True)
-                elif number == 0 and not step.uniform:
-                    begun = {r.atom: v for r in facts.recurrences if (v := here.value(r.init)) is not None}
-                    self._perhaps(step, step.first, facts.first, True, here.within(begun))
-                self._pass_over(step, here)
-                break
-            if not self._turn(step, node, inside):
-                break
-        self.depth -= 1
+                self.assumed.trust(loop, frame)
+            costly = number >= _OVER_BACK_EDGE and self.recorder.left < enough
+            if costly and loop.effects.must_run and not loop.effects.leaves:
+                self._pass_over(loop, here, frame)
+                return
+            if last and number == most - len(last):
+                self._pass_over(loop, here, frame)
+                for each in last:
+                    if each is not None:
+                        self._iteration(loop, each, frame)
+                return
+            if inside is None or self.recorder.left <= 0:
+                if number == 0:
+                    self._assume_iterations(loop, facts, here, frame)
+                self._pass_over(loop, here, frame)
+                return
+            if not self._iteration(loop, inside, frame):
+                return
 
-    def _ask(self, step: Instruction, facts: LoopFacts, here: Evaluator) -> None:
-        """A loop waits: what it surely asks in its first iteration is the word of a barrier object."""
-        asked = list(takewhile(lambda each: isinstance(each.node, Access), step.first))
-        behind = step.first[len(asked) : len(asked) + 1]
+    def _most_iterations(self, loop: LoopInstruction, frame: Frame) -> int:
+        limits = _WITH_BARRIERS if loop.effects.block_barriers else _WITHOUT_BARRIERS
+        return limits[min(frame.depth - 1, len(limits) - 1)]
+
+    def _last_iterations(
+        self, loop: LoopInstruction, facts: LoopFacts, here: Evaluator, most: int
+    ) -> list[Evaluator | None]:
+        """The last iterations of a loop that is counted and has more than ``most``: one, or more for its copies."""
+        counted = iterations_of(facts, here)
+        if counted is None or max(counted.counts) <= most or facts.exits or loop.effects.returns:
+            return []
+        if loop.effects.block_barriers and min(counted.counts) != max(counted.counts):
+            return []
+        count = _LAST_STAGES if loop.effects.copies and most > _LAST_STAGES else 2 if most > _FEW else 1
+        return [counted.last(back) for back in reversed(range(count))]
+
+    def _assume_iterations(
+        self, loop: LoopInstruction, facts: LoopFacts, here: Evaluator, frame: Frame
+    ) -> None:
+        """Whether the loop runs at all is not known."""
+        if not loop.uniform:
+            begun = {r.atom: v for r in facts.recurrences if (v := here.value(r.init)) is not None}
+            self.assumed.run_guarded(loop, loop.body, facts.first, True, here.within(begun), frame)
+        elif loop.input_dependent and not facts.exits:
+            self.assumed.assume_iterations(loop, here, frame)
+
+    def _poll(self, loop: LoopInstruction, facts: LoopFacts, here: Evaluator, frame: Frame) -> None:
+        """A loop that waits surely makes the accesses in front of its barrier once: to the word of a barrier object."""
+        polled = list(takewhile(lambda each: isinstance(each, AccessInstruction), loop.body))
+        behind = loop.body[len(polled) : len(polled) + 1]
         inside = next(iterations(facts, here, 1), None)
-        if inside is not None and behind and isinstance(behind[0].node, Barrier) and behind[0].orders:
-            self._steps(asked, inside)
+        if inside is not None and behind and isinstance(behind[0], OtherBarrierInstruction):
+            self._run(polled, inside, frame)
 
-    def _turn(self, step: Instruction, node: Loop, inside: Evaluator) -> bool:
-        """One iteration; False when no thread runs it."""
+    def _iteration(self, loop: LoopInstruction, inside: Evaluator, frame: Frame) -> bool:
+        """Run one iteration; False when no thread is left to run it."""
         self._decide(inside)
-        gone = self.broken or self.away
-        running = _only(inside, set(inside.threads) - self.broken - self.away) if gone else inside
+        gone = frame.broken | frame.path.returned if frame.broken or frame.path.returned else None
+        running = _only(inside, set(inside.threads) - gone) if gone else inside
         if running is None:
             return False
-        self.at = node.point  # what is called before the first step is called in every iteration
-        self._steps(step.first, running)
-        self._come_to(node.end_point)
+        frame.path.point = loop.node.point  # a call before the first instruction is made in every iteration
+        self._run(loop.body, running, frame)
+        self.synchronisation.come_to(loop.end, frame)
         return True
 
-    def _pass_over(self, step: Instruction, here: Evaluator) -> None:
-        """Go behind what is not run here: perhaps through barriers, if all threads come to those."""
-        self.cut.add(step.node.point)
-        if step.leaves or step.waits or not step.sure:
+    def _leave_together(self, loop: LoopInstruction, here: Evaluator, frame: Frame) -> None:
+        """Go on behind a loop that the run could not follow, but that all threads leave in the same iteration."""
+        order, path = self.synchronisation, frame.path
+        order.arrivals.all_seen = False
+        order.forget(frame)
+        order.lose(here.threads, frame)
+        self.assumed.trust(loop, frame)
+        path.input_dependent = True
+        self.cut.add(loop.node.point)
+        path.point = max(path.point, loop.end)
+
+    def _behind(self, node: Loop, facts: LoopFacts, here: Evaluator) -> Evaluator:
+        """With what the loop leaves in its variables."""
+        wanted = self.program.slice.exits.get(node.point, ())
+        found = exit_values(facts, here, wanted) if wanted else {}
+        return here.behind(found) if found else here
+
+    # ---- what is not run ---------------------------------------------------------------------------------------------
+
+    def _pass_over(self, region: Region, here: Evaluator, frame: Frame) -> None:
+        """Go on behind a region that is not run. Raises Lost where threads may leave it, wait in it, or miss one of its
+        barriers."""
+        self.cut.add(region.node.point)
+        order, effects, path = self.synchronisation, region.effects, frame.path
+        if effects.leaves or effects.may_wait or not effects.must_run:
             raise Lost
-        self.unsure = self.unsure or (step.trusting and step.syncs)
-        if step.orders and not (isinstance(step.node, Loop) and not step.unsteady):
-            self.named.all_seen = False
-        if step.copies:
-            self.met.lose_copies()
-        if step.fences and self.accesses.proxies is not None:
-            self.accesses.proxies.forget()
-        if step.orders or self._calls(step.node.point, step.end):
-            self._forget()
-            self._lose(here.threads)
-        elif step.syncs:
-            self.met.barrier()
-            if self.accesses.traces is not None and not self.supposed and not self.apart and not step.paired:
-                self.accesses.traces.meet(here.threads, self.away)  # which are all, at some barriers at least
+        if effects.assumes_race_free and effects.block_barriers:
+            path.assumes_race_free = True
+        if effects.other_barriers and (isinstance(region, BranchInstruction) or effects.not_every_iteration):
+            order.arrivals.all_seen = False
+        if effects.copies:
+            frame.interval.lose_copies()
+        if effects.proxy_fences and self.recorder.proxies is not None:
+            self.recorder.proxies.forget()
+        if effects.other_barriers or order.calls_between(region.node.point, region.end):
+            order.forget(frame)
+            order.lose(here.threads, frame)
+        elif effects.block_barriers:
+            frame.interval.barrier()
+            unpaired = not (frame.paired_arms or effects.paired_barriers)
+            if self.recorder.traces is not None and not frame.assumed and unpaired:
+                self.recorder.traces.meet(
+                    here.threads, path.returned
+                )  # all of them, at some barriers at least
             else:
-                self._lose(here.threads)
-        self.met.warp_barrier(here.threads)
-        self.at = max(self.at, step.end)
+                order.lose(here.threads, frame)
+        frame.interval.warp_barrier(here.threads)
+        path.point = max(path.point, region.end)
+
+    def _forget_fences(self, region: Region) -> None:
+        """Behind a region: whether its fences have run may depend on the kernel's inputs."""
+        if region.effects.proxy_fences and region.input_dependent and self.recorder.proxies is not None:
+            self.recorder.proxies.forget()
 
 
 def _only(here: Evaluator, threads: set[int]) -> Evaluator | None:

@@ -1,4 +1,4 @@
-"""Operations of a warp that some of the lanes miss which their mask names."""
+"""Operations of a warp that are run without some lane that their mask names."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from smem_lsp.ir.nodes import Barrier, Branch, Exchange, Kernel, Loop, Node, Seq
 
 
 @dataclass(frozen=True, slots=True)
-class Missed:
-    """``thread`` comes to an operation of its warp whose mask names the lane of ``other``, which goes another way."""
+class LaneWitness:
+    """``thread`` comes to an operation of its warp; ``other``, whose lane the mask names, goes another way."""
 
     thread: int
     other: int
 
 
-def first_missed(
+def first_missing(
     mask: int, here: Sequence[int], block: Sequence[int], away: Collection[int], warp: int
-) -> Missed | None:
-    """Are all lanes ``here`` that ``mask`` names, but for those that have returned? ``warp``: lanes of one."""
+) -> LaneWitness | None:
+    """The first lane that ``mask`` names and that is not among the threads ``here``. Threads ``away`` have returned and
+    count as present. ``warp``: lanes of one; None: no lane is missing."""
     if len(here) + len(away) >= len(block):
         return None  # all are here
     start, end = here[0], here[-1] + 1
@@ -31,7 +32,7 @@ def first_missed(
     for thread in sorted(set(block).difference(here, away)):
         number, lane = divmod(thread, warp)
         if number in first and mask >> lane & 1:
-            return Missed(first[number], thread)
+            return LaneWitness(first[number], thread)
     return None
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from smem_lsp.analysis.values.terms import Const
 from smem_lsp.analysis.values.value_facts import ValueFacts
-from smem_lsp.ir.nodes import Barrier, Kernel, walk
+from smem_lsp.ir.nodes import Barrier, BarrierFamily, BarrierKind, Kernel, walk
 from smem_lsp.source import checkpoint
 from smem_lsp.targets.every import WARP_SIZE
 
@@ -78,7 +78,7 @@ class Counts:
             sites = [each for (other, _), each in arrivals.sites.items() if other == number]
             come = WARP_SIZE * len(set[int]().union(*(each.warps for each in sites)))
             alone = not any(node.arrives and self._may_be(node.point, number) for node in nodes)
-            if number == 0 and not any(node.family for node in nodes):
+            if number == 0 and all(node.family is BarrierFamily.PTX for node in nodes):
                 if site.count != threads and self._block_barriers():
                     shown[point, number] = "block", site.count, threads
             elif site.count % WARP_SIZE or len({each.count for each in sites}) > 1:
@@ -99,7 +99,7 @@ class Counts:
         ]
         for point, node in nodes.items():
             number, count = self.values.named[point]
-            if isinstance(number, Const) and number.n > _MOST_NUMBER and not node.family:
+            if isinstance(number, Const) and number.n > _MOST_NUMBER and node.family is BarrierFamily.PTX:
                 told.append(Miscount(node, "number", number.n, 0))
             if isinstance(count, Const) and (count.n % WARP_SIZE or not count.n):
                 told.append(
@@ -113,7 +113,7 @@ class Counts:
         return [n for n in walk(self.kernel.body) if isinstance(n, Barrier) and n.point in self.values.named]
 
     def _block_barriers(self) -> bool:
-        return any(isinstance(n, Barrier) and n.kind == "block" for n in walk(self.kernel.body))
+        return any(isinstance(n, Barrier) and n.kind is BarrierKind.BLOCK for n in walk(self.kernel.body))
 
     def _may_be(self, point: int, number: int) -> bool:
         term = self.values.named[point][0]

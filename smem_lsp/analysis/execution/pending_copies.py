@@ -1,13 +1,13 @@
-"""Asynchronous copies of one run that have been issued and not waited for: in flight, group by group of each thread.
+"""Asynchronous copies that have been issued and not waited for, by thread and group.
 
-A thread's copy belongs to the group that the thread commits next; a wait leaves its newest groups open (PTX ISA,
-"cp.async.wait_group"). Groups are counted from the newest: a copy that is lost sight of leaves the others exact.
+A copy belongs to the group that its thread commits next; a wait leaves the newest groups open (PTX ISA,
+"cp.async.wait_group"). Groups are counted from the newest, so losing track of one copy leaves the others exact.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from smem_lsp.analysis.execution.events import Event
@@ -15,9 +15,9 @@ from smem_lsp.source import checkpoint
 
 
 @dataclass(slots=True)
-class Flight:
-    """Copies that one access issues in one iteration. ``threads``: those that have not waited; ``groups``: by thread,
-    the number of the group of those that have committed; ``fresh``: no barrier of the block has come since."""
+class PendingCopy:
+    """The copies that one access issues in one iteration. ``threads``: those that have not waited for theirs;
+    ``groups``: thread -> number of its group, once it has committed; ``fresh``: no block barrier since the issue."""
 
     storage: int
     event: Event
@@ -28,7 +28,7 @@ class Flight:
     _cells: Mapping[int, int] | None = None
 
     def cells(self) -> Mapping[int, int]:
-        """What these threads copy into, each cell with its thread; not what several threads copy into."""
+        """Cell -> the thread that copies into it; a cell that several threads copy into is left out."""
         if self._cells is None:
             low, high = self.event.low, self.event.high
             if low is high and self.threads.issuperset(low.values()):
@@ -38,51 +38,52 @@ class Flight:
         return self._cells
 
     def take(self, threads: set[int]) -> None:
-        """``threads`` have waited."""
+        """``threads`` have waited for their copies."""
         self.threads -= threads
         self._cells = None
 
 
 @dataclass(slots=True)
-class Flights:
-    """``committed``: groups of each thread."""
+class PendingCopies:
+    """``committed``: thread -> number of groups it has committed."""
 
-    open: list[Flight] = field(default_factory=list)
+    open: list[PendingCopy] = field(default_factory=list)
     committed: Counter[int] = field(default_factory=Counter)
 
     def issue(self, storage: int, event: Event) -> None:
-        """A copy goes off."""
-        self.open.append(Flight(storage, event, set(event.low.values())))
+        """A copy is issued."""
+        self.open.append(PendingCopy(storage, event, set(event.low.values())))
 
     def commit(self, threads: Collection[int]) -> None:
-        """What ``threads`` have issued becomes a group of each."""
-        for flight in self.open:
+        """Each of ``threads`` makes a group of the copies it has issued."""
+        for copy in self.open:
             checkpoint()
-            if flight.event.access.grouped and not flight.committed:
-                for thread in flight.threads.intersection(threads):
-                    flight.groups.setdefault(thread, self.committed[thread])
-                flight.committed = flight.threads <= flight.groups.keys()
+            if copy.event.access.grouped and not copy.committed:
+                for thread in copy.threads.intersection(threads):
+                    copy.groups.setdefault(thread, self.committed[thread])
+                copy.committed = copy.threads <= copy.groups.keys()
         self.committed.update(threads)
 
-    def land(self, threads: Collection[int], left: int | None) -> list[Flight]:
-        """The copies of ``threads`` that a wait covers. ``left``: groups that stay open; None: copies of no group land
-        too."""
-        landed: list[Flight] = []
-        for flight in self.open:
+    def land(self, threads: Collection[int], left: int | None) -> list[PendingCopy]:
+        """The copies of ``threads`` that a wait covers. ``left``: newest groups that stay open; None: a wait for all
+        copies, those of no group included."""
+        landed: list[PendingCopy] = []
+        for copy in self.open:
             checkpoint()
-            if not flight.event.access.grouped:
+            if not copy.event.access.grouped:
                 continue
-            groups, committed = flight.groups, self.committed
-            done = flight.threads.intersection(threads)
+            groups, committed = copy.groups, self.committed
+            done = copy.threads.intersection(threads)
             if left is not None:
                 done = {t for t in done if groups.get(t, committed[t]) < committed[t] - left}
             if done:
-                landed.append(Flight(flight.storage, flight.event, done))
-                flight.take(done)
-        self.open = [flight for flight in self.open if flight.threads]
+                landed.append(PendingCopy(copy.storage, copy.event, done))
+                copy.take(done)
+        self.open = [copy for copy in self.open if copy.threads]
         return landed
 
-    def saved(self) -> Flights:
-        """The same, which stays as it is when this one goes on."""
-        copied = [replace(each, threads=set(each.threads), groups=dict(each.groups)) for each in self.open]
-        return Flights(copied, Counter(self.committed))
+    def fork(self, keeps: Callable[[Event], bool]) -> PendingCopies:
+        """A copy with the events that ``keeps`` accepts. Neither changes with the other."""
+        kept = (each for each in self.open if keeps(each.event))
+        copied = [replace(each, threads=set(each.threads), groups=dict(each.groups)) for each in kept]
+        return PendingCopies(copied, Counter(self.committed))

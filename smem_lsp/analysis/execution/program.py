@@ -1,81 +1,241 @@
-"""A kernel's region tree as a run of a block needs it: what matters at each node, worked out once.
+"""A kernel's region tree as the interpreter runs it: the nodes that matter, with what is known of each beforehand.
 
-Assignments and places are left out (their effect is in the terms), so are branches and loops in which nothing happens
-to shared memory, no barrier stands and nobody jumps out of them.
+Assignments and places are left out (their effect is in the terms). So are branches and loops in which nothing happens
+to shared memory, no barrier stands and no thread jumps out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 from smem_lsp.analysis.execution.data_dependent_addresses import DataAddresses
-from smem_lsp.analysis.execution.slice import Followed
+from smem_lsp.analysis.execution.slice import Slice
 from smem_lsp.analysis.values.extents import Extent
 from smem_lsp.analysis.values.free_symbols import Dependence, named, narrows
 from smem_lsp.analysis.values.terms import LoopVar, Term
-from smem_lsp.ir.nodes import (
-    Access,
-    Branch,
-    Jump,
-    Loop,
-    Node,
-)
+from smem_lsp.ir.nodes import Access, Barrier, Branch, CopyWait, Exchange, Jump, Loop, Node, Place, Proxy
+from smem_lsp.source import record
 
 
-@dataclass(frozen=True, slots=True)
-class Instruction:
-    """One node. ``end``: the last point in it; ``first``, ``second``: arms of a branch, or the body of a loop.
+@record
+class Effects:
+    """What the instructions of a region do besides accesses.
 
-    ``syncs``: block barriers inside; ``sure``: all of them are run by all threads or by none; ``paired``: some are run
-    by other threads in the other arm; ``warps``: it is a barrier of warps; ``leaves``: somebody may jump out of it;
-    ``returns``: or leave the kernel; ``waits``: a loop that may wait for other threads; ``orders``: named barriers and
-    the like inside; ``free``: how it goes depends on more than the block and constants: on ``symbols``, and on the loop
-    variables ``turning`` where they are not known; ``uniform``: it is decided alike by all threads, or would be in a
-    run without a race: ``trusting``, also of what is inside;
-    ``copies``: asynchronous ones are committed or waited for inside; ``lands``: an added wait for all of them;
-    ``unsteady``: not every iteration of a loop around it comes to its named barriers;
-    ``fences``: of the asynchronous proxy inside, or waits for its copies.
+    ``block_barriers``: the region has some; ``must_run``: each of these is run by all threads or by none;
+    ``paired_barriers``: some complete together with a barrier in the other arm of a branch; ``assumes_race_free``: all
+    this holds in runs without a race; ``other_barriers``: it has named barriers, cluster barriers or the like;
+    ``not_every_iteration``: some iterations of a loop around them go past these; ``leaves``: a thread may jump out of
+    the region; ``returns``: out of the kernel; ``may_wait``: a loop in it may wait for other threads; ``copies``: it
+    commits asynchronous copies or waits for them; ``proxy_fences``: it has fences of the asynchronous proxy, or waits
+    for its copies.
     """
 
-    node: Node
-    end: int
-    first: tuple[Instruction, ...] = ()
-    second: tuple[Instruction, ...] = ()
-    syncs: bool = False
-    sure: bool = True
-    paired: bool = False
-    warps: bool = False
+    block_barriers: bool = False
+    must_run: bool = True
+    paired_barriers: bool = False
+    assumes_race_free: bool = False
+    other_barriers: bool = False
+    not_every_iteration: bool = False
     leaves: bool = False
     returns: bool = False
-    waits: bool = False
-    orders: bool = False
-    free: bool = False
-    symbols: int = 0
-    turning: Mapping[LoopVar, int] = field(default_factory=dict)
-    uniform: bool = False
-    trusting: bool = False
+    may_wait: bool = False
     copies: bool = False
-    lands: bool = False
-    unsteady: bool = False
-    fences: bool = False
+    proxy_fences: bool = False
 
     @property
-    def acts(self) -> bool:
-        """May anything inside end somebody's way or order anything?"""
-        return self.leaves or self.waits or self.syncs or self.orders or self.copies or self.fences
+    def any_order(self) -> bool:
+        """May anything inside order accesses or end a thread's way?"""
+        return (
+            self.leaves
+            or self.may_wait
+            or self.block_barriers
+            or self.other_barriers
+            or self.copies
+            or self.proxy_fences
+        )
+
+
+NO_EFFECTS = Effects()
+
+
+def all_effects(instructions: Sequence[Instruction]) -> Effects:
+    """The effects of all of them together."""
+    found = [each.effects for each in instructions if each.effects is not NO_EFFECTS]
+    if not found:
+        return NO_EFFECTS
+    return Effects(
+        block_barriers=any(each.block_barriers for each in found),
+        must_run=all(each.must_run for each in found),
+        paired_barriers=any(each.paired_barriers for each in found),
+        assumes_race_free=any(each.assumes_race_free for each in found),
+        other_barriers=any(each.other_barriers for each in found),
+        not_every_iteration=any(each.not_every_iteration for each in found),
+        leaves=any(each.leaves for each in found),
+        returns=any(each.returns for each in found),
+        may_wait=any(each.may_wait for each in found),
+        copies=any(each.copies for each in found),
+        proxy_fences=any(each.proxy_fences for each in found),
+    )
+
+
+@record
+class AccessInstruction:
+    node: Access
+    effects: ClassVar[Effects] = NO_EFFECTS
+
+
+@record
+class ExchangeInstruction:
+    node: Exchange
+    effects: ClassVar[Effects] = NO_EFFECTS
+
+
+@record
+class BlockBarrierInstruction:
+    """A block barrier of the kernel, or one that is added at a place."""
+
+    node: Barrier | Place
+    effects: Effects
+
+
+@record
+class WarpBarrierInstruction:
+    """A barrier of a warp of the kernel, or one that is added at a place."""
+
+    node: Barrier | Place
+    effects: ClassVar[Effects] = NO_EFFECTS
+
+
+@record
+class OtherBarrierInstruction:
+    """A named barrier, one of the cluster, or a call that synchronises in a way that is not known."""
+
+    node: Barrier
+    effects: ClassVar[Effects] = Effects(other_barriers=True)
+
+
+@record
+class CopyInstruction:
+    """Asynchronous copies are committed, or waited for. ``left``: as many groups may stay open."""
+
+    node: CopyWait
+    left: int
+    effects: ClassVar[Effects] = Effects(copies=True)
+
+
+@record
+class AddedCopyWait:
+    """A wait for asynchronous copies that is added at a place. ``ungrouped``: for those of no group, too."""
+
+    node: Place
+    ungrouped: bool
+    effects: ClassVar[Effects] = Effects(copies=True)
+
+
+@record
+class ProxyInstruction:
+    node: Proxy
+    effects: Effects
+
+
+@record
+class AddedProxyFence:
+    """A fence of the asynchronous proxy that is added at a place."""
+
+    node: Place
+    effects: ClassVar[Effects] = Effects(proxy_fences=True)
+
+
+@record
+class JumpInstruction:
+    node: Jump
+    effects: Effects
+
+
+@record
+class BranchInstruction:
+    """``end``: the last point in it. ``uniform``: all threads of the block decide alike, at least in a run without a
+    race. ``input_dependent``: the way depends on more than the block and constants: on ``symbols`` (bits), and on
+    ``loop_symbols`` (loop variable -> its bit) where a loop variable has no known value."""
+
+    node: Branch
+    end: int
+    then: tuple[Instruction, ...]
+    otherwise: tuple[Instruction, ...]
+    effects: Effects
+    uniform: bool
+    input_dependent: bool
+    symbols: int
+    loop_symbols: Mapping[LoopVar, int]
+
+    @property
+    def arms(self) -> tuple[tuple[tuple[Instruction, ...], bool], ...]:
+        """Both arms, each with what the condition is in it."""
+        return (self.then, True), (self.otherwise, False)
+
+
+@record
+class LoopInstruction:
+    """A loop. The same words as of a branch; a ``break`` stays inside, so only a ``return`` leaves a loop."""
+
+    node: Loop
+    body: tuple[Instruction, ...]
+    effects: Effects
+    uniform: bool
+    input_dependent: bool
+    symbols: int
+
+    @property
+    def end(self) -> int:
+        return self.node.end_point
 
     @property
     def left_together(self) -> bool:
         """Do all threads of the block, or none, leave this loop in the same iteration, and not the kernel?"""
-        return self.uniform and self.syncs and self.sure and not (self.returns or self.waits)
+        effects = self.effects
+        return (
+            self.uniform
+            and effects.block_barriers
+            and effects.must_run
+            and not (effects.returns or effects.may_wait)
+        )
+
+
+@record
+class ComputingLoop:
+    """A loop that does nothing but to compute what is used behind it."""
+
+    node: Loop
+    effects: ClassVar[Effects] = NO_EFFECTS
+
+
+Region = BranchInstruction | LoopInstruction
+Instruction = (
+    AccessInstruction
+    | ExchangeInstruction
+    | BlockBarrierInstruction
+    | WarpBarrierInstruction
+    | OtherBarrierInstruction
+    | CopyInstruction
+    | AddedCopyWait
+    | ProxyInstruction
+    | AddedProxyFence
+    | JumpInstruction
+    | BranchInstruction
+    | LoopInstruction
+    | ComputingLoop
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What a kernel is taken to have besides its own text, by place (point): barriers of the block, barriers of warps,
-    waits for the copies of the thread, in front of a barrier at the same place (True: for those of no group too).
-    ``left``: existing waits (points) that leave another number of groups open; ``fences``: for the asynchronous proxy.
+    """What a kernel is taken to have besides its own text, by place (point).
+
+    ``barriers``: barriers of the block; ``in_warps``: barriers of warps; ``waits``: waits of each thread for its
+    copies, in front of a barrier at the same place (True: for those of no group, too); ``left``: existing waits
+    (points) that leave another number of groups open; ``fences``: fences of the asynchronous proxy.
     """
 
     barriers: frozenset[int] = frozenset()
@@ -85,102 +245,119 @@ class Added:
     fences: frozenset[int] = frozenset()
 
 
-NOTHING = Added()
+NOTHING_ADDED = Added()
 
 
 @dataclass(frozen=True, slots=True)
-class Calm:
-    """``apart``: accesses (points) that surely meet none of another thread; ``idle``: those of them that no run can
-    show to leave their buffer."""
+class RaceFree:
+    """Accesses (points) that need no run. ``no_conflict``: they surely conflict with no other thread's access;
+    ``in_bounds``: those of them that no run can show to leave their buffer."""
 
-    apart: frozenset[int] = frozenset()
-    idle: frozenset[int] = frozenset()
+    no_conflict: frozenset[int] = frozenset()
+    in_bounds: frozenset[int] = frozenset()
 
-    def but(self, asked: frozenset[int], nodes: Iterable[Node]) -> Calm:
-        """Nothing is to be shown of other accesses among ``nodes`` than ``asked``."""
+    def but(self, asked: frozenset[int], nodes: Iterable[Node]) -> RaceFree:
+        """The same, with all accesses among ``nodes`` left out of the run but those that are ``asked`` about."""
         others = (node.point for node in nodes if isinstance(node, Access))
-        return Calm(self.apart, self.idle.union(point for point in others if point not in asked))
+        return RaceFree(
+            self.no_conflict, self.in_bounds.union(point for point in others if point not in asked)
+        )
 
 
-RESTLESS = Calm()
+NONE_RACE_FREE = RaceFree()
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """``storages``: buffer -> the buffer whose bytes it shares; ``units``: storage -> bytes that are told apart;
-    ``widths``: access -> bytes that a thread touches."""
+    """What the interpreter runs.
 
-    steps: tuple[Instruction, ...]
+    ``storages``: buffer -> the buffer whose bytes it shares; ``units``: storage -> bytes that are told apart;
+    ``widths``: access -> bytes that a thread touches; ``offsets``: access -> its first byte; ``terms``: all that decide
+    what happens; ``sizes``: symbols on which addresses, trip counts and thread-dependent conditions depend; ``bits``:
+    symbol -> its bit in the instructions; ``places``: the bits of the block's place in the grid; ``no_conflict``:
+    accesses that surely race with none; ``alike``: branches and loops that are uniform in runs without a race;
+    ``either``: accesses in one arm of a branch that the other arm makes to the same bytes; ``data``: addresses that
+    data decide; ``slice``: the loop variables that matter; ``parts``: access -> the part of its buffer that its
+    pointer is for.
+    """
+
+    instructions: tuple[Instruction, ...]
     storages: dict[int, int]
     units: dict[int, int]
     widths: dict[int, int | None]
-    terms: tuple[Term, ...]  # that decide what happens
-    sizes: frozenset[str]  # symbols that addresses, numbers of iterations or what single threads do rest on
+    terms: tuple[Term, ...]
+    sizes: frozenset[str]
     added: Added
-    bits: Mapping[str, int]  # of the symbols in steps, by name
-    places: int  # those of the block's place
-    apart: frozenset[int]  # accesses that surely race with none
-    alike: frozenset[int]  # branches and loops that are uniform in runs without a race
-    offsets: Mapping[int, Term | None]  # access -> first byte
-    either: frozenset[int]  # accesses in one arm of a branch that the other makes to the same bytes
+    bits: Mapping[str, int]
+    places: int
+    no_conflict: frozenset[int]
+    alike: frozenset[int]
+    offsets: Mapping[int, Term | None]
+    either: frozenset[int]
     data: DataAddresses
-    followed: Followed
-    resting: Dependence
-    parts: Mapping[int, Extent]  # access -> the part of its buffer that its pointer is for
+    slice: Slice
+    dependence: Dependence
+    parts: Mapping[int, Extent]
     _narrowing: dict[tuple[Term, bool], bool] = field(default_factory=dict)
     _named: dict[int, frozenset[str]] = field(default_factory=dict)
 
     def names(self, symbols: int) -> frozenset[str]:
-        """Of symbols that are given as bits."""
+        """The names of symbols that are given as bits."""
         found = self._named.get(symbols)
         if found is None:
             found = self._named[symbols] = named(self.bits, symbols)
         return found
 
     def narrows(self, condition: Term, truth: bool) -> bool:
-        """May the condition be so only for small sizes, such as those of a single warp? Then the block is small too,
-        perhaps, where the kernel's text does not say so: ``n <= 32``, ``warps == 1``."""
+        """May the condition be ``truth`` for small sizes only, such as those of a single warp? Then the block may be
+        small too, where the kernel's text does not say so: ``n <= 32``, ``warps == 1``."""
         found = self._narrowing.get((condition, truth))
         if found is None:
             found = self._narrowing[condition, truth] = narrows(condition, truth, self.sizes)
         return found
 
     def only(self, points: frozenset[int]) -> Program:
-        """What a run comes to that looks at no other accesses than these."""
-        return replace(self, steps=tuple(_kept(self.steps, points, self.followed)))
+        """The same without all accesses but those at these points."""
+        return replace(self, instructions=tuple(_kept(self.instructions, points, self.slice)))
 
 
-def _kept(steps: Sequence[Instruction], points: frozenset[int], followed: Followed) -> Iterator[Instruction]:
-    """Those in which something happens when no other accesses count than these ``points``."""
-    for step in steps:
-        node = step.node
-        if isinstance(node, Access):
-            if node.point in points:
-                yield step
-        elif isinstance(node, Branch | Loop):
-            first = tuple(_kept(step.first, points, followed))
-            second = tuple(_kept(step.second, points, followed))
-            if isinstance(node, Branch):
-                happens = not all(map(computes, (*first, *second)))
-            else:
-                happens = step.waits or any(map(acts, first))
-            if happens:
-                yield replace(step, first=first, second=second)
-            elif isinstance(node, Loop) and node.point in followed.exits:
-                yield Instruction(node, node.end_point)
-        else:
-            yield step
+def _kept(
+    instructions: Sequence[Instruction], points: frozenset[int], slice_: Slice
+) -> Iterator[Instruction]:
+    """The instructions that matter when no accesses count but those at ``points``."""
+    for each in instructions:
+        match each:
+            case AccessInstruction():
+                if each.node.point in points:
+                    yield each
+            case BranchInstruction():
+                then = tuple(_kept(each.then, points, slice_))
+                otherwise = tuple(_kept(each.otherwise, points, slice_))
+                if not only_compute((*then, *otherwise)):
+                    yield replace(each, then=then, otherwise=otherwise)
+            case LoopInstruction():
+                body = tuple(_kept(each.body, points, slice_))
+                if each.effects.may_wait or any(map(matters, body)):
+                    yield replace(each, body=body)
+                elif each.node.point in slice_.exits:
+                    yield ComputingLoop(each.node)
+            case _:
+                yield each
 
 
-def computes(step: Instruction) -> bool:
-    """Is it a loop that does nothing but to compute what is read behind it?"""
-    return isinstance(step.node, Loop) and not (step.first or step.waits)
+def only_compute(instructions: Sequence[Instruction]) -> bool:
+    """Is there nothing to run but loops that compute something?"""
+    return all(isinstance(each, ComputingLoop) for each in instructions)
 
 
-def acts(step: Instruction) -> bool:
-    """Does a step of a loop's body do more than to leave the loop or an iteration of it?"""
-    if isinstance(step.node, Jump):
-        return step.node.kind == "return"
-    if computes(step):
-        return False
-    return not isinstance(step.node, Branch) or any(map(acts, (*step.first, *step.second)))
+def matters(instruction: Instruction) -> bool:
+    """Does an instruction of a loop's body do more than to leave the loop or an iteration of it?"""
+    match instruction:
+        case JumpInstruction():
+            return instruction.effects.returns
+        case ComputingLoop():
+            return False
+        case BranchInstruction():
+            return any(map(matters, (*instruction.then, *instruction.otherwise)))
+        case _:
+            return True

@@ -1,25 +1,40 @@
-"""Writes the script of a kernel: which of its nodes matter to a run of a block, and how branches and loops go."""
+"""Builds the program of a kernel: which nodes matter to a run of a block, and what branches and loops depend on."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
 
 from smem_lsp.analysis.execution.data_dependent_addresses import DataAddresses
 from smem_lsp.analysis.execution.program import (
-    NOTHING,
-    RESTLESS,
+    NONE_RACE_FREE,
+    NOTHING_ADDED,
+    AccessInstruction,
     Added,
-    Calm,
+    AddedCopyWait,
+    AddedProxyFence,
+    BlockBarrierInstruction,
+    BranchInstruction,
+    ComputingLoop,
+    CopyInstruction,
+    Effects,
+    ExchangeInstruction,
     Instruction,
+    JumpInstruction,
+    LoopInstruction,
+    OtherBarrierInstruction,
     Program,
-    acts,
-    computes,
+    ProxyInstruction,
+    RaceFree,
+    WarpBarrierInstruction,
+    all_effects,
+    matters,
+    only_compute,
 )
-from smem_lsp.analysis.execution.slice import Followed, Unknown, followed
+from smem_lsp.analysis.execution.slice import Slice, Unknown, slice_of
 from smem_lsp.analysis.threads.divergence import Verdicts
 from smem_lsp.analysis.threads.spin_loops import may_wait
 from smem_lsp.analysis.threads.uniformity import Control
@@ -31,14 +46,17 @@ from smem_lsp.ir.nodes import (
     Access,
     AddressSpace,
     Barrier,
+    BarrierKind,
     Branch,
     CopyWait,
     Exchange,
     Jump,
+    JumpKind,
     Kernel,
     Loop,
     Place,
     Proxy,
+    ProxyKind,
     Seq,
     storages_of,
     walk,
@@ -46,72 +64,111 @@ from smem_lsp.ir.nodes import (
 from smem_lsp.source import checkpoint
 
 
-def write_script(
+def build_program(
     kernel: Kernel,
     values: ValueFacts,
     control: Control,
     verdicts: Verdicts,
-    added: Added = NOTHING,
-    calm: Calm = RESTLESS,
+    added: Added = NOTHING_ADDED,
+    race_free: RaceFree = NONE_RACE_FREE,
 ) -> Program:
-    """What a run of ``kernel`` comes to. ``calm``: what a run needs not look at."""
+    """The program of ``kernel``. ``added``: what it is taken to have besides; ``race_free``: accesses that a run need
+    not look at."""
     storages = storages_of(kernel.buffers)
-    units: dict[int, int] = {}
-    widths: dict[int, int | None] = {}
-    offsets: dict[int, Term | None] = {}
-    nowhere: set[int] = set()
-    unknown = Unknown(values)
     data = DataAddresses(kernel, values)
-    whole = _in_elements(kernel, values)
-    size: int | None
-    for node in walk(kernel.body):
-        if isinstance(node, Access):
-            buffer, storage = kernel.buffers[node.buffer], storages[node.buffer]
-            if node.buffer in whole:
-                size, offset = 1, values.element(node, buffer)
-            else:
-                size, offset = buffer.element_bytes, values.offset(node, buffer)
-            width = node.width if node.width is not None else size
-            widths[node.point], offsets[node.point] = width, offset
-            units[storage] = math.gcd(units.get(storage, 0), width or 0)
-            if node.guess or node.part is not None:
-                nowhere.add(node.point)
-            elif node.serves or node.start is not None:
-                continue  # of a byte of their own
-            elif width is None or offset is None or (offset in unknown and offset not in data):
-                nowhere.add(node.point)
-    terms = [
-        *values.conditions.values(),
-        *(t for loop in values.loops.values() for t in (loop.first, loop.again)),
-        *(term for index in values.indices.values() for term in index),
-        *values.offsets.values(),
-    ]
-    rests = Rests()
-    writer = _Writer(values, control, verdicts, rests, added, calm.idle | nowhere, calm.apart)
-    steps = tuple(_steps(kernel.body, writer, sure=True))
-    return Program(
-        steps,
-        storages,
-        units,
-        widths,
-        tuple(terms),
-        _sizes(values, control, rests),
+    addresses = _addresses(kernel, values, storages, data)
+    depends = Rests()
+    builder = _Builder(
+        values,
+        control,
+        verdicts,
+        depends,
         added,
-        rests.bits,
-        rests.places,
-        calm.apart,
+        left_out=race_free.in_bounds | addresses.unknown,
+        no_conflict=race_free.no_conflict,
+    )
+    instructions = tuple(builder.instructions(kernel.body, must_run=True))
+    return Program(
+        instructions,
+        storages,
+        addresses.units,
+        addresses.widths,
+        _deciding_terms(values),
+        _sizes(values, control, depends),
+        added,
+        depends.bits,
+        depends.places,
+        race_free.no_conflict,
         control.alike,
-        offsets,
-        frozenset(_in_both(steps, offsets, widths)),
+        addresses.offsets,
+        frozenset(_in_both_arms(instructions, addresses)),
         data,
-        _followed(steps, values, offsets),
+        _slice(instructions, values, addresses),
         Dependence(values),
         parts(kernel),
     )
 
 
+def _deciding_terms(values: ValueFacts) -> tuple[Term, ...]:
+    return (
+        *values.conditions.values(),
+        *(t for loop in values.loops.values() for t in (loop.first, loop.again)),
+        *(term for index in values.indices.values() for term in index),
+        *values.offsets.values(),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Addresses:
+    """``units``: storage -> bytes that are told apart; ``widths``, ``offsets``: of accesses; ``unknown``: accesses of
+    which nothing can be shown, because it is not known what they touch."""
+
+    units: dict[int, int]
+    widths: dict[int, int | None]
+    offsets: dict[int, Term | None]
+    unknown: frozenset[int]
+
+    def same_bytes(self, one: Access, other: Access) -> bool:
+        """Do two accesses of one kind touch the same bytes?"""
+        offset = self.offsets[one.point]
+        return (
+            offset is not None
+            and offset is self.offsets[other.point]
+            and one.buffer == other.buffer
+            and one.kind is other.kind
+            and self.widths[one.point] == self.widths[other.point]
+        )
+
+
+def _addresses(
+    kernel: Kernel, values: ValueFacts, storages: Mapping[int, int], data: DataAddresses
+) -> _Addresses:
+    units: dict[int, int] = {}
+    widths: dict[int, int | None] = {}
+    offsets: dict[int, Term | None] = {}
+    nowhere: set[int] = set()
+    unknown = Unknown(values)
+    whole = _in_elements(kernel, values)
+    for node in walk(kernel.body):
+        if not isinstance(node, Access):
+            continue
+        buffer, storage = kernel.buffers[node.buffer], storages[node.buffer]
+        size = 1 if node.buffer in whole else buffer.element_bytes
+        offset = values.element(node, buffer) if node.buffer in whole else values.offset(node, buffer)
+        width = node.width if node.width is not None else size
+        widths[node.point], offsets[node.point] = width, offset
+        units[storage] = math.gcd(units.get(storage, 0), width or 0)
+        if node.guess or node.part is not None:
+            nowhere.add(node.point)
+        elif node.serves or node.start is not None:
+            continue  # they begin at a byte that is told apart
+        elif width is None or offset is None or (offset in unknown and offset not in data):
+            nowhere.add(node.point)
+    return _Addresses(units, widths, offsets, frozenset(nowhere))
+
+
 def _in_elements(kernel: Kernel, values: ValueFacts) -> set[int]:
-    """Buffers of elements whose size is not known, each access to which is to one of them: they count as bytes."""
+    """Buffers whose elements have no known size and are accessed one at a time: each element counts as one byte."""
     found = {b.index for b in kernel.buffers if b.element_bytes is None and b.space is AddressSpace.STATIC}
     if found:
         for node in walk(kernel.body):
@@ -122,184 +179,194 @@ def _in_elements(kernel: Kernel, values: ValueFacts) -> set[int]:
     return found
 
 
-def _in_both(
-    steps: Sequence[Instruction], offsets: Mapping[int, Term | None], widths: Mapping[int, int | None]
-) -> Iterator[int]:
-    for step in _all(steps):
+def _in_both_arms(instructions: Sequence[Instruction], addresses: _Addresses) -> Iterator[int]:
+    """The accesses of an arm that the other arm makes to the same bytes."""
+    for branch in _all(instructions):
         checkpoint()
-        others = [each.node for each in step.second if isinstance(each.node, Access)]
-        for each in step.first if others and not step.acts else ():
-            node = each.node
-            if isinstance(node, Access) and any(
-                _same_bytes(node, other, offsets, widths) for other in others
-            ):
-                yield node.point
+        if not isinstance(branch, BranchInstruction) or branch.effects.any_order:
+            continue
+        others = [each.node for each in branch.otherwise if isinstance(each, AccessInstruction)]
+        for each in branch.then if others else ():
+            if isinstance(each, AccessInstruction):
+                if any(addresses.same_bytes(each.node, other) for other in others):
+                    yield each.node.point
 
 
-def _same_bytes(
-    one: Access, other: Access, offsets: Mapping[int, Term | None], widths: Mapping[int, int | None]
-) -> bool:
-    offset = offsets[one.point]
-    return (
-        offset is not None
-        and offset is offsets[other.point]
-        and one.buffer == other.buffer
-        and one.kind is other.kind
-        and widths[one.point] == widths[other.point]
-    )
-
-
-def _followed(
-    steps: Sequence[Instruction], values: ValueFacts, offsets: Mapping[int, Term | None]
-) -> Followed:
+def _slice(instructions: Sequence[Instruction], values: ValueFacts, addresses: _Addresses) -> Slice:
     loops: list[int] = []
     asked: list[Term | None] = []
-    for step in _all(steps):
-        node = step.node
-        if isinstance(node, Access):
-            asked += (offsets[node.point], values.stored.get(node.point), values.copied.get(node.point))
-            asked += values.indices.get(node.point, ())
-        elif isinstance(node, Branch):
-            asked.append(values.conditions[node.point])
-        elif isinstance(node, Loop):
-            loops.append(node.point)
-        else:
-            asked += (values.masks.get(node.point), values.offsets.get(node.point))
-            asked += values.named.get(node.point, ())
-    return followed(values, loops, (term for term in asked if term is not None))
+    for each in _all(instructions):
+        point = each.node.point
+        match each:
+            case AccessInstruction():
+                asked += (addresses.offsets[point], values.stored.get(point), values.copied.get(point))
+                asked += values.indices.get(point, ())
+            case BranchInstruction():
+                asked.append(values.conditions[point])
+            case LoopInstruction() | ComputingLoop():
+                loops.append(point)
+            case _:
+                asked += (values.masks.get(point), values.offsets.get(point))
+                asked += values.named.get(point, ())
+    return slice_of(values, loops, (term for term in asked if term is not None))
 
 
-def _all(steps: Sequence[Instruction]) -> Iterator[Instruction]:
-    for step in steps:
-        yield step
-        yield from _all(step.first)
-        yield from _all(step.second)
+def _all(instructions: Sequence[Instruction]) -> Iterator[Instruction]:
+    for each in instructions:
+        yield each
+        if isinstance(each, BranchInstruction):
+            yield from _all(each.then)
+            yield from _all(each.otherwise)
+        elif isinstance(each, LoopInstruction):
+            yield from _all(each.body)
 
 
-def _sizes(values: ValueFacts, control: Control, rests: Rests) -> frozenset[str]:
+def _sizes(values: ValueFacts, control: Control, depends: Rests) -> frozenset[str]:
+    """The symbols on which addresses, trip counts and thread-dependent conditions depend."""
     found = [term for index in values.indices.values() for term in index] + list(values.offsets.values())
     for loop in values.loops.values():
         checkpoint()
         found += [loop.first, loop.again, *(each.init for each in loop.recurrences)]
     found += [term for point, term in values.conditions.items() if point not in control.uniform]
-    return named(rests.bits, reduce(or_, (rests.on(term)[0] for term in found), 0))
+    return named(depends.bits, reduce(or_, (depends.on(term)[0] for term in found), 0))
 
 
 @dataclass(frozen=True, slots=True)
-class _Writer:
+class _Deciding:
+    """What decides how a branch or loop goes. ``input_dependent``: one of the ``terms`` depends on more than the block
+    and constants; ``symbols``: as bits, on what."""
+
+    terms: Sequence[Term]
+    input_dependent: bool
+    symbols: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Builder:
+    """``left_out``: accesses of which nothing is to be shown; ``no_conflict``: accesses of which a run shows at most
+    that they leave their buffer."""
+
     values: ValueFacts
     control: Control
     verdicts: Verdicts
-    rests: Rests
+    depends: Rests
     added: Added
-    idle: frozenset[int]  # accesses of which nothing is to be shown
-    apart: frozenset[int]  # of which only that they surely leave their buffer
+    left_out: frozenset[int]
+    no_conflict: frozenset[int]
+
+    def instructions(self, seq: Seq, *, must_run: bool) -> Iterator[Instruction]:
+        """``must_run``: every launch comes to ``seq``."""
+        for node in seq.items:
+            checkpoint()
+            match node:
+                case Access():
+                    if node.point not in self.left_out and (must_run or node.point not in self.no_conflict):
+                        yield AccessInstruction(node)
+                case Exchange():
+                    yield ExchangeInstruction(node)
+                case Proxy():
+                    fences = node.kind not in (ProxyKind.COPY, ProxyKind.READ)
+                    yield ProxyInstruction(node, Effects(proxy_fences=fences))
+                case CopyWait():
+                    yield CopyInstruction(node, self.added.left.get(node.point, node.left))
+                case Barrier():
+                    yield self._barrier(node)
+                case Place():
+                    yield from self._added(node)
+                case Jump():
+                    yield JumpInstruction(node, Effects(leaves=True, returns=node.kind is JumpKind.RETURN))
+                case Branch():
+                    yield from self._branch(node, must_run=must_run)
+                case Loop():
+                    yield from self._loop(node, must_run=must_run)
+
+    def _barrier(self, node: Barrier) -> Instruction:
+        if node.kind is BarrierKind.WARP:
+            return WarpBarrierInstruction(node)
+        if node.kind is not BarrierKind.BLOCK:
+            return OtherBarrierInstruction(node)
+        point, control = node.point, self.control
+        paired, alike = point in self.verdicts.paired, point in control.alike
+        return BlockBarrierInstruction(
+            node,
+            Effects(
+                block_barriers=True,
+                must_run=paired or alike or point in control.barriers,
+                paired_barriers=paired,
+                assumes_race_free=alike,
+            ),
+        )
+
+    def _added(self, node: Place) -> Iterator[Instruction]:
+        added, point = self.added, node.point
+        if point in added.waits:
+            yield AddedCopyWait(node, added.waits[point])
+        if point in added.fences:
+            yield AddedProxyFence(node)
+        if point in added.barriers:
+            yield BlockBarrierInstruction(node, Effects(block_barriers=True))
+        elif point in added.in_warps:
+            yield WarpBarrierInstruction(node)
+
+    def _branch(self, node: Branch, *, must_run: bool) -> Iterator[Instruction]:
+        deciding = self._deciding((self.values.conditions[node.point],))
+        surely = must_run and not deciding.input_dependent
+        then = tuple(self.instructions(node.then, must_run=surely))
+        otherwise = tuple(self.instructions(node.otherwise, must_run=surely))
+        inside = (*then, *otherwise)
+        if only_compute(inside):
+            return
+        effects = self._around(node, all_effects(inside))
+        if effects.other_barriers and any(not term.known or term.carried for term in deciding.terms):
+            effects = replace(effects, not_every_iteration=True)
+        yield BranchInstruction(
+            node,
+            max(map(_end, inside)),
+            then,
+            otherwise,
+            effects,
+            self._is_uniform(node),
+            deciding.input_dependent,
+            deciding.symbols,
+            self.depends.turning(deciding.terms),
+        )
+
+    def _loop(self, node: Loop, *, must_run: bool) -> Iterator[Instruction]:
+        facts = self.values.loops[node.point]
+        moves = [term for each in facts.recurrences for term in (each.init, each.next)]
+        deciding = self._deciding((facts.first, facts.again, *facts.exits, *moves))
+        body = tuple(self.instructions(node.body, must_run=must_run and not deciding.input_dependent))
+        if any(map(matters, body)) or may_wait(node, self.values):
+            inside = all_effects(body)
+            # threads that meet at a barrier in each iteration do not spin
+            in_step = inside.block_barriers and inside.must_run
+            waits = inside.may_wait or (not in_step and may_wait(node, self.values))
+            effects = replace(self._around(node, inside), leaves=inside.returns, may_wait=waits)
+            yield LoopInstruction(
+                node, body, effects, self._is_uniform(node), deciding.input_dependent, deciding.symbols
+            )
+        elif node.point in self.values.exits:
+            yield ComputingLoop(node)
+
+    def _deciding(self, terms: Sequence[Term]) -> _Deciding:
+        on = [self.depends.on(term) for term in terms]
+        symbols = reduce(or_, (bits for bits, _ in on), 0)
+        return _Deciding(terms, any(depends for _, depends in on), symbols)
+
+    def _around(self, node: Branch | Loop, inside: Effects) -> Effects:
+        alike = node.point in self.control.alike
+        return replace(inside, assumes_race_free=True) if alike else inside
+
+    def _is_uniform(self, node: Branch | Loop) -> bool:
+        return node.point in self.control.uniform or node.point in self.control.alike
 
 
-def _steps(seq: Seq, writer: _Writer, *, sure: bool) -> Iterator[Instruction]:
-    """``sure``: does it come here whatever the kernel is given?"""
-    for node in seq.items:
-        checkpoint()
-        if isinstance(node, Access | Exchange):
-            if node.point not in writer.idle and (sure or node.point not in writer.apart):
-                yield Instruction(node, node.point)
-        elif isinstance(node, Proxy):
-            yield Instruction(node, node.point, fences=node.kind not in ("copy", "read"))
-        elif isinstance(node, CopyWait):
-            yield Instruction(node, node.point, copies=True)
-        elif isinstance(node, Barrier):
-            if node.kind == "block":
-                point, control = node.point, writer.control
-                paired, trusting = point in writer.verdicts.paired, point in control.alike
-                sure = paired or trusting or point in control.barriers
-                yield Instruction(node, point, syncs=True, sure=sure, paired=paired, trusting=trusting)
-            else:
-                yield Instruction(node, node.point, warps=node.kind == "warp", orders=node.kind != "warp")
-        elif isinstance(node, Place):
-            added, point = writer.added, node.point
-            if point in added.waits:
-                yield Instruction(node, point, lands=True, copies=True)
-            if point in added.fences:
-                yield Instruction(node, point, fences=True)
-            if point in added.barriers:
-                yield Instruction(node, point, syncs=True)
-            elif point in added.in_warps:
-                yield Instruction(node, point, warps=True)
-        elif isinstance(node, Jump):
-            yield Instruction(node, node.point, leaves=True, returns=node.kind == "return")
-        elif isinstance(node, Branch):
-            deciding = _Deciding(writer.rests, (writer.values.conditions[node.point],))
-            arms = [
-                tuple(_steps(arm, writer, sure=sure and not deciding.free))
-                for arm in (node.then, node.otherwise)
-            ]
-            if not all(map(computes, (*arms[0], *arms[1]))):
-                yield _around(node, arms[0], arms[1], writer, deciding)
-        elif isinstance(node, Loop):
-            facts = writer.values.loops[node.point]
-            moves = [term for each in facts.recurrences for term in (each.init, each.next)]
-            deciding = _Deciding(writer.rests, (facts.first, facts.again, *facts.exits, *moves))
-            body = tuple(_steps(node.body, writer, sure=sure and not deciding.free))
-            if any(map(acts, body)) or may_wait(node, writer.values):
-                yield _around(node, body, (), writer, deciding)
-            elif node.point in writer.values.exits:
-                yield Instruction(node, node.end_point)
-
-
-class _Deciding:
-    """How a branch or loop goes."""
-
-    def __init__(self, rests: Rests, terms: Sequence[Term]) -> None:
-        on = [rests.on(term) for term in terms]
-        self.terms = terms
-        self.free = any(each[1] for each in on)
-        self.symbols = reduce(or_, (each[0] for each in on), 0)
-        self.turning = rests.turning(terms)
-
-
-def _around(
-    node: Branch | Loop,
-    first: tuple[Instruction, ...],
-    second: tuple[Instruction, ...],
-    writer: _Writer,
-    deciding: _Deciding,
-) -> Instruction:
-    inside = (*first, *second)
-    returns = any(step.returns for step in inside)
-    if isinstance(node, Loop):
-        in_step = any(step.syncs for step in first) and all(step.sure for step in inside)
-        waits = not in_step and may_wait(
-            node, writer.values
-        )  # threads that meet in each iteration do not spin
-        waits = waits or any(step.waits for step in first)
-        leaves, end = returns, node.end_point
-    else:
-        leaves, waits = any(step.leaves for step in inside), any(step.waits for step in inside)
-        end = max(step.end for step in inside)
-    return Instruction(
-        node,
-        end,
-        first,
-        second,
-        syncs=any(step.syncs for step in inside),
-        sure=all(step.sure for step in inside),
-        paired=any(step.paired for step in inside),
-        leaves=leaves,
-        returns=returns,
-        waits=waits,
-        orders=any(step.orders for step in inside),
-        free=deciding.free,
-        symbols=deciding.symbols,
-        turning=deciding.turning if isinstance(node, Branch) else {},
-        uniform=node.point in writer.control.uniform or node.point in writer.control.alike,
-        trusting=node.point in writer.control.alike or any(step.trusting for step in inside),
-        copies=any(step.copies for step in inside),
-        fences=any(step.fences for step in inside),
-        unsteady=any(step.unsteady for step in inside)
-        or (isinstance(node, Branch) and any(step.orders for step in inside) and _changes(deciding.terms)),
-    )
-
-
-def _changes(deciding: Sequence[Term]) -> bool:
-    """May it go another way in another iteration of a loop around it?"""
-    return any(not term.known or term.carried for term in deciding)
+def _end(instruction: Instruction) -> int:
+    """The last point in it."""
+    match instruction:
+        case BranchInstruction() | LoopInstruction():
+            return instruction.end
+        case ComputingLoop():
+            return instruction.node.end_point
+        case _:
+            return instruction.node.point

@@ -1,5 +1,5 @@
-"""What a run of a block can work out, and the variables of loops that it has to follow for that: those that anything
-rests on that it asks for."""
+"""The slice of a kernel's loop variables: those on which a value depends that a run of a block asks for (Weiser,
+"Program Slicing", 1981)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from smem_lsp.source import checkpoint, record
 
 @dataclass(slots=True)
 class Unknown:
-    """Terms that no run of a block has a value for: a value that is loaded or lost is a part of them."""
+    """Terms that have no value in any run of a block, because they are made of a loaded or lost value."""
 
     values: ValueFacts
     _moves: dict[Term, Recurrence] = field(init=False)
@@ -44,15 +44,17 @@ class Unknown:
 
 
 @record
-class Followed:
-    """Loops by point, each with those of its variables that count, and what these are behind it."""
+class Slice:
+    """``loops``: point of a loop -> its facts, with only the variables in the slice; ``exits``: point of a loop -> what
+    it leaves in variables that are used behind it."""
 
     loops: Mapping[int, LoopFacts]
     exits: Mapping[int, tuple[Exit, ...]]
 
 
-def followed(values: ValueFacts, loops: Iterable[int], asked: Iterable[Term]) -> Followed:
-    """``loops``: points of those that are run; ``asked``: terms whose values a run asks for besides how these go on."""
+def slice_of(values: ValueFacts, loops: Iterable[int], asked: Iterable[Term]) -> Slice:
+    """``loops``: points of the loops that are run; ``asked``: terms whose values a run asks for, besides those that
+    decide how these loops go on."""
     running = [values.loops[point] for point in loops]
     moves, ends = _moves(values), _ends(values)
     seen: set[Term] = set()
@@ -68,7 +70,7 @@ def followed(values: ValueFacts, loops: Iterable[int], asked: Iterable[Term]) ->
             elif isinstance(part, Opaque):
                 end = ends.get(part)
                 waiting += part.sources if end is None else (end.init, end.following)
-    return Followed(
+    return Slice(
         {loop.point: _with(loop, seen) for loop in running},
         {
             point: kept
@@ -79,12 +81,12 @@ def followed(values: ValueFacts, loops: Iterable[int], asked: Iterable[Term]) ->
 
 
 def _moves(values: ValueFacts) -> dict[Term, Recurrence]:
-    """The variables of all loops."""
+    """How each loop variable moves."""
     return {each.atom: each for loop in values.loops.values() for each in loop.recurrences}
 
 
 def _ends(values: ValueFacts) -> dict[Term, Exit]:
-    """What all loops leave behind."""
+    """What each value behind a loop is."""
     return {each.value: each for exits in values.exits.values() for each in exits}
 
 

@@ -1,4 +1,4 @@
-"""What orders the accesses of a run of a block: its barriers, named ones too, and the waits for copies."""
+"""What orders the accesses of a run: barriers of the block and of warps, named barriers, waits for copies."""
 
 from __future__ import annotations
 
@@ -6,137 +6,165 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from smem_lsp.analysis.execution.access_recorder import Accesses
-from smem_lsp.analysis.execution.conflicting_accesses import ConflictingAccesses
-from smem_lsp.analysis.execution.missing_lanes import Missed, first_missed
+from smem_lsp.analysis.execution.access_recorder import AccessRecorder
+from smem_lsp.analysis.execution.frame import Frame, Lost
+from smem_lsp.analysis.execution.missing_lanes import LaneWitness, first_missing
 from smem_lsp.analysis.execution.named_barrier_arrivals import Arrivals
-from smem_lsp.analysis.execution.program import Instruction, Program
+from smem_lsp.analysis.execution.program import (
+    AddedCopyWait,
+    BlockBarrierInstruction,
+    CopyInstruction,
+    OtherBarrierInstruction,
+    Program,
+    WarpBarrierInstruction,
+)
 from smem_lsp.analysis.execution.warp_traces import Traces
 from smem_lsp.analysis.values.evaluate import Evaluator
 from smem_lsp.analysis.values.value_facts import ValueFacts
-from smem_lsp.ir.nodes import Barrier, Kernel
+from smem_lsp.ir.nodes import Barrier, BarrierFamily, CopyWaitKind, Exchange, Kernel
 from smem_lsp.source import checkpoint
 
 _ALL_LANES = 0xFFFFFFFF
 
 
-class Lost(Exception):
-    """From here on it is not known who runs what."""
-
-
 @dataclass(slots=True)
-class Ordered:
-    """A run, as far as it concerns who has waited for whom. ``missed``: barrier or exchange of a warp -> who comes to
-    it without a lane that its mask names."""
+class Synchronisation:
+    """``missing``: barrier or exchange of a warp -> a lane that its mask names and that does not come to it;
+    ``arrivals``: who comes to the named barriers."""
 
     kernel: Kernel
     values: ValueFacts
-    script: Program
+    program: Program
     block: Evaluator
-    accesses: Accesses
-    missed: dict[int, Missed] = field(default_factory=dict)
-    at: int = -1  # the point that the run has come to
-    supposed: bool = False
-    away: set[int] = field(default_factory=set)  # threads that have returned
-    named: Arrivals = field(default_factory=Arrivals)
-    apart: bool = False  # inside a branch whose arms have barriers that are one
+    recorder: AccessRecorder
+    missing: dict[int, LaneWitness] = field(default_factory=dict)
+    arrivals: Arrivals = field(default_factory=Arrivals)
 
-    @property
-    def met(self) -> ConflictingAccesses:
-        """What has met so far."""
-        return self.accesses.met
+    def come_to(self, point: int, frame: Frame) -> None:
+        """The path goes on to a point: an unknown call on the way may have synchronised threads."""
+        if point > frame.path.point and self.calls_between(frame.path.point, point):
+            self.forget(frame)
+            self.lose(self.block.threads, frame)
+        frame.path.point = point
 
-    def _copies(self, kind: str, left: int, going: Evaluator) -> None:
-        if kind == "commit":
-            self.met.flights.commit(going.threads)
-        elif kind == "unknown":
-            self.met.lose_copies()
+    def calls_between(self, after: int, before: int) -> bool:
+        """Does an unknown call stand between two points?"""
+        opaque = self.kernel.opaque
+        return bool(opaque) and bisect_right(opaque, after) < bisect_left(opaque, before)
+
+    def forget(self, frame: Frame) -> None:
+        """Who has waited for whom, and for what, is no longer known."""
+        frame.interval.forget()
+        self.forget_proxies(frame)
+
+    def forget_proxies(self, frame: Frame) -> None:
+        """What the asynchronous proxy has seen, or may still read, is no longer known."""
+        if self.recorder.proxies is not None and not frame.assumed:
+            self.recorder.proxies.forget()
+
+    def lose(self, threads: Iterable[int], frame: Frame) -> None:
+        """What ``threads`` do from here on is not known."""
+        if self.recorder.traces is not None and not frame.assumed:
+            self.recorder.traces.lose(threads)
+
+    def copies(self, instruction: CopyInstruction, threads: Evaluator, frame: Frame) -> None:
+        """``threads`` commit their copies, or wait for them."""
+        kind, interval = instruction.node.kind, frame.interval
+        if kind is CopyWaitKind.COMMIT:
+            interval.pending.commit(threads.threads)
+        elif kind is CopyWaitKind.UNKNOWN:
+            interval.lose_copies()
         else:
-            self.met.wait(going.threads, None if kind == "all" else left)
+            interval.wait(threads.threads, None if kind is CopyWaitKind.ALL else instruction.left)
 
-    def _forget(self) -> None:
-        """Who has waited for whom, and for what, is not known."""
-        self.met.forget()
-        if self.accesses.proxies is not None and not self.supposed:
-            self.accesses.proxies.forget()
+    def added_wait(self, instruction: AddedCopyWait, threads: Evaluator, frame: Frame) -> None:
+        """``threads`` wait for all their copies."""
+        frame.interval.wait(threads.threads, None if instruction.ungrouped else 0)
 
-    def _barrier(self, step: Instruction, going: Evaluator) -> None:
-        if self.accesses.proxies is not None:
-            if step.node.point in self.script.added.fences:
-                self.accesses.proxies.fence(going.threads)
-            if isinstance(step.node, Barrier):
-                self.accesses.proxies.barrier()
-        if step.lands:
-            self.met.wait(going.threads, None if self.script.added.waits[step.node.point] else 0)
-        if step.syncs:
-            if len(going.threads) + len(self.away) < len(self.block.threads) and not self.apart:
-                raise Lost  # threads that miss it are at other barriers from here on
-            self.met.barrier()
-            if self.accesses.traces is not None and not self.supposed:
-                self.accesses.traces.meet(going.threads, self.away)
-        elif step.orders:
-            if not self.supposed and isinstance(step.node, Barrier):
-                self._arrive(step.node, going)
-            self.met.forget()  # for whom, and with whom, is told by the traces alone
-        elif step.warps:
-            self.met.warp_barrier(going.threads)
-            self._gather(step.node.point, going)
+    def proxy_fence(self, threads: Evaluator) -> None:
+        """The asynchronous proxy sees what ``threads`` have written."""
+        if self.recorder.proxies is not None:
+            self.recorder.proxies.fence(threads.threads)
 
-    def _arrive(self, node: Barrier, going: Evaluator) -> None:
+    def block_barrier(self, instruction: BlockBarrierInstruction, threads: Evaluator, frame: Frame) -> None:
+        """``threads`` come to a block barrier. Raises Lost if others that have not returned do not."""
+        self._order_proxies(instruction.node)
+        came, returned = threads.threads, frame.path.returned
+        if len(came) + len(returned) < len(self.block.threads) and not frame.paired_arms:
+            raise Lost  # the others are at other barriers from here on
+        frame.interval.barrier()
+        if self.recorder.traces is not None and not frame.assumed:
+            self.recorder.traces.meet(came, returned)
+
+    def warp_barrier(self, instruction: WarpBarrierInstruction, threads: Evaluator, frame: Frame) -> None:
+        """``threads`` come to a barrier of their warps."""
+        self._order_proxies(instruction.node)
+        frame.interval.warp_barrier(threads.threads)
+        if isinstance(instruction.node, Barrier):
+            self._gather(instruction.node, threads, frame)
+        else:
+            self._gather_all(instruction.node.point, _ALL_LANES, threads, frame)
+
+    def exchange(self, node: Exchange, threads: Evaluator, frame: Frame) -> None:
+        """``threads`` exchange values with other lanes of their warps."""
+        frame.interval.exchanged += 1
+        self._gather(node, threads, frame)
+
+    def other_barrier(self, instruction: OtherBarrierInstruction, threads: Evaluator, frame: Frame) -> None:
+        """``threads`` come to a barrier that need not be for the whole block: only the traces tell what it orders."""
+        self._order_proxies(instruction.node)
+        if not frame.assumed:
+            self._arrive(instruction.node, threads, frame)
+        frame.interval.forget()
+
+    def _order_proxies(self, node: object) -> None:
+        if self.recorder.proxies is not None and isinstance(node, Barrier):
+            self.recorder.proxies.barrier()
+
+    def _arrive(self, node: Barrier, threads: Evaluator, frame: Frame) -> None:
         number, count = self.values.named.get(node.point, (None, None))
-        numbers = None if number is None else going.values(number)
-        counts = None if count is None else going.values(count)
+        numbers = None if number is None else threads.values(number)
+        counts = None if count is None else threads.values(count)
         if numbers is None or counts is None:
-            self.named.all_seen = False
-            self._lose(going.threads)
+            self.arrivals.all_seen = False
+            self.lose(threads.threads, frame)
             return
         for each in set(numbers):
             checkpoint()
-            here = [(t, c) for t, n, c in zip(going.threads, numbers, counts) if n == each]
-            threads = [thread for thread, _ in here]
+            here = [(t, c) for t, n, c in zip(threads.threads, numbers, counts) if n == each]
+            came = [thread for thread, _ in here]
             if len({c for _, c in here}) == 1:
                 waits_for = here[0][1]
-                self.named.come(node, each, waits_for, {thread // self.met.warp for thread in threads})
-                if self.accesses.traces is not None:
-                    self._trace(self.accesses.traces, node, each, waits_for, threads)
+                warp = frame.interval.warp
+                self.arrivals.come(node, each, waits_for, {thread // warp for thread in came})
+                if self.recorder.traces is not None:
+                    self._trace(self.recorder.traces, node, each, waits_for, came, frame)
             else:
-                self._lose(threads)
+                self.lose(came, frame)
 
-    def _trace(self, traces: Traces, node: Barrier, number: int, count: int, threads: Sequence[int]) -> None:
-        if number or node.family:
-            traces.arrive(threads, self.away, (node.family, number), count, waits=not node.arrives)
+    def _trace(
+        self, traces: Traces, node: Barrier, number: int, count: int, threads: Sequence[int], frame: Frame
+    ) -> None:
+        returned = frame.path.returned
+        if number or node.family is not BarrierFamily.PTX:
+            traces.arrive(threads, returned, (node.family, number), count, waits=not node.arrives)
         elif count == len(self.block.threads) and not node.arrives:
-            traces.meet(threads, self.away)
+            traces.meet(threads, returned)
         else:
             traces.lose(threads)
 
-    def _lose(self, threads: Iterable[int]) -> None:
-        if self.accesses.traces is not None and not self.supposed:
-            self.accesses.traces.lose(threads)
+    def _gather(self, node: Barrier | Exchange, threads: Evaluator, frame: Frame) -> None:
+        """Do all lanes come that the mask of an operation names, but for those that have returned?"""
+        term = self.values.masks.get(node.point)
+        mask = None if term is None else threads.constant(term)
+        if mask is not None:
+            self._gather_all(node.point, mask, threads, frame)
 
-    def _gather(self, point: int, going: Evaluator) -> None:
-        """Are all lanes here that the mask of an operation names, but for those that have returned?"""
-        term = self.values.masks.get(point)
-        mask = (
-            _ALL_LANES
-            if point in self.script.added.in_warps
-            else None
-            if term is None
-            else going.constant(term)
-        )
-        if mask is None or point in self.missed:
+    def _gather_all(self, point: int, mask: int, threads: Evaluator, frame: Frame) -> None:
+        if point in self.missing:
             return
-        missed = first_missed(mask, going.threads, self.block.threads, self.away, self.met.warp)
-        if missed is not None:
-            self.missed[point] = missed
-
-    def _come_to(self, point: int) -> None:
-        """Go on to a point: what is called on the way may have synchronised."""
-        if point > self.at and self._calls(self.at, point):
-            self._forget()
-            self._lose(self.block.threads)
-        self.at = point
-
-    def _calls(self, after: int, before: int) -> bool:
-        opaque = self.kernel.opaque
-        return bool(opaque) and bisect_right(opaque, after) < bisect_left(opaque, before)
+        missing = first_missing(
+            mask, threads.threads, self.block.threads, frame.path.returned, frame.interval.warp
+        )
+        if missing is not None:
+            self.missing[point] = missing

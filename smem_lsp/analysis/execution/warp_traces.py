@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 
 from smem_lsp.analysis.execution.events import Event, form_of
+from smem_lsp.ir.nodes import BarrierFamily
 from smem_lsp.source import checkpoint
 from smem_lsp.targets.every import WARP_SIZE
 
@@ -28,7 +29,7 @@ class Touch:
 class Arrival:
     """A warp comes to the named barrier ``key``, which is for ``count`` threads; ``waits``: until all have come."""
 
-    key: tuple[str, int]
+    key: tuple[BarrierFamily, int]
     count: int
     waits: bool
 
@@ -70,7 +71,7 @@ class Traces:
         self,
         threads: Collection[int],
         away: Collection[int],
-        key: tuple[str, int],
+        key: tuple[BarrierFamily, int],
         count: int,
         *,
         waits: bool,

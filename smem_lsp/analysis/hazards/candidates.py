@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from smem_lsp.analysis.dataflow.facts import Facts, Footprint
 from smem_lsp.analysis.dataflow.interference import open_foes, own_slots
 from smem_lsp.analysis.dataflow.liveness import bits
-from smem_lsp.analysis.execution.program import RESTLESS, Calm
+from smem_lsp.analysis.execution.program import NONE_RACE_FREE, RaceFree
 from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
 from smem_lsp.analysis.values.extents import extent_of
 from smem_lsp.analysis.values.ranges import Bounds
@@ -19,32 +19,34 @@ from smem_lsp.source import checkpoint
 _MOST = 400  # accesses of a kernel that are compared
 
 
-def calm_accesses(kernel: Kernel, values: ValueFacts, facts: Facts, shape: BlockShape | None) -> Calm:
+def race_free_accesses(
+    kernel: Kernel, values: ValueFacts, facts: Facts, shape: BlockShape | None
+) -> RaceFree:
     """What needs no run: proved barriers lie before and behind, or all that is open is in slots of the thread. An
     asynchronous copy passes barriers, so nothing is said of what it fills. ``facts``: with the slots for ``shape``."""
     nodes = tuple(walk(kernel.body))
     accesses = [node for node in nodes if isinstance(node, Access)]
     if len(accesses) > _MOST or kernel.irregular is not None or any(isinstance(n, Proxy) for n in nodes):
-        return RESTLESS  # no barrier orders what a proxy does
+        return NONE_RACE_FREE  # no barrier orders what a proxy does
     storages = storages_of(kernel.buffers)
     copied = {
         storages[access.buffer] for access in accesses if access.asynchronous or access.start is not None
     }
-    restless = _restless(kernel, facts, accesses, storages)
-    apart = [
+    candidates = _candidates(kernel, facts, accesses, storages)
+    no_conflict = [
         access
         for index, access in enumerate(accesses)
-        if not restless >> index & 1 and storages[access.buffer] not in copied
+        if not candidates >> index & 1 and storages[access.buffer] not in copied
     ]
     if shape is None:
         bounds = Bounds(values.loops, most_threads(kernel))
     else:
         bounds = Bounds(values.loops, shape.dims, exact=True)
-    idle = (access.point for access in apart if _stays_inside(kernel, values, bounds, access))
-    return Calm(frozenset(access.point for access in apart), frozenset(idle))
+    in_bounds = (access.point for access in no_conflict if _stays_inside(kernel, values, bounds, access))
+    return RaceFree(frozenset(access.point for access in no_conflict), frozenset(in_bounds))
 
 
-def _restless(kernel: Kernel, facts: Facts, accesses: Sequence[Access], storages: Mapping[int, int]) -> int:
+def _candidates(kernel: Kernel, facts: Facts, accesses: Sequence[Access], storages: Mapping[int, int]) -> int:
     """Accesses, as bits, that another one may meet."""
     members: dict[int, int] = {}
     readers = atomics = 0
@@ -66,7 +68,7 @@ def _restless(kernel: Kernel, facts: Facts, accesses: Sequence[Access], storages
         itself = foes[later] & 1 << later  # by other threads at once
         for earlier in bits(mask | itself):
             both = 1 << later | 1 << earlier
-            if found & both != both and not _apart(accesses[later], accesses[earlier], facts.slots, known):
+            if found & both != both and not _disjoint(accesses[later], accesses[earlier], facts.slots, known):
                 found |= both
     return found
 
@@ -80,7 +82,7 @@ def _stays_inside(kernel: Kernel, values: ValueFacts, bounds: Bounds, access: Ac
     return extent is not None and buffer.bytes is not None and extent[0] >= 0 and extent[1] <= buffer.bytes
 
 
-def _apart(
+def _disjoint(
     one: Access, other: Access, slots: Mapping[int, Footprint], known: dict[tuple[int, int], bool]
 ) -> bool:
     """Does no thread touch with one of the two what another touches with the other?"""

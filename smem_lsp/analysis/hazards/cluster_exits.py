@@ -6,7 +6,7 @@ It has to stay until the last of them is done: a barrier of the cluster behind t
 
 from __future__ import annotations
 
-from smem_lsp.ir.nodes import Barrier, Kernel, Loop, Remote, walk
+from smem_lsp.ir.nodes import Barrier, BarrierKind, Kernel, Loop, Remote, walk
 
 
 def unguarded(kernel: Kernel) -> Remote | None:
@@ -18,7 +18,9 @@ def unguarded(kernel: Kernel) -> Remote | None:
     around = [n.point for n in nodes if isinstance(n, Loop) and n.point < remote.point < n.end_point]
     first = min(around, default=remote.point)
     waits = any(
-        isinstance(node, Barrier) and node.kind not in ("block", "warp") and node.point > first
+        isinstance(node, Barrier)
+        and node.kind not in (BarrierKind.BLOCK, BarrierKind.WARP)
+        and node.point > first
         for node in nodes
     )
     return None if waits or any(point > first for point in kernel.opaque) else remote

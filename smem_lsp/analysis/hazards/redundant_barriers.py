@@ -23,6 +23,7 @@ from smem_lsp.ir.nodes import (
     Access,
     AccessKind,
     Barrier,
+    BarrierKind,
     Branch,
     GlobalAccess,
     Kernel,
@@ -97,7 +98,7 @@ def _all_is_seen(kernel: Kernel, barriers: list[Barrier]) -> bool:
         kernel.irregular is None
         and not kernel.opaque
         and not kernel.unknown_accesses
-        and all(barrier.kind in ("block", "warp") for barrier in barriers)
+        and all(barrier.kind in (BarrierKind.BLOCK, BarrierKind.WARP) for barrier in barriers)
         and all(b.seen and "volatile" not in b.qualifiers for b in kernel.buffers)
         and not kernel.memory.volatile
     )

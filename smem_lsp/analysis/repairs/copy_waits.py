@@ -8,9 +8,9 @@ from typing import Protocol
 
 from smem_lsp.analysis.execution.conflicting_accesses import Pair
 from smem_lsp.analysis.execution.program import Added
-from smem_lsp.analysis.hazards.races import Hazards, Race, pairs_of
+from smem_lsp.analysis.hazards.model import Hazards, Race, pairs_of
 from smem_lsp.analysis.repairs.insertion_points import InsertionPoint, candidates, common_loop
-from smem_lsp.ir.nodes import Barrier, CopyWait, Kernel, walk
+from smem_lsp.ir.nodes import Barrier, BarrierKind, CopyWait, CopyWaitKind, Kernel, walk
 from smem_lsp.source import checkpoint
 
 _TRIES = 3  # of each kind
@@ -71,7 +71,7 @@ def _changes(
 ) -> Iterator[tuple[CopyGap, Added]]:
     """What may end ``races``, the least change in front. Copies of a group, and those that are bound to an object, have
     waits of their own."""
-    flying = any(race.flying for race in races)
+    flying = any(race.pending for race in races)
     if any(race.first.start is not None or (flying and not race.first.grouped) for race in races):
         return
     read = min(race.second.point for race in races)
@@ -82,13 +82,17 @@ def _changes(
         for point in list(dict.fromkeys((*behind[:_TRIES], *between[:_TRIES]))):
             yield CopyGap(races, point, barrier=True), Added(barriers=frozenset((point,)))
         return
-    waits = [node for node in walk(kernel.body) if isinstance(node, CopyWait) and node.kind == "groups"]
+    waits = [
+        node for node in walk(kernel.body) if isinstance(node, CopyWait) and node.kind is CopyWaitKind.GROUPS
+    ]
     for wait in sorted((w for w in waits if w.left and w.point < read), key=lambda w: -w.point)[:_TRIES]:
         checkpoint()
         for left in reversed(range(wait.left)):
             yield CopyGap(races, lower=(wait.point, left)), Added(left={wait.point: left})
     ahead = [
-        spot.place.point for spot in near if isinstance(spot.before, Barrier) and spot.before.kind == "block"
+        spot.place.point
+        for spot in near
+        if isinstance(spot.before, Barrier) and spot.before.kind is BarrierKind.BLOCK
     ]
     for loose in (False, True):
         for point in ahead[:_TRIES]:

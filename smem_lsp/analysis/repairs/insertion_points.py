@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from smem_lsp.analysis.hazards.races import Race
+from smem_lsp.analysis.hazards.model import Race
 from smem_lsp.ir.nodes import Assign, Branch, GlobalAccess, Kernel, Loop, Node, Place, Seq, walk
 from smem_lsp.source import checkpoint
 

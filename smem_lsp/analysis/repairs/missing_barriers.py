@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from smem_lsp.analysis.execution.conflicting_accesses import Pair
 from smem_lsp.analysis.execution.program import Added
-from smem_lsp.analysis.hazards.races import Hazards, Race, pairs_of
+from smem_lsp.analysis.hazards.model import Hazards, Race, pairs_of
 from smem_lsp.analysis.repairs.copy_waits import CopyGap, Judge, copy_gaps
 from smem_lsp.analysis.repairs.insertion_points import candidates, groups, spots
 from smem_lsp.analysis.repairs.proxy_fences import Fence, fences

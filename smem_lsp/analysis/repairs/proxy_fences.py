@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from smem_lsp.analysis.execution.program import Added
-from smem_lsp.analysis.hazards.races import ProxyHazard
+from smem_lsp.analysis.hazards.model import ProxyHazard
 from smem_lsp.analysis.repairs.copy_waits import Judge
 from smem_lsp.analysis.repairs.insertion_points import InsertionPoint
 from smem_lsp.ir.nodes import Barrier, Kernel

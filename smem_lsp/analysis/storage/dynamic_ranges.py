@@ -29,7 +29,7 @@ from smem_lsp.ir.nodes import (
     StorageMember,
     walk,
 )
-from smem_lsp.ir.values import Const, Value, operation
+from smem_lsp.ir.values import Const, Operator, Value, operation
 from smem_lsp.source import checkpoint
 
 _WIDEST = 16  # bytes of an access
@@ -185,6 +185,6 @@ def _access(access: Access, to: Range) -> Access:
     """The same access to a range of the buffer."""
     index: tuple[Value, ...] | None = None
     if to.element is not None and access.offset is not None and access.part is None:
-        start = operation("-", access.offset, Const(to.offset))
-        index = () if to.element == to.size else (operation("/", start, Const(to.element)),)
+        start = operation(Operator.SUBTRACT, access.offset, Const(to.offset))
+        index = () if to.element == to.size else (operation(Operator.DIVIDE, start, Const(to.element)),)
     return replace(access, buffer=to.index, index=index, offset=None)

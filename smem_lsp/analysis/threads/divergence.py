@@ -19,7 +19,7 @@ from smem_lsp.analysis.values.evaluate import Evaluator, iterations
 from smem_lsp.analysis.values.free_symbols import names_in
 from smem_lsp.analysis.values.terms import Term
 from smem_lsp.analysis.values.value_facts import LoopFacts, ValueFacts
-from smem_lsp.ir.nodes import Barrier, Branch, Dims, Jump, Loop, Node, Seq, walk
+from smem_lsp.ir.nodes import Barrier, BarrierKind, Branch, Dims, Jump, Loop, Node, Seq, walk
 from smem_lsp.source import checkpoint
 
 _THREADS = (64, 256, 512)
@@ -119,7 +119,7 @@ def open_barriers(
     """Barriers without proof, what stands around them, and whether some threads may have returned or jumped before."""
     for node in seq.items:
         if isinstance(node, Barrier):
-            if node.kind == "block" and not node.guess and node.point not in control.barriers:
+            if node.kind is BarrierKind.BLOCK and not node.guess and node.point not in control.barriers:
                 yield node, guards, returned[0]
         elif isinstance(node, Branch):
             yield from open_barriers(node.then, control, (*guards, Guard(node.point, True, node)), returned)
@@ -261,7 +261,7 @@ def _straight_barriers(seq: Seq) -> int | None:
     count = 0
     for node in seq.items:
         if isinstance(node, Barrier):
-            if node.kind != "block":
+            if node.kind is not BarrierKind.BLOCK:
                 return None
             count += 1
         elif (isinstance(node, (Branch, Loop)) and _matters(node)) or isinstance(node, Jump):

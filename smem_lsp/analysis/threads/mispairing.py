@@ -13,7 +13,18 @@ from dataclasses import dataclass
 from smem_lsp.analysis.threads.divergence import Guard, Verdicts, agreed, open_barriers, samples_for, split
 from smem_lsp.analysis.threads.uniformity import Control, Levels
 from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
-from smem_lsp.ir.nodes import Barrier, Branch, Dims, Jump, Kernel, Loop, Node, Seq, walk
+from smem_lsp.ir.nodes import (
+    Barrier,
+    BarrierKind,
+    Branch,
+    Dims,
+    Jump,
+    Kernel,
+    Loop,
+    Node,
+    Seq,
+    walk,
+)
 from smem_lsp.source import checkpoint
 
 
@@ -120,7 +131,7 @@ def _reached(nodes: tuple[Node, ...], control: Control) -> Iterator[Barrier]:
     """Block barriers that every thread that is here comes to, up to the first jump."""
     for node in nodes:
         if isinstance(node, Barrier):
-            if node.kind == "block" and node.point in control.barriers:
+            if node.kind is BarrierKind.BLOCK and node.point in control.barriers:
                 yield node
         elif _jumps((node,)):
             return

@@ -24,9 +24,11 @@ from smem_lsp.ir.nodes import (
     AddressSpace,
     Assign,
     Barrier,
+    BarrierKind,
     Branch,
     Buffer,
     Jump,
+    JumpKind,
     Loop,
     Place,
     Seq,
@@ -286,7 +288,7 @@ def _walk(seq: Seq, state: _State, *, divergent: bool) -> bool:
             continue
         before = divergent
         if isinstance(node, Barrier):
-            if not divergent and node.kind == "block":
+            if not divergent and node.kind is BarrierKind.BLOCK:
                 state.barriers.add(node.point)
         elif isinstance(node, Place):
             if not divergent and state.returned is None:
@@ -300,13 +302,15 @@ def _walk(seq: Seq, state: _State, *, divergent: bool) -> bool:
             _walk(node.then, state, divergent=inside)
             _walk(node.otherwise, state, divergent=inside)
             # where some threads have jumped to the end of the body, not all are here until then
-            divergent = divergent or _jumps_divergently(node, state, ("break", "continue"), divergent)
+            divergent = divergent or _jumps_divergently(
+                node, state, (JumpKind.BREAK, JumpKind.CONTINUE), divergent
+            )
         elif isinstance(node, Loop):
             _loop(node, state, divergent=divergent)
         elif isinstance(node, Jump):
             if not divergent:
                 state.uniform.add(node.point)
-            elif node.kind == "return" and state.returned is None:
+            elif node.kind is JumpKind.RETURN and state.returned is None:
                 state.returned = node.line
         if not before and state.returned is None:
             state.steady.add(node.point)
@@ -317,7 +321,7 @@ def _loop(node: Loop, state: _State, *, divergent: bool) -> None:
     facts = state.levels.values.loops.get(node.point)
     once = facts is not None and facts.once
     agreed = not divergent and _ends_alike(node, state)
-    left = any(_jumps_divergently(each, state, ("break",), False) for each in node.body)
+    left = any(_jumps_divergently(each, state, (JumpKind.BREAK,), False) for each in node.body)
     if agreed and not left:
         state.uniform.add(node.point)
     if state.returned is None and not once:
@@ -327,7 +331,7 @@ def _loop(node: Loop, state: _State, *, divergent: bool) -> None:
     _walk(node.body, state, divergent=not agreed or (left and not once))
 
 
-def _jumps_divergently(node: object, state: _State, kinds: tuple[str, ...], divergent: bool) -> bool:
+def _jumps_divergently(node: object, state: _State, kinds: tuple[JumpKind, ...], divergent: bool) -> bool:
     """Is there a ``break`` or ``continue`` of the loop around ``node`` below it that only some threads take?"""
     if isinstance(node, Jump):
         return divergent and node.kind in kinds
@@ -344,7 +348,7 @@ def _jumps_divergently(node: object, state: _State, kinds: tuple[str, ...], dive
 def _divergent_return(seq: Seq, state: _State, divergent: bool) -> int | None:
     """Line of a ``return`` below that only some threads take."""
     for node in seq:
-        if isinstance(node, Jump) and divergent and node.kind == "return":
+        if isinstance(node, Jump) and divergent and node.kind is JumpKind.RETURN:
             return node.line
         found: int | None = None
         if isinstance(node, Branch):
@@ -362,7 +366,7 @@ def _divergent_return(seq: Seq, state: _State, divergent: bool) -> int | None:
 
 def _settled(node: Loop, state: _State) -> bool:
     """Do all threads that start the loop end it in the same iteration?"""
-    left = any(_jumps_divergently(each, state, ("break",), False) for each in node.body)
+    left = any(_jumps_divergently(each, state, (JumpKind.BREAK,), False) for each in node.body)
     return not left and _ends_alike(node, state)
 
 

@@ -29,10 +29,12 @@ from smem_lsp.ir.nodes import (
     Access,
     Assign,
     Barrier,
+    BarrierKind,
     Branch,
     Exchange,
     GlobalAccess,
     Jump,
+    JumpKind,
     Loop,
     Node,
     Proxy,
@@ -61,7 +63,6 @@ _Entry = Term | _Later
 Environment = dict[int, _Entry]
 
 _FUNCTIONS_OF_OPERANDS = frozenset("+ - * / % & | ^ << >> < <= > >= == != && || neg ! ~ ?: min max".split())
-_LOADS = frozenset(("load", "readonly"))
 
 
 def propagate(
@@ -108,13 +109,13 @@ class _Target:
     guards: int  # how many guards stood around the loop
     jumps: list[_Leaving] = field(default_factory=list)
 
-    def of(self, kind: str) -> list[_Leaving]:
-        return [jump for jump in self.jumps if jump.kind == kind]
+    def of(self, kind: JumpKind) -> list[_Leaving]:
+        return [jump for jump in self.jumps if jump.kind is kind]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Leaving:
-    kind: str  # break or continue
+    kind: JumpKind  # break or continue
     taken: Term  # when it is
     env: Environment
 
@@ -195,7 +196,7 @@ class _Walk:
             elif type(node) is Exchange or type(node) is Barrier:
                 if node.mask is not None:
                     self.masks[node.point] = self.term(node.mask)
-                if type(node) is Barrier and node.kind == "named":
+                if type(node) is Barrier and node.kind is BarrierKind.NAMED:
                     number = None if node.number is None else self.term(node.number)
                     self.named[node.point] = number, None if node.count is None else self.term(node.count)
             elif type(node) is Proxy:
@@ -256,7 +257,7 @@ class _Walk:
             into[variable] = self.later(make, then, otherwise)
 
     def jump(self, node: Jump) -> None:
-        if node.kind == "return" or not self.targets:
+        if node.kind is JumpKind.RETURN or not self.targets:
             return
         target = self.targets[-1]
         taken: Term = self.table.const(1)
@@ -283,13 +284,13 @@ class _Walk:
         tail = len(node.body) - node.tail
         alive = self.seq(node.body.items[:tail])
         self.targets.pop()
-        falls = self.joined(target.of("continue"), self.env if alive else None)
+        falls = self.joined(target.of(JumpKind.CONTINUE), self.env if alive else None)
         if falls is not None:
             self.env = falls
         if not self.seq(node.body.items[tail:]):
             falls = None
         again = self.table.const(0) if falls is None else self.term(node.again or node.condition)
-        breaks = target.of("break")
+        breaks = target.of(JumpKind.BREAK)
         here.again, here.exits = again, tuple(leaving.taken for leaving in breaks)
         here.end = self.env.copy()
         here.left = [leaving.env for leaving in breaks]
@@ -329,10 +330,10 @@ class _Walk:
         self.targets.pop()
         left = target.jumps
         if node.tail:
-            falls = self.joined(target.of("continue"), self.env if alive else None)
+            falls = self.joined(target.of(JumpKind.CONTINUE), self.env if alive else None)
             self.env = self.env if falls is None else falls
             alive = self.seq(node.body.items[tail:]) and falls is not None
-            left = [self.unless_earlier(jump, target) for jump in target.of("break")]
+            left = [self.unless_earlier(jump, target) for jump in target.of(JumpKind.BREAK)]
         after = self.joined(left, self.env if alive else None)
         exits = tuple(leaving.taken for leaving in target.jumps)
         self.loops[node.point] = _Open(node, {}, zero, zero, zero, exits, once=True)
@@ -345,7 +346,7 @@ class _Walk:
         """A ``break`` that is taken by who has not left with a ``continue`` before."""
         taken = jump.taken
         for earlier in target.jumps[: target.jumps.index(jump)]:
-            if earlier.kind == "continue":
+            if earlier.kind is JumpKind.CONTINUE:
                 taken = self.table.op("&&", taken, self.table.op("!", earlier.taken))
         return replace(jump, taken=taken)
 
@@ -447,23 +448,26 @@ class _Walk:
         return self.unknown(value)
 
     def operation(self, value: ir.Op) -> Term:
-        operator = value.operator
-        args = value.args
+        operator, args = value.operator.spelling, value.args
         if operator in _FUNCTIONS_OF_OPERANDS:
             if len(args) == 2:
                 return self.table.op(operator, self.term(args[0]), self.term(args[1]))
             return self.table.op(operator, *map(self.term, args))
-        return self.other(operator, tuple(map(self.term, args)))
+        return self.other(value, tuple(map(self.term, args)))
 
-    def other(self, operator: str, args: tuple[Term, ...]) -> Term:
-        if operator in _LOADS:  # the last operand tells one load from the next
-            constant = operator == "readonly" or self.untouched.covers(args[0])
+    def other(self, value: ir.Op, args: tuple[Term, ...]) -> Term:
+        operator = value.operator
+        if operator in (
+            ir.Operator.LOAD,
+            ir.Operator.READONLY,
+        ):  # the last operand tells one load from the next
+            constant = operator is ir.Operator.READONLY or self.untouched.covers(args[0])
             return self.table.opaque("load", args, level=BLOCK if constant else THREAD)
-        if operator[0] == ".":
-            return self.table.member(operator, args[0])
-        if operator.endswith("()") or operator.startswith(("with .", "set .")):
-            return self.table.op(operator, *args)
-        if operator == "cast" and is_truth(args[0]):
+        if operator is ir.Operator.MEMBER:
+            return self.table.member(value.spelling, args[0])
+        if operator.is_named:
+            return self.table.op(value.spelling, *args)
+        if operator is ir.Operator.CAST and is_truth(args[0]):
             return args[0]  # 0 or 1 in every type
         return self.table.opaque("lost", args)
 

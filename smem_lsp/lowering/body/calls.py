@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 from itertools import pairwise
 
-from smem_lsp.ir.nodes import AccessKind, Barrier
-from smem_lsp.ir.values import Const, Op, Sym, Thread, Value, Var, operation
+from smem_lsp.ir.nodes import AccessKind, Barrier, BarrierKind, CopyWaitKind
+from smem_lsp.ir.values import Const, Op, Operator, Sym, Thread, Value, Var, operation, operator_of
 from smem_lsp.lowering.body import expressions, inlining, methods, objects, unknown_calls
 from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.callees.intrinsics import (
@@ -31,10 +31,11 @@ from smem_lsp.lowering.callees.intrinsics import (
 )
 from smem_lsp.lowering.library import async_copies, cub, cuda_pipeline, cutlass_barriers, mbarriers, wmma
 from smem_lsp.lowering.library.cooperative_groups import _GROUP_FACTORIES, group_barrier, group_of
+from smem_lsp.lowering.library.copy_groups import CopyEvent, Wait
 from smem_lsp.lowering.library.cub import library_class
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context, type_parameters
-from smem_lsp.lowering.state.local_scope import BufferName, Closure, Group, LocalScope, Variable
+from smem_lsp.lowering.state.local_scope import BufferName, Closure, Group, GroupKind, LocalScope, Variable
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.syntax import tree
@@ -74,7 +75,7 @@ def call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Value | Ref:
         return ctx.fresh()
     if name in WARP_BARRIERS:
         lanes = _by_value(ctx, expr, scope)
-        ctx.barrier("warp", expr.lo, expr.hi, f"{name}();", lanes[0] if lanes else _ALL_LANES)
+        ctx.barrier(BarrierKind.WARP, expr.lo, expr.hi, f"{name}();", lanes[0] if lanes else _ALL_LANES)
         return ctx.fresh()
     if name == "sync" and len(expr.arguments) == 1 and name not in ctx.helpers:
         kind = group_of(ctx, expr.arguments[0], scope)
@@ -90,7 +91,11 @@ def call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Value | Ref:
         with ctx.collect() as items:
             _by_value(ctx, expr, scope)
         for item in items:
-            ctx.emit(replace(item, kind="other") if isinstance(item, Barrier) else item)
+            if isinstance(item, Barrier):
+                item = replace(item, kind=BarrierKind.OTHER)
+            elif isinstance(item, Wait):
+                item = replace(item, event=CopyEvent.UNKNOWN, kind=CopyWaitKind.UNKNOWN)
+            ctx.emit(item)
         return ctx.fresh()
     if ATOMICS.match(name):
         return _atomic(ctx, expr, scope)
@@ -134,14 +139,14 @@ def _result_of(ctx: Context, name: str, arguments: list[Value]) -> Value:
     """What a function returns that only looks at its arguments."""
     if name in LOADS and len(arguments) == 1:
         ctx.touch(AccessKind.READ, arguments[0], Const(0))
-        return Op("readonly" if name == "__ldg" else "load", tuple(arguments))
+        return Op(Operator.READONLY if name == "__ldg" else Operator.LOAD, tuple(arguments))
     if not arguments or not is_pure(name):
         return ctx.fresh()
     if name in ("min", "max") and len(arguments) == 2:
-        return Op(name, tuple(arguments))
+        return Op(operator_of(name), tuple(arguments))
     if name in _FLOATING_LIMITS and any(isinstance(a, Const) and abs(a.n) <= _EXACT for a in arguments):
-        return Op(name[1:4], tuple(arguments))
-    return Op(f"{name}()", tuple(arguments))
+        return Op(operator_of(name[1:4]), tuple(arguments))
+    return Op(Operator.CALL, tuple(arguments), name)
 
 
 def tile_size(ctx: Context, expr: tree.Expr, scope: LocalScope) -> int | None:
@@ -154,30 +159,32 @@ def tile_size(ctx: Context, expr: tree.Expr, scope: LocalScope) -> int | None:
     given = expr.callee.arguments[-1] if expr.callee.arguments else None
     if expr.callee.text.split("::")[-1] != "tiled_partition" or not given:
         return None
-    if group_of(ctx, expr.arguments[0], scope) != "block" and not tile_size(ctx, expr.arguments[0], scope):
+    if group_of(ctx, expr.arguments[0], scope) is not GroupKind.BLOCK and not tile_size(
+        ctx, expr.arguments[0], scope
+    ):
         return None
     size = evaluate(given[0], scope.constant_scope())
     return size if size is not None and size > 0 else None
 
 
-def _group_answer(ctx: Context, callee: tree.Member, kind: str, scope: LocalScope) -> Value:
+def _group_answer(ctx: Context, callee: tree.Member, kind: GroupKind, scope: LocalScope) -> Value:
     """What a group tells of itself."""
-    if kind == "block" and callee.name == "thread_rank":
+    if kind is GroupKind.BLOCK and callee.name == "thread_rank":
         return linear_thread_id()
     size = tile_size(ctx, callee.base, scope)
     if size is None:
         return ctx.fresh()
     match callee.name:
         case "thread_rank":
-            return operation("%", linear_thread_id(), Const(size))
+            return operation(Operator.REMAINDER, linear_thread_id(), Const(size))
         case "meta_group_rank":
-            return operation("/", linear_thread_id(), Const(size))
+            return operation(Operator.DIVIDE, linear_thread_id(), Const(size))
         case "size" | "num_threads":
             return Const(size)
     return ctx.fresh()
 
 
-def _group_sync(ctx: Context, expr: tree.Call, kind: str) -> None:
+def _group_sync(ctx: Context, expr: tree.Call, kind: GroupKind) -> None:
     spelling = "".join(ctx.body.tokens.texts[ctx.base + expr.lo : ctx.base + expr.hi]) + ";"
     group_barrier(ctx, expr, kind, spelling)
 
@@ -187,7 +194,7 @@ def _block_barrier(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) 
     if name == "__barrier_sync" and arguments[:1] != [Const(0)]:
         ctx.named_barrier(expr.lo, expr.hi, arguments[0] if arguments else None, None, arrives=False)
     else:
-        ctx.barrier("block", expr.lo, expr.hi, "__syncthreads();", votes=name in VOTING_BARRIERS)
+        ctx.barrier(BarrierKind.BLOCK, expr.lo, expr.hi, "__syncthreads();", votes=name in VOTING_BARRIERS)
     return ctx.fresh(uniform=True)
 
 
@@ -264,11 +271,11 @@ def _random(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Valu
         return None
     values = [expressions.value(ctx, argument, scope) for argument in expr.arguments[:-1]]
     if made:
-        ctx.assign(meaning.index, Op(f"{name}()", tuple(values)))
+        ctx.assign(meaning.index, Op(Operator.CALL, tuple(values), name))
         return ctx.fresh()
     result = ctx.new_variable(name)
-    ctx.assign(result, Op(f"{name}()", (Var(meaning.index), *values)))
-    ctx.assign(meaning.index, Op("next()", (Var(result),)))
+    ctx.assign(result, Op(Operator.CALL, (Var(meaning.index), *values), name))
+    ctx.assign(meaning.index, Op(Operator.CALL, (Var(result),), "next"))
     return Var(result)
 
 
@@ -279,9 +286,9 @@ def _method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScop
             expressions.value(ctx, argument, scope)
         if callee.name in ("sync", "barrier_wait"):
             _group_sync(ctx, expr, kind)
-        if kind == "cluster" and callee.name == "map_shared_rank":
+        if kind is GroupKind.CLUSTER and callee.name == "map_shared_rank":
             ctx.reach_out(expr.lo, expr.hi)
-        if kind == "warp" and callee.name in GROUP_EXCHANGES:
+        if kind is GroupKind.WARP and callee.name in GROUP_EXCHANGES:
             ctx.exchange(expr.lo, expr.hi, callee.name, None)
         return _group_answer(ctx, callee, kind, scope)
     result = cuda_pipeline.method(ctx, expr, callee, scope)
@@ -335,7 +342,7 @@ def _accessor(
     name = tree.Name(callee.lo, callee.lo, meaning.of_class)
     if not meaning.of_class or not library_class(name, scope.constant_scope(), ACCESSORS, ("at", "torch")):
         return None
-    return Op(f"{callee.name}()", (base, *_by_value(ctx, expr, scope)))
+    return Op(Operator.CALL, (base, *_by_value(ctx, expr, scope)), callee.name)
 
 
 def _methods(ctx: Context, callee: tree.Member, scope: LocalScope) -> list[Function]:
@@ -363,8 +370,8 @@ def _methods(ctx: Context, callee: tree.Member, scope: LocalScope) -> list[Funct
 
 def linear_thread_id() -> Value:
     """``threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)``."""
-    inner = operation("+", Thread("y"), operation("*", Sym("blockDim.y"), Thread("z")))
-    return operation("+", Thread("x"), operation("*", Sym("blockDim.x"), inner))
+    inner = operation(Operator.ADD, Thread("y"), operation(Operator.MULTIPLY, Sym("blockDim.y"), Thread("z")))
+    return operation(Operator.ADD, Thread("x"), operation(Operator.MULTIPLY, Sym("blockDim.x"), inner))
 
 
 def _reaches_by_reference(ctx: Context, node: tree.Lambda) -> bool:

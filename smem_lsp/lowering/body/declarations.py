@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import Protocol
 
 from smem_lsp.ir.nodes import AddressSpace, DeclarationSite
-from smem_lsp.ir.values import Const, Op, Value
+from smem_lsp.ir.values import Const, Op, Operator, Value
 from smem_lsp.lowering.body import calls, expressions, methods, objects, unknown_calls
 from smem_lsp.lowering.library import cooperative_groups, cuda_pipeline, cutlass_barriers, wmma
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.local_scope import BufferName, Group, LocalScope, Variable, View
+from smem_lsp.lowering.state.local_scope import BufferName, Group, GroupKind, LocalScope, Variable, View
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics import evaluate as constant_rules
 from smem_lsp.semantics import type_of
@@ -78,7 +78,7 @@ def _declare_local(
     if group is not None:
         stays = _stays(ctx, declarator.name)
         size = None if initializer is None or not stays else calls.tile_size(ctx, initializer, scope)
-        scope.names[declarator.name] = Group(group if stays else "other", size)
+        scope.names[declarator.name] = Group(group if stays else GroupKind.OTHER, size)
         return
     if "constexpr" in declaration.words and not declarator.pointers and not declarator.dims:
         _declare_constant(ctx, declaration, declarator, scope)
@@ -145,7 +145,7 @@ def _declare_local(
         if array or (reference and not steady):
             result = ctx.fresh()
         elif not keeps_integers(declaration.words):
-            result = Op("cast", (result,))
+            result = Op(Operator.CAST, (result,))
         ctx.assign(variable, result)
 
 
@@ -368,7 +368,7 @@ _GROUP_FUNCTIONS = ("sync", "tiled_partition", "memcpy_async", "wait", "wait_pri
 
 def _group(
     ctx: Context, declaration: tree.Declaration, initializer: tree.Expr | None, scope: LocalScope
-) -> str | None:
+) -> GroupKind | None:
     """Kind of the cooperative group that is declared, or None."""
     if isinstance(initializer, tree.Braces) and len(initializer.items) == 1:
         initializer = initializer.items[0]
@@ -382,7 +382,7 @@ def _group(
             "thread_block_tile",
             "thread_block",
         ):
-            return cooperative_groups.GROUP_TYPES[name] if name != "thread_block" else "other"
+            return cooperative_groups.GROUP_TYPES[name] if name != "thread_block" else GroupKind.OTHER
     return None
 
 

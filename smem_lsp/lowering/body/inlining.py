@@ -16,6 +16,7 @@ from smem_lsp.ir.nodes import (
     Branch,
     Exchange,
     Jump,
+    JumpKind,
     Loop,
     Node,
     Proxy,
@@ -23,7 +24,7 @@ from smem_lsp.ir.nodes import (
     Seq,
     walk,
 )
-from smem_lsp.ir.values import Const, Op, Value, Var, operation
+from smem_lsp.ir.values import Const, Op, Operator, Value, Var, operation
 from smem_lsp.lowering.body import (
     calls,
     declarations,
@@ -36,6 +37,7 @@ from smem_lsp.lowering.body import (
 from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.callees.overloads import Callee, Parameter
 from smem_lsp.lowering.library import cooperative_groups
+from smem_lsp.lowering.library.copy_groups import Wait
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context, Outcome
 from smem_lsp.lowering.state.local_scope import (
@@ -139,7 +141,7 @@ def _one_of(
         return join([yes, no])
     if isinstance(yes, Ref) or isinstance(no, Ref):
         return (yes if isinstance(yes, Ref) else no).moved(None)  # type: ignore[union-attr]
-    return operation("?:", condition, yes, no)
+    return operation(Operator.CONDITIONAL, condition, yes, no)
 
 
 def _inline(
@@ -406,7 +408,7 @@ def _new_parameter(
     if isinstance(result, Ref):
         ctx.alias(variable, result)
     else:
-        ctx.assign(variable, result if exact else Op("cast", (result,)))
+        ctx.assign(variable, result if exact else Op(Operator.CAST, (result,)))
 
 
 def _default(ctx: Context, parameter: Parameter, inner: LocalScope, function: Function | None) -> Value | Ref:
@@ -440,7 +442,7 @@ def body(
         statements.block(ctx, block, inner, braces=statements.braces_of(function) if whole else None)
     ctx.outcomes.pop()
     ctx.inline_depth -= 1
-    if emitted and isinstance(emitted[-1], Jump) and emitted[-1].kind == "leave":
+    if emitted and isinstance(emitted[-1], Jump) and emitted[-1].kind is JumpKind.LEAVE:
         emitted.pop()
     if _leaves(emitted):
         flag = ctx.new_variable("left")
@@ -465,17 +467,17 @@ def _returns_reference(function: Function) -> bool:
 
 
 def _leaves(items: Sequence[Node]) -> bool:
-    return any(isinstance(node, Jump) and node.kind == "leave" for node in walk(Seq(tuple(items))))
+    return any(isinstance(node, Jump) and node.kind is JumpKind.LEAVE for node in walk(Seq(tuple(items))))
 
 
 def _as_breaks(ctx: Context, items: Sequence[Node], flag: int, *, nested: bool) -> list[Node]:
     """``return`` as ``break``; from inside other loops with ``flag`` set, which leaves them one by one."""
     out: list[Node] = []
     for item in items:
-        if isinstance(item, Jump) and item.kind == "leave":
+        if isinstance(item, Jump) and item.kind is JumpKind.LEAVE:
             if nested:
                 out.append(Assign(item.point, flag, Const(1)))
-            out.append(Jump(ctx.next_point() if nested else item.point, "break", item.line))
+            out.append(Jump(ctx.next_point() if nested else item.point, JumpKind.BREAK, item.line))
         elif isinstance(item, Branch):
             then = _as_breaks(ctx, item.then.items, flag, nested=nested)
             otherwise = _as_breaks(ctx, item.otherwise.items, flag, nested=nested)
@@ -483,8 +485,8 @@ def _as_breaks(ctx: Context, items: Sequence[Node], flag: int, *, nested: bool) 
         elif isinstance(item, Loop) and _leaves(item.body.items):
             body = _as_breaks(ctx, item.body.items, flag, nested=True)
             out.append(replace(item, body=Seq(tuple(body))))
-            left = operation("!=", Var(flag), Const(0))
-            jump = Jump(ctx.next_point(), "break", item.line)
+            left = operation(Operator.NOT_EQUAL, Var(flag), Const(0))
+            jump = Jump(ctx.next_point(), JumpKind.BREAK, item.line)
             out.append(Branch(ctx.next_point(), left, Seq((jump,)), Seq(), item.span, item.line))
         else:
             out.append(item)
@@ -495,7 +497,7 @@ def doubtful(items: Sequence[Node]) -> Seq:
     """The nodes of a function that may not be the one that is called: nothing is claimed of it alone."""
     found: list[Node] = []
     for item in items:
-        if isinstance(item, (Access, Barrier)):
+        if isinstance(item, (Access, Barrier, Wait)):
             item = replace(item, guess=True)
         elif isinstance(item, Exchange):
             item = replace(item, mask=None)

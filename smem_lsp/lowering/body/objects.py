@@ -30,6 +30,7 @@ from smem_lsp.semantics import scope as lexical
 from smem_lsp.semantics.declarations import ClassDecl, Declared, FunctionDecl, declaration_tree, split
 from smem_lsp.semantics.types import Record, Scalar, Type, plain_type, scalar_of
 from smem_lsp.source import checkpoint
+from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import BEHIND, Function
 
@@ -69,7 +70,10 @@ def followed(kind: Type | None) -> Record | None:
 
 def fields(record: Record, depth: int = 0) -> tuple[Field, ...] | None:
     """The data members of a class, those of its bases first; None where they are not followed."""
-    return record.lexical.state.once(("fields", record), partial(_fields, record, depth))
+    return _FIELDS.of(record.lexical.state.store, record, partial(_fields, record, depth))
+
+
+_FIELDS = Query[Record, tuple[Field, ...] | None]("data members of a class", cycle=None)
 
 
 def _fields(record: Record, depth: int) -> tuple[Field, ...] | None:

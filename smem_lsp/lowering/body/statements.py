@@ -5,8 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from smem_lsp.ir.global_memory import GlobalMemory
-from smem_lsp.ir.nodes import Assign, Branch, Induction, Jump, Loop, Node, Place, Seq, walk
-from smem_lsp.ir.values import Const, Op, Sym, Value, Var, operation
+from smem_lsp.ir.nodes import (
+    Assign,
+    Branch,
+    Induction,
+    Jump,
+    JumpKind,
+    Loop,
+    Node,
+    Place,
+    Seq,
+    walk,
+)
+from smem_lsp.ir.values import Const, Op, Operator, Sym, Value, Var, operation
 from smem_lsp.lowering.body import declarations, expressions, inlining, switches
 from smem_lsp.lowering.library import inline_ptx
 from smem_lsp.lowering.state import effects
@@ -172,7 +183,7 @@ def _if(ctx: Context, node: tree.If, scope: LocalScope) -> None:
         if node.otherwise is not None:
             _body(ctx, node.otherwise, inner)
     if node.constexpr:
-        condition = operation("constexpr", ctx.fresh(uniform=True))
+        condition = operation(Operator.CONSTEXPR, ctx.fresh(uniform=True))
     ctx.emit(
         Branch(point, condition, ctx.seq(then), ctx.seq(otherwise), span_of(ctx, node), line_of(ctx, node.lo))
     )
@@ -311,7 +322,9 @@ def _loop(
     """Put a loop together. The check runs once before the loop and again after each iteration, where it is
     ``checked``."""
     effects = [item for item in (*step, *again) if not isinstance(item, Assign)]
-    if effects and any(isinstance(item, Jump) and item.kind == "continue" for item in walk(Seq(tuple(body)))):
+    if effects and any(
+        isinstance(item, Jump) and item.kind is JumpKind.CONTINUE for item in walk(Seq(tuple(body)))
+    ):
         ctx.irregular = ctx.irregular or f"`continue` in the loop at line {line_of(ctx, node.lo)}"
     for item in first_check:
         ctx.emit(item)
@@ -342,23 +355,26 @@ def _loop(
     )
 
 
+_LESS = (Operator.LESS, Operator.LESS_EQUAL)
+
+
 def _induction(condition: Value, step: list[Node], body: list[Node], initial: _Before) -> Induction | None:
     """``i < bound; i += step`` with a step that nothing else disturbs."""
-    if not (isinstance(condition, Op) and condition.operator in ("<", "<=") and len(step) == 1):
+    if not (isinstance(condition, Op) and condition.operator in _LESS and len(step) == 1):
         return None
     variable, bound = condition.args
     advance = step[0]
     if not isinstance(variable, Var) or not isinstance(advance, Assign) or advance.variable != variable.index:
         return None
     amount = advance.value
-    if not (isinstance(amount, Op) and amount.operator == "+" and amount.args[0] == variable):
+    if not (isinstance(amount, Op) and amount.operator is Operator.ADD and amount.args[0] == variable):
         return None
     init = initial.get(variable.index)
     if init is None:
         return None
     if any(isinstance(item, Assign) and item.variable == variable.index for item in walk(Seq(tuple(body)))):
         return None
-    return Induction(variable.index, init, amount.args[1], bound, condition.operator == "<=")
+    return Induction(variable.index, init, amount.args[1], bound, condition.operator is Operator.LESS_EQUAL)
 
 
 def _jump(ctx: Context, node: tree.JumpStatement, scope: LocalScope) -> None:
@@ -376,9 +392,9 @@ def _jump(ctx: Context, node: tree.JumpStatement, scope: LocalScope) -> None:
     if node.kind == "goto":
         ctx.irregular = ctx.irregular or f"goto at line {line}"
         return
-    kind = node.kind
-    if kind == "return" and ctx.inline_depth:
-        kind = "leave"
+    kind = JumpKind(node.kind)
+    if kind is JumpKind.RETURN and ctx.inline_depth:
+        kind = JumpKind.LEAVE
     ctx.emit(Jump(ctx.next_point(), kind, line))
 
 

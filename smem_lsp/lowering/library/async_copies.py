@@ -16,20 +16,11 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from smem_lsp.ir.nodes import Access, AccessKind, Branch, Loop, Node, Proxy
+from smem_lsp.ir.nodes import Access, AccessKind, Branch, Loop, Node, Proxy, ProxyKind
 from smem_lsp.ir.values import Bytes, Const, Value
 from smem_lsp.lowering.callees.intrinsics import ASYNC_COPIES
 from smem_lsp.lowering.library import cooperative_groups, cuda_pipeline, final_wait, mbarriers
-from smem_lsp.lowering.library.copy_groups import (
-    BARRIER,
-    COMMIT,
-    COMMITTED,
-    OPEN,
-    UNKNOWN,
-    Flights,
-    mark,
-    settled,
-)
+from smem_lsp.lowering.library.copy_groups import OPEN, CopyEvent, Flights, mark, settled
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import BufferName, LocalScope, Variable
@@ -59,7 +50,7 @@ def copying_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) ->
     if name in ASYNC_COPIES:
         _issue(ctx, expr, name, scope)
     elif name == "__pipeline_commit" and not expr.arguments:
-        mark(ctx, COMMIT, expr.lo)
+        mark(ctx, CopyEvent.COMMIT, expr.lo)
     elif name == "__pipeline_wait_prior" and len(expr.arguments) == 1:
         given = ctx.lower.value(ctx, expr.arguments[0], scope)
         wait_prior(ctx, given.n if isinstance(given, Const) else None, expr.lo)
@@ -82,7 +73,7 @@ def copying_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) ->
 
 def proxy_fence(ctx: Context, lo: int, hi: int) -> None:
     """The asynchronous proxy sees what this thread has written."""
-    ctx.emit(Proxy(ctx.next_point(), "fence", ctx.span(lo, hi), ctx.line(lo)))
+    ctx.emit(Proxy(ctx.next_point(), ProxyKind.FENCE, ctx.span(lo, hi), ctx.line(lo)))
 
 
 def proxy_copy(ctx: Context, refs: Iterable[Ref], width: int | None, lo: int, hi: int) -> None:
@@ -90,19 +81,19 @@ def proxy_copy(ctx: Context, refs: Iterable[Ref], width: int | None, lo: int, hi
     for ref in refs:
         for buffer in sorted(ref.bases):
             offset = ref.offset if len(ref.bases) == 1 else None
-            proxy = Proxy(ctx.next_point(), "copy", ctx.span(lo, hi), ctx.line(lo), buffer)
+            proxy = Proxy(ctx.next_point(), ProxyKind.COPY, ctx.span(lo, hi), ctx.line(lo), buffer)
             ctx.emit(replace(proxy, offset=offset, width=width or WIDEST))
 
 
 def proxy_read(ctx: Context, buffers: Iterable[int], lo: int, hi: int) -> None:
     """The asynchronous proxy reads some bytes of these."""
     for buffer in sorted(buffers):
-        ctx.emit(Proxy(ctx.next_point(), "read", ctx.span(lo, hi), ctx.line(lo), buffer))
+        ctx.emit(Proxy(ctx.next_point(), ProxyKind.READ, ctx.span(lo, hi), ctx.line(lo), buffer))
 
 
 def bulk_group(ctx: Context, name: str, left: int | None, lo: int, hi: int) -> None:
     """``cp.async.bulk.commit_group`` and ``cp.async.bulk.wait_group``."""
-    kind = "commit" if "commit" in name else "wait"
+    kind = ProxyKind.COMMIT if "commit" in name else ProxyKind.WAIT
     ctx.emit(Proxy(ctx.next_point(), kind, ctx.span(lo, hi), ctx.line(lo), left=left))
 
 
@@ -160,9 +151,9 @@ def _first_argument(expr: tree.Call, scope: LocalScope) -> int | None:
 def wait_prior(ctx: Context, left: int | None, lo: int) -> None:
     """All groups but the ``left`` newest have landed; None: not known how many."""
     if left is None:
-        mark(ctx, UNKNOWN, lo)
+        mark(ctx, CopyEvent.UNKNOWN, lo)
     else:
-        mark(ctx, COMMITTED, lo, left=left)
+        mark(ctx, CopyEvent.GROUPS, lo, left=left)
 
 
 def waits_for(ctx: Context, expr: tree.Call, callee: tree.Member, base: Ref) -> None:
@@ -188,7 +179,7 @@ def waits_for(ctx: Context, expr: tree.Call, callee: tree.Member, base: Ref) -> 
             return
     elif callee.name != "arrive_and_wait" or expr.arguments:
         return
-    mark(ctx, BARRIER, expr.lo, barrier)
+    mark(ctx, CopyEvent.BARRIER, expr.lo, barrier)
 
 
 def issue(
@@ -235,7 +226,7 @@ def _issue(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> None:
         require(ctx, to, _promised(ctx, given[2], scope))
     shared = sum(isinstance(each, Ref) for each in results)
     if bound is None or shared != 1 + (bound >= 0) or not isinstance(to, Ref) or not to.pointer:
-        mark(ctx, UNKNOWN, expr.lo)
+        mark(ctx, CopyEvent.UNKNOWN, expr.lo)
         for argument, each in zip(given, results):
             if isinstance(each, Ref):
                 in_flight(ctx, each.bases, ctx.line(argument.lo), each.within)
@@ -251,7 +242,7 @@ def _issue(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> None:
         ctx.access(mbarriers.word_of(word), AccessKind.UPDATE, given[-1].lo, given[-1].hi)
     issue(ctx, to, width, given[0].lo, given[0].hi, bound, (size or 0) if group else 0)
     if group and bound == OPEN:
-        mark(ctx, COMMIT, expr.lo)  # the last thing that cooperative_groups::memcpy_async does
+        mark(ctx, CopyEvent.COMMIT, expr.lo)  # the last thing that cooperative_groups::memcpy_async does
 
 
 def _bound_to(

@@ -2,33 +2,42 @@
 
 from __future__ import annotations
 
+from smem_lsp.ir.nodes import BarrierKind
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.local_scope import Group, LocalScope
+from smem_lsp.lowering.state.local_scope import Group, GroupKind, LocalScope
 from smem_lsp.syntax import tree
 
 _GROUP_FACTORIES = {
-    "this_thread_block": "block",
-    "this_grid": "grid",
-    "this_cluster": "cluster",
-    "tiled_partition": "warp",
-    "coalesced_threads": "warp",
-    "labeled_partition": "warp",
-    "binary_partition": "warp",
-    "this_thread": "other",
+    "this_thread_block": GroupKind.BLOCK,
+    "this_grid": GroupKind.GRID,
+    "this_cluster": GroupKind.CLUSTER,
+    "tiled_partition": GroupKind.WARP,
+    "coalesced_threads": GroupKind.WARP,
+    "labeled_partition": GroupKind.WARP,
+    "binary_partition": GroupKind.WARP,
+    "this_thread": GroupKind.OTHER,
 }
 
 
 GROUP_TYPES = {
-    "thread_block": "block",
-    "grid_group": "grid",
-    "cluster_group": "cluster",
-    "thread_block_tile": "warp",
-    "coalesced_group": "warp",
-    "thread_group": "other",
+    "thread_block": GroupKind.BLOCK,
+    "grid_group": GroupKind.GRID,
+    "cluster_group": GroupKind.CLUSTER,
+    "thread_block_tile": GroupKind.WARP,
+    "coalesced_group": GroupKind.WARP,
+    "thread_group": GroupKind.OTHER,
+}
+
+_BARRIERS = {
+    GroupKind.BLOCK: BarrierKind.BLOCK,
+    GroupKind.GRID: BarrierKind.BLOCK,  # it also orders the threads of each block
+    GroupKind.WARP: BarrierKind.WARP,
+    GroupKind.CLUSTER: BarrierKind.CLUSTER,
+    GroupKind.OTHER: BarrierKind.OTHER,
 }
 
 
-def group_of(ctx: Context, expr: tree.Expr, scope: LocalScope) -> str | None:
+def group_of(ctx: Context, expr: tree.Expr, scope: LocalScope) -> GroupKind | None:
     """Kind of the cooperative group that an expression is; None when it is no group."""
     if isinstance(expr, tree.Name):
         meaning = scope.lookup(expr.text)
@@ -47,7 +56,6 @@ def group_of(ctx: Context, expr: tree.Expr, scope: LocalScope) -> str | None:
     return None
 
 
-def group_barrier(ctx: Context, expr: tree.Call, kind: str, spelling: str) -> None:
+def group_barrier(ctx: Context, expr: tree.Call, kind: GroupKind, spelling: str) -> None:
     """All threads of a group of this kind wait for each other."""
-    # a grid barrier also orders the threads of each block
-    ctx.barrier("block" if kind in ("block", "grid") else kind, expr.lo, expr.hi, spelling)
+    ctx.barrier(_BARRIERS[kind], expr.lo, expr.hi, spelling)

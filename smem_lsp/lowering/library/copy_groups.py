@@ -6,18 +6,54 @@ Where paths with different numbers of stages meet, both are followed: a copy lan
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from smem_lsp.ir.nodes import Access, AccessKind, Barrier, Branch, CopyWait, Jump, Loop, Node, Seq
+from smem_lsp.ir.nodes import (
+    Access,
+    AccessKind,
+    Branch,
+    CopyWait,
+    CopyWaitKind,
+    Jump,
+    JumpKind,
+    Loop,
+    Node,
+    Seq,
+)
 from smem_lsp.ir.values import Bytes
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.source import checkpoint, record
 
-COMMIT, COMMITTED, ALL, UNKNOWN = "commit", "groups", "all", "unknown"  # of groups of copies
-ARRIVE, BARRIER, TOKEN = "arrive", "barrier", "token"  # of a barrier object
-STAGE, STAGE_DONE, EVERY_STAGE, RELEASE = "stage", "stage done", "every stage", "release"  # of a pipeline
-UNCOUNTED = "uncounted"  # of a pipeline: how many stages are under way is not known any more
+
+class CopyEvent(enum.Enum):
+    """What a thread does with the copies that it has issued."""
+
+    # groups of copies (PTX ISA, "cp.async.commit_group", "cp.async.wait_group")
+    COMMIT = enum.auto()
+    GROUPS = enum.auto()  # waits till all but the newest groups have landed
+    ALL = enum.auto()  # waits till those of no group have landed, too
+    UNKNOWN = enum.auto()  # perhaps one of these
+    # a barrier object (libcu++, "cuda::barrier")
+    ARRIVE = enum.auto()  # gets the token of an arrival
+    BARRIER = enum.auto()  # waits for all copies bound to the object
+    TOKEN = enum.auto()  # waits for those issued before the token was got
+    # a pipeline (libcu++, "cuda::pipeline")
+    STAGE = enum.auto()  # commits one more stage
+    STAGE_DONE = enum.auto()  # waits for the oldest stage
+    EVERY_STAGE = enum.auto()  # waits for all stages
+    RELEASE = enum.auto()  # the oldest stage makes way
+    UNCOUNTED = enum.auto()  # how many stages are under way is no longer known
+
+
+_OF_GROUPS: Mapping[CopyEvent, CopyWaitKind] = {
+    CopyEvent.COMMIT: CopyWaitKind.COMMIT,
+    CopyEvent.GROUPS: CopyWaitKind.GROUPS,
+    CopyEvent.ALL: CopyWaitKind.ALL,
+    CopyEvent.UNKNOWN: CopyWaitKind.UNKNOWN,
+}
+
 OPEN = -1  # what a copy waits for that is bound to no object
 _IN_GROUP = -2
 
@@ -62,9 +98,9 @@ class Flights:
             elif isinstance(node, Loop):
                 state = self.loop(node, state)
             elif isinstance(node, Jump):
-                if node.kind == "break":
+                if node.kind is JumpKind.BREAK:
                     breaks |= state
-                elif node.kind == "continue":
+                elif node.kind is JumpKind.CONTINUE:
                     continues |= state
                 else:
                     self.returned |= state
@@ -82,39 +118,41 @@ class Flights:
         return end | breaks | continues | (before if node.min_trip == 0 else _State())
 
     def wait(self, node: Wait, state: _State) -> _State:
-        if node.kind == COMMIT:
+        if node.event is CopyEvent.COMMIT:
             return frozenset((buffer, _IN_GROUP if by == OPEN else by, at) for buffer, by, at in state)
-        if node.kind == UNKNOWN or node.left:
+        if node.event is CopyEvent.UNKNOWN or node.left:
             return state
         own = frozenset(each for each in state if each[1] == node.bound)
-        if node.kind == ARRIVE:
+        if node.event is CopyEvent.ARRIVE:
             return (state - own) | {(buffer, by, at or node.arrival) for buffer, by, at in own}
-        if node.kind == STAGE:
+        if node.event is CopyEvent.STAGE:
             return (state - own) | _committed(own, node.bound)
-        if node.kind == RELEASE:
+        if node.event is CopyEvent.RELEASE:
             return (state - own) | _released(own)
-        if node.kind == UNCOUNTED:
+        if node.event is CopyEvent.UNCOUNTED:
             far = frozenset((buffer, by, at and _NEVER) for buffer, by, at in own)
             return (state - own) | far | {(_UNDER_WAY, node.bound, _NEVER)}
         done = frozenset(each for each in state if _lands(node, each))
         known = self.covered.get(node.point, frozenset())
         self.covered[node.point] = known | {buffer for buffer, _, _ in done if buffer != _UNDER_WAY}
-        if node.kind == STAGE_DONE:  # the stage is under way until it is released
+        if node.event is CopyEvent.STAGE_DONE:  # the stage is under way until it is released
             done = frozenset(each for each in done if each[0] != _UNDER_WAY)
         return state - done
 
 
 def _lands(node: Wait, flight: Flight) -> bool:
     _, by, at = flight
-    if node.kind == COMMITTED:
+    if node.event is CopyEvent.GROUPS:
         return by == _IN_GROUP
-    if node.kind == ALL:
+    if node.event is CopyEvent.ALL:
         return by in (OPEN, _IN_GROUP)
     if by != node.bound:
         return False
-    if node.kind == BARRIER:
+    if node.event is CopyEvent.BARRIER:
         return True
-    return at == node.arrival if node.kind == TOKEN else at == 1 if node.kind == STAGE_DONE else at > 0
+    if node.event is CopyEvent.TOKEN:
+        return at == node.arrival
+    return at == 1 if node.event is CopyEvent.STAGE_DONE else at > 0
 
 
 def _committed(own: _State, by: int) -> _State:
@@ -145,8 +183,8 @@ def settled(
     for node in nodes:
         checkpoint()
         if isinstance(node, Wait):
-            if node.kind in (COMMIT, COMMITTED, ALL, UNKNOWN):
-                kind = UNKNOWN if node.guess else node.kind
+            if node.event in _OF_GROUPS:
+                kind = CopyWaitKind.UNKNOWN if node.guess else node.kind
                 found.append(CopyWait(node.point, kind, node.left, node.line))
             for buffer in sorted(covered.get(node.point, frozenset())):
                 update = Access(
@@ -168,17 +206,23 @@ def settled(
 
 
 @record
-class Wait(Barrier):
-    """A thread commits its asynchronous copies or waits for them; only while a tree is built (``ir.copies``)."""
+class Wait(CopyWait):
+    """What a thread does with its asynchronous copies, while the tree is built: ``settled`` replaces it."""
 
-    bound: int = -1  # the object that they are bound to, a barrier by its buffer
+    event: CopyEvent
+    bound: int  # the object that the copies are bound to, a barrier by its buffer
     arrival: int = 0  # at a barrier object: its place in the text
-    left: int = 0  # groups that stay open
+    guess: bool = False  # perhaps in a function that is not called at all
 
 
-def mark(ctx: Context, kind: str, lo: int, bound: int = OPEN, arrival: int = 0, left: int = 0) -> None:
+def wait_for(point: int, event: CopyEvent, line: int, bound: int, arrival: int = 0, left: int = 0) -> Wait:
+    kind = _OF_GROUPS.get(event, CopyWaitKind.UNKNOWN)
+    return Wait(point, kind, left, line, event, bound, arrival)
+
+
+def mark(ctx: Context, event: CopyEvent, lo: int, bound: int = OPEN, arrival: int = 0, left: int = 0) -> None:
     """Copies are committed or waited for. ``bound``: the object that they are bound to, a barrier by its buffer;
     ``left``: groups that stay open."""
     ctx.waits = True
-    ctx.emit(Wait(ctx.next_point(), kind, None, ctx.line(lo), "", bound=bound, arrival=arrival, left=left))
+    ctx.emit(wait_for(ctx.next_point(), event, ctx.line(lo), bound, arrival, left))
     ctx.point += ctx.landings

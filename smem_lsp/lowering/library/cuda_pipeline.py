@@ -10,16 +10,7 @@ from __future__ import annotations
 
 from smem_lsp.ir.values import Value, Var
 from smem_lsp.lowering.library import copy_groups
-from smem_lsp.lowering.library.copy_groups import (
-    ARRIVE,
-    EVERY_STAGE,
-    RELEASE,
-    STAGE,
-    STAGE_DONE,
-    TOKEN,
-    UNCOUNTED,
-    UNKNOWN,
-)
+from smem_lsp.lowering.library.copy_groups import CopyEvent
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope, Variable
 from smem_lsp.semantics.evaluate import evaluate
@@ -119,11 +110,11 @@ def method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScope
     if variable is None or callee.operator != "." or callee.name not in _METHODS:
         return None
     if callee.name == "producer_commit":
-        copy_groups.mark(ctx, STAGE, expr.lo, key(variable))
+        copy_groups.mark(ctx, CopyEvent.STAGE, expr.lo, key(variable))
     elif callee.name == "consumer_wait":
-        copy_groups.mark(ctx, STAGE_DONE, expr.lo, key(variable))
+        copy_groups.mark(ctx, CopyEvent.STAGE_DONE, expr.lo, key(variable))
     if callee.name == ("consumer_wait" if ctx.pipelines[variable] else "consumer_release"):
-        copy_groups.mark(ctx, RELEASE, expr.lo, key(variable))
+        copy_groups.mark(ctx, CopyEvent.RELEASE, expr.lo, key(variable))
     _meets_others(ctx, variable, expr.lo, waits=callee.name == "consumer_wait")
     return ctx.fresh()
 
@@ -137,7 +128,7 @@ def wait_prior(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> V
     given = expr.callee.arguments[-1] if expr.callee.arguments else None
     every = given and evaluate(given[0], scope.constant_scope()) == 0
     # <N> makes N stages count as under way, be it more than there are
-    copy_groups.mark(ctx, EVERY_STAGE if every else UNCOUNTED, expr.lo, key(variable))
+    copy_groups.mark(ctx, CopyEvent.EVERY_STAGE if every else CopyEvent.UNCOUNTED, expr.lo, key(variable))
     _meets_others(ctx, variable, expr.lo, waits=True)
     return ctx.fresh()
 
@@ -148,15 +139,15 @@ def _meets_others(ctx: Context, variable: int, lo: int, *, waits: bool) -> None:
     if not ctx.pipelines[variable]:
         ctx.may_synchronise()
     elif waits:
-        copy_groups.mark(ctx, UNKNOWN, lo)
+        copy_groups.mark(ctx, CopyEvent.UNKNOWN, lo)
 
 
 def hand_over(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
     """What is done to a pipeline from here on is not known: stages that are committed there, and waits."""
     variable = _pipeline(ctx, expr, scope)
     if variable is not None:
-        copy_groups.mark(ctx, UNCOUNTED, expr.lo, key(variable))
-        copy_groups.mark(ctx, UNKNOWN, expr.lo)
+        copy_groups.mark(ctx, CopyEvent.UNCOUNTED, expr.lo, key(variable))
+        copy_groups.mark(ctx, CopyEvent.UNKNOWN, expr.lo)
 
 
 def key(variable: int) -> int:
@@ -181,7 +172,7 @@ def arrives(ctx: Context, expr: tree.Call, callee: tree.Member, barrier: int) ->
     """``auto token = object.arrive()``, if nothing else in the function arrives there for a token."""
     token = _token(ctx, callee)
     if token is not None and not expr.arguments:
-        copy_groups.mark(ctx, ARRIVE, expr.lo, barrier, token[1])
+        copy_groups.mark(ctx, CopyEvent.ARRIVE, expr.lo, barrier, token[1])
 
 
 def waits_for_token(ctx: Context, expr: tree.Call, callee: tree.Member, barrier: int) -> None:
@@ -190,7 +181,7 @@ def waits_for_token(ctx: Context, expr: tree.Call, callee: tree.Member, barrier:
     if isinstance(given, tree.Call) and isinstance(given.callee, tree.Name) and len(given.arguments) == 1:
         given = given.arguments[0] if given.callee.text.rpartition("::")[2] == "move" else given
     if token is not None and isinstance(given, tree.Name) and given.text == token[0]:
-        copy_groups.mark(ctx, TOKEN, expr.lo, barrier, token[1])
+        copy_groups.mark(ctx, CopyEvent.TOKEN, expr.lo, barrier, token[1])
 
 
 def _token(ctx: Context, callee: tree.Member) -> tuple[str, int] | None:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from smem_lsp.ir.nodes import BarrierFamily
 from smem_lsp.ir.values import Value
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope, Variable
 from smem_lsp.syntax import tree
 
-FAMILY = "cutlass"
 _CLASS = "NamedBarrier"
 _METHODS = {"sync": False, "arrive_and_wait": False, "arrive": True}  # does it go on without waiting?
 
@@ -67,7 +67,7 @@ def declared(
 
 def _come(ctx: Context, expr: tree.Call, name: str, given: Sequence[Value]) -> Value:
     count, number = given
-    ctx.named_barrier(expr.lo, expr.hi, number, count, arrives=_METHODS[name], family=FAMILY)
+    ctx.named_barrier(expr.lo, expr.hi, number, count, arrives=_METHODS[name], family=BarrierFamily.CUTLASS)
     return ctx.fresh()
 
 

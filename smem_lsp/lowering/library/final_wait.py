@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from smem_lsp.ir.nodes import Access, Assign, GlobalAccess, Node, Place, Seq, WithFinalWait, walk
-from smem_lsp.lowering.library.copy_groups import ALL, COMMITTED, OPEN, Flights, Wait, settled
+from smem_lsp.lowering.library.copy_groups import OPEN, CopyEvent, Flights, Wait, settled, wait_for
 from smem_lsp.lowering.state.context import Context
 
 
@@ -22,13 +22,13 @@ def drained(ctx: Context, left: Collection[int], numbers: Mapping[int, int]) -> 
     place = ctx.items[at]
     assert isinstance(place, Place)
     point = place.point - ctx.landings - 1  # as many are kept free in front of each place
-    for kind in (COMMITTED, ALL):
-        wait = Wait(point, kind, None, place.line, "", bound=OPEN)
+    for event in (CopyEvent.GROUPS, CopyEvent.ALL):
+        wait = wait_for(point, event, place.line, OPEN)
         items = [*ctx.items[:at], wait, *ctx.items[at:]]
         flights = Flights(ctx.bound_copies)
         if not flights.left(items):
             body = Seq(tuple(settled(items, flights.covered, numbers, ctx.copied)))
-            return WithFinalWait(place.point, kind == ALL, frozenset(left), body)
+            return WithFinalWait(place.point, event is CopyEvent.ALL, frozenset(left), body)
     return None
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from smem_lsp.ir.nodes import AccessKind, Branch, Seq
+from smem_lsp.ir.nodes import AccessKind, BarrierKind, Branch, Seq
 from smem_lsp.ir.values import Const, Value
 from smem_lsp.lowering.library import async_copies, copy_groups, mbarriers
-from smem_lsp.lowering.library.copy_groups import ALL, COMMIT, UNKNOWN
+from smem_lsp.lowering.library.copy_groups import CopyEvent
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope, Variable
@@ -275,11 +275,11 @@ def _barrier(
         ctx.access(ref.lost().place(), AccessKind.UPDATE, 0, size)
         ctx.fix(ref.bases, f"{{}} is used by {words[0]} at line {ctx.line(0)}", within=ref.within)
     if "cluster" in words:
-        ctx.barrier("cluster", 0, size, "")
+        ctx.barrier(BarrierKind.CLUSTER, 0, size, "")
     elif "warp" in words:
-        ctx.barrier("warp", 0, size, "__syncwarp();")
+        ctx.barrier(BarrierKind.WARP, 0, size, "__syncwarp();")
     elif _PLAIN_BARRIER.match(instruction):
-        ctx.barrier("block", 0, size, "__syncthreads();")
+        ctx.barrier(BarrierKind.BLOCK, 0, size, "__syncthreads();")
     else:
         number = count = None
         arrives = "arrive" in words
@@ -351,11 +351,11 @@ def _copy(ctx: Context, arguments: str, operands: list[_Operand], size: int) -> 
 def _complete(ctx: Context, instruction: str, what: str, arguments: str, operands: list[_Operand]) -> None:
     """``cp.async.commit_group``, ``cp.async.wait_group N`` and ``cp.async.wait_all``, if they surely run."""
     if _GUARD.search(instruction):
-        copy_groups.mark(ctx, UNKNOWN, 0)
+        copy_groups.mark(ctx, CopyEvent.UNKNOWN, 0)
     elif what == "commit_group":
-        copy_groups.mark(ctx, COMMIT, 0)
+        copy_groups.mark(ctx, CopyEvent.COMMIT, 0)
     elif what == "wait_all":
-        copy_groups.mark(ctx, ALL, 0)
+        copy_groups.mark(ctx, CopyEvent.ALL, 0)
     else:
         async_copies.wait_prior(ctx, _number(arguments, operands), 0)
 

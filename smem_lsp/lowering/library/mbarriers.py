@@ -6,7 +6,7 @@ barrier of the block has to stand in between (PTX ISA, "mbarrier"). They never s
 
 from __future__ import annotations
 
-from smem_lsp.ir.nodes import AccessKind
+from smem_lsp.ir.nodes import AccessKind, BarrierKind
 from smem_lsp.ir.values import Value
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope
@@ -55,7 +55,7 @@ def instruction(ctx: Context, words: list[str], address: Ref | None, refs: list[
         ctx.access(place, kind, 0, size)
         ctx.fix(ref.bases, f"{{}} is used by mbarrier at line {ctx.line(0)}", within=ref.within)
     if name not in _GOES_ON:
-        ctx.barrier("other", 0, size, "")
+        ctx.barrier(BarrierKind.OTHER, 0, size, "")
 
 
 def _is_barrier(ref: Ref) -> bool:

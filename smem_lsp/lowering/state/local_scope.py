@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -55,12 +56,21 @@ class View:
     target: Ref
 
 
+class GroupKind(enum.Enum):
+    """Which threads a cooperative group is made of (CUDA C++ programming guide, "Group Types")."""
+
+    BLOCK = enum.auto()
+    WARP = enum.auto()  # lanes of one warp
+    GRID = enum.auto()
+    CLUSTER = enum.auto()
+    OTHER = enum.auto()  # threads that are not known
+
+
 @record
 class Group:
-    """A cooperative group handle. ``kind``: "block", "warp", "grid", "cluster" or "other"; ``size``: threads of a
-    tile that is cut out of the block."""
+    """A cooperative group handle. ``size``: threads of a tile that is cut out of the block."""
 
-    kind: str
+    kind: GroupKind
     size: int | None = None
 
 

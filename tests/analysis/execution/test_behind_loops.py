@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from carets import codes, expect
 
 from smem_lsp.engine import check
+
+RACES = ("SMEM201", "SMEM205", "SMEM402")
 
 # The two sweeps of a scan of 512 elements: the second starts with the `off` that the first has left.
 SCAN = """\
@@ -31,11 +34,26 @@ static __global__ void k(int* g) {{
   }}
   {behind}
   g[th] = t[th];
+{mark}
   g[th + 256] = t[th + 256];
 }}
 void host(int* g) {{ k<<<1, 256>>>(g); }}
 """
 BARRIER = "__syncthreads();"
+
+
+def test_a_scan_with_its_barriers_is_silent() -> None:
+    expect(SCAN.format(inside=BARRIER, behind=BARRIER, mark=""), among=RACES)
+
+
+def test_the_last_sweep_of_a_scan_races_with_what_is_behind_it() -> None:
+    mark = "//        ^^^^^ SMEM201"
+    expect(SCAN.format(inside=BARRIER, behind="", mark=mark), among=RACES)
+
+
+def test_the_sweeps_of_a_scan_race_with_each_other() -> None:
+    assert "SMEM205" in codes(check(SCAN.format(inside="", behind=BARRIER, mark="")))
+
 
 TRIPS = """\
 static __global__ void k(int* g, int n) {{
@@ -44,37 +62,42 @@ static __global__ void k(int* g, int n) {{
   int at = {start};
   {loop}
   s[at] = g[t];
+{written}
   g[t] = s[t];
+{read}
 }}
 void host(int* g, int n) {{ k<<<1, 256>>>(g, n); }}
 """
 
 
-def races(text: str) -> set[str]:
-    return {finding.code for finding in check(text).findings} & {"SMEM201", "SMEM205", "SMEM402"}
-
-
-def test_a_scan() -> None:
-    assert races(SCAN.format(inside=BARRIER, behind=BARRIER)) == set()
-    assert races(SCAN.format(inside=BARRIER, behind="")) == {"SMEM201"}
-    assert "SMEM205" in races(SCAN.format(inside="", behind=BARRIER))
+@pytest.mark.parametrize(
+    ("start", "loop", "marks"),
+    [
+        ("t", "for (int i = 0; i < 3; ++i) at = 255 - at;", {"read": "//       ^^^^ SMEM201"}),
+        ("0", "for (int i = 0; i < t / 4; ++i) at += 4;", {"written": "//^^^^^ SMEM205 threads 0 and 3"}),
+    ],
+)
+def test_the_number_of_iterations_leads_to_the_slot_of_another_thread(
+    start: str, loop: str, marks: dict[str, str]
+) -> None:
+    expect(TRIPS.format(start=start, loop=loop, **{"written": "", "read": "", **marks}), among=RACES)
 
 
 @pytest.mark.parametrize(
-    ("start", "loop", "expected"),
+    ("start", "loop"),
     [
-        ("t", "for (int i = 0; i < 3; ++i) at = 255 - at;", {"SMEM201"}),
-        ("t", "for (int i = 0; i < 4; ++i) at = 255 - at;", set()),
-        ("0", "for (int i = 0; i < t; ++i) at += 1;", set()),  # as often as the thread says: its own slot
-        ("0", "for (int i = 0; i < t / 4; ++i) at += 4;", {"SMEM205"}),
-        ("t", "for (int i = 5; i < 5; ++i) at = 255 - at;", set()),  # never
-        ("t", "for (int i = 0; i < n; ++i) at = 255 - at;", set()),  # perhaps an even number
-        ("t", "for (int i = 0; i < 3; ++i) { if (g[i] < 0) break; at = 255 - at; }", set()),
-        ("t", "if (n > 3) for (int i = 0; i < 3; ++i) at = 255 - at;", set()),  # not always
+        pytest.param("t", "for (int i = 0; i < 4; ++i) at = 255 - at;", id="an even number"),
+        pytest.param("0", "for (int i = 0; i < t; ++i) at += 1;", id="as often as the thread's number"),
+        pytest.param("t", "for (int i = 5; i < 5; ++i) at = 255 - at;", id="never"),
+        pytest.param("t", "for (int i = 0; i < n; ++i) at = 255 - at;", id="perhaps an even number"),
+        pytest.param(
+            "t", "for (int i = 0; i < 3; ++i) { if (g[i] < 0) break; at = 255 - at; }", id="data end it"
+        ),
+        pytest.param("t", "if (n > 3) for (int i = 0; i < 3; ++i) at = 255 - at;", id="not always"),
     ],
 )
-def test_the_number_of_iterations_decides(start: str, loop: str, expected: set[str]) -> None:
-    assert races(TRIPS.format(start=start, loop=loop)) == expected
+def test_the_number_of_iterations_leads_to_its_own_slot_or_nobody_knows_where(start: str, loop: str) -> None:
+    expect(TRIPS.format(start=start, loop=loop, written="", read=""), among=RACES)
 
 
 TOGETHER = """\
@@ -95,12 +118,53 @@ static __global__ void k(float* g) {{
   s[t] = v;
   {behind}
   g[t] = s[255 - t];
+{mark}
 }}
 void host(float* g) {{ k<<<1, 256>>>(g); }}
 """
 
 
-def test_behind_a_loop_that_all_threads_leave_together() -> None:
-    assert races(TOGETHER.format(inside=BARRIER, behind=BARRIER)) == set()
-    assert races(TOGETHER.format(inside=BARRIER, behind="")) == {"SMEM201"}
-    assert races(TOGETHER.format(inside="if (v < 0.1f) return;\n    __syncthreads();", behind="")) == set()
+def test_behind_a_loop_that_all_threads_leave_together_a_barrier_is_missing() -> None:
+    mark = "//       ^^^^^^^^^^ SMEM201"
+    expect(TOGETHER.format(inside=BARRIER, behind="", mark=mark), among=RACES)
+
+
+@pytest.mark.parametrize(
+    ("inside", "behind"),
+    [
+        pytest.param(BARRIER, BARRIER, id="with the barrier"),
+        pytest.param("if (v < 0.1f) return;\n    __syncthreads();", "", id="some threads return in the loop"),
+    ],
+)
+def test_behind_a_loop_that_all_threads_leave_together_nothing_else_is_said(inside: str, behind: str) -> None:
+    expect(TOGETHER.format(inside=inside, behind=behind, mark=""), among=RACES)
+
+
+# A race in iteration 7 of 12, behind a loop that single threads leave. Two loops deep only five iterations are run.
+SEVENTH = """\
+static __global__ void k(const int* __restrict__ in, int* __restrict__ out) {{
+  __shared__ int s[256];
+  __shared__ int u[256];
+  const int t = threadIdx.x;
+  int r = 0;
+  u[t] = in[t];
+  __syncthreads();
+  {above}
+  __syncthreads();
+  for (int i = 0; i < 12; ++i) {{
+    s[t] = r + i;
+    if (i != 7) __syncthreads();
+    r += s[t ^ 64];
+//       ^^^^^^^^^ SMEM201
+    __syncthreads();
+  }}
+  out[t] = r + u[t];
+}}
+void host(const int* in, int* out) {{ k<<<1, 256>>>(in, out); }}
+"""
+LEFT_BY_DATA = "for (int j = 0; j < 8; ++j) { u[in[t] & 255] = t; if (in[t + j] > 3) break; }"
+
+
+@pytest.mark.parametrize("above", ["", f"if (in[t] > 2) {{ {LEFT_BY_DATA} }}"])
+def test_a_loop_that_the_run_cannot_follow_does_not_count_as_around_the_next(above: str) -> None:
+    expect(SEVENTH.format(above=above), among=RACES)

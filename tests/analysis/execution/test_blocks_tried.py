@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from smem_lsp.engine import check
+from carets import expect
 
 TRANSPOSE = """\
 __global__ void k(const float* in, float* out, int n) {{
@@ -12,6 +11,7 @@ __global__ void k(const float* in, float* out, int n) {{
   tile[threadIdx.y][threadIdx.x] = in[threadIdx.y * n + threadIdx.x];
   {between}
   out[threadIdx.y * n + threadIdx.x] = tile[threadIdx.x][threadIdx.y];
+{mark}
 }}
 """
 
@@ -23,6 +23,7 @@ __global__ void k(const float* in, float* out) {{
   s[lane + 32] = in[lane + 32];
   {between}
   out[lane] = s[63 - lane];
+{mark}
 }}
 """
 
@@ -39,6 +40,7 @@ __global__ void k(const float* in, float* out) {{
   if (warp.thread_rank() == 0) s[{number}] = sum;
   {between}
   if (warp.thread_rank() < blockDim.x / 32) sum = s[warp.thread_rank()];
+{mark}
   block.sync();
   out[t] = sum;
 }}
@@ -52,6 +54,7 @@ __global__ void __launch_bounds__(64) k(const float4* in, float* out, int n) {{
     s[threadIdx.y * 32 + threadIdx.x] = in[i * 64 + threadIdx.y * 32 + threadIdx.x];
     {between}
     out[i * 64 + threadIdx.y * 32 + threadIdx.x] = s[63 - threadIdx.y * 32 - threadIdx.x].x;
+{mark}
   }}
 }}
 """
@@ -64,6 +67,7 @@ __global__ void k(const float* in, float* out, int width, int rows, int columns)
   {between}
   if (row >= rows) return;
   out[threadIdx.x] = s[threadIdx.x ^ 32];
+{mark}
   __syncthreads();
   s[threadIdx.x] = 0;
 }}
@@ -77,28 +81,43 @@ __global__ void k(const T* in, T* out) {{
   s[t] = in[t];
   {between}
   out[t] = s[{read}];
+{mark}
   __syncthreads();
   s[t] = in[0];
 }}
 """
 
 
-def codes(text: str, between: str, **more: str) -> set[str]:
-    found = check(text.format(between=between, **more)).findings
-    return {finding.code for finding in found} & {"SMEM201", "SMEM205"}
+RACES = ("SMEM201", "SMEM205")
+BARRIER = "__syncthreads();"
 
 
-def test_rows_and_columns_without_any_barrier() -> None:
-    assert codes(TRANSPOSE, "") == {"SMEM201"}
-    assert codes(TRANSPOSE, "__syncthreads();") == set()
+def test_rows_and_columns_without_any_barrier_race() -> None:
+    mark = "//                                     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ SMEM201"
+    expect(TRANSPOSE.format(between="", mark=mark), among=RACES)
+    expect(TRANSPOSE.format(between=BARRIER, mark=""), among=RACES)
 
 
 def test_lanes_that_are_kept_in_order_are_one_warp() -> None:
-    assert codes(LANES, "__syncwarp();") == set()
+    expect(LANES.format(between="__syncwarp();", mark=""), among=RACES)
 
 
 def test_elements_for_each_of_so_many_threads_want_a_barrier() -> None:
-    assert codes(ELEMENTS.replace("__syncthreads();", ""), "", read="255 - t") == {"SMEM201"}
+    expect(
+        """
+template <typename T>
+__global__ void k(const T* in, T* out) {
+  __shared__ T s[256];
+  const int t = threadIdx.x;
+  s[t] = in[t];
+  out[t] = s[255 - t];
+//         ^^^^^^^^^^ SMEM201
+  s[t] = in[0];
+//^^^^ SMEM201
+}
+""",
+        among=RACES,
+    )
 
 
 @pytest.mark.parametrize(
@@ -120,30 +139,35 @@ def test_elements_for_each_of_so_many_threads_want_a_barrier() -> None:
 )
 def test_a_block_for_which_the_array_is_too_small_is_not_tried(array: str, write: str, read: str) -> None:
     body = f"{array}; const int t = threadIdx.x; {write} out[t] = {read};"
-    assert codes("__global__ void k(const float* in, float* out) {{ " + body + " }}", "") == set()
+    expect(f"__global__ void k(const float* in, float* out) {{ {body} }}", among=RACES)
 
 
 def test_warps_that_are_counted_in_x_stand_in_a_row() -> None:
-    assert codes(SUMS, "", number="t / 32") == {"SMEM201"}
-    assert codes(SUMS, "block.sync();", number="t / 32") == set()
-    assert codes(SUMS, "", number="warp.meta_group_rank()") == set()  # of rows of 32 threads, perhaps
+    mark = "//                                                ^^^^^^^^^^^^^^^^^^^^^ SMEM201"
+    expect(SUMS.format(between="", number="t / 32", mark=mark), among=RACES)
+    expect(SUMS.format(between="block.sync();", number="t / 32", mark=""), among=RACES)
+
+
+def test_warps_that_the_block_counts_may_stand_in_rows_of_32_threads() -> None:
+    expect(SUMS.format(between="", number="warp.meta_group_rank()", mark=""), among=RACES)
 
 
 def test_launch_bounds_of_a_block_with_rows() -> None:
-    assert codes(BOUNDED, "") == {"SMEM201"}
-    assert codes(BOUNDED, "__syncthreads();") == set()
+    mark = (
+        "//                                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ SMEM201"
+    )
+    expect(BOUNDED.format(between="", mark=mark), among=RACES)
+    expect(BOUNDED.format(between=BARRIER, mark=""), among=RACES)
 
 
 def test_the_first_block_where_another_one_has_nothing_to_do() -> None:
-    assert codes(PARTS, "") == {"SMEM201"}
-    assert codes(PARTS, "__syncthreads();") == set()
+    mark = "//                   ^^^^^^^^^^^^^^^^^^^ SMEM201"
+    expect(PARTS.format(between="", mark=mark), among=RACES)
+    expect(PARTS.format(between=BARRIER, mark=""), among=RACES)
 
 
 def test_elements_of_a_size_that_is_not_known() -> None:
-    assert codes(ELEMENTS, "", read="255 - t") == {"SMEM201"}
-    assert codes(ELEMENTS, "", read="t") == set()
-    assert codes(ELEMENTS, "__syncthreads();", read="255 - t") == set()
-    message = next(
-        f.message for f in check(ELEMENTS.format(between="", read="255 - t")).findings if f.code == "SMEM201"
-    )
-    assert message.startswith("thread 0 writes `s[0]` (line 5), thread 255 reads it (line 7)")
+    mark = "//         ^^^^^^^^^^ SMEM201 thread 0 writes `s[0]` (line 5), thread 255 reads it (line 7)"
+    expect(ELEMENTS.format(between="", read="255 - t", mark=mark), among=RACES)
+    expect(ELEMENTS.format(between="", read="t", mark=""), among=RACES)
+    expect(ELEMENTS.format(between=BARRIER, read="255 - t", mark=""), among=RACES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 from analysis.hazards.patterns import MISSING, Pattern
+from carets import codes
 
 from smem_lsp.engine import check
 
@@ -601,16 +602,15 @@ if (in[t] > 0.0f) s = in[t];
 )
 
 CASES = [
-    pytest.param(pattern, number, codes, id=f"{pattern.name}, {number}")
+    pytest.param(pattern, number, wanted, id=f"{pattern.name}, {number}")
     for pattern in (*SPOKEN, *SILENT)
-    for number, codes in ((0, pattern.right), *((n, codes) for n, _, codes in pattern.variants))
+    for number, wanted in ((0, pattern.right), *((n, wanted) for n, _, wanted in pattern.variants))
 ]
 
 
 @pytest.mark.parametrize(("pattern", "number", "wanted"), CASES)
 def test_it_is_judged_as_listed(pattern: Pattern, number: int, wanted: tuple[str, ...]) -> None:
-    found = [finding for finding in check(pattern.text(number)).findings if finding.code in JUDGED]
-    assert {finding.code for finding in found} == set(wanted)
+    assert set(codes(check(pattern.text(number)), among=JUDGED)) == set(wanted)
 
 
 def test_it_is_a_warning_with_threads_that_may_meet() -> None:

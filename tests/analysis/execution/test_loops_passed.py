@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from smem_lsp.engine import check
+from carets import expect
 
 KERNEL = """\
 static __global__ void __launch_bounds__(256) k(const float* in, const int* at, float* out, int n) {{
@@ -14,6 +13,7 @@ static __global__ void __launch_bounds__(256) k(const float* in, const int* at, 
   {loop}
   s[t] = in[t + found];
   out[t] = s[255 - t];
+{mark}
   __syncthreads();
 }}
 void host(const float* in, const int* at, float* out, int n) {{ k<<<1, 256>>>(in, at, out, n); }}
@@ -29,7 +29,8 @@ void host(const float* in, const int* at, float* out, int n) {{ k<<<1, 256>>>(in
     ],
 )
 def test_a_race_behind_a_search_is_found(loop: str) -> None:
-    assert "SMEM201" in {finding.code for finding in check(KERNEL.format(loop=loop)).findings}
+    mark = "//         ^^^^^^^^^^ SMEM201"
+    expect(KERNEL.format(loop=loop, mark=mark), among=("SMEM201",))
 
 
 @pytest.mark.parametrize(
@@ -40,4 +41,4 @@ def test_a_race_behind_a_search_is_found(loop: str) -> None:
     ],
 )
 def test_nothing_is_said_behind_what_is_not_followed(loop: str) -> None:
-    assert "SMEM201" not in {finding.code for finding in check(KERNEL.format(loop=loop)).findings}
+    expect(KERNEL.format(loop=loop, mark=""), among=("SMEM201",))

@@ -7,8 +7,9 @@ from unittest.mock import patch
 from executor.racy_kernels import Generator
 
 from smem_lsp.analysis.execution.conflicting_accesses import Pair
-from smem_lsp.analysis.execution.program import NOTHING, Added
-from smem_lsp.analysis.hazards.races import Hazards, find_hazards, pairs_of
+from smem_lsp.analysis.execution.program import NOTHING_ADDED, Added
+from smem_lsp.analysis.hazards.model import Hazards, pairs_of
+from smem_lsp.analysis.hazards.races import find_hazards
 from smem_lsp.engine import check, plan_kernel
 
 
@@ -17,7 +18,10 @@ def test_pairs_that_are_asked_about_race_as_in_a_search_for_all() -> None:
     tried = ended = 0
 
     def both(
-        *arguments: object, added: Added = NOTHING, asked: frozenset[Pair] | None = None, **named: object
+        *arguments: object,
+        added: Added = NOTHING_ADDED,
+        asked: frozenset[Pair] | None = None,
+        **named: object,
     ) -> Hazards:
         nonlocal tried, ended
         found = find_hazards(*arguments, added=added, asked=asked, **named)  # type: ignore[arg-type]

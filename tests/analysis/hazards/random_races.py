@@ -14,7 +14,8 @@ from unittest.mock import patch
 
 from analysis.random_kernels import DIMS, MEMORY, SYMBOLS, Generator, Interpreter, Turn, Undefined
 from smem_lsp.analysis.execution import assumed_paths, interpreter
-from smem_lsp.analysis.hazards import races
+from smem_lsp.analysis.hazards import evidence, races
+from smem_lsp.analysis.hazards.model import Race
 from smem_lsp.analysis.hazards.redundant_barriers import redundant_barriers
 from smem_lsp.analysis.threads.divergence import judge
 from smem_lsp.analysis.threads.prove import prove
@@ -22,7 +23,7 @@ from smem_lsp.analysis.threads.uniformity import prove_levels
 from smem_lsp.analysis.values.block_shape import BlockShape
 from smem_lsp.analysis.values.symbolic_execution import propagate
 from smem_lsp.ir.nodes import Access, AccessKind, Barrier, Branch, Kernel, Loop, Node, Seq, walk
-from smem_lsp.ir.values import Const, operation
+from smem_lsp.ir.values import Const, Operator, operation
 from smem_lsp.lowering.kernel import build_kernels
 from smem_lsp.source import SourceText, Span
 from smem_lsp.syntax.parse import parse
@@ -54,7 +55,9 @@ def accessed(seq: Seq, chance: random.Random) -> Seq:
         if isinstance(old, Access):
             assert old.index is not None
             kind = chance.choice((AccessKind.READ, AccessKind.WRITE, AccessKind.WRITE, AccessKind.UPDATE))
-            return replace(old, kind=kind, index=(operation("&", old.index[0], Const(ELEMENTS - 1)),))
+            return replace(
+                old, kind=kind, index=(operation(Operator.BIT_AND, old.index[0], Const(ELEMENTS - 1)),)
+            )
         if isinstance(old, Barrier):
             return replace(old, span=Span(0, 1))  # in the text, so that it may be claimed to be redundant
         if isinstance(old, Branch):
@@ -64,7 +67,7 @@ def accessed(seq: Seq, chance: random.Random) -> Seq:
     return Seq(tuple(node(each) for each in seq.items))
 
 
-def claims(kernel: Kernel) -> tuple[tuple[races.Race, ...], tuple[int, ...]]:
+def claims(kernel: Kernel) -> tuple[tuple[Race, ...], tuple[int, ...]]:
     """The races of a kernel, and where there is none the points of the barriers that are redundant."""
     values = propagate(kernel.body, memory=MEMORY)
     shape = BlockShape(DIMS, "assume", fact=True)
@@ -162,7 +165,8 @@ def small_warps() -> Iterator[None]:
     out: the interpreter does not either."""
     with (
         patch.object(races, "WARP_SIZE", 4),
-        patch.object(assumed_paths, "_MAX_SUPPOSED", 0),
+        patch.object(evidence, "WARP_SIZE", 4),
+        patch.object(assumed_paths, "_MAX_ASSUMED", 0),
         patch.object(interpreter, "_MAX_BEHIND", 0),
         patch.object(races, "assignments", lambda terms, dims, grid: [dict(SYMBOLS)]),
     ):

@@ -7,27 +7,27 @@ from unittest.mock import patch
 import pytest
 from executor.racy_kernels import Generator
 
-from smem_lsp.analysis.execution.program import RESTLESS, Calm
-from smem_lsp.analysis.hazards.candidates import calm_accesses
+from smem_lsp.analysis.execution.program import NONE_RACE_FREE, RaceFree
+from smem_lsp.analysis.hazards.candidates import race_free_accesses
 from smem_lsp.analysis.hazards.races import find_hazards
 from smem_lsp.engine import check, plan_kernel
 from smem_lsp.ir.nodes import Access, walk
 
 
-def calm_lines(body: str) -> set[int]:
+def race_free_lines(body: str) -> set[int]:
     """Lines of ``body``, from 1, all of whose accesses are kept apart."""
     text = f"static __global__ void __launch_bounds__(64) k(const float* in, float* out, int n) {{{body}}}\n"
     text += "void host(const float* in, float* out) { k<<<1, 64>>>(in, out, 3); }\n"
-    found: list[Calm] = []
+    found: list[RaceFree] = []
 
-    def noted(*arguments: object) -> Calm:
-        found.append(calm_accesses(*arguments))  # type: ignore[arg-type]
+    def noted(*arguments: object) -> RaceFree:
+        found.append(race_free_accesses(*arguments))  # type: ignore[arg-type]
         return found[-1]
 
-    with patch.object(plan_kernel, "calm_accesses", noted):
+    with patch.object(plan_kernel, "race_free_accesses", noted):
         kernel = check(text).facts[0].kernel
     accesses = [node for node in walk(kernel.body) if isinstance(node, Access)]
-    return {a.line for a in accesses} - {a.line for a in accesses if a.point not in found[0].apart}
+    return {a.line for a in accesses} - {a.line for a in accesses if a.point not in found[0].no_conflict}
 
 
 @pytest.mark.parametrize(
@@ -76,17 +76,17 @@ def calm_lines(body: str) -> set[int]:
     ],
 )
 def test_what_is_kept_apart(body: str, lines: set[int]) -> None:
-    assert calm_lines(body) == lines
+    assert race_free_lines(body) == lines
 
 
 def test_what_is_kept_apart_shows_nothing_in_a_run() -> None:
     """Random kernels, with and without what is left out."""
     left_out = 0
 
-    def both(*arguments: object, calm: Calm = RESTLESS, **named: object) -> object:
+    def both(*arguments: object, race_free: RaceFree = NONE_RACE_FREE, **named: object) -> object:
         nonlocal left_out
-        left_out += len(calm.apart)
-        found = find_hazards(*arguments, calm=calm, **named)  # type: ignore[arg-type]
+        left_out += len(race_free.no_conflict)
+        found = find_hazards(*arguments, race_free=race_free, **named)  # type: ignore[arg-type]
         assert found == find_hazards(*arguments, **named)  # type: ignore[arg-type]
         return found
 

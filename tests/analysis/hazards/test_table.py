@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from carets import codes
 
 from analysis.hazards import copy_patterns, named_patterns, patterns, table_patterns, warp_patterns
 from analysis.hazards.patterns import Pattern
@@ -76,14 +77,10 @@ NAMED = {
 }
 
 CASES = [
-    pytest.param(pattern, number, instead, codes, id=f"{pattern.name}, {number}")
+    pytest.param(pattern, number, instead, wanted, id=f"{pattern.name}, {number}")
     for pattern in table_patterns.PATTERNS
-    for number, instead, codes in ((0, "", pattern.right), *pattern.variants)
+    for number, instead, wanted in ((0, "", pattern.right), *pattern.variants)
 ]
-
-
-def codes_of(text: str) -> set[str]:
-    return {finding.code for finding in check(text).findings if finding.code in JUDGED}
 
 
 def test_every_row_is_there() -> None:
@@ -93,7 +90,8 @@ def test_every_row_is_there() -> None:
 
 @pytest.mark.parametrize(("pattern", "number", "instead", "wanted"), CASES)
 def test_it_is_judged_as_listed(pattern: Pattern, number: int, instead: str, wanted: tuple[str, ...]) -> None:
-    assert codes_of(pattern.text(number, instead)) == set(wanted)
+    report = check(pattern.text(number, instead))
+    assert set(codes(report, among=JUDGED)) == set(wanted)
 
 
 def test_there_are_enough_of_them() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from analysis.asking import analyse
 
-from smem_lsp.analysis.execution.slice import Unknown, followed
+from smem_lsp.analysis.execution.slice import Unknown, slice_of
 from smem_lsp.analysis.values.evaluate import Evaluator, Work
 from smem_lsp.analysis.values.terms import MAX_DEPTH, Const, Opaque, Table
 from smem_lsp.ir.nodes import Loop, walk
@@ -176,11 +176,11 @@ def test_values_of_some_threads_are_those_of_all() -> None:
     assert everyone.only([1, 0, 0, 1]).values(index) == before == [1, 3]
 
 
-def test_only_variables_that_count_are_followed() -> None:
+def test_only_variables_that_count_are_slice_of() -> None:
     found = analyse("int sum = 0, at = 0; for (int i = 0; i < 9; ++i) { sum += tid; at += 2; s[at] = 0; }")
     ((point, loop),) = found.values.loops.items()
     index = found.values.indices[next(iter(found.values.indices))]
-    kept = followed(found.values, [point], index).loops[point]
+    kept = slice_of(found.values, [point], index).loops[point]
     assert len(loop.recurrences) == 3
     assert {each.by.n for each in kept.recurrences if isinstance(each.by, Const)} == {1, 2}
 

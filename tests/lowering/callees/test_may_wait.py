@@ -3,36 +3,38 @@
 from __future__ import annotations
 
 import pytest
-
-from smem_lsp import check
+from carets import expect
 
 LARGE = " ".join(f"v = v * {n}.5f + sqrtf(v);" for n in range(12))
 
 
-def codes(helper: str, call: str = "v = blend(v);") -> list[str]:
-    text = f"""\
+def kernel(helper: str, mark: str = "") -> str:
+    return f"""\
 {helper}
 __global__ void __launch_bounds__(256) k(const float* x, float* y) {{
   __shared__ float s[256];
   // smem: assume(blockDim.x == 256)
   float v = x[threadIdx.x];
   s[threadIdx.x] = v;
-  {call}
+  v = blend(v);
   y[threadIdx.x] = v + s[threadIdx.x ^ 64];
+{mark}
 }}
 """
-    return [finding.code for finding in check(text).findings]
+
+
+RACE = "//                     ^^^^^^^^^^^^^^^^^^^ SMEM201"
 
 
 def test_arithmetic_orders_nothing() -> None:
-    assert codes(f"__device__ float blend(float v) {{ {LARGE} return v; }}") == ["SMEM201"]
+    expect(kernel(f"__device__ float blend(float v) {{ {LARGE} return v; }}", RACE))
 
 
 def test_what_it_calls_is_looked_at() -> None:
     inner = f"__device__ float inner(float v) {{ {LARGE} return v; }}\n"
-    assert codes(inner + f"__device__ float blend(float v) {{ {LARGE} return inner(v); }}") == ["SMEM201"]
+    expect(kernel(inner + f"__device__ float blend(float v) {{ {LARGE} return inner(v); }}", RACE))
     waits = f"__device__ float inner(float v) {{ {LARGE} elsewhere(v); return v; }}\n"
-    assert codes(waits + f"__device__ float blend(float v) {{ {LARGE} return inner(v); }}") == []
+    expect(kernel(waits + f"__device__ float blend(float v) {{ {LARGE} return inner(v); }}"))
 
 
 @pytest.mark.parametrize(
@@ -48,16 +50,16 @@ def test_what_it_calls_is_looked_at() -> None:
     ],
 )
 def test_what_may_wait_for_others_hides_a_race(more: str) -> None:
-    assert codes(f"__device__ float blend(float v) {{ {LARGE} {more} return v; }}") == []
+    expect(kernel(f"__device__ float blend(float v) {{ {LARGE} {more} return v; }}"))
 
 
 def test_a_function_out_of_sight_may_wait() -> None:
-    assert codes("__device__ float blend(float v);") == []
+    expect(kernel("__device__ float blend(float v);"))
 
 
 def test_it_calls_itself() -> None:
     helper = f"__device__ float blend(float v) {{ {LARGE} return v < 0 ? blend(v + 1) : v; }}"
-    assert codes(helper) == ["SMEM201"]
+    expect(kernel(helper, RACE))
 
 
 @pytest.mark.parametrize(
@@ -81,6 +83,6 @@ __global__ void __launch_bounds__(256) k(const float* x, float* y, int n) {{
   }}
 }}
 """
-    assert "SMEM201" not in {finding.code for finding in check(text).findings}
-    racy = text.replace(call, "float v = x[i];")
-    assert "SMEM201" in {finding.code for finding in check(racy).findings}
+    expect(text, among=("SMEM201",))
+    marked = text.replace("total = v;\n", "total = v;\n//                          ^^^^^ SMEM201\n")
+    expect(marked.replace(call, "float v = x[i];"), among=("SMEM201",))

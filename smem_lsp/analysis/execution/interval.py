@@ -1,0 +1,72 @@
+"""What nothing orders yet at one point of a path: the accesses since the last barrier, and the copies in flight.
+
+An *interval* lasts from one barrier of the block to the next. Inside it, threads of different warps are in no order at
+all, and lanes of one warp only where a barrier of the warp or an exchange of values lies between. An asynchronous copy
+is in flight from its issue to the wait of its thread, whatever barriers stand between; then it is a write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field, replace
+
+from smem_lsp.analysis.execution.events import Event
+from smem_lsp.analysis.execution.pending_copies import PendingCopies, PendingCopy
+
+
+@dataclass(slots=True)
+class Interval:
+    """``open``: the accesses of this interval, by storage; ``synced``: warp -> its barriers so far; ``exchanged``:
+    exchanges of values so far; ``warp``: lanes of one."""
+
+    warp: int
+    open: dict[int, list[Event]] = field(default_factory=dict)
+    synced: dict[int, int] = field(default_factory=dict)
+    exchanged: int = 0
+    pending: PendingCopies = field(default_factory=PendingCopies)
+
+    def fork(self, keeps: Callable[[Event], bool]) -> Interval:
+        """A copy with the events that ``keeps`` accepts. Neither changes with the other."""
+        events = {storage: list(filter(keeps, events)) for storage, events in self.open.items()}
+        return Interval(self.warp, events, self.synced, self.exchanged, self.pending.fork(keeps))
+
+    def barrier(self) -> None:
+        """All threads of the block have come to a barrier."""
+        self.open.clear()
+        for copy in self.pending.open:
+            copy.fresh = False
+
+    def forget(self) -> None:
+        """Who has waited for whom is no longer known."""
+        self.open.clear()
+        self.pending.open.clear()
+
+    def lose_copies(self) -> None:
+        """Some copies may have landed: those that no barrier has followed become writes, the rest is dropped."""
+        for copy in self.pending.open:
+            if copy.fresh:
+                self._land(copy)
+        self.pending.open.clear()
+
+    def wait(self, threads: Collection[int], left: int | None) -> None:
+        """``threads`` wait for all their copies but the ``left`` newest groups; None: for all. Copies that a barrier
+        object tracks belong to no group. They may land here as well, because a pipeline commits groups too."""
+        for copy in self.pending.land(threads, left):
+            self._land(copy)
+        for copy in [each for each in self.pending.open if not each.event.access.grouped]:
+            if copy.fresh:
+                self._land(copy)
+            self.pending.open.remove(copy)
+
+    def warp_barrier(self, threads: Iterable[int]) -> None:
+        """``threads`` come to a barrier of their warps, whichever lanes it is for."""
+        if isinstance(threads, range):
+            warps: Collection[int] = range(threads[0] // self.warp, threads[-1] // self.warp + 1)
+        else:
+            warps = {thread // self.warp for thread in threads}
+        self.synced = {**self.synced, **{warp: self.synced.get(warp, 0) + 1 for warp in warps}}
+
+    def _land(self, copy: PendingCopy) -> None:
+        cells = copy.cells()
+        event = replace(copy.event, low=cells, high=cells, synced=self.synced, exchanged=self.exchanged)
+        self.open.setdefault(copy.storage, []).append(event)

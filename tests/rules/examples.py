@@ -1,0 +1,26 @@
+"""The example of a rule's page, and the check of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from smem_lsp.config import Config
+from smem_lsp.engine import Report, check
+from smem_lsp.engine.attempts import LIMITS, Limits
+from smem_lsp.rules.model import Rule
+from smem_lsp.rules.registry import RULES
+
+EVERY_RULE = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+
+
+def example(rule: Rule, heading: str = "Example") -> str:
+    """The code block below ``heading`` on the page of ``rule``."""
+    block = rule.block(heading)
+    assert block is not None, f"{rule.code} has no {heading}"
+    return block
+
+
+def checked_example(rule: Rule, config: Config | None = None) -> Report:
+    """No example is so long that a part of its analysis is stopped: there the limits are lower."""
+    limits = Limits(file_seconds=0) if rule.code == "SMEM004" else LIMITS
+    return check(example(rule), config=config, limits=limits)

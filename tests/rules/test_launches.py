@@ -1,0 +1,150 @@
+"""SMEM504 and SMEM505: what a launch asks for that the kernel or the device does not allow."""
+
+from __future__ import annotations
+
+import pytest
+from carets import expect
+
+from smem_lsp.engine import check
+from smem_lsp.rules.model import Severity
+from smem_lsp.source.queries import Store
+
+LAUNCHED = """\
+__global__ void k(const float* in, float* out, int n) {{
+  extern __shared__ float s[];
+  const int t = threadIdx.x;
+  {body}
+  __syncthreads();
+  out[t] = s[0];
+}}
+void host(const float* in, float* out) {{
+{launch}
+}}
+"""
+TOO_FEW = ("SMEM504",)
+
+
+@pytest.mark.parametrize(
+    ("body", "launch", "used"),
+    [
+        (
+            "s[t] = in[t];",
+            """
+  k<<<1, 128, 256>>>(in, out, 1);
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ SMEM504
+""",
+            512,
+        ),
+        (
+            "for (int i = t; i < 1024; i += 128) s[i] = in[i];",
+            """
+  k<<<1, 128, 4000>>>(in, out, 1);
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ SMEM504
+""",
+            4096,
+        ),
+        (
+            "if (t < 96) s[t + 32] = in[t];",
+            """
+  k<<<1, 128, 500>>>(in, out, 1);
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ SMEM504
+""",
+            512,
+        ),
+        (
+            "float* b = s + 64; b[t] = in[t];",
+            """
+  k<<<1, 64, 64 * sizeof(float)>>>(in, out, 1);
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ SMEM504
+""",
+            512,
+        ),
+        (
+            "s[t] = in[t];",
+            """
+  constexpr int B = 64;
+  dim3 block(B, 2);
+  k<<<1, block>>>(in, out, 1);
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^ SMEM504
+""",
+            256,
+        ),
+    ],
+)
+def test_a_launch_with_too_few_bytes(body: str, launch: str, used: int) -> None:
+    report = expect(LAUNCHED.format(body=body, launch=launch), among=TOO_FEW)
+    (finding,) = (each for each in report.findings if each.code == "SMEM504")
+    assert finding.severity is Severity.ERROR
+    assert finding.data["bytes_used"] == used
+
+
+@pytest.mark.parametrize(
+    ("body", "launch"),
+    [
+        ("s[t] = in[t];", "k<<<1, 128, 512>>>(in, out, 1);"),
+        ("if (n > 4) s[t] = in[t];", "k<<<1, 128, 256>>>(in, out, 1);"),
+        ("if (n > 4) return; s[t] = in[t];", "k<<<1, 128, 256>>>(in, out, 1);"),
+        ("for (int i = t; i < n; i += 128) s[i] = in[i];", "k<<<1, 128, 4>>>(in, out, 1);"),
+        ("s[int(in[t])] = 1;", "k<<<1, 128, 256>>>(in, out, 1);"),
+        ("s[t] = in[t];", "k<<<1, n, 256>>>(in, out, 1);"),
+        ("s[t] = in[t];", "k<<<1, 128, bytes()>>>(in, out, 1);"),
+    ],
+)
+def test_a_launch_that_may_be_right(body: str, launch: str) -> None:
+    expect(LAUNCHED.format(body=body, launch=launch), among=TOO_FEW)
+
+
+MANY_BYTES = """
+  k<<<1, 128, 60000>>>(in, out, 1);
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ SMEM504
+"""
+
+
+@pytest.mark.parametrize(
+    ("linkage", "call", "severity"),
+    [
+        ("", "", Severity.HINT),
+        ("static ", "", Severity.ERROR),
+        ("static ", "cudaFuncSetAttribute(other, MAX_DYNAMIC, 60000);", Severity.ERROR),
+    ],
+)
+def test_more_than_48_kib_without_opting_in(linkage: str, call: str, severity: Severity) -> None:
+    text = linkage + LAUNCHED.format(body="s[t] = in[t];", launch=opting_in(call) + MANY_BYTES)
+    report = expect(text, among=TOO_FEW)
+    assert [f.severity for f in report.findings if f.code == "SMEM504"] == [severity]
+
+
+@pytest.mark.parametrize(
+    ("linkage", "call"),
+    [
+        ("static ", "cudaFuncSetAttribute(k, MAX_DYNAMIC, 60000);"),
+        ("", "cudaFuncSetAttribute(k, MAX_DYNAMIC, 60000);"),
+        ("", "auto f = &k; cudaFuncSetAttribute(f, MAX_DYNAMIC, 60000);"),
+    ],
+)
+def test_more_than_48_kib_for_a_kernel_that_has_opted_in(linkage: str, call: str) -> None:
+    launch = f"{opting_in(call)}\n  k<<<1, 128, 60000>>>(in, out, 1);"
+    expect(linkage + LAUNCHED.format(body="s[t] = in[t];", launch=launch), among=TOO_FEW)
+
+
+def opting_in(call: str) -> str:
+    return call.replace("MAX_DYNAMIC", "cudaFuncAttributeMaxDynamicSharedMemorySize")
+
+
+def test_findings_at_launches_move_with_them() -> None:
+    """The launch moves, the kernel does not: a second check with what the first remembers says the same as a fresh
+    one."""
+    text = LAUNCHED.format(body="s[t] = in[t];", launch="k<<<1, 128, 256>>>(in, out, 1);")
+    cache = Store()
+    check(text, cache=cache)
+    edited = text.replace("void host", "\n\n// a comment\nvoid host")
+    assert check(edited, cache=cache).findings == check(edited).findings
+    assert any(f.code == "SMEM504" for f in check(edited).findings)
+
+
+def test_threads_that_no_launch_may_have() -> None:
+    launch = """
+  k<<<1, 2048, 8192>>>(in, out, 1);
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ SMEM505 2,048 threads
+"""
+    expect(LAUNCHED.format(body="s[t] = in[t];", launch=launch), among=("SMEM505",))

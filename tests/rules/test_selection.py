@@ -1,0 +1,102 @@
+"""Settings and comments choose the rules that speak, by code or by name, in any case."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from carets import codes
+from rules.examples import EVERY_RULE, checked_example, example
+
+from smem_lsp.config import Config
+from smem_lsp.engine import check
+from smem_lsp.rules.model import Rule, Severity
+from smem_lsp.rules.names import UnknownRule, canonical, canonical_settings
+from smem_lsp.rules.registry import RULES
+
+
+@EVERY_RULE
+@pytest.mark.parametrize("by", ["code", "name"])
+def test_a_rule_that_is_ignored_says_nothing(rule: Rule, by: str) -> None:
+    report = check(example(rule), config=Config(ignore=(getattr(rule, by),)))
+    assert rule.code not in codes(report)
+
+
+@EVERY_RULE
+def test_a_rule_that_alone_is_selected_speaks_alone(rule: Rule) -> None:
+    needed = (rule.code, "SMEM301") if rule.code == "SMEM002" else (rule.code,)
+    assert set(codes(checked_example(rule, Config(select=needed)))) == {rule.code}
+
+
+@EVERY_RULE
+@pytest.mark.parametrize("word", ["error", "warning", "info", "hint"])
+def test_a_configured_severity_replaces_the_highest_and_caps_the_rest(rule: Rule, word: str) -> None:
+    (plain,) = (f for f in checked_example(rule).findings if f.code == rule.code)
+    config = Config(severity={rule.code: word})
+    (finding,) = (f for f in checked_example(rule, config).findings if f.code == rule.code)
+    wanted = Severity.parse(word)
+    assert finding.severity == (wanted if plain.severity == rule.severity else max(wanted, plain.severity))
+
+
+SUPPRESSIBLE = [rule for code, rule in RULES.items() if not code.startswith("SMEM00")]
+
+
+@pytest.mark.parametrize("rule", SUPPRESSIBLE, ids=lambda rule: rule.code)
+@pytest.mark.parametrize("by", ["code", "name"])
+def test_a_comment_on_the_line_silences(rule: Rule, by: str) -> None:
+    text = example(rule)
+    (finding,) = (finding for finding in check(text).findings if finding.code == rule.code)
+    end = text.index("\n", finding.span.end)
+    silenced = f"{text[:end]}  // smem: ignore[{getattr(rule, by)}]{text[end:]}"
+    assert {rule.code, "SMEM002", "SMEM003"}.isdisjoint(codes(check(silenced)))
+
+
+@pytest.mark.parametrize("rule", SUPPRESSIBLE, ids=lambda rule: rule.code)
+def test_a_comment_for_the_whole_file_silences(rule: Rule) -> None:
+    silenced = f"// smem: ignore-file[{rule.code}]\n{example(rule)}"
+    assert {rule.code, "SMEM002"}.isdisjoint(codes(check(silenced)))
+
+
+@EVERY_RULE
+def test_every_spelling_of_a_rule_is_one_name(rule: Rule) -> None:
+    for written in (rule.code, rule.code.lower(), rule.name, rule.name.upper(), f" {rule.name.title()} "):
+        assert canonical(written) == rule.code
+    text = example(rule)
+    needed = ("smem301",) if rule.code == "SMEM002" else ()
+    found = checked_example(rule, Config(select=(rule.code.lower(), *needed)))
+    assert set(codes(found)) == {rule.code}
+    assert rule.code not in codes(check(text, config=Config(ignore=(rule.name.upper(),))))
+    hint = check(text, config=Config(severity={rule.code.lower(): "hint"}))
+    assert all(f.severity is Severity.HINT for f in hint.findings if f.code == rule.code)
+
+
+@pytest.mark.parametrize(
+    ("written", "problem"),
+    [
+        ("SMEM999", "unknown rule `SMEM999`, did you mean"),
+        ("missing-barier", "unknown rule `missing-barier`, did you mean `missing-barrier`?"),
+        ("", "unknown rule ``; `smem-lsp rules` lists them"),
+        ("SMEM601", "SMEM601 stream-leak is not built yet"),
+        ("Stream-Leak", "SMEM601 stream-leak is not built yet"),
+        ("SMEM6", "no rule of SMEM6 is built yet"),
+        ("smem9", "unknown rule `smem9`"),
+        ("S", "unknown rule `S`"),
+    ],
+)
+def test_a_word_that_means_nothing_is_an_error(written: str, problem: str) -> None:
+    with pytest.raises(UnknownRule, match=f"^{re.escape(problem)}"):
+        canonical(written, prefixes=True)
+
+
+def test_settings_are_made_canonical_once() -> None:
+    config = Config(
+        select=("smem3", "Unused-Buffer", "SMEM101", "nothing"),
+        ignore=("SMEM601",),
+        severity={"smem301": "info", "Mergeable-Buffers": "hint", "SMEM3": "info"},
+        per_file_ignores={"*.cu": ("smem201", "x")},
+    )
+    made, wrong = canonical_settings(config)
+    assert (made.select, made.ignore) == (("SMEM3", "SMEM101"), ())
+    assert (made.severity, made.per_file_ignores) == ({"SMEM301": "hint"}, {"*.cu": ("SMEM201",)})
+    assert [each.key for each in wrong] == ["severity", "select", "ignore", "per-file-ignores"]
+    assert canonical_settings(made) == (made, [])
