@@ -1,5 +1,8 @@
-"""What a compiler says of texts: asked for once per text, flags, target and compiler, and remembered, by a ``CompilerStore`` in
-later sessions too."""
+"""What nvcc says about texts.
+
+Each text is compiled once per compiler, flags and target. Answers are remembered, and by a ``CompilerStore`` in later
+sessions too.
+"""
 
 from __future__ import annotations
 
