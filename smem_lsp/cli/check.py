@@ -66,7 +66,7 @@ def run(flags: argparse.Namespace) -> int:
     tasks = _tasks(flags, settings, totals)
     outcomes = _print_all(tasks, options, flags, totals)
     if options.format in ("json", "sarif") and not options.diff:
-        # The fixed text of stdin has stdout to itself.
+        # stdout holds the fixed text of stdin and nothing else.
         stream = sys.stderr if flags.fix and _STDIN in flags.paths else sys.stdout
         use_utf8(stream)
         stream.write(_json(outcomes) if options.format == "json" else _sarif(outcomes))
@@ -91,7 +91,7 @@ def _options(flags: argparse.Namespace) -> Options:
 
 
 def _tasks(flags: argparse.Namespace, settings: Settings, totals: _RunTotals) -> list[FileTask | FileOutcome]:
-    """Files to check, in order; an Outcome stands for one that cannot be."""
+    """The files to check, in order; a FileOutcome stands for one that cannot be checked."""
     paths = list(dict.fromkeys(flags.paths or ([_STDIN] if flags.stdin_filename else ["."])))
     found: list[FileTask | FileOutcome] = []
     if _STDIN in paths:
@@ -107,7 +107,7 @@ def _tasks(flags: argparse.Namespace, settings: Settings, totals: _RunTotals) ->
             found.append(FileTask(path, settings.for_file(path)))
         except ConfigError as wrong:
             outcome = failed(path, f"{path}: not checked, its settings are wrong: {wrong}")
-            # One line for each config file, however many files it is in charge of.
+            # One line for each config file, however many files it applies to.
             outcome.errors = [] if str(wrong) in blamed else [str(wrong)]
             blamed.add(str(wrong))
             totals.failed = True
@@ -176,7 +176,7 @@ def _print_all(
 def _outcomes(
     tasks: Sequence[FileTask | FileOutcome], options: Options, wanted: int | None
 ) -> Generator[FileOutcome, None, None]:
-    """In the order of ``tasks``, whatever process does them."""
+    """In the order of ``tasks``, whichever process does them."""
     processes = min(
         wanted or os.cpu_count() or 1, max(1, len(tasks) // (1 if wanted else _FILES_PER_PROCESS))
     )
@@ -254,7 +254,7 @@ def _summary(totals: _RunTotals, options: Options) -> Iterator[str]:
     checked = f"{totals.with_findings} of {plural(totals.files, 'file')}"
     yield f"{plural(total, 'finding')} ({', '.join(parts)}) in {checked}."
     if totals.fixable:
-        # Those left after ten rounds, or whose fixes want opposite things.
+        # Those left after ten rounds, and those whose fixes undo each other.
         yield (
             f"{plural(totals.fixable, 'finding')} not fixed."
             if options.fix

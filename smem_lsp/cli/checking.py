@@ -1,4 +1,5 @@
-"""Check one file: read, fix if asked, render. Worker processes run it too: it takes and gives plain data."""
+"""Check one file: read it, fix it if asked, render its findings. Worker processes do this too, so what goes in and out
+is plain data."""
 
 from __future__ import annotations
 
@@ -44,7 +45,7 @@ class Options:
     fix: bool = False  # write the fixed text back
     diff: bool = False  # show what fixing would change; wins over fix
     policy: FixPolicy = field(default_factory=FixPolicy)
-    reuse: bool = True  # what a compiler said in earlier runs
+    reuse: bool = True  # use what a compiler said in earlier runs
     terminal: bool = False  # stdout is one
     trees: tuple[str, ...] = ()  # folders that no link may lead out of when a file is written
 
@@ -70,23 +71,23 @@ class FileOutcome:
     file: JsonObject = field(default_factory=dict)
     counts: Counter[tuple[Severity, str]] = field(default_factory=Counter)  # findings by severity and code
     fixed: Counter[str] = field(default_factory=Counter)  # findings fixed, by code
-    fixable: int = 0  # findings that --fix would fix, or has not fixed
-    hidden: Counter[Hidden] = field(default_factory=Counter)  # those that it would with other flags
+    fixable: int = 0  # findings that --fix would fix, or could not fix
+    hidden: Counter[Hidden] = field(default_factory=Counter)  # findings that it would fix under other flags
     statements: int = 0
     unparsed: int = 0  # statements
     unknown: int = 0  # accesses and barriers that were not resolved
     errors: list[str] = field(default_factory=list)  # one line each, naming the file
-    notes: list[str] = field(default_factory=list)  # the same, of what does not keep the tool from its job
+    notes: list[str] = field(default_factory=list)  # the same for problems that do not stop the run
 
 
 def failed(path: str, error: str) -> FileOutcome:
-    """The outcome of a file that could not be checked; ``error`` is a line that names it."""
+    """The outcome of a file that could not be checked. ``error``: one line that names the file."""
     file = json_.failed_file_object(path, error.removeprefix(f"{path}: "))
     return FileOutcome(path, file=file, errors=[error])
 
 
 class FileChecker:
-    """Checks one file after another. What they have in common is read once: headers, and what a compiler said."""
+    """Checks one file after another. It reads what they share once: headers, and what a compiler said."""
 
     __slots__ = ("_leftovers", "_measurer", "_options", "_reader")
 
@@ -135,7 +136,7 @@ class FileChecker:
             try:
                 write_source(source, fixed.text, options.trees)
             except SourceError as error:
-                # Nothing was fixed, then: the findings of the text as it still is.
+                # Then nothing was fixed: report the findings of the text as it still is.
                 outcome = _outcome(Fixed(source.text, check(source.text)), task, options)
                 outcome.errors.append(str(error))
         return outcome
@@ -188,7 +189,7 @@ def unified_diff(before: str, after: str, path: str) -> str:
 
 
 def _quoted(path: str) -> str:
-    """A file name as ``git`` and ``patch`` spell it: in quotes where a character of it could end the line or worse."""
+    """A file name as ``git`` and ``patch`` spell it: quoted if a character in it could end the line or worse."""
     if printable(path) == path and '"' not in path:
         return path
     written = (

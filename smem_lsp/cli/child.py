@@ -1,6 +1,6 @@
 """A process that checks files for another one: options and tasks on stdin, what came of each task on stdout.
 
-It leaves when its stdin ends, also in the middle of a file: then the other process is gone.
+It ends when its stdin does, even in the middle of a file: the other process is gone then.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def main() -> NoReturn:
         told: queue.SimpleQueue[Options | FileTask | None] = queue.SimpleQueue()
         threading.Thread(target=_listen, args=(told,), daemon=True).start()
         _serve(told, output)
-        os._exit(0)  # at once: there is nothing to put in order
+        os._exit(0)  # at once: there is nothing to clean up
     except (_Left, OSError):  # OSError: nobody reads
         os._exit(1)
 
@@ -63,7 +63,7 @@ def _answer(output: BinaryIO, task: FileTask, checker: FileChecker) -> None:
 
 
 def _listen(told: queue.SimpleQueue[Options | FileTask | None]) -> None:
-    """On a thread of its own, so that the end is seen during a check, too."""
+    """Runs on a thread of its own, so that the end of stdin is seen during a check, too."""
     stdin = os.fdopen(sys.stdin.fileno(), "rb", closefd=False)
     try:
         while True:

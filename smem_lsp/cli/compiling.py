@@ -1,4 +1,4 @@
-"""`check` with a compiler: what nvcc reports wins over what is worked out, where the settings ask for it."""
+"""``check`` with a compiler, if the settings ask for one: registers and bytes that nvcc reports replace our own."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def check_compiled(
         return plain
     request = measurer.request(text, path, config)
     if request is None:
-        tell(f"{path}: no registers from nvcc: there is none")
+        tell(f"{path}: no registers from nvcc: it was not found")
         return plain
     found, problem = measurer.measure(request)
     if problem is not None:

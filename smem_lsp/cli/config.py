@@ -32,7 +32,7 @@ def run(flags: argparse.Namespace) -> int:
 
 
 def _value(loaded: Loaded, key: str) -> str:
-    """The value as TOML writes it; what is not set has no word in TOML."""
+    """The value as TOML writes it; ``(not set)`` for None, which TOML cannot write."""
     value: object = getattr(loaded.config, key.replace("-", "_"))
     if value is None:
         return "(not set)"

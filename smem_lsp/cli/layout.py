@@ -44,7 +44,7 @@ def run(flags: argparse.Namespace) -> int:
 
 
 def split_kernel(argument: str) -> tuple[str, str | None]:
-    """``file.cu:kernel`` -> both; a kernel may be ``ns::k``, a file name may hold colons."""
+    """``file.cu:kernel`` -> (file, kernel). A kernel may be ``ns::k``, and a file name may hold colons."""
     if is_there(argument):
         return argument, None
     for position, char in enumerate(argument[:_LONGEST_PATH]):
@@ -63,7 +63,8 @@ def check_file(file: str, settings: Settings) -> Report:
 
 
 def choose(report: Report, file: str, kernel: str | None) -> list[int]:
-    """Indices of the kernel of that name, in all its instances; without a name those with shared memory, else all."""
+    """Indices of the kernels of that name, one per instance. Without a name: the kernels with shared memory, or all if
+    none has any."""
     kernels = [report.kernels[index].kernel for index in range(len(report.kernels))]
     if not kernels:
         raise UsageError(f"{file}: no kernel in this file")

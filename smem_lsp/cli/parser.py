@@ -20,14 +20,14 @@ _SEVERITIES = ("error", "warning", "info", "hint")
 
 
 class _Parser(argparse.ArgumentParser):
-    """Reports what is wrong as one line instead of a page of usage."""
+    """Reports an error as one line instead of a page of usage."""
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}; see `{self.prog} --help`")
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace | int:
-    """The flags of a command in ``command`` and the rest, or the exit code when there is nothing left to do.
+    """The parsed flags, with the command in ``command``; or the exit code if help or the version was printed instead.
 
     Raises UsageError.
     """
@@ -36,7 +36,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace | int:
         parser.print_help(sys.stderr)
         return EXIT_FAILED
     flags = sum(argument.startswith("-") for argument in arguments)
-    if flags > MAX_FLAGS:  # argparse copies what it has with each of them
+    if flags > MAX_FLAGS:  # argparse copies its list for each of them
         raise UsageError(f"{flags:,} flags; {MAX_FLAGS:,} at most")
     if not arguments[0].startswith("-"):
         _known_command(arguments[0])
@@ -61,7 +61,7 @@ def _known_command(name: str) -> None:
 def _unknown_flag(flag: str, known: Sequence[str], command: str) -> str:
     name = flag.partition("=")[0]
     if not name.startswith("-"):
-        return f"`{clipped(flag)}` is one argument too many for `smem-lsp {command}`"
+        return f"`{clipped(flag)}` is an unexpected argument of `smem-lsp {command}`"
     near = difflib.get_close_matches(name[:80], known, n=1)
     hint = f", did you mean `{near[0]}`?" if near else f"; see `smem-lsp {command} --help`"
     return f"unknown flag `{clipped(name)}`{hint}"
@@ -192,7 +192,7 @@ def _target_flags(parser: argparse.ArgumentParser) -> None:
 
 def _positive(text: str) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 18 or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"`{clipped(text)}` is no whole number above 0")
+        raise argparse.ArgumentTypeError(f"`{clipped(text)}` is not a whole number above 0")
     return int(text)
 
 

@@ -1,7 +1,7 @@
-"""Several processes that check files, started so that nothing of the current folder can be imported by them.
+"""Several processes that check files. They cannot import anything from the current folder.
 
-They are started with ``-I`` and the module path of this process, without what leads to the current folder; not as
-``multiprocessing`` does it, whose children look there first.
+They are started with ``-I`` and the module path of this process, without the entries that lead to the current folder.
+``multiprocessing`` is not used, because its children look there first.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def check_in_children(
 
 
 class _Pool:
-    """One thread for each child hands it a task after the other; a child that dies costs the file that it had."""
+    """One thread per child hands it one task after another. A child that dies costs only the file that it had."""
 
     __slots__ = ("_changed", "_children", "_done", "_ended", "_options", "_waiting")
 
@@ -62,7 +62,7 @@ class _Pool:
             return self._done.pop(index)
 
     def end(self) -> None:
-        """Nobody waits for what is not done."""
+        """End all children: nobody waits for the rest."""
         with self._changed:
             self._ended = True
             children = list(self._children)
@@ -110,14 +110,14 @@ class _Pool:
 
 def _why(error: Exception) -> str:
     if isinstance(error, EOFError | BrokenPipeError):
-        return "not checked, the process that should do it died"
+        return "not checked, the process that was checking it died"
     if isinstance(error, OSError):
         return f"not checked, no process can be started: {error.strerror or error}"
     return internal_error(error)
 
 
 class _Child:
-    """A process of ours in a session of its own, so that Ctrl-C reaches this one only."""
+    """A child process in a session of its own, so that Ctrl-C reaches only this process."""
 
     __slots__ = ("_input", "_output", "_process")
 
@@ -141,7 +141,7 @@ class _Child:
         return outcome
 
     def interrupt(self) -> None:
-        """Let it leave the file that it has as it was."""
+        """Ask it to stop and to leave the file that it works on as it was."""
         self._process.terminate()
 
     def leave(self) -> None:
@@ -151,7 +151,7 @@ class _Child:
         self.end(_PATIENCE)
 
     def end(self, patience: float) -> None:
-        """It has ``patience`` seconds to go by itself."""
+        """Wait ``patience`` seconds for it to end by itself, then kill it."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(patience)
         if self._process.poll() is None:

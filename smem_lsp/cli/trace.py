@@ -1,4 +1,4 @@
-"""``smem-lsp trace``: every intermediate result for a kernel, for the author who asks why."""
+"""``smem-lsp trace``: every intermediate result for a kernel, for an author who wants to know why."""
 
 from __future__ import annotations
 

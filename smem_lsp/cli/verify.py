@@ -48,7 +48,7 @@ def run(flags: argparse.Namespace) -> int:
         return EXIT_FAILED
     results = verify(report, choose(report, file, kernel), judged, found)
     if not found.kernels and not any(each.rows for each in results):
-        return EXIT_FAILED  # what does not compile says nothing of its rewrites
+        return EXIT_FAILED  # what does not compile tells nothing about its rewrites
     if flags.format == "json":
         use_utf8(sys.stdout)
         sys.stdout.write(verify_json.render(results, file))

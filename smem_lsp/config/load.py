@@ -18,7 +18,7 @@ from smem_lsp.source import is_file, is_folder, is_there, printable, read_regula
 
 _OWN_FILE = "smem.toml"
 _SHARED_FILE = "pyproject.toml"
-_MOST_OF_OTHERS = 8 * MAX_SIZE  # of a pyproject.toml: looked at for our name, and parsed when it is there
+_MOST_OF_OTHERS = 8 * MAX_SIZE  # bytes of a pyproject.toml that are searched for our table
 
 
 class ConfigError(ValueError):
@@ -89,8 +89,8 @@ def find_config(path: str | Path) -> Path | None:
 
 
 def config_in(folder: Path) -> Path | None:
-    """The config file of this very folder; ``smem.toml`` wins, even where it is no file that can be read. Nothing where
-    the folder may not be searched. Raises ConfigError like ``find_config``."""
+    """The config file of this folder alone; ``smem.toml`` wins, even if it cannot be read. None if there is none, or
+    the folder may not be searched. Raises ConfigError as ``find_config`` does."""
     own = folder / _OWN_FILE
     if is_there(own):
         return own
@@ -136,7 +136,7 @@ def _mentions_us(file: Path) -> bool:
     try:
         data = read_regular(str(file), _MOST_OF_OTHERS)
     except (OSError, OverflowError):
-        return False  # somebody else's file: it is not ours to complain about
+        return False  # a file of other tools: we do not complain about it
     return re.search(rb"tool\s*\.\s*[\"']?smem|\[\s*tool\s*\]", data) is not None
 
 
@@ -157,7 +157,7 @@ def _table(file: Path) -> dict[str, object] | None:
 
 
 def _place(file: Path, text: str, key: str) -> str:
-    """``file:line`` of a key where a line of the file plainly starts with it, else ``file``."""
+    """``file:line`` of a key if a line clearly starts with it, else ``file``."""
     lines = text.splitlines()
     start = 0
     if file.name == _SHARED_FILE:

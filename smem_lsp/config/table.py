@@ -63,7 +63,7 @@ def config_from_table(table: Mapping[str, object], root: Path, base: Config | No
 def parse_define(text: str) -> str:
     """``NAME`` or ``NAME=VALUE``, unchanged. Raises ValueError for anything else."""
     if not _DEFINE.fullmatch(text):
-        raise ValueError(f'"{clipped(text)}" is no definition: use NAME or NAME=VALUE')
+        raise ValueError(f'"{clipped(text)}" is not a definition: use NAME or NAME=VALUE')
     return text
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -24,6 +23,7 @@ from smem_lsp.rules.model import Finding, Rule, Severity
 from smem_lsp.rules.registry import RESERVED, RULES
 from smem_lsp.rules.suppressions import NO_SUPPRESSIONS, Suppression, Suppressions, parse_suppressions
 from smem_lsp.source import Budget, FileReader, SourceText, apply_edits
+from smem_lsp.source.budget import processor_time
 from smem_lsp.source.queries import Store
 from smem_lsp.syntax.lexer import comments
 from smem_lsp.syntax.parse import parse
@@ -59,7 +59,7 @@ def check(
     """
     config = config or Config()
     source = SourceText(text, path)
-    attempts, started = Attempts(limits), time.thread_time()
+    attempts, started = Attempts(limits), processor_time()
     with Budget(seconds=limits.file_seconds, megabytes=limits.megabytes):
         begin = partial(_begin, source, config, reader, Store() if cache is None else cache, measured, limits)
         setting = attempts.run("everything", begin, None, limits.file_seconds)
@@ -72,7 +72,7 @@ def check(
             )
     kernels = [kernel for each in judged for kernel in each.instances]
     attempts.stopped += (stop for each in judged for stop in each.stopped)
-    left = limits.file_seconds - (time.thread_time() - started)
+    left = limits.file_seconds - (processor_time() - started)
     fixer = Fixer(limits, attempts.stopped, max(limits.fix_seconds, left))
     unit = None if setting is None else setting.unit
     unread = () if counted is None else counted[1]

@@ -25,7 +25,7 @@ from smem_lsp.source import MAX_BYTES, FileReader
 from smem_lsp.source.cache_folder import cache_folder
 
 OFF = "off"
-"""The value of the setting ``nvcc`` with which none is looked for."""
+"""With this value of the setting ``nvcc``, no compiler is used."""
 
 MOST_OUTCOMES = 500  # texts and targets that are remembered
 HeaderVersions = tuple[tuple[str, int, int], ...]
@@ -36,7 +36,7 @@ _DEFINES_FIRST = ("-D", "-U")
 
 @dataclass(frozen=True, slots=True)
 class InstalledNvcc:
-    """An nvcc on this machine; another one after an update."""
+    """An nvcc on this machine. After an update it is a different one."""
 
     path: str
     modified: int  # nanoseconds
@@ -45,7 +45,7 @@ class InstalledNvcc:
 
 @dataclass(frozen=True, slots=True)
 class Under:
-    """The compiler and its flags: what a result depends on beside the text and the headers."""
+    """The compiler and its flags: what a result depends on besides the text and the headers."""
 
     program: InstalledNvcc
     flags: tuple[str, ...]
@@ -53,8 +53,8 @@ class Under:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A text to compile for each of ``targets``. ``headers``: the version of each file that it includes; ``rewrites``:
-    texts that are offered in its place, compiled after it."""
+    """A text to compile for each of ``targets``. ``headers``: the version of each included file. ``rewrites``: the
+    texts after each rewrite that is offered, to be compiled after it."""
 
     under: Under
     text: str = field(repr=False)
@@ -64,13 +64,13 @@ class Request:
     rewrites: tuple[str, ...] = field(default=(), repr=False)
 
     def of(self, text: str) -> Request:
-        """The same of another text."""
+        """The same request for another text, without rewrites."""
         return replace(self, text=text, digest=_digest(text), rewrites=())
 
 
 @dataclass(frozen=True, slots=True)
 class CompileOutcome:
-    """What came of one target. ``error``: one line; None: it went well. ``built`` False: this nvcc does not know the
+    """The result for one target. ``error``: one line; None: it compiled. ``built`` False: this nvcc does not know the
     target."""
 
     kernels: tuple[KernelStatistics, ...] = ()
@@ -79,7 +79,7 @@ class CompileOutcome:
 
 
 class Compiler:
-    """Answers from what is remembered; ``compile`` is the only method that runs anything. Any thread may ask."""
+    """Remembers what nvcc said; ``compile`` is the only method that runs it. Any thread may ask."""
 
     __slots__ = ("_commands", "_lock", "_outcomes", "_store", "_supported")
 
@@ -105,7 +105,7 @@ class Compiler:
         include_dirs: Sequence[str] = (),
         defines: Sequence[str] = (),
     ) -> Request | None:
-        """How to compile ``text`` in the place of ``path``; None where there is no nvcc. Only one thread may ask this.
+        """How to compile ``text`` as if it were the file ``path``; None without nvcc. To be called by one thread only.
 
         The folder of the file comes first on the include path, then what the settings name, then the compile command;
         the settings' macros win over the command's.
@@ -125,12 +125,12 @@ class Compiler:
         return Request(Under(program, _last_macros(flags)), text, _digest(text), tuple(targets))
 
     def known(self, request: Request) -> list[KernelStatistics]:
-        """What is remembered of the text, all targets together, whatever version its headers had."""
+        """What is remembered about the text, for all targets together, whatever version its headers had."""
         found = (self._find(request, arch) for arch in request.targets)
         return [kernel for each in found if each is not None for kernel in each[1].kernels]
 
     def settled(self, request: Request) -> bool:
-        """Is there an answer for each target and each rewrite, be it that it does not compile?"""
+        """Is there an answer, be it an error, for each target of the text and of its rewrites?"""
         texts = (request, *map(request.of, request.rewrites))
         found = (self._find(text, arch) for text in texts for arch in request.targets)
         return all(each is not None and each[0] == request.headers for each in found)
@@ -138,8 +138,8 @@ class Compiler:
     def compile(
         self, request: Request, stop: Stop, began: Callable[[str], None]
     ) -> list[tuple[str, CompileOutcome]]:
-        """Compile for each target without an answer, one after the other, and remember what comes; then the rewrites,
-        whose errors are nobody's business. ``began`` is told the target. Raises Stopped."""
+        """Compile for each target without an answer, one after another, and remember the results; then the rewrites,
+        whose errors are dropped. ``began`` is called with each target. Raises CompileStopped."""
         done = self._compile(request, stop, began)
         for text in request.rewrites:
             found = self._compile(request.of(text), stop, began)
@@ -157,7 +157,7 @@ class Compiler:
                 continue
             number = re.search(r"\d+", arch)
             if supported and (number is None or int(number[0]) not in supported):
-                outcome = CompileOutcome(error="no target of this nvcc", built=False)
+                outcome = CompileOutcome(error="this nvcc does not compile for it", built=False)
             else:
                 outcome = self._stored(request, arch) or self._compiled(request, arch, stop, began)
             self._keep(request, arch, outcome)
@@ -165,7 +165,7 @@ class Compiler:
         return done
 
     def _targets_of(self, program: InstalledNvcc) -> frozenset[int]:
-        """Which targets an nvcc compiles for; empty where it does not say. It is asked once."""
+        """The targets that an nvcc compiles for, 90 for ``sm_90``; empty if it does not say. It is asked once."""
         with self._lock:
             known = self._supported.get(program)
         if known is None:
@@ -213,7 +213,7 @@ def _digest(text: str) -> str:
 
 
 def find_program(setting: str | None) -> InstalledNvcc | None:
-    """nvcc as it is now; None where there is none, or where the setting is ``off``."""
+    """nvcc as it is now; None if there is none, or the setting is ``off``."""
     if setting == OFF:
         return None
     path = find_nvcc(setting)
@@ -231,7 +231,7 @@ def header_versions(
 ) -> HeaderVersions | None:
     """(path, nanoseconds, bytes) of each of ``paths`` that exists.
 
-    None where nvcc would not read what the analysis has read: one is no regular file of up to 8 MB, or one of
+    None if nvcc would read something else than the analysis did: one is not a regular file of up to 8 MB, or one of
     ``opened``, which an editor holds, differs from the disk.
     """
     versions: list[tuple[str, int, int]] = []
@@ -252,7 +252,7 @@ def header_versions(
 
 
 def user_store() -> CompilerStore | None:
-    """In the cache folder of this user; None where there is no home folder."""
+    """The store in this user's cache folder; None if there is no home folder."""
     try:
         return CompilerStore(cache_folder() / "nvcc")
     except RuntimeError:
@@ -272,7 +272,7 @@ def _question(request: Request, arch: str) -> tuple[str, ...]:
 
 
 def _last_macros(flags: Sequence[str]) -> tuple[str, ...]:
-    """``flags`` with one definition of each macro, the last: nvcc would warn of the others."""
+    """``flags`` with only the last definition of each macro: nvcc would warn about the others."""
     macros: dict[str, tuple[str, str]] = {}
     others: list[str] = []
     rest = iter(flags)

@@ -1,6 +1,6 @@
 """Names of kernels as ptxas prints them: what the Itanium C++ ABI mangles, as far as names and template arguments go.
 
-A name that is not understood to its end has no arguments: nothing is guessed.
+A name that is not understood to its end gets no arguments: nothing is guessed.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class KernelName:
 
 
 class _NotUnderstood(Exception):
-    """The rest of the name is not one of the forms that are known."""
+    """The rest of the name has none of the known forms."""
 
 
 def read_name(symbol: str) -> KernelName:
@@ -160,7 +160,7 @@ class _NameReader:
         raise _NotUnderstood
 
     def nested(self) -> str:
-        """A class in namespaces; what is left of it is its last part with its arguments."""
+        """A class in namespaces, which are dropped: the result is its last part with its arguments."""
         name = ""
         pending = False  # the name is no substitution yet
         while not self.take("E"):

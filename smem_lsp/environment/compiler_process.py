@@ -39,7 +39,7 @@ class CompileError(Exception):
 
 
 class CompileStopped(CompileError):
-    """Nobody waits for the run any more."""
+    """The run was stopped because nobody waits for it any more."""
 
 
 class Stop:
@@ -63,7 +63,7 @@ class Stop:
         return self._set
 
     def attach(self, process: subprocess.Popen[bytes] | None) -> None:
-        """``process`` is the one to end; None: it has ended."""
+        """From now on ``set`` ends ``process``; None: it has ended."""
         with self._lock:
             self._process = process
             if process is not None and self._set:
@@ -79,9 +79,9 @@ def run(
 ) -> tuple[int, str]:
     """(exit code, what was printed on both streams) of a program that runs in ``folder``, without a shell.
 
-    It leads a session of its own, and whatever is left of the session when it ends is killed. Its output goes to a
-    file: a child that it leaves behind cannot hold a pipe open. Raises CompileError when it cannot be started, needs
-    longer than ``timeout`` seconds, prints or writes too much; Stopped when ``stop`` is set.
+    It leads a session of its own, and when it ends, what is left of the session is killed. Its output goes to a file,
+    because a child left behind could hold a pipe open. Raises CompileError when it cannot be started, needs
+    longer than ``timeout`` seconds, prints or writes too much; CompileStopped when ``stop`` is set.
     """
     stop = stop or Stop()
     with tempfile.TemporaryFile() as output:
@@ -140,7 +140,7 @@ class _Watch:
     limits: ProcessLimits
 
     def look(self) -> None:
-        """Raises CompileError when it is too much."""
+        """Raises CompileError if it is too much."""
         limits = self.limits
         if os.fstat(self.output).st_size > limits.output:
             raise CompileError(f"nvcc printed more than {limits.output >> 20} MB")
@@ -158,7 +158,7 @@ def _too_large(limits: ProcessLimits) -> str:
 
 
 def _sizes(folder: str) -> Iterator[int]:
-    """Of every file below, links not followed; a file may go while it is looked at."""
+    """Bytes of all files below a folder. Links are not followed, and a file may vanish meanwhile."""
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
@@ -169,7 +169,7 @@ def _sizes(folder: str) -> Iterator[int]:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill the program and its session, also what is left of one that has ended."""
+    """Kill the program and its session, even if the program itself has ended."""
     if sys.platform == "win32":
         process.kill()
         return
@@ -178,7 +178,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def _limit(process: subprocess.Popen[bytes], limits: ProcessLimits, timeout: float) -> None:
-    """For it and all that it starts, where the system can: these hold when this process is killed, too."""
+    """Limit the run and all that it starts, if the system can. The limits hold even if this process is killed."""
     if sys.platform == "linux":
         import resource
 
@@ -194,15 +194,14 @@ def _limit(process: subprocess.Popen[bytes], limits: ProcessLimits, timeout: flo
 
 
 def _environment(folder: str) -> Mapping[str, str]:
-    """Only what a host compiler needs; nvcc would take more flags from NVCC_PREPEND_FLAGS and its like."""
+    """Only the variables that a host compiler needs: nvcc would take flags from NVCC_PREPEND_FLAGS and the like."""
     kept = {name: os.environ[name] for name in ("SYSTEMROOT", "INCLUDE", "LIB", "HOME") if name in os.environ}
     folders = {name: fixed_folders(os.environ[name]) for name in _FOLDERS if name in os.environ}
     return {**kept, **folders, "TMPDIR": folder, "TMP": folder, "TEMP": folder, "LC_ALL": "C"}
 
 
 def fixed_folders(value: str) -> str:
-    """``PATH`` without what means another folder wherever a program runs, and without the current one, which may be
-    what is checked."""
+    """``PATH`` without relative folders, and without the current folder, which may be the project that is checked."""
     here = os.path.realpath(os.curdir)
     folders = (folder for folder in value.split(os.pathsep) if Path(folder).is_absolute())
     return os.pathsep.join(folder for folder in folders if os.path.realpath(folder) != here)

@@ -1,4 +1,4 @@
-"""Headers of the project around a file, found by the end of their path when no include folder has them."""
+"""Headers of the project around a file, found by the end of their path if no include folder has them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _FileIndex:
 
 
 class Projects:
-    """Indexes of the projects met so far, made when first asked for. Any thread may say ``forget``."""
+    """Indexes of the projects met so far, made on first use. Any thread may call ``forget``."""
 
     __slots__ = ("_answers", "_indexes", "_roots")
 
@@ -48,11 +48,11 @@ class Projects:
     def search(self, name: str, including: str, read: Callable[[str], str | None]) -> str | None:
         """The file whose path ends in ``name``, below the root of the project that holds ``including``.
 
-        Of several the one that shares the longest path with ``including``; of several of these any when ``read`` says
-        the same of all, else None. Links are not followed: nothing outside the root is looked at.
+        Of several files, the one that shares the longest path with ``including``. If several share it, any of them if
+        all have the same text, else None. Links are not followed, so nothing outside the root is read.
         """
         key = name, including
-        answers = self._answers  # `forget` puts another one in its place
+        answers = self._answers  # `forget` replaces it
         if key not in answers:
             if len(answers) > MAX_ANSWERS:
                 answers.clear()
@@ -116,7 +116,7 @@ def _shared(path: str, other: str) -> int:
 
 
 def _index(root: str) -> _FileIndex:
-    """All files that may be included below ``root``; outer folders first, so that a bound cuts off the deepest."""
+    """All files below ``root`` that may be included; outer folders first, so that the bound cuts off the deepest."""
     index = _FileIndex()
     pending = deque([root])
     folders = files = 0

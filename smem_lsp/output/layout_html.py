@@ -1,8 +1,8 @@
 """The memory map as one HTML file that loads nothing: source lines, and beside them the layouts on the same rows.
 
-Places of bytes are fractions, so a panel is as wide as there is room; heights are pixels, as the rows are. A click on a
-rectangle or a barrier marks its lines, in VS Code it goes there. The policy of the page names its style and its script
-by their hashes, and nothing else may run.
+Byte positions are fractions, so a panel takes whatever width there is; heights are pixels. A click on a rectangle or a
+barrier marks its lines, and goes there in VS Code. The page's content security policy names its style and its script by
+their hashes: nothing else may run.
 """
 
 from __future__ import annotations
@@ -234,7 +234,7 @@ def _panel(sheet: _Sheet, drawing: Drawing, column: str) -> Iterator[str]:
 
 
 def _ticks(sheet: _Sheet, drawing: Drawing) -> list[tuple[int, str]]:
-    """Numbers of the byte axis. A wider panel has room for more than a narrow one; each keeps those of the narrower."""
+    """Numbers of the byte axis. A wider panel shows more of them, always including those of a narrower one."""
     chosen: dict[int, str] = {}
 
     def extent(byte: int, width: float) -> tuple[float, float]:
@@ -352,7 +352,7 @@ def _barrier(sheet: _Sheet, look: str, words: str, line: int, row: int, y: float
 
 
 def _legend(sheet: _Sheet) -> str:
-    """What the lines mean, those that are there."""
+    """The legend: what the lines in the drawing mean."""
     drawings = sheet.drawn.worth_drawing
     proved = {barrier.proved for barrier in sheet.drawn.barriers}
     entries = [

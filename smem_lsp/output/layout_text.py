@@ -95,7 +95,7 @@ def _table(drawn: MemoryMap, style: Style) -> Iterator[str]:
 
 
 def _curve(drawn: MemoryMap, style: Style, width: int) -> Iterator[str]:
-    """Bytes against added barriers, where a barrier buys anything; then what forces the bytes."""
+    """The curve of bytes against added barriers, if a barrier saves anything; then what forces the bytes."""
     points = drawn.best
     if len(points) > 1:
         yield ""

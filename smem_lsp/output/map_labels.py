@@ -64,7 +64,7 @@ def label(box: Box, name: str, more: str, crossings: Iterable[float], size: floa
     x, line = (box.left + box.right) / 2, size * _LINE
 
     def centre(room: float) -> float:
-        """Of the free stretch where that has ``room``, else of the box."""
+        """The middle of the largest free stretch if it has ``room`` pixels, else of the box."""
         return (free[0] + free[1]) / 2 if room <= free[1] - free[0] else (top + bottom) / 2
 
     if text_width(name, size) <= wide and high >= line:

@@ -1,4 +1,4 @@
-"""Which layouts a map shows, and of static arrays beside ranges of dynamic shared memory: the two in one."""
+"""Which layouts a map shows. Static arrays and ranges of dynamic shared memory are combined into one layout."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _alone(facts: KernelFacts, plan: Plan) -> MapLayout:
 
 
 def facts_in_force(facts: KernelFacts) -> Facts:
-    """What is proved of a kernel without an assumption, where a layout rests on it; else nothing."""
+    """The facts that hold without assuming a block's shape; if every best layout assumes one, those of the first."""
     for candidate in facts.best:
         if not candidate.assumes_shape:
             return candidate.facts
@@ -73,7 +73,7 @@ def facts_in_force(facts: KernelFacts) -> Facts:
 
 
 def _choices(facts: KernelFacts) -> list[MapLayout]:
-    """The declared layout and the best ones; without a buffer of known bytes one of nothing."""
+    """The declared layout and the best ones; one empty layout if no buffer has a known size."""
     if facts.declared is None or not facts.items:
         return [MapLayout(Plan("declared", 0, {}, optimal=True), ())]
     return [_alone(facts, plan) for plan in (facts.declared, *(each.plan for each in facts.best))]
@@ -105,7 +105,7 @@ def _joined(facts: KernelFacts, static: MapLayout, dynamic: MapLayout) -> MapLay
 
 
 def _falling(found: Sequence[MapLayout]) -> Iterator[MapLayout]:
-    """The smallest for each number of added barriers, as far as they need fewer and fewer bytes."""
+    """The smallest layout for each number of added barriers, as long as each needs fewer bytes than the one before."""
     least: int | None = None
     for layout in sorted(found, key=lambda each: (len(each.plan.barriers), each.plan.bytes, each.plan.cost)):
         if layout.plan.allocator == "best" and (least is None or layout.plan.bytes < least):

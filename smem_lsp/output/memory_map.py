@@ -1,4 +1,4 @@
-"""The memory map of one kernel, before anybody draws it: a rectangle for each live range in each layout."""
+"""The memory map of one kernel as data, before it is drawn: one rectangle per live range and layout."""
 
 from __future__ import annotations
 
@@ -209,7 +209,8 @@ def memory_map(report: Report, index: int) -> MemoryMap:
 
 
 def _drawn_apart(facts: KernelFacts) -> Carved | None:
-    """The class whose members are drawn in its place: that which they save most of, where nothing else saves any."""
+    """The class in shared memory to draw member by member: the one whose members save most, if nothing else saves
+    bytes."""
     declared = facts.declared
     if declared is None or facts.carved is not None:
         return None

@@ -27,7 +27,7 @@ def stairs_text(stairs: Stairs) -> Iterator[str]:
     sizes = max(len(f"{most:,}") for most, _ in steps)
     bound = "" if stairs.row.registers is not None else "≤ "
     static = "static " if stairs.row.dynamic_bytes else ""
-    yield f"blocks/SM up to so many {static}bytes of a block ({stairs.row.arch})"
+    yield f"blocks/SM up to this many {static}bytes per block ({stairs.row.arch})"
     for most, blocks in steps:
         words = f"  {', '.join(marks[blocks])}" if blocks in marks else ""
         yield f"{bound}{blocks:>{numbers}} {_bar(most, longest):<{_WIDTH}} {most:>{sizes},} B{words}"

@@ -77,9 +77,9 @@ def _sharing(analysis: Analysis, report: KernelReport, facts: KernelFacts, buffe
         return f"{words}, but: {refusal}" if refusal else words
     held = [other for other in buffers if other.index != buffer.index and _hard(facts, buffer, other)]
     if not held:
-        return _no_barrier(facts, buffer) or "Shares with nobody in the smallest layout"
+        return _no_barrier(facts, buffer) or "Shares no bytes in the smallest layout"
     names = listed(f"`{other.name}`" for other in held)
-    return f"Cannot share: one of it and {names} is written while the other still holds a value"
+    return f"Cannot share with {names}: one of the two is written while the other still holds a value"
 
 
 def _no_barrier(facts: KernelFacts, buffer: Buffer) -> str:

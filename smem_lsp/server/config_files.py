@@ -54,7 +54,7 @@ class ConfigFiles:
         config, unknown = known_names(config)
         if not self.trusted and config.nvcc != OFF:
             # Not even the machine's own nvcc: it would read, for up to a minute, whatever the workspace includes.
-            logger.debug("nvcc is not used: the workspace is not said to be trusted")
+            logger.debug("nvcc is not used: the workspace is not trusted")
             config = replace(config, nvcc=OFF)
         if path is not None:
             command = self._commands.command(path, config.compile_commands)

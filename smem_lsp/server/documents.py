@@ -121,7 +121,7 @@ class Documents:
     def close(self, uri: str) -> Document | None:
         document = self._open.pop(uri, None)
         if document is None:
-            logger.warning("%s was closed and had not been open", uri)
+            logger.warning("%s was closed but had not been open", uri)
         return document
 
     def _next_edition(self) -> int:

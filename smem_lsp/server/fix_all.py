@@ -15,7 +15,7 @@ from smem_lsp.source import Span, TextEdit, apply_edits
 
 MOST_ROUNDS = 10
 
-# Rules whose cure is a matter of taste or of cost: applied only when the settings select them by name.
+# Rules whose fix is a matter of taste or cost: applied only when the settings select them by name.
 _ONLY_WHEN_NAMED = re.compile(r"SMEM(?:204|30\d|401|5\d\d|6\d\d)")
 
 
@@ -39,7 +39,7 @@ def fix_all(report: Report, config: Config, check: Callable[[str], Report]) -> l
             break
         text = apply_edits(text, edits)
         if text in seen:
-            break  # two rules want opposite things
+            break  # two rules undo each other's fixes
         seen.add(text)
         report = check(text)
     return list(changed_lines(before, text))

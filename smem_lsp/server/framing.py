@@ -104,7 +104,7 @@ class Decoder:
             return self._junk("bytes before a header") if length.start() else None
         if line.strip(b"\r"):
             if not _OTHER.match(line):
-                return self._junk("a line that is no header")
+                return self._junk("a line that is not a header")
             self._in_header = True
             return None
         return self._end_header()

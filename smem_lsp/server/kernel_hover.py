@@ -80,7 +80,7 @@ def _resident_lines(facts: KernelFacts, before: int, after: int) -> Iterator[str
     if isinstance(facts, MeasuredFacts):
         yield from compiler_lines(facts)
     if not facts.occupied:
-        yield "Blocks/SM not known: the number of threads is not in sight"
+        yield "Blocks/SM unknown: no launch in sight gives the number of threads"
     shown = shown_row(facts, before, after)
     if shown is not None and (words := carve_out(shown, before, facts.blocks(shown, before))):
         yield words
@@ -111,7 +111,7 @@ def compiler_lines(facts: MeasuredFacts) -> Iterator[str]:
     """Spills, and static bytes that differ from our prediction."""
     theirs, ours = facts.measured_bytes, facts.predicted_bytes
     if theirs is not None and ours is not None and theirs != ours:
-        yield f"ptxas reports {theirs:,} B of static shared memory; {ours:,} B were worked out"
+        yield f"ptxas reports {theirs:,} B of static shared memory; {ours:,} B were predicted"
     spills = [each for each in facts.measured if each.spill_bytes]
     if spills:
         words = (f"{each.spill_bytes:,} B with {each.registers} registers on {each.arch}" for each in spills)

@@ -68,6 +68,6 @@ class Outgoing:
         try:
             found = await self._server.workspace_configuration_async(types.ConfigurationParams(items))
         except RequestFailed as error:
-            logger.warning("the client gives no configuration: %s", error)
+            logger.warning("the client did not give its configuration: %s", error)
             return None
         return list(found) if len(found) == len(items) else None

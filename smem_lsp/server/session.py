@@ -90,11 +90,11 @@ class Session:
         try:
             message = json.loads(body)
         except (ValueError, RecursionError) as error:  # ValueError: no JSON, or no UTF-8
-            logger.error("a message that is no JSON: %s", error)
+            logger.error("a message that is not JSON: %s", error)
             self._answer_error(None, PARSE_ERROR, "not JSON")
             return
         if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
-            logger.error("a message that is no JSON-RPC 2.0 object")
+            logger.error("a message that is not a JSON-RPC 2.0 object")
             self._answer_error(_request_id(message), INVALID_REQUEST, "not a JSON-RPC 2.0 object")
             return
         try:
@@ -126,9 +126,9 @@ class Session:
             return
         identity = _request_id(message)
         if "id" in message and identity is None:
-            self._answer_error(None, INVALID_REQUEST, "an id is a number or a string")
+            self._answer_error(None, INVALID_REQUEST, "an id must be a number or a string")
         elif not isinstance(method, str):
-            self._answer_error(identity, INVALID_REQUEST, "a method is a string")
+            self._answer_error(identity, INVALID_REQUEST, "a method must be a string")
         elif method == "exit":
             self._exit(identity)
         elif self._stage is _Stage.NEW:

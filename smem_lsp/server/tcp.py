@@ -169,7 +169,7 @@ class _Socket(asyncio.Protocol):
     def _too_late(self) -> None:
         assert self._session is not None and self._transport is not None
         if not self._session.begun:
-            logger.warning("connection refused: the client does not begin")
+            logger.warning("connection refused: the client did not send initialize in time")
             self._transport.abort()
 
 

@@ -14,6 +14,9 @@ import time
 from collections.abc import Callable
 from types import TracebackType
 
+processor_time: Callable[[], float] = getattr(time, "thread_time", time.process_time)
+"""Processor seconds of this thread; of the process where Python knows no threads, as in a browser."""
+
 STEPS = 16  # checkpoints between two looks at the clock
 MEMORY_INTERVAL = 0.01  # seconds of processor time between two looks at the memory
 
@@ -57,7 +60,7 @@ class Budget:
 
     def __enter__(self) -> Budget:
         if self._seconds is not None:
-            self._deadline = time.thread_time() + self._seconds
+            self._deadline = processor_time() + self._seconds
         if self._bytes is not None:
             held = held_bytes()
             self._limit = None if held is None else held + self._bytes
@@ -73,7 +76,7 @@ class Budget:
 
     def look(self) -> None:
         """Raise OutOfBudget or Superseded where this budget or one around it says so."""
-        now = time.thread_time()
+        now = processor_time()
         held: int | None = None
         if now >= _running.next_memory:
             _running.next_memory = now + MEMORY_INTERVAL
@@ -136,7 +139,7 @@ def held_bytes() -> int | None:
                 return int(status.read().split()[1]) * _PAGE
         except (OSError, ValueError, IndexError):
             return None
-    if sys.platform == "win32":
+    if sys.platform in ("win32", "emscripten"):
         return None
     import resource
 

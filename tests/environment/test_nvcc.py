@@ -243,7 +243,7 @@ def test_garbage_is_no_kernel(tmp_path: Path, output: str) -> None:
 
 
 def test_a_failure_without_a_word(tmp_path: Path) -> None:
-    with pytest.raises(CompileError, match="nvcc failed without a word"):
+    with pytest.raises(CompileError, match="nvcc failed without a message"):
         compile_statistics(script(tmp_path / "nvcc", "exit 3"), "", "sm_80")
 
 
