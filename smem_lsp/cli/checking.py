@@ -174,7 +174,7 @@ def _outcome(fixed: Fixed, task: FileTask, options: Options) -> FileOutcome:
     outcome.counts.update((finding.severity, finding.code) for finding in report.findings)
     outcome.statements = report.statistics.statements or 0
     outcome.unparsed = report.statistics.unparsed_statements or 0
-    outcome.unknown = sum(k.kernel.unknown_accesses + k.kernel.unknown_barriers for k in report.kernels)
+    outcome.unknown = sum(f.kernel.unknown_accesses + f.kernel.unknown_barriers for f in report.facts)
     outcome.errors += (f"{task.path}: {reported(each)}" for each in report.defects)
     return outcome
 

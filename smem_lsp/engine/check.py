@@ -8,14 +8,15 @@ from dataclasses import replace
 from functools import partial
 
 from smem_lsp.config import Config
-from smem_lsp.engine.attempts import LIMITS, Attempts, Limits
 from smem_lsp.engine.cache import Setting
 from smem_lsp.engine.fixing import Fixer
-from smem_lsp.engine.kernels import judge_kernels
+from smem_lsp.engine.kernels import JudgedKernel, judge_kernels
 from smem_lsp.engine.lazy import LazySequence
 from smem_lsp.engine.measured import NOT_MEASURED, Measured
 from smem_lsp.engine.report import BarrierRow, FileStatistics, KernelReport, OccupancyRow, Report
 from smem_lsp.engine.statistics import count_statements
+from smem_lsp.facts.attempts import LIMITS, Attempts, Limits
+from smem_lsp.facts.stopped import Stopped
 from smem_lsp.fixes.model import Fix
 from smem_lsp.ir.nodes import Barrier, walk
 from smem_lsp.rules.facts import FileFacts, KernelFacts
@@ -71,7 +72,7 @@ def check(
                 "statements", partial(count_statements, setting.unit), None, limits.file_seconds
             )
     kernels = [kernel for each in judged for kernel in each.instances]
-    attempts.stopped += (stop for each in judged for stop in each.stopped)
+    attempts.stopped += _stopped_in(judged)
     left = limits.file_seconds - (processor_time() - started)
     fixer = Fixer(limits, attempts.stopped, max(limits.fix_seconds, left))
     unit = None if setting is None else setting.unit
@@ -91,7 +92,7 @@ def check(
             None if counted is None else len(unread),
         ),
         fixes_for=lambda finding: fixer.fixes(finding, report, measured, again),
-        ended=attempts.stopped,
+        ended=lambda: tuple(dict.fromkeys((*attempts.stopped, *_stopped_in(judged)))),
         facts=LazySequence(len(kernels), lambda index: kernels[index].facts),
         unit=unit,
     )
@@ -100,6 +101,10 @@ def check(
         return check(other, path=path, config=config, reader=reader)
 
     return report
+
+
+def _stopped_in(judged: Sequence[JudgedKernel]) -> Iterator[Stopped]:
+    return (stop for each in judged for stop in each.stopped)
 
 
 def _begin(
@@ -258,5 +263,5 @@ def _kernel_report(facts: KernelFacts) -> KernelReport:
         occupancy=tuple(rows),
         barriers=barriers,
         point_lines=lines,
-        carved=facts.carved,
+        dynamic_partition=facts.dynamic_partition,
     )

@@ -31,7 +31,7 @@ from smem_lsp.output.map_labels import CUT, Box, label, text_width
 from smem_lsp.output.map_rows import TimeAxis, time_axis
 from smem_lsp.output.markup import element, escaped, number
 from smem_lsp.output.memory_map import Drawing, MemoryMap, Rectangle, memory_map
-from smem_lsp.output.page_style import TEXT, WIDTHS, Rules, beside, source_hash, style_sheet
+from smem_lsp.output.page_style import TEXT, WIDTHS, StyleRules, beside, source_hash, style_sheet
 from smem_lsp.output.staircase import HEIGHT, STAIRS_TITLE, Stairs, chart, staircases
 from smem_lsp.output.style import width as columns
 
@@ -42,7 +42,7 @@ _CHART = 380.0
 
 def render(report: Report, indices: Sequence[int]) -> str:
     """The page with the maps of the kernels with these indices."""
-    rules = Rules()
+    rules = StyleRules()
     maps = [memory_map(report, index) for index in indices]
     found = [staircases(report.facts[index]) for index in indices]
     sections = [
@@ -78,7 +78,7 @@ def render(report: Report, indices: Sequence[int]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _section(drawn: MemoryMap, place: int, rules: Rules, stairs: Sequence[Stairs]) -> str:
+def _section(drawn: MemoryMap, place: int, rules: StyleRules, stairs: Sequence[Stairs]) -> str:
     name = drawn.kernel.instance or drawn.kernel.name
     head = [
         element("h1", {"id": f"k{place}"}, escaped(name)),
@@ -101,7 +101,7 @@ def _section(drawn: MemoryMap, place: int, rules: Rules, stairs: Sequence[Stairs
     )
 
 
-def _picture(drawn: MemoryMap, place: int, rules: Rules) -> Iterator[str]:
+def _picture(drawn: MemoryMap, place: int, rules: StyleRules) -> Iterator[str]:
     declared, *others = drawn.worth_drawing
     sheet = _Sheet(drawn, time_axis(drawn), byte_axis(drawn.worth_drawing), rules)
     if len(others) > 1:
@@ -124,7 +124,7 @@ class _Sheet:
     drawn: MemoryMap
     time: TimeAxis
     scale: ByteAxis
-    rules: Rules
+    rules: StyleRules
 
     @property
     def height(self) -> float:

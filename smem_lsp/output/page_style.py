@@ -17,7 +17,7 @@ WIDTHS = (150.0, 220.0, 300.0, 420.0)  # of panels for which the numbers of the 
 
 
 @dataclass(slots=True)
-class Rules:
+class StyleRules:
     """Style rules made for this page: a class for each place, so that no element needs a style of its own."""
 
     classes: dict[str, str] = field(default_factory=dict)
@@ -43,7 +43,7 @@ def source_hash(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def style_sheet(rules: Rules) -> str:
+def style_sheet(rules: StyleRules) -> str:
     """The style of a page: colours of the themes, the common part, and the rules of this page."""
     mono = f"--mono:{MONO}"
     parts = [

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from smem_lsp.semantics import arithmetic, collect, evaluate, standard_library, template_arguments, type_of
-from smem_lsp.semantics import declarations as declared
+from smem_lsp.semantics import arithmetic, collect
 from smem_lsp.semantics.declarations import (
     AliasDecl,
     ClassDecl,
@@ -25,6 +24,8 @@ from smem_lsp.semantics.declarations import (
     Parameter,
     UsingDecl,
     VariableDecl,
+    enumerators,
+    split,
 )
 from smem_lsp.semantics.entities import (
     UNKNOWN,
@@ -38,6 +39,7 @@ from smem_lsp.semantics.entities import (
     Undeclared,
     is_open,
 )
+from smem_lsp.semantics.queries import Semantics
 from smem_lsp.semantics.types import Enum, Record, builtin
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
@@ -58,6 +60,11 @@ class Scope:
     record: Record | None = None  # of a class
     namespace: bool = False
     open: bool = False  # a template argument is not known
+
+    @property
+    def semantics(self) -> Semantics:
+        """The rules that the meaning of a name asks."""
+        return self.state.semantics
 
     # ---- making scopes -------------------------------------------------------------------------------------------
 
@@ -158,7 +165,7 @@ class Scope:
                     break
                 found = inner
             if isinstance(found, Undeclared):
-                return standard_library.entity(path, arguments, self)
+                return self.semantics.library_entity(path, arguments, self)
             return found
         finally:
             self.state.leave()
@@ -270,7 +277,7 @@ class Scope:
             return []
         found: list[tuple[Declared, Scope]] = []
         parameters = {p.name for p in decl.parameters or ()}
-        for start, end in declared.split(decl.source, *decl.bases, angles=True):
+        for start, end in split(decl.source, *decl.bases, angles=True):
             if not qualified and parameters & set(decl.source.texts[start:end]):
                 continue
             base = base_of(self.record, (start, end))
@@ -302,12 +309,12 @@ class Scope:
                     own = of.lexical.inherited(name, qualified=True)
                 return self.of(own, arguments, name, True) if own else None
             case Enum():
-                for enumerator in declared.enumerators(of.decl):
+                for enumerator in enumerators(of.decl):
                     if enumerator.name == name:
                         return enumerator_value(enumerator, of.lexical)
                 return None
             case _:
-                return standard_library.member(of, name)
+                return self.semantics.library_member(of, name)
 
     # ---- meanings ------------------------------------------------------------------------------------------------
 
@@ -374,7 +381,7 @@ class Scope:
             return self.of(list(found.found), arguments, path[-1], True)
         if isinstance(found, Functions):
             return Functions(found.overloads, tuple(self.argument(each) for each in arguments))
-        return standard_library.entity(path, (*(None,) * (len(path) - 1), arguments), self)
+        return self.semantics.library_entity(path, (*(None,) * (len(path) - 1), arguments), self)
 
     def _class(self, found: Sequence[tuple[Declared, Scope]], arguments: list[tree.Expr] | None) -> Entity:
         classes = [(d, s) for d, s in found if isinstance(d, ClassDecl)]
@@ -393,7 +400,7 @@ class Scope:
             return None
         if arguments is None:
             return Template(tuple(found))
-        return template_arguments.instantiate(generic, scope, arguments, self)
+        return self.semantics.instantiate(generic, scope, arguments, self)
 
     def declared_meaning(self, decl: Declared) -> Entity:
         """The meaning of one declaration of this scope; worked out once."""
@@ -409,9 +416,9 @@ class Scope:
             case Enumerator():
                 return enumerator_value(decl, self)
             case AliasDecl():
-                return type_of.alias(decl, self)
+                return self.semantics.alias(decl, self)
             case VariableDecl():
-                return type_of.variable(decl, self)
+                return self.semantics.variable(decl, self)
             case NamespaceAlias():
                 return self.meaning(decl.target, (None,) * len(decl.target))
             case _:
@@ -419,7 +426,7 @@ class Scope:
 
     def enum(self, decl: EnumDecl) -> Enum:
         return _ENUM.of(
-            self.state.store, (self, decl), lambda: Enum(decl, self, type_of.underlying(decl, self))
+            self.state.store, (self, decl), lambda: Enum(decl, self, self.semantics.underlying(decl, self))
         )
 
     # ---- template arguments --------------------------------------------------------------------------------------
@@ -427,7 +434,7 @@ class Scope:
     def argument(self, expr: tree.Expr) -> Argument:
         """A template argument: a type, a value, a template, or the name of a function."""
         if isinstance(expr, tree.TypeId):
-            return type_of.qualified_type_id(expr, self)
+            return self.semantics.type_argument(expr, self)
         if isinstance(expr, tree.Unary) and expr.operator == "&" and isinstance(expr.operand, tree.Name):
             function = self.resolve(expr.operand)
             return function if isinstance(function, Functions) else None
@@ -438,7 +445,7 @@ class Scope:
             if isinstance(meaning, TypedConstant) and meaning.n is None:
                 return None
             return meaning
-        value = evaluate.evaluate_value(expr, self)
+        value = self.semantics.evaluate_value(expr, self)
         return value if value.n is not None else None
 
     def arguments_for(
@@ -448,7 +455,7 @@ class Scope:
         the rest and is not known."""
         if any(isinstance(each, tree.Opaque) for each in given):  # an expanded pack
             return tuple(None for _ in parameters)
-        return template_arguments.fit(parameters, [self.argument(each) for each in given], home)
+        return self.semantics.fit(parameters, [self.argument(each) for each in given], home)
 
 
 _Arguments = tuple[Argument, ...]
@@ -508,7 +515,7 @@ def _without_declarations(found: Sequence[tuple[Declared, Scope]]) -> list[tuple
 
 def enumerator_value(decl: Enumerator, scope: Scope) -> TypedConstant:
     """Value of an enumerator, with its enumeration as type."""
-    return TypedConstant(scope.enum(decl.enum), type_of.enum_values(decl.enum, scope).get(decl.name))
+    return TypedConstant(scope.enum(decl.enum), scope.semantics.enum_values(decl.enum, scope).get(decl.name))
 
 
 def base_of(record: Record, where: tuple[int, int]) -> Record | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from smem_lsp.config import Config
 from smem_lsp.engine import Report, apply, check
 from smem_lsp.engine.cache import ANALYSES
-from smem_lsp.engine.confirm import REWRITES
+from smem_lsp.engine.confirm import is_compiled
 from smem_lsp.engine.measured import NOT_MEASURED, Measured
 from smem_lsp.environment.compiler import Compiler, Request, header_versions
 from smem_lsp.fixes.model import Fix
@@ -160,7 +160,7 @@ def _worth_compiling(
 
 def _rewritten(report: Report) -> tuple[str, ...]:
     """The text after each rewrite that is offered: only a compiler knows what it costs in registers."""
-    found = [f for f in report.findings if isinstance(f.remedy, REWRITES)][:_MOST_REWRITES]
+    found = [f for f in report.findings if is_compiled(f.remedy)][:_MOST_REWRITES]
     fixes = (fix for finding in found for fix in report.fixes_for(finding) if fix.edits)
     return tuple(dict.fromkeys(apply(report.source.text, fix) for fix in fixes))
 

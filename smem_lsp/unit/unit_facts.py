@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from smem_lsp.ir.nodes import LaunchSite
-from smem_lsp.semantics.evaluate import file_constants
+from smem_lsp.semantics.file_scope import file_constants
 from smem_lsp.semantics.function_scope import identify
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import checkpoint

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from server.samples import MERGEABLE, PULL, PUSH, UNUSED, diagnostic_codes, place
 
-from smem_lsp.server.embedded import EmbeddedServer
+from smem_lsp.server.in_process import InProcessServer
 
 K = "file:///k.cu"
 PATIENCE = 60.0  # seconds; only a server that hangs needs them
@@ -34,7 +34,7 @@ class Page:
     """A client in the same thread: what it sends is handled when it is sent, answers come on the event loop."""
 
     def __init__(self, *, idle: Callable[[Callable[[], None]], object] | None = None) -> None:
-        self.server = EmbeddedServer(self._take, idle)
+        self.server = InProcessServer(self._take, idle)
         self.received: list[dict[str, Any]] = []
         self._arrived = asyncio.Event()
         self._count = 0
