@@ -14,7 +14,8 @@ from server.samples import MERGEABLE
 
 from smem_lsp.engine.cache import ANALYSES
 from smem_lsp.environment import DiskReader
-from smem_lsp.server.analysis import Analyst, Snapshot
+from smem_lsp.server.analyses import Analyses
+from smem_lsp.server.analysis import Analysis, Analyst, Snapshot
 from smem_lsp.server.client_settings import ClientSettings
 from smem_lsp.server.config_files import ConfigFiles
 from smem_lsp.server.job_queue import MOST_REQUESTS, JobQueue
@@ -339,6 +340,71 @@ def test_where_messages_wait_a_slice_grows_until_the_longest_kernel_fits() -> No
         bench.gives_way()
     bench.passes(longest)
     assert not bench.stale and bench.now < 100.0 + 12 * longest
+
+
+class Waiting:
+    """An owner whose runs end when the test says so."""
+
+    def __init__(self) -> None:
+        self.runs: list[tuple[AnalysisRun, asyncio.Future[Analysis]]] = []
+        self.failed: list[str] = []
+        self.published: list[Analysis] = []
+        self.analyses = Analyses(self, time.monotonic)
+
+    def start(self, run: AnalysisRun) -> asyncio.Future[Analysis]:
+        future: asyncio.Future[Analysis] = asyncio.get_running_loop().create_future()
+        self.runs.append((run, future))
+        return future
+
+    def publish(self, analysis: Analysis) -> None:
+        self.published.append(analysis)
+
+    def fail(self, uri: str) -> None:
+        self.failed.append(uri)
+
+    def finish(self) -> None:
+        run, future = self.runs[-1]
+        made: Any = SimpleNamespace(
+            snapshot=SimpleNamespace(uri=run.uri, revision=run.revision), seconds=0.01
+        )
+        future.set_result(made)
+
+
+def test_whoever_waits_gets_the_newest_text_or_hears_that_it_changed() -> None:
+    async def story() -> None:
+        owner = Waiting()
+        owner.analyses.changed("u", at_once=True)
+        strict = asyncio.ensure_future(owner.analyses.fresh("u", this_text=True))
+        patient = asyncio.ensure_future(owner.analyses.fresh("u"))
+        await asyncio.sleep(0)
+        owner.analyses.changed("u")  # after a pause
+        with pytest.raises(Superseded):
+            await strict
+        owner.runs[-1][1].set_exception(Superseded())
+        while len(owner.runs) < 2:
+            await asyncio.sleep(0.001)
+        owner.finish()
+        found = await patient
+        assert found is not None and owner.published == [found] and owner.analyses.latest("u") is found
+
+    asyncio.run(story())
+
+
+def test_whoever_waits_for_a_failure_or_a_closed_document_gets_nothing() -> None:
+    async def story() -> None:
+        owner = Waiting()
+        for end in ("fails", "is closed"):
+            owner.analyses.changed("u", at_once=True)
+            waiting = asyncio.ensure_future(owner.analyses.fresh("u"))
+            await asyncio.sleep(0)
+            if end == "fails":
+                owner.runs[-1][1].set_exception(RuntimeError("boom"))
+            else:
+                owner.analyses.closed("u")
+            assert await waiting is None
+        assert owner.failed == ["u"]
+
+    asyncio.run(story())
 
 
 def spinning(started: list[str], name: str) -> Callable[[Callable[[], bool]], str]:
