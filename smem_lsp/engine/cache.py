@@ -1,26 +1,25 @@
 """What is known of kernels from earlier checks: an edit re-analyses the kernels it touches.
 
-Entries are found by everything that an answer depends on but the place in the file; what moved is shifted. The table is
-bounded: the entries used last stay.
+A kernel is found by everything that its answers depend on, except for its place in the file. Where it has moved, its
+answers are moved with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from smem_lsp.config import Config
-from smem_lsp.engine.attempts import Attempts, Limits
 from smem_lsp.engine.measured import Measured, Measurement, measure, sized
-from smem_lsp.engine.plan_kernel import plan_kernel
+from smem_lsp.facts.attempts import Attempts, Limits
+from smem_lsp.facts.stopped import Stopped, Why
 from smem_lsp.ir.author_facts import Stated
 from smem_lsp.ir.nodes import LaunchSite
 from smem_lsp.ir.shift import Moves, moves, shift_kernel
 from smem_lsp.lowering.kernel import build_kernel
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, Rule
-from smem_lsp.rules.stopped import Stopped, Why
 from smem_lsp.rules.suppressions import Suppressions
 from smem_lsp.source import SourceText
 from smem_lsp.source.budget import look, used_up
@@ -63,6 +62,7 @@ class Known:
         found = attempts.run(
             f"{rule.code} {rule.name}", lambda: tuple(on_kernel(facts)), tuple[Finding, ...]()
         )
+        facts.analysis.require_data_flow()
         if attempts.stopped:
             look()
             self._stopped += (each for each in attempts.stopped if each not in self._stopped)
@@ -116,17 +116,12 @@ class PlacedKernel:
         old = self.known.facts
         if old.source is self.source:
             return old
-        kernel, liveness = old.kernel, old.liveness
-        if not self.moves.none:
-            kernel = shift_kernel(kernel, self.moves)
-            line = self.moves.line
-            lives = {
-                buffer: replace(life, first_line=line(life.first_line), last_line=line(life.last_line))
-                for buffer, life in liveness.lives.items()
-            }
-            liveness = replace(liveness, lives=lives)
+        if self.moves.none:
+            kernel, moved = old.kernel, None
+        else:
+            kernel, moved = shift_kernel(old.kernel, self.moves), self.moves
         kernel = replace(kernel, launches=self.launches)
-        return replace(old, index=self.index, source=self.source, kernel=kernel, liveness=liveness)
+        return replace(old, index=self.index, source=self.source, kernel=kernel, moves=moved)
 
     def findings(self, rule: Rule) -> Sequence[Finding]:
         """What a kernel rule finds: what it found before, moved here. Messages name lines of the kernel and of its
@@ -138,8 +133,15 @@ class PlacedKernel:
         before = known.facts.kernel.launches
         moved = {now.line - then.line for now, then in zip(self.launches, before)}
         own = known.facts.kernel.span
+        quoted = bool(known.facts.kernel.hidden)  # reasons name lines, too
         elsewhere = any(not own.covers(note) for finding in found for note in finding.spans)
-        if elsewhere or len(moved) > 1 or len(before) != len(self.launches) or not self.moves.together:
+        if (
+            quoted
+            or elsewhere
+            or len(moved) > 1
+            or len(before) != len(self.launches)
+            or not self.moves.together
+        ):
             return known.judged(rule, self.facts)
         launches = moved.pop() if moved else 0
         kernel = self.moves.parts[0]
@@ -148,7 +150,7 @@ class PlacedKernel:
 
 @dataclass(frozen=True)
 class Setting:
-    """What is the same for all kernels of one check."""
+    """What all kernels of one check share."""
 
     unit: TranslationUnit
     around: UnitFacts
@@ -173,9 +175,8 @@ class Setting:
         if known is None:
             look()
             kernel = build_kernel(unit, around, function, binding, stated)
-            facts = plan_kernel(index, kernel, unit.source, self.config, limits=self.limits)
-            known = Known(facts, self.limits)
-            self._keep(key, known)
+            facts = KernelFacts.of(index, unit.source, kernel, self.config, self.limits)
+            known = ANALYSES.keep(self.cache, key, Known(facts, self.limits))
         known = self._measured(known, key, function, binding)
         return PlacedKernel(known, around, function, binding, index)
 
@@ -204,11 +205,16 @@ class Setting:
         facts = known.facts
         kernel = sized(facts.kernel, found)
         if kernel is not None:
-            facts = plan_kernel(facts.index, kernel, facts.source, self.config, limits=self.limits)
-        return self._keep(whole, Known(measure(facts, found), self.limits))
+            facts = KernelFacts.of(facts.index, facts.source, kernel, self.config, self.limits)
+        return ANALYSES.keep(self.cache, whole, Known(measure(facts, found), self.limits))
 
-    def _keep(self, key: tuple[object, ...], known: Known) -> Known:
-        """Remember what was found out, unless it was cut for what others took: it may be whole the next time."""
-        if known.stopped and (used_up() or any(each.why is Why.MEMORY for each in known.stopped)):
-            return known
-        return ANALYSES.keep(self.cache, key, known)
+    def forget_cut(self, placed: Iterable[PlacedKernel]) -> None:
+        """Forget those that were cut for what others took: they may be whole the next time."""
+        cut = [
+            kernel.known
+            for kernel in placed
+            if kernel.known.stopped
+            and (used_up() or any(each.why is Why.MEMORY for each in kernel.known.stopped))
+        ]
+        if cut:
+            ANALYSES.drop(self.cache, lambda known: any(known is each for each in cut))

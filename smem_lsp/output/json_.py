@@ -1,6 +1,6 @@
 """The JSON object of ``check --output-format json``; ``schema.json`` beside this file describes it.
 
-Keys keep their order, positions are 1-based code points with an exclusive end, and what is not known is null.
+Keys keep their order, positions are 1-based code points with an exclusive end, and unknown values are null.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping
 
 from smem_lsp.allocation.plan import Plan
 from smem_lsp.engine.report import KernelReport, OccupancyRow, Report
+from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.fixes.model import Fix
 from smem_lsp.ir.nodes import AddressSpace, Buffer, Kernel, LaunchSite
 from smem_lsp.output.json_text import dump
 from smem_lsp.output.version import TOOL, VERSION
-from smem_lsp.rules.facts import Carved
 from smem_lsp.rules.model import Finding
 from smem_lsp.source import SourceText, Span
 
@@ -123,7 +123,9 @@ def kernel_object(source: SourceText, report: KernelReport) -> JsonObject:
         "dynamic_bytes": dynamic_bytes,
         "dynamic_expression": dynamic_expression,
         "plans": [_plan(report, plan, names) for plan in report.plans],
-        "carved": None if report.carved is None else _carved(source, report, report.carved),
+        "carved": None
+        if report.dynamic_partition is None
+        else _carved(source, report, report.dynamic_partition),
         "barriers": [
             {"line": row.line, "kind": row.kind.value, "uniform": row.uniform} for row in report.barriers
         ],
@@ -172,8 +174,8 @@ def _offset(plan: Plan | None, buffer: Buffer) -> int | None:
 
 
 def _dynamic(kernel: Kernel) -> tuple[int | None, str | None]:
-    """Dynamic bytes that all launches in sight agree on, and the expression of the first that has one; else what the
-    author states."""
+    """The dynamic bytes on which all known launches agree, and the first launch's expression for them; without
+    launches, what the author states."""
     expression = next((site.dynamic_expression for site in kernel.launches if site.dynamic_expression), None)
     if expression is None and kernel.stated.dynamic is not None:
         expression = kernel.stated.dynamic[0]
@@ -196,33 +198,33 @@ def _plan(report: KernelReport, plan: Plan, names: Mapping[int, str]) -> JsonObj
     }
 
 
-def _carved(source: SourceText, report: KernelReport, carved: Carved) -> JsonObject:
+def _carved(source: SourceText, report: KernelReport, divided: PartitionLayouts) -> JsonObject:
     """The ranges that pointers carve out of dynamic shared memory; offsets count from its first byte."""
-    kernel, carving = report.kernel, carved.carving
+    kernel, partition = report.kernel, divided.partition
     if not any(
-        buffer.index == carving.ranges[0].index for buffer in kernel.buffers
+        buffer.index == partition.ranges[0].index for buffer in kernel.buffers
     ):  # in a map they are buffers
-        kernel = carving.applied(kernel)
+        kernel = partition.applied(kernel)
     names = buffer_names(source, kernel)
-    plans = carved.declared, *(candidate.plan for candidate in carved.best)
+    plans = divided.declared, *(candidate.plan for candidate in divided.best)
     return {
-        "buffer": names[carving.base],
+        "buffer": names[partition.base],
         "ranges": [
             {
                 "name": names[each.index],
                 "offset": each.offset,
                 "bytes": each.size,
                 "align": each.align,
-                "live": _lines(report, carved.lives.get(each.index)),
+                "live": _lines(report, divided.lives.get(each.index)),
             }
-            for each in carving.ranges
+            for each in partition.ranges
         ],
         "plans": [_plan(report, plan, names) for plan in plans],
     }
 
 
 def _lines(report: KernelReport, points: tuple[int, int] | None) -> list[int] | None:
-    """The lines of the first and the last point of a life; one without a line takes that of the point before it."""
+    """First and last line of a live range, 1-based. A point without a line takes that of the point before it."""
     if points is None:
         return None
     known = sorted(report.point_lines)

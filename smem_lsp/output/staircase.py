@@ -1,6 +1,6 @@
 """The occupancy staircase: resident blocks per SM over the bytes of shared memory of a block, and a kernel on it.
 
-Each step down is a block less. The steps are asked of the same function as every other number about occupancy.
+Each step down is one block less. The steps come from the same function as every other number about occupancy.
 """
 
 from __future__ import annotations
@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from smem_lsp.facts.occupied import Occupied
 from smem_lsp.output.map_colours import LIGHT
 from smem_lsp.output.map_frame import SMALL, TEXT
 from smem_lsp.output.markup import element, escaped
 from smem_lsp.output.svg_parts import stroke, text_at
-from smem_lsp.rules.facts import KernelFacts, Occupied
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.targets import target
 
 HEIGHT = 232.0  # pixels of one chart, heading and axis included
@@ -45,7 +46,7 @@ class Stairs:
 
     @property
     def words(self) -> str:
-        """For who cannot see it."""
+        """A description for readers who cannot see the chart."""
         here = f"{self.declared[0]:,} B as declared: {self.declared[1]} blocks/SM"
         merged = "" if self.merged is None else f"; {self.merged[0]:,} B merged: {self.merged[1]}"
         steps = ", ".join(f"{blocks} up to {most:,} B" for most, blocks in self.steps if most <= self.end)
@@ -78,10 +79,10 @@ def staircases(facts: KernelFacts) -> list[Stairs]:
 
 def _saved_by_ranges(facts: KernelFacts) -> int:
     """Dynamic bytes that no launch would have to pass."""
-    if facts.carved is None:
+    if facts.dynamic_partition is None:
         return 0
-    free = [each.plan.bytes for each in facts.carved.best if not each.plan.barriers]
-    return facts.carved.declared.bytes - min([facts.carved.declared.bytes, *free])
+    free = [each.plan.bytes for each in facts.dynamic_partition.best if not each.plan.barriers]
+    return facts.dynamic_partition.declared.bytes - min([facts.dynamic_partition.declared.bytes, *free])
 
 
 def _steps(facts: KernelFacts, row: Occupied) -> Iterator[tuple[int, int]]:
@@ -177,7 +178,7 @@ def _marks(placed: _Placed) -> Iterator[str]:
 
 
 def _mark(at: tuple[float, float], y: float, text: str, look: str, *, ends: bool) -> Iterator[str]:
-    """``ends``: the text stands on the left of its point."""
+    """``ends``: the text ends at its point instead of beginning there."""
     x = at[0]
     yield element("circle", {"class": look, "cx": x, "cy": at[1], "r": 4.5, "fill": LIGHT[look]})
     halo = {"stroke": LIGHT["bg"], "stroke-width": 3, "stroke-linejoin": "round", "paint-order": "stroke"}

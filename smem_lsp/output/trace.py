@@ -1,4 +1,4 @@
-"""Every intermediate result of one kernel in the order it comes about, for the author who asks why."""
+"""Every intermediate result of a kernel, in the order of the analyses, for an author who wants to know why."""
 
 from __future__ import annotations
 
@@ -170,9 +170,9 @@ def _members(facts: KernelFacts) -> Iterator[str]:
         for kept in buffer.kept if buffer.members else ():
             part = "all of it" if kept.within is None else f"bytes {kept.within[0]}..{kept.within[1]}"
             yield f"{buffer.name}: {part} stays where it is: {kept.reason}"
-    for carved in facts.storages:
-        split = facts.split(carved)
-        for plan in (carved.declared, *(candidate.plan for candidate in carved.best)):
+    for divided in facts.class_partitions:
+        split = facts.split(divided)
+        for plan in (divided.declared, *(candidate.plan for candidate in divided.best)):
             yield _plan(split.kernel, plan)
 
 

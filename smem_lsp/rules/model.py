@@ -10,14 +10,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from smem_lsp.rules.words import Words
 from smem_lsp.source import Span
 
 if TYPE_CHECKING:
-    from smem_lsp.rules.facts import Candidate, FileFacts, KernelFacts
+    from smem_lsp.facts.layouts import Candidate
+    from smem_lsp.rules.facts import FileFacts, KernelFacts
     from smem_lsp.rules.suppressions import Suppression
-
-
-_LINE = re.compile(r"\b((?:launch )?line )(\d+)")  # how messages name lines
 
 
 class Severity(enum.IntEnum):
@@ -50,30 +49,33 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class MergeBuffers:
-    """Lay the kernel's buffers out as ``candidate`` says. ``kernel`` is an index into the report's kernels; ``waits``:
-    after one more wait for its copies."""
+class Remedy:
+    """What would cure a finding; ``fixes`` has a cure for each type. ``kernel``: an index into the report's kernels."""
 
     kernel: int
+
+
+@dataclass(frozen=True, slots=True)
+class MergeBuffers(Remedy):
+    """Lay the kernel's buffers out as ``candidate`` says. ``waits``: after one more wait for its copies."""
+
     candidate: Candidate
     benefit: str  # for the title: "5 → 7 blocks/SM (sm_90, 256 threads, 40 registers)"
     waits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class RemoveDeclarator:
+class RemoveDeclarator(Remedy):
     """Delete the declaration of a buffer that nobody uses."""
 
-    kernel: int
     buffer: int
 
 
 @dataclass(frozen=True, slots=True)
-class InsertBarrier:
+class InsertBarrier(Remedy):
     """Put a barrier at a Place (its point). ``reason``: what it protects, for a comment; ``proved``: that it is
     missing, for the block that is known or assumed."""
 
-    kernel: int
     place: int
     reason: str
     proved: bool
@@ -81,11 +83,10 @@ class InsertBarrier:
 
 
 @dataclass(frozen=True, slots=True)
-class InsertWait:
+class InsertWait(Remedy):
     """Put a wait for asynchronous copies at a Place (its point), with a barrier of the block behind it if ``barrier``.
     ``loose``: it has to cover copies that belong to no group; ``proved``: that it is missing."""
 
-    kernel: int
     place: int
     barrier: bool
     loose: bool
@@ -93,49 +94,44 @@ class InsertWait:
 
 
 @dataclass(frozen=True, slots=True)
-class InsertFence:
+class InsertFence(Remedy):
     """Put a fence of the asynchronous proxy at a Place (its point), for what threads write to ``buffer``. ``proved``:
     that it is missing."""
 
-    kernel: int
     place: int
     buffer: str
     proved: bool
 
 
 @dataclass(frozen=True, slots=True)
-class LowerWait:
+class LowerWait(Remedy):
     """Let a wait for asynchronous copies (its point) leave only ``left`` groups open."""
 
-    kernel: int
     wait: int
     left: int
 
 
 @dataclass(frozen=True, slots=True)
-class MoveBarrier:
+class MoveBarrier(Remedy):
     """Take a barrier (its point) to a Place (its point). ``proved``: that it is wrong where it is."""
 
-    kernel: int
     barrier: int
     place: int
     proved: bool
 
 
 @dataclass(frozen=True, slots=True)
-class RemoveBarrier:
+class RemoveBarrier(Remedy):
     """Delete the statement of a barrier (its point)."""
 
-    kernel: int
     barrier: int
 
 
 @dataclass(frozen=True, slots=True)
-class PadRows:
+class PadRows(Remedy):
     """Make the rows of a buffer ``pad`` elements longer. ``effect``: for the title: "32 → 1 wavefronts"; ``instead``:
     what else would help, in words for the user."""
 
-    kernel: int
     buffer: int
     pad: int
     effect: str
@@ -143,78 +139,54 @@ class PadRows:
 
 
 @dataclass(frozen=True, slots=True)
-class ShowSwizzle:
+class ShowSwizzle(Remedy):
     """Show how the author could swizzle the columns of a buffer: ``text``."""
 
-    kernel: int
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class ShowLending:
+class ShowCallerReuse(Remedy):
     """Show how a function could be handed the bytes of a buffer of its caller, ``host``, for its own array."""
 
-    kernel: int
     hosts: tuple[tuple[int, int], ...]  # (array, host)
 
 
 @dataclass(frozen=True, slots=True)
-class ReorderDeclarations:
+class ReorderDeclarations(Remedy):
     """Declare all buffers of the kernel in this order."""
 
-    kernel: int
     order: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class ShowStorage:
+class ShowStorage(Remedy):
     """Show how the author could declare the members of the class in a buffer: ``text``."""
 
-    kernel: int
     buffer: str
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class MoveRanges:
+class MoveRanges(Remedy):
     """Let ranges of dynamic shared memory share bytes, by the best plan that adds no barrier."""
-
-    kernel: int
 
 
 @dataclass(frozen=True, slots=True)
-class MoveToDynamic:
+class MoveToDynamic(Remedy):
     """Declare the static buffers of a kernel in dynamic shared memory, and let its launches pass the bytes."""
 
-    kernel: int
 
-
-Remedy = (
-    MergeBuffers
-    | RemoveDeclarator
-    | InsertBarrier
-    | InsertWait
-    | InsertFence
-    | LowerWait
-    | MoveBarrier
-    | RemoveBarrier
-    | ReorderDeclarations
-    | MoveRanges
-    | MoveToDynamic
-    | PadRows
-    | ShowLending
-    | ShowStorage
-    | ShowSwizzle
-)
 DataValue = int | str | bool | None
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing to tell the author. Spans refer to the checked file."""
+    """One thing to tell the author. Spans refer to the checked file. ``words``: its message, with the lines that it
+    names as parts of their own."""
 
     code: str
-    message: str
+    words: str | Words
     span: Span
     severity: Severity
     kernel: str | None = None
@@ -224,6 +196,10 @@ class Finding:
     data: Mapping[str, DataValue] = field(default_factory=dict)
     remedy: Remedy | None = None
     unnecessary: bool = False  # editors fade the text
+
+    @property
+    def message(self) -> str:
+        return str(self.words)
 
     @property
     def spans(self) -> tuple[Span, ...]:
@@ -236,20 +212,15 @@ class Finding:
         if not (characters or lines or launches) and (self.remedy is None or self.remedy.kernel == kernel):
             return self
 
-        def words(text: str) -> str:
-            if not (lines or launches) or "line " not in text:
-                return text
-            return _LINE.sub(lambda m: f"{m[1]}{int(m[2]) + (launches if m[1][:2] == 'la' else lines)}", text)
-
         remedy = self.remedy
         if remedy is not None and remedy.kernel != kernel:
             remedy = replace(remedy, kernel=kernel)
-        related = tuple(Note(note.span.moved(characters), words(note.message)) for note in self.related)
+        words = self.words.moved(lines, launches) if isinstance(self.words, Words) else self.words
         return replace(
             self,
-            message=words(self.message),
+            words=words,
             span=self.span.moved(characters),
-            related=related,
+            related=tuple(Note(note.span.moved(characters), note.message) for note in self.related),
             remedy=remedy,
         )
 

@@ -11,6 +11,7 @@ from smem_lsp.source import record
 from smem_lsp.source.queries import Store
 
 if TYPE_CHECKING:
+    from smem_lsp.semantics.queries import Semantics
     from smem_lsp.semantics.scope import Scope
 
 _MAX_DEPTH = 60  # of lookups, instances and evaluations in each other
@@ -32,7 +33,7 @@ UNKNOWN = TypedConstant(None)
 class Namespace:
     """A namespace."""
 
-    lexical: Scope
+    scope: Scope
 
 
 @record
@@ -65,6 +66,7 @@ Entity = Type | TypedConstant | Namespace | Functions | Template | Undeclared | 
 class State:
     """What all scopes of one file share: what is known of them, and the bounds of evaluation."""
 
+    semantics: Semantics
     store: Store = field(default_factory=Store)
     outside: frozenset[str] = frozenset()  # classes that are defined outside the class they belong to
     packed: bool = False  # `#pragma pack` stands in the file: no layout of a class is certain
@@ -96,6 +98,6 @@ def is_open(argument: Argument) -> bool:
         case Functions():
             return any(map(is_open, argument.arguments or ()))
         case Record():
-            return any(scope.open for scope in argument.lexical.outwards())
+            return any(scope.open for scope in argument.scope.outwards())
     inner = getattr(argument, "target", None) or getattr(argument, "element", None)
     return is_open(inner) if inner is not None else False

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from smem_lsp.semantics import arithmetic, collect, evaluate, standard_library, template_arguments, type_of
-from smem_lsp.semantics import declarations as declared
+from smem_lsp.semantics import arithmetic, collect
 from smem_lsp.semantics.declarations import (
     AliasDecl,
     ClassDecl,
@@ -25,6 +24,8 @@ from smem_lsp.semantics.declarations import (
     Parameter,
     UsingDecl,
     VariableDecl,
+    enumerators,
+    split,
 )
 from smem_lsp.semantics.entities import (
     UNKNOWN,
@@ -38,6 +39,7 @@ from smem_lsp.semantics.entities import (
     Undeclared,
     is_open,
 )
+from smem_lsp.semantics.queries import Semantics
 from smem_lsp.semantics.types import Enum, Record, builtin
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
@@ -58,6 +60,11 @@ class Scope:
     record: Record | None = None  # of a class
     namespace: bool = False
     open: bool = False  # a template argument is not known
+
+    @property
+    def semantics(self) -> Semantics:
+        """The rules that the meaning of a name asks."""
+        return self.state.semantics
 
     # ---- making scopes -------------------------------------------------------------------------------------------
 
@@ -118,7 +125,7 @@ class Scope:
     def class_scope(self, decl: ClassDecl) -> Scope:
         """The inside of a class whose own template parameters are not known."""
         unknown: tuple[Argument, ...] = tuple(None for _ in decl.parameters or ())
-        return instance(decl, self, unknown).lexical
+        return instance(decl, self, unknown).scope
 
     # ---- lookup --------------------------------------------------------------------------------------------------
 
@@ -158,7 +165,7 @@ class Scope:
                     break
                 found = inner
             if isinstance(found, Undeclared):
-                return standard_library.entity(path, arguments, self)
+                return self.semantics.library_entity(path, arguments, self)
             return found
         finally:
             self.state.leave()
@@ -185,34 +192,27 @@ class Scope:
         scope: Scope | None = self
         while scope is not None:
             checkpoint()
-            if name in scope.values:
-                n = scope.values[name]
-                return TypedConstant(arithmetic.integer_type(n), n) if n is not None else UNKNOWN
-            if name in scope.bound:
-                return self._bound(scope.bound[name], arguments)
+            if name in scope.values or name in scope.bound:
+                return scope._bound(name, arguments, self)
             decls = scope.declarations
             if decls is _NOTHING and scope.record is None:
                 scope = scope.parent
                 continue
             if scope.namespace and remembered and arguments is None and not pending:
                 return scope._from_here(name, alone)
-            found = scope.own(name) if name in decls.names or decls.inline or decls.unnamed else []
-            if scope.record is not None:
-                if arguments is None and scope.record.decl.name.rpartition("::")[2] == name:
-                    return scope.record
-                inherited = scope.inherited(name, qualified=False) if not found else []
-                if inherited is None:
-                    return None
-                found = found or inherited
+            if scope.record is not None and arguments is None and scope._is_called(name):
+                return scope.record
+            members = scope._members(name)
+            if members is None:
+                return None
+            found = members
             if decls.directives:
                 pending += scope.nominated()
             if pending and scope.namespace:
-                ready = [each for each in pending if any(outer is scope for outer in each.outwards())]
-                pending = [each for each in pending if each not in ready]
-                seen = [one for each in ready for one in each.own(name) if one not in found]
+                seen = scope._take_nominated(name, pending)
                 if seen and not found and builtin(name) is not None and scope.parent is None:
                     return None  # CUDA's own and this one
-                found = [*found, *seen]
+                found = [*found, *(one for one in seen if one not in found)]
             if found:
                 return self.of(found, arguments, name, alone)
             if scope.namespace:
@@ -221,6 +221,23 @@ class Scope:
                     return space
             scope = scope.parent
         return Undeclared((name,))
+
+    def _is_called(self, name: str) -> bool:
+        """Is this the inside of a class of that name?"""
+        return self.record is not None and self.record.decl.name.rpartition("::")[2] == name
+
+    def _members(self, name: str) -> list[tuple[Declared, Scope]] | None:
+        """What this scope declares by that name, or the base classes of its class; None: one of them is not known."""
+        decls = self.declarations
+        found = self.own(name) if name in decls.names or decls.inline or decls.unnamed else []
+        return found if found or self.record is None else self.inherited(name, qualified=False)
+
+    def _take_nominated(self, name: str, pending: list[Scope]) -> list[tuple[Declared, Scope]]:
+        """What the namespaces of using directives declare by that name, as far as they stand in this one; those are
+        taken out of ``pending``."""
+        ready = [each for each in pending if any(outer is self for outer in each.outwards())]
+        pending[:] = [each for each in pending if each not in ready]
+        return [one for each in ready for one in each.own(name)]
 
     def inner_space(self, name: str) -> Namespace | None:
         """The namespace ``name`` in this one, seen through inline namespaces and using directives."""
@@ -235,9 +252,14 @@ class Scope:
                 return Namespace(each.space(each.declarations.namespaces[name]))
         return None
 
-    def _bound(self, argument: Argument, arguments: list[tree.Expr] | None) -> Entity:
+    def _bound(self, name: str, arguments: list[tree.Expr] | None, where: Scope) -> Entity:
+        """What the scope binds a name to. ``where``: the scope in which template arguments stand."""
+        if name in self.values:
+            n = self.values[name]
+            return UNKNOWN if n is None else TypedConstant(arithmetic.integer_type(n), n)
+        argument = self.bound[name]
         if isinstance(argument, Template) and arguments is not None:
-            return self.of(list(argument.found), arguments, "", True)
+            return where.of(list(argument.found), arguments, "", True)
         return argument if arguments is None else None
 
     def nominated(self) -> list[Scope]:
@@ -247,7 +269,7 @@ class Scope:
             work = partial(self.meaning, path, (None,) * len(path))
             known = _DIRECTIVE.of(self.state.store, (self, path), work)
             if isinstance(known, Namespace):
-                found.append(known.lexical)
+                found.append(known.scope)
         return found
 
     def own(self, name: str) -> list[tuple[Declared, Scope]]:
@@ -257,7 +279,7 @@ class Scope:
             found += self.space(hidden).own(name)
         for unnamed in self.declarations.unnamed:
             if isinstance(unnamed, ClassDecl):
-                inner = instance(unnamed, self, ()).lexical
+                inner = instance(unnamed, self, ()).scope
                 found += inner.own(name)
         return found
 
@@ -270,13 +292,13 @@ class Scope:
             return []
         found: list[tuple[Declared, Scope]] = []
         parameters = {p.name for p in decl.parameters or ()}
-        for start, end in declared.split(decl.source, *decl.bases, angles=True):
+        for start, end in split(decl.source, *decl.bases, angles=True):
             if not qualified and parameters & set(decl.source.texts[start:end]):
                 continue
             base = base_of(self.record, (start, end))
             if base is None:
                 return None
-            own = base.lexical.own(name) or base.lexical.inherited(name, qualified=True)
+            own = base.scope.own(name) or base.scope.inherited(name, qualified=True)
             if own is None:
                 return None
             found += own
@@ -286,7 +308,7 @@ class Scope:
         """``of::name``."""
         match of:
             case Namespace():
-                scope = of.lexical
+                scope = of.scope
                 found = scope.own(name)
                 if not found:
                     for each in scope.nominated():
@@ -297,17 +319,17 @@ class Scope:
             case Record():
                 if of.decl.body is None:
                     return None
-                own: list[tuple[Declared, Scope]] | None = of.lexical.own(name)
+                own: list[tuple[Declared, Scope]] | None = of.scope.own(name)
                 if not own:
-                    own = of.lexical.inherited(name, qualified=True)
+                    own = of.scope.inherited(name, qualified=True)
                 return self.of(own, arguments, name, True) if own else None
             case Enum():
-                for enumerator in declared.enumerators(of.decl):
+                for enumerator in enumerators(of.decl):
                     if enumerator.name == name:
-                        return enumerator_value(enumerator, of.lexical)
+                        return enumerator_value(enumerator, of.scope)
                 return None
             case _:
-                return standard_library.member(of, name)
+                return self.semantics.library_member(of, name)
 
     # ---- meanings ------------------------------------------------------------------------------------------------
 
@@ -374,7 +396,7 @@ class Scope:
             return self.of(list(found.found), arguments, path[-1], True)
         if isinstance(found, Functions):
             return Functions(found.overloads, tuple(self.argument(each) for each in arguments))
-        return standard_library.entity(path, (*(None,) * (len(path) - 1), arguments), self)
+        return self.semantics.library_entity(path, (*(None,) * (len(path) - 1), arguments), self)
 
     def _class(self, found: Sequence[tuple[Declared, Scope]], arguments: list[tree.Expr] | None) -> Entity:
         classes = [(d, s) for d, s in found if isinstance(d, ClassDecl)]
@@ -393,7 +415,7 @@ class Scope:
             return None
         if arguments is None:
             return Template(tuple(found))
-        return template_arguments.instantiate(generic, scope, arguments, self)
+        return self.semantics.instantiate(generic, scope, arguments, self)
 
     def declared_meaning(self, decl: Declared) -> Entity:
         """The meaning of one declaration of this scope; worked out once."""
@@ -409,9 +431,9 @@ class Scope:
             case Enumerator():
                 return enumerator_value(decl, self)
             case AliasDecl():
-                return type_of.alias(decl, self)
+                return self.semantics.alias(decl, self)
             case VariableDecl():
-                return type_of.variable(decl, self)
+                return self.semantics.variable(decl, self)
             case NamespaceAlias():
                 return self.meaning(decl.target, (None,) * len(decl.target))
             case _:
@@ -419,7 +441,7 @@ class Scope:
 
     def enum(self, decl: EnumDecl) -> Enum:
         return _ENUM.of(
-            self.state.store, (self, decl), lambda: Enum(decl, self, type_of.underlying(decl, self))
+            self.state.store, (self, decl), lambda: Enum(decl, self, self.semantics.underlying(decl, self))
         )
 
     # ---- template arguments --------------------------------------------------------------------------------------
@@ -427,7 +449,7 @@ class Scope:
     def argument(self, expr: tree.Expr) -> Argument:
         """A template argument: a type, a value, a template, or the name of a function."""
         if isinstance(expr, tree.TypeId):
-            return type_of.qualified_type_id(expr, self)
+            return self.semantics.type_argument(expr, self)
         if isinstance(expr, tree.Unary) and expr.operator == "&" and isinstance(expr.operand, tree.Name):
             function = self.resolve(expr.operand)
             return function if isinstance(function, Functions) else None
@@ -438,7 +460,7 @@ class Scope:
             if isinstance(meaning, TypedConstant) and meaning.n is None:
                 return None
             return meaning
-        value = evaluate.evaluate_value(expr, self)
+        value = self.semantics.evaluate_value(expr, self)
         return value if value.n is not None else None
 
     def arguments_for(
@@ -448,7 +470,7 @@ class Scope:
         the rest and is not known."""
         if any(isinstance(each, tree.Opaque) for each in given):  # an expanded pack
             return tuple(None for _ in parameters)
-        return template_arguments.fit(parameters, [self.argument(each) for each in given], home)
+        return self.semantics.fit(parameters, [self.argument(each) for each in given], home)
 
 
 _Arguments = tuple[Argument, ...]
@@ -508,7 +530,7 @@ def _without_declarations(found: Sequence[tuple[Declared, Scope]]) -> list[tuple
 
 def enumerator_value(decl: Enumerator, scope: Scope) -> TypedConstant:
     """Value of an enumerator, with its enumeration as type."""
-    return TypedConstant(scope.enum(decl.enum), type_of.enum_values(decl.enum, scope).get(decl.name))
+    return TypedConstant(scope.enum(decl.enum), scope.semantics.enum_values(decl.enum, scope).get(decl.name))
 
 
 def base_of(record: Record, where: tuple[int, int]) -> Record | None:
@@ -520,7 +542,7 @@ def base_of(record: Record, where: tuple[int, int]) -> Record | None:
             return None
         lo += 1
     parsed = source.parse("expression", lo, hi)
-    outer = record.lexical.parent
+    outer = record.scope.parent
     if not isinstance(parsed, tree.Name) or outer is None:
         return None
     meaning = outer.resolve(parsed)
@@ -529,10 +551,10 @@ def base_of(record: Record, where: tuple[int, int]) -> Record | None:
 
 def member_entity(record: Record, name: str) -> Entity:
     """``record::name`` for a static member, a nested type or an enumerator; None for everything else."""
-    own = record.lexical.own(name) or record.lexical.inherited(name, qualified=True)
+    own = record.scope.own(name) or record.scope.inherited(name, qualified=True)
     if not own or any(isinstance(decl, VariableDecl) and not _is_static(decl) for decl, _ in own):
         return None
-    return record.lexical.of(own, None, name, True)
+    return record.scope.of(own, None, name, True)
 
 
 def _is_static(decl: VariableDecl) -> bool:

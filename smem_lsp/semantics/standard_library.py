@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from smem_lsp.semantics import arithmetic, entities, template_arguments
-from smem_lsp.semantics import scope as lexical
 from smem_lsp.semantics.entities import (
     UNKNOWN,
     Argument,
@@ -15,6 +14,8 @@ from smem_lsp.semantics.entities import (
     TypedConstant,
     Undeclared,
 )
+from smem_lsp.semantics.scope import Scope
+from smem_lsp.semantics.sizes import size_of_type
 from smem_lsp.semantics.types import (
     BOOL,
     INT,
@@ -51,7 +52,7 @@ _BLOCK_SCOPE = 2  # cuda::thread_scope_block
 _COMPLEX = {"float": (8, 4), "double": (16, 8)}
 
 
-def _standard_name(path: tuple[str, ...], scope: lexical.Scope) -> str | None:
+def _standard_name(path: tuple[str, ...], scope: Scope) -> str | None:
     """The last segment when the path is one of the standard library."""
     if path[:-1] in _ROOTS:
         return path[-1]
@@ -60,9 +61,7 @@ def _standard_name(path: tuple[str, ...], scope: lexical.Scope) -> str | None:
     return None
 
 
-def entity(
-    path: tuple[str, ...], arguments: tuple[list[tree.Expr] | None, ...], scope: lexical.Scope
-) -> Entity:
+def entity(path: tuple[str, ...], arguments: tuple[list[tree.Expr] | None, ...], scope: Scope) -> Entity:
     """The meaning of a name that nothing in sight declares."""
     if arguments.count(None) == len(path):
         if path[-1] in ("true_type", "false_type") and _standard_name(path, scope) is not None:
@@ -160,6 +159,7 @@ def _only_type(arguments: Sequence[Argument]) -> Type | None:
     return arguments[0]
 
 
+# One function, because it is a table: a line for each trait.
 def _trait_type(name: str, arguments: Sequence[Argument]) -> Type | None:
     types = [None if isinstance(a, (TypedConstant, Template, Functions)) else a for a in arguments]
     if name in ("conditional", "enable_if"):
@@ -211,6 +211,7 @@ def _trait_type(name: str, arguments: Sequence[Argument]) -> Type | None:
     return None
 
 
+# One function, because it is a table: a line for each trait.
 def _trait_value(name: str, arguments: Sequence[Argument]) -> TypedConstant | None:
     n: int | None = None
     kind: Scalar = BOOL
@@ -244,8 +245,6 @@ def _trait_value(name: str, arguments: Sequence[Argument]) -> TypedConstant | No
             signed = number and scalar is not None and (scalar.signed or scalar.kind == "float")
             n = int(signed if name == "is_signed" else number and not signed)
         case "alignment_of":
-            from smem_lsp.semantics.sizes import size_of_type
-
             size = size_of_type(bare)
             kind, n = INTEGERS["unsigned long"], None if size is None else size[1]
         case "extent":
@@ -257,7 +256,7 @@ def _trait_value(name: str, arguments: Sequence[Argument]) -> TypedConstant | No
 
 
 def call(
-    path: tuple[str, ...], callee: tree.Name, arguments: Sequence[TypedConstant], scope: lexical.Scope
+    path: tuple[str, ...], callee: tree.Name, arguments: Sequence[TypedConstant], scope: Scope
 ) -> TypedConstant:
     """A call of a function that nothing in sight defines."""
     name = path[-1]
@@ -267,32 +266,39 @@ def call(
     if path[:-1] not in ((), *_ROOTS) or any(a.n is None for a in arguments):
         return UNKNOWN
     if name in ("max", "min") and len(arguments) == 2:
-        kind = arithmetic.common_type(arguments[0].type, arguments[1].type)
-        values = [arithmetic.converted(a.n, a.type, kind) for a in arguments]
-        if kind is None or values[0] is None or values[1] is None:
-            return UNKNOWN
-        if len(path) > 1 and arguments[0].type != arguments[1].type and not callee.templated:
-            return UNKNOWN  # no such std::max
-        explicit = callee.arguments[-1] if callee.arguments else None
-        if explicit:
-            wanted = scope.argument(explicit[0])
-            if isinstance(wanted, (TypedConstant, Template, Functions)):
-                return UNKNOWN
-            kind = wanted
-            values = [arithmetic.converted(a.n, a.type, kind) for a in arguments]
-            if values[0] is None or values[1] is None:
-                return UNKNOWN
-        known = [value for value in values if value is not None]
-        chosen = max(known) if name == "max" else min(known)
-        return TypedConstant(kind, chosen)
+        return _extreme(path, callee, arguments, scope)
     if name == "abs" and len(arguments) == 1 and arguments[0].n is not None:
         kind = arguments[0].type
         return TypedConstant(kind, abs(arguments[0].n)) if kind == INT else UNKNOWN
     return UNKNOWN
 
 
+def _extreme(
+    path: tuple[str, ...], callee: tree.Name, arguments: Sequence[TypedConstant], scope: Scope
+) -> TypedConstant:
+    """``max`` and ``min`` of two constants."""
+    first, second = arguments
+    kind = arithmetic.common_type(first.type, second.type)
+    values = [arithmetic.converted(a.n, a.type, kind) for a in arguments]
+    if kind is None or None in values:
+        return UNKNOWN
+    if len(path) > 1 and first.type != second.type and not callee.templated:
+        return UNKNOWN  # no such std::max
+    explicit = callee.arguments[-1] if callee.arguments else None
+    if explicit:
+        wanted = scope.argument(explicit[0])
+        if isinstance(wanted, (TypedConstant, Template, Functions)):
+            return UNKNOWN
+        kind = wanted
+        values = [arithmetic.converted(a.n, a.type, kind) for a in arguments]
+    known = [value for value in values if value is not None]
+    if len(known) != len(values):
+        return UNKNOWN
+    return TypedConstant(kind, max(known) if path[-1] == "max" else min(known))
+
+
 def _limits(
-    path: tuple[str, ...], callee: tree.Name, arguments: Sequence[TypedConstant], scope: lexical.Scope
+    path: tuple[str, ...], callee: tree.Name, arguments: Sequence[TypedConstant], scope: Scope
 ) -> TypedConstant | None:
     """``std::numeric_limits<T>::max()`` and ``min()`` of integers."""
     if len(path) < 2 or path[-1] not in ("max", "min", "lowest") or arguments:

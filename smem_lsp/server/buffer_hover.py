@@ -1,4 +1,5 @@
-"""Five lines about a buffer: what it is, when it lives, with whom it could share, its pitch, what its bytes decide."""
+"""Five lines about a buffer: what it is, when it is live, what it could share bytes with, its pitch, what its bytes
+decide."""
 
 from __future__ import annotations
 
@@ -7,14 +8,15 @@ from math import gcd
 
 from smem_lsp.allocation.plan import Plan
 from smem_lsp.engine.report import KernelReport
+from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.fixes.model import Safety
 from smem_lsp.ir.nodes import AddressSpace, Buffer
 from smem_lsp.output.symbolic_size import symbolic_bytes
 from smem_lsp.rules.apart import open_pairs, why_open
-from smem_lsp.rules.facts import Carved, KernelFacts
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.merging import partners
+from smem_lsp.server.amounts import best_bytes, launch, shown_row
 from smem_lsp.server.analysis import Analysis
-from smem_lsp.server.words import best_bytes, launch, shown_row
 from smem_lsp.source import listed, plural
 from smem_lsp.targets.every import BANK_WIDTH, BANKS, WARP_SIZE
 
@@ -50,12 +52,12 @@ def _lines(first: int, last: int) -> str:
 
 
 def _sharing(analysis: Analysis, report: KernelReport, facts: KernelFacts, buffer: Buffer) -> str:
-    """With whom the buffer could share bytes and at what price, else why not."""
-    if facts.carved is not None and buffer.index == facts.carved.carving.base:
-        return _ranges(facts, facts.carved)
-    for carved in facts.storages:
-        if buffer.index == carved.carving.base:
-            return _ranges(facts, carved)
+    """Which buffers it could share bytes with and at what price, or why it cannot."""
+    if facts.dynamic_partition is not None and buffer.index == facts.dynamic_partition.partition.base:
+        return _ranges(facts, facts.dynamic_partition)
+    for divided in facts.class_partitions:
+        if buffer.index == divided.partition.base:
+            return _ranges(facts, divided)
     if len(facts.items) < 2:
         return ""
     if buffer.fixed is not None:
@@ -76,14 +78,14 @@ def _sharing(analysis: Analysis, report: KernelReport, facts: KernelFacts, buffe
         return f"{words}, but: {refusal}" if refusal else words
     held = [other for other in buffers if other.index != buffer.index and _hard(facts, buffer, other)]
     if not held:
-        return _no_barrier(facts, buffer) or "Shares with nobody in the smallest layout"
+        return _no_barrier(facts, buffer) or "Shares no bytes in the smallest layout"
     names = listed(f"`{other.name}`" for other in held)
-    return f"Cannot share: one of it and {names} is written while the other still holds a value"
+    return f"Cannot share with {names}: one of the two is written while the other still holds a value"
 
 
 def _no_barrier(facts: KernelFacts, buffer: Buffer) -> str:
-    """``Cannot share: no proved barrier between `a`, read at line 9, and `b`, written at line 13``, and what between
-    them is none; empty where barriers are not the reason."""
+    """``Cannot share: no proved barrier between `a`, read at line 9, and `b`, written at line 13``, and
+    which barriers between them are not proved; empty when barriers are not the reason."""
     if not facts.best:
         return ""
     under = facts.best[0].facts
@@ -94,12 +96,14 @@ def _no_barrier(facts: KernelFacts, buffer: Buffer) -> str:
     return ""
 
 
-def _ranges(facts: KernelFacts, carved: Carved) -> str:
+def _ranges(facts: KernelFacts, divided: PartitionLayouts) -> str:
     """``Ranges: `x` 0–1,024, `y` 1,024–3,072; 2,048 B would do``"""
-    ranges = (f"`{each.name}` {each.offset:,}–{each.offset + each.size:,}" for each in carved.carving.ranges)
-    words = f"{'Members' if carved.carving.ranges[0].members else 'Ranges'}: {', '.join(ranges)}"
-    free = [each for each in carved.best if not each.plan.barriers]
-    if not free or free[0].plan.bytes >= carved.declared.bytes:
+    ranges = (
+        f"`{each.name}` {each.offset:,}–{each.offset + each.size:,}" for each in divided.partition.ranges
+    )
+    words = f"{'Members' if divided.partition.ranges[0].members else 'Ranges'}: {', '.join(ranges)}"
+    free = [each for each in divided.best if not each.plan.barriers]
+    if not free or free[0].plan.bytes >= divided.declared.bytes:
         return words
     assumed = "".join(f"; {each}" for each in facts.assumptions(free[0]))
     return f"{words}; {free[0].plan.bytes:,} B would do{assumed}"
@@ -135,7 +139,7 @@ def _hard(facts: KernelFacts, buffer: Buffer, other: Buffer) -> bool:
 
 
 def _pitch(buffer: Buffer) -> str:
-    """The bytes from one row to the next, and what they mean for 32 lanes that walk down a column."""
+    """The bytes from one row to the next, and the bank conflicts of 32 lanes that read down a column."""
     inner = buffer.dims[1:]
     if not inner or buffer.element_bytes is None or any(dim is None for dim in inner):
         return ""
@@ -147,13 +151,13 @@ def _pitch(buffer: Buffer) -> str:
         return f"Row pitch {pitch:,} B"
     text = f"Row pitch {pitch:,} B = {plural(words, 'word')}"
     if buffer.element_bytes != BANK_WIDTH:
-        return text  # wider and narrower accesses are split and joined in ways that the pitch does not decide
+        return text  # the hardware splits wider accesses and joins narrower ones: the pitch alone does not decide
     ways = gcd(words, BANKS) * WARP_SIZE // BANKS
     return f"{text} (column access {'conflict-free' if ways == 1 else f'{ways}-way bank conflict'})"
 
 
 def _next_step(facts: KernelFacts) -> str:
-    """How many bytes less give another block, and how many more cost none."""
+    """How many fewer bytes give another block, and how many more cost none."""
     size = facts.static_bytes
     if size is None:
         return ""

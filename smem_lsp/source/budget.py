@@ -11,8 +11,12 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
+
+processor_time: Callable[[], float] = getattr(time, "thread_time", time.process_time)
+"""Processor seconds of this thread; of the process where Python knows no threads, as in a browser."""
 
 STEPS = 16  # checkpoints between two looks at the clock
 MEMORY_INTERVAL = 0.01  # seconds of processor time between two looks at the memory
@@ -32,14 +36,14 @@ class Superseded(Exception):
 
 class Budget:
     """Limits the work inside a ``with`` block: processor time of this thread in seconds, and bytes by which the process
-    grows meanwhile. ``stale`` is asked whether anybody still waits.
+    grows meanwhile. ``stale`` is asked whether anybody still waits. ``own``: what runs ``apart`` inside does not count.
 
     ``checkpoint`` inside raises OutOfBudget or Superseded. Once used up it stays used up: whoever goes on with
     something else inside the block is stopped at the next look. The processor time of a thread does not pass while it
     waits for a compiler, nor while other programs run.
     """
 
-    __slots__ = ("_bytes", "_deadline", "_limit", "_parent", "_seconds", "_stale")
+    __slots__ = ("_bytes", "_deadline", "_limit", "_own", "_parent", "_seconds", "_stale")
 
     def __init__(
         self,
@@ -47,7 +51,9 @@ class Budget:
         seconds: float | None = None,
         megabytes: int | None = None,
         stale: Callable[[], bool] | None = None,
+        own: bool = False,
     ) -> None:
+        self._own = own
         self._seconds = seconds
         self._bytes = None if megabytes is None else megabytes << 20
         self._stale = stale
@@ -57,7 +63,7 @@ class Budget:
 
     def __enter__(self) -> Budget:
         if self._seconds is not None:
-            self._deadline = time.thread_time() + self._seconds
+            self._deadline = processor_time() + self._seconds
         if self._bytes is not None:
             held = held_bytes()
             self._limit = None if held is None else held + self._bytes
@@ -73,7 +79,7 @@ class Budget:
 
     def look(self) -> None:
         """Raise OutOfBudget or Superseded where this budget or one around it says so."""
-        now = time.thread_time()
+        now = processor_time()
         held: int | None = None
         if now >= _running.next_memory:
             _running.next_memory = now + MEMORY_INTERVAL
@@ -88,6 +94,26 @@ class Budget:
                 _running.next_memory = 0.0  # still too much at the next look
                 raise OutOfBudget("memory")
             budget = budget._parent
+
+
+@contextmanager
+def apart() -> Iterator[None]:
+    """For work that has a budget of its own: the ``own`` budgets around it neither stop it nor pay for it."""
+    around = budget = _running.budget
+    skipped: list[Budget] = []
+    while budget is not None and budget._own:
+        skipped.append(budget)
+        budget = budget._parent
+    started = processor_time()
+    _running.budget = budget
+    try:
+        yield
+    finally:
+        _running.budget = around
+        passed = processor_time() - started
+        for each in skipped:
+            if each._deadline is not None:
+                each._deadline += passed
 
 
 class _Running(threading.local):
@@ -136,7 +162,7 @@ def held_bytes() -> int | None:
                 return int(status.read().split()[1]) * _PAGE
         except (OSError, ValueError, IndexError):
             return None
-    if sys.platform == "win32":
+    if sys.platform in ("win32", "emscripten"):
         return None
     import resource
 

@@ -111,6 +111,10 @@ class Query(Generic[K, V]):
         """How many answers are known."""
         return len(store.table(self))
 
+    def weight(self, store: Store) -> int:
+        """What the answers weigh together; 0 for a query without a bound."""
+        return store.table(self).weight
+
     def of(
         self,
         store: Store,
@@ -164,12 +168,12 @@ class Query(Generic[K, V]):
 class Table(Generic[K, V]):
     """Answers by key. The weights of all together stay under ``most``: those not asked for longest go."""
 
-    __slots__ = ("_entries", "_lock", "_weight", "most")
+    __slots__ = ("_entries", "_lock", "most", "weight")
 
     def __init__(self, most: int | None) -> None:
         self._entries: OrderedDict[K, tuple[V | _Mark, int]] = OrderedDict()
         self._lock = Lock()
-        self._weight = 0
+        self.weight = 0
         self.most = most
 
     def find(self, key: K) -> V | _Mark:
@@ -193,9 +197,9 @@ class Table(Generic[K, V]):
         with self._lock:
             self._take(key)
             self._entries[key] = value, weight
-            self._weight += weight
-            while self._weight > most:
-                self._weight -= self._entries.popitem(last=False)[1][1]
+            self.weight += weight
+            while self.weight > most:
+                self.weight -= self._entries.popitem(last=False)[1][1]
 
     def begin(self, key: K) -> None:
         """Note that the answer is being worked out."""
@@ -215,12 +219,12 @@ class Table(Generic[K, V]):
     def clear(self) -> None:
         with self._lock:
             self._entries.clear()
-            self._weight = 0
+            self.weight = 0
 
     def _take(self, key: K) -> None:
         old = self._entries.pop(key, None)
         if old is not None and self.most is not None:
-            self._weight -= old[1]
+            self.weight -= old[1]
 
     def __len__(self) -> int:
         return len(self._entries)

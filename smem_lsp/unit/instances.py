@@ -15,8 +15,9 @@ from typing import Any
 from smem_lsp.semantics.declarations import angle_close, parse_tokens
 from smem_lsp.semantics.deduction import bind_call
 from smem_lsp.semantics.entities import Argument, Namespace, TypedConstant, Undeclared, is_open
-from smem_lsp.semantics.evaluate import declare, declare_constants, declare_parameters, evaluate_value
+from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.function_scope import function_scope, parameters_of, value_declarations
+from smem_lsp.semantics.local_declarations import declare_constants, declare_parameters, declare_statement
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.spell_type import spell_argument
 from smem_lsp.semantics.types import Type
@@ -249,9 +250,9 @@ class _Search:
         meaning = scope.meaning(path[:-1], (None,) * (len(path) - 1), absolute=name.text.startswith("::"))
         if isinstance(meaning, Undeclared):
             return path[-2] not in function.island.enclosing
-        if not isinstance(meaning, Namespace) or not meaning.lexical.own(path[-1]):
+        if not isinstance(meaning, Namespace) or not meaning.scope.own(path[-1]):
             return False
-        return all(outer is not meaning.lexical for outer in function_scope(self.top, function).outwards())
+        return all(outer is not meaning.scope for outer in function_scope(self.top, function).outwards())
 
     def _tables(self) -> None:
         """``void (*table[])(float*) = {k<2>, k<4>};`` outside of functions."""
@@ -338,7 +339,7 @@ class _Walk:
                     self._statement(inner)
             case tree.Empty():
                 if self.body.tokens.kinds[node.lo : node.lo + 1] == ["USING"]:
-                    declare(self.body, node.lo, node.hi, self.scope)
+                    declare_statement(self.body, node.lo, node.hi, self.scope)
             case tree.MacroStatement():
                 if node.body is not None:
                     self._statement(node.body)
@@ -394,7 +395,7 @@ class _Walk:
 
     def _declaration(self, parsed: tree.Declaration, chunk: tuple[int, int]) -> None:
         if "typedef" in parsed.words or "{}" in parsed.words or parsed.words[:1] == ["using"]:
-            declare(self.body, chunk[0], min(chunk[1] + 1, len(self.body.tokens)), self.scope)
+            declare_statement(self.body, chunk[0], min(chunk[1] + 1, len(self.body.tokens)), self.scope)
             return
         for declarator in parsed.declarators:
             if declarator.initializer is not None:

@@ -1,6 +1,6 @@
 """What a file tells about its kernels before any of them is read: constants, helpers, launches, instances.
 
-Most of it is found in each block of the file on its own and kept with the block, so that a keystroke asks one block.
+Most of it is found in one block of the file at a time and kept with the block: a keystroke costs the work of one block.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from smem_lsp.ir.nodes import LaunchSite
-from smem_lsp.semantics.evaluate import file_constants
+from smem_lsp.semantics.file_scope import file_constants
 from smem_lsp.semantics.function_scope import identify
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import checkpoint
@@ -147,8 +147,8 @@ class UnitFacts:
 
     @cached_property
     def fingerprint(self) -> Fingerprint:
-        """The same object as in an earlier version of the file, if kernels without template parameters that have not
-        changed since still mean the same."""
+        """What all kernels depend on outside themselves: the same object as for an earlier version of the file where
+        all of it is the same. Kernels that are instances of templates depend on more."""
         blocks = self.unit.blocks
         key = (
             self.constants.declarations,

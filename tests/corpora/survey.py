@@ -25,8 +25,8 @@ from scan import KernelDefinition, kernel_definitions
 
 from smem_lsp.config import Config
 from smem_lsp.engine import check
-from smem_lsp.engine.attempts import LIMITS, Limits
 from smem_lsp.environment import DiskReader, SourceError, read_source
+from smem_lsp.facts.attempts import LIMITS, Limits
 from smem_lsp.output import json_
 from smem_lsp.rules.registry import ALL_NAMES
 from smem_lsp.source import SourceText

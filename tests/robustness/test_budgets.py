@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from smem_lsp.engine import Report, check
-from smem_lsp.engine.attempts import Attempts, Limits
+from smem_lsp.facts.attempts import Attempts, Limits
+from smem_lsp.facts.stopped import Why
 from smem_lsp.rules.model import Severity
-from smem_lsp.rules.stopped import Why
 from smem_lsp.source import Budget, OutOfBudget, Superseded, checkpoint
 from smem_lsp.source.budget import STEPS, look, used_up
 from smem_lsp.source.queries import Store
@@ -35,8 +35,10 @@ def spin(seconds: float) -> None:
 
 
 def test_work_within_its_budget_is_not_stopped() -> None:
+    started = time.thread_time()
     with Budget(seconds=60, megabytes=10_000):
         spin(0.01)
+    assert time.thread_time() - started >= 0.01
     checkpoint()  # and outside nothing is limited
 
 
@@ -138,7 +140,7 @@ def test_what_was_stopped_with_its_file_is_asked_again() -> None:
 @pytest.mark.defects
 def test_one_kernel_that_fails_costs_one_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     """A defect in an analysis is told with a line to paste; the other kernels keep their findings."""
-    import smem_lsp.engine.plan_kernel as plan
+    import smem_lsp.facts.kernel_analysis as plan
 
     sound = plan.find_hazards
 
@@ -162,7 +164,7 @@ def test_one_kernel_that_fails_costs_one_kernel(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.defects
 def test_a_kernel_that_is_not_wholly_known_is_not_rewritten(monkeypatch: pytest.MonkeyPatch) -> None:
-    import smem_lsp.engine.plan_kernel as plan
+    import smem_lsp.facts.kernel_analysis as plan
 
     text = """\
 __global__ void k(float* g) {
@@ -221,7 +223,7 @@ def test_no_suppression_is_called_unused_where_something_was_stopped() -> None:
 def test_the_command_line_tells_a_defect_and_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    import smem_lsp.engine.plan_kernel as plan
+    import smem_lsp.facts.kernel_analysis as plan
     from smem_lsp.cli import main
 
     def defective(*arguments: object, **keywords: object) -> object:

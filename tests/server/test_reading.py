@@ -14,7 +14,7 @@ import pytest
 from server.client import ROOT, Client, ResponseError, serving, span
 from server.samples import MERGEABLE, PUSH, UNUSED, WITH_BARRIER, place
 
-from smem_lsp.rules.facts import Occupied
+from smem_lsp.facts.occupied import Occupied
 from smem_lsp.server.kernel_hover import carve_out
 
 URI = "file:///k.cu"
@@ -99,7 +99,7 @@ def test_hover_on_a_kernel(client: Client) -> None:
     assert "blocks/SM (sm_80, 256 threads, 64 registers launch bounds), limited by registers" in lines[1]
     carve_out, drawn = lines[2].split("\n\n```text\n")
     assert carve_out == "4 × (5.1 + 1 KiB reserved) = 24.5 → 32 KiB carve-out, L1 keeps 160 KiB (sm_80)"
-    assert drawn.startswith("blocks/SM up to so many bytes of a block (sm_80)\n4 █")
+    assert drawn.startswith("blocks/SM up to this many bytes per block (sm_80)\n4 █")
     assert "  merged, you are here\n" in drawn and drawn.endswith(" B\n```")
 
 

@@ -53,8 +53,9 @@ from smem_lsp.lowering.state.local_scope import (
 from smem_lsp.lowering.state.places import Ref, join
 from smem_lsp.semantics.deduction import bind_call
 from smem_lsp.semantics.entities import Argument
-from smem_lsp.semantics.evaluate import declare_parameters, evaluate, evaluate_value
+from smem_lsp.semantics.evaluate import evaluate, evaluate_value
 from smem_lsp.semantics.function_scope import parameters_of
+from smem_lsp.semantics.local_declarations import declare_parameters
 from smem_lsp.semantics.sizes import is_plain_type
 from smem_lsp.semantics.types import Type, plain_type
 from smem_lsp.syntax import tree

@@ -26,8 +26,8 @@ from smem_lsp.lowering.state.local_scope import (
 )
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics import collect, type_of
-from smem_lsp.semantics import scope as lexical
 from smem_lsp.semantics.declarations import ClassDecl, Declared, FunctionDecl, declaration_tree, split
+from smem_lsp.semantics.scope import Scope, base_of
 from smem_lsp.semantics.types import Record, Scalar, Type, plain_type, scalar_of
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
@@ -46,16 +46,14 @@ class Field:
     declaration: tree.Declaration
     declarator: tree.Declarator
     type: Type | None
-    home: lexical.Scope
+    home: Scope
 
     @property
     def reference(self) -> bool:
         return bool({"&", "&&"} & set(self.declarator.pointers))
 
 
-def record_of(
-    declaration: tree.Declaration, declarator: tree.Declarator, constants: lexical.Scope
-) -> Record | None:
+def record_of(declaration: tree.Declaration, declarator: tree.Declarator, constants: Scope) -> Record | None:
     """The class that a declarator makes an object of, where its members can be followed."""
     if declarator.pointers or declarator.dims or declarator.function or "{}" in declaration.words:
         return None
@@ -70,7 +68,7 @@ def followed(kind: Type | None) -> Record | None:
 
 def fields(record: Record, depth: int = 0) -> tuple[Field, ...] | None:
     """The data members of a class, those of its bases first; None where they are not followed."""
-    return _FIELDS.of(record.lexical.state.store, record, partial(_fields, record, depth))
+    return _FIELDS.of(record.scope.state.store, record, partial(_fields, record, depth))
 
 
 _FIELDS = Query[Record, tuple[Field, ...] | None]("data members of a class", cycle=None)
@@ -101,8 +99,8 @@ def _fields(record: Record, depth: int) -> tuple[Field, ...] | None:
                 continue
             if not declarator.name:
                 return None
-            kind = type_of.variable_value(parsed, declarator, record.lexical).type
-            found.append(Field(declarator.name, parsed, declarator, kind, record.lexical))
+            kind = type_of.variable_value(parsed, declarator, record.scope).type
+            found.append(Field(declarator.name, parsed, declarator, kind, record.scope))
     names = {field.name for field in found}
     return tuple(found) if len(names) == len(found) <= _MOST_MEMBERS else None
 
@@ -112,7 +110,7 @@ def bases(record: Record) -> list[Record | None]:
     decl = record.decl
     if decl.bases is None:
         return []
-    return [lexical.base_of(record, where) for where in split(decl.source, *decl.bases, angles=True)]
+    return [base_of(record, where) for where in split(decl.source, *decl.bases, angles=True)]
 
 
 # ---- making objects --------------------------------------------------------------------------------------------------
@@ -192,19 +190,19 @@ class Method:
 
     @property
     def callee(self) -> Callee:
-        return Callee(self.function, self.record.lexical)
+        return Callee(self.function, self.record.scope)
 
 
 def methods(ctx: Context, record: Record, name: str, where: tree.Expr, depth: int = 0) -> list[Method] | None:
     """The methods of that name with a body, of the class or else of its bases; None where some are not in sight."""
     own = [
         decl
-        for decl, scope in record.lexical.own(name)
-        if isinstance(decl, FunctionDecl) and scope is record.lexical
+        for decl, scope in record.scope.own(name)
+        if isinstance(decl, FunctionDecl) and scope is record.scope
     ]
     if own:
         return definitions(ctx, record, own, where)
-    if record.lexical.own(name) or depth > _MAX_NESTING:
+    if record.scope.own(name) or depth > _MAX_NESTING:
         return None
     inherited: list[Method] = []
     for base in bases(record):
@@ -224,7 +222,7 @@ def definitions(
     return known if len(known) == len(declared) else None
 
 
-def undefined(name: str, method: str, scope: lexical.Scope) -> int | None:
+def undefined(name: str, method: str, scope: Scope) -> int | None:
     """How many methods of that name the specialisations of a class template declare whose definitions need not be in
     sight; None where one of them may inherit it, or be another one when it runs."""
     levels = (each.declarations.names.get(name) for each in scope.outwards())
@@ -278,11 +276,7 @@ def _island_name(name: str) -> str:
 def _placed(record: Record, decl: FunctionDecl, name: str) -> tuple[int, int] | None:
     """(number of a declaration, count) among all of that name in the specialisations of its class."""
     outer = next(
-        (
-            s
-            for s in record.lexical.outwards()
-            if record.decl in s.declarations.names.get(record.decl.name, ())
-        ),
+        (s for s in record.scope.outwards() if record.decl in s.declarations.names.get(record.decl.name, ())),
         None,
     )
     if outer is None:

@@ -24,7 +24,7 @@ from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope, Variable
 from smem_lsp.lowering.state.trip_count import count_trips, never_runs
-from smem_lsp.semantics.evaluate import declare_parameters
+from smem_lsp.semantics.local_declarations import declare_parameters
 from smem_lsp.source import Span, checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function

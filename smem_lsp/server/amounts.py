@@ -1,0 +1,56 @@
+"""Numbers as lenses and hovers show them."""
+
+from __future__ import annotations
+
+from smem_lsp.facts.occupied import Occupied
+from smem_lsp.ir.nodes import Access, AddressSpace, walk
+from smem_lsp.rules.facts import KernelFacts
+
+
+def kib(size: int) -> str:
+    """``12.0`` for 12,288 bytes, without the unit."""
+    return f"{size / 1024:.1f}"
+
+
+def amount(before: int, after: int) -> str:
+    """``12.0 → 8.0 KiB``, ``8.0 KiB``, ``512 B``."""
+    if before < 1024:
+        return f"{before:,} B" if before == after else f"{before:,} → {after:,} B"
+    return f"{kib(before)} KiB" if before == after else f"{kib(before)} → {kib(after)} KiB"
+
+
+def blocks(row: Occupied, before: int, after: int) -> str:
+    """``5 → 7 blocks/SM``; bounds where the registers are not known, which may allow fewer."""
+    most = "" if row.registers is not None else "≤ "
+    if before == after:
+        return f"{most}{after} {'block' if after == 1 else 'blocks'}/SM"
+    return f"{before} → {most}{after} blocks/SM"
+
+
+def launch(row: Occupied) -> str:
+    """``sm_90, 256 threads, 40 registers nvcc``."""
+    if row.registers is None:
+        return f"{row.arch}, {row.threads} threads, shared memory alone{row.dynamic_words}"
+    registers = f"{row.registers} registers {row.registers_from.replace('_', ' ')}"
+    return f"{row.arch}, {row.threads} threads, {registers}{row.dynamic_words}"
+
+
+def shown_row(facts: KernelFacts, before: int, after: int) -> Occupied | None:
+    """The target that a line about a kernel speaks of: the first that gains blocks, else the first."""
+    gains = (row for row in facts.occupied if facts.blocks(row, after) > facts.blocks(row, before))
+    return next(gains, facts.occupied[0] if facts.occupied else None)
+
+
+def least_bytes(facts: KernelFacts) -> int:
+    """Bytes of the static buffers of known size that are read, as they are declared."""
+    used = {node.buffer for node in walk(facts.kernel.body) if isinstance(node, Access) and node.kind.reads}
+    buffers = (b for b in facts.kernel.buffers if b.space is AddressSpace.STATIC and b.index in used)
+    return sum(buffer.bytes or 0 for buffer in buffers)
+
+
+def best_bytes(facts: KernelFacts) -> int | None:
+    """Static bytes of the kernel after the best plan without an added barrier; None when sizes are not known."""
+    if facts.static_bytes is None:
+        return None
+    free = [facts.total(c.plan.bytes) for c in facts.best if not c.plan.barriers]
+    return min([facts.static_bytes, *free])
