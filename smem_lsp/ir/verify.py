@@ -103,6 +103,10 @@ class _Verifier:
         self.points[point] = name
 
     def span(self, node: Node) -> Iterator[str]:
+        """Of an instance ``parts`` lacks the functions that are template arguments, and in a text that was not read to
+        its end the bodies of functions run into each other: there nothing is said."""
+        if not self.kernel.complete or self.kernel.instance is not None:
+            return
         span = node.statement if isinstance(node, Place) else getattr(node, "span", None)
         if isinstance(span, Span) and not any(part.span.covers(span) for part in self.kernel.parts):
             yield f"{type(node).__name__} at point {node.point} stands outside the kernel's functions: {span}"
