@@ -61,7 +61,9 @@ def _alone(facts: KernelFacts, plan: Plan) -> MapLayout:
     candidate = next((each for each in facts.best if each.plan is plan), None)
     if candidate is None:
         return MapLayout(plan, (Part(facts, plan, facts_in_force(facts)),))
-    return MapLayout(plan, (Part(facts, plan, candidate.facts),), facts.assumptions(candidate))
+    return MapLayout(
+        plan, (Part(facts, plan, candidate.facts),), tuple(map(str, facts.assumptions(candidate)))
+    )
 
 
 def facts_in_force(facts: KernelFacts) -> Facts:
