@@ -133,8 +133,15 @@ class PlacedKernel:
         before = known.facts.kernel.launches
         moved = {now.line - then.line for now, then in zip(self.launches, before)}
         own = known.facts.kernel.span
+        quoted = bool(known.facts.kernel.hidden)  # reasons name lines, too
         elsewhere = any(not own.covers(note) for finding in found for note in finding.spans)
-        if elsewhere or len(moved) > 1 or len(before) != len(self.launches) or not self.moves.together:
+        if (
+            quoted
+            or elsewhere
+            or len(moved) > 1
+            or len(before) != len(self.launches)
+            or not self.moves.together
+        ):
             return known.judged(rule, self.facts)
         launches = moved.pop() if moved else 0
         kernel = self.moves.parts[0]

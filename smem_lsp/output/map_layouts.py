@@ -61,7 +61,7 @@ def _alone(facts: KernelFacts, plan: Plan) -> Layout:
     candidate = next((each for each in facts.best if each.plan is plan), None)
     if candidate is None:
         return Layout(plan, (Part(facts, plan, facts_in_force(facts)),))
-    return Layout(plan, (Part(facts, plan, candidate.facts),), facts.assumptions(candidate))
+    return Layout(plan, (Part(facts, plan, candidate.facts),), tuple(map(str, facts.assumptions(candidate))))
 
 
 def facts_in_force(facts: KernelFacts) -> Facts:

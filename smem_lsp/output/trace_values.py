@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from smem_lsp.analysis.threads.uniformity import Levels, prove_levels
 from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
 from smem_lsp.analysis.values.symbolic_execution import propagate
-from smem_lsp.analysis.values.terms import BLOCK, CONST, WARP, Const, LoopVar, Op, Opaque, Sym, Term, Thread
+from smem_lsp.analysis.values.terms import Const, Level, LoopVar, Op, Opaque, Sym, Term, Thread
 from smem_lsp.ir.nodes import Access, Kernel, Loop, Node, walk
 from smem_lsp.semantics.file_scope import file_constants
 from smem_lsp.semantics.spell_type import spell_argument
@@ -72,10 +72,10 @@ def value_lines(kernel: Kernel, shape: BlockShape | None) -> Iterator[str]:
 
 
 def _agreement(levels: Levels, terms: tuple[Term, ...]) -> str:
-    level = max((levels.level(term) for term in terms), default=CONST)
-    if level <= CONST:
+    level = max((levels.level(term) for term in terms), default=Level.CONST)
+    if level <= Level.CONST:
         return "constant"
-    return {BLOCK: "the same for the block", WARP: "the same for a warp"}.get(
+    return {Level.BLOCK: "the same for the block", Level.WARP: "the same for a warp"}.get(
         level, "may differ between threads"
     )
 

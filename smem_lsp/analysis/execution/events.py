@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from smem_lsp.analysis.values.evaluate import Evaluator
-from smem_lsp.analysis.values.terms import BLOCK, Op, Opaque, Term
+from smem_lsp.analysis.values.terms import Level, Op, Opaque, Term
 from smem_lsp.ir.nodes import Access
 
 _UNASKED = object()
@@ -146,7 +146,7 @@ class _Form:
         found = self.here.value(term)
         if found is not None:
             return found
-        if term.level <= BLOCK and not term.carried:
+        if term.level <= Level.BLOCK and not term.carried:
             return ("same", term.serial)
         if isinstance(term, Opaque) and term.origin == "load" and term.access is None and term.sources:
             return self._parts("load", term.sources)
