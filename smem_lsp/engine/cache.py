@@ -1,7 +1,7 @@
 """What is known of kernels from earlier checks: an edit re-analyses the kernels it touches.
 
-Entries are found by everything that an answer depends on but the place in the file; what moved is shifted. The table is
-bounded: the entries used last stay.
+A kernel is found by everything that its answers depend on, except for its place in the file. Where it has moved, its
+answers are moved with it.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ class PlacedKernel:
 
 @dataclass(frozen=True)
 class Setting:
-    """What is the same for all kernels of one check."""
+    """What all kernels of one check share."""
 
     unit: TranslationUnit
     around: UnitFacts

@@ -63,7 +63,7 @@ def value_lines(kernel: Kernel, shape: BlockShape | None) -> Iterator[str]:
             terms = (offset,)
             place = f"{head} from byte {_text(kernel, offset)}"
         else:
-            yield f"{head}: some bytes, not known which"
+            yield f"{head}: some bytes, unknown which"
             continue
         origins = dict.fromkeys(o for term in terms for o in _origins(kernel, term, nodes))
         known = list(origins)[:_MOST_ORIGINS]
@@ -128,11 +128,11 @@ def _unfollowed(part: Opaque, nodes: dict[int, Access | Loop]) -> str:
         return f"read from shared memory at {_line(nodes.get(part.access))}"
     return {
         "load": "read from memory",
-        "call": "the result of something that is not followed",
+        "call": "the result of something that is not analysed",
         "exit": "what a loop leaves",
         "unset": "never assigned",
     }.get(part.origin, "not followed")
 
 
 def _line(node: Node | None) -> str:
-    return "a line that is not known" if not isinstance(node, Access | Loop) else f"line {node.line}"
+    return "an unknown line" if not isinstance(node, Access | Loop) else f"line {node.line}"
