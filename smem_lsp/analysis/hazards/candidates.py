@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from smem_lsp.analysis.dataflow.facts import Facts, Footprint
-from smem_lsp.analysis.dataflow.interference import open_foes, own_slots
+from smem_lsp.analysis.dataflow.interference import open_interfering, own_slots
 from smem_lsp.analysis.dataflow.liveness import bits
 from smem_lsp.analysis.execution.program import NONE_RACE_FREE, RaceFree
 from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
@@ -57,15 +57,15 @@ def _candidates(kernel: Kernel, facts: Facts, accesses: Sequence[Access], storag
             readers |= 1 << index
         elif access.kind is AccessKind.UPDATE and not access.plain:
             atomics |= 1 << index
-    foes = []
+    interfering = []
     for index, access in enumerate(accesses):
         alike = readers if readers >> index & 1 else atomics if atomics >> index & 1 else 0
-        foes.append(members[storages[access.buffer]] & ~alike)
+        interfering.append(members[storages[access.buffer]] & ~alike)
     found = 0
     known: dict[tuple[int, int], bool] = {}
-    for later, mask in enumerate(open_foes(kernel.body, facts, accesses, foes)):
+    for later, mask in enumerate(open_interfering(kernel.body, facts, accesses, interfering)):
         checkpoint()
-        itself = foes[later] & 1 << later  # by other threads at once
+        itself = interfering[later] & 1 << later  # by other threads at once
         for earlier in bits(mask | itself):
             both = 1 << later | 1 << earlier
             if found & both != both and not _disjoint(accesses[later], accesses[earlier], facts.slots, known):

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from smem_lsp.analysis.dataflow.facts import Facts, Footprint
-from smem_lsp.analysis.dataflow.interference import ordered_foes, own_slots
+from smem_lsp.analysis.dataflow.interference import ordered_interfering, own_slots
 from smem_lsp.analysis.dataflow.liveness import bits
 from smem_lsp.analysis.threads.uniformity import Levels
 from smem_lsp.analysis.values.affine import Forms
@@ -79,7 +79,7 @@ def redundant_barriers(
         if barrier.point not in facts.barriers or barrier.guess or barrier.span is None or barrier.votes:
             continue
         for pairs in ways:
-            ordered = ordered_foes(body, standing, accesses, pairs.foes, barrier.point)
+            ordered = ordered_interfering(body, standing, accesses, pairs.interfering, barrier.point)
             pairs.shaped = False
             if all(
                 pairs.safe(later, earlier) for later, mask in enumerate(ordered) for earlier in bits(mask)
@@ -144,9 +144,9 @@ class _Pairs:
         for group in sharing:
             self.storages |= dict.fromkeys(group, min(group))
         self.storages[_OUTSIDE] = _OUTSIDE
-        self.foes = [self._foes(index) for index in range(len(accesses))]
+        self.interfering = [self._interfering(index) for index in range(len(accesses))]
 
-    def _foes(self, index: int) -> int:
+    def _interfering(self, index: int) -> int:
         """The accesses, itself included, that may touch the same bytes when one of the two changes them."""
         mine = self.accesses[index]
         mask = 0

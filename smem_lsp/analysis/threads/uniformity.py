@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from smem_lsp.analysis.dataflow.facts import Facts
-from smem_lsp.analysis.dataflow.interference import open_foes
+from smem_lsp.analysis.dataflow.interference import open_interfering
 from smem_lsp.analysis.values.block_shape import BlockShape
 from smem_lsp.analysis.values.evaluate import Evaluator
 from smem_lsp.analysis.values.ranges import Bounds
@@ -191,7 +191,7 @@ def _agreed_loads(
     by_storage: dict[int, list[int]] = {}
     for index, node in enumerate(accesses):
         by_storage.setdefault(followed[node.buffer], []).append(index)
-    foes = [0] * len(accesses)
+    interfering = [0] * len(accesses)
     for members in by_storage.values():
         checkpoint()
         loads = [index for index in members if accesses[index].point in wanted]
@@ -199,11 +199,11 @@ def _agreed_loads(
         for load in loads:
             for write in writes:
                 if not _apart(accesses[load], accesses[write], values):
-                    foes[load] |= 1 << write
-                    foes[write] |= 1 << load
+                    interfering[load] |= 1 << write
+                    interfering[write] |= 1 << load
     disturbed = 0
     facts = Facts(uniform=control.uniform, barriers=control.barriers)
-    for index, met in enumerate(open_foes(body, facts, accesses, foes)):
+    for index, met in enumerate(open_interfering(body, facts, accesses, interfering)):
         if met:
             disturbed |= met | 1 << index
     return frozenset(
