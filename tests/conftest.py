@@ -8,6 +8,7 @@ from typing import NoReturn
 import pytest
 
 import smem_lsp.facts.attempts
+import smem_lsp.lowering.kernel
 
 TESTS = Path(__file__).parent
 # Corpora are fetched and editors installed: as a whole these folders are slow, whatever each of their tests takes.
@@ -19,6 +20,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         folder = item.path.relative_to(TESTS).parts[0] if item.path.is_relative_to(TESTS) else ""
         if folder in SLOW_FOLDERS:
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(autouse=True)
+def kernels_are_well_formed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every kernel that is lowered is verified."""
+    monkeypatch.setattr(smem_lsp.lowering.kernel, "VERIFIES", True)
 
 
 @pytest.fixture(autouse=True)

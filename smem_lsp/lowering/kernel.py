@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 
 from smem_lsp.ir.author_facts import NOTHING_STATED, Stated
 from smem_lsp.ir.nodes import FunctionPart, Kernel, Seq
+from smem_lsp.ir.verify import verify
 from smem_lsp.lowering import ptxas_layout
 from smem_lsp.lowering.body import statements
 from smem_lsp.lowering.body.visitor import Visitor
 from smem_lsp.lowering.library import async_copies
-from smem_lsp.lowering.state.context import Context
+from smem_lsp.lowering.state.context import Context, Surroundings
+from smem_lsp.lowering.state.copies import FEWEST_LANDINGS
 from smem_lsp.lowering.state.local_scope import LocalScope
 from smem_lsp.lowering.state.places import Ref
+from smem_lsp.lowering.state.variables import Declared
 from smem_lsp.semantics.function_scope import function_scope
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import SourceText, Span
+from smem_lsp.syntax.lexer import Tokens
 from smem_lsp.syntax.parse import Body, Function, TranslationUnit
 from smem_lsp.unit import ptxas_rounding, shared_declarations
 from smem_lsp.unit.clusters import attribute_values, cluster_of
@@ -32,6 +37,7 @@ from smem_lsp.unit.unit_facts import (
 )
 
 _ALIAS_ROUNDS = 5
+VERIFIES = sys.flags.dev_mode  # python -X dev: is every kernel well formed?
 # around the name: `using X =`, `struct X {`, `enum class X :`
 _TYPE_DECLARATIONS = frozenset((("USING", "EQ"), ("TAG", "LC"), ("TAG", "COLON")))
 
@@ -71,54 +77,65 @@ def build_kernel(
     stated: Stated = NOTHING_STATED,
 ) -> Kernel:
     """The IR of one kernel, or of one instance of it."""
-    constants, helpers = around.constants, around.helpers
-    aliases: dict[int, Ref] = {}
-    numbers: dict[tuple[tuple[int, ...], int, str, int], int] = {}
-    landings = Context.landings
-    conditional = _conditional_regions(unit, function.span)
-    own_constants = function_scope(constants, function, None if binding is None else binding.names)
-    for _ in range(_ALIAS_ROUNDS):
-        # a pointer may be used above the assignment that the next iteration makes, and a wait stand above the copy:
-        # repeat until nothing is new
-        ctx = Context(
+    constants = function_scope(around.constants, function, None if binding is None else binding.names)
+    ctx = _lowered(
+        Surroundings(
             unit,
             function,
-            own_constants,
             constants,
-            helpers,
+            around.constants,
+            around.helpers,
             Visitor(),
-            dict(aliases),
-            numbers=numbers,
-            conditional=conditional,
-            landings=landings,
-            stated=stated.uniform,
+            _conditional_regions(unit, function.span),
+            stated.uniform,
         )
-        _lower(ctx)
-        if ctx.settled:
-            break
-        aliases, landings = ctx.aliases, max(landings, len(ctx.copied))
-    else:
-        ctx.irregular = ctx.irregular or "pointers into shared memory are reassigned in a circle"
-    body = function.body
-    included = next(
-        (d for d in unit.preprocessed.directives if d.name == "include" and function.span.covers(d.span)),
-        None,
     )
-    if included is not None:
-        line = unit.source.line_number(included.span.start)
-        ctx.irregular = ctx.irregular or f"a file is included at line {line}"
-    for inlined in (function, *ctx.inlined.values()):
-        if inlined.body.repaired:
-            ctx.irregular = ctx.irregular or "brackets do not match"
+    _note_irregular(ctx)
     async_copies.settle(ctx)
+    kernel = _finished(ctx, around, binding, stated)
+    if VERIFIES:
+        verify(kernel)
+    return kernel
+
+
+def _lowered(around: Surroundings) -> Context:
+    """A pointer may be used above the assignment that the next iteration makes, and a wait stand above the copy: the
+    body is lowered again with what is known at the end, until nothing is new."""
+    aliases: dict[int, Ref] = {}
+    numbers: dict[Declared, int] = {}
+    landings = FEWEST_LANDINGS
+    for _ in range(_ALIAS_ROUNDS):
+        ctx = Context(around, dict(aliases), numbers, landings)
+        _lower(ctx)
+        if ctx.is_fixpoint:
+            return ctx
+        aliases, landings = ctx.points_to.aliases, max(landings, len(ctx.copies.into))
+    ctx.limits.note_irregular("pointers into shared memory are reassigned in a circle")
+    return ctx
+
+
+def _note_irregular(ctx: Context) -> None:
+    """What makes the control flow of the text as a whole uncertain."""
+    unit, function = ctx.at.unit, ctx.at.kernel
+    for directive in unit.preprocessed.directives:
+        if directive.name == "include" and function.span.covers(directive.span):
+            line = unit.source.line_number(directive.span.start)
+            ctx.limits.note_irregular(f"a file is included at line {line}")
+    if any(each.body.repaired for each in (function, *ctx.inlining.done.values())):
+        ctx.limits.note_irregular("brackets do not match")
+
+
+def _finished(ctx: Context, around: UnitFacts, binding: Binding | None, stated: Stated) -> Kernel:
+    """The record of what was lowered, with what the unit says of the kernel."""
+    unit, function, limits = ctx.at.unit, ctx.at.kernel, ctx.limits
     parts = parts_of(function, around)
+    body = Seq(tuple(ctx.out.items))
     helper_bytes = tuple(
         buffer
         for helper in parts[1:]
-        if helper.island.head not in ctx.inlined
-        for buffer in shared_declarations.helper_buffers(unit, helper, constants)
+        if helper.island.head not in ctx.inlining.done
+        for buffer in shared_declarations.helper_buffers(unit, helper, around.constants)
     )
-    whole = Seq(tuple(ctx.items))
     return Kernel(
         name=function.name,
         span=function.span,
@@ -126,10 +143,10 @@ def build_kernel(
         line=unit.source.line_number(function.name_span.start),
         buffers=tuple(
             replace(buffer, rank=ptxas_layout.rank(buffer, function, around.callers, parts[1:]))
-            for buffer in ctx.finished_buffers()
+            for buffer in ctx.buffers.finished(ctx.copies.into)
         ),
-        body=whole,
-        variables=ctx.variable_names(),
+        body=body,
+        variables=ctx.variables.names(),
         template=function.island.template and binding is None,
         parts=tuple(_part(each, unit.source) for each in parts),
         instance=None if binding is None else f"{function.name}<{binding.text}>",
@@ -137,38 +154,45 @@ def build_kernel(
         more_instances=around.instances.get(function.number, Instances()).why,
         internal=internal(unit, function),
         may_opt_in=opts_in(around, function, binding),
-        launch_bounds=_launch_bounds(function, own_constants),
-        cluster=cluster_of(function, own_constants),
+        launch_bounds=_launch_bounds(function, ctx.around.constants),
+        cluster=cluster_of(function, ctx.around.constants),
         stated=stated,
         agreed=frozenset(ctx.agreed),
         non_portable=non_portable(around, function, binding),
         launches=around.launches_of(function, binding),
-        complete=ctx.complete
-        and all(_is_read(read) for read in (function, *ctx.inlined.values()))
-        and not unit.preprocessed.exhausted,
-        irregular=ctx.irregular,
-        drained=ctx.drained,
+        complete=_is_complete(ctx),
+        irregular=limits.irregular,
+        drained=ctx.copies.with_final_wait,
         unexact=around.unexact
-        or ctx.unexact
-        or ptxas_rounding.header_unexact(unit, constants, parts)
-        or ptxas_layout.unexact(ctx, whole, helper_bytes),
+        or limits.unexact
+        or ptxas_rounding.header_unexact(unit, around.constants, parts)
+        or ptxas_layout.unexact(ctx, body, helper_bytes),
         rounding=around.rounding.certain,
         possible_rounding=around.rounding.possible,
-        hidden=tuple(dict.fromkeys(ctx.hidden)),
-        unknown=tuple(dict.fromkeys(ctx.unknown)),
-        unknown_accesses=ctx.unknown_accesses,
-        unknown_barriers=ctx.unknown_barriers,
-        opaque=tuple(ctx.opaque),
+        hidden=tuple(dict.fromkeys(limits.hidden)),
+        unknown=tuple(dict.fromkeys(limits.unknown)),
+        unknown_accesses=limits.unknown_accesses,
+        unknown_barriers=limits.unknown_barriers,
+        opaque=tuple(limits.opaque),
         helper_bytes=helper_bytes,
-        unreferable=dict(ctx.unreferable),
+        unreferable=dict(ctx.buffers.unreferable),
         redeclared=frozenset(ctx.redeclared),
         local_names={**dict(_local_types(function)), **ctx.local_names},
-        conditional=conditional,
-        memory=replace(ctx.memory, written=tuple(dict.fromkeys(ctx.written))),
+        conditional=ctx.around.conditional,
+        memory=ctx.outside.finished(),
         opening=_opening(function),
-        identifiers=frozenset(t for k, t in zip(body.tokens.kinds, body.tokens.texts) if k == "NAME")
-        | frozenset(t for k, t in zip(function.head.kinds, function.head.texts) if k == "NAME"),
+        identifiers=frozenset((*_names(function.body.tokens), *_names(function.head))),
     )
+
+
+def _names(tokens: Tokens) -> Iterator[str]:
+    return (text for kind, text in zip(tokens.kinds, tokens.texts) if kind == "NAME")
+
+
+def _is_complete(ctx: Context) -> bool:
+    """Was all of the kernel and of what it is made of understood?"""
+    read = all(map(_is_read, (ctx.at.kernel, *ctx.inlining.done.values())))
+    return read and ctx.limits.complete and not ctx.at.unit.preprocessed.exhausted
 
 
 def _is_read(function: Function) -> bool:
@@ -198,23 +222,23 @@ def _conditional_regions(unit: TranslationUnit, within: Span) -> tuple[Span, ...
 
 
 def _lower(ctx: Context) -> None:
-    scope = LocalScope(constants=ctx.constants.child())
+    scope = LocalScope(constants=ctx.around.constants.child())
     statements.lower_parameters(ctx, scope)
-    body = ctx.body
+    body = ctx.at.body
     root = body.statements
-    statements.block(ctx, root, scope, braces=statements.braces_of(ctx.function))
-    for function in (ctx.kernel, *ctx.inlined.values()):
+    statements.block(ctx, root, scope, braces=statements.braces_of(ctx.at.function))
+    for function in (ctx.at.kernel, *ctx.inlining.done.values()):
         _note_macros(ctx, function.body)
 
 
 def _note_macros(ctx: Context, body: Body) -> None:
     """Macro statements that nothing in sight defines."""
     for lo, _ in body.macros:
-        line = ctx.unit.source.line_number(body.site(lo, lo + 1).start)
+        line = ctx.at.unit.source.line_number(body.site(lo, lo + 1).start)
         name = body.tokens.texts[lo]
-        ctx.note_unknown(f"line {line}: macro {name} is not known")
+        ctx.limits.note_unknown(f"line {line}: macro {name} is not known")
         if "UNROLL" not in name and "PRAGMA" not in name.upper():  # it may open a loop
-            ctx.irregular = ctx.irregular or f"macro {name} at line {line} is not known"
+            ctx.limits.note_irregular(f"macro {name} at line {line} is not known")
 
 
 def _opening(function: Function) -> int | None:

@@ -55,16 +55,14 @@ def unexact(ctx: Context, items: Seq, helper_arrays: Sequence[Buffer]) -> str | 
     """Why the bytes that ptxas reports may differ from the declared ones."""
     if helper_arrays:
         return f"{helper_arrays[0].function} has shared arrays of its own"
-    if not ctx.complete or ctx.irregular:
+    if not ctx.limits.complete or ctx.limits.irregular:
         return "part of the kernel is not understood"
-    if not order_is_certain(ctx.buffers):
+    if not order_is_certain(ctx.buffers.declared):
         return "the order of the arrays depends on what is inlined"
     uses = _uses(items, len(ctx.buffers))
     for buffer in ctx.buffers:
         if buffer.space is AddressSpace.STATIC:
-            why = _changed(
-                ctx, buffer, uses[buffer.index], ctx.owned.get(buffer.index) or ctx.fixed.get(buffer.index)
-            )
+            why = _changed(ctx, buffer, uses[buffer.index], ctx.buffers.why_pinned(buffer.index))
             if why is not None:
                 return why
     return None
@@ -153,8 +151,8 @@ def _is_constant(access: Access) -> bool:
 def _reaches_inside(ctx: Context, name: str, depth: int = 0) -> bool:
     """Is an array inside ``name``, or behind a reference or pointer that starts as a part of it, indexed by something
     that is no constant?"""
-    kinds, texts = ctx.kernel.body.tokens.kinds, ctx.kernel.body.tokens.texts
-    partner = ctx.kernel.body.ahead.partner
+    kinds, texts = ctx.at.kernel.body.tokens.kinds, ctx.at.kernel.body.tokens.texts
+    partner = ctx.at.kernel.body.ahead.partner
     bound: set[str] = set()
     for i in _places(ctx, name):
         checkpoint()
@@ -178,7 +176,7 @@ def _reaches_inside(ctx: Context, name: str, depth: int = 0) -> bool:
 
 def _places(ctx: Context, name: str) -> Sequence[int]:
     """Where a name stands in the kernel's body: indices of tokens."""
-    body = ctx.kernel.body
+    body = ctx.at.kernel.body
     return _PLACES.of(body.store, (), partial(_all_places, body)).get(name, ())
 
 
@@ -194,14 +192,14 @@ def _all_places(body: Body) -> Mapping[str, Sequence[int]]:
 
 
 def _varies(ctx: Context, lo: int, hi: int) -> Iterator[bool]:
-    tokens = ctx.kernel.body.tokens
+    tokens = ctx.at.kernel.body.tokens
     for kind, text in zip(tokens.kinds[lo:hi], tokens.texts[lo:hi]):
-        yield kind == "NAME" and ctx.constants.lookup(text) is None
+        yield kind == "NAME" and ctx.around.constants.lookup(text) is None
 
 
 def _one_constant(ctx: Context, buffer: Buffer) -> bool:
     """May all assignments to a single variable store one and the same constant?"""
-    kinds, texts = ctx.kernel.body.tokens.kinds, ctx.kernel.body.tokens.texts
+    kinds, texts = ctx.at.kernel.body.tokens.kinds, ctx.at.kernel.body.tokens.texts
     stored: set[tuple[str, ...]] = set()
     for i in _places(ctx, buffer.name):
         checkpoint()
@@ -209,7 +207,7 @@ def _one_constant(ctx: Context, buffer: Buffer) -> bool:
             continue
         at = i + 1
         while kinds[at : at + 1] in (["DOT"], ["LB"]):
-            at = at + 2 if kinds[at] == "DOT" else max(ctx.kernel.body.ahead.partner[at], at) + 1
+            at = at + 2 if kinds[at] == "DOT" else max(ctx.at.kernel.body.ahead.partner[at], at) + 1
         before, after = kinds[i - 1] if i else "", kinds[at] if at < len(kinds) else ""
         if after in ("ASSIGN", "STEP") or before in ("AMP", "STEP") or (before == "COMMA" and after == "RP"):
             return False
@@ -219,7 +217,7 @@ def _one_constant(ctx: Context, buffer: Buffer) -> bool:
         while end < len(kinds) and kinds[end] not in ("SEMI", "COMMA"):
             end += 1
         if any(
-            kind in ("LP", "LB", "DOT") or (kind == "NAME" and ctx.constants.lookup(t) is None)
+            kind in ("LP", "LB", "DOT") or (kind == "NAME" and ctx.around.constants.lookup(t) is None)
             for kind, t in zip(kinds[at + 1 : end], texts[at + 1 : end])
         ):
             return False
@@ -230,7 +228,7 @@ def _one_constant(ctx: Context, buffer: Buffer) -> bool:
 def _unused_result(ctx: Context, buffer: Buffer) -> bool:
     """Is a local variable initialised from the buffer and never named again?"""
     mentions: dict[str, int] = {}
-    kinds, texts = ctx.kernel.body.tokens.kinds, ctx.kernel.body.tokens.texts
+    kinds, texts = ctx.at.kernel.body.tokens.kinds, ctx.at.kernel.body.tokens.texts
     for i in _places(ctx, buffer.name):
         checkpoint()
         at = i

@@ -36,15 +36,15 @@ def declare(
 ) -> None:
     """Lower one declaration statement. ``block``: the braces around it."""
     for declarator in declaration.declarators:
-        at = ctx.base + max(declarator.name_at, 0)
-        offset = ctx.body.site(at, at + 1).start
-        if ctx.function is ctx.kernel and ctx.local_names.setdefault(declarator.name, offset) != offset:
+        at = ctx.at.base + max(declarator.name_at, 0)
+        offset = ctx.at.body.site(at, at + 1).start
+        if ctx.at.function is ctx.at.kernel and ctx.local_names.setdefault(declarator.name, offset) != offset:
             ctx.redeclared.add(declarator.name)
     if "{}" in declaration.words:  # a class in the kernel: its methods are not followed
-        lo, hi = ctx.base + declaration.lo, ctx.base + declaration.declarators_at
+        lo, hi = ctx.at.base + declaration.lo, ctx.at.base + declaration.declarators_at
         effects.name_buffers(ctx, lo, hi, scope, "used in a class of the kernel")
     if "typedef" in declaration.words or "{}" in declaration.words:
-        declare_names(ctx, ctx.base + declaration.lo, scope)
+        declare_names(ctx, ctx.at.base + declaration.lo, scope)
     if "typedef" in declaration.words:
         return
     _note_unknown_type(ctx, declaration)
@@ -61,41 +61,18 @@ def declare(
 def declare_names(ctx: Context, lo: int, scope: LocalScope) -> None:
     """A declaration of the body, from token ``lo`` to its `;`, that is about types: typedef, using, a class."""
     hi = lo
-    kinds = ctx.body.tokens.kinds
+    kinds = ctx.at.body.tokens.kinds
     while hi < len(kinds) and kinds[hi] != "SEMI":
-        hi = max(hi, ctx.body.ahead.partner[hi]) + 1 if kinds[hi] in ("LP", "LB", "LC") else hi + 1
-    declare_statement(ctx.body, lo, min(hi + 1, len(kinds)), scope.declare_constants())
+        hi = max(hi, ctx.at.body.ahead.partner[hi]) + 1 if kinds[hi] in ("LP", "LB", "LC") else hi + 1
+    declare_statement(ctx.at.body, lo, min(hi + 1, len(kinds)), scope.declare_constants())
 
 
 def _declare_local(
     ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: LocalScope
 ) -> None:
+    if _declare_special(ctx, declaration, declarator, scope):
+        return
     initializer = declarator.initializer
-    if isinstance(initializer, tree.Lambda) and not declarator.pointers:
-        scope.names[declarator.name] = calls.closure_of(ctx, initializer, scope)
-        return
-    group = _group(ctx, declaration, initializer, scope)
-    if group is not None:
-        stays = _stays(ctx, declarator.name)
-        size = None if initializer is None or not stays else calls.tile_size(ctx, initializer, scope)
-        scope.names[declarator.name] = Group(group if stays else GroupKind.OTHER, size)
-        return
-    if "constexpr" in declaration.words and not declarator.pointers and not declarator.dims:
-        _declare_constant(ctx, declaration, declarator, scope)
-        return
-    if cuda_pipeline.declared(ctx, declaration, declarator, scope):
-        return
-    if cutlass_barriers.declared(ctx, declaration, declarator, scope):
-        return
-    record = None
-    if not {"constexpr", "static"} & set(declaration.words):
-        record = objects.record_of(declaration, declarator, scope.constant_scope())
-    if record is not None and declarator.name:
-        methods.declare(ctx, declaration, declarator, record, scope)
-        return
-    if not is_plain(ctx, declaration, declarator.pointers, scope):
-        _declare_object(ctx, declaration, declarator, scope)
-        return
     if isinstance(initializer, tree.Braces) and len(initializer.items) == 1 and not declarator.dims:
         initializer = initializer.items[0]
     reference = bool({"&", "&&"} & set(declarator.pointers)) or "decltype" in declaration.words
@@ -105,45 +82,108 @@ def _declare_local(
             scope.names[declarator.name] = meaning
             scope.declare_constants().values[declarator.name] = None
             return
-    result: Value | Ref | None = None
     if isinstance(initializer, tree.Braces) and declarator.dims and "*" in declarator.pointers:
         _declare_pointers(ctx, declaration, declarator, initializer, scope)
         return
-    if initializer is not None:
-        result = expressions.operand(ctx, initializer, scope)
-        if reference or "volatile" in declaration.words:
-            ctx.write(result)
-            ctx.hand_out(result)
-        if reference:
-            unknown_calls.lend(ctx, initializer, scope)
-            effects.forget_bound(ctx, initializer, scope)
-        else:
-            wanted = "*" in declarator.pointers
-            result = effects.load(ctx, result, initializer, pointer=wanted)
+    result = None if initializer is None else _initial(ctx, declaration, declarator, initializer, scope)
     if not declarator.name:
         if isinstance(result, Ref):
-            ctx.fix(result.bases, f"{{}} is bound to other names at line {ctx.line(declarator.lo)}")
+            why = f"{{}} is bound to other names at line {ctx.at.line(declarator.lo)}"
+            ctx.buffers.pin(result.bases, why)
         _declare_bindings(ctx, declarator, scope)
-        return
-    if reference and isinstance(result, Ref) and not result.pointer:
+    elif reference and isinstance(result, Ref) and not result.pointer:
         scope.names[declarator.name] = View(ctx.frozen(result))
+    else:
+        variable, array = _new_local(ctx, declaration, declarator, scope)
+        steady = reference and _is_steady(declaration, initializer, scope)
+        if steady:
+            named = scope.names[declarator.name]
+            assert isinstance(named, Variable)
+            scope.names[declarator.name] = replace(named, constant=True)
+        _initialise(ctx, declaration, declarator, variable, result, array, reference, steady)
+
+
+def _declare_special(
+    ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: LocalScope
+) -> bool:
+    """Something else than a variable with a plain value: a lambda, a group, a constant, an object."""
+    initializer = declarator.initializer
+    if isinstance(initializer, tree.Lambda) and not declarator.pointers:
+        scope.names[declarator.name] = calls.closure_of(ctx, initializer, scope)
+        return True
+    group = _group(ctx, declaration, initializer, scope)
+    if group is not None:
+        _declare_group(ctx, declarator, group, scope)
+        return True
+    if "constexpr" in declaration.words and not declarator.pointers and not declarator.dims:
+        _declare_constant(ctx, declaration, declarator, scope)
+        return True
+    if cuda_pipeline.declared(ctx, declaration, declarator, scope):
+        return True
+    if cutlass_barriers.declared(ctx, declaration, declarator, scope):
+        return True
+    record = None
+    if not {"constexpr", "static"} & set(declaration.words):
+        record = objects.record_of(declaration, declarator, scope.constant_scope())
+    if record is not None and declarator.name:
+        methods.declare(ctx, declaration, declarator, record, scope)
+        return True
+    if not is_plain(ctx, declaration, declarator.pointers, scope):
+        _declare_object(ctx, declaration, declarator, scope)
+        return True
+    return False
+
+
+def _declare_group(ctx: Context, declarator: tree.Declarator, kind: GroupKind, scope: LocalScope) -> None:
+    """A cooperative group; of one that may be assigned again the threads are not known."""
+    initializer = declarator.initializer
+    if not _stays(ctx, declarator.name):
+        scope.names[declarator.name] = Group(GroupKind.OTHER)
         return
-    variable, array = _new_local(ctx, declaration, declarator, scope)
-    steady = reference and _is_steady(declaration, initializer, scope)
-    if steady:
-        named = scope.names[declarator.name]
-        assert isinstance(named, Variable)
-        scope.names[declarator.name] = replace(named, constant=True)
+    size = None if initializer is None else cooperative_groups.tile_size(ctx, initializer, scope)
+    scope.names[declarator.name] = Group(kind, size)
+
+
+def _initial(
+    ctx: Context,
+    declaration: tree.Declaration,
+    declarator: tree.Declarator,
+    initializer: tree.Expr,
+    scope: LocalScope,
+) -> Value | Ref:
+    """What a variable is initialised with, or a reference is bound to."""
+    reference = bool({"&", "&&"} & set(declarator.pointers)) or "decltype" in declaration.words
+    result = expressions.operand(ctx, initializer, scope)
+    if reference or "volatile" in declaration.words:
+        ctx.outside.write(result)
+        ctx.outside.hand_out(result)
+    if not reference:
+        return effects.load(ctx, result, initializer, pointer="*" in declarator.pointers)
+    unknown_calls.lend(ctx, initializer, scope)
+    effects.forget_bound(ctx, initializer, scope)
+    return result
+
+
+def _initialise(
+    ctx: Context,
+    declaration: tree.Declaration,
+    declarator: tree.Declarator,
+    variable: int,
+    result: Value | Ref | None,
+    array: int,
+    reference: bool,
+    steady: bool,
+) -> None:
+    """The variable gets its first value. ``steady``: a reference to what nobody changes."""
     if isinstance(result, Ref):
         if array or declarator.pointers.count("*") > 1 or reference:
             ctx.escape(result, declarator.lo, f"kept in {declarator.name}")
-            ctx.hold(variable, result.bases)
+            ctx.points_to.add(variable, result.bases)
         else:
             ctx.alias(variable, result)
-        return
-    if result is not None:  # without an initializer it has no value that anyone may read
+    elif result is not None:  # without an initializer it has no value that anyone may read
         if array or (reference and not steady):
-            result = ctx.fresh()
+            result = ctx.out.fresh()
         elif not keeps_integers(declaration.words):
             result = Op(Operator.CAST, (result,))
         ctx.assign(variable, result)
@@ -161,12 +201,12 @@ def _declare_constant(
     ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: LocalScope
 ) -> None:
     """A ``constexpr`` variable: its initializer does nothing, and all threads have the same."""
-    variable = ctx.new_variable(declarator.name)
+    variable = ctx.variables.declare(declarator.name)
     known = scope.constant_scope().lookup(declarator.name)
     plain = is_plain(ctx, declaration, [], scope)
     of_class = "" if plain else class_name(declaration.words)
     scope.names[declarator.name] = Variable(variable, plain=plain, constant=True, of_class=of_class)
-    ctx.assign(variable, ctx.fresh(uniform=True) if known is None else Const(known))
+    ctx.assign(variable, ctx.out.fresh(uniform=True) if known is None else Const(known))
 
 
 def _declare_pointers(
@@ -192,13 +232,13 @@ def _new_local(
 ) -> tuple[int, bool]:
     """(number of a new plain variable, is it an array?)"""
     array = 0 if declarator.nested else len(declarator.dims)
-    variable = ctx.new_variable(declarator.name)
+    variable = ctx.variables.declare(declarator.name)
     kind, element, shape = pointee(declaration.words, declaration.names, declarator, scope.constant_scope())
     exact = keeps_integers(declaration.words)
     if not declarator.pointers and is_plain_type(
         declaration.words, declaration.names, scope.constant_scope()
     ):
-        ctx.numbers_only.add(variable)
+        ctx.variables.numbers_only.add(variable)
     constant = is_constant(declaration.words, declarator.pointers)
     scope.names[declarator.name] = Variable(
         variable, array, exact, element=element, shape=shape, constant=constant, kind=kind
@@ -242,25 +282,25 @@ def _note_unknown_type(ctx: Context, declaration: tree.Declaration) -> None:
     first = next((word for word in declaration.words if word not in _NOT_TYPE), "")
     if (
         not calls.MACRO_NAME.match(first)
-        or first in ctx.unit.symbols.types
-        or first in ctx.template_parameters
+        or first in ctx.at.unit.symbols.types
+        or first in ctx.at.template_parameters
     ):
         return
-    line = ctx.line(declaration.lo)
+    line = ctx.at.line(declaration.lo)
     if any(declarator.function for declarator in declaration.declarators):
-        ctx.irregular = ctx.irregular or f"{first} at line {line} is not known"
-    ctx.hidden.append(f"macro {first} (line {line}) is not in sight")
+        ctx.limits.note_irregular(f"{first} at line {line} is not known")
+    ctx.limits.hidden.append(f"macro {first} (line {line}) is not in sight")
 
 
 def _declare_bindings(ctx: Context, declarator: tree.Declarator, scope: LocalScope) -> None:
     """``auto [x, y] = ...``: names of which nothing is known."""
-    lo, hi = ctx.base + max(declarator.lo, 0), ctx.base + declarator.hi
-    for kind, name in zip(ctx.body.tokens.kinds[lo:hi], ctx.body.tokens.texts[lo:hi]):
+    lo, hi = ctx.at.base + max(declarator.lo, 0), ctx.at.base + declarator.hi
+    for kind, name in zip(ctx.at.body.tokens.kinds[lo:hi], ctx.at.body.tokens.texts[lo:hi]):
         if kind == "NAME":
-            variable = ctx.new_variable(name)
+            variable = ctx.variables.declare(name)
             scope.names[name] = Variable(variable, plain=False)
             scope.declare_constants().values[name] = None
-            ctx.assign(variable, ctx.fresh())
+            ctx.assign(variable, ctx.out.fresh())
 
 
 class Typed(Protocol):
@@ -280,9 +320,9 @@ def is_plain(ctx: Context, typed: Typed, pointers: list[str], scope: LocalScope 
     if pointers or {"auto", "decltype"} & set(words):
         return True
     named = [word for word in words if word not in _NOT_TYPE and word not in ("struct", "class", "typename")]
-    if any(word in ctx.template_parameters for word in named):
+    if any(word in ctx.at.template_parameters for word in named):
         return True
-    constants = ctx.constants if scope is None else scope.constant_scope()
+    constants = ctx.around.constants if scope is None else scope.constant_scope()
     return is_plain_type(words, typed.names, constants) or any(
         _rests_on_parameter(ctx, word, constants) for word in named
     )
@@ -290,7 +330,7 @@ def is_plain(ctx: Context, typed: Typed, pointers: list[str], scope: LocalScope 
 
 def _rests_on_parameter(ctx: Context, word: str, constants: Scope, depth: int = 0) -> bool:
     """``using T = typename Params::T;`` in a function, of its template parameter ``Params``?"""
-    if not ctx.template_parameters or depth > _MOST_ALIASES:
+    if not ctx.at.template_parameters or depth > _MOST_ALIASES:
         return False
     for scope in constants.outwards():
         if scope.namespace or scope.record is not None:
@@ -302,7 +342,7 @@ def _rests_on_parameter(ctx: Context, word: str, constants: Scope, depth: int = 
                 return False
             spelled = alias.source.texts[slice(*alias.type)]
             return any(
-                text in ctx.template_parameters or _rests_on_parameter(ctx, text, scope, depth + 1)
+                text in ctx.at.template_parameters or _rests_on_parameter(ctx, text, scope, depth + 1)
                 for text in spelled
                 if text != word
             )
@@ -314,14 +354,14 @@ def _declare_object(
 ) -> None:
     """A variable of class type: its constructor gets the initializer, and any later use may reach it."""
     initializer = declarator.initializer
-    value: Value = ctx.fresh()
+    value: Value = ctx.out.fresh()
     if initializer is not None:
         arguments = initializer.items if isinstance(initializer, tree.Braces) else [initializer]
         made_by = declaration.words[-1].removesuffix("<>") if declaration.words else ""
         value = ctx.lost_address(unknown_calls.pass_by_reference(ctx, arguments, scope, made_by))
     if not declarator.name:
         return
-    variable = ctx.new_variable(declarator.name)
+    variable = ctx.variables.declare(declarator.name)
     scope.names[declarator.name] = Variable(
         variable,
         len(declarator.dims),
@@ -346,7 +386,7 @@ def keeps_integers(words: list[str]) -> bool:
 
 def _stays(ctx: Context, name: str) -> bool:
     """Is a group handle only declared, asked (``g.sync()``) and handed to cooperative groups' own functions?"""
-    kinds, texts = ctx.body.tokens.kinds, ctx.body.tokens.texts
+    kinds, texts = ctx.at.body.tokens.kinds, ctx.at.body.tokens.texts
     uses = [
         i
         for i, text in enumerate(texts)
@@ -391,56 +431,60 @@ def _declare_shared(
 ) -> None:
     for position, declarator in enumerate(declaration.declarators):
         if not declarator.name:
-            ctx.complete = False
+            ctx.limits.complete = False
             continue
         index = len(ctx.buffers)
-        static = (ctx.function.definition, ctx.function.number, ctx.base + declarator.name_at, ctx.instance)
-        known = ctx.statics.get(static)
+        function = ctx.at.function
+        at = ctx.at.base + declarator.name_at
+        static = (function.definition, function.number, at, ctx.inlining.instance)
+        known = ctx.buffers.statics.get(static)
         if known is not None:  # a body that is called again: static storage, one copy
             scope.names[declarator.name] = BufferName(known)
             continue
         buffer = shared_buffer(
-            ctx.body,
-            ctx.base,
-            ctx.unit.source.text,
+            ctx.at.body,
+            ctx.at.base,
+            ctx.at.unit.source.text,
             declaration,
             position,
             scope.constant_scope(),
-            ctx.function.name,
+            ctx.at.function.name,
         )
         site = DeclarationSite(
-            statement=ctx.editable(_statement_span(ctx)),
-            specifiers=ctx.body.span_between(
-                ctx.base + declaration.lo, ctx.base + declaration.declarators_at
+            statement=ctx.at.editable(_statement_span(ctx)),
+            specifiers=ctx.at.body.span_between(
+                ctx.at.base + declaration.lo, ctx.at.base + declaration.declarators_at
             ),
-            declarator=ctx.body.span_between(ctx.base + declarator.lo, ctx.base + declarator.hi),
-            name=ctx.span(declarator.name_at, declarator.name_at + 1),
+            declarator=ctx.at.body.span_between(ctx.at.base + declarator.lo, ctx.at.base + declarator.hi),
+            name=ctx.at.span(declarator.name_at, declarator.name_at + 1),
             position=position,
             count=len(declaration.declarators),
             scope=block,
             in_switch=in_switch,
         )
-        ctx.buffers.append(replace(buffer, index=index, site=site))
-        ctx.statics[static] = index
-        kind = _element_type(ctx.body, ctx.base, declaration, declarator, scope.constant_scope())
+        ctx.buffers.declared.append(replace(buffer, index=index, site=site))
+        ctx.buffers.statics[static] = index
+        kind = _element_type(ctx.at.body, ctx.at.base, declaration, declarator, scope.constant_scope())
         if kind is not None:
-            ctx.kinds[index] = kind
+            ctx.buffers.kinds[index] = kind
         scope.names[declarator.name] = BufferName(index)
         scope.declare_constants().values[declarator.name] = None
         if declarator.pointers or declarator.nested:
-            ctx.pointer_elements.add(index)
+            ctx.buffers.pointer_elements.add(index)
         if buffer.space is AddressSpace.DYNAMIC:
-            ctx.fixed[index] = f"{buffer.name} is dynamic shared memory"
+            ctx.buffers.pinned[index] = f"{buffer.name} is dynamic shared memory"
         elif "const" in buffer.qualifiers and declarator.initializer is not None:
-            ctx.fix(frozenset((index,)), "{} has an initializer", seen=True)
-        elif ctx.function is not ctx.kernel:
-            ctx.owned[index] = f"{buffer.name} belongs to {ctx.function.name}(), which others may call"
+            ctx.buffers.pin(frozenset((index,)), "{} has an initializer", seen=True)
+        elif ctx.at.function is not ctx.at.kernel:
+            ctx.buffers.owned[index] = (
+                f"{buffer.name} belongs to {ctx.at.function.name}(), which others may call"
+            )
 
 
 def _statement_span(ctx: Context) -> Span | None:
     """From the first specifier to the `;` of the declaration that is being lowered."""
-    tokens = ctx.body.tokens
-    lo = ctx.base
+    tokens = ctx.at.body.tokens
+    lo = ctx.at.base
     hi = lo
     depth = 0
     while hi < len(tokens):

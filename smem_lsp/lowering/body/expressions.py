@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from smem_lsp.ir.nodes import AccessKind, Branch
+from smem_lsp.ir.nodes import AccessKind, Branch, Seq
 from smem_lsp.ir.values import Const, Op, Operator, Sym, Thread, Unknown, Value, Var, operation, operator_of
 from smem_lsp.lowering.body import calls, declarations, members, objects, unknown_calls
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.effects import _stored_in, forget, forget_bound, load, name_buffers
+from smem_lsp.lowering.state.effects import forget, forget_bound, load, name_buffers
 from smem_lsp.lowering.state.local_scope import (
     Address,
     BufferName,
@@ -53,7 +53,7 @@ def operand(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
             return Const(0)
         case tree.Number():
             number = literal(expr.text).n
-            return ctx.fresh(uniform=True) if number is None else Const(number)
+            return ctx.out.fresh(uniform=True) if number is None else Const(number)
         case tree.Binary():
             return _binary(ctx, expr, scope)
         case tree.Index():
@@ -74,22 +74,24 @@ def operand(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
             return _cast(ctx, expr, scope)
         case tree.SizeOf():
             size = evaluate(expr, scope.constant_scope())
-            return ctx.fresh(uniform=True) if size is None else Const(size)
+            return ctx.out.fresh(uniform=True) if size is None else Const(size)
         case tree.Lambda():
-            escape_closure(ctx, Closure(expr, ctx.base, scope, ctx.function), "a lambda that is passed on")
-            return ctx.fresh()
+            escape_closure(
+                ctx, Closure(expr, ctx.at.base, scope, ctx.at.function), "a lambda that is passed on"
+            )
+            return ctx.out.fresh()
         case tree.Braces():
             for item in expr.items:
                 value(ctx, item, scope)
-            return ctx.fresh()
+            return ctx.out.fresh()
         case tree.Opaque():
             return _opaque(ctx, expr, scope)
         case tree.Launch():
             for argument in (*expr.configuration, *expr.arguments):
                 value(ctx, argument, scope)
-            return ctx.fresh()
+            return ctx.out.fresh()
         case tree.String() | tree.TypeId():
-            return ctx.fresh(uniform=True)
+            return ctx.out.fresh(uniform=True)
 
 
 def _name(ctx: Context, expr: tree.Name, scope: LocalScope) -> Value | Ref:
@@ -117,7 +119,7 @@ def _meaning(ctx: Context, meaning: Meaning, expr: tree.Expr, scope: LocalScope)
                 Const(0),
                 buffer.element_bytes,
                 buffer.dims,
-                kind=ctx.kinds.get(meaning.buffer),
+                kind=ctx.buffers.kinds.get(meaning.buffer),
                 within=None if buffer.bytes is None else (0, buffer.bytes),
             )
         case View():
@@ -127,9 +129,9 @@ def _meaning(ctx: Context, meaning: Meaning, expr: tree.Expr, scope: LocalScope)
             if pointed is not None:
                 return pointed
             if meaning.array:
-                return ctx.lost_address(ctx.held(Var(meaning.index)))
-            if meaning.index in ctx.objects:
-                ctx.expose(meaning.index, expr.lo, "with an object that has it")
+                return ctx.lost_address(ctx.points_to.may_point_to(Var(meaning.index)))
+            if meaning.index in ctx.variables.objects:
+                ctx.escape_members(meaning.index, expr.lo, "with an object that has it")
             known: int | None = None
             if meaning.constant and isinstance(expr, tree.Name):
                 known = scope.constant_scope().lookup(expr.text)
@@ -137,18 +139,18 @@ def _meaning(ctx: Context, meaning: Meaning, expr: tree.Expr, scope: LocalScope)
         case Closure():
             named = expr.text if isinstance(expr, tree.Name) else "a lambda"
             escape_closure(ctx, meaning, f"{named} is passed on")
-            return ctx.fresh()
+            return ctx.out.fresh()
         case This(target=Ref() as place):
             return place.address()
         case This(target=Variable() as variable) | Address(variable=variable):
             return _address_value(ctx, variable, expr)
-    return ctx.fresh()
+    return ctx.out.fresh()
 
 
 def _address_value(ctx: Context, variable: Variable, expr: tree.Expr) -> Value:
     """The address of a local variable gets to where it is not followed: the variable may change at any time."""
-    ctx.expose(variable.index, expr.lo, "with an object that has it")
-    held = ctx.taken(variable)
+    ctx.escape_members(variable.index, expr.lo, "with an object that has it")
+    held = ctx.capture(variable)
     forget(ctx, Var(variable.index))
     return ctx.lost_address(held)
 
@@ -157,9 +159,11 @@ def _constant_name(ctx: Context, name: str, scope: LocalScope) -> Value:
     """What is the same for all threads as long as the kernel runs, whatever its value: a template parameter or a
     member of one, or a constant of the file."""
     first = name.split("::")[0]
-    if first in ctx.template_parameters:
+    if first in ctx.at.template_parameters:
         # in each call a function that is followed may be another instance
-        return Sym(name if ctx.function is ctx.kernel else f"{name} of {ctx.function.name} {ctx.path}")
+        return Sym(
+            name if ctx.at.function is ctx.at.kernel else f"{name} of {ctx.at.function.name} {ctx.at.path}"
+        )
     for outer in scope.constant_scope().outwards():
         declared = outer.own(name)
         variables = [found for found, _ in declared if isinstance(found, VariableDecl)]
@@ -167,10 +171,10 @@ def _constant_name(ctx: Context, name: str, scope: LocalScope) -> Value:
             pointer = any("*" in found.source.texts[slice(*found.range)] for found in variables)
             return Sym(f"::{name}*" if pointer else f"::{name}")
         if declared:
-            return ctx.fresh()
-    if calls.MACRO_NAME.match(name) and any(name in _in_bounds(f.definition) for f in ctx.stack):
+            return ctx.out.fresh()
+    if calls.MACRO_NAME.match(name) and any(name in _in_bounds(f.definition) for f in ctx.at.stack):
         return Sym(f"::{name}")  # nothing in sight defines it, but the bound of an array is a constant
-    return ctx.fresh()
+    return ctx.out.fresh()
 
 
 @remembered(most=512)
@@ -194,50 +198,57 @@ def _never_changes(found: VariableDecl) -> bool:
 def _binary(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value | Ref:
     operator = expr.operator
     if operator in ("&&", "||"):
-        left = value(ctx, expr.left, scope)
-        if isinstance(left, Const) and bool(left.n) != (
-            operator == "&&"
-        ):  # the right side is never evaluated
-            return Const(int(operator == "||"))
-        point = ctx.next_point()
-        with ctx.collect() as emitted:
-            right = value(ctx, expr.right, scope)
-        result = operation(operator_of(operator), left, right)
-        if emitted:
-            condition = left if operator == "&&" else operation(Operator.NOT, left)
-            branch = Branch(
-                point, condition, ctx.seq(emitted), ctx.seq([]), ctx.span(expr.lo, expr.hi), ctx.line(expr.lo)
-            )
-            ctx.emit(branch)
-        return result
+        return _short_circuit(ctx, expr, scope)
     if operator == ",":
         discard(ctx, expr.left, scope)
         return operand(ctx, expr.right, scope)
-    left_side = load(ctx, operand(ctx, expr.left, scope), expr.left)
-    if operator in ("<<", ">>") and _may_be_object(left_side):
+    left = load(ctx, operand(ctx, expr.left, scope), expr.left)
+    if operator in ("<<", ">>") and _may_be_object(left):
         meaning = scope.lookup(expr.left.text) if isinstance(expr.left, tree.Name) else None
         if not (isinstance(meaning, Variable) and meaning.plain):  # perhaps a stream's operator
             unknown_calls.pass_by_reference(ctx, [expr.right], scope, f"operator{operator}")
-            return ctx.fresh()
-    right_side = load(ctx, operand(ctx, expr.right, scope), expr.right)
-    if isinstance(left_side, Ref) and isinstance(right_side, Ref):
+            return ctx.out.fresh()
+    right = load(ctx, operand(ctx, expr.right, scope), expr.right)
+    if isinstance(left, Ref):
+        if isinstance(right, Ref):
+            if operator == "-":
+                ctx.buffers.spanned |= left.bases | right.bases
+            return ctx.out.fresh()  # a difference or comparison of addresses keeps neither
         if operator == "-":
-            ctx.spanned |= left_side.bases | right_side.bases
-        return ctx.fresh()  # a difference or comparison of addresses keeps neither
-    if isinstance(left_side, Ref) or isinstance(right_side, Ref):
-        ref, offset = (left_side, right_side) if isinstance(left_side, Ref) else (right_side, left_side)
-        assert isinstance(ref, Ref) and not isinstance(offset, Ref)
-        if operator == "+":
-            return ref.moved(offset)
-        if operator == "-" and ref is left_side:
-            return ref.moved(offset, Operator.SUBTRACT)
-        if ref.number and operator in ("&", "|", "^", "*", "/", "<<", ">>"):
-            low = operator == "&" and isinstance(offset, Const) and 0 <= offset.n < _PAGE
-            return ctx.fresh() if low else ref.moved(None)  # rounded up or down, perhaps
-        if operator not in ("==", "!=", "<", ">", "<=", ">=", "%"):
-            ctx.escape(ref, expr.lo, "used as a number")
-        return ctx.fresh()
-    return operation(operator_of(operator), left_side, right_side)
+            return left.moved(right, Operator.SUBTRACT)
+        return _with_address(ctx, expr, left, right)
+    if isinstance(right, Ref):
+        return _with_address(ctx, expr, right, left)
+    return operation(operator_of(operator), left, right)
+
+
+def _short_circuit(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value:
+    """``&&`` and ``||``: what the right side does is done in a branch."""
+    conjunction = expr.operator == "&&"
+    left = value(ctx, expr.left, scope)
+    if isinstance(left, Const) and bool(left.n) != conjunction:  # the right side is never evaluated
+        return Const(int(not conjunction))
+    point = ctx.out.next_point()
+    with ctx.out.collect() as emitted:
+        right = value(ctx, expr.right, scope)
+    if emitted:
+        condition = left if conjunction else operation(Operator.NOT, left)
+        where = ctx.at.span(expr.lo, expr.hi), ctx.at.line(expr.lo)
+        ctx.out.emit(Branch(point, condition, Seq(tuple(emitted)), Seq(), *where))
+    return operation(operator_of(expr.operator), left, right)
+
+
+def _with_address(ctx: Context, expr: tree.Binary, ref: Ref, other: Value) -> Value | Ref:
+    """An address and a number."""
+    operator = expr.operator
+    if operator == "+":
+        return ref.moved(other)
+    if ref.number and operator in ("&", "|", "^", "*", "/", "<<", ">>"):
+        low = operator == "&" and isinstance(other, Const) and 0 <= other.n < _PAGE
+        return ctx.out.fresh() if low else ref.moved(None)  # rounded up or down, perhaps
+    if operator not in ("==", "!=", "<", ">", "<=", ">=", "%"):
+        ctx.escape(ref, expr.lo, "used as a number")
+    return ctx.out.fresh()
 
 
 def _may_be_object(left: Value | Ref) -> bool:
@@ -251,9 +262,9 @@ def _index(ctx: Context, expr: tree.Index, scope: LocalScope) -> Value | Ref:
     base = operand(ctx, expr.base, scope)
     index = value(ctx, expr.index, scope)
     if not isinstance(base, Ref):
-        ctx.reach(base, expr.lo, expr.hi)
+        ctx.clobber(base, expr.lo, expr.hi)
         if not _is_local_array(ctx, expr.base, scope):
-            ctx.touch(AccessKind.READ, base, index)
+            ctx.out.touch(AccessKind.READ, base, index)
         return Op(Operator.LOAD, (base, index))
     if base.held:
         return base.place()
@@ -261,15 +272,15 @@ def _index(ctx: Context, expr: tree.Index, scope: LocalScope) -> Value | Ref:
         return base.moved(index).place()
     if base.shape:
         return base.at(index)
-    if base.bases & ctx.pointer_elements:
+    if base.bases & ctx.buffers.pointer_elements:
         ctx.access(
             base, AccessKind.READ, expr.base.lo, expr.base.hi
         )  # the pointer itself; what it points to is elsewhere
         stored = ctx.stored_address(base)
         if stored is not None:
             return stored.moved(index).place()
-        pointer = ctx.lost_address(_stored_in(ctx, base))
-        ctx.reach(pointer, expr.lo, expr.hi)
+        pointer = ctx.lost_address(ctx.points_to.stored_in(base))
+        ctx.clobber(pointer, expr.lo, expr.hi)
         return pointer
     kind = plain_type(base.kind)
     if isinstance(kind, Array | Sequence):  # a typedef of an array, std::array
@@ -306,7 +317,9 @@ def _unary(ctx: Context, expr: tree.Unary, scope: LocalScope) -> Value | Ref:
         forget_bound(ctx, expr.operand, scope)
         if isinstance(target, Op) and target.operator is Operator.LOAD:
             return operation(Operator.ADD, *target.args)
-        return ctx.lost_address(target.bases if isinstance(target, Ref) else ctx.held(target))
+        return ctx.lost_address(
+            target.bases if isinstance(target, Ref) else ctx.points_to.may_point_to(target)
+        )
     if operator == "*":
         known = effects.pointed_to(expr.operand, scope)
         if known is not None:
@@ -314,15 +327,15 @@ def _unary(ctx: Context, expr: tree.Unary, scope: LocalScope) -> Value | Ref:
         target = load_address(ctx, operand(ctx, expr.operand, scope), expr.operand)
         if isinstance(target, Ref):
             return target.place()
-        ctx.reach(target, expr.lo, expr.hi)
-        ctx.touch(AccessKind.READ, target, Const(0))
+        ctx.clobber(target, expr.lo, expr.hi)
+        ctx.out.touch(AccessKind.READ, target, Const(0))
         return Op(Operator.LOAD, (target, Const(0)))
     inner = value(ctx, expr.operand, scope)
     if operator == "+":
         return inner
     # `&&label` is an address, and what else the grammar takes has no value that is known
     name = _ARITHMETIC.get(operator)
-    return ctx.fresh() if name is None else operation(name, inner)
+    return ctx.out.fresh() if name is None else operation(name, inner)
 
 
 def load_address(ctx: Context, result: Value | Ref, expr: tree.Expr) -> Value | Ref:
@@ -337,14 +350,14 @@ def hold(ctx: Context, expr: tree.Expr, scope: LocalScope, bases: frozenset[int]
         expr = expr.operand if isinstance(expr, tree.Cast | tree.Unary) else expr.base
         found = effects.designated(ctx, expr, scope)
     if found is not None and not found.constant:
-        ctx.hold(found.index, bases)
+        ctx.points_to.add(found.index, bases)
 
 
 def _step(ctx: Context, expr: tree.Expr, target: tree.Expr, by: int, scope: LocalScope) -> Value | Ref:
     place = operand(ctx, target, scope)
     if isinstance(place, Ref) and not place.pointer and not place.shape:
         ctx.access(place, AccessKind.UPDATE, expr.lo, expr.hi, plain=True)
-        return ctx.fresh()
+        return ctx.out.fresh()
     if isinstance(place, Ref):
         _move_pointer(ctx, target, place.moved(Const(by)), scope)
         if effects.designated(ctx, target, scope) is None:
@@ -359,7 +372,7 @@ def _step(ctx: Context, expr: tree.Expr, target: tree.Expr, by: int, scope: Loca
         if isinstance(expr, tree.PostfixStep):  # what it was before
             return operation(back, place, Const(1))
     else:
-        ctx.write(place)
+        ctx.outside.write(place)
     return place
 
 
@@ -379,15 +392,7 @@ def _assign(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | Ref:
     place = operand(ctx, expr.target, scope)
     compound = expr.operator != "="
     if isinstance(place, Ref) and not place.pointer:
-        if isinstance(right, Ref) and place.bases <= ctx.pointer_elements and right.pointer:
-            ctx.store_address(place, right)
-        elif isinstance(right, Ref):
-            ctx.escape(right, expr.value.lo, "stored")
-            for base in place.bases:
-                ctx.address_buffers[base] = ctx.address_buffers.get(base, frozenset()) | right.bases
-        kind = AccessKind.UPDATE if compound else AccessKind.WRITE
-        stored = None if compound or isinstance(right, Ref) else right
-        ctx.access(place, kind, expr.target.lo, expr.target.hi, stored=stored, plain=compound)
+        _store(ctx, expr, place, right)
         return place
     unknown_calls.lend(ctx, expr.target, scope)
     variable = _assigned_variable(ctx, expr.target, scope)
@@ -398,7 +403,7 @@ def _assign(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | Ref:
         ctx.escape(right, expr.value.lo, "stored")
         right = ctx.lost_address(right.bases)
     if variable is None:
-        ctx.write(place)
+        ctx.outside.write(place)
         if not isinstance(expr.target, tree.Index):
             forget_bound(ctx, expr.target, scope)
         return right
@@ -412,11 +417,11 @@ def _assign(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | Ref:
         return operand(ctx, expr.target, scope) if whole else place.moved(None)
     result: Value = right
     if variable.array:
-        result = ctx.fresh()
+        result = ctx.out.fresh()
     elif compound:
         result = operation(operator_of(expr.operator[:-1]), Var(variable.index), right)
     if not whole:  # a member of it
-        ctx.write(place)  # or what a member points to
+        ctx.outside.write(place)  # or what a member points to
         member = _member_of(expr.target)
         change = Operator.CHANGE_MEMBER if member else Operator.CHANGE
         result = Op(change, (Var(variable.index), result), member)
@@ -426,9 +431,22 @@ def _assign(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | Ref:
     return result
 
 
+def _store(ctx: Context, expr: tree.Assign, place: Ref, right: Value | Ref) -> None:
+    """An assignment to shared memory."""
+    compound = expr.operator != "="
+    if isinstance(right, Ref) and place.bases <= ctx.buffers.pointer_elements and right.pointer:
+        ctx.store_address(place, right)
+    elif isinstance(right, Ref):
+        ctx.escape(right, expr.value.lo, "stored")
+        ctx.points_to.store(place.bases, right.bases)
+    kind = AccessKind.UPDATE if compound else AccessKind.WRITE
+    stored = None if compound or isinstance(right, Ref) else right
+    ctx.access(place, kind, expr.target.lo, expr.target.hi, stored=stored, plain=compound)
+
+
 def _copy_object(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | None:
     """``a = b`` of objects whose members are followed; None: something else."""
-    if expr.operator != "=" or not ctx.objects:
+    if expr.operator != "=" or not ctx.variables.objects:
         return None
     target = effects.designated(ctx, expr.target, scope)
     source = effects.designated(ctx, expr.value, scope)
@@ -489,12 +507,12 @@ def _member(ctx: Context, expr: tree.Member, scope: LocalScope) -> Value | Ref:
         if expr.operator == "->":
             place_loaded = load(ctx, place, base)
             if not isinstance(place_loaded, Ref):
-                return ctx.fresh()
+                return ctx.out.fresh()
             place = place_loaded
         return members.member_of(ctx, place, expr.name)
     if expr.operator == "->":
-        ctx.reach(place, expr.lo, expr.hi)
-        ctx.touch(AccessKind.READ)
+        ctx.clobber(place, expr.lo, expr.hi)
+        ctx.out.touch(AccessKind.READ)
         return Op(Operator.LOAD, (place, Const(0)))
     return Op(Operator.MEMBER, (place,), expr.name)
 
@@ -503,27 +521,26 @@ def _ternary(ctx: Context, expr: tree.Ternary, scope: LocalScope) -> Value | Ref
     condition = value(ctx, expr.condition, scope)
     if isinstance(condition, Const):  # only the live arm exists
         return operand(ctx, expr.yes if condition.n else expr.no, scope)
-    point = ctx.next_point()
-    with ctx.collect() as then:
+    point = ctx.out.next_point()
+    with ctx.out.collect() as then:
         yes = operand(ctx, expr.yes, scope)
-    with ctx.collect() as otherwise:
+    with ctx.out.collect() as otherwise:
         no = operand(ctx, expr.no, scope)
     places = [arm for arm in (yes, no) if isinstance(arm, Ref) and not arm.pointer and not arm.shape]
     if len(places) == 2:  # an element of one or the other, to be read or written
         for item in (*then, *otherwise):
-            ctx.emit(item)
+            ctx.out.emit(item)
         return join(places)
-    with ctx.collect() as late:
+    with ctx.out.collect() as late:
         yes = load(ctx, yes, expr.yes)
     then += late
-    with ctx.collect() as late:
+    with ctx.out.collect() as late:
         no = load(ctx, no, expr.no)
     otherwise += late
     if then or otherwise:
-        branch = Branch(
-            point, condition, ctx.seq(then), ctx.seq(otherwise), ctx.span(expr.lo, expr.hi), ctx.line(expr.lo)
-        )
-        ctx.emit(branch)
+        where = ctx.at.span(expr.lo, expr.hi), ctx.at.line(expr.lo)
+        branch = Branch(point, condition, Seq(tuple(then)), Seq(tuple(otherwise)), *where)
+        ctx.out.emit(branch)
     refs = [arm for arm in (yes, no) if isinstance(arm, Ref)]
     if refs:
         known = join(refs)
@@ -549,7 +566,7 @@ def _cast(ctx: Context, expr: tree.Cast, scope: LocalScope) -> Value | Ref:
         unknown_calls.pass_by_reference(
             ctx, arguments, scope, type_id.words[-1] if type_id.words else "a cast"
         )
-        return ctx.fresh()
+        return ctx.out.fresh()
     inner = operand(ctx, expr.operand, scope)
     if isinstance(inner, Ref):
         wanted = "*" in type_id.pointers
@@ -558,12 +575,12 @@ def _cast(ctx: Context, expr: tree.Cast, scope: LocalScope) -> Value | Ref:
             return _cast_address(ctx, expr, inner_loaded, scope)
         inner = inner_loaded
     if expr.style == "functional" and isinstance(expr.operand, tree.Braces):
-        return ctx.fresh()
+        return ctx.out.fresh()
     if "&" in type_id.pointers or "&&" in type_id.pointers:
-        return ctx.fresh()
+        return ctx.out.fresh()
     if type_id.pointers:  # the same address
         if "volatile" in type_id.words:
-            ctx.hand_out(inner)
+            ctx.outside.hand_out(inner)
         return inner
     size = size_of(type_id.words, type_id.names, scope.constant_scope())
     if size is not None and size[0] >= 4 and not {"float", "double"} & set(type_id.words):
@@ -578,7 +595,7 @@ def _cast_address(ctx: Context, expr: tree.Cast, ref: Ref, scope: LocalScope) ->
     type_id = expr.type
     if not type_id.pointers:
         if type_id.words == ["void"] or type_id.words == ["bool"]:
-            return ctx.fresh()
+            return ctx.out.fresh()
         return ref.as_number()
     pointee = tree.TypeId(type_id.lo, type_id.hi, type_id.words, type_id.pointers[1:], [], type_id.names)
     kind = type_of.pointee(pointee, scope.constant_scope())
@@ -587,15 +604,15 @@ def _cast_address(ctx: Context, expr: tree.Cast, ref: Ref, scope: LocalScope) ->
     for buffer in ref.bases:
         if size is None:
             if type_id.words != ["void"]:
-                ctx.fix(
+                ctx.buffers.pin(
                     frozenset((buffer,)),
-                    f"{{}} is read through an unknown type at line {ctx.line(expr.lo)}",
+                    f"{{}} is read through an unknown type at line {ctx.at.line(expr.lo)}",
                     seen=True,
                     within=ref.within,
                 )
             same = False
             continue
-        ctx.required_align[buffer] = max(ctx.required_align.get(buffer, 1), size[1])
+        ctx.buffers.require_align(frozenset((buffer,)), size[1])
         same = same and size[0] == ctx.buffers[buffer].element_bytes
     shape = tuple(evaluate(dim, scope.constant_scope()) for dim in type_id.dims)
     element = None if size is None else size[0]
@@ -603,17 +620,19 @@ def _cast_address(ctx: Context, expr: tree.Cast, ref: Ref, scope: LocalScope) ->
     record = plain_type(kind)
     if isinstance(record, Record) and isinstance(ref.offset, Const) and not shape:
         for buffer in ref.bases:
-            ctx.seen_as[buffer, ref.offset.n, record] = None
+            ctx.buffers.seen_as[buffer, ref.offset.n, record] = None
     return ref.viewed(element, shape, same=same, pointer=pointer, kind=kind)
 
 
 def _opaque(ctx: Context, expr: tree.Opaque, scope: LocalScope) -> Value:
     if expr.kind == "statement-expression":
-        name_buffers(ctx, ctx.base + expr.lo, ctx.base + expr.hi, scope, "used in a statement expression")
-        ctx.complete = False
+        name_buffers(
+            ctx, ctx.at.base + expr.lo, ctx.at.base + expr.hi, scope, "used in a statement expression"
+        )
+        ctx.limits.complete = False
     for item in expr.operands:
         value(ctx, item, scope)
-    return ctx.fresh()
+    return ctx.out.fresh()
 
 
 def discard(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
@@ -627,6 +646,6 @@ def discard(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
 
 def escape_closure(ctx: Context, closure: Closure, why: str) -> None:
     """A lambda that is not called here: whatever it names may be used at any time."""
-    with ctx.within(closure.function):
+    with ctx.at.within(closure.function):
         lo, hi = closure.base + closure.node.body[0], closure.base + closure.node.body[1]
         name_buffers(ctx, lo, hi, closure.scope, f"captured: {why},")

@@ -69,12 +69,12 @@ SMALL = 60  # tokens of a body that is followed for its value alone
 
 def inline_lambda(ctx: Context, closure: Closure, expr: tree.Call, scope: LocalScope) -> Value | Ref:
     """The body of a lambda where it is called."""
-    with ctx.within(closure.function):
+    with ctx.at.within(closure.function):
         parameters = _lambda_parameters(ctx, closure)
-    if ctx.inline_depth >= MAX_DEPTH or ctx.point > MAX_POINTS or parameters is None:
+    if ctx.inlining.depth >= MAX_DEPTH or ctx.out.point > MAX_POINTS or parameters is None:
         result = unknown_calls.unknown_call(ctx, expr, scope, "a lambda")
         expressions.escape_closure(ctx, closure, "not inlined")
-        ctx.complete = False
+        ctx.limits.complete = False
         return result
     inner = LocalScope(closure.scope)
     bind(ctx, parameters, expr, scope, inner)
@@ -93,7 +93,7 @@ def inline_function(
     important = any(matters(ctx, each.function, expr, scope) for each in found)
     if not important and not (len(found) == 1 and len(found[0].function.body.tokens) <= SMALL):
         return None
-    if len(found) > 1 and ctx.choices >= _MOST_CHOICES:
+    if len(found) > 1 and ctx.inlining.choices >= _MOST_CHOICES:
         return None
     if callee.templated and not all(overloads.keeps_values(ctx, each.function, callee) for each in found):
         return None
@@ -101,7 +101,7 @@ def inline_function(
         if important:
             name = found[0].function.name
             own = overloads.reaches(ctx, [each.function for each in found], overloads.SHARED)
-            ctx.note_unknown(f"line {ctx.line(expr.lo)}: {name} is not followed", accesses=int(own))
+            ctx.limits.note_unknown(f"line {ctx.at.line(expr.lo)}: {name} is not followed", accesses=int(own))
         return None
     return _one_of(ctx, found, callee, expr, scope)
 
@@ -109,9 +109,9 @@ def inline_function(
 def room(ctx: Context, function: Function) -> bool:
     """Is one more body followed here? Not in a recursion, too deep, or in a kernel that is large already."""
     return (
-        ctx.inline_depth < MAX_DEPTH
-        and ctx.point <= MAX_POINTS
-        and not any(f.definition is function.definition for f in ctx.stack)
+        ctx.inlining.depth < MAX_DEPTH
+        and ctx.out.point <= MAX_POINTS
+        and not any(f.definition is function.definition for f in ctx.at.stack)
     )
 
 
@@ -123,21 +123,21 @@ def _one_of(
     if not rest:
         return _inline(ctx, first, callee, expr, scope)
     if any("__shared__" in each.function.definition.words for each in found):
-        ctx.unexact = ctx.unexact or f"which {first.function.name}() is called is not known"
-    condition = ctx.fresh(uniform=True)
-    point = ctx.next_point()
-    ctx.choices += 1
-    with ctx.collect() as then:
+        ctx.limits.note_unexact(f"which {first.function.name}() is called is not known")
+    condition = ctx.out.fresh(uniform=True)
+    point = ctx.out.next_point()
+    ctx.inlining.choices += 1
+    with ctx.out.collect() as then:
         yes = _inline(ctx, first, callee, expr, scope)
         if yes is None:
             yes = unknown_calls.unknown_call(ctx, expr, scope, callee.text)
-    with ctx.collect() as otherwise:
+    with ctx.out.collect() as otherwise:
         no = _one_of(ctx, rest, callee, expr, scope)
         if no is None:
             no = unknown_calls.unknown_call(ctx, expr, scope, callee.text)
-    ctx.choices -= 1
-    span, line = ctx.span(expr.lo, expr.hi), ctx.line(expr.lo)
-    ctx.emit(Branch(point, condition, doubtful(then), doubtful(otherwise), span, line))
+    ctx.inlining.choices -= 1
+    span, line = ctx.at.span(expr.lo, expr.hi), ctx.at.line(expr.lo)
+    ctx.out.emit(Branch(point, condition, doubtful(then), doubtful(otherwise), span, line))
     if isinstance(yes, Ref) and isinstance(no, Ref):
         return join([yes, no])
     if isinstance(yes, Ref) or isinstance(no, Ref):
@@ -156,14 +156,14 @@ def _inline(
         return None
     inner = LocalScope(constants=callee.scope(ctx, bound).child())
     bind(ctx, parameters, expr, scope, inner, function)
-    ctx.inlined[function.island.head] = function
+    ctx.inlining.done[function.island.head] = function
     with ctx.instance_of(function, bound):
         return body(ctx, function, function.body.statements, inner, expr)
 
 
 def returned(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
     """``return expr;`` of a body that is inlined."""
-    outcome = ctx.outcomes[-1]
+    outcome = ctx.inlining.outcomes[-1]
     result = expressions.operand(ctx, expr, scope)
     if not outcome.reference:
         result = effects.load(ctx, result, expr)
@@ -192,8 +192,8 @@ def is_shared(ctx: Context, argument: tree.Expr, scope: LocalScope) -> bool:
     """Does an argument name anything that shared memory may be reached through?"""
     if isinstance(argument, tree.Lambda):
         return True
-    tokens = ctx.body.tokens
-    lo, hi = ctx.base + argument.lo, ctx.base + argument.hi
+    tokens = ctx.at.body.tokens
+    lo, hi = ctx.at.base + argument.lo, ctx.at.base + argument.hi
     for kind, text in zip(tokens.kinds[lo:hi], tokens.texts[lo:hi]):
         if kind != "NAME":
             continue
@@ -201,8 +201,8 @@ def is_shared(ctx: Context, argument: tree.Expr, scope: LocalScope) -> bool:
             case BufferName() | View() | Closure() | Group():
                 return True
             case Variable() | Address() | This() as meaning:
-                if ctx.reached_by(meaning) or (
-                    isinstance(meaning, Variable) and meaning.index in ctx.pipelines
+                if ctx.points_to.of_name(meaning) or (
+                    isinstance(meaning, Variable) and meaning.index in ctx.copies.pipelines
                 ):
                     return True
     return False
@@ -215,7 +215,7 @@ def _lambda_parameters(ctx: Context, closure: Closure) -> list[Parameter] | None
     if closure.node.parameters is None:
         return []
     lo, hi = closure.node.parameters
-    parsed = ctx.body.chunk("parameters", (closure.base + lo, closure.base + hi))
+    parsed = ctx.at.body.chunk("parameters", (closure.base + lo, closure.base + hi))
     if not isinstance(parsed, list):
         return None
     return [Parameter(declaration) for declaration in parsed]
@@ -240,7 +240,7 @@ def template_arguments(
         return dict.fromkeys(parameter.name for parameter in parameters)
     explicit = [constants.argument(each) for each in spelled or ()] if handed is None else handed
     given = [overloads.argument_type(ctx, argument, scope) for argument in expr.arguments]
-    bound = bind_call(function, explicit, given, ctx.file_constants)
+    bound = bind_call(function, explicit, given, ctx.around.file_constants)
     return None if bound is None else {p.name: a for p, a in zip(parameters, bound) if p.name}
 
 
@@ -264,7 +264,7 @@ def bind(
         if not parameter.reference and not _is_plain(ctx, parameter, function):
             unknown_calls.pass_by_reference(ctx, [argument], scope, "a constructor")
             if parameter.name:
-                _new_parameter(ctx, parameter, inner, ctx.fresh(), function)
+                _new_parameter(ctx, parameter, inner, ctx.out.fresh(), function)
             continue
         result = expressions.operand(ctx, argument, scope)
         if parameter.reference and isinstance(result, Ref) and not result.pointer:
@@ -276,7 +276,7 @@ def bind(
             inner.names[parameter.name] = meaning  # another name for it
             continue
         if parameter.reference:
-            ctx.write(result)
+            ctx.outside.write(result)
             effects.forget_bound(ctx, argument, scope)
         result = effects.load(ctx, result, argument, pointer="*" in parameter.pointers)
         if not parameter.name:
@@ -312,7 +312,7 @@ def _bind_object(
         inner.names[parameter.name] = Address(pointed)
         return True
     given = effects.designated(ctx, argument, scope)
-    known = None if given is None else ctx.objects.get(given.index)
+    known = None if given is None else ctx.variables.objects.get(given.index)
     if parameter.reference:
         if given is not None and known is not None:
             inner.names[parameter.name] = given
@@ -365,7 +365,7 @@ def _bind_handle(
             return True
     kind = cooperative_groups.group_of(ctx, argument, scope)
     if kind is not None and parameter.name:
-        inner.names[parameter.name] = Group(kind, calls.tile_size(ctx, argument, scope))
+        inner.names[parameter.name] = Group(kind, cooperative_groups.tile_size(ctx, argument, scope))
     return kind is not None
 
 
@@ -373,7 +373,7 @@ def _is_plain(ctx: Context, parameter: Parameter, function: Function | None) -> 
     """Is the argument just copied? A parameter of class type has a constructor that may do anything with it."""
     if parameter.declarator is None or function is None:
         return True
-    with ctx.within(function):
+    with ctx.at.within(function):
         return declarations.is_plain(ctx, parameter, parameter.declarator.pointers)
 
 
@@ -389,11 +389,11 @@ def _new_parameter(
         kind, element, shape = declarations.pointee(
             parameter.words, parameter.names, declarator, inner.constant_scope(), parameter=True
         )
-    variable = ctx.new_variable(parameter.name)
+    variable = ctx.variables.declare(parameter.name)
     exact = bool(declarator.pointers) or declarations.keeps_integers(parameter.words)
     plain = not isinstance(result, Ref) or result.pointer
     if not declarator.pointers and is_plain_type(parameter.words, parameter.names, inner.constant_scope()):
-        ctx.numbers_only.add(variable)
+        ctx.variables.numbers_only.add(variable)
     of_class = "" if "*" in declarator.pointers else declarations.class_name(parameter.words)
     constant = declarations.is_constant(parameter.words, declarator.pointers)
     inner.names[parameter.name] = Variable(
@@ -416,14 +416,14 @@ def _default(ctx: Context, parameter: Parameter, inner: LocalScope, function: Fu
     """A default argument: constants of the file and the built-in coordinates, nothing else is understood in it."""
     initializer = None if parameter.declarator is None else parameter.declarator.initializer
     if initializer is None or function is None:
-        return ctx.fresh()
+        return ctx.out.fresh()
     if isinstance(initializer, tree.Member):
         coordinate = expressions.coordinate(initializer, inner)
         if coordinate is not None:
             return coordinate
     number = evaluate(initializer, inner.constant_scope())
     literal = isinstance(initializer, (tree.Number, tree.String))
-    return ctx.fresh(uniform=literal) if number is None else Const(number)
+    return ctx.out.fresh(uniform=literal) if number is None else Const(number)
 
 
 # ---- bodies ----------------------------------------------------------------------------------------------------------
@@ -432,31 +432,32 @@ def _default(ctx: Context, parameter: Parameter, inner: LocalScope, function: Fu
 def body(
     ctx: Context, function: Function, block: tree.Block, inner: LocalScope, expr: tree.Call
 ) -> Value | Ref:
-    line = ctx.line(expr.lo)
-    span = ctx.span(expr.lo, expr.hi)
-    point = ctx.next_point()
-    outcome = Outcome(ctx.new_variable("result"), _returns_reference(function))
-    ctx.inline_depth += 1
-    ctx.outcomes.append(outcome)
-    with ctx.within(function), ctx.collect() as emitted:
+    line = ctx.at.line(expr.lo)
+    span = ctx.at.span(expr.lo, expr.hi)
+    point = ctx.out.next_point()
+    ctx.out.reserve(1)  # for the flag
+    outcome = Outcome(ctx.variables.declare("result"), _returns_reference(function))
+    ctx.inlining.depth += 1
+    ctx.inlining.outcomes.append(outcome)
+    with ctx.at.within(function), ctx.out.collect() as emitted:
         whole = block is function.body.statements  # else of a lambda
         statements.block(ctx, block, inner, braces=statements.braces_of(function) if whole else None)
-    ctx.outcomes.pop()
-    ctx.inline_depth -= 1
+    ctx.inlining.outcomes.pop()
+    ctx.inlining.depth -= 1
     if emitted and isinstance(emitted[-1], Jump) and emitted[-1].kind is JumpKind.LEAVE:
         emitted.pop()
     if _leaves(emitted):
-        flag = ctx.new_variable("left")
+        flag = ctx.variables.declare("left")
         body: list[Node] = [
-            Assign(ctx.next_point(), flag, Const(0)),
-            *_as_breaks(ctx, emitted, flag, nested=False),
+            Assign(point + 1, flag, Const(0)),
+            *_as_breaks(emitted, flag, nested=False),
         ]
-        ctx.emit(Loop(point, ctx.next_point(), 1, 1, Const(0), None, ctx.seq(body), span, line))
+        ctx.out.emit(Loop(point, ctx.out.next_point(), 1, 1, Const(0), None, Seq(tuple(body)), span, line))
     else:
         for item in emitted:
-            ctx.emit(item)
+            ctx.out.emit(item)
     if not outcome.refs:
-        return Var(outcome.variable) if outcome.values else ctx.fresh()
+        return Var(outcome.variable) if outcome.values else ctx.out.fresh()
     known = join(outcome.refs)
     return known if not outcome.values else known.moved(None)
 
@@ -471,24 +472,25 @@ def _leaves(items: Sequence[Node]) -> bool:
     return any(isinstance(node, Jump) and node.kind is JumpKind.LEAVE for node in walk(Seq(tuple(items))))
 
 
-def _as_breaks(ctx: Context, items: Sequence[Node], flag: int, *, nested: bool) -> list[Node]:
-    """``return`` as ``break``; from inside other loops with ``flag`` set, which leaves them one by one."""
+def _as_breaks(items: Sequence[Node], flag: int, *, nested: bool) -> list[Node]:
+    """``return`` as ``break``; from inside other loops with ``flag`` set, which leaves them one by one. The points for
+    this were kept free behind the jump and behind the loop."""
     out: list[Node] = []
     for item in items:
         if isinstance(item, Jump) and item.kind is JumpKind.LEAVE:
             if nested:
                 out.append(Assign(item.point, flag, Const(1)))
-            out.append(Jump(ctx.next_point() if nested else item.point, JumpKind.BREAK, item.line))
+            out.append(Jump(item.point + nested, JumpKind.BREAK, item.line))
         elif isinstance(item, Branch):
-            then = _as_breaks(ctx, item.then.items, flag, nested=nested)
-            otherwise = _as_breaks(ctx, item.otherwise.items, flag, nested=nested)
+            then = _as_breaks(item.then.items, flag, nested=nested)
+            otherwise = _as_breaks(item.otherwise.items, flag, nested=nested)
             out.append(replace(item, then=Seq(tuple(then)), otherwise=Seq(tuple(otherwise))))
         elif isinstance(item, Loop) and _leaves(item.body.items):
-            body = _as_breaks(ctx, item.body.items, flag, nested=True)
+            body = _as_breaks(item.body.items, flag, nested=True)
             out.append(replace(item, body=Seq(tuple(body))))
             left = operation(Operator.NOT_EQUAL, Var(flag), Const(0))
-            jump = Jump(ctx.next_point(), JumpKind.BREAK, item.line)
-            out.append(Branch(ctx.next_point(), left, Seq((jump,)), Seq(), item.span, item.line))
+            jump = Jump(item.end_point + 2, JumpKind.BREAK, item.line)
+            out.append(Branch(item.end_point + 1, left, Seq((jump,)), Seq(), item.span, item.line))
         else:
             out.append(item)
     return out

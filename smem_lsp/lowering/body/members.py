@@ -24,7 +24,7 @@ def member_of(ctx: Context, place: Ref, name: str) -> Ref:
         if element is not None:
             return place.member("xyzw".index(name) * element.size, element)
     if kind is None:
-        return replace(place.somewhere(ctx.fresh(uniform=True), None, place.part_of), unclear=True)
+        return replace(place.somewhere(ctx.out.fresh(uniform=True), None, place.part_of), unclear=True)
     return place.part()
 
 
@@ -39,5 +39,5 @@ def _unplaced(ctx: Context, place: Ref, record: Record, name: str) -> Ref:
     if part is not None and not part.overlaps:
         overlaps = found.overlaps or record.decl.tag == "union"
         part = replace(part, path=(*part.path, found.component), overlaps=overlaps)
-    member = place.somewhere(ctx.fresh(uniform=True), found.type, part)
+    member = place.somewhere(ctx.out.fresh(uniform=True), found.type, part)
     return member if found.type is not None else replace(member, unclear=True)

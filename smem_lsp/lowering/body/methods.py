@@ -35,7 +35,7 @@ def call(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScope) 
         target = effects.designated(ctx, callee.base, scope)
     else:
         target = effects.pointed_to(callee.base, scope)
-    known = None if target is None else ctx.objects.get(target.index)
+    known = None if target is None else ctx.variables.objects.get(target.index)
     if target is None or known is None:
         return None
     return on(ctx, known.record, target, _method_name(callee), expr, scope)
@@ -72,7 +72,7 @@ def call_object(
     ctx: Context, variable: Variable, expr: tree.Call, callee: tree.Name, scope: LocalScope
 ) -> Value | Ref | None:
     """``object(...)``: its call operator; None: not followed."""
-    known = ctx.objects.get(variable.index)
+    known = ctx.variables.objects.get(variable.index)
     if known is None:
         return None
     name = tree.Name(callee.lo, callee.hi, "operator()")
@@ -98,7 +98,7 @@ def on(
     outer.constants = method.callee.scope(ctx, bound)
     inner = LocalScope(outer, constants=outer.constants.child())
     inlining.bind(ctx, parameters, expr, scope, inner, method.function)
-    ctx.inlined[method.function.island.head] = method.function
+    ctx.inlining.done[method.function.island.head] = method.function
     with ctx.instance_of(method.function, {**bound, "this": method.record}):
         return inlining.body(ctx, method.function, method.function.body.statements, inner, expr)
 
@@ -124,7 +124,7 @@ def _chosen(
 
 def _worth(ctx: Context, function: Function, target: Target, expr: tree.Call, scope: LocalScope) -> bool:
     """Is a method followed? Where shared memory is in play, or where it is cheap."""
-    if isinstance(target, Ref) or ctx.reached_by(target):
+    if isinstance(target, Ref) or ctx.points_to.of_name(target):
         return len(function.body.tokens) <= overloads.MAX_TOKENS
     return len(function.body.tokens) <= inlining.SMALL or inlining.matters(ctx, function, expr, scope)
 
@@ -164,7 +164,7 @@ def declare(
 
 def new(ctx: Context, name: str, record: Record, words: list[str]) -> Variable:
     """A new variable with variables for its members."""
-    index = ctx.new_variable(name)
+    index = ctx.variables.declare(name)
     variable = Variable(index, 0, exact=False, plain=False, of_class=declarations.class_name(words))
     objects.make(ctx, variable, record)
     return variable
@@ -221,7 +221,7 @@ def construct(
     scope: LocalScope,
 ) -> None:
     """Give a new object its value, whatever its constructor may be."""
-    ctx.assign(variable.index, ctx.fresh())
+    ctx.assign(variable.index, ctx.out.fresh())
     if len(arguments) == 1:
         source = effects.designated(ctx, arguments[0], scope)
         if source is not None and objects.alike(ctx, source, variable):
@@ -268,13 +268,13 @@ def _in_sight(
     outer.constants = method.callee.scope(ctx, bound)
     inner = LocalScope(outer, constants=outer.constants.child())
     inlining.bind(ctx, parameters, expr, scope, inner, method.function)
-    ctx.inlined[method.function.island.head] = method.function
+    ctx.inlining.done[method.function.island.head] = method.function
     with ctx.instance_of(method.function, {**bound, "this": record}):
-        ctx.inline_depth += 1
-        with ctx.within(initializers):
+        ctx.inlining.depth += 1
+        with ctx.at.within(initializers):
             _initialize(ctx, variable, record, inner)
-        ctx.inline_depth -= 1
-        outer.names.update(ctx.objects[variable.index].members)
+        ctx.inlining.depth -= 1
+        outer.names.update(ctx.variables.objects[variable.index].members)
         inlining.body(ctx, method.function, method.function.body.statements, inner, expr)
     return True
 
@@ -321,13 +321,13 @@ def _initializers_of(definition: Definition) -> Definition:
 
 def _initialize(ctx: Context, variable: Variable, record: Record, scope: LocalScope) -> None:
     """The member initializers of a constructor, which are the body that is being lowered."""
-    body = ctx.body
+    body = ctx.at.body
     source = Source(body.tokens.kinds, body.tokens.texts, body.ahead.partner, body.symbols)
     by_name = {field.name: field for field in objects.fields(record) or ()}
     done: set[str] = set()
     for lo, hi in split(source, 0, len(source.kinds), angles=True):
         checkpoint()
-        with ctx.chunk(lo):
+        with ctx.at.chunk(lo):
             parsed = body.chunk("expression", (lo, hi))
             name, arguments = _initializer(parsed)
             if name in by_name:
@@ -340,8 +340,8 @@ def _initialize(ctx: Context, variable: Variable, record: Record, scope: LocalSc
                 done |= {field.name for field in objects.fields(base) or ()}
                 if _in_sight(ctx, variable, base, arguments, parsed, scope):
                     continue
-            effects.name_buffers(ctx, ctx.base, ctx.base + hi - lo, scope, "used to make an object")
-            ctx.assign(variable.index, ctx.fresh())
+            effects.name_buffers(ctx, ctx.at.base, ctx.at.base + hi - lo, scope, "used to make an object")
+            ctx.assign(variable.index, ctx.out.fresh())
     _default_members(
         ctx, variable, record, frozenset(done), tree.Name(0, len(source.kinds), record.decl.name), scope
     )
@@ -366,30 +366,30 @@ def _initialize_member(
     at: tree.Expr,
     scope: LocalScope,
 ) -> None:
-    own = ctx.objects[variable.index].members
+    own = ctx.variables.objects[variable.index].members
     member = own[field.name]
     if field.reference and len(arguments) == 1:
         bound = effects.designated(ctx, arguments[0], scope)
         place = None if bound is not None else expressions.operand(ctx, arguments[0], scope)
         if bound is not None:
             own[field.name] = bound
-            ctx.hold(variable.index, ctx.taken(bound))
+            ctx.points_to.add(variable.index, ctx.capture(bound))
         elif isinstance(place, Ref) and not place.pointer:
             own[field.name] = View(ctx.frozen(place))
-            ctx.hold(variable.index, ctx.taken(own[field.name]))
+            ctx.points_to.add(variable.index, ctx.capture(own[field.name]))
         elif isinstance(place, Ref):
             ctx.escape(place, at.lo, f"bound to {field.name}")
-            ctx.hold(variable.index, place.bases)
+            ctx.points_to.add(variable.index, place.bases)
         elif place is not None:
-            ctx.write(place)
-            ctx.hand_out(place)
+            ctx.outside.write(place)
+            ctx.outside.hand_out(place)
             effects.forget_bound(ctx, arguments[0], scope)
             if isinstance(member, Variable):
                 ctx.assign(member.index, place)
         return
     if not isinstance(member, Variable):
         return
-    inner = ctx.objects.get(member.index)
+    inner = ctx.variables.objects.get(member.index)
     if inner is not None:
         construct(ctx, member, inner.record, arguments, at, scope)
     elif not member.plain or member.array or len(arguments) > 1:
@@ -433,22 +433,22 @@ def _default_members(
 ) -> None:
     """Members that nothing has initialised: what the class says, else what their own constructors do."""
     for field in objects.fields(record) or ():
-        member = ctx.objects[variable.index].members[field.name]
+        member = ctx.variables.objects[variable.index].members[field.name]
         if field.name in done or not isinstance(member, Variable):
             continue
-        inner = ctx.objects.get(member.index)
+        inner = ctx.variables.objects.get(member.index)
         initializer = field.declarator.initializer
         if inner is not None and initializer is None:
             construct(ctx, member, inner.record, [], at, scope)
         elif initializer is not None:
             number = evaluate(initializer, field.home)
-            ctx.assign(member.index, ctx.fresh() if number is None else Const(number))
+            ctx.assign(member.index, ctx.out.fresh() if number is None else Const(number))
 
 
 def copied(ctx: Context, variable: Variable, name: str) -> Variable:
     """A new object with the value of another one whose members are followed."""
-    index = ctx.new_variable(name)
+    index = ctx.variables.declare(name)
     made = replace(variable, index=index, constant=False)
-    objects.make(ctx, made, ctx.objects[variable.index].record)
+    objects.make(ctx, made, ctx.variables.objects[variable.index].record)
     objects.copy(ctx, variable.index, index)
     return made

@@ -119,14 +119,14 @@ def bases(record: Record) -> list[Record | None]:
 def make(ctx: Context, variable: Variable, record: Record, depth: int = 0) -> None:
     """Give the members of an object variables; each is what the object's value tells until it is assigned."""
     own: dict[str, Meaning] = {}
-    ctx.objects[variable.index] = LocalObject(record, own)
+    ctx.variables.objects[variable.index] = LocalObject(record, own)
     for field in fields(record) or ():
-        index = ctx.member_variable(variable.index, field.name)
+        index = ctx.variables.member(variable.index, field.name)
         member = _member(field, index)
         if member.array == 0 and scalar_of(plain_type(field.type)) is not None:
-            ctx.numbers_only.add(index)
+            ctx.variables.numbers_only.add(index)
         own[field.name] = member
-        ctx.member_of[index] = variable.index, field.name
+        ctx.variables.member_of[index] = variable.index, field.name
         inner = None if member.array or field.declarator.pointers else followed(field.type)
         if inner is not None and depth < _MAX_NESTING:
             make(ctx, member, inner, depth + 1)
@@ -152,14 +152,14 @@ def _member(field: Field, index: int) -> Variable:
 def copy(ctx: Context, source: int, target: int) -> None:
     """Assign one object to another of the same class, both by the numbers of their variables."""
     ctx.assign(target, Var(source))
-    into, out_of = ctx.objects[target].members, ctx.objects[source].members
+    into, out_of = ctx.variables.objects[target].members, ctx.variables.objects[source].members
     for name, member in out_of.items():
         mine = into.get(name)
         if not isinstance(member, Variable):  # what a reference is bound to
             into[name] = member
-            ctx.hold(target, ctx.taken(member))
+            ctx.points_to.add(target, ctx.capture(member))
         elif isinstance(mine, Variable):
-            if member.index in ctx.objects and mine.index in ctx.objects:
+            if member.index in ctx.variables.objects and mine.index in ctx.variables.objects:
                 copy(ctx, member.index, mine.index)
                 continue
             pointed = ctx.pointed(member)
@@ -248,12 +248,12 @@ def _function(ctx: Context, record: Record, decl: FunctionDecl, where: tree.Expr
     if decl.body is None:
         return None
     name = _island_name(decl.name)
-    offset = ctx.body.site(ctx.base + where.lo, ctx.base + where.hi).start
-    header = ctx.unit.preprocessed.header
+    offset = ctx.at.body.site(ctx.at.base + where.lo, ctx.at.base + where.hi).start
+    header = ctx.at.unit.preprocessed.header
     if decl.source.texts is header.texts or (
         len(decl.source.texts) == len(header.texts) and decl.source.texts == header.texts
     ):
-        for function in ctx.unit.header_definitions(name, offset):
+        for function in ctx.at.unit.header_definitions(name, offset):
             if function.island.body[0] - BEHIND == decl.body[0]:
                 return function
         return None
@@ -303,7 +303,7 @@ def inside(ctx: Context, record: Record, target: Variable | Ref) -> LocalScope:
     """The names of the members of an object, for the body of a method. The object is a variable or in shared memory."""
     scope = LocalScope(names={"this": This(record, target)})
     if isinstance(target, Variable):
-        scope.names.update(ctx.objects[target.index].members)
+        scope.names.update(ctx.variables.objects[target.index].members)
     else:
         for field in fields(record) or ():
             scope.names[field.name] = View(members.member_of(ctx, target, field.name))
@@ -312,5 +312,5 @@ def inside(ctx: Context, record: Record, target: Variable | Ref) -> LocalScope:
 
 def alike(ctx: Context, one: Variable, other: Variable) -> bool:
     """Are both objects of one class?"""
-    a, b = ctx.objects.get(one.index), ctx.objects.get(other.index)
+    a, b = ctx.variables.objects.get(one.index), ctx.variables.objects.get(other.index)
     return a is not None and b is not None and a.record == b.record

@@ -33,16 +33,16 @@ from smem_lsp.syntax.parse import Function
 def block(ctx: Context, node: tree.Block, scope: LocalScope, *, braces: Span | None = None) -> None:
     """The statements of a block, in a scope of their own, with the places between them."""
     inner = LocalScope(scope)
-    span = braces or ctx.body.site(node.lo, node.hi)
+    span = braces or ctx.at.body.site(node.lo, node.hi)
     for statement_node in node.statements:
         _place(ctx, statement_node.lo, statement_node.lo + 1)
         statement(ctx, statement_node, inner, span)
     if braces is None:
         _place(ctx, node.hi - 1, node.hi, at_end=True)
-    elif ctx.inline_depth == 0:
+    elif ctx.inlining.depth == 0:
         closing = Span(braces.end - 1, braces.end)
-        line = ctx.unit.source.line_number(closing.start)
-        ctx.emit(Place(ctx.next_point(), closing, line, at_end=True))
+        line = ctx.at.unit.source.line_number(closing.start)
+        ctx.out.emit(Place(ctx.out.next_point(), closing, line, at_end=True))
 
 
 def braces_of(function: Function) -> Span:
@@ -57,13 +57,13 @@ def braces_of(function: Function) -> Span:
 
 def _place(ctx: Context, lo: int, hi: int, *, at_end: bool = False) -> None:
     """A place for a barrier; none inside a lambda, which may be called elsewhere too."""
-    if ctx.inline_depth or hi > len(ctx.body.tokens):
+    if ctx.inlining.depth or hi > len(ctx.at.body.tokens):
         return
-    span = ctx.editable(ctx.body.span(lo, hi))
-    if span is not None and not (ctx.conditional and any(span.start in region for region in ctx.conditional)):
-        if ctx.waits:
-            ctx.point += ctx.landings + 1  # for another wait, and the copies that land there
-        ctx.emit(Place(ctx.next_point(), span, ctx.unit.source.line_number(span.start), at_end))
+    span = ctx.at.editable(ctx.at.body.span(lo, hi))
+    if span is not None and not any(span.start in region for region in ctx.around.conditional):
+        if ctx.copies.waits:
+            ctx.out.reserve(ctx.copies.landings + 1)  # for another wait, and the copies that land there
+        ctx.out.emit(Place(ctx.out.next_point(), span, ctx.at.unit.source.line_number(span.start), at_end))
 
 
 def statement(ctx: Context, node: tree.Statement, scope: LocalScope, around: Span) -> None:
@@ -73,16 +73,16 @@ def statement(ctx: Context, node: tree.Statement, scope: LocalScope, around: Spa
         case tree.Block():
             block(ctx, node, scope)
         case tree.ExpressionStatement():
-            with ctx.chunk(node.chunk[0]):
-                expr = ctx.body.chunk("expression", node.chunk)
+            with ctx.at.chunk(node.chunk[0]):
+                expr = ctx.at.body.chunk("expression", node.chunk)
                 if expr is None:
                     not_understood(ctx, node.chunk, scope)
                 else:
                     expressions.discard(ctx, expr, scope)
                     _guessed(ctx, node.chunk, scope)
         case tree.DeclarationStatement():
-            with ctx.chunk(node.chunk[0]):
-                declaration = ctx.body.chunk("declaration", node.chunk)
+            with ctx.at.chunk(node.chunk[0]):
+                declaration = ctx.at.body.chunk("declaration", node.chunk)
                 if declaration is None:
                     not_understood(ctx, node.chunk, scope)
                 else:
@@ -109,49 +109,49 @@ def statement(ctx: Context, node: tree.Statement, scope: LocalScope, around: Spa
             if node.body is not None:
                 _body(ctx, node.body, scope)
         case tree.Label():
-            ctx.irregular = ctx.irregular or f"label {node.name} at line {line_of(ctx, node.lo)}"
+            ctx.limits.note_irregular(f"label {node.name} at line {line_of(ctx, node.lo)}")
         case tree.Try():
-            ctx.irregular = ctx.irregular or f"try block at line {line_of(ctx, node.lo)}"
+            ctx.limits.note_irregular(f"try block at line {line_of(ctx, node.lo)}")
         case tree.CaseLabel():
-            ctx.irregular = ctx.irregular or f"case label outside its switch at line {line_of(ctx, node.lo)}"
+            ctx.limits.note_irregular(f"case label outside its switch at line {line_of(ctx, node.lo)}")
         case tree.Empty():
-            if ctx.body.tokens.kinds[node.lo : node.lo + 1] == ["USING"]:
+            if ctx.at.body.tokens.kinds[node.lo : node.lo + 1] == ["USING"]:
                 declarations.declare_names(ctx, node.lo, scope)
 
 
 def line_of(ctx: Context, lo: int) -> int:
-    return ctx.unit.source.line_number(ctx.body.site(lo, lo + 1).start)
+    return ctx.at.unit.source.line_number(ctx.at.body.site(lo, lo + 1).start)
 
 
 def not_understood(ctx: Context, span: tuple[int, int], scope: LocalScope) -> None:
     """Statement outside the grammar: what it names is never moved, and a jump in it makes the flow unknown."""
-    ctx.complete = False
+    ctx.limits.complete = False
     effects.name_buffers(ctx, *span, scope, "in a statement that is not understood")
-    kinds = ctx.body.tokens.kinds[span[0] : span[1]]
+    kinds = ctx.at.body.tokens.kinds[span[0] : span[1]]
     if {"RETURN", "BREAK", "CONTINUE", "GOTO"} & set(kinds) or "STORAGE" in kinds:
-        ctx.irregular = ctx.irregular or f"line {line_of(ctx, span[0])} is not understood"
+        ctx.limits.note_irregular(f"line {line_of(ctx, span[0])} is not understood")
 
 
 def _guessed(ctx: Context, span: tuple[int, int], scope: LocalScope) -> None:
     """A statement that can be read in two ways: what it names is never moved, what it computes is not known."""
-    if span in ctx.body.guessed:
-        ctx.complete = False
+    if span in ctx.at.body.guessed:
+        ctx.limits.complete = False
         effects.name_buffers(ctx, *span, scope, "in a statement that can be read in two ways")
 
 
 def _guessed_head(ctx: Context, span: tuple[int, int], scope: LocalScope) -> None:
-    if span in ctx.body.guessed:
+    if span in ctx.at.body.guessed:
         _guessed(ctx, span, scope)
-        ctx.irregular = ctx.irregular or f"line {line_of(ctx, span[0])} can be read in two ways"
+        ctx.limits.note_irregular(f"line {line_of(ctx, span[0])} can be read in two ways")
 
 
 def head_value(ctx: Context, chunk: tuple[int, int], scope: LocalScope) -> Value:
     """Value of an ``if``, ``while`` or ``switch`` head; declarations in it go into ``scope``."""
-    with ctx.chunk(chunk[0]):
-        node = ctx.body.chunk("condition", chunk)
+    with ctx.at.chunk(chunk[0]):
+        node = ctx.at.body.chunk("condition", chunk)
         if node is None:
             not_understood(ctx, chunk, scope)
-            return ctx.fresh()
+            return ctx.out.fresh()
         _guessed_head(ctx, chunk, scope)
         if isinstance(node, tree.ConditionWithInit):
             if node.init is not None:
@@ -163,9 +163,9 @@ def head_value(ctx: Context, chunk: tuple[int, int], scope: LocalScope) -> Value
 def _head_part(ctx: Context, node: tree.Expr | tree.Declaration, scope: LocalScope) -> Value:
     if not isinstance(node, tree.Declaration):
         return expressions.value(ctx, node, scope)
-    declarations.declare(ctx, node, scope, ctx.body.site(0, len(ctx.body.tokens)))
+    declarations.declare(ctx, node, scope, ctx.at.body.site(0, len(ctx.at.body.tokens)))
     meaning = scope.lookup(node.declarators[-1].name) if node.declarators else None
-    return Var(meaning.index) if isinstance(meaning, Variable) else ctx.fresh()
+    return Var(meaning.index) if isinstance(meaning, Variable) else ctx.out.fresh()
 
 
 def _if(ctx: Context, node: tree.If, scope: LocalScope) -> None:
@@ -176,21 +176,28 @@ def _if(ctx: Context, node: tree.If, scope: LocalScope) -> None:
         if live is not None:
             _body(ctx, live, inner)
         return
-    point = ctx.next_point()
-    with ctx.collect() as then:
+    point = ctx.out.next_point()
+    with ctx.out.collect() as then:
         _body(ctx, node.then, inner)
-    with ctx.collect() as otherwise:
+    with ctx.out.collect() as otherwise:
         if node.otherwise is not None:
             _body(ctx, node.otherwise, inner)
     if node.constexpr:
-        condition = operation(Operator.CONSTEXPR, ctx.fresh(uniform=True))
-    ctx.emit(
-        Branch(point, condition, ctx.seq(then), ctx.seq(otherwise), span_of(ctx, node), line_of(ctx, node.lo))
+        condition = operation(Operator.CONSTEXPR, ctx.out.fresh(uniform=True))
+    ctx.out.emit(
+        Branch(
+            point,
+            condition,
+            Seq(tuple(then)),
+            Seq(tuple(otherwise)),
+            span_of(ctx, node),
+            line_of(ctx, node.lo),
+        )
     )
 
 
 def span_of(ctx: Context, node: tree.If | tree.For | tree.While | tree.DoWhile | tree.Switch) -> Span | None:
-    return ctx.body.span(node.lo, node.hi)
+    return ctx.at.body.span(node.lo, node.hi)
 
 
 def _body(ctx: Context, node: tree.Statement, scope: LocalScope) -> None:
@@ -198,72 +205,72 @@ def _body(ctx: Context, node: tree.Statement, scope: LocalScope) -> None:
     if isinstance(node, tree.Block):
         block(ctx, node, scope)
     else:
-        statement(ctx, node, LocalScope(scope), ctx.body.site(node.lo, node.hi))
+        statement(ctx, node, LocalScope(scope), ctx.at.body.site(node.lo, node.hi))
 
 
 def _for(ctx: Context, node: tree.For, scope: LocalScope) -> None:
     inner = LocalScope(scope)
-    with ctx.chunk(node.head[0]):
-        head = ctx.body.chunk("for_head", node.head)
+    with ctx.at.chunk(node.head[0]):
+        head = ctx.at.body.chunk("for_head", node.head)
     if head is None:
         not_understood(ctx, node.head, inner)
-        ctx.irregular = ctx.irregular or f"the loop at line {line_of(ctx, node.lo)} is not understood"
+        ctx.limits.note_irregular(f"the loop at line {line_of(ctx, node.lo)} is not understood")
         _body(ctx, node.body, inner)
         return
     _guessed_head(ctx, node.head, inner)
     if isinstance(head, tree.RangeFor):
         _range_for(ctx, node, head, inner)
         return
-    with ctx.chunk(node.head[0]):
+    with ctx.at.chunk(node.head[0]):
         if head.init is not None:
             if isinstance(head.init, tree.Declaration):
                 _head_part(ctx, head.init, inner)
             else:
                 expressions.discard(ctx, head.init, inner)
         initial = _Before(ctx)
-    point = ctx.next_point()
+    point = ctx.out.next_point()
     condition: Value = Const(1)
-    with ctx.collect() as first_check:
+    with ctx.out.collect() as first_check:
         if head.condition is not None:
-            with ctx.chunk(node.head[0]):
+            with ctx.at.chunk(node.head[0]):
                 condition = _head_part(ctx, head.condition, inner)
-    with ctx.collect() as body:
+    with ctx.out.collect() as body:
         _body(ctx, node.body, inner)
-    with ctx.collect() as step, ctx.chunk(node.head[0]):
+    with ctx.out.collect() as step, ctx.at.chunk(node.head[0]):
         if head.step is not None:
             expressions.discard(ctx, head.step, inner)
         checked: Value = condition
-        with ctx.collect() as again:
+        with ctx.out.collect() as again:
             if head.condition is not None:
                 checked = _same_name(ctx, condition, _head_part(ctx, head.condition, inner))
     _loop(ctx, node, point, condition, first_check, body, step, again, initial, min_trip=0, checked=checked)
 
 
 def _range_for(ctx: Context, node: tree.For, head: tree.RangeFor, scope: LocalScope) -> None:
-    with ctx.chunk(node.head[0]):
+    with ctx.at.chunk(node.head[0]):
         if head.init is not None:
             _head_part(ctx, head.init, scope)
         expressions.value(ctx, head.range, scope)
         for declarator in head.declaration.declarators:
-            variable = ctx.new_variable(declarator.name)
+            variable = ctx.variables.declare(declarator.name)
             scope.names[declarator.name] = Variable(variable)
             scope.declare_constants().values[declarator.name] = None
-            ctx.assign(variable, ctx.fresh())
-    point = ctx.next_point()
-    with ctx.collect() as body:
+            ctx.assign(variable, ctx.out.fresh())
+    point = ctx.out.next_point()
+    with ctx.out.collect() as body:
         _body(ctx, node.body, scope)
-    _loop(ctx, node, point, ctx.fresh(), [], body, [], [], None, min_trip=0)
+    _loop(ctx, node, point, ctx.out.fresh(), [], body, [], [], None, min_trip=0)
 
 
 def _while(ctx: Context, node: tree.While, scope: LocalScope) -> None:
     inner = LocalScope(scope)
     initial = _Before(ctx)
-    point = ctx.next_point()
-    with ctx.collect() as first_check:
+    point = ctx.out.next_point()
+    with ctx.out.collect() as first_check:
         condition = head_value(ctx, node.condition, inner)
-    with ctx.collect() as body:
+    with ctx.out.collect() as body:
         _body(ctx, node.body, inner)
-    with ctx.collect() as again:
+    with ctx.out.collect() as again:
         checked = _same_name(ctx, condition, head_value(ctx, node.condition, LocalScope(scope)))
     _loop(ctx, node, point, condition, first_check, body, [], again, initial, min_trip=0, checked=checked)
 
@@ -276,10 +283,10 @@ def _same_name(ctx: Context, first: Value, again: Value) -> Value:
 
 
 def _do(ctx: Context, node: tree.DoWhile, scope: LocalScope) -> None:
-    point = ctx.next_point()
-    with ctx.collect() as body:
+    point = ctx.out.next_point()
+    with ctx.out.collect() as body:
         _body(ctx, node.body, LocalScope(scope))
-    with ctx.collect() as again:
+    with ctx.out.collect() as again:
         condition = head_value(ctx, node.condition, LocalScope(scope))
     _loop(ctx, node, point, condition, [], body, [], again, None, min_trip=1)
 
@@ -291,8 +298,8 @@ class _Before:
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
-        self._items = ctx.items
-        self._count = len(ctx.items)
+        self._items = ctx.out.items
+        self._count = len(ctx.out.items)
 
     def get(self, variable: int) -> Value | None:
         for at in range(self._count - 1, -1, -1):
@@ -300,7 +307,7 @@ class _Before:
             if isinstance(item, Assign):
                 if item.variable == variable:
                     return item.value
-            elif isinstance(item, (Branch, Loop)) and variable in self._ctx.changed_in(item):
+            elif isinstance(item, (Branch, Loop)) and variable in self._ctx.out.changed_in(item):
                 return None
         return None
 
@@ -325,9 +332,9 @@ def _loop(
     if effects and any(
         isinstance(item, Jump) and item.kind is JumpKind.CONTINUE for item in walk(Seq(tuple(body)))
     ):
-        ctx.irregular = ctx.irregular or f"`continue` in the loop at line {line_of(ctx, node.lo)}"
+        ctx.limits.note_irregular(f"`continue` in the loop at line {line_of(ctx, node.lo)}")
     for item in first_check:
-        ctx.emit(item)
+        ctx.out.emit(item)
     if min_trip == 0 and initial is not None and never_runs(condition, initial.get):
         return
     whole = [*body, *step, *again]
@@ -336,8 +343,8 @@ def _loop(
     endless = isinstance(condition, Const) and condition.n != 0
     min_trip = 1 if endless else least
     induction = None if endless or initial is None else _induction(condition, step, body, initial)
-    end = ctx.next_point()
-    ctx.emit(
+    end = ctx.out.end_of_loop()
+    ctx.out.emit(
         Loop(
             point,
             end,
@@ -345,7 +352,7 @@ def _loop(
             None if endless else trips,
             condition,
             induction,
-            ctx.seq(whole),
+            Seq(tuple(whole)),
             span_of(ctx, node),
             line_of(ctx, node.lo),
             None if checked == condition else checked,
@@ -379,40 +386,42 @@ def _induction(condition: Value, step: list[Node], body: list[Node], initial: _B
 
 def _jump(ctx: Context, node: tree.JumpStatement, scope: LocalScope) -> None:
     if node.chunk is not None:
-        with ctx.chunk(node.chunk[0]):
-            expr = ctx.body.chunk(tree.value_start(ctx.body.tokens.kinds, node.chunk), node.chunk)
+        with ctx.at.chunk(node.chunk[0]):
+            expr = ctx.at.body.chunk(tree.value_start(ctx.at.body.tokens.kinds, node.chunk), node.chunk)
             if expr is None:
                 not_understood(ctx, node.chunk, scope)
-            elif node.kind == "return" and ctx.outcomes:
+            elif node.kind == "return" and ctx.inlining.outcomes:
                 inlining.returned(ctx, expr, scope)
             else:
                 expressions.value(ctx, expr, scope)
             _guessed(ctx, node.chunk, scope)
     line = line_of(ctx, node.lo)
     if node.kind == "goto":
-        ctx.irregular = ctx.irregular or f"goto at line {line}"
+        ctx.limits.note_irregular(f"goto at line {line}")
         return
     kind = JumpKind(node.kind)
-    if kind is JumpKind.RETURN and ctx.inline_depth:
+    if kind is JumpKind.RETURN and ctx.inlining.depth:
         kind = JumpKind.LEAVE
-    ctx.emit(Jump(ctx.next_point(), kind, line))
+    ctx.out.emit(Jump(ctx.out.next_point(), kind, line))
+    if kind is JumpKind.LEAVE:
+        ctx.out.reserve(1)
 
 
 def lower_parameters(ctx: Context, scope: LocalScope) -> None:
     """Parameters of a kernel are the same for every thread until they are assigned."""
-    ctx.memory = parameter_pointers(ctx.function.parameters or ())
-    declare_parameters(ctx.function.parameters or (), scope.declare_constants())
-    for declaration in ctx.function.parameters or []:
+    ctx.outside.parameters = parameter_pointers(ctx.at.function.parameters or ())
+    declare_parameters(ctx.at.function.parameters or (), scope.declare_constants())
+    for declaration in ctx.at.function.parameters or []:
         checkpoint()
         for declarator in declaration.declarators:
             if not declarator.name:
                 continue
-            variable = ctx.new_variable(declarator.name)
+            variable = ctx.variables.declare(declarator.name)
             constant = declarations.is_constant(declaration.words, declarator.pointers)
             of_class = "" if "*" in declarator.pointers else declarations.class_name(declaration.words)
             scope.names[declarator.name] = Variable(variable, constant=constant, of_class=of_class)
             ctx.local_names[declarator.name] = -1
-            ctx.emit(Assign(ctx.next_point(), variable, Sym(declarator.name)))
+            ctx.out.emit(Assign(ctx.out.next_point(), variable, Sym(declarator.name)))
 
 
 _RESTRICT = frozenset(("__restrict__", "__restrict", "restrict"))

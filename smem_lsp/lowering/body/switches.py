@@ -10,15 +10,56 @@ from smem_lsp.lowering.body import declarations, statements
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope
 from smem_lsp.semantics.evaluate import evaluate
-from smem_lsp.source import checkpoint
+from smem_lsp.source import Span, checkpoint
 from smem_lsp.syntax import tree
 
 
 def switch(ctx: Context, node: tree.Switch, scope: LocalScope) -> None:
     inner = LocalScope(scope)
     subject = statements.head_value(ctx, node.condition, inner)
+    segments = _segments(node)
+    exclusive = all(_ends(body) and not _breaks(body[:-1]) for _, body in segments[:-1])
+    if segments:
+        last = segments[-1][1]
+        exclusive = exclusive and not _breaks(last[:-1] if _ends(last) else last)
+    live = _live(ctx, subject.n, segments, inner) if exclusive and isinstance(subject, Const) else None
+    around = ctx.at.body.site(node.body.lo, node.body.hi)
+    body_scope = LocalScope(inner)
+    lowered: list[tuple[Value, list[Node]]] = []
+    start = ctx.out.next_point()
+    for _, body in segments if live is None else live:
+        checkpoint()
+        condition = operation(Operator.CASE, subject, ctx.out.fresh(uniform=True))
+        with ctx.out.collect() as items:
+            _arm(ctx, body, body_scope, around, exclusive=exclusive)
+        lowered.append((condition, items))
+    span, line = statements.span_of(ctx, node), statements.line_of(ctx, node.lo)
+    if live is not None:
+        for _, items in lowered:
+            for each in items:
+                ctx.out.emit(each)
+    elif exclusive:
+        chain = Seq()
+        for condition, items in reversed(lowered):
+            branch = Branch(ctx.out.next_point(), condition, Seq(tuple(items)), chain, span, line)
+            chain = Seq((branch,))
+        for link in chain:
+            ctx.out.emit(link)
+    else:
+        if any(_continues(items) for _, items in lowered):
+            ctx.limits.note_irregular(f"`continue` in the switch at line {line}")
+        # fall through: any later segment may follow an earlier one; `break` leaves a loop that runs once
+        pieces = [
+            Branch(ctx.out.next_point(), condition, Seq(tuple(items)), Seq(), span, line)
+            for condition, items in lowered
+        ]
+        end = ctx.out.end_of_loop()
+        ctx.out.emit(Loop(start, end, 1, 1, Const(0), None, Seq(tuple(pieces)), span, line))
+
+
+def _segments(node: tree.Switch) -> list[_Segment]:
+    """The labels that stand together, and the statements up to the next label."""
     body = node.body.statements if isinstance(node.body, tree.Block) else [node.body]
-    around = ctx.body.site(node.body.lo, node.body.hi)
     segments: list[_Segment] = []
     for item in body:
         if isinstance(item, tree.CaseLabel):
@@ -29,65 +70,32 @@ def switch(ctx: Context, node: tree.Switch, scope: LocalScope) -> None:
             segments[-1][1].append(item)
         elif not isinstance(item, tree.Empty):
             segments.append(([], [item]))
-    exclusive = all(_ends(body) and not _breaks(body[:-1]) for _, body in segments[:-1])
-    if segments:
-        last = segments[-1][1]
-        exclusive = exclusive and not _breaks(last[:-1] if _ends(last) else last)
-    live = _live(ctx, subject.n, segments, inner) if exclusive and isinstance(subject, Const) else None
-    if live is not None:
-        segments = live
-    body_scope = LocalScope(inner)
-    lowered: list[tuple[Value, list[Node]]] = []
-    start = ctx.next_point()
-    for _, body in segments:
-        checkpoint()
-        condition = operation(Operator.CASE, subject, ctx.fresh(uniform=True))
-        with ctx.collect() as items:
-            for item in body:
-                if (
-                    exclusive
-                    and item is body[-1]
-                    and isinstance(item, tree.JumpStatement)
-                    and item.kind == "break"
-                ):
-                    break
-                if isinstance(item, tree.Block) and exclusive:
-                    _case_block(ctx, item, body_scope)
-                elif isinstance(item, tree.DeclarationStatement):
-                    with ctx.chunk(item.chunk[0]):
-                        declaration = ctx.body.chunk("declaration", item.chunk)
-                        if declaration is None:
-                            statements.not_understood(ctx, item.chunk, body_scope)
-                        else:
-                            declarations.declare(ctx, declaration, body_scope, around, in_switch=True)
+    return segments
+
+
+def _arm(
+    ctx: Context, body: Sequence[tree.Statement], scope: LocalScope, around: Span, *, exclusive: bool
+) -> None:
+    """The statements of a segment. ``exclusive``: its final break belongs to the switch."""
+    for item in body:
+        last = item is body[-1]
+        if exclusive and last and isinstance(item, tree.JumpStatement) and item.kind == "break":
+            break
+        if isinstance(item, tree.Block) and exclusive:
+            _case_block(ctx, item, scope)
+        elif isinstance(item, tree.DeclarationStatement):
+            with ctx.at.chunk(item.chunk[0]):
+                declaration = ctx.at.body.chunk("declaration", item.chunk)
+                if declaration is None:
+                    statements.not_understood(ctx, item.chunk, scope)
                 else:
-                    statements.statement(ctx, item, body_scope, around)
-        lowered.append((condition, items))
-    if live is not None:
-        for _, items in lowered:
-            for each in items:
-                ctx.emit(each)
-        return
-    span, line = statements.span_of(ctx, node), statements.line_of(ctx, node.lo)
-    if exclusive:
-        chain: list[Node] = []
-        for condition, items in reversed(lowered):
-            chain = [Branch(ctx.next_point(), condition, Seq(tuple(items)), Seq(tuple(chain)), span, line)]
-        for link in chain:
-            ctx.emit(link)
-        return
-    if any(
-        isinstance(n, Jump) and n.kind is JumpKind.CONTINUE
-        for _, items in lowered
-        for n in walk(Seq(tuple(items)))
-    ):
-        ctx.irregular = ctx.irregular or f"`continue` in the switch at line {line}"
-    # fall through: any later segment may follow an earlier one; `break` leaves a loop that runs once
-    pieces: list[Node] = [
-        Branch(ctx.next_point(), condition, Seq(tuple(items)), Seq(), span, line)
-        for condition, items in lowered
-    ]
-    ctx.emit(Loop(start, ctx.next_point(), 1, 1, Const(0), None, Seq(tuple(pieces)), span, line))
+                    declarations.declare(ctx, declaration, scope, around, in_switch=True)
+        else:
+            statements.statement(ctx, item, scope, around)
+
+
+def _continues(items: Sequence[Node]) -> bool:
+    return any(isinstance(n, Jump) and n.kind is JumpKind.CONTINUE for n in walk(Seq(tuple(items))))
 
 
 _Segment = tuple[list[tree.CaseLabel], list[tree.Statement]]
@@ -106,10 +114,10 @@ def _live(ctx: Context, subject: int, segments: list[_Segment], scope: LocalScop
             if label.chunk is None:
                 fallback = [segment]
                 continue
-            with ctx.chunk(label.chunk[0]):
-                parsed = ctx.body.chunk("expression", label.chunk)
+            with ctx.at.chunk(label.chunk[0]):
+                parsed = ctx.at.body.chunk("expression", label.chunk)
                 value = None if parsed is None else evaluate(parsed, scope.constant_scope())
-            if value is None or label.chunk in ctx.body.guessed:
+            if value is None or label.chunk in ctx.at.body.guessed:
                 return None
             if value == subject:
                 chosen = [segment]

@@ -12,9 +12,10 @@ from smem_lsp.lowering.callees import capture, overloads
 from smem_lsp.lowering.callees.may_wait import is_calm
 from smem_lsp.lowering.library import async_copies, cuda_pipeline
 from smem_lsp.lowering.state import effects
-from smem_lsp.lowering.state.context import Context, template_parameters
+from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import Closure, LocalScope, Variable
 from smem_lsp.lowering.state.places import Ref
+from smem_lsp.lowering.state.template_header import template_parameters
 from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.sizes import is_plain_type
 from smem_lsp.semantics.types import is_number
@@ -34,7 +35,7 @@ def unknown_call(ctx: Context, expr: tree.Call, scope: LocalScope, name: str) ->
 def passed_over(ctx: Context, definitions: Sequence[Function]) -> None:
     """A function that is not followed has run: one of ``definitions``, if there are any."""
     if is_calm(ctx, definitions):
-        ctx.touch(AccessKind.UPDATE)  # of global memory, perhaps
+        ctx.out.touch(AccessKind.UPDATE)  # of global memory, perhaps
     else:
         ctx.may_synchronise()
 
@@ -107,22 +108,22 @@ def pass_by_reference(
                 ctx.escape(loaded, argument.lo, f"argument of {name}")
             else:
                 ctx.access(loaded, AccessKind.UPDATE, argument.lo, argument.hi)
-                why = f"{{}} is passed to {name} by reference at line {ctx.line(argument.lo)}"
-                ctx.fix(loaded.bases, why, within=loaded.within)
+                why = f"{{}} is passed to {name} by reference at line {ctx.at.line(argument.lo)}"
+                ctx.buffers.pin(loaded.bases, why, within=loaded.within)
                 for buffer in sorted(loaded.bases):
                     reason = f"{ctx.buffers[buffer].name} is passed to {name} by reference"
-                    ctx.note_unknown(f"line {ctx.line(argument.lo)}: {reason}", accesses=1)
+                    ctx.limits.note_unknown(f"line {ctx.at.line(argument.lo)}: {reason}", accesses=1)
             reached |= loaded.bases
             continue
-        reached |= ctx.reach(result, argument.lo, argument.hi)
+        reached |= ctx.clobber(result, argument.lo, argument.hi)
         if taken is not None and taken[number].reads:
             continue
         if _is_constant(argument, scope):
             if not _leads_to_constants(argument, scope):
-                ctx.hand_out(result)
+                ctx.outside.hand_out(result)
             continue
-        ctx.write(result)
-        ctx.hand_out(result)
+        ctx.outside.write(result)
+        ctx.outside.hand_out(result)
         if by_reference:
             effects.forget_bound(ctx, argument, scope)
             bound.append(argument)
@@ -179,7 +180,7 @@ def _taken(
             pointers = parameter.declarators[0].pointers if parameter.declarators else []
             own = template_parameters(definition)
             open_type = bool(own & set(parameter.words)) or "auto" in parameter.words
-            plain = is_plain_type(parameter.words, parameter.names, ctx.constants)
+            plain = is_plain_type(parameter.words, parameter.names, ctx.around.constants)
             by_reference = bool({"&", "&&", "..."} & set(pointers))
             by_reference = by_reference or not ("*" in pointers or open_type or plain)
             marks = [pointer for pointer in pointers if pointer in ("*", "&", "&&", "...")]

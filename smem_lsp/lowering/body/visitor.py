@@ -19,5 +19,8 @@ class Visitor:
     def value(self, ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
         return expressions.value(ctx, expr, scope)
 
+    def lend(self, ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
+        unknown_calls.lend(ctx, expr, scope)
+
     def unknown_call(self, ctx: Context, expr: tree.Call, scope: LocalScope, name: str) -> Value:
         return unknown_calls.unknown_call(ctx, expr, scope, name)

@@ -39,7 +39,7 @@ def is_calm(ctx: Context, functions: Sequence[Function]) -> bool:
             return False
         for name in names:
             found = ctx.helpers.get(name, ())
-            if not found or name in ctx.unit.header_functions:
+            if not found or name in ctx.at.unit.header_functions:
                 return False  # it is not in sight, perhaps
             waiting += found
     return bool(seen)

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from smem_lsp.lowering.state.context import Context, template_parameters
+from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import BufferName, LocalScope
+from smem_lsp.lowering.state.template_header import template_parameters
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.declarations import FunctionDecl, Source, angle_close, split
 from smem_lsp.semantics.entities import Argument, Functions, TypedConstant
@@ -67,7 +68,7 @@ class Callee:
     def scope(self, ctx: Context, bound: dict[str, Argument]) -> Scope:
         """The scope of the body with its template parameters bound."""
         if self.around is None:
-            return function_scope(ctx.file_constants, self.function, bound)
+            return function_scope(ctx.around.file_constants, self.function, bound)
         return self.around.bind({**dict.fromkeys(template_parameters(self.function)), **bound})
 
 
@@ -127,20 +128,10 @@ def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalSco
     found = functions_named(ctx, name, callee)
     if not found:
         return _constant_functions(ctx, callee, expr, scope)
-    if name in ctx.unit.header_functions and not any(f.number < 0 for f in found):
+    if name in ctx.at.unit.header_functions and not any(f.number < 0 for f in found):
         return []  # a header declares it, and what it is stands elsewhere
     found = [function for function in found if takes(function, len(expr.arguments))]
-    if qualifiers:
-        found = [f for f in found if f.island.enclosing[-len(qualifiers) :] == tuple(qualifiers)] or found
-    else:
-        inside = ctx.function.island.enclosing
-        classes = ctx.unit.symbols.types
-        found = [
-            f
-            for f in found
-            if f.island.enclosing == inside[: len(f.island.enclosing)]
-            or not any(name in classes for name in f.island.enclosing)  # no method of another class
-        ]
+    found = _in_scope(ctx, found, qualifiers)
     around = _class_of(callee, scope)
     if around is not None:
         if any(isinstance(d, FunctionDecl) and d.body is None for d, _ in around.scope.own(name)):
@@ -156,6 +147,20 @@ def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalSco
     if around is not None and len(found) == 1 and _declares(around, found[0]):
         return [Callee(found[0], around.scope)]
     return [Callee(function) for function in found]
+
+
+def _in_scope(ctx: Context, found: list[Function], qualifiers: list[str]) -> list[Function]:
+    """Those that a name with these qualifiers may mean here."""
+    if qualifiers:
+        return [f for f in found if f.island.enclosing[-len(qualifiers) :] == tuple(qualifiers)] or found
+    inside = ctx.at.function.island.enclosing
+    classes = ctx.at.unit.symbols.types
+    return [
+        f
+        for f in found
+        if f.island.enclosing == inside[: len(f.island.enclosing)]
+        or not any(name in classes for name in f.island.enclosing)  # no method of another class
+    ]
 
 
 def handed(callee: tree.Name, scope: LocalScope) -> tuple[Argument] | None:
@@ -184,8 +189,8 @@ def _handed_over(
 
 def functions_named(ctx: Context, name: str, where: tree.Name) -> list[Function]:
     """The functions of this name in the file and its headers; those of headers stand where they are called."""
-    offset = ctx.body.site(ctx.base + where.lo, ctx.base + where.hi).start
-    return [*ctx.helpers.get(name, ()), *ctx.unit.header_definitions(name, offset)]
+    offset = ctx.at.body.site(ctx.at.base + where.lo, ctx.at.base + where.hi).start
+    return [*ctx.helpers.get(name, ()), *ctx.at.unit.header_definitions(name, offset)]
 
 
 def takes(function: Function, count: int) -> bool:
@@ -204,14 +209,14 @@ def keeps_values(ctx: Context, function: Function, callee: tree.Name) -> bool:
         names & set(parameter.words) and not parameter.reference and "*" not in parameter.pointers
         for parameter in parameters_of(function) or ()
     )
-    tokens = ctx.body.tokens
-    lo, hi = ctx.base + callee.lo, ctx.base + callee.hi
+    tokens = ctx.at.body.tokens
+    lo, hi = ctx.at.base + callee.lo, ctx.at.base + callee.hi
     given = [
         text
         for kind, text in zip(tokens.kinds[lo:hi], tokens.texts[lo:hi])
         if kind in ("NAME", "AMP", "AND_AND")
     ]
-    aliased = any(isinstance(ctx.constants.meaning((text,), (None,)), Reference) for text in given[1:])
+    aliased = any(isinstance(ctx.around.constants.meaning((text,), (None,)), Reference) for text in given[1:])
     return not dependent or not (aliased or {"&", "&&"} & set(given))
 
 
@@ -305,7 +310,7 @@ def by_type(ctx: Context, found: list[Function], expr: tree.Call, scope: LocalSc
             exact.append(function)
     around = {function.island.enclosing for function in left}
     overloads = len(around) == 1 and not any(
-        name in ctx.unit.symbols.types for each in around for name in each
+        name in ctx.at.unit.symbols.types for each in around for name in each
     )
     # functions of several namespaces or of several specialisations of a class do not compete
     if not overloads:
@@ -355,7 +360,7 @@ def argument_type(ctx: Context, argument: tree.Expr, scope: LocalScope) -> Type 
     """The type of an argument as far as it is known; an array is the address of its first element."""
     meaning = scope.lookup(argument.text) if isinstance(argument, tree.Name) else None
     if isinstance(meaning, BufferName):
-        kind = ctx.kinds.get(meaning.buffer)
+        kind = ctx.buffers.kinds.get(meaning.buffer)
         dims = ctx.buffers[meaning.buffer].dims
         for dim in reversed(dims[1:]):
             kind = Array(kind, dim)
@@ -365,7 +370,7 @@ def argument_type(ctx: Context, argument: tree.Expr, scope: LocalScope) -> Type 
 
 def _parameter_types(ctx: Context, function: Function) -> Iterator[Type | None]:
     """Types of the parameters; None where a template parameter or something unknown stands in them."""
-    where = function_scope(ctx.file_constants, function)
+    where = function_scope(ctx.around.file_constants, function)
     own = template_parameters(function)
     for parameter in parameters_of(function) or ():
         checkpoint()
@@ -423,17 +428,17 @@ def _of_header(ctx: Context, decl: FunctionDecl, where: tree.Name) -> Function |
     """The function that a header's declaration defines, as if it stood where it is called."""
     assert decl.body is not None
     source = decl.source
-    header = ctx.unit.preprocessed.header
+    header = ctx.at.unit.preprocessed.header
     lo, hi = decl.start, decl.body[1] + 1
     while decl.parameters is not None and lo > 0 and source.kinds[lo] != "TEMPLATE":
         lo -= 1
     if list(header.texts[lo:hi]) != list(source.texts[lo:hi]):
         return None  # of the file itself
     definition = _CONSTANT_FUNCTION.of(
-        ctx.file_constants.state.store, decl, partial(_definition_of, decl, lo, hi)
+        ctx.around.file_constants.state.store, decl, partial(_definition_of, decl, lo, hi)
     )
-    offset = ctx.body.site(ctx.base + where.lo, ctx.base + where.hi).start
-    return Function(definition, offset, _BEHIND + lo, -1, ctx.unit.symbols, ())
+    offset = ctx.at.body.site(ctx.at.base + where.lo, ctx.at.base + where.hi).start
+    return Function(definition, offset, _BEHIND + lo, -1, ctx.at.unit.symbols, ())
 
 
 _CONSTANT_FUNCTION = Query[FunctionDecl, Definition]("definition of a constant function of a header")
@@ -471,19 +476,19 @@ def reaches(ctx: Context, functions: Sequence[Function], spelled: frozenset[str]
 
 def _naming(ctx: Context, spelled: frozenset[str]) -> frozenset[str]:
     """The names of the functions in sight that name any of these, or call what does; found once for a file."""
-    return _NAMING.of(ctx.file_constants.state.store, spelled, partial(_found_naming, ctx, spelled))
+    return _NAMING.of(ctx.around.file_constants.state.store, spelled, partial(_found_naming, ctx, spelled))
 
 
 _NAMING = Query[frozenset[str], frozenset[str]]("functions that name some words, or call what does")
 
 
 def _found_naming(ctx: Context, spelled: frozenset[str]) -> frozenset[str]:
-    names = ctx.unit.header_functions | ctx.helpers.keys()
+    names = ctx.at.unit.header_functions | ctx.helpers.keys()
     callers: dict[str, list[str]] = {}
     telling: set[str] = set()
     for name in names:
         checkpoint()
-        for function in (*ctx.helpers.get(name, ()), *ctx.unit.header_definitions(name, 0)):
+        for function in (*ctx.helpers.get(name, ()), *ctx.at.unit.header_definitions(name, 0)):
             words = function.definition.body_words
             if not spelled.isdisjoint(words):
                 telling.add(name)

@@ -45,8 +45,6 @@ _BULK_STORES = re.compile(r"cp_async_bulk(?:_tensor_\dd)?_shared_to_global")
 
 def copying_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value | None:
     """A call of CUDA that issues, commits or waits for asynchronous copies; None: another function."""
-    if name in ctx.helpers or name in ctx.unit.header_functions:
-        return None
     if name in ASYNC_COPIES:
         _issue(ctx, expr, name, scope)
     elif name == "__pipeline_commit" and not expr.arguments:
@@ -68,12 +66,12 @@ def copying_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) ->
         bulk_group(ctx, name, _bulk_left(expr, scope), expr.lo, expr.hi)
     else:
         return cuda_pipeline.wait_prior(ctx, expr, name, scope)
-    return ctx.fresh()
+    return ctx.out.fresh()
 
 
 def proxy_fence(ctx: Context, lo: int, hi: int) -> None:
     """The asynchronous proxy sees what this thread has written."""
-    ctx.emit(Proxy(ctx.next_point(), ProxyKind.FENCE, ctx.span(lo, hi), ctx.line(lo)))
+    ctx.out.emit(Proxy(ctx.out.next_point(), ProxyKind.FENCE, ctx.at.span(lo, hi), ctx.at.line(lo)))
 
 
 def proxy_copy(ctx: Context, refs: Iterable[Ref], width: int | None, lo: int, hi: int) -> None:
@@ -81,20 +79,22 @@ def proxy_copy(ctx: Context, refs: Iterable[Ref], width: int | None, lo: int, hi
     for ref in refs:
         for buffer in sorted(ref.bases):
             offset = ref.offset if len(ref.bases) == 1 else None
-            proxy = Proxy(ctx.next_point(), ProxyKind.COPY, ctx.span(lo, hi), ctx.line(lo), buffer)
-            ctx.emit(replace(proxy, offset=offset, width=width or WIDEST))
+            proxy = Proxy(ctx.out.next_point(), ProxyKind.COPY, ctx.at.span(lo, hi), ctx.at.line(lo), buffer)
+            ctx.out.emit(replace(proxy, offset=offset, width=width or WIDEST))
 
 
 def proxy_read(ctx: Context, buffers: Iterable[int], lo: int, hi: int) -> None:
     """The asynchronous proxy reads some bytes of these."""
     for buffer in sorted(buffers):
-        ctx.emit(Proxy(ctx.next_point(), ProxyKind.READ, ctx.span(lo, hi), ctx.line(lo), buffer))
+        ctx.out.emit(
+            Proxy(ctx.out.next_point(), ProxyKind.READ, ctx.at.span(lo, hi), ctx.at.line(lo), buffer)
+        )
 
 
 def bulk_group(ctx: Context, name: str, left: int | None, lo: int, hi: int) -> None:
     """``cp.async.bulk.commit_group`` and ``cp.async.bulk.wait_group``."""
     kind = ProxyKind.COMMIT if "commit" in name else ProxyKind.WAIT
-    ctx.emit(Proxy(ctx.next_point(), kind, ctx.span(lo, hi), ctx.line(lo), left=left))
+    ctx.out.emit(Proxy(ctx.out.next_point(), kind, ctx.at.span(lo, hi), ctx.at.line(lo), left=left))
 
 
 def align_bulk(ctx: Context, to: Ref, name: str) -> None:
@@ -135,10 +135,10 @@ def _bulk_store(ctx: Context, expr: tree.Call, callee: str, scope: LocalScope) -
     for each in results:
         if isinstance(each, Ref):
             align_bulk(ctx, each, callee)
-            in_flight(ctx, each.bases, ctx.line(expr.lo), each.within)
+            in_flight(ctx, each.bases, ctx.at.line(expr.lo), each.within)
             ctx.access(each.lost().place(), AccessKind.READ, expr.lo, expr.hi)
         else:
-            ctx.hand_out(each)
+            ctx.outside.hand_out(each)
 
 
 def _first_argument(expr: tree.Call, scope: LocalScope) -> int | None:
@@ -193,18 +193,18 @@ def issue(
     if width is not None:
         place = to.viewed(width, (), same=width == to.bytes, pointer=False)
         require(ctx, to, min(width, WIDEST))
-    first = len(ctx.items)
+    first = len(ctx.out.items)
     ctx.access(place, AccessKind.WRITE, lo, hi)
-    for number in range(first, len(ctx.items)):
-        access = ctx.items[number]
+    for number in range(first, len(ctx.out.items)):
+        access = ctx.out.items[number]
         assert isinstance(access, Access)
-        ctx.items[number] = replace(
+        ctx.out.items[number] = replace(
             access, asynchronous=True, grouped=bound == OPEN, start=start, size=together
         )
-        ctx.bound_copies[access.point] = bound
+        ctx.copies.bound[access.point] = bound
     for buffer in to.bases:
-        ctx.copied[buffer] = (
-            _hull(to.within, ctx.copied.get(buffer, to.within)) if len(to.bases) == 1 else None
+        ctx.copies.into[buffer] = (
+            _hull(to.within, ctx.copies.into.get(buffer, to.within)) if len(to.bases) == 1 else None
         )
 
 
@@ -229,7 +229,7 @@ def _issue(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> None:
         mark(ctx, CopyEvent.UNKNOWN, expr.lo)
         for argument, each in zip(given, results):
             if isinstance(each, Ref):
-                in_flight(ctx, each.bases, ctx.line(argument.lo), each.within)
+                in_flight(ctx, each.bases, ctx.at.line(argument.lo), each.within)
                 ctx.access(each.lost().place(), AccessKind.UPDATE, argument.lo, argument.hi)
         return
     size = _bytes(ctx, given[2], results[2], scope) if len(results) > 2 else None
@@ -237,8 +237,8 @@ def _issue(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> None:
     if bound >= 0:
         word = results[-1]
         assert isinstance(word, Ref)
-        why = f"{{}} is what a copy at line {ctx.line(expr.lo)} is bound to"
-        ctx.fix(frozenset((bound,)), why, within=word.within)
+        why = f"{{}} is what a copy at line {ctx.at.line(expr.lo)} is bound to"
+        ctx.buffers.pin(frozenset((bound,)), why, within=word.within)
         ctx.access(mbarriers.word_of(word), AccessKind.UPDATE, given[-1].lo, given[-1].hi)
     issue(ctx, to, width, given[0].lo, given[0].hi, bound, (size or 0) if group else 0)
     if group and bound == OPEN:
@@ -292,7 +292,7 @@ def _is_number(ctx: Context, size: tree.Expr, scope: LocalScope) -> bool:
     if isinstance(size, tree.Name):
         meaning = scope.lookup(size.text)
         if isinstance(meaning, Variable):
-            return meaning.index in ctx.numbers_only
+            return meaning.index in ctx.variables.numbers_only
         return evaluate(size, scope.constant_scope()) is not None
     return isinstance(size, tree.Number | tree.SizeOf)
 
@@ -315,13 +315,12 @@ def _promised(ctx: Context, size: tree.Expr, scope: LocalScope) -> int:
 
 def require(ctx: Context, to: Ref, align: int) -> None:
     """Addresses like this one are aligned to so many bytes."""
-    for buffer in to.bases:
-        ctx.required_align[buffer] = max(ctx.required_align.get(buffer, 1), align)
+    ctx.buffers.require_align(to.bases, align)
 
 
 def in_flight(ctx: Context, buffers: frozenset[int], line: int, within: Bytes | None) -> None:
     """Copies into these buffers may land at any time."""
-    ctx.fix(buffers, _still(line), within=within)
+    ctx.buffers.pin(buffers, _still(line), within=within)
 
 
 def _still(line: int) -> str:
@@ -330,18 +329,21 @@ def _still(line: int) -> str:
 
 def settle(ctx: Context) -> None:
     """Turn every wait into updates of the buffers that may be in flight there; fix those that are never waited for."""
-    if not ctx.copied and not ctx.waits:
+    if not ctx.copies.into and not ctx.copies.waits:
         return
-    flights = Flights(ctx.bound_copies)
-    left = flights.left(ctx.items)
+    flights = Flights(ctx.copies.bound)
+    left = flights.left(ctx.out.items)
     lines: dict[int, int] = {}
-    for node in _issues(ctx.items):
+    for node in _issues(ctx.out.items):
         lines.setdefault(node.buffer, node.line)
-    numbers = {buffer: number for number, buffer in enumerate(sorted(ctx.copied), start=1)}
-    ctx.drained = final_wait.drained(ctx, left - ctx.fixed.keys() - ctx.owned.keys(), numbers)
+    numbers = {buffer: number for number, buffer in enumerate(sorted(ctx.copies.into), start=1)}
+    free = frozenset(each for each in left if ctx.buffers.why_pinned(each) is None)
+    ctx.copies.with_final_wait = final_wait.drained(ctx, free, numbers)
     for buffer in sorted(left):
-        ctx.fix(frozenset((buffer,)), _still(lines[buffer]), seen=True, within=ctx.copied[buffer])
-    ctx.items[:] = settled(ctx.items, flights.covered, numbers, ctx.copied)
+        ctx.buffers.pin(
+            frozenset((buffer,)), _still(lines[buffer]), seen=True, within=ctx.copies.into[buffer]
+        )
+    ctx.out.items[:] = settled(ctx.out.items, flights.covered, numbers, ctx.copies.into)
 
 
 def _issues(nodes: Iterable[Node]) -> Iterable[Access]:

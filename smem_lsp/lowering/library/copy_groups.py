@@ -223,6 +223,6 @@ def wait_for(point: int, event: CopyEvent, line: int, bound: int, arrival: int =
 def mark(ctx: Context, event: CopyEvent, lo: int, bound: int = OPEN, arrival: int = 0, left: int = 0) -> None:
     """Copies are committed or waited for. ``bound``: the object that they are bound to, a barrier by its buffer;
     ``left``: groups that stay open."""
-    ctx.waits = True
-    ctx.emit(wait_for(ctx.next_point(), event, ctx.line(lo), bound, arrival, left))
-    ctx.point += ctx.landings
+    ctx.copies.waits = True
+    ctx.out.emit(wait_for(ctx.out.next_point(), event, ctx.at.line(lo), bound, arrival, left))
+    ctx.out.reserve(ctx.copies.landings)

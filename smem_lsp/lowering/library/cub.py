@@ -50,17 +50,17 @@ def collective(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalS
     total = TOTALS.get((kind, callee.name, len(expr.arguments)))
     for number, argument in enumerate(expr.arguments):
         _overwrite(ctx, argument, scope, uniform=number == total)
-    return ctx.fresh()
+    return ctx.out.fresh()
 
 
 def _serve(ctx: Context, place: Ref, argument: tree.Expr) -> None:
     """The storage serves all threads of the block, from here on or up to here."""
-    first = len(ctx.items)
+    first = len(ctx.out.items)
     ctx.access(place.part(), AccessKind.UPDATE, argument.lo, argument.hi, plain=True)
-    for number in range(first, len(ctx.items)):
-        access = ctx.items[number]
+    for number in range(first, len(ctx.out.items)):
+        access = ctx.out.items[number]
         assert isinstance(access, Access)
-        ctx.items[number] = replace(access, start=place.offset)
+        ctx.out.items[number] = replace(access, start=place.offset)
 
 
 def _touch(ctx: Context, argument: tree.Expr, scope: LocalScope, *, writes: bool = False) -> Ref | None:
@@ -72,8 +72,8 @@ def _touch(ctx: Context, argument: tree.Expr, scope: LocalScope, *, writes: bool
         ctx.access(place.part() if place is result else place, AccessKind.UPDATE, argument.lo, argument.hi)
         return result if place is result and len(result.bases) == 1 and result.offset is not None else None
     if writes:
-        ctx.write(result)
-        ctx.hand_out(result)
+        ctx.outside.write(result)
+        ctx.outside.hand_out(result)
     return None
 
 
@@ -84,7 +84,7 @@ def _overwrite(ctx: Context, argument: tree.Expr, scope: LocalScope, *, uniform:
         uniform = False
     meaning = scope.lookup(argument.text) if isinstance(argument, tree.Name) else None
     if isinstance(meaning, Variable) and not meaning.constant and ctx.pointed(meaning) is None:
-        ctx.assign(meaning.index, ctx.fresh(uniform=uniform and meaning.plain))
+        ctx.assign(meaning.index, ctx.out.fresh(uniform=uniform and meaning.plain))
     elif not isinstance(argument, tree.Name):
         effects.forget_bound(ctx, argument, scope)
 

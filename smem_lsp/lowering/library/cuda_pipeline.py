@@ -38,16 +38,16 @@ def declared(
     ):
         return False
     value = ctx.lower.value(ctx, made, scope)
-    variable = ctx.new_variable(declarator.name)
+    variable = ctx.variables.declare(declarator.name)
     scope.names[declarator.name] = Variable(variable, exact=False, plain=False, of_class="pipeline")
     ctx.assign(variable, value)
-    ctx.pipelines[variable] = not made.arguments
+    ctx.copies.pipelines[variable] = not made.arguments
     return True
 
 
 def _stays(ctx: Context, name: str) -> bool:
-    uses = _uses(ctx.body, name)
-    return len(uses) > 1 and all(_understood(ctx, ctx.body, i) for i in uses[1:])
+    uses = _uses(ctx.at.body, name)
+    return len(uses) > 1 and all(_understood(ctx, ctx.at.body, i) for i in uses[1:])
 
 
 def _uses(body: Body, name: str) -> list[int]:
@@ -113,10 +113,10 @@ def method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScope
         copy_groups.mark(ctx, CopyEvent.STAGE, expr.lo, key(variable))
     elif callee.name == "consumer_wait":
         copy_groups.mark(ctx, CopyEvent.STAGE_DONE, expr.lo, key(variable))
-    if callee.name == ("consumer_wait" if ctx.pipelines[variable] else "consumer_release"):
+    if callee.name == ("consumer_wait" if ctx.copies.pipelines[variable] else "consumer_release"):
         copy_groups.mark(ctx, CopyEvent.RELEASE, expr.lo, key(variable))
     _meets_others(ctx, variable, expr.lo, waits=callee.name == "consumer_wait")
-    return ctx.fresh()
+    return ctx.out.fresh()
 
 
 def wait_prior(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value | None:
@@ -130,13 +130,13 @@ def wait_prior(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> V
     # <N> makes N stages count as under way, be it more than there are
     copy_groups.mark(ctx, CopyEvent.EVERY_STAGE if every else CopyEvent.UNCOUNTED, expr.lo, key(variable))
     _meets_others(ctx, variable, expr.lo, waits=True)
-    return ctx.fresh()
+    return ctx.out.fresh()
 
 
 def _meets_others(ctx: Context, variable: int, lo: int, *, waits: bool) -> None:
     """The pipeline of a block has threads wait for each other; that of a thread waits for its own copies, which have
     landed then, or some of them."""
-    if not ctx.pipelines[variable]:
+    if not ctx.copies.pipelines[variable]:
         ctx.may_synchronise()
     elif waits:
         copy_groups.mark(ctx, CopyEvent.UNKNOWN, lo)
@@ -157,12 +157,12 @@ def key(variable: int) -> int:
 
 def bound_to(ctx: Context, value: object) -> int | None:
     """The key of a value that is a pipeline; None: it is none that is followed."""
-    return key(value.index) if isinstance(value, Var) and value.index in ctx.pipelines else None
+    return key(value.index) if isinstance(value, Var) and value.index in ctx.copies.pipelines else None
 
 
 def _pipeline(ctx: Context, expr: tree.Expr, scope: LocalScope) -> int | None:
     meaning = scope.lookup(expr.text) if isinstance(expr, tree.Name) else None
-    return meaning.index if isinstance(meaning, Variable) and meaning.index in ctx.pipelines else None
+    return meaning.index if isinstance(meaning, Variable) and meaning.index in ctx.copies.pipelines else None
 
 
 # ---- tokens of barrier objects ---------------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ def _token(ctx: Context, callee: tree.Member) -> tuple[str, int] | None:
     """The name that ``auto token = object.arrive();`` declares, the only such call and used once, and its place."""
     if not isinstance(callee.base, tree.Name) or callee.operator != ".":
         return None
-    texts = ctx.body.tokens.texts
+    texts = ctx.at.body.tokens.texts
     call = [callee.base.text, ".", "arrive", "("]
     found = [i for i, text in enumerate(texts) if text == call[0] and texts[i : i + 4] == call]
     if len(found) != 1:
@@ -201,4 +201,4 @@ def _token(ctx: Context, callee: tree.Member) -> tuple[str, int] | None:
     ):
         return None
     name = texts[at - 2]
-    return (name, 1 + ctx.body.site(at, at + 1).start) if texts.count(name) == 2 else None
+    return (name, 1 + ctx.at.body.site(at, at + 1).start) if texts.count(name) == 2 else None

@@ -22,7 +22,7 @@ _METHODS = {"sync": False, "arrive_and_wait": False, "arrive": True}  # does it 
 def static_call(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope) -> Value | None:
     """``NamedBarrier::sync(n, id)``; None: another function, or one that is in sight."""
     path = callee.text.split("::")
-    if path[-2:-1] != [_CLASS] or path[-1] in ctx.unit.header_functions or _in_sight(ctx):
+    if path[-2:-1] != [_CLASS] or path[-1] in ctx.at.unit.header_functions or _in_sight(ctx):
         return None
     if path[-1] not in _METHODS or not _takes(ctx, callee, expr.arguments):
         return ctx.lower.unknown_call(ctx, expr, scope, callee.text)
@@ -59,7 +59,7 @@ def declared(
         or not _stays(ctx, declarator.name)
     ):
         return False
-    variable = ctx.new_variable(declarator.name)
+    variable = ctx.variables.declare(declarator.name)
     scope.names[declarator.name] = Variable(variable, exact=False, plain=False, of_class=_CLASS)
     ctx.named_barriers[variable] = _values(ctx, given.items, scope)
     return True
@@ -67,8 +67,10 @@ def declared(
 
 def _come(ctx: Context, expr: tree.Call, name: str, given: Sequence[Value]) -> Value:
     count, number = given
-    ctx.named_barrier(expr.lo, expr.hi, number, count, arrives=_METHODS[name], family=BarrierFamily.CUTLASS)
-    return ctx.fresh()
+    ctx.out.named_barrier(
+        expr.lo, expr.hi, number, count, arrives=_METHODS[name], family=BarrierFamily.CUTLASS
+    )
+    return ctx.out.fresh()
 
 
 def _values(ctx: Context, arguments: Sequence[tree.Expr], scope: LocalScope) -> list[Value]:
@@ -96,7 +98,7 @@ def _in_sight(ctx: Context) -> bool:
 
 def _stays(ctx: Context, name: str) -> bool:
     """Are its methods all that the function uses of an object?"""
-    kinds, texts = ctx.body.tokens.kinds, ctx.body.tokens.texts
+    kinds, texts = ctx.at.body.tokens.kinds, ctx.at.body.tokens.texts
     uses = [i for i, text in enumerate(texts) if text == name and kinds[i] == "NAME"]
     return bool(name) and all(
         texts[i + 1] == "." and texts[i + 2] in _METHODS and texts[i - 1] not in (".", "->", "::")

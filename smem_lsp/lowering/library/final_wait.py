@@ -16,18 +16,18 @@ from smem_lsp.lowering.state.context import Context
 def drained(ctx: Context, left: Collection[int], numbers: Mapping[int, int]) -> WithFinalWait | None:
     """``ctx``: with its waits as they were lowered; ``left``: buffers with copies in flight at the end, that nothing
     else keeps from sharing bytes; ``numbers``: how many points behind a wait the copies of a buffer land."""
-    at = _behind(ctx.items)
-    if not left or at is None or len(numbers) > ctx.landings:
+    at = _behind(ctx.out.items)
+    if not left or at is None or len(numbers) > ctx.copies.landings:
         return None
-    place = ctx.items[at]
+    place = ctx.out.items[at]
     assert isinstance(place, Place)
-    point = place.point - ctx.landings - 1  # as many are kept free in front of each place
+    point = place.point - ctx.copies.landings - 1  # as many are kept free in front of each place
     for event in (CopyEvent.GROUPS, CopyEvent.ALL):
         wait = wait_for(point, event, place.line, OPEN)
-        items = [*ctx.items[:at], wait, *ctx.items[at:]]
-        flights = Flights(ctx.bound_copies)
+        items = [*ctx.out.items[:at], wait, *ctx.out.items[at:]]
+        flights = Flights(ctx.copies.bound)
         if not flights.left(items):
-            body = Seq(tuple(settled(items, flights.covered, numbers, ctx.copied)))
+            body = Seq(tuple(settled(items, flights.covered, numbers, ctx.copies.into)))
             return WithFinalWait(place.point, event is CopyEvent.ALL, frozenset(left), body)
     return None
 

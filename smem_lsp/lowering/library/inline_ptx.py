@@ -64,29 +64,29 @@ def lower(ctx: Context, node: tree.AsmStatement, scope: LocalScope) -> None:
     """Lower one ``asm`` statement."""
     lo, hi = node.chunk
     groups = _groups(ctx, lo, hi)
-    kinds, texts = ctx.body.tokens.kinds, ctx.body.tokens.texts
+    kinds, texts = ctx.at.body.tokens.kinds, ctx.at.body.tokens.texts
     if groups is None:
         effects.name_buffers(ctx, lo, hi, scope, "an operand of inline assembler")
-        ctx.complete = False
+        ctx.limits.complete = False
         return
     code = "".join(_unquoted(texts[i]) for i in range(*groups[0]) if kinds[i] == "STRING")
     instructions = _instructions(code)
-    line = ctx.unit.source.line_number(ctx.body.site(lo, lo + 1).start)
+    line = ctx.at.unit.source.line_number(ctx.at.body.site(lo, lo + 1).start)
     if "GOTO" in kinds[lo:hi] or any(re.match(r"(?:exit|ret|bra|brx)\b", i) for i in instructions):
-        ctx.irregular = ctx.irregular or f"inline assembler at line {line}"
+        ctx.limits.note_irregular(f"inline assembler at line {line}")
     operands = _operands(ctx, groups[1:3])
     if operands is None:
         effects.name_buffers(ctx, lo, hi, scope, "an operand of inline assembler")
-        ctx.complete = False
+        ctx.limits.complete = False
         return
     for operand in operands:
-        with ctx.chunk(operand.at):
+        with ctx.at.chunk(operand.at):
             operand.result = ctx.lower.operand(ctx, operand.expr, scope)
             if not operand.output or "+" in operand.constraint:
                 operand.result = _loaded(ctx, operand)
             if not isinstance(operand.result, Ref) and operand.result is not None:
-                ctx.hand_out(operand.result)
-    with ctx.chunk(lo):
+                ctx.outside.hand_out(operand.result)
+    with ctx.at.chunk(lo):
         for instruction in instructions:
             if _GUARD.search(instruction):
                 _guarded(ctx, instruction, instructions, operands, hi - lo)
@@ -104,24 +104,24 @@ def _loaded(ctx: Context, operand: _Operand) -> Value | Ref:
     if operand.constraint == "m":  # a place in memory, not a value
         if isinstance(operand.result, Ref):
             ctx.escape(operand.result, operand.expr.lo, "an operand of inline assembler")
-        return ctx.fresh()
+        return ctx.out.fresh()
     return effects.load(ctx, operand.result, operand.expr)
 
 
 def _groups(ctx: Context, lo: int, hi: int) -> list[tuple[int, int]] | None:
     """Token ranges between the colons of ``asm(code : outputs : inputs : clobbers)``; None: no such thing."""
-    kinds = ctx.body.tokens.kinds
+    kinds = ctx.at.body.tokens.kinds
     start = next((i for i in range(lo, hi) if kinds[i] == "LP"), None)
     if start is None:
         return None
-    close = ctx.body.ahead.partner[start]
+    close = ctx.at.body.ahead.partner[start]
     if not start < close < hi + 1:
         return None
     groups: list[tuple[int, int]] = []
     first = i = start + 1
     while i < close:
-        if kinds[i] in ("LP", "LB") and ctx.body.ahead.partner[i] > i:
-            i = ctx.body.ahead.partner[i]
+        if kinds[i] in ("LP", "LB") and ctx.at.body.ahead.partner[i] > i:
+            i = ctx.at.body.ahead.partner[i]
         elif kinds[i] in ("COLON", "SCOPE"):
             groups.append((first, i))
             first = i + 1
@@ -161,8 +161,8 @@ def _instructions(code: str) -> list[str]:
 
 def _operands(ctx: Context, groups: list[tuple[int, int]]) -> list[_Operand] | None:
     """Outputs and inputs in the order that ``%0``, ``%1`` count them; None: not understood."""
-    kinds, texts = ctx.body.tokens.kinds, ctx.body.tokens.texts
-    partner = ctx.body.ahead.partner
+    kinds, texts = ctx.at.body.tokens.kinds, ctx.at.body.tokens.texts
+    partner = ctx.at.body.ahead.partner
     found: list[_Operand] = []
     for number, (lo, hi) in enumerate(groups):
         checkpoint()
@@ -178,7 +178,7 @@ def _operands(ctx: Context, groups: list[tuple[int, int]]) -> list[_Operand] | N
                 continue
             if kinds[i] != "STRING" or kinds[i + 1 : i + 2] != ["LP"] or not i + 2 < partner[i + 1] < hi:
                 return None
-            expr = ctx.body.chunk("expression", (i + 2, partner[i + 1]))
+            expr = ctx.at.body.chunk("expression", (i + 2, partner[i + 1]))
             if expr is None:
                 return None
             found.append(_Operand(_unquoted(texts[i]), expr, i + 2, name, number == 0))
@@ -191,19 +191,19 @@ def _guarded(
     ctx: Context, instruction: str, instructions: list[str], operands: list[_Operand], size: int
 ) -> None:
     """An instruction with a predicate: a branch on the operand that the predicate was set from."""
-    point = ctx.next_point()
+    point = ctx.out.next_point()
     guard = _GUARD.search(instruction)
     setters = [each for each in instructions if each.startswith("setp")]
     setter = _IF_NOT_ZERO.match(setters[0]) if len(setters) == 1 else None
-    condition: Value = ctx.fresh()
+    condition: Value = ctx.out.fresh()
     if guard is not None and setter is not None and guard.groups() == ("", setter[1]):
         operand = _find(operands, setter[2])
         if operand is not None and operand.result is not None and not isinstance(operand.result, Ref):
             condition = operand.result
-    with ctx.collect() as items:
+    with ctx.out.collect() as items:
         _instruction(ctx, instruction, operands, size)
     if items:
-        ctx.emit(Branch(point, condition, ctx.seq(items), Seq(), None, ctx.line(0)))
+        ctx.out.emit(Branch(point, condition, Seq(tuple(items)), Seq(), None, ctx.at.line(0)))
 
 
 def _instruction(ctx: Context, instruction: str, operands: list[_Operand], size: int) -> None:
@@ -226,18 +226,12 @@ def _instruction(ctx: Context, instruction: str, operands: list[_Operand], size:
         async_copies.proxy_fence(ctx, 0, size)
     elif words[0] in _REGISTERS:
         if words[0] == "mapa":
-            ctx.reach_out(0, size)
+            ctx.out.remote(0, size)
     else:
         if words[0] not in _OTHERS:
             ctx.may_synchronise()
-        if words[0] == "cp" and "bulk" in words:
-            moved = refs[:-1] if "mbarrier" in opcode else refs  # the last one is the barrier
-            for ref in moved:
-                async_copies.require(
-                    ctx, ref, async_copies.TENSOR if "tensor" in words else async_copies.WIDEST
-                )
-        if "bulk" in words and re.search(r"\.global\.shared", opcode):
-            async_copies.proxy_copy(ctx, refs, _bulk_bytes(words, arguments, operands), 0, size)
+        if "bulk" in words:
+            _bulk_copy(ctx, opcode, words, arguments, refs, operands, size)
         multiplies = words[:2] in (["wgmma", "mma_async"], ["tcgen05", "mma"])  # matrices are read only
         for ref in refs:
             ctx.access(ref.lost().place(), AccessKind.READ if multiplies else AccessKind.UPDATE, 0, size)
@@ -247,9 +241,28 @@ def _instruction(ctx: Context, instruction: str, operands: list[_Operand], size:
             async_copies.proxy_read(ctx, reached.union(*(ref.bases for ref in refs)), 0, size)
 
 
+def _bulk_copy(
+    ctx: Context,
+    opcode: str,
+    words: list[str],
+    arguments: str,
+    refs: list[Ref],
+    operands: list[_Operand],
+    size: int,
+) -> None:
+    """``cp.async.bulk`` and ``cp.reduce.async.bulk``: both need aligned addresses, those out of shared memory read it
+    through the asynchronous proxy (PTX ISA, "Data Movement and Conversion Instructions: Bulk copy")."""
+    if words[0] == "cp":
+        moved = refs[:-1] if "mbarrier" in opcode else refs  # the last one is the barrier
+        for ref in moved:
+            async_copies.require(ctx, ref, async_copies.TENSOR if "tensor" in words else async_copies.WIDEST)
+    if ".global.shared" in opcode:
+        async_copies.proxy_copy(ctx, refs, _bulk_bytes(words, arguments, operands), 0, size)
+
+
 def _touch(ctx: Context, operands: list[_Operand], size: int) -> frozenset[int]:
     """What the operands may lead into is read and written: these buffers."""
-    found = [ctx.reach(op.result, 0, size) for op in operands if op.result is not None]
+    found = [ctx.clobber(op.result, 0, size) for op in operands if op.result is not None]
     return frozenset[int]().union(*found)
 
 
@@ -273,20 +286,20 @@ def _barrier(
         return
     for ref in refs:
         ctx.access(ref.lost().place(), AccessKind.UPDATE, 0, size)
-        ctx.fix(ref.bases, f"{{}} is used by {words[0]} at line {ctx.line(0)}", within=ref.within)
+        ctx.buffers.pin(ref.bases, f"{{}} is used by {words[0]} at line {ctx.at.line(0)}", within=ref.within)
     if "cluster" in words:
-        ctx.barrier(BarrierKind.CLUSTER, 0, size, "")
+        ctx.out.barrier(BarrierKind.CLUSTER, 0, size, "")
     elif "warp" in words:
-        ctx.barrier(BarrierKind.WARP, 0, size, "__syncwarp();")
+        ctx.out.barrier(BarrierKind.WARP, 0, size, "__syncwarp();")
     elif _PLAIN_BARRIER.match(instruction):
-        ctx.barrier(BarrierKind.BLOCK, 0, size, "__syncthreads();")
+        ctx.out.barrier(BarrierKind.BLOCK, 0, size, "__syncthreads();")
     else:
         number = count = None
         arrives = "arrive" in words
         if arrives or "sync" in words:  # a reduction has a predicate more
             given = [_value(each, operands) for each in instruction.partition(" ")[2].split(",")]
             number, count = given[0], given[1] if len(given) == 2 else None
-        ctx.named_barrier(0, size, number, count, arrives=arrives)
+        ctx.out.named_barrier(0, size, number, count, arrives=arrives)
 
 
 def _find(operands: list[_Operand], name: str) -> _Operand | None:
@@ -313,7 +326,9 @@ def _memory(
     ref = _address(ctx, arguments, operands)
     if ref is None:
         if not _touch(ctx, operands, size) and ("shared" in opcode or words[0] in ("ldmatrix", "stmatrix")):
-            ctx.note_unknown(f"line {ctx.line(0)}: {words[0]} at an address that is not followed", accesses=1)
+            ctx.limits.note_unknown(
+                f"line {ctx.at.line(0)}: {words[0]} at an address that is not followed", accesses=1
+            )
         return
     writes = AccessKind.WRITE if words[0].startswith("st") else AccessKind.READ
     kind = AccessKind.UPDATE if words[0] in ("atom", "red") else writes
@@ -325,8 +340,7 @@ def _memory(
     if words[0] in ("ldmatrix", "stmatrix"):
         width = 16
     if width is not None:
-        for buffer in ref.bases:
-            ctx.required_align[buffer] = max(ctx.required_align.get(buffer, 1), width)
+        ctx.buffers.require_align(ref.bases, width)
     place = ref.viewed(width, (), same=False, pointer=False)
     if matrices is not None:
         ctx.access(place, kind, 0, size, rows=8 * int(matrices[1]))
@@ -341,7 +355,9 @@ def _copy(ctx: Context, arguments: str, operands: list[_Operand], size: int) -> 
     ref = _address(ctx, arguments, operands)
     if ref is None:
         if not _touch(ctx, operands, size):
-            ctx.note_unknown(f"line {ctx.line(0)}: cp.async to an address that is not followed", accesses=1)
+            ctx.limits.note_unknown(
+                f"line {ctx.at.line(0)}: cp.async to an address that is not followed", accesses=1
+            )
         return
     last = arguments.split("]")[-1].strip(", ").split(",")[0]
     width = _number(last, operands)
@@ -390,7 +406,7 @@ def _outputs(ctx: Context, instructions: list[str], operands: list[_Operand], sc
         checkpoint()
         if not operand.output:
             continue
-        with ctx.chunk(operand.at):
+        with ctx.at.chunk(operand.at):
             meaning = scope.lookup(operand.expr.text) if isinstance(operand.expr, tree.Name) else None
             result = operand.result
             if isinstance(result, Ref) and not result.pointer and "+" not in operand.constraint:

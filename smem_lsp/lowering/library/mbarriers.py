@@ -31,17 +31,19 @@ def init_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Va
         return None
     if not isinstance(expr.arguments[0], tree.Unary | tree.Name):
         return None
-    with ctx.collect() as items:
+    with ctx.out.collect() as items:
         to = ctx.lower.operand(ctx, expr.arguments[0], scope)
     if not isinstance(to, Ref) or not to.pointer or not _is_barrier(to):
         return None
     for item in items:
-        ctx.emit(item)
+        ctx.out.emit(item)
     for argument in expr.arguments[1:]:
         ctx.lower.value(ctx, argument, scope)
     ctx.access(word_of(to.place()), AccessKind.WRITE, expr.lo, expr.hi)
-    ctx.fix(to.bases, f"{{}} is a barrier that is made at line {ctx.line(expr.lo)}", within=to.within)
-    return ctx.fresh()
+    ctx.buffers.pin(
+        to.bases, f"{{}} is a barrier that is made at line {ctx.at.line(expr.lo)}", within=to.within
+    )
+    return ctx.out.fresh()
 
 
 def instruction(ctx: Context, words: list[str], address: Ref | None, refs: list[Ref], size: int) -> None:
@@ -53,9 +55,9 @@ def instruction(ctx: Context, words: list[str], address: Ref | None, refs: list[
         if address is not None and ref.bases == address.bases:
             place = address.viewed(_BYTES, (), same=False, pointer=False)
         ctx.access(place, kind, 0, size)
-        ctx.fix(ref.bases, f"{{}} is used by mbarrier at line {ctx.line(0)}", within=ref.within)
+        ctx.buffers.pin(ref.bases, f"{{}} is used by mbarrier at line {ctx.at.line(0)}", within=ref.within)
     if name not in _GOES_ON:
-        ctx.barrier(BarrierKind.OTHER, 0, size, "")
+        ctx.out.barrier(BarrierKind.OTHER, 0, size, "")
 
 
 def _is_barrier(ref: Ref) -> bool:

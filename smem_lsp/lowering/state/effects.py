@@ -26,15 +26,15 @@ def load(ctx: Context, result: Value | Ref, expr: tree.Expr, *, pointer: bool = 
     """Lvalue to rvalue: an element is read, an array becomes the address of its first element. ``pointer``: an address
     is wanted."""
     loaded = _loaded(ctx, result, expr, pointer)
-    if ctx.stated and ctx.function is ctx.kernel and not isinstance(loaded, Ref):
-        if _words(ctx, expr) in ctx.stated:
+    if ctx.around.stated and ctx.at.function is ctx.at.kernel and not isinstance(loaded, Ref):
+        if _words(ctx, expr) in ctx.around.stated:
             ctx.agreed.add(loaded)
     return loaded
 
 
 def _words(ctx: Context, expr: tree.Expr) -> str:
     """An expression without white space. Parentheses around its first or last part are no part of its tree."""
-    texts, lo, hi = ctx.body.tokens.texts, ctx.base + expr.lo, ctx.base + expr.hi
+    texts, lo, hi = ctx.at.body.tokens.texts, ctx.at.base + expr.lo, ctx.at.base + expr.hi
     opened = texts[lo:hi].count("(") - texts[lo:hi].count(")")
     return "(" * -opened + "".join(texts[lo:hi]) + ")" * opened
 
@@ -48,28 +48,20 @@ def _loaded(ctx: Context, result: Value | Ref, expr: tree.Expr, pointer: bool) -
     stored = ctx.stored_address(result)
     if stored is not None:
         return stored
-    if result.unclear and pointer and not _stored_in(ctx, result):
+    if result.unclear and pointer and not ctx.points_to.stored_in(result):
         return Ref(result.bases, pointer=True)  # of an array, or it leads out of shared memory
     if result.unclear:
         ctx.escape(result, expr.lo, "it may be an array, the type is not known")
         return ctx.lost_address(result.bases)
-    loaded = ctx.fresh(access=ctx.items[-1].point if len(result.bases) == 1 else None)
-    stored_in = _stored_in(ctx, result)
-    if stored_in:
-        ctx.lost_addresses[loaded.key] = stored_in
+    loaded = ctx.out.fresh(access=ctx.out.items[-1].point if len(result.bases) == 1 else None)
+    stored_in = ctx.points_to.stored_in(result)
+    ctx.points_to.add_value(loaded, stored_in)
     return loaded
-
-
-def _stored_in(ctx: Context, place: Ref) -> frozenset[int]:
-    """The buffers that addresses in the bytes of a place may lead into."""
-    if not ctx.address_buffers:
-        return frozenset()
-    return frozenset[int]().union(*(ctx.address_buffers.get(base, ()) for base in place.bases))
 
 
 def forget(ctx: Context, variable: Var) -> None:
     """The variable may change behind our back."""
-    ctx.assign(variable.index, ctx.fresh(escaped=True))
+    ctx.assign(variable.index, ctx.out.fresh(escaped=True))
 
 
 def forget_bound(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
@@ -77,7 +69,7 @@ def forget_bound(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
     found = designated(ctx, expr, scope)
     if found is not None:
         if not found.constant:
-            ctx.expose(found.index, expr.lo, "with an object that has it")
+            ctx.escape_members(found.index, expr.lo, "with an object that has it")
             forget(ctx, Var(found.index))
         return
     match expr:
@@ -97,15 +89,15 @@ def forget_bound(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
 
 def name_buffers(ctx: Context, lo: int, hi: int, scope: LocalScope, why: str, depth: int = 0) -> None:
     """Fix every buffer that the body tokens ``[lo, hi)`` name or may reach: they were not understood."""
-    line = ctx.unit.source.line_number(ctx.body.site(lo, hi).start)
-    for kind, text in zip(ctx.body.tokens.kinds[lo:hi], ctx.body.tokens.texts[lo:hi]):
+    line = ctx.at.unit.source.line_number(ctx.at.body.site(lo, hi).start)
+    for kind, text in zip(ctx.at.body.tokens.kinds[lo:hi], ctx.at.body.tokens.texts[lo:hi]):
         if kind != "NAME" and text != "this":
             continue
         meaning = scope.lookup(text)
         bases: frozenset[int] = frozenset()
         if isinstance(meaning, Closure) and depth < _MAX_NESTED:
             first, last = meaning.base + meaning.node.body[0], meaning.base + meaning.node.body[1]
-            with ctx.within(meaning.function):
+            with ctx.at.within(meaning.function):
                 name_buffers(ctx, first, last, meaning.scope, why, depth + 1)
         if isinstance(meaning, BufferName):
             bases = frozenset((meaning.buffer,))
@@ -119,15 +111,15 @@ def name_buffers(ctx: Context, lo: int, hi: int, scope: LocalScope, why: str, de
             target = meaning.target
             bases = target.bases if isinstance(target, Ref) else _given_up(ctx, target)
         if bases:
-            ctx.fix(bases, f"{{}} is {why} at line {line}")
-            ctx.note_unknown(f"line {line}: {why}", accesses=len(bases))
+            ctx.buffers.pin(bases, f"{{}} is {why} at line {line}")
+            ctx.limits.note_unknown(f"line {line}: {why}", accesses=len(bases))
 
 
 def _given_up(ctx: Context, variable: Variable) -> frozenset[int]:
     """A variable of which nothing is known any more; what it leads into."""
-    bases = ctx.reached_by(variable)
-    ctx.hand_out(Var(variable.index))
-    ctx.assign(variable.index, ctx.fresh(escaped=True))
+    bases = ctx.points_to.of_name(variable)
+    ctx.outside.hand_out(Var(variable.index))
+    ctx.assign(variable.index, ctx.out.fresh(escaped=True))
     return bases
 
 
@@ -153,7 +145,7 @@ def member(ctx: Context, expr: tree.Member, scope: LocalScope) -> Meaning | None
         base = pointed_to(expr.base, scope)
     else:
         return None
-    known = None if base is None else ctx.objects.get(base.index)
+    known = None if base is None else ctx.variables.objects.get(base.index)
     return None if known is None else known.members.get(expr.name)
 
 

@@ -1,0 +1,138 @@
+"""Checks that the IR of a kernel is well formed.
+
+Analyses rely on what stands here without asking again. Lowering that breaks it is a defect of ours, which would
+otherwise show as a wrong finding far away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from smem_lsp.ir.nodes import (
+    Access,
+    Assign,
+    Barrier,
+    Branch,
+    CopyWait,
+    Exchange,
+    GlobalAccess,
+    Jump,
+    JumpKind,
+    Kernel,
+    Loop,
+    Node,
+    Place,
+    Proxy,
+    ProxyKind,
+    Remote,
+    Seq,
+)
+from smem_lsp.source import Span
+
+_NODES = (
+    Access,
+    Assign,
+    Barrier,
+    Branch,
+    CopyWait,
+    Exchange,
+    GlobalAccess,
+    Jump,
+    Loop,
+    Place,
+    Proxy,
+    Remote,
+)
+_IN_LOOPS = (JumpKind.BREAK, JumpKind.CONTINUE)
+
+
+class MalformedKernel(Exception):
+    """The IR of a kernel breaks a rule that analyses rely on."""
+
+
+def verify(kernel: Kernel) -> None:
+    """Raises MalformedKernel, with everything that is wrong, one line each."""
+    faults = list(faults_of(kernel))
+    if faults:
+        raise MalformedKernel(f"the IR of {kernel.name} is malformed:\n  " + "\n  ".join(faults))
+
+
+def faults_of(kernel: Kernel) -> Iterator[str]:
+    """What is wrong with the IR of a kernel, in words; nothing where it is well formed."""
+    for position, buffer in enumerate(kernel.buffers):
+        if buffer.index != position:
+            yield f"buffer {buffer.name} has the number {buffer.index} and stands at {position}"
+    yield from _Verifier(kernel).seq(kernel.body, in_loop=False)
+    if kernel.drained is not None:
+        yield from _Verifier(kernel).seq(kernel.drained.body, in_loop=False)
+
+
+@dataclass
+class _Verifier:
+    kernel: Kernel
+    points: dict[int, str] = field(default_factory=dict)  # what was met there
+
+    def seq(self, seq: Seq, *, in_loop: bool) -> Iterator[str]:
+        for node in seq:
+            yield from self.node(node, in_loop=in_loop)
+
+    def node(self, node: Node, *, in_loop: bool) -> Iterator[str]:
+        name = type(node).__name__
+        if type(node) not in _NODES:
+            yield f"{name} at point {node.point} stands in a tree only while that is built"
+        yield from self.point(node.point, name)
+        yield from self.span(node)
+        match node:
+            case Access() | Proxy():
+                yield from self.buffer(node)
+            case Assign():
+                if not 0 <= node.variable < len(self.kernel.variables):
+                    yield f"no variable {node.variable}, assigned at point {node.point}"
+            case Jump():
+                yield from self.jump(node, in_loop=in_loop)
+            case Branch():
+                yield from self.seq(node.then, in_loop=in_loop)
+                yield from self.seq(node.otherwise, in_loop=in_loop)
+            case Loop():
+                yield from self.loop(node)
+
+    def point(self, point: int, name: str) -> Iterator[str]:
+        if point in self.points:
+            yield f"point {point} is that of {self.points[point]} and of {name}"
+        self.points[point] = name
+
+    def span(self, node: Node) -> Iterator[str]:
+        """Of an instance ``parts`` lacks the functions that are template arguments, and in a text that was not read to
+        its end the bodies of functions run into each other: there nothing is said."""
+        if not self.kernel.complete or self.kernel.instance is not None:
+            return
+        span = node.statement if isinstance(node, Place) else getattr(node, "span", None)
+        if isinstance(span, Span) and not any(part.span.covers(span) for part in self.kernel.parts):
+            yield f"{type(node).__name__} at point {node.point} stands outside the kernel's functions: {span}"
+
+    def buffer(self, node: Access | Proxy) -> Iterator[str]:
+        reads = isinstance(node, Access) or node.kind in (ProxyKind.COPY, ProxyKind.READ)
+        if reads and not 0 <= node.buffer < len(self.kernel.buffers):
+            yield f"no buffer {node.buffer}, accessed at point {node.point}"
+        elif isinstance(node, Access) and node.index is not None:
+            dims = self.kernel.buffers[node.buffer].dims
+            if len(node.index) != len(dims):
+                yield f"{len(node.index)} indices for {len(dims)} dimensions at point {node.point}"
+
+    def jump(self, node: Jump, *, in_loop: bool) -> Iterator[str]:
+        if node.kind is JumpKind.LEAVE:
+            yield f"the return of a function that was inlined is left at point {node.point}"
+        elif node.kind in _IN_LOOPS and not in_loop:
+            yield f"{node.kind.value} outside a loop at point {node.point}"
+
+    def loop(self, node: Loop) -> Iterator[str]:
+        yield from self.point(node.end_point, "the end of a Loop")
+        if node.trips is not None and node.trips < node.min_trip:
+            yield f"loop at point {node.point}: {node.trips} trips, at least {node.min_trip}"
+        if not 0 <= node.tail <= len(node.body):
+            yield f"loop at point {node.point}: {node.tail} of {len(node.body)} nodes run after a continue"
+        yield from self.seq(node.body, in_loop=True)
+        inside = [each.point for each in node.body]
+        if inside and not node.point < min(inside) <= max(inside) < node.end_point:
+            yield f"loop from point {node.point} to {node.end_point} does not enclose its body"

@@ -1,0 +1,87 @@
+"""Functions of CUDA and the compiler that get addresses, and what they do with what stands there."""
+
+from __future__ import annotations
+
+from smem_lsp.ir.nodes import AccessKind
+from smem_lsp.ir.values import Value
+from smem_lsp.lowering.callees.intrinsics import EFFECTS
+from smem_lsp.lowering.library import wmma
+from smem_lsp.lowering.library.values import result_of
+from smem_lsp.lowering.state import effects
+from smem_lsp.lowering.state.context import Context
+from smem_lsp.lowering.state.local_scope import LocalScope
+from smem_lsp.lowering.state.places import Ref
+from smem_lsp.semantics.evaluate import evaluate
+from smem_lsp.syntax import tree
+
+_KINDS = {"r": AccessKind.READ, "w": AccessKind.WRITE, "x": AccessKind.UPDATE}
+
+
+def atomic(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value:
+    """``atomicAdd(address, value)`` and the like: an update of what stands at the first argument."""
+    for number, argument in enumerate(expr.arguments):
+        result = effects.load(ctx, ctx.lower.operand(ctx, argument, scope), argument)
+        if not isinstance(result, Ref):
+            if number == 0:
+                ctx.outside.hand_out(result)
+            continue
+        if number == 0:
+            ctx.access(result.place(), AccessKind.UPDATE, argument.lo, argument.hi)
+        else:
+            ctx.escape(result, argument.lo, "argument of an atomic operation")
+    return ctx.out.fresh()
+
+
+def effects_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value | None:
+    """A function whose ``EFFECTS`` on its arguments are known."""
+    if len(expr.arguments) > len(EFFECTS[name]):
+        return None
+    values: list[Value] = []
+    for argument, effect in zip(expr.arguments, EFFECTS[name]):
+        result = effects.load(ctx, ctx.lower.operand(ctx, argument, scope), argument)
+        if not isinstance(result, Ref):
+            values.append(result)
+            if effect in "wx":
+                ctx.outside.hand_out(result)
+            continue
+        if effect == ".":
+            ctx.escape(result, argument.lo, f"argument of {name}")
+            continue
+        kind = _KINDS[effect]
+        place = result.place()
+        if name.startswith("mem"):
+            place = place.reached(evaluate(expr.arguments[-1], scope.constant_scope()))
+        whole = name.startswith("__")
+        moved = wmma.tile(expr, name, scope) if name.endswith("_matrix_sync") else None
+        ctx.access(place if whole else place.part(), kind, argument.lo, argument.hi, tile=moved)
+    return result_of(ctx, name, values) if len(values) == len(expr.arguments) else ctx.out.fresh()
+
+
+def same_address(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value | Ref | None:
+    """A function that returns the address it gets: ``std::launder(p)``."""
+    if not expr.arguments:
+        return None
+    result = ctx.lower.operand(ctx, expr.arguments[0], scope)
+    for argument in expr.arguments[1:]:
+        ctx.lower.value(ctx, argument, scope)
+    ctx.lower.lend(ctx, expr.arguments[0], scope)
+    if name in ("addressof", "__addressof") and isinstance(result, Ref):
+        return result.address()
+    effects.forget_bound(ctx, expr.arguments[0], scope)
+    return result if isinstance(result, Ref) else ctx.out.fresh()
+
+
+def address_number(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value | Ref | None:
+    """A function that returns the address it gets as an integer: ``__cvta_generic_to_shared(p)``."""
+    if len(expr.arguments) != 1:
+        return None
+    argument = expr.arguments[0]
+    result = effects.load(ctx, ctx.lower.operand(ctx, argument, scope), argument)
+    return result.as_number() if isinstance(result, Ref) else ctx.out.fresh()
+
+
+def address_question(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value:
+    """A function that asks something of an address and keeps nothing of it: ``__isShared(p)``."""
+    for argument in expr.arguments:
+        effects.load(ctx, ctx.lower.operand(ctx, argument, scope), argument)
+    return ctx.out.fresh()

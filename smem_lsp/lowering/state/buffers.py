@@ -1,0 +1,95 @@
+"""The shared objects of a kernel, and what is found out about them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field, replace
+
+from smem_lsp.ir.nodes import Buffer, Kept
+from smem_lsp.ir.values import Bytes
+from smem_lsp.lowering.state import storage_members
+from smem_lsp.semantics.types import Record, Type
+from smem_lsp.syntax.blocks import Definition
+
+# function, its number, token of its body, template arguments: one copy for each instance of a function
+StaticKey = tuple[Definition, int, int, tuple[object, ...]]
+
+
+@dataclass
+class Buffers:
+    """All by the number of the buffer. A buffer or a part of it that is *pinned* never shares its bytes with others."""
+
+    declared: list[Buffer] = field(default_factory=list)
+    kinds: dict[int, Type] = field(default_factory=dict)  # of the elements
+    statics: dict[StaticKey, int] = field(default_factory=dict)
+    owned: dict[int, str] = field(default_factory=dict)  # arrays of helpers, and why they keep their place
+    pinned: dict[int, str] = field(default_factory=dict)  # why
+    pinned_parts: dict[int, dict[Bytes | None, str]] = field(default_factory=dict)  # None: the whole buffer
+    unseen: set[int] = field(default_factory=set)  # with accesses that are not in the tree
+    # classes that the bytes of a buffer are seen as: (buffer, offset in bytes, class)
+    seen_as: dict[tuple[int, int, Record], None] = field(default_factory=dict)
+    required_align: dict[int, int] = field(default_factory=dict)  # by accesses through wider types
+    written_as_volatile: set[int] = field(default_factory=set)  # however they are declared
+    unreferable: dict[int, str] = field(default_factory=dict)  # why no reference can stand for it
+    pointer_elements: set[int] = field(default_factory=set)  # whose elements are pointers
+    spanned: set[int] = field(default_factory=set)  # with addresses that are subtracted
+
+    def __getitem__(self, index: int) -> Buffer:
+        return self.declared[index]
+
+    def __iter__(self) -> Iterator[Buffer]:
+        return iter(self.declared)
+
+    def __len__(self) -> int:
+        return len(self.declared)
+
+    def pin(
+        self, buffers: frozenset[int], reason: str, *, seen: bool = False, within: Bytes | None = None
+    ) -> None:
+        """These buffers never share bytes with others; the first reason stays, ``{}`` in it is the buffer's name.
+        ``seen``: all accesses to them are known nevertheless; ``within``: this speaks of one object in them."""
+        for buffer in buffers:
+            why = reason.replace("{}", self[buffer].name)
+            self.pinned.setdefault(buffer, why)
+            self._pin_part(buffer, within if len(buffers) == 1 else None, why)
+        if not seen:
+            self.unseen |= buffers
+
+    def capture(self, buffers: frozenset[int], within: Bytes | None) -> None:
+        """A local object gets the address of these buffers, or of one object in one of them."""
+        for buffer in buffers:
+            part = within if len(buffers) == 1 else None
+            self._pin_part(buffer, part, f"an object has the address of {self[buffer].name}")
+
+    def _pin_part(self, buffer: int, within: Bytes | None, why: str) -> None:
+        self.pinned_parts.setdefault(buffer, {}).setdefault(within, why)
+
+    def require_align(self, buffers: frozenset[int], align: int) -> None:
+        """They are accessed through a type with this alignment in bytes."""
+        for buffer in buffers:
+            self.required_align[buffer] = max(self.required_align.get(buffer, 1), align)
+
+    def why_pinned(self, buffer: int) -> str | None:
+        return self.owned.get(buffer) or self.pinned.get(buffer)
+
+    def finished(self, copied: Collection[int]) -> tuple[Buffer, ...]:
+        """``copied``: those that asynchronous copies are issued into."""
+        return tuple(self._finished(each, copied) for each in self.declared)
+
+    def _finished(self, buffer: Buffer, copied: Collection[int]) -> Buffer:
+        i = buffer.index
+        parts = dict(self.pinned_parts.get(i, {}))
+        if i in self.owned:
+            parts[None] = self.owned[i]
+        return replace(
+            buffer,
+            fixed=self.why_pinned(i),
+            lent=i in self.owned and i not in self.pinned and i not in self.unseen and i not in copied,
+            seen=i not in self.unseen and i not in copied,
+            placed=i not in self.unseen,
+            spanned=i in self.spanned,
+            members=storage_members.members(self.seen_as, self.kinds, i, buffer),
+            kept=tuple(Kept(*each) for each in parts.items()),
+            required_align=self.required_align.get(i, 1),
+            stays=i in self.written_as_volatile or "volatile" in buffer.qualifiers,
+        )

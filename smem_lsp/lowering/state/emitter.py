@@ -1,0 +1,140 @@
+"""The region tree under construction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from smem_lsp.ir.nodes import (
+    AccessKind,
+    Assign,
+    Barrier,
+    BarrierFamily,
+    BarrierKind,
+    Branch,
+    Exchange,
+    GlobalAccess,
+    Loop,
+    Node,
+    Remote,
+    Seq,
+    walk,
+)
+from smem_lsp.ir.values import Unknown, Value
+from smem_lsp.lowering.state.position import Position
+
+
+@dataclass
+class Emitter:
+    """Appends nodes to the innermost open list, and numbers points and values that are not known.
+
+    ``lo`` and ``hi`` of its methods are tokens of the chunk at ``at``.
+    """
+
+    at: Position
+    items: list[Node] = field(default_factory=list)
+    point: int = 0  # the last one that was given out
+    _keys: int = 0
+    # branch or loop, by its id -> what ``changed_in`` found in it
+    _changed: dict[int, tuple[Node, set[int]]] = field(default_factory=dict)
+
+    def next_point(self) -> int:
+        self.point += 1
+        return self.point
+
+    def reserve(self, count: int) -> None:
+        """Keep the next ``count`` points free, for nodes that are put in later."""
+        self.point += count
+
+    def end_of_loop(self) -> int:
+        """A point for it; in a function that is inlined two are kept free behind it, to leave the next loop, too."""
+        end = self.next_point()
+        if len(self.at.stack) > 1:
+            self.reserve(2)
+        return end
+
+    def emit(self, node: Node) -> None:
+        self.items.append(node)
+
+    def collect(self) -> _Collecting:
+        """Nodes emitted inside go to the list that is handed out."""
+        return _Collecting(self)
+
+    def fresh(self, *, uniform: bool = False, access: int | None = None, escaped: bool = False) -> Unknown:
+        """A value that is not known and equal to no other."""
+        self._keys += 1
+        return Unknown(self._keys, uniform, access, escaped)
+
+    def assign(self, variable: int, value: Value) -> None:
+        self.emit(Assign(self.next_point(), variable, value))
+
+    def barrier(
+        self,
+        kind: BarrierKind,
+        lo: int,
+        hi: int,
+        spelling: str,
+        mask: Value | None = None,
+        *,
+        votes: bool = False,
+    ) -> None:
+        where = self.at.span(lo, hi), self.at.line(lo)
+        self.emit(Barrier(self.next_point(), kind, *where, spelling, mask=mask, votes=votes))
+
+    def named_barrier(
+        self,
+        lo: int,
+        hi: int,
+        number: Value | None,
+        count: Value | None,
+        *,
+        arrives: bool,
+        family: BarrierFamily = BarrierFamily.PTX,
+    ) -> None:
+        self.emit(
+            Barrier(
+                self.next_point(),
+                BarrierKind.NAMED,
+                self.at.span(lo, hi),
+                self.at.line(lo),
+                "",
+                number=number,
+                count=count,
+                arrives=arrives,
+                family=family,
+            )
+        )
+
+    def exchange(self, lo: int, hi: int, spelling: str, mask: Value | None) -> None:
+        self.emit(Exchange(self.next_point(), self.at.span(lo, hi), self.at.line(lo), spelling, mask))
+
+    def remote(self, lo: int, hi: int) -> None:
+        """Shared memory of another block gets an address here."""
+        self.emit(Remote(self.next_point(), self.at.span(lo, hi), self.at.line(lo)))
+
+    def touch(self, kind: AccessKind, base: Value | None = None, index: Value | None = None) -> None:
+        """Memory outside shared memory is read or written."""
+        self.emit(GlobalAccess(self.next_point(), kind, base, index, self.at.line(0)))
+
+    def changed_in(self, node: Branch | Loop) -> set[int]:
+        """The variables that are assigned somewhere in it."""
+        known = self._changed.get(id(node))
+        if known is None:
+            found = {item.variable for item in walk(Seq((node,))) if isinstance(item, Assign)}
+            known = self._changed[id(node)] = node, found
+        return known[1]
+
+
+class _Collecting:
+    __slots__ = ("_emitter", "_outer")
+
+    def __init__(self, emitter: Emitter) -> None:
+        self._emitter = emitter
+
+    def __enter__(self) -> list[Node]:
+        self._outer = self._emitter.items
+        found: list[Node] = []
+        self._emitter.items = found
+        return found
+
+    def __exit__(self, *error: object) -> None:
+        self._emitter.items = self._outer

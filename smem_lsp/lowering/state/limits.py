@@ -1,0 +1,31 @@
+"""Where the understanding of a kernel ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass
+class LimitsFound:
+    """What was not understood by now. Of reasons that are one, the first stays. ``opaque``: points, rising, of calls
+    that may wait for other threads; ``hidden``: macros that are called but not in sight."""
+
+    complete: bool = True  # every statement parsed, no guess on a declaration, barrier or access
+    irregular: str | None = None  # why control flow is not known
+    unexact: str | None = None  # why the bytes may be others than those declared
+    unknown: list[str] = field(default_factory=list)
+    unknown_accesses: int = 0
+    unknown_barriers: int = 0
+    opaque: list[int] = field(default_factory=list)
+    hidden: list[str] = field(default_factory=list)
+
+    def note_unknown(self, reason: str, *, accesses: int = 0, barriers: int = 0) -> None:
+        self.unknown.append(reason)
+        self.unknown_accesses += accesses
+        self.unknown_barriers += barriers
+
+    def note_irregular(self, reason: str) -> None:
+        self.irregular = self.irregular or reason
+
+    def note_unexact(self, reason: str) -> None:
+        self.unexact = self.unexact or reason

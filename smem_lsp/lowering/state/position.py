@@ -1,0 +1,97 @@
+"""Which tokens are being lowered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from smem_lsp.lowering.state.template_header import template_parameters
+from smem_lsp.source import Span
+from smem_lsp.syntax.parse import Body, Function, TranslationUnit
+
+
+@dataclass
+class Position:
+    """A chunk of a function body, and the calls that lead there from the kernel.
+
+    ``base``: index in ``body`` of the chunk's first token, which the indices of an expression's tokens are relative to.
+    ``stack``: the kernel and the functions that are being inlined. ``path``: where their calls stand, for each call the
+    head of the function and the chunk that calls it.
+    """
+
+    unit: TranslationUnit
+    function: Function
+    base: int = 0
+    path: tuple[int, ...] = ()
+    stack: list[Function] = field(default_factory=list)
+    body: Body = field(init=False)
+    template_parameters: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.stack.append(self.function)
+        self._enter(self.function)
+
+    def _enter(self, function: Function) -> None:
+        self.function = function
+        self.body = function.body
+        self.template_parameters = template_parameters(function)
+
+    @property
+    def kernel(self) -> Function:
+        return self.stack[0]
+
+    def chunk(self, at: int) -> _InChunk:
+        """Inside, expression indices are relative to token ``at`` of the body."""
+        return _InChunk(self, at)
+
+    @contextmanager
+    def within(self, function: Function) -> Iterator[None]:
+        """Inside, the body is that of another function, which is called here."""
+        outer = self.function, self.base, self.path
+        self.path = (*self.path, function.island.head, self.base)
+        self.base = 0
+        self.stack.append(function)
+        self._enter(function)
+        try:
+            yield
+        finally:
+            self.stack.pop()
+            caller, self.base, self.path = outer
+            self._enter(caller)
+
+    def span(self, lo: int, hi: int) -> Span | None:
+        """Of tokens of the chunk; None when one of them came out of a macro body."""
+        return self.body.span(self.base + lo, self.base + hi)
+
+    def line(self, lo: int) -> int:
+        """1-based line of a token of the chunk."""
+        return self.unit.source.line_number(self.body.site(self.base + lo, self.base + lo + 1).start)
+
+    def editable(self, span: Span | None) -> Span | None:
+        """``span`` unless it stands inside the arguments of a macro invocation."""
+        if span is None or any(call.covers(span) for call in self._invocations):
+            return None
+        return span
+
+    @cached_property
+    def _invocations(self) -> list[Span]:
+        """Macro invocations with arguments in the kernel."""
+        where = self.kernel.span
+        return [call for call in self.unit.preprocessed.invocations if where.covers(call)]
+
+
+class _InChunk:
+    __slots__ = ("_at", "_outer", "_position")
+
+    def __init__(self, position: Position, at: int) -> None:
+        self._position = position
+        self._at = at
+
+    def __enter__(self) -> None:
+        self._outer = self._position.base
+        self._position.base = self._at
+
+    def __exit__(self, *error: object) -> None:
+        self._position.base = self._outer

@@ -1,0 +1,40 @@
+"""The parameters of a function template, read from its header."""
+
+from __future__ import annotations
+
+from smem_lsp.source.queries import remembered
+from smem_lsp.syntax.blocks import Definition
+from smem_lsp.syntax.parse import Function
+
+
+def template_parameters(function: Function) -> frozenset[str]:
+    """Names in the template header of the function: the same for every thread."""
+    return _template_parameters(function.definition)
+
+
+@remembered(most=4096)
+def _template_parameters(definition: Definition) -> frozenset[str]:
+    head = definition.head
+    if "TEMPLATE" not in head.kinds:
+        return frozenset()
+    depth = 0
+    names: set[str] = set()
+    for kind, text in zip(head.kinds, head.texts):
+        if kind == "LT":
+            depth += 1
+        elif text and set(text) == {">"}:
+            depth -= len(text)
+            if depth <= 0:
+                break
+        elif kind == "NAME" and depth:
+            names.add(text)
+    return frozenset(names)
+
+
+@remembered(most=4096)
+def type_parameters(definition: Definition) -> frozenset[str]:
+    """Those names in the template header that stand for types."""
+    head = definition.head
+    return _template_parameters(definition) & {
+        name for word, name in zip(head.texts, head.texts[1:]) if word in ("typename", "class")
+    }

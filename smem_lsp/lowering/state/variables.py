@@ -1,0 +1,39 @@
+"""The local variables of a kernel, by number."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from smem_lsp.lowering.state.local_scope import LocalObject
+from smem_lsp.lowering.state.position import Position
+
+# calls that lead there, token of the chunk, name, how often it was declared there by now
+Declared = tuple[tuple[int, ...], int, str, int]
+
+
+@dataclass
+class Variables:
+    """Numbers of variables. The number after one counts how many bytes into a buffer the variable points, if it ever
+    does. A variable has the same number each time that the kernel is lowered: ``numbers`` is handed on."""
+
+    at: Position
+    numbers: dict[Declared, int]
+    numbers_only: set[int] = field(default_factory=set)  # declared as numbers or vectors of them
+    objects: dict[int, LocalObject] = field(default_factory=dict)  # by the variable of the object
+    member_of: dict[int, tuple[int, str]] = field(default_factory=dict)  # -> object, name of the member
+    _declared: Counter[tuple[tuple[int, ...], int, str]] = field(default_factory=Counter)
+
+    def declare(self, name: str) -> int:
+        """A variable that is declared here."""
+        here = (self.at.path, self.at.base, name)
+        self._declared[here] += 1
+        return self.numbers.setdefault((*here, self._declared[here]), 2 * len(self.numbers))
+
+    def member(self, of: int, name: str) -> int:
+        """The variable of a member of an object."""
+        return self.numbers.setdefault(((-1, of), 0, name, 0), 2 * len(self.numbers))
+
+    def names(self) -> tuple[str, ...]:
+        """By number."""
+        return tuple(name for _, _, text, _ in self.numbers for name in (text, f"{text} in bytes"))
