@@ -204,7 +204,7 @@ def _plan(
         shape=shape,
         withheld=kernel.irregular,
         hazards=hazards,
-        gaps=gaps,
+        missing=gaps,
         redundant=redundant,
         mispaired=mispaired,
         hoists=attempt("barriers to move", partial(hoists, kernel, mispaired, right), ()),

@@ -109,7 +109,7 @@ class KernelFacts:
     mispaired: tuple[Mispaired, ...]
     hoists: tuple[Hoist, ...]  # of those barriers
     hazards: Hazards
-    gaps: MissingBarriers
+    missing: MissingBarriers
     redundant: tuple[Redundant, ...]  # barriers
     banks: tuple[BankConflict, ...]
     needs: Mapping[Dims, Need]  # block of a launch -> dynamic bytes that it is sure to touch
