@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 
-from smem_lsp.analysis.execution.events import Event, form_of
+from smem_lsp.analysis.execution.events import Event
 from smem_lsp.ir.nodes import BarrierFamily
 from smem_lsp.source import checkpoint
 from smem_lsp.targets.every import WARP_SIZE
@@ -56,7 +56,7 @@ class Traces:
 
     def access(self, storage: int, unit: int, event: Event) -> None:
         """All threads of an event make it; of those that touch one byte the first and the last are told apart."""
-        form_of(event)  # once for all parts
+        _ = event.form  # worked out once for all parts
         parts: dict[int, tuple[dict[int, int], dict[int, int]]] = {}
         for side, cells in enumerate((event.low, event.high)):
             checkpoint()
