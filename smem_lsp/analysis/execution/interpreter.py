@@ -317,9 +317,10 @@ class Interpreter:
                 else:
                     self._iterate(loop, facts, here, inside)
             except Lost:
-                if not loop.left_together:
-                    raise
-                self._leave_together(loop, here, frame)
+                if loop.left_together:
+                    self._leave_together(loop, here, frame)
+                else:  # threads leave it one by one, but all come to what is behind it
+                    self._pass_over(loop, here, frame)
         if effects.other_barriers or self.synchronisation.calls_between(loop.node.point, loop.end):
             self.synchronisation.forget(frame)
         self._forget_fences(loop)
