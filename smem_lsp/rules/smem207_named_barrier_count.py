@@ -57,7 +57,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from smem_lsp.analysis.execution.named_barrier_arrivals import Miscount
+from smem_lsp.analysis.execution.named_barrier_arrivals import Miscount, MiscountKind
 from smem_lsp.ir.nodes import Barrier, walk
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, Severity, kernel_rule
@@ -84,15 +84,15 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
 
 
 def _message(facts: KernelFacts, found: Miscount) -> str:
-    if found.kind == "number":
+    if found.kind is MiscountKind.NUMBER:
         return f"there is no barrier {found.number}: they are numbered 0 to 15"
-    if found.kind == "multiple":
+    if found.kind is MiscountKind.MULTIPLE:
         return f"the barrier waits for {found.count} threads, which are no whole warps: use a multiple of 32"
     shape = facts.shape
     source = "" if shape is None or shape.fact else f" ({shape.threads} threads, {facts.shape_source})"
     waits = f"barrier {found.number} waits for {found.count} threads"
-    if found.kind == "block":
+    if found.kind is MiscountKind.BLOCK:
         return f"{waits} of {found.come}, but it is the one that `__syncthreads()` uses: take another number{source}"
-    if found.kind == "few":
+    if found.kind is MiscountKind.FEW:
         return f"{waits}, but only {found.come} ever come to it: those wait for ever{source}"
     return f"{waits}, but {found.come} come to it here: some pass without the others{source}"

@@ -37,15 +37,15 @@ def first_missing(
 
 
 def others_return(kernel: Kernel, node: Barrier | Exchange) -> bool:
-    """Is there nothing left to wait at for threads that go past the branches around a barrier of their warp? They
-    return, and no barrier waits for those; a shuffle would still read what they have left."""
+    """Do the threads that go past the branches around a warp barrier return without waiting for others? No barrier
+    waits for threads that have returned, but a shuffle would read the registers that they have left."""
     if not isinstance(node, Barrier) or any(point > node.point for point in kernel.opaque):
         return False
     return _is_last(kernel.body, node)
 
 
 def _is_last(seq: Seq, wanted: Barrier) -> bool:
-    """Do threads that are not in the branches around it come to the end of ``seq`` without waiting for others?"""
+    """Do threads outside of the branches around ``wanted`` come to the end of ``seq`` without waiting for others?"""
     for number, node in enumerate(seq.items):
         if _holds(node, wanted):
             return node is wanted or (
