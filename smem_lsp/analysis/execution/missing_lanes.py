@@ -17,11 +17,11 @@ class LaneWitness:
 
 
 def first_missing(
-    mask: int, here: Sequence[int], block: Sequence[int], away: Collection[int], warp: int
+    mask: int, here: Sequence[int], block: Sequence[int], returned: Collection[int], warp: int
 ) -> LaneWitness | None:
-    """The first lane that ``mask`` names and that is not among the threads ``here``. Threads ``away`` have returned and
-    count as present. ``warp``: lanes of one; None: no lane is missing."""
-    if len(here) + len(away) >= len(block):
+    """The first lane that ``mask`` names and that is not among the threads ``here``. Threads in ``returned`` have left
+    the kernel and count as present. ``warp``: lanes of one; None: no lane is missing."""
+    if len(here) + len(returned) >= len(block):
         return None  # all are here
     start, end = here[0], here[-1] + 1
     if end - start == len(here) and start % warp == 0 and (end % warp == 0 or end == len(block)):
@@ -29,7 +29,7 @@ def first_missing(
     first: dict[int, int] = {}
     for thread in here:
         first.setdefault(thread // warp, thread)
-    for thread in sorted(set(block).difference(here, away)):
+    for thread in sorted(set(block).difference(here, returned)):
         number, lane = divmod(thread, warp)
         if number in first and mask >> lane & 1:
             return LaneWitness(first[number], thread)

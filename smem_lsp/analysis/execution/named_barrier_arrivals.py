@@ -101,10 +101,10 @@ class Counts:
                 shown[point, number] = MiscountKind.MANY, site.count, site.most
         return shown
 
-    def told(self, *, known: bool) -> tuple[Miscount, ...]:
-        """The miscounts. ``known``: the block is known; else only those that need no block are told."""
+    def miscounts(self, *, known: bool) -> tuple[Miscount, ...]:
+        """The miscounts. ``known``: the block is known; else only those that hold for any block."""
         nodes = {node.point: node for node in self._nodes()}
-        told = [
+        found = [
             Miscount(nodes[point], kind, number, count, come)
             for (point, number), (kind, count, come) in (self.found or {}).items()
             if known
@@ -112,14 +112,14 @@ class Counts:
         for point, node in nodes.items():
             number, count = self.values.named[point]
             if isinstance(number, Const) and number.n > _MOST_NUMBER and node.family is BarrierFamily.PTX:
-                told.append(Miscount(node, MiscountKind.NUMBER, number.n, 0))
+                found.append(Miscount(node, MiscountKind.NUMBER, number.n, 0))
             if isinstance(count, Const) and (count.n % WARP_SIZE or not count.n):
-                told.append(
+                found.append(
                     Miscount(
                         node, MiscountKind.MULTIPLE, number.n if isinstance(number, Const) else -1, count.n
                     )
                 )
-        return tuple(told)
+        return tuple(found)
 
     def _nodes(self) -> Sequence[Barrier]:
         if not self.values.named:

@@ -70,21 +70,21 @@ class Traces:
     def arrive(
         self,
         threads: Collection[int],
-        away: Collection[int],
+        returned: Collection[int],
         key: tuple[BarrierFamily, int],
         count: int,
         *,
         waits: bool,
     ) -> None:
-        """``threads`` come to a named barrier; those ``away`` have returned."""
-        self._come(threads, away, Arrival(key, count, waits))
+        """``threads`` come to a named barrier; those in ``returned`` have left the kernel."""
+        self._come(threads, returned, Arrival(key, count, waits))
 
-    def meet(self, threads: Collection[int], away: Collection[int]) -> None:
+    def meet(self, threads: Collection[int], returned: Collection[int]) -> None:
         """``threads`` come to a barrier of the block."""
-        self._come(threads, away, Together())
+        self._come(threads, returned, Together())
 
-    def _come(self, threads: Collection[int], away: Collection[int], action: Action) -> None:
-        here = {*threads, *away}
+    def _come(self, threads: Collection[int], returned: Collection[int], action: Action) -> None:
+        here = {*threads, *returned}
         for warp in sorted({thread // WARP_SIZE for thread in threads}):
             lanes = range(warp * WARP_SIZE, min((warp + 1) * WARP_SIZE, self.threads))
             if not here.issuperset(lanes):

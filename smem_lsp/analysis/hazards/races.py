@@ -132,7 +132,7 @@ class _Search:
         if self.asked is not None and not self._answers():
             return Hazards()
         tails = self._run_tails(samples)
-        miscounts = self.counts.told(known=self.shape_known)
+        miscounts = self.counts.miscounts(known=self.shape_known)
         if not (self.evidence.anything or tails.missing):
             return Hazards(miscounts=miscounts)
         report = Report(self.kernel, samples, self.shape_known)

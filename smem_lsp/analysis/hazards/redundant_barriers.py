@@ -79,7 +79,7 @@ def redundant_barriers(
         if barrier.point not in facts.barriers or barrier.guess or barrier.span is None or barrier.votes:
             continue
         for pairs in ways:
-            ordered = ordered_foes(body, standing, accesses, pairs.foes, barrier.point)
+            ordered = ordered_foes(body, standing, accesses, pairs.conflicting, barrier.point)
             pairs.shaped = False
             if all(
                 pairs.safe(later, earlier) for later, mask in enumerate(ordered) for earlier in bits(mask)
@@ -144,9 +144,9 @@ class _Pairs:
         for group in sharing:
             self.storages |= dict.fromkeys(group, min(group))
         self.storages[_OUTSIDE] = _OUTSIDE
-        self.foes = [self._foes(index) for index in range(len(accesses))]
+        self.conflicting = [self._conflicting(index) for index in range(len(accesses))]
 
-    def _foes(self, index: int) -> int:
+    def _conflicting(self, index: int) -> int:
         """The accesses, itself included, that may touch the same bytes when one of the two changes them."""
         mine = self.accesses[index]
         mask = 0
