@@ -18,7 +18,6 @@ from toolchain import nvcc, require
 
 from smem_lsp.config import Config
 from smem_lsp.engine import KernelReport, Report, apply, check
-from smem_lsp.engine.plan_kernel import plan_kernel
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.lowering.kernel import build_kernels
 from smem_lsp.rules.facts import KernelFacts
@@ -50,6 +49,23 @@ def check_fix(
     assert [f.message for f in again.findings if f.code == code and _applicable(again, f)] == []
     _note(before, fixed, fix, config)
     return fix
+
+
+def check_rewrite(
+    difference: str,
+    *,
+    code: str = "SMEM301",
+    safety: Safety = Safety.SAFE,
+    title: str = "",
+    config: Config | None = None,
+) -> Fix:
+    """``check_fix``, before and after shown as one text: a line begins with a space, or with ``-`` or ``+`` where the
+    fix takes it away or puts it in."""
+    lines = _unindented(difference).splitlines(keepends=True)
+    assert all(line[0] in " -+\r\n" for line in lines), "a line begins with a space, - or +"
+    before = "".join(line[1:] if line[0] in " -" else line for line in lines if line[0] != "+")
+    after = "".join(line[1:] if line[0] in " +" else line for line in lines if line[0] != "-")
+    return check_fix(before, after, code=code, safety=safety, title=title, config=config)
 
 
 def check_no_fix(
@@ -108,7 +124,7 @@ def kernel_facts(text: str, index: int = 0, *, config: Config | None = None) -> 
     """Everything the engine finds out about one kernel."""
     source = SourceText(text)
     kernel = build_kernels(parse(source))[index]
-    return plan_kernel(index, kernel, source, config or Config())
+    return KernelFacts.of(index, source, kernel, config or Config())
 
 
 def plan_fix(text: str, barriers: int) -> Fix:

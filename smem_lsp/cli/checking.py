@@ -8,7 +8,6 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cache
 
 from smem_lsp.cli.errors import internal_error, reported
 from smem_lsp.cli.fixing import Fixed, FixPolicy, Hidden, fix_text, fixable, hidden
@@ -30,6 +29,7 @@ from smem_lsp.output.json_ import JsonObject
 from smem_lsp.output.style import Style, shown
 from smem_lsp.rules.model import Severity
 from smem_lsp.source import printable
+from smem_lsp.source.queries import remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ def _checker(job: Job, notes: dict[str, None], *, reuse: bool) -> Callable[[str]
     return lambda text: check(text, path=job.path, config=job.config, reader=_reader())
 
 
-@cache
+@remembered(most=1)
 def _reader() -> DiskReader:
     """One for all files of this process: they include the same headers."""
     return DiskReader()
@@ -167,7 +167,7 @@ def _outcome(fixed: Fixed, job: Job, options: Options) -> Outcome:
     outcome.counts.update((finding.severity, finding.code) for finding in report.findings)
     outcome.statements = report.statistics.statements or 0
     outcome.unparsed = report.statistics.unparsed_statements or 0
-    outcome.unknown = sum(k.kernel.unknown_accesses + k.kernel.unknown_barriers for k in report.kernels)
+    outcome.unknown = sum(f.kernel.unknown_accesses + f.kernel.unknown_barriers for f in report.facts)
     outcome.errors += (f"{job.path}: {reported(each)}" for each in report.defects)
     return outcome
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 
 from smem_lsp.cli.settings import NVCC
 from smem_lsp.config import Config
 from smem_lsp.engine import check
-from smem_lsp.engine.cache import Cache
 from smem_lsp.engine.measured import NOT_MEASURED, Measured
 from smem_lsp.engine.report import Report
 from smem_lsp.environment.compiler import Compiler, Request, user_store
 from smem_lsp.environment.nvcc import KernelStatistics, Stop
 from smem_lsp.source import FileReader
+from smem_lsp.source.queries import Store, remembered
 
 
 def check_compiled(
@@ -27,7 +26,7 @@ def check_compiled(
 ) -> Report:
     """The report on a text whose kernels are compiled for every target in force. ``tell`` gets one line about what was
     not compiled; ``reuse``: what was compiled in earlier runs."""
-    engine = Cache()
+    engine = Store()
 
     def report(found: Measured) -> Report:
         return check(text, path=path, config=config, reader=reader, cache=engine, measured=found)
@@ -80,7 +79,7 @@ def _compiled(compiler: Compiler, request: Request) -> tuple[list[KernelStatisti
     return compiler.known(request), words or None
 
 
-@cache
+@remembered(most=2)
 def _compiler(*, reuse: bool) -> Compiler:
     """One for all files of this process."""
     return Compiler(user_store() if reuse else None)

@@ -12,8 +12,9 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
+
+from smem_lsp.source.queries import remembered
 
 MAX_PATTERNS = 1_000
 MAX_LENGTH = 1_000  # characters of one pattern
@@ -99,7 +100,7 @@ class _Pattern:
         return move
 
 
-@lru_cache(maxsize=2 * MAX_PATTERNS)
+@remembered(most=2 * MAX_PATTERNS)
 def _compiled(written: str) -> _Pattern:
     bare = written.rstrip("/")
     pattern = bare.removeprefix("./")

@@ -6,30 +6,27 @@ bounded: the entries used last stay.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from smem_lsp.config import Config
-from smem_lsp.engine.attempts import Attempts, Limits
 from smem_lsp.engine.measured import Measured, Measurement, measure, sized
-from smem_lsp.engine.plan_kernel import plan_kernel
+from smem_lsp.facts.attempts import Attempts, Limits
+from smem_lsp.facts.stopped import Stopped, Why
 from smem_lsp.ir.author_facts import Stated
 from smem_lsp.ir.nodes import LaunchSite
 from smem_lsp.ir.shift import Moves, moves, shift_kernel
 from smem_lsp.lowering.kernel import build_kernel
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, Rule
-from smem_lsp.rules.stopped import Stopped, Why
 from smem_lsp.rules.suppressions import Suppressions
 from smem_lsp.source import SourceText
 from smem_lsp.source.budget import look, used_up
+from smem_lsp.source.queries import Query, Store
 from smem_lsp.syntax.parse import Function, TranslationUnit
-from smem_lsp.syntax.recent import Recent
 from smem_lsp.unit.instances import Binding
 from smem_lsp.unit.unit_facts import Key, UnitFacts, parts_of
-
-MOST_KERNELS = 2_000
 
 
 @dataclass
@@ -65,6 +62,7 @@ class Known:
         found = attempts.run(
             f"{rule.code} {rule.name}", lambda: tuple(on_kernel(facts)), tuple[Finding, ...]()
         )
+        facts.analysis.require_data_flow()
         if attempts.stopped:
             look()
             self._stopped += (each for each in attempts.stopped if each not in self._stopped)
@@ -79,14 +77,9 @@ class Known:
         return telling
 
 
-@dataclass
-class Cache:
-    """One per server; a single check makes its own."""
-
-    kernels: Recent[tuple[object, ...], Known] = field(default_factory=lambda: Recent(MOST_KERNELS))
-    measured: Recent[tuple[object, ...], tuple[Measurement, ...]] = field(
-        default_factory=lambda: Recent(MOST_KERNELS)
-    )
+# A server has one store for these; a single check makes its own.
+ANALYSES = Query[tuple[object, ...], Known]("what was found out about a kernel", most=500)
+_MEASURED = Query[tuple[object, ...], tuple[Measurement, ...]]("what a compiler said of a kernel", most=500)
 
 
 @dataclass
@@ -123,17 +116,12 @@ class PlacedKernel:
         old = self.known.facts
         if old.source is self.source:
             return old
-        kernel, liveness = old.kernel, old.liveness
-        if not self.moves.none:
-            kernel = shift_kernel(kernel, self.moves)
-            line = self.moves.line
-            lives = {
-                buffer: replace(life, first_line=line(life.first_line), last_line=line(life.last_line))
-                for buffer, life in liveness.lives.items()
-            }
-            liveness = replace(liveness, lives=lives)
+        if self.moves.none:
+            kernel, moved = old.kernel, None
+        else:
+            kernel, moved = shift_kernel(old.kernel, self.moves), self.moves
         kernel = replace(kernel, launches=self.launches)
-        return replace(old, index=self.index, source=self.source, kernel=kernel, liveness=liveness)
+        return replace(old, index=self.index, source=self.source, kernel=kernel, moves=moved)
 
     def findings(self, rule: Rule) -> Sequence[Finding]:
         """What a kernel rule finds: what it found before, moved here. Messages name lines of the kernel and of its
@@ -161,7 +149,7 @@ class Setting:
     around: UnitFacts
     suppressions: Suppressions
     config: Config
-    cache: Cache
+    cache: Store
     measured: Measured
     limits: Limits
 
@@ -176,13 +164,12 @@ class Setting:
         """Everything about one kernel, from the cache where nothing that matters has changed. ``own``: its key."""
         unit, around = self.unit, self.around
         key = (own, self.key, stated)
-        known = self.cache.kernels.find(key)
+        known = ANALYSES.find(self.cache, key)
         if known is None:
             look()
             kernel = build_kernel(unit, around, function, binding, stated)
-            facts = plan_kernel(index, kernel, unit.source, self.config, limits=self.limits)
-            known = Known(facts, self.limits)
-            self._keep(key, known)
+            facts = KernelFacts.of(index, unit.source, kernel, self.config, self.limits)
+            known = ANALYSES.keep(self.cache, key, Known(facts, self.limits))
         known = self._measured(known, key, function, binding)
         return PlacedKernel(known, around, function, binding, index)
 
@@ -199,23 +186,28 @@ class Setting:
             return known
         found = self.measured.of(self.unit, function, binding)
         if found:
-            self.cache.measured.keep((key, under), found)
+            _MEASURED.keep(self.cache, (key, under), found)
         else:
-            found = self.cache.measured.find((key, under)) or ()
+            found = _MEASURED.find(self.cache, (key, under)) or ()
         if not found:
             return known
         whole = (key, found)
-        kept = self.cache.kernels.find(whole)
+        kept = ANALYSES.find(self.cache, whole)
         if kept is not None:
             return kept
         facts = known.facts
         kernel = sized(facts.kernel, found)
         if kernel is not None:
-            facts = plan_kernel(facts.index, kernel, facts.source, self.config, limits=self.limits)
-        return self._keep(whole, Known(measure(facts, found), self.limits))
+            facts = KernelFacts.of(facts.index, facts.source, kernel, self.config, self.limits)
+        return ANALYSES.keep(self.cache, whole, Known(measure(facts, found), self.limits))
 
-    def _keep(self, key: tuple[object, ...], known: Known) -> Known:
-        """Remember what was found out, unless it was cut for what others took: it may be whole the next time."""
-        if known.stopped and (used_up() or any(each.why is Why.MEMORY for each in known.stopped)):
-            return known
-        return self.cache.kernels.keep(key, known)
+    def forget_cut(self, placed: Iterable[PlacedKernel]) -> None:
+        """Forget those that were cut for what others took: they may be whole the next time."""
+        cut = [
+            kernel.known
+            for kernel in placed
+            if kernel.known.stopped
+            and (used_up() or any(each.why is Why.MEMORY for each in kernel.known.stopped))
+        ]
+        if cut:
+            ANALYSES.drop(self.cache, lambda known: any(known is each for each in cut))

@@ -9,14 +9,15 @@ from dataclasses import replace
 from functools import partial
 
 from smem_lsp.config import Config
-from smem_lsp.engine.attempts import LIMITS, Attempts, Limits
-from smem_lsp.engine.cache import Cache, Setting
+from smem_lsp.engine.cache import Setting
 from smem_lsp.engine.fixing import Fixer
-from smem_lsp.engine.kernels import judge_kernels
+from smem_lsp.engine.kernels import JudgedKernel, judge_kernels
 from smem_lsp.engine.lazy import LazySequence
 from smem_lsp.engine.measured import NOT_MEASURED, Measured
 from smem_lsp.engine.report import BarrierRow, FileStatistics, KernelReport, OccupancyRow, Report
 from smem_lsp.engine.statistics import count_statements
+from smem_lsp.facts.attempts import LIMITS, Attempts, Limits
+from smem_lsp.facts.stopped import Stopped
 from smem_lsp.fixes.model import Fix
 from smem_lsp.ir.nodes import Barrier, walk
 from smem_lsp.rules.facts import FileFacts, KernelFacts
@@ -24,6 +25,7 @@ from smem_lsp.rules.model import Finding, Rule, Severity
 from smem_lsp.rules.registry import RESERVED, RULES
 from smem_lsp.rules.suppressions import NO_SUPPRESSIONS, Suppression, Suppressions, parse_suppressions
 from smem_lsp.source import Budget, FileReader, SourceText, apply_edits
+from smem_lsp.source.queries import Store
 from smem_lsp.syntax.lexer import comments
 from smem_lsp.syntax.parse import parse
 from smem_lsp.unit.unit_facts import survey_file
@@ -35,7 +37,7 @@ def check(
     path: str = "<memory>",
     config: Config | None = None,
     reader: FileReader | None = None,
-    cache: Cache | None = None,
+    cache: Store | None = None,
     measured: Measured = NOT_MEASURED,
     limits: Limits = LIMITS,
 ) -> Report:
@@ -49,7 +51,7 @@ def check(
     source = SourceText(text, path)
     attempts, started = Attempts(limits), time.thread_time()
     with Budget(seconds=limits.file_seconds, megabytes=limits.megabytes):
-        begin = partial(_begin, source, config, reader, cache or Cache(), measured, limits)
+        begin = partial(_begin, source, config, reader, Store() if cache is None else cache, measured, limits)
         setting = attempts.run("everything", begin, None, limits.file_seconds)
         rules = [rule for rule in RULES.values() if _selected(rule, config)]
         judged = [] if setting is None else judge_kernels(setting, rules, attempts)
@@ -59,7 +61,7 @@ def check(
                 "statements", partial(count_statements, setting.unit), None, limits.file_seconds
             )
     kernels = [kernel for each in judged for kernel in each.instances]
-    attempts.stopped += (stop for each in judged for stop in each.stopped)
+    attempts.stopped += _stopped_in(judged)
     left = limits.file_seconds - (time.thread_time() - started)
     fixer = Fixer(limits, attempts.stopped, max(limits.fix_seconds, left))
     unit = None if setting is None else setting.unit
@@ -79,7 +81,7 @@ def check(
             None if counted is None else len(unread),
         ),
         fixes_for=lambda finding: fixer.fixes(finding, report, measured, again),
-        ended=attempts.stopped,
+        ended=lambda: tuple(dict.fromkeys((*attempts.stopped, *_stopped_in(judged)))),
         facts=LazySequence(len(kernels), lambda index: kernels[index].facts),
         unit=unit,
     )
@@ -90,11 +92,15 @@ def check(
     return report
 
 
+def _stopped_in(judged: Sequence[JudgedKernel]) -> Iterator[Stopped]:
+    return (stop for each in judged for stop in each.stopped)
+
+
 def _begin(
     source: SourceText,
     config: Config,
     reader: FileReader | None,
-    cache: Cache,
+    cache: Store,
     measured: Measured,
     limits: Limits,
 ) -> Setting:
@@ -239,5 +245,5 @@ def _kernel_report(facts: KernelFacts) -> KernelReport:
         occupancy=tuple(rows),
         barriers=barriers,
         point_lines=lines,
-        carved=facts.carved,
+        dynamic_partition=facts.dynamic_partition,
     )

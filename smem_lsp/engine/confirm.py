@@ -11,15 +11,16 @@ from smem_lsp.allocation.validate import validate
 from smem_lsp.analysis.banks.rows import in_rows
 from smem_lsp.engine.measured import Measured, broken_promise, is_covered, lost
 from smem_lsp.engine.report import Report
+from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.fixes.model import Fix, Safety
-from smem_lsp.rules.facts import Carved, KernelFacts
+from smem_lsp.fixes.registry import CURES
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import (
     Finding,
     MergeBuffers,
     MoveRanges,
-    MoveToDynamic,
     PadRows,
-    ReorderDeclarations,
+    Remedy,
     Severity,
 )
 from smem_lsp.source import apply_edits
@@ -27,15 +28,16 @@ from smem_lsp.source import apply_edits
 _CORRECTNESS = ("SMEM1", "SMEM2")  # other findings may follow from what was improved: the next step of a plan
 
 
-# what a compiler has a say in
-REWRITES = (MergeBuffers, MoveRanges, MoveToDynamic, PadRows, ReorderDeclarations)
+def is_compiled(remedy: Remedy | None) -> bool:
+    """Has a compiler a say in it?"""
+    return remedy is not None and CURES[type(remedy)].compiled
 
 
 def as_compiled(fix: Fix, finding: Finding, report: Report, measured: Measured) -> Fix:
     """A rewrite that a compiler has shown to cost a resident block, spills or other bytes than were promised is
     withdrawn; where none has confirmed it, the title says so."""
     remedy = finding.remedy
-    if not fix.edits or not isinstance(remedy, REWRITES):
+    if not fix.edits or remedy is None or not is_compiled(remedy):
         return fix
     instances = _instances(report, report.facts[remedy.kernel])
     after = measured.rewritten(apply_edits(report.source.text, fix.edits))
@@ -81,9 +83,9 @@ def _misplaced_ranges(facts: KernelFacts, now: KernelFacts | None) -> str | None
     """Is every access where a valid layout of the bytes that were promised has its range? A pointer that is counted
     from a moved one moves with it."""
     found = None
-    if now is not None and facts.carved is not None:
-        found = _ranges_after(facts.carved, now.carved or now.uncarved)
-    promised = None if facts.carved is None else facts.carved.best[0].plan.bytes
+    if now is not None and facts.dynamic_partition is not None:
+        found = _ranges_after(facts.dynamic_partition, now.dynamic_partition or now.undivided_dynamic)
+    promised = None if facts.dynamic_partition is None else facts.dynamic_partition.best[0].plan.bytes
     if found is None or found.bytes != promised or not _valid(facts, found):
         return "other pointers are counted from where they point now"
     return None
@@ -96,29 +98,29 @@ def _copies_left(facts: KernelFacts, now: KernelFacts | None) -> str | None:
     return None
 
 
-def _ranges_after(before: Carved, after: Carved | None) -> Plan | None:
+def _ranges_after(before: PartitionLayouts, after: PartitionLayouts | None) -> Plan | None:
     """Where the ranges are in the edited text, by the bytes that its accesses reach; None: they fell apart."""
     if after is None:
         return None
-    old, new = (sorted(carved.carving.reached.items()) for carved in (before, after))
+    old, new = (sorted(divided.partition.reached.items()) for divided in (before, after))
     if len(old) != len(new):
         return None
-    shifts: dict[int, set[int]] = {each.index: set() for each in before.carving.ranges}
+    shifts: dict[int, set[int]] = {each.index: set() for each in before.partition.ranges}
     for (point, (low, high)), (_, (low_now, high_now)) in zip(old, new):
         if high - low != high_now - low_now:
             return None
-        shifts[before.carving.of[point]].add(low_now - low)
+        shifts[before.partition.of[point]].add(low_now - low)
     if any(len(found) != 1 for found in shifts.values()):
         return None
-    offsets = {each.index: each.offset + min(shifts[each.index]) for each in before.carving.ranges}
-    end = max(offsets[each.index] + each.size for each in before.carving.ranges)
+    offsets = {each.index: each.offset + min(shifts[each.index]) for each in before.partition.ranges}
+    end = max(offsets[each.index] + each.size for each in before.partition.ranges)
     return Plan("rewrite", end, offsets)
 
 
 def _valid(facts: KernelFacts, plan: Plan) -> bool:
-    ranges, carved = facts.of_ranges, facts.carved
-    assert ranges is not None and carved is not None
-    return not validate(carved.items, plan, ranges.kernel.body, carved.best[0].facts, frozenset())
+    ranges, divided = facts.of_ranges, facts.dynamic_partition
+    assert ranges is not None and divided is not None
+    return not validate(divided.items, plan, ranges.kernel.body, divided.best[0].facts, frozenset())
 
 
 def _misplaced_rows(remedy: PadRows, facts: KernelFacts, now: KernelFacts | None) -> str | None:

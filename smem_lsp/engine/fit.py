@@ -10,8 +10,9 @@ from itertools import product
 from smem_lsp.config import Config
 from smem_lsp.engine.fit_kernel import Place, choose_kernel, no_kernel, plan
 from smem_lsp.engine.knobs import FitError, Knob, find_knobs
+from smem_lsp.facts.occupied import Occupied
 from smem_lsp.ir.nodes import AddressSpace
-from smem_lsp.rules.facts import KernelFacts, Occupied
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.source import FileReader, TextEdit, apply_edits
 from smem_lsp.targets import target
 from smem_lsp.targets.every import STATIC_LIMIT

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 from smem_lsp.config import Config
 from smem_lsp.engine.check import newest_target, suppressions_of
-from smem_lsp.engine.plan_kernel import plan_kernel
 from smem_lsp.engine.stated import stated_of
 from smem_lsp.ir.nodes import LaunchSite
 from smem_lsp.lowering.kernel import build_kernel
@@ -114,7 +113,7 @@ def plan(reading: Reading, given: Mapping[str, int], config: Config) -> KernelFa
     if launches is not None:
         kernel = replace(kernel, launches=launches)
     kernel = replace(kernel, siblings=0, more_instances=None)  # nobody asks about the others
-    return plan_kernel(0, kernel, unit.source, config, layouts_only=True)
+    return KernelFacts.of(0, unit.source, kernel, config)
 
 
 def _alike(a: Binding, b: Binding) -> bool:

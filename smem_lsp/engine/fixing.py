@@ -6,14 +6,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from smem_lsp.engine.attempts import Attempts, Limits
 from smem_lsp.engine.confirm import as_compiled, as_planned
 from smem_lsp.engine.measured import Measured
 from smem_lsp.engine.report import Report
-from smem_lsp.fixes import fixes_for
+from smem_lsp.facts.attempts import Attempts, Limits
+from smem_lsp.facts.stopped import Stopped, Why
+from smem_lsp.fixes.fixes import fixes_for
 from smem_lsp.fixes.model import Fix
 from smem_lsp.rules.model import Finding
-from smem_lsp.rules.stopped import Stopped, Why
 
 
 @dataclass(slots=True)

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from smem_lsp.engine.attempts import Attempts
 from smem_lsp.engine.cache import PlacedKernel, Setting
 from smem_lsp.engine.instances import join_instances
 from smem_lsp.engine.stated import stated_of
+from smem_lsp.facts.attempts import Attempts
+from smem_lsp.facts.stopped import Stopped, Why
 from smem_lsp.rules.model import Finding, Rule
-from smem_lsp.rules.stopped import Stopped, Why
 from smem_lsp.source import plural
 from smem_lsp.source.budget import used_up
 from smem_lsp.syntax.parse import Function
@@ -58,19 +58,21 @@ def judge_kernels(setting: Setting, rules: Sequence[Rule], attempts: Attempts) -
             attempts.stopped.append(Stopped("everything", Why.TIME, name, function.name_span))
             break
         one = Attempts(limits, function.name)
+        placed: list[PlacedKernel] = []
 
         def judge(
             function: Function = function,
             instances: _Instances = instances,
             first: int = first,
+            placed: list[PlacedKernel] = placed,
         ) -> JudgedKernel:
-            placed: list[PlacedKernel] = []
             for index, (binding, key) in enumerate(instances, first):
                 stated = stated_of(function, setting.suppressions, setting.around, binding)
                 placed.append(setting.place(function, binding, key, index, stated))
             return JudgedKernel(tuple(placed), tuple(_findings(of_kernels, placed)))
 
         judged = one.run("everything", judge, None, limits.file_seconds)
+        setting.forget_cut(placed)
         attempts.stopped += (replace(each, span=function.name_span) for each in one.stopped)
         if judged is not None:
             found.append(judged)

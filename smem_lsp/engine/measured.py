@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Protocol
 
+from smem_lsp.facts.layouts import Candidate
+from smem_lsp.facts.occupied import Occupied
 from smem_lsp.ir.nodes import AddressSpace, Buffer, Kernel
-from smem_lsp.rules.facts import KernelFacts, Occupied
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.unit.instances import Binding
@@ -138,6 +140,16 @@ class MeasuredFacts(KernelFacts):
     """A kernel whose registers, and bytes, a compiler has reported. Its bytes win over those worked out here."""
 
     measured: tuple[Measurement, ...] = ()
+    contradicted: bool = False  # the bytes worked out here were certain, and are others
+
+    @cached_property
+    def occupied(self) -> tuple[Occupied, ...]:
+        rows = ((row, self.on(row.arch)) for row in self.analysis.occupied)
+        return tuple(row if there is None else _as_measured(row, there) for row, there in rows)
+
+    @property
+    def best(self) -> tuple[Candidate, ...]:
+        return () if self.contradicted and self.instead is None else super().best
 
     @property
     def measured_bytes(self) -> int | None:
@@ -231,18 +243,10 @@ def measure(facts: KernelFacts, measured: Iterable[Measurement]) -> KernelFacts:
     """``facts`` with what was measured of the kernel. Where bytes that were certain differ from ptxas's, one of our
     proofs is wrong: nothing is offered then, and the kernel is not exact."""
     found = MeasuredFacts(
-        **{field.name: getattr(facts, field.name) for field in fields(KernelFacts)},
-        measured=tuple(measured),
+        facts.index, facts.source, facts.kernel, facts.analysis, facts.moves, measured=tuple(measured)
     )
-    rows: list[Occupied] = []
-    for row in facts.occupied:
-        there = found.on(row.arch)
-        if there is not None:
-            row = _as_measured(row, there)
-        rows.append(row)
-    found = replace(found, occupied=tuple(rows))
     theirs = found.measured_bytes
     if theirs is None or not facts.exact or theirs == facts.static_bytes:
         return found
     reason = f"ptxas reports {theirs:,} B of static shared memory, {facts.static_bytes:,} B were expected"
-    return replace(found, best=(), kernel=replace(found.kernel, unexact=reason))
+    return replace(found, contradicted=True, kernel=replace(found.kernel, unexact=reason))

@@ -8,7 +8,8 @@ from itertools import combinations
 
 from smem_lsp.allocation.best import best
 from smem_lsp.analysis.dataflow.conflicts import pair
-from smem_lsp.rules.facts import Candidate, KernelFacts
+from smem_lsp.facts.layouts import Candidate
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.merging import best_step, merged_buffers, overlap
 from smem_lsp.rules.model import Finding, MergeBuffers, Severity
 from smem_lsp.source import checkpoint

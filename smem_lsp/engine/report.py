@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from smem_lsp.allocation.plan import Plan
+from smem_lsp.facts.partition import PartitionLayouts
+from smem_lsp.facts.stopped import Stopped
 from smem_lsp.fixes.model import Fix
 from smem_lsp.ir.nodes import BarrierKind, Kernel
-from smem_lsp.rules.facts import Carved, KernelFacts
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding
-from smem_lsp.rules.stopped import Stopped
 from smem_lsp.source import SourceText
 from smem_lsp.syntax.parse import TranslationUnit
 
@@ -50,7 +51,9 @@ class KernelReport:
     occupancy: tuple[OccupancyRow, ...]
     barriers: tuple[BarrierRow, ...]
     point_lines: Mapping[int, int] = field(default_factory=dict)  # program point -> line, 1-based
-    carved: Carved | None = None  # the ranges of dynamic shared memory, where they are known
+    dynamic_partition: PartitionLayouts | None = (
+        None  # the ranges of dynamic shared memory, where they are known
+    )
 
     @property
     def best(self) -> Plan | None:
@@ -83,14 +86,16 @@ class Report:
     fixes_for: Callable[[Finding], tuple[Fix, ...]]  # computed when asked
     facts: Sequence[KernelFacts] = ()  # of the same kernels, for who needs more than the report
     unit: TranslationUnit | None = None  # None: the file could not be read
-    ended: Sequence[Stopped] = ()  # ``stopped`` so far; fixes that are asked for may add to it
+    ended: Callable[[], tuple[Stopped, ...]] = (
+        tuple  # what is asked for later may end without a result as well
+    )
 
     @property
     def stopped(self) -> tuple[Stopped, ...]:
-        """Analyses without a result."""
-        return tuple(self.ended)
+        """Analyses without a result, of those that were asked for so far."""
+        return self.ended()
 
     @property
     def defects(self) -> tuple[str, ...]:
         """A line to paste into a bug report for each analysis that failed."""
-        return tuple(each.report for each in self.ended if each.report is not None)
+        return tuple(each.report for each in self.stopped if each.report is not None)

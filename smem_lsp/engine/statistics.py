@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from smem_lsp.source import Span, checkpoint
+from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Body, Function, TranslationUnit
 
@@ -24,17 +26,17 @@ class _Counted:
     headless: bool = False
 
 
+_COUNTED = Query[tuple[()], _Counted]("statements of a body")
+
+
 def count_statements(unit: TranslationUnit) -> tuple[int, tuple[Unread, ...]]:
     """(statements of all functions, what was not read: of device code what the grammar does not accept, and what the
     preprocessor gave up on)."""
     total = 0
     unread: list[Unread] = [(p.span, p.message, None) for p in unit.preprocessed.problems]
     for function in unit.functions:
-        notes = function.body.notes
-        counted = notes.get("statements")
-        if not isinstance(counted, _Counted):
-            checkpoint()
-            counted = notes["statements"] = _count(function)
+        checkpoint()
+        counted = _COUNTED.of(function.body.store, (), partial(_count, function))
         total += counted.statements
         if counted.failed or counted.headless:
             unread += _unread(function, counted)

@@ -11,7 +11,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from pathlib import Path
 
 from smem_lsp.environment.compiler_commands import CompilerCommands
@@ -28,6 +27,7 @@ from smem_lsp.environment.nvcc import (
 )
 from smem_lsp.source import MAX_BYTES, FileReader
 from smem_lsp.source.cache_folder import cache_folder
+from smem_lsp.source.queries import remembered
 
 OFF = "off"
 """The value of the setting ``nvcc`` with which none is looked for."""
@@ -276,6 +276,6 @@ def _last_macros(flags: Sequence[str]) -> tuple[str, ...]:
     return (*others, *(word for pair in macros.values() for word in pair))
 
 
-@lru_cache(maxsize=8)
+@remembered(most=8)
 def _supported(program: Program) -> frozenset[int]:
     return supported_targets(program.path)

@@ -10,12 +10,12 @@ import stat
 import sys
 import time
 from collections.abc import Sequence
-from functools import lru_cache
 from pathlib import Path
 
 from smem_lsp.environment.encoding import encode
 from smem_lsp.environment.sources import SourceError, SourceFile, lowered
 from smem_lsp.source import is_folder, read_regular
+from smem_lsp.source.queries import remembered
 
 _LONGEST_NAME = 200  # bytes of a file's own name in that of a temporary one
 _TEMPORARY = re.compile(r"\..*\.smem-lsp-(\d{1,10})-[0-9a-f]{8}", re.S)
@@ -76,7 +76,7 @@ def _is_inside(target: Path, folders: Sequence[str]) -> bool:
     return any(target.is_relative_to(folder) for folder in folders)
 
 
-@lru_cache(maxsize=1_000)
+@remembered(most=1_000)
 def _remove_leftovers(folder: Path) -> None:
     with contextlib.suppress(OSError), os.scandir(folder) as listing:  # what cannot be read has been told
         for entry in listing:

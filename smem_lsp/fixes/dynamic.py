@@ -6,12 +6,13 @@ import re
 from collections import Counter
 
 from smem_lsp.fixes.byte_buffer import merge_as_bytes, size_in_full
+from smem_lsp.fixes.cure import CheckedKernel, Cure
 from smem_lsp.fixes.declarations import Refused, element_type, indentation, require_editable
 from smem_lsp.fixes.launches import configuration
 from smem_lsp.fixes.merge import whole
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.ir.nodes import AddressSpace, LaunchSite
-from smem_lsp.rules.facts import KernelFacts
+from smem_lsp.rules.model import MoveToDynamic
 from smem_lsp.source import SourceText, Span, TextEdit
 from smem_lsp.syntax.parse import TranslationUnit
 from smem_lsp.targets import target
@@ -20,8 +21,9 @@ _CHECKED = re.compile(r"\b(\w+)\s*\(\s*cuda[A-Z]\w*\s*\(")  # CHECK(cudaMalloc(.
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
-def move_to_dynamic(facts: KernelFacts, source: SourceText, unit: TranslationUnit) -> Fix:
-    """The fix; host code changes with it, so it is never safe. Raises Refused."""
+def _fix(remedy: MoveToDynamic, at: CheckedKernel) -> Fix:
+    """Host code changes with it, so it is never safe."""
+    facts, source, unit = at.facts, at.source, at.unit
     kernel = facts.kernel
     if kernel.instance is not None or kernel.template:
         raise Refused("it is a template, and a launch may name any instance of it")
@@ -78,3 +80,8 @@ def _check_macro(source: SourceText, unit: TranslationUnit) -> str | None:
     """The macro that the file puts most of its calls of the runtime into."""
     used = Counter(_CHECKED.findall(source.text))
     return next((name for name, _ in used.most_common() if name in unit.preprocessed.macros), None)
+
+
+CURE = Cure(
+    MoveToDynamic, lambda remedy, kernel: "move the buffers to dynamic shared memory", _fix, compiled=True
+)

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.allocation.validate import validate
+from smem_lsp.facts.layouts import Candidate
 from smem_lsp.fixes.declarations import Refused
 from smem_lsp.fixes.layout import GroupRewrite, layout_after, needed_alignment
 from smem_lsp.ir.nodes import Kernel, Place, walk
-from smem_lsp.rules.facts import Candidate, KernelFacts
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.source import Span, checkpoint
 
 

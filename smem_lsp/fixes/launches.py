@@ -169,7 +169,9 @@ def _less(text: str, launch: LaunchSite, saved: int) -> str | None:
         return None
     for count in range(1, len(parts)):
         checkpoint()
-        for gone in reversed(list(combinations(range(len(parts)), count))):  # what is carved last moves first
+        for gone in reversed(
+            list(combinations(range(len(parts)), count))
+        ):  # what is divided last moves first
             if sum(addends[at] or 0 for at in gone) == saved:
                 return "+".join(part for at, part in enumerate(parts) if at not in gone).strip()
     for at, part in enumerate(parts):

@@ -11,23 +11,23 @@ from itertools import pairwise
 
 from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.allocation.validate import validate
+from smem_lsp.facts.layouts import Candidate
 from smem_lsp.fixes.barriers import insert_barriers
 from smem_lsp.fixes.byte_buffer import merge_as_bytes
 from smem_lsp.fixes.copy_waits import insert_last_wait
+from smem_lsp.fixes.cure import Cure
 from smem_lsp.fixes.declarations import Refused, require_editable
 from smem_lsp.fixes.guest import merge_into_host
 from smem_lsp.fixes.instances import aligned_for_all, require_right_in
 from smem_lsp.fixes.layout import Group, GroupRewrite, layout_after, needed_alignment
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.fixes.phases import merge_as_union
-from smem_lsp.fixes.reorder import reorder_fix
+from smem_lsp.fixes.reorder import reorder
 from smem_lsp.ir.nodes import Buffer, Kernel, Place, walk
-from smem_lsp.rules.facts import Candidate, KernelFacts
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.merging import overlap
 from smem_lsp.rules.model import MergeBuffers
 from smem_lsp.source import SourceText, Span, TextEdit, checkpoint
-
-_MOST_NAMES = 6  # of a sentence
 
 
 def merge_fix(
@@ -99,19 +99,6 @@ def _of_wait(kernel: Kernel) -> Span | None:
     drained = kernel.drained
     places = (n for n in walk(kernel.body) if isinstance(n, Place) and drained and n.point == drained.place)
     return next((place.statement for place in places), None)
-
-
-def reorder(
-    facts: KernelFacts, source: SourceText, order: Sequence[int], siblings: Sequence[KernelFacts]
-) -> Fix:
-    """The fix for another order of declarations; refused like ``merge_fix``."""
-    try:
-        return reorder_fix(facts, source, order, siblings)
-    except Refused as refusal:
-        names = [item.name for item in facts.items]
-        more = len(names) - _MOST_NAMES
-        shown = ", ".join(names) if more <= 1 else f"{', '.join(names[:_MOST_NAMES])} and {more} more"
-        return Fix(f"Cannot reorder {shown}: {refusal}", Safety.DISPLAY, ())
 
 
 def _conditional_words(facts: KernelFacts, source: SourceText) -> list[str]:
@@ -258,3 +245,11 @@ def _require_disjoint(edits: Sequence[TextEdit]) -> None:
     for a, b in pairwise(ordered):
         if b.span.start < a.span.end:
             raise Refused("the declarations stand too close together to be rewritten")
+
+
+CURE = Cure(
+    MergeBuffers,
+    lambda remedy, kernel: "rewrite the kernel",
+    lambda remedy, at: merge_fix(at.facts, at.source, remedy, at.unit.taken, at.siblings),
+    compiled=True,
+)

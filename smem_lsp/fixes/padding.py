@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from smem_lsp.analysis.banks.rows import in_rows
 from smem_lsp.analysis.values.block_shape import BlockShape
+from smem_lsp.fixes.cure import CheckedKernel, Cure
 from smem_lsp.fixes.declarations import Refused, require_editable
 from smem_lsp.fixes.layout import layout_after, needed_alignment
 from smem_lsp.fixes.model import Fix, Safety
@@ -21,8 +22,8 @@ from smem_lsp.source import Span, TextEdit
 from smem_lsp.syntax.parse import Function, TranslationUnit
 
 
-def pad_rows(facts: KernelFacts, remedy: PadRows, unit: TranslationUnit) -> Fix:
-    """The fix. Raises Refused."""
+def _fix(remedy: PadRows, at: CheckedKernel) -> Fix:
+    facts, unit = at.facts, at.unit
     kernel, source = facts.kernel, unit.source
     buffer = kernel.buffers[remedy.buffer]
     if buffer.space is not AddressSpace.STATIC or buffer.function != kernel.name:
@@ -133,3 +134,8 @@ def _last_extent(buffer: Buffer, unit: TranslationUnit) -> Span:
         raise Refused(f"the length of the rows of `{buffer.name}` is not spelled in its declaration")
     lead = len(inner) - len(inner.lstrip())
     return Span(declarator.start + start + 1 + lead, declarator.start + start + 1 + len(inner.rstrip()))
+
+
+CURE = Cure(
+    PadRows, lambda remedy, kernel: f"pad `{kernel.buffers[remedy.buffer].name}`", _fix, compiled=True
+)

@@ -13,11 +13,15 @@ from itertools import combinations
 
 from smem_lsp.allocation.plan import Item, Plan, align_up
 from smem_lsp.allocation.validate import validate
+from smem_lsp.facts.layouts import Candidate
+from smem_lsp.facts.partition import PartitionLayouts
+from smem_lsp.fixes.cure import CheckedKernel, Cure
 from smem_lsp.fixes.declarations import Refused, with_comments
 from smem_lsp.fixes.launches import fewer_bytes
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.ir.nodes import Buffer
-from smem_lsp.rules.facts import Candidate, Carved, KernelFacts
+from smem_lsp.rules.facts import KernelFacts
+from smem_lsp.rules.model import MoveRanges
 from smem_lsp.source import SourceText, Span, TextEdit, checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function, TranslationUnit
@@ -39,14 +43,14 @@ class _Pointer:
     cast: str | None  # the type that the initializer is cast to, as written
 
 
-def move_ranges(facts: KernelFacts, unit: TranslationUnit, siblings: Sequence[KernelFacts] = ()) -> Fix:
-    """The fix for the best plan without an added barrier. ``siblings``: the other instances of the same template, which
-    it has to fit as well. Raises Refused."""
+def _fix(remedy: MoveRanges, at: CheckedKernel) -> Fix:
+    """For the best plan without an added barrier; it has to fit the other instances of a template as well."""
+    facts, unit = at.facts, at.unit
     if facts.kernel.more_instances:
         raise Refused(f"other instances of the template carve it as well: {facts.kernel.more_instances}")
     found = _moved(facts, unit)
     launches = list(facts.kernel.launches)
-    for other in siblings:
+    for other in at.siblings:
         if not _saves(other) or _moved(other, unit).edits != found.edits:
             raise Refused(f"{other.kernel.instance} has other ranges than {facts.kernel.instance}")
         launches += other.kernel.launches
@@ -91,28 +95,28 @@ class _Moved:
 
 
 def _saves(facts: KernelFacts) -> bool:
-    carved = facts.carved
-    return carved is not None and bool(carved.best) and carved.best[0].plan.bytes < carved.declared.bytes
+    divided = facts.dynamic_partition
+    return divided is not None and bool(divided.best) and divided.best[0].plan.bytes < divided.declared.bytes
 
 
 def _moved(facts: KernelFacts, unit: TranslationUnit) -> _Moved:
-    kernel, carved, ranges, source = facts.kernel, facts.carved, facts.of_ranges, unit.source
-    assert carved is not None and ranges is not None
+    kernel, divided, ranges, source = facts.kernel, facts.dynamic_partition, facts.of_ranges, unit.source
+    assert divided is not None and ranges is not None
     function = next((f for f in unit.functions if f.name_span == kernel.name_span), None)
     if function is None:
         raise Refused("the kernel comes from a macro")
-    candidate = carved.best[0]
-    plan = _fewest_moves(carved, candidate, ranges)
+    candidate = divided.best[0]
+    plan = _fewest_moves(divided, candidate, ranges)
     pointers = {pointer.name: pointer for pointer in _pointers(function)}
-    base = kernel.buffers[carved.carving.base]
+    base = kernel.buffers[divided.partition.base]
     names: dict[int, list[str]] = {}  # offset afterwards -> who starts there
-    for each in carved.carving.ranges:
+    for each in divided.partition.ranges:
         names.setdefault(plan.offsets[each.index], []).append(each.name)
-    shifts = {each.name: plan.offsets[each.index] - each.offset for each in carved.carving.ranges}
+    shifts = {each.name: plan.offsets[each.index] - each.offset for each in divided.partition.ranges}
     moved = [name for name, shift in shifts.items() if shift]
     edits: list[TextEdit] = []
     words: set[str] = set()
-    for each in carved.carving.ranges:
+    for each in divided.partition.ranges:
         checkpoint()
         pointer = pointers.get(each.name)
         if pointer is None or each.name in kernel.redeclared:
@@ -124,12 +128,12 @@ def _moved(facts: KernelFacts, unit: TranslationUnit) -> _Moved:
         to = plan.offsets[each.index]
         place = _address(pointer, base, [pointers[n] for n in names[to] if n in pointers], to)
         edits.append(TextEdit(pointer.initializer, with_comments(source, [pointer.initializer], place)))
-    for each in carved.carving.ranges:
+    for each in divided.partition.ranges:
         if each.name in pointers:
             words |= set(_NAME.findall(_TYPES.sub("", source.slice(pointers[each.name].initializer))))
     what = f"Move {', '.join(moved)} in {base.name}"
     constants = frozenset(words - pointers.keys() - {base.name})
-    return _Moved(what, candidate, carved.declared.bytes, plan.bytes, tuple(edits), constants)
+    return _Moved(what, candidate, divided.declared.bytes, plan.bytes, tuple(edits), constants)
 
 
 def _carried(
@@ -150,15 +154,15 @@ def _carried(
     return found.pop() if len(found) == 1 else None if found else 0
 
 
-def _fewest_moves(carved: Carved, candidate: Candidate, ranges: KernelFacts) -> Plan:
+def _fewest_moves(divided: PartitionLayouts, candidate: Candidate, ranges: KernelFacts) -> Plan:
     """A layout of as many bytes as the plan in which as many ranges as can be stay where they are."""
-    items = carved.items
+    items = divided.items
     if len(items) > MOST_RANGES:
         return candidate.plan
     for count in range(len(items) - 1, -1, -1):
         checkpoint()
         for kept in combinations(items, count):
-            offsets = _placed_around(kept, carved, candidate)
+            offsets = _placed_around(kept, divided, candidate)
             if offsets is None:
                 continue
             found = Plan("rewrite", candidate.plan.bytes, offsets)
@@ -167,11 +171,13 @@ def _fewest_moves(carved: Carved, candidate: Candidate, ranges: KernelFacts) -> 
     return candidate.plan
 
 
-def _placed_around(kept: Sequence[Item], carved: Carved, candidate: Candidate) -> dict[int, int] | None:
+def _placed_around(
+    kept: Sequence[Item], divided: PartitionLayouts, candidate: Candidate
+) -> dict[int, int] | None:
     """Offsets that leave ``kept`` in place and put the others, large ones first, where they first fit."""
     conflicts, most = candidate.conflicts, candidate.plan.bytes
     apart = {*conflicts.hard, *conflicts.soft, *conflicts.equal}
-    sizes = {item.index: item.size for item in carved.items}
+    sizes = {item.index: item.size for item in divided.items}
     offsets: dict[int, int] = {}
 
     def free(item: Item, at: int) -> bool:
@@ -181,11 +187,11 @@ def _placed_around(kept: Sequence[Item], carved: Carved, candidate: Candidate) -
             if frozenset((item.index, other)) in apart
         )
 
-    for item in (*kept, *sorted((i for i in carved.items if i not in kept), key=lambda each: -each.size)):
+    for item in (*kept, *sorted((i for i in divided.items if i not in kept), key=lambda each: -each.size)):
         checkpoint()
         starts = {0, *offsets.values(), *(start + sizes[other] for other, start in offsets.items())}
         if item in kept:
-            starts = {carved.declared.offsets[item.index]}
+            starts = {divided.declared.offsets[item.index]}
         place = next((at for at in sorted(align_up(s, item.align) for s in starts) if free(item, at)), None)
         if place is None:
             return None
@@ -244,3 +250,6 @@ def _address(pointer: _Pointer, base: Buffer, there: Sequence[_Pointer], offset:
     if wanted is None:
         raise Refused(f"the type of `{pointer.name}` is not spelled")
     return place if wanted == kind else f"reinterpret_cast<{wanted}>({place})"
+
+
+CURE = Cure(MoveRanges, lambda remedy, kernel: "move ranges of dynamic shared memory", _fix, compiled=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from smem_lsp.allocation.plan import Plan
+from smem_lsp.fixes.cure import Cure
 from smem_lsp.fixes.declarations import (
     Refused,
     alone_on_its_line,
@@ -17,7 +18,23 @@ from smem_lsp.fixes.layout import layout_after, needed_alignment
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.ir.nodes import Buffer
 from smem_lsp.rules.facts import KernelFacts
+from smem_lsp.rules.model import ReorderDeclarations
 from smem_lsp.source import SourceText, Span, TextEdit
+
+_MOST_NAMES = 6  # of a sentence
+
+
+def reorder(
+    facts: KernelFacts, source: SourceText, order: Sequence[int], siblings: Sequence[KernelFacts]
+) -> Fix:
+    """The fix for another order of declarations; where it is refused, a display fix whose title is the reason."""
+    try:
+        return reorder_fix(facts, source, order, siblings)
+    except Refused as refusal:
+        names = [item.name for item in facts.items]
+        more = len(names) - _MOST_NAMES
+        shown = ", ".join(names) if more <= 1 else f"{', '.join(names[:_MOST_NAMES])} and {more} more"
+        return Fix(f"Cannot reorder {shown}: {refusal}", Safety.DISPLAY, ())
 
 
 def reorder_fix(
@@ -74,3 +91,11 @@ def _require_lines(facts: KernelFacts, source: SourceText, buffers: Sequence[Buf
         end = next_line_start(source, statement_of(above).end)
         if above.site.scope != below.site.scope or source.text[end : statement_of(below).start].strip():
             raise Refused(f"`{above.name}` and `{below.name}` are not declared one below the other")
+
+
+CURE = Cure(
+    ReorderDeclarations,
+    lambda remedy, kernel: "rewrite the kernel",
+    lambda remedy, at: reorder(at.facts, at.source, remedy.order, at.siblings),
+    compiled=True,
+)

@@ -7,6 +7,8 @@ not followed (a load, a call), and two unknowns are never equal unless they are 
 
 from __future__ import annotations
 
+import enum
+
 from smem_lsp.source import record
 from smem_lsp.syntax.conditions import apply_operator
 
@@ -31,10 +33,79 @@ class Var:
     index: int  # into Kernel.variables
 
 
+class Operator(enum.Enum):
+    """What an ``Op`` does to its operands. The value is the spelling, in C where C has one."""
+
+    ADD = "+"
+    SUBTRACT = "-"
+    MULTIPLY = "*"
+    DIVIDE = "/"
+    REMAINDER = "%"
+    BIT_AND = "&"
+    BIT_OR = "|"
+    BIT_XOR = "^"
+    SHIFT_LEFT = "<<"
+    SHIFT_RIGHT = ">>"
+    THREE_WAY = "<=>"
+    LESS = "<"
+    LESS_EQUAL = "<="
+    GREATER = ">"
+    GREATER_EQUAL = ">="
+    EQUAL = "=="
+    NOT_EQUAL = "!="
+    AND = "&&"
+    OR = "||"
+    NOT = "!"
+    BIT_NOT = "~"
+    NEGATE = "neg"
+    MIN = "min"
+    MAX = "max"
+    CONDITIONAL = "?:"
+
+    CAST = "cast"  # to a type that may not hold every value
+    CASE = "case"  # does a switch take this arm?
+    CONSTEXPR = "constexpr"  # the condition of an ``if constexpr`` that is not known
+    LOAD = "load"  # base, index: what stands in memory that is not shared
+    READONLY = "readonly"  # the same, of memory that nobody writes while the kernel runs
+    MEMBER = "."  # object
+    SET_MEMBER = "set ."  # object, value: the object after that member was assigned
+    CHANGE_MEMBER = "with ."  # object, value: the object after a part of that member was assigned
+    CHANGE = "changed"  # object, value: the object after a part was assigned, not known which
+    CALL = "()"  # the result of a function that looks at its operands only
+
+    def __init__(self, spelling: str) -> None:
+        self.spelling = spelling
+
+    @property
+    def is_named(self) -> bool:
+        """Does the name of a member or a function belong to it?"""
+        return self in _NAMED
+
+
+_NAMED = (Operator.MEMBER, Operator.SET_MEMBER, Operator.CHANGE_MEMBER, Operator.CALL)
+_OF_C = {each.spelling: each for each in Operator}
+
+
+def operator_of(spelling: str) -> Operator:
+    """The operator with this spelling in C. Raises KeyError."""
+    return _OF_C[spelling]
+
+
 @record
 class Op:
-    operator: str  # C spelling: + - * / % & | ^ << >> < <= > >= == != && || ! ~ neg ?:
+    """``operator`` applied to ``args``. ``name``: of the member, or of the function that is called."""
+
+    operator: Operator
     args: tuple[Value, ...]
+    name: str = ""
+
+    @property
+    def spelling(self) -> str:
+        """The operator with its name: ``+``, ``.x``, ``set .x``, ``f()``."""
+        operator = self.operator
+        if operator is Operator.CALL:
+            return self.name + operator.spelling
+        return operator.spelling + self.name
 
 
 @record
@@ -48,37 +119,50 @@ class Unknown:
 Value = Const | Thread | Sym | Var | Op | Unknown
 
 
-_SIGN_FREE = frozenset(("+", "-", "*", "==", "!=", "&&", "||"))
+_LOGIC = (Operator.AND, Operator.OR)
+_SIGN_FREE = (*_LOGIC, Operator.ADD, Operator.SUBTRACT, Operator.MULTIPLY, Operator.EQUAL, Operator.NOT_EQUAL)
+_RIGHT_IDENTITY = {Operator.ADD: 0, Operator.SUBTRACT: 0, Operator.MULTIPLY: 1, Operator.DIVIDE: 1}
+_LEFT_IDENTITY = {Operator.ADD: 0, Operator.MULTIPLY: 1}
 
 
-def operation(operator: str, *args: Value) -> Value:
+def operation(operator: Operator, *args: Value) -> Value:
     """``Op`` with constants folded and neutral elements dropped."""
-    if len(args) == 2:
-        a, b = args
-        left = a.n if isinstance(a, Const) else None
-        right = b.n if isinstance(b, Const) else None
-        if left is not None and right is not None:
-            folded = apply_operator(operator, left, right)
-            # with a negative operand the answer depends on whether the type is unsigned
-            if folded is not None and (operator in _SIGN_FREE or min(left, right) >= 0):
-                return Const(folded)
-        if (right == 0 and operator in ("+", "-")) or (right == 1 and operator in ("*", "/")):
-            return a
-        if (left == 0 and operator == "+") or (left == 1 and operator == "*"):
-            return b
-        if operator == "*" and (left == 0 or right == 0):
-            return Const(0)
-        if operator == "&&" and (left == 0 or right == 0):
-            return Const(0)
-        if operator == "||" and (left or right):
-            return Const(1)
-    elif len(args) == 1 and isinstance(args[0], Const):
-        folded = {"neg": -args[0].n, "!": int(not args[0].n), "~": ~args[0].n, "cast": None}.get(operator)
+    simpler: Value | None = None
+    match args:
+        case (Const(n),):
+            simpler = _fold_unary(operator, n)
+        case (left, right):
+            simpler = _fold_binary(operator, left, right)
+        case (Const(n), then, otherwise) if operator is Operator.CONDITIONAL:
+            simpler = then if n else otherwise
+    return Op(operator, args) if simpler is None else simpler
+
+
+def _fold_unary(operator: Operator, n: int) -> Value | None:
+    if operator is Operator.NEGATE:
+        return Const(-n)
+    if operator is Operator.NOT:
+        return Const(int(not n))
+    return Const(~n) if operator is Operator.BIT_NOT else None
+
+
+def _fold_binary(operator: Operator, left: Value, right: Value) -> Value | None:
+    a = left.n if isinstance(left, Const) else None
+    b = right.n if isinstance(right, Const) else None
+    if a is None and b is None:
+        return None
+    # with a negative operand the answer depends on whether the type is unsigned
+    if a is not None and b is not None and (operator in _SIGN_FREE or min(a, b) >= 0):
+        folded = apply_operator(operator.spelling, a, b)
         if folded is not None:
             return Const(folded)
-    elif operator == "?:" and isinstance(args[0], Const):
-        return args[1] if args[0].n else args[2]
-    return Op(operator, args)
+    if b is not None and _RIGHT_IDENTITY.get(operator) == b:
+        return left
+    if a is not None and _LEFT_IDENTITY.get(operator) == a:
+        return right
+    if operator in (Operator.MULTIPLY, Operator.AND) and (a == 0 or b == 0):
+        return Const(0)
+    return Const(1) if operator is Operator.OR and (a or b) else None
 
 
 @record

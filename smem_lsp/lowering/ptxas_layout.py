@@ -11,12 +11,14 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from smem_lsp.ir.nodes import Access, AddressSpace, Barrier, Buffer, Loop, Seq, walk
 from smem_lsp.ir.values import Const
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.source import checkpoint
-from smem_lsp.syntax.parse import Function
+from smem_lsp.source.queries import Query
+from smem_lsp.syntax.parse import Body, Function
 
 # ---- declarations of functions that are not lowered ------------------------------------------------------------------
 
@@ -177,17 +179,18 @@ def _reaches_inside(ctx: Context, name: str, depth: int = 0) -> bool:
 def _places(ctx: Context, name: str) -> Sequence[int]:
     """Where a name stands in the kernel's body: indices of tokens."""
     body = ctx.kernel.body
-    known = body.notes.get("places of names")
-    if not isinstance(known, _Places):
-        known = body.notes["places of names"] = _Places()
-        for i, (kind, text) in enumerate(zip(body.tokens.kinds, body.tokens.texts)):
-            if kind == "NAME":
-                known.setdefault(text, []).append(i)
-    return known.get(name, ())
+    return _PLACES.of(body.store, (), partial(_all_places, body)).get(name, ())
 
 
-class _Places(dict[str, list[int]]):
-    """Name -> indices of tokens in a body."""
+_PLACES = Query[tuple[()], Mapping[str, Sequence[int]]]("where names stand in a body: indices of tokens")
+
+
+def _all_places(body: Body) -> Mapping[str, Sequence[int]]:
+    places: dict[str, list[int]] = {}
+    for i, (kind, text) in enumerate(zip(body.tokens.kinds, body.tokens.texts)):
+        if kind == "NAME":
+            places.setdefault(text, []).append(i)
+    return places
 
 
 def _varies(ctx: Context, lo: int, hi: int) -> Iterator[bool]:

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping
 
 from smem_lsp.allocation.plan import Plan
 from smem_lsp.engine.report import KernelReport, OccupancyRow, Report
+from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.fixes.model import Fix
 from smem_lsp.ir.nodes import AddressSpace, Buffer, Kernel, LaunchSite
 from smem_lsp.output.json_text import dump
 from smem_lsp.output.version import TOOL, VERSION
-from smem_lsp.rules.facts import Carved
 from smem_lsp.rules.model import Finding
 from smem_lsp.source import SourceText, Span
 
@@ -123,7 +123,9 @@ def kernel_object(source: SourceText, report: KernelReport) -> JsonObject:
         "dynamic_bytes": dynamic_bytes,
         "dynamic_expression": dynamic_expression,
         "plans": [_plan(report, plan, names) for plan in report.plans],
-        "carved": None if report.carved is None else _carved(source, report, report.carved),
+        "carved": None
+        if report.dynamic_partition is None
+        else _carved(source, report, report.dynamic_partition),
         "barriers": [
             {"line": row.line, "kind": row.kind.value, "uniform": row.uniform} for row in report.barriers
         ],
@@ -196,26 +198,26 @@ def _plan(report: KernelReport, plan: Plan, names: Mapping[int, str]) -> JsonObj
     }
 
 
-def _carved(source: SourceText, report: KernelReport, carved: Carved) -> JsonObject:
+def _carved(source: SourceText, report: KernelReport, divided: PartitionLayouts) -> JsonObject:
     """The ranges that pointers carve out of dynamic shared memory; offsets count from its first byte."""
-    kernel, carving = report.kernel, carved.carving
+    kernel, partition = report.kernel, divided.partition
     if not any(
-        buffer.index == carving.ranges[0].index for buffer in kernel.buffers
+        buffer.index == partition.ranges[0].index for buffer in kernel.buffers
     ):  # in a map they are buffers
-        kernel = carving.applied(kernel)
+        kernel = partition.applied(kernel)
     names = buffer_names(source, kernel)
-    plans = carved.declared, *(candidate.plan for candidate in carved.best)
+    plans = divided.declared, *(candidate.plan for candidate in divided.best)
     return {
-        "buffer": names[carving.base],
+        "buffer": names[partition.base],
         "ranges": [
             {
                 "name": names[each.index],
                 "offset": each.offset,
                 "bytes": each.size,
                 "align": each.align,
-                "live": _lines(report, carved.lives.get(each.index)),
+                "live": _lines(report, divided.lives.get(each.index)),
             }
-            for each in carving.ranges
+            for each in partition.ranges
         ],
         "plans": [_plan(report, plan, names) for plan in plans],
     }

@@ -182,7 +182,9 @@ def table(drawn: MemoryMap, dash: str = "–") -> list[TableRow]:
 def _offset(drawn: MemoryMap, drawing: Drawing | None, buffer: Buffer) -> int | None:
     if drawing is None:
         return None
-    return drawing.dynamic_at if buffer.index == drawn.carved else drawing.plan.offsets.get(buffer.index)
+    return (
+        drawing.dynamic_at if buffer.index == drawn.dynamic_base else drawing.plan.offsets.get(buffer.index)
+    )
 
 
 def remarks(drawn: MemoryMap) -> list[str]:

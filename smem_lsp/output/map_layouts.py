@@ -37,9 +37,9 @@ def layouts(facts: KernelFacts, report: KernelReport) -> list[Layout]:
     ranges = facts.of_ranges
     if ranges is None:
         return [_alone(facts, plan) for plan in report.plans]
-    (before, *static), (carved, *dynamic) = _choices(facts), _choices(ranges)
-    both = [_joined(facts, a, b) for a, b in product(static or [before], dynamic or [carved])]
-    return [_joined(facts, before, carved), *_falling(both)]
+    (before, *static), (divided, *dynamic) = _choices(facts), _choices(ranges)
+    both = [_joined(facts, a, b) for a, b in product(static or [before], dynamic or [divided])]
+    return [_joined(facts, before, divided), *_falling(both)]
 
 
 def with_ranges(facts: KernelFacts, report: KernelReport, found: Sequence[Layout]) -> KernelReport:
@@ -80,9 +80,9 @@ def _choices(facts: KernelFacts) -> list[Layout]:
 
 
 def _joined(facts: KernelFacts, static: Layout, dynamic: Layout) -> Layout:
-    """The ranges begin behind the static arrays, as the array that they are carved out of does."""
-    assert facts.carved is not None
-    base = facts.kernel.buffers[facts.carved.carving.base]
+    """The ranges begin behind the static arrays, like the array that they are carved out of."""
+    assert facts.dynamic_partition is not None
+    base = facts.kernel.buffers[facts.dynamic_partition.partition.base]
     at = align_up(facts.total(static.plan.bytes), base.align or 1)
     moved = {index: at + offset for index, offset in dynamic.plan.offsets.items()}
     barriers = tuple(sorted({*static.plan.barriers, *dynamic.plan.barriers}))

@@ -9,6 +9,7 @@ from itertools import combinations
 from smem_lsp.allocation.plan import Plan
 from smem_lsp.analysis.dataflow.live_sets import live_ranges, live_sets
 from smem_lsp.engine.report import KernelReport, Report
+from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.ir.nodes import (
     Access,
     AccessKind,
@@ -30,7 +31,7 @@ from smem_lsp.ir.nodes import (
 )
 from smem_lsp.output.json_ import buffer_names
 from smem_lsp.output.map_layouts import Layout, Part, layouts, with_ranges
-from smem_lsp.rules.facts import Carved, KernelFacts
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.source import SourceText
 
 _ACCESS_KINDS = {AccessKind.READ: "read", AccessKind.WRITE: "write", AccessKind.UPDATE: "update"}
@@ -124,8 +125,8 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class MemoryMap:
-    """Everything that a map of one kernel shows. ``drawings``: in the order of the report's plans. ``carved``: the
-    array of dynamic shared memory that is shown as its ranges."""
+    """Everything that a map of one kernel shows. ``drawings``: in the order of the report's plans. ``dynamic_base``:
+    the array of dynamic shared memory that is shown as its ranges."""
 
     source: SourceText
     report: KernelReport
@@ -133,7 +134,7 @@ class MemoryMap:
     points: tuple[Point, ...]
     barriers: tuple[BlockBarrier, ...]
     drawings: tuple[Drawing, ...]
-    carved: int | None = None
+    dynamic_base: int | None = None
 
     @property
     def kernel(self) -> Kernel:
@@ -181,8 +182,8 @@ def memory_map(report: Report, index: int) -> MemoryMap:
     if storage is not None:
         lines = _lines(tuple(program_points(report.source, kernel_report)))
         live = {buffer: (lines[first], lines[last]) for buffer, (first, last) in storage.lives.items()}
-        own = [live[each.index] for each in storage.carving.ranges if each.index in live]
-        live[storage.carving.base] = min(a for a, _ in own), max(b for _, b in own)
+        own = [live[each.index] for each in storage.partition.ranges if each.index in live]
+        live[storage.partition.base] = min(a for a, _ in own), max(b for _, b in own)
         facts = facts.split(storage)
         plans = (storage.declared, *(candidate.plan for candidate in storage.best))
         kernel_report = replace(kernel_report, kernel=facts.kernel, plans=plans, live=live)
@@ -190,10 +191,10 @@ def memory_map(report: Report, index: int) -> MemoryMap:
     shown = with_ranges(facts, kernel_report, found)
     points = tuple(program_points(report.source, shown))
     lines = _lines(points)
-    if facts.carved is not None:
-        carved = {at: (lines[a], lines[b]) for at, (a, b) in facts.carved.lives.items()}
-        whole = min(a for a, _ in carved.values()), max(b for _, b in carved.values())
-        shown = replace(shown, live={**shown.live, **carved, facts.carved.carving.base: whole})
+    if facts.dynamic_partition is not None:
+        divided = {at: (lines[a], lines[b]) for at, (a, b) in facts.dynamic_partition.lives.items()}
+        whole = min(a for a, _ in divided.values()), max(b for _, b in divided.values())
+        shown = replace(shown, live={**shown.live, **divided, facts.dynamic_partition.partition.base: whole})
     drawings = (
         Drawing(each.plan, tuple(_drawn(each, lines)), each.assumes, each.dynamic_at) for each in found
     )
@@ -204,18 +205,18 @@ def memory_map(report: Report, index: int) -> MemoryMap:
         points,
         tuple(_barriers(shown)),
         tuple(_with_clique(drawing, shown.kernel) for drawing in drawings),
-        facts.carved.carving.base if facts.carved is not None else None,
+        facts.dynamic_partition.partition.base if facts.dynamic_partition is not None else None,
     )
 
 
-def _drawn_apart(facts: KernelFacts) -> Carved | None:
+def _drawn_apart(facts: KernelFacts) -> PartitionLayouts | None:
     """The class whose members are drawn in its place: that which they save most of, where nothing else saves any."""
     declared = facts.declared
-    if declared is None or facts.carved is not None:
+    if declared is None or facts.dynamic_partition is not None:
         return None
     if any(each.plan.bytes < declared.bytes for each in facts.best):
         return None
-    return min(facts.storages, key=lambda each: min(c.plan.bytes for c in each.best), default=None)
+    return min(facts.class_partitions, key=lambda each: min(c.plan.bytes for c in each.best), default=None)
 
 
 def _drawn(layout: Layout, lines: Mapping[int, int]) -> Iterator[Rectangle]:

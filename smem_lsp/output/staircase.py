@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from smem_lsp.facts.occupied import Occupied
 from smem_lsp.output.map_colours import LIGHT
 from smem_lsp.output.map_frame import SMALL, TEXT
 from smem_lsp.output.markup import element, escaped
 from smem_lsp.output.svg_parts import stroke, text_at
-from smem_lsp.rules.facts import KernelFacts, Occupied
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.targets import target
 
 HEIGHT = 232.0  # pixels of one chart, heading and axis included
@@ -78,10 +79,10 @@ def staircases(facts: KernelFacts) -> list[Stairs]:
 
 def _saved_by_ranges(facts: KernelFacts) -> int:
     """Dynamic bytes that no launch would have to pass."""
-    if facts.carved is None:
+    if facts.dynamic_partition is None:
         return 0
-    free = [each.plan.bytes for each in facts.carved.best if not each.plan.barriers]
-    return facts.carved.declared.bytes - min([facts.carved.declared.bytes, *free])
+    free = [each.plan.bytes for each in facts.dynamic_partition.best if not each.plan.barriers]
+    return facts.dynamic_partition.declared.bytes - min([facts.dynamic_partition.declared.bytes, *free])
 
 
 def _steps(facts: KernelFacts, row: Occupied) -> Iterator[tuple[int, int]]:

@@ -170,9 +170,9 @@ def _members(facts: KernelFacts) -> Iterator[str]:
         for kept in buffer.kept if buffer.members else ():
             part = "all of it" if kept.within is None else f"bytes {kept.within[0]}..{kept.within[1]}"
             yield f"{buffer.name}: {part} stays where it is: {kept.reason}"
-    for carved in facts.storages:
-        split = facts.split(carved)
-        for plan in (carved.declared, *(candidate.plan for candidate in carved.best)):
+    for divided in facts.class_partitions:
+        split = facts.split(divided)
+        for plan in (divided.declared, *(candidate.plan for candidate in divided.best)):
             yield _plan(split.kernel, plan)
 
 
@@ -245,9 +245,9 @@ def value_text(kernel: Kernel, value: Value) -> str:
             return f"?{value.key}" + (" (uniform)" if value.uniform else "")
         case Op():
             arguments = [value_text(kernel, argument) for argument in value.args]
-            if value.operator in _SYMBOLIC and len(arguments) == 2:
-                return f"({arguments[0]} {value.operator} {arguments[1]})"
-            return f"{value.operator}({', '.join(arguments)})"
+            if value.operator.spelling in _SYMBOLIC and len(arguments) == 2:
+                return f"({arguments[0]} {value.operator.spelling} {arguments[1]})"
+            return f"{value.spelling}({', '.join(arguments)})"
 
 
 def _uniformity(facts: KernelFacts) -> Iterator[str]:

@@ -9,7 +9,7 @@ from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
 from smem_lsp.analysis.values.symbolic_execution import propagate
 from smem_lsp.analysis.values.terms import BLOCK, CONST, WARP, Const, LoopVar, Op, Opaque, Sym, Term, Thread
 from smem_lsp.ir.nodes import Access, Kernel, Loop, Node, walk
-from smem_lsp.semantics.evaluate import file_constants
+from smem_lsp.semantics.file_scope import file_constants
 from smem_lsp.semantics.spell_type import spell_argument
 from smem_lsp.source import plural
 from smem_lsp.syntax.parse import Function, TranslationUnit

@@ -1,4 +1,4 @@
-"""What rules look at: one kernel with everything that was found out about it, or the whole file."""
+"""What rules look at: one kernel with everything that can be found out about it, or the whole file."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from typing import TypeVar
 
 from smem_lsp.allocation.plan import Item, Plan, align_up
 from smem_lsp.analysis.banks.conflicts import BankConflict
-from smem_lsp.analysis.dataflow.conflicts import Conflicts
-from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.dataflow.liveness import Liveness
 from smem_lsp.analysis.hazards.model import Hazards
 from smem_lsp.analysis.hazards.redundant_barriers import Redundant
@@ -17,133 +15,196 @@ from smem_lsp.analysis.occupancy import occupancy, shared_for_one_more_block, sh
 from smem_lsp.analysis.repairs.barrier_hoisting import Hoist
 from smem_lsp.analysis.repairs.missing_barriers import MissingBarriers
 from smem_lsp.analysis.storage.dynamic_need import Need
-from smem_lsp.analysis.storage.dynamic_ranges import Carving
 from smem_lsp.analysis.threads.divergence import Verdicts
 from smem_lsp.analysis.threads.mispairing import Mispaired
 from smem_lsp.analysis.threads.uniformity import Control
 from smem_lsp.analysis.values.block_shape import BlockShape
+from smem_lsp.config import Config
+from smem_lsp.facts.attempts import LIMITS, Limits
+from smem_lsp.facts.caller_reuse import CallerReuse
+from smem_lsp.facts.kernel_analysis import KernelAnalysis
+from smem_lsp.facts.layouts import Candidate, Layouts
+from smem_lsp.facts.occupied import Occupied
+from smem_lsp.facts.partition import PartitionLayouts
+from smem_lsp.facts.stopped import Stopped
 from smem_lsp.ir.nodes import Dims, Kernel
-from smem_lsp.rules.stopped import Stopped
+from smem_lsp.ir.shift import Moves
 from smem_lsp.rules.suppressions import Suppressions
 from smem_lsp.source import SourceText, Span
 from smem_lsp.syntax.parse import TranslationUnit
+from smem_lsp.targets.every import STATIC_LIMIT
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A plan with what it rests on. ``assumes_shape``: it is proved only for the block shape of the launch in sight
-    or of the settings, which is no fact."""
-
-    plan: Plan
-    conflicts: Conflicts
-    facts: Facts
-    assumes_shape: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Carved:
-    """Ranges of a buffer, of dynamic shared memory or the members of a class, as buffers of their own. ``declared``:
-    where they are; ``lives``: first and last point of each."""
-
-    carving: Carving
-    items: tuple[Item, ...]
-    declared: Plan
-    best: tuple[Candidate, ...]
-    lives: Mapping[int, tuple[int, int]]
-
-
-@dataclass(frozen=True, slots=True)
-class Lending:
-    """Arrays of the functions that a kernel calls, each in the bytes of one of its own buffers: ``hosts``, by the index
-    of the array. ``bytes``: of the buffers that are left; ``plan``: where everything is."""
-
-    hosts: Mapping[int, int]
-    bytes: int
-    plan: Plan
-
-
-@dataclass(frozen=True, slots=True)
-class Occupied:
-    """What occupancy on one target is computed with. ``registers`` per thread; None when they are not known.
-    ``barriers``: of the hardware, per block. ``spill_bytes``: stores and loads, as a compiler counted them.
-    ``most_of_several``: launches pass different numbers of dynamic bytes, this is the largest."""
-
-    arch: str
-    threads: int
-    registers: int | None
-    registers_from: str
-    dynamic_bytes: int
-    barriers: int = 1
-    spill_bytes: int | None = None
-    most_of_several: bool = False
-
-    @property
-    def dynamic_words(self) -> str:
-        """``, 9,000 B dynamic``, where not every launch passes so many."""
-        return f", {self.dynamic_bytes:,} B dynamic" if self.most_of_several else ""
-
-
 @dataclass(frozen=True)
 class KernelFacts:
-    """One kernel. ``items``: buffers that ptxas keeps, in declaration order. ``best``: rising added barriers."""
+    """One kernel where it stands now. What is asked for is worked out then, and once; see ``KernelAnalysis``.
+
+    ``analysis``: of the kernel where it stood when it was analysed; ``moves``: how far it has moved since. ``instead``:
+    other layouts than those of its static buffers."""
 
     index: int
     source: SourceText
     kernel: Kernel
-    control: Control
-    verdicts: Verdicts
-    items: tuple[Item, ...]
-    liveness: Liveness
-    declared: Plan | None  # None: some size is not known
-    stack: Plan | None
-    compared: tuple[Plan, ...]  # of the other allocators: alias, best_fit
-    best: tuple[Candidate, ...]
-    occupied: tuple[Occupied, ...]  # per target in force; empty when the threads are not known
-    static_limit: int
-    targets: tuple[str, ...]  # in force
-    configured: bool  # somebody said that these targets are meant
-    shape: BlockShape | None
-    withheld: str | None  # why nothing that rests on control or data flow is said of this kernel
-    mispaired: tuple[Mispaired, ...]
-    hoists: tuple[Hoist, ...]  # of those barriers
-    hazards: Hazards
-    missing: MissingBarriers
-    redundant: tuple[Redundant, ...]  # barriers
-    banks: tuple[BankConflict, ...]
-    needs: Mapping[Dims, Need]  # block of a launch -> dynamic bytes that it is sure to touch
-    extents: Mapping[int, tuple[int, int]]  # buffer -> (first byte, end byte) of what is touched, where known
-    carved: Carved | None = None  # ranges of dynamic shared memory, where they are known
-    uncarved: Carved | None = None  # all of dynamic shared memory, where it is one range
-    storages: tuple[Carved, ...] = ()  # members of classes in static shared memory, one item for each buffer
-    lending: Lending | None = None  # what arrays of helpers could save
-    drained: tuple[Candidate, ...] = ()  # what one more wait for copies could save, like ``best``
-    stopped: tuple[Stopped, ...] = ()  # analyses without a result
+    analysis: KernelAnalysis
+    moves: Moves | None = None
+    instead: Layouts | None = None
+
+    @classmethod
+    def of(
+        cls, index: int, source: SourceText, kernel: Kernel, config: Config, limits: Limits = LIMITS
+    ) -> KernelFacts:
+        """Of a kernel as it was read from ``source``; nothing is worked out yet."""
+        analysis = KernelAnalysis(kernel, config, limits)
+        return cls(index, source, analysis.kernel, analysis)
+
+    @property
+    def static_limit(self) -> int:
+        """Bytes of static shared memory that ptxas accepts."""
+        return STATIC_LIMIT
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """In force."""
+        return tuple(self.analysis.config.arch)
+
+    @property
+    def configured(self) -> bool:
+        """Did somebody say that these targets are meant?"""
+        return self.analysis.config.arch_configured
+
+    @property
+    def stopped(self) -> tuple[Stopped, ...]:
+        """Analyses without a result, of those that were asked for."""
+        return self.analysis.stopped
+
+    @property
+    def withheld(self) -> str | None:
+        """Why nothing that rests on control or data flow is said of this kernel."""
+        return self.analysis.withheld
+
+    @property
+    def shape(self) -> BlockShape | None:
+        return self.analysis.flow.shape
+
+    @property
+    def control(self) -> Control:
+        return self.analysis.flow.control
+
+    @property
+    def verdicts(self) -> Verdicts:
+        return self.analysis.flow.verdicts
+
+    @property
+    def liveness(self) -> Liveness:
+        found = self.analysis.flow.interference.liveness
+        return found if self.moves is None else found.on_lines(self.moves.line)
+
+    @property
+    def hazards(self) -> Hazards:
+        return self.analysis.hazards
+
+    @property
+    def missing_barriers(self) -> MissingBarriers:
+        return self.analysis.missing_barriers
+
+    @property
+    def redundant(self) -> tuple[Redundant, ...]:
+        """Barriers."""
+        return self.analysis.redundant
+
+    @property
+    def mispaired(self) -> tuple[Mispaired, ...]:
+        """Barriers that some threads of the block miss."""
+        return self.analysis.mispaired
+
+    @property
+    def hoists(self) -> tuple[Hoist, ...]:
+        """Of those barriers."""
+        return self.analysis.hoists
+
+    @property
+    def banks(self) -> tuple[BankConflict, ...]:
+        return self.analysis.banks
+
+    @property
+    def needs(self) -> Mapping[Dims, Need]:
+        """By the block of a launch: the dynamic bytes that it is sure to touch."""
+        return self.analysis.needs
+
+    @property
+    def extents(self) -> Mapping[int, tuple[int, int]]:
+        """By buffer: the first byte and the end of what is touched, where that is known."""
+        return self.analysis.extents
+
+    @property
+    def occupied(self) -> tuple[Occupied, ...]:
+        """Per target in force; empty when the threads are not known."""
+        return self.analysis.occupied
+
+    @property
+    def items(self) -> tuple[Item, ...]:
+        """Buffers that ptxas keeps, in declaration order; empty when some size is not known."""
+        return self.analysis.items if self.instead is None else self.instead.items
+
+    @property
+    def declared(self) -> Plan | None:
+        """As ptxas lays them out; None when some size is not known."""
+        return self.analysis.declared if self.instead is None else self.instead.declared
+
+    @property
+    def best(self) -> tuple[Candidate, ...]:
+        """The best plans, rising in added barriers."""
+        return self.analysis.best if self.instead is None else self.instead.best
+
+    @property
+    def stack(self) -> Plan | None:
+        return None if self.instead is not None else self.analysis.compared.get("stack")
+
+    @property
+    def compared(self) -> tuple[Plan, ...]:
+        """Of the other allocators: alias, best_fit."""
+        found = {} if self.instead is not None else self.analysis.compared
+        return tuple(found[name] for name in ("alias", "best_fit") if name in found)
+
+    @property
+    def dynamic_partition(self) -> PartitionLayouts | None:
+        """The ranges of dynamic shared memory, where they are known and more than one."""
+        found = self.analysis.dynamic_partition
+        return found if found is not None and len(found.partition.ranges) > 1 else None
+
+    @property
+    def undivided_dynamic(self) -> PartitionLayouts | None:
+        """All of dynamic shared memory, where it is one range."""
+        return None if self.dynamic_partition is not None else self.analysis.dynamic_partition
+
+    @property
+    def class_partitions(self) -> tuple[PartitionLayouts, ...]:
+        """Members of classes in static shared memory, one item for each buffer."""
+        return self.analysis.class_partitions
+
+    @property
+    def caller_reuse(self) -> CallerReuse | None:
+        """What arrays of called functions could save."""
+        return self.analysis.caller_reuse
 
     @property
     def of_ranges(self) -> KernelFacts | None:
         """The same kernel with its ranges of dynamic shared memory in the place of its static buffers."""
-        return None if self.carved is None else self.split(self.carved)
+        return None if self.dynamic_partition is None else self.split(self.dynamic_partition)
 
     @property
     def of_drained(self) -> KernelFacts | None:
         """The same kernel with one more wait for its copies, and the layouts that this allows."""
-        if self.kernel.drained is None or not self.drained:
+        if self.instead is not None or self.kernel.drained is None or not self.analysis.with_wait:
             return None
-        return replace(self, kernel=self.kernel.with_wait(self.kernel.drained), best=self.drained, drained=())
+        layouts = Layouts(self.items, self.declared, self.analysis.with_wait)
+        return replace(self, kernel=self.kernel.with_wait(self.kernel.drained), instead=layouts)
 
-    def split(self, carved: Carved) -> KernelFacts:
+    def split(self, divided: PartitionLayouts) -> KernelFacts:
         """The same kernel with the ranges of a buffer in its place."""
-        return replace(
-            self,
-            kernel=carved.carving.applied(self.kernel),
-            items=carved.items,
-            declared=carved.declared,
-            stack=None,
-            compared=(),
-            best=carved.best,
-        )
+        return replace(self, kernel=divided.partition.applied(self.kernel), instead=divided.layouts)
 
     def assumptions(self, candidate: Candidate) -> tuple[str, ...]:
         """What a plan rests on, in words for titles."""

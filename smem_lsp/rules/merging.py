@@ -8,12 +8,11 @@ from itertools import combinations
 
 from smem_lsp.allocation.plan import Plan
 from smem_lsp.analysis.dataflow.conflicts import pair
+from smem_lsp.facts.layouts import Candidate
+from smem_lsp.facts.occupied import Occupied
 from smem_lsp.ir.nodes import Access, Barrier, Buffer, walk
-from smem_lsp.rules.facts import Candidate, KernelFacts, Occupied
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import DataValue, Note
-
-# Under this many bytes, and without a step in occupancy, a plan is not worth a diagnostic (hover only).
-WORTH_SAYING = 128
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from smem_lsp.source import Span
 
 if TYPE_CHECKING:
-    from smem_lsp.rules.facts import Candidate, FileFacts, KernelFacts
+    from smem_lsp.facts.layouts import Candidate
+    from smem_lsp.rules.facts import FileFacts, KernelFacts
     from smem_lsp.rules.suppressions import Suppression
 
 
@@ -50,30 +51,33 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class MergeBuffers:
-    """Lay the kernel's buffers out as ``candidate`` says. ``kernel`` is an index into the report's kernels; ``waits``:
-    after one more wait for its copies."""
+class Remedy:
+    """What would cure a finding; ``fixes`` has a cure for each type. ``kernel``: an index into the report's kernels."""
 
     kernel: int
+
+
+@dataclass(frozen=True, slots=True)
+class MergeBuffers(Remedy):
+    """Lay the kernel's buffers out as ``candidate`` says. ``waits``: after one more wait for its copies."""
+
     candidate: Candidate
     benefit: str  # for the title: "5 → 7 blocks/SM (sm_90, 256 threads, 40 registers)"
     waits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class RemoveDeclarator:
+class RemoveDeclarator(Remedy):
     """Delete the declaration of a buffer that nobody uses."""
 
-    kernel: int
     buffer: int
 
 
 @dataclass(frozen=True, slots=True)
-class InsertBarrier:
+class InsertBarrier(Remedy):
     """Put a barrier at a Place (its point). ``reason``: what it protects, for a comment; ``proved``: that it is
     missing, for the block that is known or assumed."""
 
-    kernel: int
     place: int
     reason: str
     proved: bool
@@ -81,11 +85,10 @@ class InsertBarrier:
 
 
 @dataclass(frozen=True, slots=True)
-class InsertWait:
+class InsertWait(Remedy):
     """Put a wait for asynchronous copies at a Place (its point), with a barrier of the block behind it if ``barrier``.
     ``loose``: it has to cover copies that belong to no group; ``proved``: that it is missing."""
 
-    kernel: int
     place: int
     barrier: bool
     loose: bool
@@ -93,49 +96,44 @@ class InsertWait:
 
 
 @dataclass(frozen=True, slots=True)
-class InsertFence:
+class InsertFence(Remedy):
     """Put a fence of the asynchronous proxy at a Place (its point), for what threads write to ``buffer``. ``proved``:
     that it is missing."""
 
-    kernel: int
     place: int
     buffer: str
     proved: bool
 
 
 @dataclass(frozen=True, slots=True)
-class LowerWait:
+class LowerWait(Remedy):
     """Let a wait for asynchronous copies (its point) leave only ``left`` groups open."""
 
-    kernel: int
     wait: int
     left: int
 
 
 @dataclass(frozen=True, slots=True)
-class MoveBarrier:
+class MoveBarrier(Remedy):
     """Take a barrier (its point) to a Place (its point). ``proved``: that it is wrong where it is."""
 
-    kernel: int
     barrier: int
     place: int
     proved: bool
 
 
 @dataclass(frozen=True, slots=True)
-class RemoveBarrier:
+class RemoveBarrier(Remedy):
     """Delete the statement of a barrier (its point)."""
 
-    kernel: int
     barrier: int
 
 
 @dataclass(frozen=True, slots=True)
-class PadRows:
+class PadRows(Remedy):
     """Make the rows of a buffer ``pad`` elements longer. ``effect``: for the title: "32 → 1 wavefronts"; ``instead``:
     what else would help, in words for the user."""
 
-    kernel: int
     buffer: int
     pad: int
     effect: str
@@ -143,69 +141,44 @@ class PadRows:
 
 
 @dataclass(frozen=True, slots=True)
-class ShowSwizzle:
+class ShowSwizzle(Remedy):
     """Show how the author could swizzle the columns of a buffer: ``text``."""
 
-    kernel: int
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class ShowLending:
+class ShowCallerReuse(Remedy):
     """Show how a function could be handed the bytes of a buffer of its caller, ``host``, for its own array."""
 
-    kernel: int
     hosts: tuple[tuple[int, int], ...]  # (array, host)
 
 
 @dataclass(frozen=True, slots=True)
-class ReorderDeclarations:
+class ReorderDeclarations(Remedy):
     """Declare all buffers of the kernel in this order."""
 
-    kernel: int
     order: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class ShowStorage:
+class ShowStorage(Remedy):
     """Show how the author could declare the members of the class in a buffer: ``text``."""
 
-    kernel: int
     buffer: str
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class MoveRanges:
+class MoveRanges(Remedy):
     """Let ranges of dynamic shared memory share bytes, by the best plan that adds no barrier."""
-
-    kernel: int
 
 
 @dataclass(frozen=True, slots=True)
-class MoveToDynamic:
+class MoveToDynamic(Remedy):
     """Declare the static buffers of a kernel in dynamic shared memory, and let its launches pass the bytes."""
 
-    kernel: int
 
-
-Remedy = (
-    MergeBuffers
-    | RemoveDeclarator
-    | InsertBarrier
-    | InsertWait
-    | InsertFence
-    | LowerWait
-    | MoveBarrier
-    | RemoveBarrier
-    | ReorderDeclarations
-    | MoveRanges
-    | MoveToDynamic
-    | PadRows
-    | ShowLending
-    | ShowStorage
-    | ShowSwizzle
-)
 DataValue = int | str | bool | None
 
 

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.plan import Item
 from smem_lsp.analysis.banks.rows import row_length
+from smem_lsp.facts.occupied import Occupied
 from smem_lsp.ir.nodes import AddressSpace, Buffer
-from smem_lsp.rules.facts import KernelFacts, Occupied
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.merging import Step
 from smem_lsp.targets.every import WARP_SIZE
 

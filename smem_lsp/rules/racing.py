@@ -21,7 +21,7 @@ def findings(facts: KernelFacts, code: str, severity: Severity) -> Iterator[Find
     """Those races of a kernel that the rule ``code`` tells, one for each gap where a barrier is missing."""
     if not followed(facts):
         return
-    for gap in facts.missing.across:
+    for gap in facts.missing_barriers.across:
         checkpoint()
         races = [race for race in present(facts, gap.races) if _code(facts, race) == code]
         if races:

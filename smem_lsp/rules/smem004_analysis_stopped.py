@@ -32,9 +32,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from smem_lsp.facts.stopped import Stopped, Why
 from smem_lsp.rules.facts import FileFacts
 from smem_lsp.rules.model import Finding, Severity, result_rule
-from smem_lsp.rules.stopped import Stopped, Why
 from smem_lsp.rules.suppressions import Suppression
 from smem_lsp.source import Span, listed
 

@@ -41,9 +41,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from smem_lsp.facts.layouts import WORTH_SAYING
 from smem_lsp.ir.nodes import AddressSpace
 from smem_lsp.rules.facts import KernelFacts
-from smem_lsp.rules.merging import WORTH_SAYING
 from smem_lsp.rules.model import Finding, Severity, kernel_rule
 
 

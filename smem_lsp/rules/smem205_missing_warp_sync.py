@@ -59,7 +59,7 @@ from smem_lsp.source import checkpoint
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
     if not racing.followed(facts):
         return
-    gaps = facts.missing.within
+    gaps = facts.missing_barriers.within
     for severity, group in (
         (Severity.WARNING, [gap for gap in gaps if not gap.races[0].exchanged]),
         (Severity.INFO, [gap for gap in gaps if gap.races[0].exchanged]),

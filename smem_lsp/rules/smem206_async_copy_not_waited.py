@@ -71,7 +71,7 @@ from smem_lsp.source import checkpoint
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
     if not racing.followed(facts):
         return
-    for gap in facts.missing.copies:
+    for gap in facts.missing_barriers.copies:
         checkpoint()
         races = racing.present(facts, gap.races)
         race = races[0]

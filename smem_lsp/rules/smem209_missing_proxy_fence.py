@@ -85,7 +85,7 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         return
     nodes = {node.point: node for node in walk(kernel.body)}
     told: set[int] = set()
-    for fence in facts.missing.fences:
+    for fence in facts.missing_barriers.fences:
         first, second = nodes[fence.hazard.first.point], nodes[fence.hazard.second.point]
         if fence.hazard.overwritten and isinstance(first, Proxy) and isinstance(second, Access):
             yield _overwritten(facts, fence, first, second)

@@ -69,9 +69,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from smem_lsp.rules.facts import Carved, KernelFacts
+from smem_lsp.facts.layouts import WORTH_SAYING
+from smem_lsp.facts.partition import PartitionLayouts
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.merging import (
-    WORTH_SAYING,
     Step,
     assumption_words,
     best_step,
@@ -87,7 +88,7 @@ from smem_lsp.rules.model import (
     MergeBuffers,
     MoveRanges,
     Severity,
-    ShowLending,
+    ShowCallerReuse,
     ShowStorage,
     kernel_rule,
 )
@@ -99,8 +100,8 @@ _WORTH_A_PARAMETER = 1024  # bytes: fewer are not worth another interface
 @kernel_rule("SMEM301", "mergeable-buffers", Severity.WARNING)
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
     yield from _ranges(facts)
-    for carved in facts.storages:
-        yield from _members(facts, carved)
+    for divided in facts.class_partitions:
+        yield from _members(facts, divided)
     found = list(_merge(facts))
     yield from found or _lent(facts)
 
@@ -151,10 +152,10 @@ def _weigh(facts: KernelFacts, before: int, after: int) -> tuple[str, Severity, 
 
 def _lent(facts: KernelFacts) -> Iterator[Finding]:
     """Arrays of the functions that the kernel calls: shown, as their callers would have to change too."""
-    lending = facts.lending
-    if lending is None or facts.withheld or facts.declared is None:
+    reuse = facts.caller_reuse
+    if reuse is None or facts.withheld or facts.declared is None:
         return
-    before, after = facts.total(facts.declared.bytes), facts.total(lending.bytes)
+    before, after = facts.total(facts.declared.bytes), facts.total(reuse.bytes)
     worth = _weigh(facts, before, after)
     if worth is None:
         return
@@ -163,9 +164,9 @@ def _lent(facts: KernelFacts) -> Iterator[Finding]:
     if not gains and not crosses_limit(facts, before, after) and before - after < _WORTH_A_PARAMETER:
         return
     buffers = facts.kernel.buffers
-    if any(facts.source.slice(buffers[lent].declared) != buffers[lent].name for lent in lending.hosts):
+    if any(facts.source.slice(buffers[lent].declared) != buffers[lent].name for lent in reuse.hosts):
         return  # of a header
-    shared = [(buffers[lent], buffers[host]) for lent, host in sorted(lending.hosts.items())]
+    shared = [(buffers[lent], buffers[host]) for lent, host in sorted(reuse.hosts.items())]
     words = ", ".join(
         f"`{lent.name}` of {lent.function}() can use the bytes of `{host.name}`" for lent, host in shared
     )
@@ -176,27 +177,29 @@ def _lent(facts: KernelFacts) -> Iterator[Finding]:
         severity,
         kernel=facts.kernel.name,
         buffers=tuple(dict.fromkeys(each.name for both in shared for each in both)),
-        data=data_of(facts, lending.plan, step),
-        remedy=ShowLending(facts.index, tuple(sorted(lending.hosts.items()))),
+        data=data_of(facts, reuse.plan, step),
+        remedy=ShowCallerReuse(facts.index, tuple(sorted(reuse.hosts.items()))),
     )
 
 
 def _ranges(facts: KernelFacts) -> Iterator[Finding]:
     """Ranges of dynamic shared memory."""
     ranges = facts.of_ranges
-    if ranges is None or facts.carved is None or facts.withheld or not ranges.best:
+    if ranges is None or facts.dynamic_partition is None or facts.withheld or not ranges.best:
         return
     candidate = ranges.best[0]
-    before, after = facts.carved.declared.bytes, candidate.plan.bytes
-    found = as_union(facts, facts.carved, candidate)
+    before, after = facts.dynamic_partition.declared.bytes, candidate.plan.bytes
+    found = as_union(facts, facts.dynamic_partition, candidate)
     if found is not None:
         before, after = found.before, found.after
     merged = merged_buffers(ranges, candidate.plan)
     if candidate.plan.barriers or before - after < WORTH_SAYING or not merged:
         return
-    base = facts.kernel.buffers[facts.carved.carving.base]
+    base = facts.kernel.buffers[facts.dynamic_partition.partition.base]
     remedy: MoveRanges | ShowStorage | None = MoveRanges(facts.index)
-    if any(each.members for each in facts.carved.carving.ranges):  # no pointers that could start elsewhere
+    if any(
+        each.members for each in facts.dynamic_partition.partition.ranges
+    ):  # no pointers that could start elsewhere
         remedy = None if found is None else ShowStorage(facts.index, base.name, found.text)
     step = _step_of_ranges(facts, before - after)
     gained = f", {step.words()}" if step is not None else ""
@@ -221,12 +224,12 @@ def _ranges(facts: KernelFacts) -> Iterator[Finding]:
     )
 
 
-def _members(facts: KernelFacts, carved: Carved) -> Iterator[Finding]:
+def _members(facts: KernelFacts, divided: PartitionLayouts) -> Iterator[Finding]:
     """Members of a class: shown as the union that the author would write."""
-    if facts.withheld or facts.static_bytes is None or not carved.best or carved.best[0].plan.barriers:
+    if facts.withheld or facts.static_bytes is None or not divided.best or divided.best[0].plan.barriers:
         return
-    candidate, members = carved.best[0], facts.split(carved)
-    found = as_union(facts, carved, candidate)
+    candidate, members = divided.best[0], facts.split(divided)
+    found = as_union(facts, divided, candidate)
     if found is None:
         return
     before, after = facts.static_bytes, found.total
@@ -234,7 +237,7 @@ def _members(facts: KernelFacts, carved: Carved) -> Iterator[Finding]:
     if worth is None:
         return
     message, severity, step = worth
-    buffer = facts.kernel.buffers[carved.carving.base]
+    buffer = facts.kernel.buffers[divided.partition.base]
     merged = [members.kernel.buffers[index] for index in found.sharing]
     yield Finding(
         "SMEM301",

@@ -58,7 +58,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from smem_lsp.rules.facts import Candidate, KernelFacts
+from smem_lsp.facts.layouts import Candidate
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.merging import (
     Step,
     assumption_words,

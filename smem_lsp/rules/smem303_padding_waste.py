@@ -47,8 +47,9 @@ from collections.abc import Iterator
 
 from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.plan import Item
+from smem_lsp.facts.layouts import WORTH_SAYING
 from smem_lsp.rules.facts import KernelFacts
-from smem_lsp.rules.merging import WORTH_SAYING, best_step, names
+from smem_lsp.rules.merging import best_step, names
 from smem_lsp.rules.model import Finding, Note, ReorderDeclarations, Severity, kernel_rule
 
 

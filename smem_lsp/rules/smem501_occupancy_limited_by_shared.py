@@ -41,7 +41,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from smem_lsp.rules.facts import KernelFacts, Occupied
+from smem_lsp.facts.occupied import Occupied
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, Severity, kernel_rule
 
 

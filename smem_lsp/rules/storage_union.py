@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.plan import Item, align_up
 from smem_lsp.analysis.storage.dynamic_ranges import Range
-from smem_lsp.rules.facts import Candidate, Carved, KernelFacts
+from smem_lsp.facts.layouts import Candidate
+from smem_lsp.facts.partition import PartitionLayouts
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.source import checkpoint
 
 
@@ -27,10 +29,10 @@ class Union:
     sharing: tuple[int, ...]
 
 
-def as_union(facts: KernelFacts, carved: Carved, candidate: Candidate) -> Union | None:
+def as_union(facts: KernelFacts, divided: PartitionLayouts, candidate: Candidate) -> Union | None:
     """The class with a union for all that shares bytes in the plan; None where it does not fall into phases."""
-    base = facts.kernel.buffers[carved.carving.base]
-    ranges = carved.carving.ranges
+    base = facts.kernel.buffers[divided.partition.base]
+    ranges = divided.partition.ranges
     names = [member.path.rpartition(".")[2] for each in ranges for member in each.members]
     if len(set(names)) < len(names) or not all(each.members for each in ranges):
         return None
@@ -60,7 +62,7 @@ def as_union(facts: KernelFacts, carved: Carved, candidate: Candidate) -> Union 
     ]
     return Union(
         text=" ".join(parts),
-        before=align_up(carved.declared.bytes, align) if base.bytes is None else base.bytes,
+        before=align_up(divided.declared.bytes, align) if base.bytes is None else base.bytes,
         after=after,
         total=facts.total(declared(items).bytes),
         sharing=tuple(each.index for each in ranges if each.index in grouped),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from smem_lsp.semantics import evaluate, sizes, type_of
-from smem_lsp.semantics import scope as lexical
+from smem_lsp.semantics import type_of
 from smem_lsp.semantics.declarations import Source, split
+from smem_lsp.semantics.scope import Scope
 
 
 def attributes(
-    source: Source, lo: int, hi: int, scope: lexical.Scope, *, skip_classes: bool = False
+    source: Source, lo: int, hi: int, scope: Scope, *, skip_classes: bool = False
 ) -> tuple[bool, int] | None:
     """(packed, alignment asked for, at least 1) of the attributes among ``[lo, hi)``; None when one is not known."""
     packed, asked = False, 1
@@ -42,7 +42,7 @@ def attributes(
     return packed, asked
 
 
-def _gnu(source: Source, lo: int, hi: int, scope: lexical.Scope) -> tuple[bool, int] | None:
+def _gnu(source: Source, lo: int, hi: int, scope: Scope) -> tuple[bool, int] | None:
     """``__attribute__((packed, aligned(8)))``, between the outer parentheses."""
     if source.kinds[lo : lo + 1] == ["LP"]:
         lo, hi = lo + 1, source.after(lo) - 1
@@ -64,14 +64,14 @@ def _gnu(source: Source, lo: int, hi: int, scope: lexical.Scope) -> tuple[bool, 
     return packed, asked
 
 
-def alignment(source: Source, lo: int, hi: int, scope: lexical.Scope) -> int | None:
+def alignment(source: Source, lo: int, hi: int, scope: Scope) -> int | None:
     """What ``alignas(...)`` asks for, between its parentheses: a constant or a type; in bytes, None when not known."""
     asked = 0
     for start, end in split(source, lo, hi, angles=True):
         parsed = source.parse("expression", start, end)
-        n = None if parsed is None else evaluate.evaluate(parsed, scope)
+        n = None if parsed is None else scope.semantics.evaluate(parsed, scope)
         if n is None:
-            size = sizes.size_of_type(type_of.spelled_type(source, start, end, scope))
+            size = scope.semantics.size_of(type_of.spelled_type(source, start, end, scope))
             n = None if size is None else size[1]
         if n is None or n < 0 or n & (n - 1):
             return None

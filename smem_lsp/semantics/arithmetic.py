@@ -5,8 +5,6 @@ Unsigned arithmetic is modulo 2^n; signed overflow, division by zero and wild sh
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from smem_lsp.semantics.entities import UNKNOWN, TypedConstant
 from smem_lsp.semantics.types import (
     BOOL,
@@ -25,6 +23,7 @@ from smem_lsp.semantics.types import (
     is_number,
     scalar_of,
 )
+from smem_lsp.source.queries import remembered
 from smem_lsp.syntax.conditions import parse_integer
 
 _COMPARISONS = frozenset(("==", "!=", "<", ">", "<=", ">="))
@@ -36,7 +35,7 @@ def integer_type(n: int) -> Scalar:
     return INT if -(1 << 31) <= n < 1 << 31 else LONG
 
 
-@lru_cache(maxsize=4096)
+@remembered(most=4096)
 def literal(text: str) -> TypedConstant:
     """A number, character or boolean literal."""
     if text in ("true", "false"):

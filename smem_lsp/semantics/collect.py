@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from smem_lsp.semantics.declarations import (
     AliasDecl,
     ClassDecl,
@@ -21,6 +23,7 @@ from smem_lsp.semantics.declarations import (
     record_start,
 )
 from smem_lsp.source import checkpoint
+from smem_lsp.source.queries import Query
 
 _MAX_DEPTH = 40  # classes and namespaces in each other
 _AFTER_PARAMETERS = frozenset(
@@ -31,12 +34,17 @@ _SKIPPED = frozenset(("STATIC_ASSERT", "ASM"))
 
 def inside(decl: ClassDecl) -> Declarations:
     """What the body of a class declares; found once."""
-    if not decl.members:
-        found = Declarations()
-        if decl.body is not None:
-            collect(decl.source, *decl.body, found, in_class=True, depth=1)
-        decl.members.append(found)
-    return decl.members[0]
+    return _INSIDE.of(decl.store, (), partial(_inside, decl))
+
+
+_INSIDE = Query[tuple[()], Declarations]("what the body of a class declares")
+
+
+def _inside(decl: ClassDecl) -> Declarations:
+    found = Declarations()
+    if decl.body is not None:
+        collect(decl.source, *decl.body, found, in_class=True, depth=1)
+    return found
 
 
 def collect(

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from smem_lsp.semantics import arithmetic, evaluate, template_arguments, type_of
-from smem_lsp.semantics import scope as lexical
+from smem_lsp.semantics import arithmetic, template_arguments, type_of
 from smem_lsp.semantics.declarations import FunctionDecl
 from smem_lsp.semantics.entities import MAX_STEPS, UNKNOWN, Argument, Functions, TypedConstant
+from smem_lsp.semantics.local_declarations import declare_statement
+from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import INT, Type, plain_type
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
@@ -47,7 +48,7 @@ def call(functions: Functions, arguments: Sequence[TypedConstant]) -> TypedConst
     return _run(decl, scope, functions.arguments, arguments)
 
 
-def _definitions(functions: Functions) -> list[tuple[FunctionDecl, lexical.Scope]]:
+def _definitions(functions: Functions) -> list[tuple[FunctionDecl, Scope]]:
     """Overloads, a prototype left out where a definition with as many parameters follows."""
     whole = [(d, s) for d, s in functions.overloads if d.body is not None]
     counts = {len(_parameters(d) or ()) for d, _ in whole}
@@ -74,7 +75,7 @@ def _takes(decl: FunctionDecl, count: int) -> bool | None:
 
 def _run(
     decl: FunctionDecl,
-    scope: lexical.Scope,
+    scope: Scope,
     explicit: tuple[Argument, ...] | None,
     given: Sequence[TypedConstant],
 ) -> TypedConstant:
@@ -104,7 +105,7 @@ def _run(
             if number < len(given):
                 value = given[number]
             elif declarator.initializer is not None:
-                value = evaluate.evaluate_value(declarator.initializer, outer)
+                value = outer.semantics.evaluate_value(declarator.initializer, outer)
             else:
                 return UNKNOWN
             if declarator.name:
@@ -126,7 +127,7 @@ def _run(
         state.leave()
 
 
-def _returned_type(decl: FunctionDecl, scope: lexical.Scope) -> Type | None:
+def _returned_type(decl: FunctionDecl, scope: Scope) -> Type | None:
     """The type in front of the function's name; None for `auto` and what is not known."""
     lo, hi = decl.head
     source = decl.source
@@ -148,7 +149,7 @@ def _returned_type(decl: FunctionDecl, scope: lexical.Scope) -> Type | None:
 
 def _deduced(
     decl: FunctionDecl,
-    scope: lexical.Scope,
+    scope: Scope,
     explicit: Sequence[Argument],
     parameters: Sequence[tree.Declaration],
     given: Sequence[TypedConstant],
@@ -200,7 +201,7 @@ class _Runner:
 
     __slots__ = ("body", "scope", "steps")
 
-    def __init__(self, decl: FunctionDecl, scope: lexical.Scope) -> None:
+    def __init__(self, decl: FunctionDecl, scope: Scope) -> None:
         self.body = _body(decl)
         self.scope = scope
         self.steps = 0
@@ -247,7 +248,7 @@ class _Runner:
             case tree.Empty():
                 kinds = self.body.tokens.kinds[node.lo : node.hi]
                 if "USING" in kinds:
-                    evaluate.declare(self.body, node.lo, node.hi, self.scope)
+                    declare_statement(self.body, node.lo, node.hi, self.scope)
             case _:
                 raise _Stop
 
@@ -308,7 +309,7 @@ class _Runner:
 
     def _declare(self, declaration: tree.Declaration, span: tuple[int, int]) -> None:
         if "typedef" in declaration.words or "{}" in declaration.words:
-            evaluate.declare(self.body, *span, self.scope)
+            declare_statement(self.body, *span, self.scope)
             return
         if "static" in declaration.words:
             raise _Stop
@@ -365,7 +366,7 @@ class _Runner:
         """Value of an expression without effects of its own."""
         if _has_effect(expr):
             raise _Stop
-        return evaluate.evaluate_value(expr, self.scope)
+        return self.scope.semantics.evaluate_value(expr, self.scope)
 
 
 def _has_effect(expr: tree.Expr) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from smem_lsp.source import checkpoint
+from smem_lsp.source.queries import Store
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.lookahead import Symbols
@@ -66,7 +67,7 @@ class ClassDecl:
     after: Range  # from the brace to the `;`: attributes, declarators
     parameters: tuple[Parameter, ...] | None  # None: no template; (): `template <>`
     arguments: Range | None
-    members: list[Declarations] = field(default_factory=list)  # filled when asked for
+    store: Store = field(default_factory=Store)  # what is known of it
 
     @property
     def start(self) -> int:
@@ -192,7 +193,7 @@ class Declarations:
     # names of classes that are defined or specialised outside the class they belong to
     outside: set[str] = field(default_factory=set)
 
-    table: object = None  # of what its names depend on, once all is declared (function_scopes.py)
+    store: Store = field(default_factory=Store)  # what is known of it, once all is declared
 
     def add(self, decl: Declared) -> None:
         self.names.setdefault(decl.name, []).append(decl)
@@ -220,7 +221,7 @@ class Declarations:
                 inline=[],
                 directives=list(level.directives),
                 outside=set(level.outside),
-                table=None,
+                store=Store(),
             )
         for level in self.levels():
             checkpoint()

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING
 
 from smem_lsp.semantics.declarations import Declared, FunctionDecl
 from smem_lsp.semantics.types import Record, Type
 from smem_lsp.source import record
+from smem_lsp.source.queries import Store
 
 if TYPE_CHECKING:
+    from smem_lsp.semantics.queries import Semantics
     from smem_lsp.semantics.scope import Scope
-
-T = TypeVar("T")
 
 _MAX_DEPTH = 60  # of lookups, instances and evaluations in each other
 MAX_STEPS = 20_000  # of one question that is asked from outside
@@ -65,10 +64,10 @@ Entity = Type | TypedConstant | Namespace | Functions | Template | Undeclared | 
 
 @dataclass(eq=False, repr=False)
 class State:
-    """What all scopes of one file share: memos and the bounds of evaluation."""
+    """What all scopes of one file share: what is known of them, and the bounds of evaluation."""
 
-    memo: dict[tuple[object, ...], object] = field(default_factory=dict)
-    spaces: dict[int, Scope] = field(default_factory=dict)
+    semantics: Semantics
+    store: Store = field(default_factory=Store)
     outside: frozenset[str] = frozenset()  # classes that are defined outside the class they belong to
     packed: bool = False  # `#pragma pack` stands in the file: no layout of a class is certain
     types_only: int = 0  # inside operands that are not evaluated
@@ -87,18 +86,6 @@ class State:
 
     def leave(self) -> None:
         self.depth -= 1
-
-    def once(self, key: tuple[object, ...], work: Callable[[], T]) -> T | None:
-        """What ``work`` gives, kept under ``key``; None meanwhile, for what asks for itself. A run that is stopped
-        keeps nothing: the next one asks again."""
-        if key not in self.memo:
-            self.memo[key] = None
-            try:
-                self.memo[key] = work()
-            except BaseException:
-                del self.memo[key]
-                raise
-        return cast("T | None", self.memo[key])
 
 
 def is_open(argument: Argument) -> bool:

@@ -6,21 +6,16 @@ overflow, division by zero and wild shifts have no value. Floating constants hav
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from smem_lsp.semantics import arithmetic, constexpr, record_layout, sizes, standard_library, type_of
-from smem_lsp.semantics import scope as lexical
-from smem_lsp.semantics.collect import collect
-from smem_lsp.semantics.declarations import Declarations, Source
 from smem_lsp.semantics.entities import (
     UNKNOWN,
     Functions,
     Namespace,
-    State,
     Template,
     TypedConstant,
     Undeclared,
 )
+from smem_lsp.semantics.scope import Scope, member_entity
 from smem_lsp.semantics.types import (
     BOOL,
     INT,
@@ -38,83 +33,18 @@ from smem_lsp.semantics.types import (
 from smem_lsp.semantics.types import (
     Sequence as ArrayClass,
 )
-from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
-from smem_lsp.syntax.brackets import match_brackets
-from smem_lsp.syntax.parse import Body, TranslationUnit
-from smem_lsp.syntax.recent import Recent
 
 # Methods of PyTorch's tensors (ATen/core/TensorBody.h): `t.data_ptr<float>()` is a `float*`.
 _TENSOR_DATA = frozenset(("data_ptr", "data", "const_data_ptr", "mutable_data_ptr"))
 
 
-def file_constants(unit: TranslationUnit) -> lexical.Scope:
-    """The global scope of a file: what its headers and the file itself declare outside function bodies."""
-    key = (unit.preprocessed.header_key, unit.symbols, *(placed.block.outline for placed in unit.blocks))
-    top = _declared.find(key)
-    if top is None:
-        top = _declared.keep(key, _collected(unit))
-    outside = frozenset(name for level in top.levels() for name in level.outside)
-    packed = any(
-        directive.name == "pragma" and "pack" in unit.source.slice(directive.span).split("(")[0]
-        for directive in unit.preprocessed.directives
-    )
-    return lexical.Scope(None, State(outside=outside, packed=packed), top, namespace=True)
-
-
-# What files declared last. Bodies of functions are not read, but for those of constants: they may be of an older text.
-_declared = Recent[tuple[object, ...], Declarations](16)
-_headers = Recent[tuple[object, ...], Declarations](8)
-
-
-def _collected(unit: TranslationUnit) -> Declarations:
-    header = unit.preprocessed.header
-    key = (unit.preprocessed.header_key, unit.symbols)
-    above = _headers.find(key)
-    if above is None:
-        above = Declarations()
-        source = Source(header.kinds, header.texts, match_brackets(header.kinds), unit.symbols)
-        collect(source, 0, len(header.kinds), above)
-        _headers.keep(key, above)
-    top = above.copy()
-    tokens = unit.preprocessed.tokens
-    source = Source(tokens.kinds, tokens.texts, unit.partner, unit.symbols)
-    collect(source, 0, len(tokens.kinds), top)
-    return top
-
-
-def declare(body: Body, lo: int, hi: int, scope: lexical.Scope) -> None:
-    """Add what the declaration statement of the tokens ``[lo, hi)`` of a function body declares to ``scope``."""
-    source = Source(body.tokens.kinds, body.tokens.texts, body.ahead.partner, body.symbols)
-    collect(source, lo, hi, scope.own_declarations())
-
-
-def declare_constants(declaration: tree.Declaration, constants: lexical.Scope) -> None:
-    """Add the variables of one declaration to a scope, with their types and constant values."""
-    for declarator in declaration.declarators:
-        if declarator.name and "typedef" not in declaration.words:
-            value = type_of.variable_value(declaration, declarator, constants)
-            constants.values.pop(declarator.name, None)
-            constants.bound[declarator.name] = value
-
-
-def declare_parameters(parameters: Iterable[tree.Declaration], constants: lexical.Scope) -> None:
-    """Add parameters of a function to a scope, with their types alone: a default argument is what a call passes that
-    leaves it out, not the value of a constant."""
-    for declaration in parameters:
-        checkpoint()
-        for declarator in declaration.declarators:
-            if declarator.name:
-                value = type_of.variable_value(declaration, declarator, constants)
-                constants.bound[declarator.name] = TypedConstant(value.type, None)
-
-
-def evaluate(expr: tree.Expr | None, constants: lexical.Scope) -> int | None:
+def evaluate(expr: tree.Expr | None, constants: Scope) -> int | None:
     """Value of a constant integer expression; None when it is not one or not known."""
     return None if expr is None else evaluate_value(expr, constants).n
 
 
-def evaluate_value(expr: tree.Expr, scope: lexical.Scope) -> TypedConstant:
+def evaluate_value(expr: tree.Expr, scope: Scope) -> TypedConstant:
     """Type and value of an expression; each is None where it is not known."""
     state = scope.state
     if not state.enter():
@@ -127,7 +57,7 @@ def evaluate_value(expr: tree.Expr, scope: lexical.Scope) -> TypedConstant:
     return value if plain is value.type else TypedConstant(plain, value.n)
 
 
-def _evaluate(expr: tree.Expr, scope: lexical.Scope) -> TypedConstant:
+def _evaluate(expr: tree.Expr, scope: Scope) -> TypedConstant:
     match expr:
         case tree.Number():
             return arithmetic.literal(expr.text)
@@ -162,7 +92,7 @@ def _evaluate(expr: tree.Expr, scope: lexical.Scope) -> TypedConstant:
 # ---- operators -------------------------------------------------------------------------------------------------------
 
 
-def _unary(expr: tree.Unary, scope: lexical.Scope) -> TypedConstant:
+def _unary(expr: tree.Unary, scope: Scope) -> TypedConstant:
     value = evaluate_value(expr.operand, scope)
     match expr.operator:
         case "!":
@@ -188,7 +118,7 @@ def _unary(expr: tree.Unary, scope: lexical.Scope) -> TypedConstant:
     return arithmetic.result(n, kind)
 
 
-def _binary(expr: tree.Binary, scope: lexical.Scope) -> TypedConstant:
+def _binary(expr: tree.Binary, scope: Scope) -> TypedConstant:
     left = evaluate_value(expr.left, scope)
     if expr.operator in ("&&", "||"):
         known = arithmetic.truth(left)
@@ -202,7 +132,7 @@ def _binary(expr: tree.Binary, scope: lexical.Scope) -> TypedConstant:
     return arithmetic.operate(expr.operator, left, right)
 
 
-def _ternary(expr: tree.Ternary, scope: lexical.Scope) -> TypedConstant:
+def _ternary(expr: tree.Ternary, scope: Scope) -> TypedConstant:
     known = arithmetic.truth(evaluate_value(expr.condition, scope))
     if known is None:
         yes, no = _unevaluated(expr.yes, scope), _unevaluated(expr.no, scope)
@@ -220,7 +150,7 @@ def _ternary(expr: tree.Ternary, scope: lexical.Scope) -> TypedConstant:
     return TypedConstant(kind, arithmetic.converted(chosen.n, chosen.type, kind))
 
 
-def _unevaluated(expr: tree.Expr, scope: lexical.Scope) -> TypedConstant:
+def _unevaluated(expr: tree.Expr, scope: Scope) -> TypedConstant:
     """The type of an expression that is not evaluated: no function is run for it."""
     scope.state.types_only += 1
     try:
@@ -232,14 +162,14 @@ def _unevaluated(expr: tree.Expr, scope: lexical.Scope) -> TypedConstant:
 # ---- names, casts, members -------------------------------------------------------------------------------------------
 
 
-def _name(expr: tree.Name, scope: lexical.Scope) -> TypedConstant:
+def _name(expr: tree.Name, scope: Scope) -> TypedConstant:
     meaning = scope.resolve(expr)
     if isinstance(meaning, TypedConstant):
         return meaning
     return TypedConstant(INT, 32) if isinstance(meaning, Undeclared) and expr.text == "warpSize" else UNKNOWN
 
 
-def _size_of(expr: tree.SizeOf, scope: lexical.Scope) -> TypedConstant:
+def _size_of(expr: tree.SizeOf, scope: Scope) -> TypedConstant:
     if expr.operator not in ("sizeof", "alignof", "_Alignof", "__alignof__"):
         return TypedConstant(BOOL)
     kind: Type | None
@@ -261,7 +191,7 @@ def _size_of(expr: tree.SizeOf, scope: lexical.Scope) -> TypedConstant:
     return TypedConstant(SIZE_T, size[0] if expr.operator == "sizeof" else size[1])
 
 
-def _cast(expr: tree.Cast, scope: lexical.Scope) -> TypedConstant:
+def _cast(expr: tree.Cast, scope: Scope) -> TypedConstant:
     kind = type_of.type_id(expr.type, scope)
     operand = expr.operand
     if isinstance(operand, tree.Braces):
@@ -276,7 +206,7 @@ def _cast(expr: tree.Cast, scope: lexical.Scope) -> TypedConstant:
     return TypedConstant(kind, arithmetic.converted(value.n, value.type, kind))
 
 
-def _member(expr: tree.Member, scope: lexical.Scope) -> TypedConstant:
+def _member(expr: tree.Member, scope: Scope) -> TypedConstant:
     base = evaluate_value(expr.base, scope).type
     if expr.operator == "->" and isinstance(base, Pointer):
         base = plain_type(base.target)
@@ -286,7 +216,7 @@ def _member(expr: tree.Member, scope: lexical.Scope) -> TypedConstant:
         return TypedConstant(vector_element(base.name)) if expr.name in ("x", "y", "z", "w") else UNKNOWN
     if not isinstance(base, Record) or "::" in expr.name:
         return UNKNOWN
-    static = lexical.member_entity(base, expr.name)
+    static = member_entity(base, expr.name)
     if isinstance(static, TypedConstant):
         return static
     return TypedConstant(record_layout.member_type(base, expr.name))
@@ -295,7 +225,7 @@ def _member(expr: tree.Member, scope: lexical.Scope) -> TypedConstant:
 # ---- calls -----------------------------------------------------------------------------------------------------------
 
 
-def _call(expr: tree.Call, scope: lexical.Scope) -> TypedConstant:
+def _call(expr: tree.Call, scope: Scope) -> TypedConstant:
     callee = expr.callee
     if isinstance(callee, tree.Member):
         base = evaluate_value(callee.base, scope).type

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import partial
 from typing import TYPE_CHECKING
 
 from smem_lsp.semantics.declarations import (
@@ -25,6 +25,7 @@ from smem_lsp.semantics.declarations import (
 )
 from smem_lsp.semantics.entities import Argument
 from smem_lsp.source import checkpoint
+from smem_lsp.source.queries import PROCESS, Query, remembered
 from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.lookahead import Symbols
 from smem_lsp.syntax.parse import Function, TranslationUnit
@@ -49,7 +50,7 @@ def parameters_of(function: Function) -> tuple[Parameter, ...]:
     return _parameters(function.definition, function.symbols)
 
 
-@lru_cache(maxsize=1024)
+@remembered(most=1024)
 def _parameters(definition: Definition, symbols: Symbols) -> tuple[Parameter, ...]:
     head = definition.head
     return tuple(template_parameters(head.kinds, head.texts, symbols))
@@ -100,25 +101,18 @@ class Identity:
 
 def identify(unit: TranslationUnit, top: Scope, function: Function) -> Identity:
     """The identity of ``function``. ``top``: the global scope of its file."""
-    definition = function.definition
-    place = top.declarations, function.scopes
-    found = definition.placed.get(place)
-    if not isinstance(found, Identity):
-        meaning = _meaning(unit, top, function)
-        known = definition.identities
-        found = known.get(meaning)
-        if not isinstance(found, Identity):
-            if len(known) >= _MEANINGS:
-                del known[next(iter(known))]
-            found = known[meaning] = Identity()
-        if len(definition.placed) >= _PLACES:
-            definition.placed.clear()
-        definition.placed[place] = found
-    return found
+    store = function.definition.store
+    return _AT_PLACE.of(
+        store,
+        (top.declarations, function.scopes),
+        lambda: _IDENTITY.of(store, _meaning(unit, top, function), Identity),
+    )
 
 
-_PLACES = 4  # whose answers a definition remembers
-_MEANINGS = 8
+_AT_PLACE = Query[tuple[Declarations, tuple[str, ...]], Identity](
+    "identity of a definition, by the file and the scopes it stands in", most=4
+)
+_IDENTITY = Query[tuple[object, ...], Identity]("identity of a definition, by what its names mean", most=8)
 
 
 def _meaning(unit: TranslationUnit, top: Scope, function: Function) -> tuple[object, ...]:
@@ -127,12 +121,12 @@ def _meaning(unit: TranslationUnit, top: Scope, function: Function) -> tuple[obj
         function.scopes,
         function.symbols,
         unit.symbols.types & names,
-        unit.preprocessed.header_key if unit.header_functions & names else 0,
+        unit.preprocessed.header_key if unit.header_functions & names else None,
         _fingerprint(top.declarations, names),
     )
 
 
-def _fingerprint(top: Declarations, names: Iterable[str]) -> int:
+def _fingerprint(top: Declarations, names: Iterable[str]) -> tuple[object, ...]:
     """A key of all declarations outside functions that ``names`` reach, directly or through each other: equal keys,
     equal meanings."""
     table = _table(top).reached
@@ -149,25 +143,37 @@ def _fingerprint(top: Declarations, names: Iterable[str]) -> int:
                 followed.add(id(used))
                 following |= used
         wanted = (following & table.keys()) - reached
-    directives = tuple(top.directives)
-    return hash((directives, *((name, table[name][0]) for name in sorted(reached))))
+    return (tuple(top.directives), *((name, table[name][0]) for name in sorted(reached)))
 
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """``reached``: name -> (hash of what declares it, names in there); ``values``: of variables and enumerators."""
+    """``reached``: name -> (how its declarations are spelled, names in there); ``values``: of variables and
+    enumerators."""
 
-    reached: dict[str, tuple[int, frozenset[str]]]
+    reached: dict[str, tuple[tuple[Spelling, ...], frozenset[str]]]
     values: frozenset[str]
 
 
+class Spelling:
+    """The identity of the tokens of a declaration: equal tokens are one object."""
+
+    __slots__ = ()
+
+
+_SPELLING = Query[tuple[str, ...], Spelling]("the one object for equal declarations", most=2_000_000)
+_TABLE = Query[tuple[()], _Table]("what the names of a file depend on", most=1)
+
+
 def _table(top: Declarations) -> _Table:
-    if isinstance(top.table, _Table):
-        return top.table
-    table: dict[str, tuple[int, frozenset[str]]] = {}
+    return _TABLE.of(top.store, (), partial(_built_table, top))
+
+
+def _built_table(top: Declarations) -> _Table:
+    table: dict[str, tuple[tuple[Spelling, ...], frozenset[str]]] = {}
     values: set[str] = set()
     read: tuple[Source, int, int] | None = None
-    spelled, used = 0, frozenset[str]()
+    spelled, used = Spelling(), frozenset[str]()
     for decl in top.walk():
         checkpoint()
         if isinstance(decl, (VariableDecl, Enumerator)):
@@ -179,12 +185,15 @@ def _table(top: Declarations) -> _Table:
         if (source, lo, hi) != read:  # of an enumerator it is the whole enumeration
             read = source, lo, hi
             texts = tuple(source.texts[lo:hi])
-            spelled = hash(texts)
+            spelled = _spelling(texts)
             used = frozenset(t for k, t in zip(source.kinds[lo:hi], texts) if k == "NAME")
-        known_hash, known_names = table.get(decl.name, (0, frozenset()))
-        table[decl.name] = hash((known_hash, spelled)), known_names | used if known_names else used
-    top.table = known = _Table(table, frozenset(values))
-    return known
+        known, known_names = table.get(decl.name, ((), frozenset()))
+        table[decl.name] = (*known, spelled), known_names | used if known_names else used
+    return _Table(table, frozenset(values))
+
+
+def _spelling(texts: tuple[str, ...]) -> Spelling:
+    return _SPELLING.of(PROCESS, texts, Spelling, weigh=lambda _: len(texts) + 1)
 
 
 def _extent(decl: Declared) -> tuple[Source, Range] | None:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 
-from smem_lsp.semantics import alignment, collect, evaluate, sizes, type_of
-from smem_lsp.semantics import scope as lexical
+from smem_lsp.semantics import alignment, collect, type_of
 from smem_lsp.semantics.declarations import ClassDecl, Member, declaration_tree, record_start, split
+from smem_lsp.semantics.scope import base_of
 from smem_lsp.semantics.types import (
     Array,
     Enum,
@@ -27,6 +27,7 @@ from smem_lsp.semantics.types import (
 )
 from smem_lsp.semantics.types import Sequence as ArrayClass
 from smem_lsp.source import checkpoint
+from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
 
 _MAX_MEMBERS = 2000
@@ -55,15 +56,10 @@ class _Unknown(Exception):
 def layout(record: Record) -> Layout | None:
     """The layout of a class; None when it is not certain. Worked out once per instance."""
     state = record.lexical.state
-    known = partial(state.once, ("layout", record), partial(_built, record))
-    if ("layout", record) in state.memo:
-        return known()
-    if state.packed or not state.enter():
-        return None
-    try:
-        return known()
-    finally:
-        state.leave()
+    return None if state.packed else _LAYOUT.of(state.store, record, partial(_built, record), within=state)
+
+
+_LAYOUT = Query[Record, Layout | None]("layout of a class", cycle=None)
 
 
 def _built(record: Record) -> Layout | None:
@@ -213,7 +209,7 @@ class _Builder:
     # ---- bases -----------------------------------------------------------------------------------------------------
 
     def _base(self, where: tuple[int, int]) -> None:
-        base = lexical.base_of(self.record, where)
+        base = base_of(self.record, where)
         inner = None if base is None else layout(base)
         if base is None or inner is None:
             raise _Unknown
@@ -294,7 +290,7 @@ class _Builder:
             if kind is None and source.kinds[lo:colon] == ["NAME"] and colon < hi:  # uint64_t : 22;
                 kind = type_of.spelled_type(source, lo, colon, scope)
                 expr = source.parse("expression", colon + 1, hi)
-                width = None if expr is None else evaluate.evaluate(expr, scope)
+                width = None if expr is None else scope.semantics.evaluate(expr, scope)
                 if width is None:
                     raise _Unknown
                 self._place(kind, "", found, width)
@@ -316,7 +312,9 @@ class _Builder:
             width = None
             if declarator.width is not None:
                 expr = declarator.width
-                width = evaluate.evaluate(expr.target if isinstance(expr, tree.Assign) else expr, scope)
+                width = scope.semantics.evaluate(
+                    expr.target if isinstance(expr, tree.Assign) else expr, scope
+                )
                 if width is None:
                     raise _Unknown
                 if isinstance(expr, tree.Assign):
@@ -324,7 +322,7 @@ class _Builder:
             self._place(kind, declarator.name, found, width)
 
     def _place(self, kind: Type | None, name: str, attribute: tuple[bool, int], width: int | None) -> None:
-        size = sizes.size_of_type(kind)
+        size = self.record.lexical.semantics.size_of(kind)
         if size is None:
             raise _Unknown
         packed = self.packed or attribute[0]

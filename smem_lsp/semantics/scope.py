@@ -11,8 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from smem_lsp.semantics import arithmetic, collect, evaluate, standard_library, template_arguments, type_of
-from smem_lsp.semantics import declarations as declared
+from smem_lsp.semantics import arithmetic, collect
 from smem_lsp.semantics.declarations import (
     AliasDecl,
     ClassDecl,
@@ -25,6 +24,8 @@ from smem_lsp.semantics.declarations import (
     Parameter,
     UsingDecl,
     VariableDecl,
+    enumerators,
+    split,
 )
 from smem_lsp.semantics.entities import (
     UNKNOWN,
@@ -38,11 +39,12 @@ from smem_lsp.semantics.entities import (
     Undeclared,
     is_open,
 )
+from smem_lsp.semantics.queries import Semantics
 from smem_lsp.semantics.types import Enum, Record, builtin
 from smem_lsp.source import checkpoint
+from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
 
-_RUNNING = object()
 _NOTHING = Declarations()  # of scopes that only bind names
 
 
@@ -58,6 +60,11 @@ class Scope:
     record: Record | None = None  # of a class
     namespace: bool = False
     open: bool = False  # a template argument is not known
+
+    @property
+    def semantics(self) -> Semantics:
+        """The rules that the meaning of a name asks."""
+        return self.state.semantics
 
     # ---- making scopes -------------------------------------------------------------------------------------------
 
@@ -85,11 +92,7 @@ class Scope:
 
     def space(self, inner: Declarations) -> Scope:
         """The scope of a namespace that stands in this one."""
-        found = self.state.spaces.get(id(inner))
-        if found is None:
-            found = Scope(self, self.state, inner, namespace=True)
-            self.state.spaces[id(inner)] = found
-        return found
+        return _NAMESPACE.of(self.state.store, inner, lambda: Scope(self, self.state, inner, namespace=True))
 
     def bound_to(self, name: str) -> tuple[Argument] | None:
         """What the template parameter is bound to that a name means here; None: it means something else."""
@@ -162,7 +165,7 @@ class Scope:
                     break
                 found = inner
             if isinstance(found, Undeclared):
-                return standard_library.entity(path, arguments, self)
+                return self.semantics.library_entity(path, arguments, self)
             return found
         finally:
             self.state.leave()
@@ -173,14 +176,14 @@ class Scope:
 
     def _from_here(self, name: str, alone: bool) -> Entity:
         """What a name means in this namespace and those around it: looked for once."""
-        key = ("from here", name, alone, self)
-        known = self.state.memo.get(key)
-        if known is None:
-            known = found = self._search(name, None, alone, remembered=False)
+        key = (self, name, alone)
+        found = _FROM_NAMESPACE.find(self.state.store, key)
+        if found is None:
+            found = self._search(name, None, alone, remembered=False)
             # nothing, or no value: perhaps only while it is being worked out
             if found is not None and not (isinstance(found, TypedConstant) and found.n is None):
-                self.state.memo[key] = found
-        return known  # type: ignore[return-value]
+                _FROM_NAMESPACE.keep(self.state.store, key, found)
+        return found
 
     def _search(
         self, name: str, arguments: list[tree.Expr] | None, alone: bool, *, remembered: bool = True
@@ -248,8 +251,8 @@ class Scope:
         """Namespaces of the using directives of this scope."""
         found: list[Scope] = []
         for path in self.declarations.directives:
-            key = ("directive", path, self)
-            known = self.state.once(key, partial(self.meaning, path, (None,) * len(path)))
+            work = partial(self.meaning, path, (None,) * len(path))
+            known = _DIRECTIVE.of(self.state.store, (self, path), work)
             if isinstance(known, Namespace):
                 found.append(known.lexical)
         return found
@@ -274,7 +277,7 @@ class Scope:
             return []
         found: list[tuple[Declared, Scope]] = []
         parameters = {p.name for p in decl.parameters or ()}
-        for start, end in declared.split(decl.source, *decl.bases, angles=True):
+        for start, end in split(decl.source, *decl.bases, angles=True):
             if not qualified and parameters & set(decl.source.texts[start:end]):
                 continue
             base = base_of(self.record, (start, end))
@@ -306,12 +309,12 @@ class Scope:
                     own = of.lexical.inherited(name, qualified=True)
                 return self.of(own, arguments, name, True) if own else None
             case Enum():
-                for enumerator in declared.enumerators(of.decl):
+                for enumerator in enumerators(of.decl):
                     if enumerator.name == name:
                         return enumerator_value(enumerator, of.lexical)
                 return None
             case _:
-                return standard_library.member(of, name)
+                return self.semantics.library_member(of, name)
 
     # ---- meanings ------------------------------------------------------------------------------------------------
 
@@ -370,21 +373,15 @@ class Scope:
             return scope.resolve(parsed)
         path = tuple(t for k, t in zip(kinds[lo:hi], texts[lo:hi]) if k == "NAME")
         outer = scope.parent if scope.parent is not None and len(path) == 1 else scope
-        key = ("using", using, scope)
-        if self.state.memo.get(key) is _RUNNING:
-            return None
-        self.state.memo[key] = _RUNNING
-        try:
-            found = outer.meaning(path, (*(None,) * (len(path) - 1), None), absolute=absolute)
-        finally:
-            self.state.memo.pop(key, None)
+        work = partial(outer.meaning, path, (None,) * len(path), absolute=absolute)
+        found = _USED.of(self.state.store, (using, scope), work)
         if arguments is None:
             return found
         if isinstance(found, Template):
             return self.of(list(found.found), arguments, path[-1], True)
         if isinstance(found, Functions):
             return Functions(found.overloads, tuple(self.argument(each) for each in arguments))
-        return standard_library.entity(path, (*(None,) * (len(path) - 1), arguments), self)
+        return self.semantics.library_entity(path, (*(None,) * (len(path) - 1), arguments), self)
 
     def _class(self, found: Sequence[tuple[Declared, Scope]], arguments: list[tree.Expr] | None) -> Entity:
         classes = [(d, s) for d, s in found if isinstance(d, ClassDecl)]
@@ -403,31 +400,12 @@ class Scope:
             return None
         if arguments is None:
             return Template(tuple(found))
-        return template_arguments.instantiate(generic, scope, arguments, self)
+        return self.semantics.instantiate(generic, scope, arguments, self)
 
     def declared_meaning(self, decl: Declared) -> Entity:
         """The meaning of one declaration of this scope; worked out once."""
-        key = (decl, self)
-        memo = self.state.memo
-        if key in memo:
-            known = memo[key]
-            return None if known is _RUNNING else known  # type: ignore[return-value]
-        memo[key] = _RUNNING
-        result: Entity = None
-        complete = False
-        try:
-            if self.state.enter():
-                try:
-                    result = self._meaning_of(decl)
-                    complete = True
-                finally:
-                    self.state.leave()
-        finally:
-            if complete:
-                memo[key] = result
-            else:
-                memo.pop(key, None)
-        return result
+        state = self.state
+        return _DECLARED.of(state.store, (self, decl), partial(self._meaning_of, decl), within=state)
 
     def _meaning_of(self, decl: Declared) -> Entity:
         match decl:
@@ -438,29 +416,25 @@ class Scope:
             case Enumerator():
                 return enumerator_value(decl, self)
             case AliasDecl():
-                return type_of.alias(decl, self)
+                return self.semantics.alias(decl, self)
             case VariableDecl():
-                return type_of.variable(decl, self)
+                return self.semantics.variable(decl, self)
             case NamespaceAlias():
                 return self.meaning(decl.target, (None,) * len(decl.target))
             case _:
                 return None
 
     def enum(self, decl: EnumDecl) -> Enum:
-        key = ("enum", decl, self)
-        known = self.state.memo.get(key)
-        if isinstance(known, Enum):
-            return known
-        found = Enum(decl, self, type_of.underlying(decl, self))
-        self.state.memo[key] = found
-        return found
+        return _ENUM.of(
+            self.state.store, (self, decl), lambda: Enum(decl, self, self.semantics.underlying(decl, self))
+        )
 
     # ---- template arguments --------------------------------------------------------------------------------------
 
     def argument(self, expr: tree.Expr) -> Argument:
         """A template argument: a type, a value, a template, or the name of a function."""
         if isinstance(expr, tree.TypeId):
-            return type_of.qualified_type_id(expr, self)
+            return self.semantics.type_argument(expr, self)
         if isinstance(expr, tree.Unary) and expr.operator == "&" and isinstance(expr.operand, tree.Name):
             function = self.resolve(expr.operand)
             return function if isinstance(function, Functions) else None
@@ -471,7 +445,7 @@ class Scope:
             if isinstance(meaning, TypedConstant) and meaning.n is None:
                 return None
             return meaning
-        value = evaluate.evaluate_value(expr, self)
+        value = self.semantics.evaluate_value(expr, self)
         return value if value.n is not None else None
 
     def arguments_for(
@@ -481,37 +455,46 @@ class Scope:
         the rest and is not known."""
         if any(isinstance(each, tree.Opaque) for each in given):  # an expanded pack
             return tuple(None for _ in parameters)
-        return template_arguments.fit(parameters, [self.argument(each) for each in given], home)
+        return self.semantics.fit(parameters, [self.argument(each) for each in given], home)
+
+
+_Arguments = tuple[Argument, ...]
+_NAMESPACE = Query[Declarations, Scope]("scope of a namespace")
+_FROM_NAMESPACE = Query[tuple[Scope, str, bool], Entity]("meaning of a name seen from a namespace")
+_DIRECTIVE = Query[tuple[Scope, tuple[str, ...]], Entity]("namespace of a using directive", cycle=None)
+_USED = Query[tuple[UsingDecl, Scope], Entity]("meaning of a using declaration", most=0, cycle=None)
+_DECLARED = Query[tuple[Scope, Declared], Entity]("meaning of a declaration", cycle=None)
+_ENUM = Query[tuple[Scope, EnumDecl], Enum]("enumeration of a scope")
+_INSTANCE = Query[tuple[Scope, ClassDecl, _Arguments], Record]("class with its template parameters bound")
+_PARAMETERS = Query[tuple[Scope, Declared, _Arguments], Scope]("scope that binds template parameters")
 
 
 def instance(decl: ClassDecl, home: Scope, arguments: tuple[Argument, ...]) -> Record:
     """The class ``decl`` of scope ``home`` with its template parameters bound: the same record for the same
     arguments."""
-    key = ("instance", decl, home, arguments)
-    known = home.state.memo.get(key)
-    if isinstance(known, Record):
-        return known
+    return _INSTANCE.of(home.state.store, (home, decl, arguments), partial(_instance, decl, home, arguments))
+
+
+def _instance(decl: ClassDecl, home: Scope, arguments: tuple[Argument, ...]) -> Record:
     outer = home
     if decl.parameters:
         outer = _instance_scope(decl, home, decl.parameters, arguments)
     inside = Scope(outer, home.state, collect.inside(decl))
     record = Record(decl, inside)
     inside.record = record
-    home.state.memo[key] = record
     return record
 
 
 def _instance_scope(
     decl: Declared, home: Scope, parameters: tuple[Parameter, ...], arguments: tuple[Argument, ...]
 ) -> Scope:
-    key = ("scope", decl, home, arguments)
-    known = home.state.memo.get(key)
-    if isinstance(known, Scope):
-        return known
-    bound = {p.name: a for p, a in zip(parameters, arguments) if p.name}
-    scope = home.bind(bound)
+    work = partial(_bound_scope, home, parameters, arguments)
+    return _PARAMETERS.of(home.state.store, (home, decl, arguments), work)
+
+
+def _bound_scope(home: Scope, parameters: tuple[Parameter, ...], arguments: tuple[Argument, ...]) -> Scope:
+    scope = home.bind({p.name: a for p, a in zip(parameters, arguments) if p.name})
     scope.open = any(is_open(a) for a in arguments)
-    home.state.memo[key] = scope
     return scope
 
 
@@ -532,7 +515,7 @@ def _without_declarations(found: Sequence[tuple[Declared, Scope]]) -> list[tuple
 
 def enumerator_value(decl: Enumerator, scope: Scope) -> TypedConstant:
     """Value of an enumerator, with its enumeration as type."""
-    return TypedConstant(scope.enum(decl.enum), type_of.enum_values(decl.enum, scope).get(decl.name))
+    return TypedConstant(scope.enum(decl.enum), scope.semantics.enum_values(decl.enum, scope).get(decl.name))
 
 
 def base_of(record: Record, where: tuple[int, int]) -> Record | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from smem_lsp.semantics import record_layout, type_of
-from smem_lsp.semantics import scope as lexical
+from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import (
     VOID,
     Array,
@@ -51,12 +51,12 @@ def size_of_type(kind: Type | None) -> Size | None:
     return None
 
 
-def size_of(words: Sequence[str], names: Sequence[tree.Name], scope: lexical.Scope) -> Size | None:
+def size_of(words: Sequence[str], names: Sequence[tree.Name], scope: Scope) -> Size | None:
     """(size, alignment) of a type spelled by specifiers, without pointers or dimensions."""
     return size_of_type(plain_type(type_of.specified(words, names, scope)))
 
 
-def is_plain_type(words: Sequence[str], names: Sequence[tree.Name], scope: lexical.Scope) -> bool:
+def is_plain_type(words: Sequence[str], names: Sequence[tree.Name], scope: Scope) -> bool:
     """Is it a number, a vector, an enumeration or a pointer: no class of the program with constructors of its own?"""
     kind = plain_type(type_of.specified(words, names, scope))
     return isinstance(kind, (Scalar, Pointer, Enum))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from smem_lsp.semantics import arithmetic, entities, template_arguments
-from smem_lsp.semantics import scope as lexical
 from smem_lsp.semantics.entities import (
     UNKNOWN,
     Argument,
@@ -15,6 +14,8 @@ from smem_lsp.semantics.entities import (
     TypedConstant,
     Undeclared,
 )
+from smem_lsp.semantics.scope import Scope
+from smem_lsp.semantics.sizes import size_of_type
 from smem_lsp.semantics.types import (
     BOOL,
     INT,
@@ -51,7 +52,7 @@ _BLOCK_SCOPE = 2  # cuda::thread_scope_block
 _COMPLEX = {"float": (8, 4), "double": (16, 8)}
 
 
-def _standard_name(path: tuple[str, ...], scope: lexical.Scope) -> str | None:
+def _standard_name(path: tuple[str, ...], scope: Scope) -> str | None:
     """The last segment when the path is one of the standard library."""
     if path[:-1] in _ROOTS:
         return path[-1]
@@ -60,9 +61,7 @@ def _standard_name(path: tuple[str, ...], scope: lexical.Scope) -> str | None:
     return None
 
 
-def entity(
-    path: tuple[str, ...], arguments: tuple[list[tree.Expr] | None, ...], scope: lexical.Scope
-) -> Entity:
+def entity(path: tuple[str, ...], arguments: tuple[list[tree.Expr] | None, ...], scope: Scope) -> Entity:
     """The meaning of a name that nothing in sight declares."""
     if arguments.count(None) == len(path):
         if path[-1] in ("true_type", "false_type") and _standard_name(path, scope) is not None:
@@ -244,8 +243,6 @@ def _trait_value(name: str, arguments: Sequence[Argument]) -> TypedConstant | No
             signed = number and scalar is not None and (scalar.signed or scalar.kind == "float")
             n = int(signed if name == "is_signed" else number and not signed)
         case "alignment_of":
-            from smem_lsp.semantics.sizes import size_of_type
-
             size = size_of_type(bare)
             kind, n = INTEGERS["unsigned long"], None if size is None else size[1]
         case "extent":
@@ -257,7 +254,7 @@ def _trait_value(name: str, arguments: Sequence[Argument]) -> TypedConstant | No
 
 
 def call(
-    path: tuple[str, ...], callee: tree.Name, arguments: Sequence[TypedConstant], scope: lexical.Scope
+    path: tuple[str, ...], callee: tree.Name, arguments: Sequence[TypedConstant], scope: Scope
 ) -> TypedConstant:
     """A call of a function that nothing in sight defines."""
     name = path[-1]
@@ -292,7 +289,7 @@ def call(
 
 
 def _limits(
-    path: tuple[str, ...], callee: tree.Name, arguments: Sequence[TypedConstant], scope: lexical.Scope
+    path: tuple[str, ...], callee: tree.Name, arguments: Sequence[TypedConstant], scope: Scope
 ) -> TypedConstant | None:
     """``std::numeric_limits<T>::max()`` and ``min()`` of integers."""
     if len(path) < 2 or path[-1] not in ("max", "min", "lowest") or arguments:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from smem_lsp.semantics import arithmetic, entities, evaluate, type_of
-from smem_lsp.semantics import scope as lexical
+from smem_lsp.semantics import arithmetic, entities, type_of
 from smem_lsp.semantics.declarations import ClassDecl, Parameter, Source, split
 from smem_lsp.semantics.entities import Argument, Functions, TypedConstant
+from smem_lsp.semantics.scope import Scope, instance
 from smem_lsp.semantics.types import Pointer, Record, Reference
 from smem_lsp.syntax import tree
 
@@ -15,7 +15,7 @@ from smem_lsp.syntax import tree
 def fit(
     parameters: Sequence[Parameter],
     given: Sequence[Argument],
-    home: lexical.Scope,
+    home: Scope,
 ) -> tuple[Argument, ...] | None:
     """Arguments for all ``parameters``; defaults are evaluated with the arguments in front of them bound."""
     found: list[Argument] = []
@@ -43,7 +43,7 @@ def fit(
     return tuple(found)
 
 
-def _default(parameter: Parameter, scope: lexical.Scope) -> Argument:
+def _default(parameter: Parameter, scope: Scope) -> Argument:
     assert parameter.default is not None
     lo, hi = parameter.default
     source = parameter.source
@@ -53,12 +53,12 @@ def _default(parameter: Parameter, scope: lexical.Scope) -> Argument:
         parsed = source.parse("expression", lo, hi)
         if parsed is None:
             return None
-        value = evaluate.evaluate_value(parsed, scope)
+        value = scope.semantics.evaluate_value(parsed, scope)
         return value if value.n is not None else None
     return None
 
 
-def _converted(parameter: Parameter, value: TypedConstant, scope: lexical.Scope) -> Argument:
+def _converted(parameter: Parameter, value: TypedConstant, scope: Scope) -> Argument:
     """A value in the type of its parameter."""
     lo, hi = parameter.type
     if parameter.source.kinds[lo:hi] == ["TYPE"] and parameter.source.texts[lo] == "auto":
@@ -69,7 +69,7 @@ def _converted(parameter: Parameter, value: TypedConstant, scope: lexical.Scope)
 
 
 def instantiate(
-    decls: Sequence[ClassDecl], home: lexical.Scope, given: Sequence[tree.Expr], where: lexical.Scope
+    decls: Sequence[ClassDecl], home: Scope, given: Sequence[tree.Expr], where: Scope
 ) -> Record | None:
     """The instance of a class template. ``where``: the scope in which the arguments stand.
 
@@ -101,16 +101,16 @@ def instantiate(
     if len(matching) > 1:
         return None
     if matching:
-        return lexical.instance(matching[0][0], home, matching[0][1])
+        return instance(matching[0][0], home, matching[0][1])
     if not whole:
         return None
-    return lexical.instance(whole[0], home, arguments)
+    return instance(whole[0], home, arguments)
 
 
 _Matched = tuple["Argument", ...]
 
 
-def _match(special: ClassDecl, home: lexical.Scope, arguments: Sequence[Argument]) -> _Matched | bool | None:
+def _match(special: ClassDecl, home: Scope, arguments: Sequence[Argument]) -> _Matched | bool | None:
     """Arguments of a specialisation's own parameters when it matches; False when it does not; None: not certain."""
     assert special.arguments is not None
     source = special.source
@@ -138,7 +138,7 @@ def _unify(
     argument: Argument,
     names: dict[str, Parameter],
     bound: dict[str, Argument],
-    home: lexical.Scope,
+    home: Scope,
 ) -> bool | None:
     """Does the pattern ``[lo, hi)`` take ``argument``? Binds parameters. None: not certain."""
     texts = source.texts[lo:hi]
@@ -161,7 +161,7 @@ def _unify(
         return None
     if isinstance(argument, TypedConstant):
         parsed = source.parse("expression", lo, hi)
-        n = None if parsed is None else evaluate.evaluate(parsed, home)
+        n = None if parsed is None else home.semantics.evaluate(parsed, home)
         return None if n is None or argument.n is None else n == argument.n
     if "const" in texts or "volatile" in texts:
         return None

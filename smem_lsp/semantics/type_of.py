@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
-from smem_lsp.semantics import arithmetic, declarations, evaluate
-from smem_lsp.semantics import scope as lexical
+from smem_lsp.semantics import arithmetic, declarations
 from smem_lsp.semantics.declarations import (
     AliasDecl,
     ClassDecl,
@@ -25,6 +23,7 @@ from smem_lsp.semantics.entities import (
     TypedConstant,
     Undeclared,
 )
+from smem_lsp.semantics.scope import Scope, instance
 from smem_lsp.semantics.types import (
     INT,
     Array,
@@ -39,6 +38,7 @@ from smem_lsp.semantics.types import (
     plain_type,
     scalar_of,
 )
+from smem_lsp.source.queries import Query, remembered
 from smem_lsp.syntax import tree
 
 _IGNORED = frozenset(
@@ -53,7 +53,7 @@ _POINTERS = ("*", "&", "&&", "::*")
 def specified(
     words: Sequence[str],
     names: Sequence[tree.Name],
-    scope: lexical.Scope,
+    scope: Scope,
     record: Type | None = None,
     source: Source | None = None,
     lo: int = 0,
@@ -72,14 +72,14 @@ def specified(
     return kind
 
 
-@lru_cache(maxsize=4096)
+@remembered(most=4096)
 def _spelled(words: tuple[str, ...]) -> tuple[tuple[str, ...], Type | None]:
     """Specifiers without those that say nothing of the type, and the fundamental type that they are."""
     plain = tuple(word for word in words if word not in _IGNORED)
     return plain, fundamental(list(plain)) if plain else None
 
 
-def named(name: tree.Name, scope: lexical.Scope) -> Type | None:
+def named(name: tree.Name, scope: Scope) -> Type | None:
     """The type a name stands for; None when it is none or not known."""
     meaning = scope.resolve(name)
     if isinstance(meaning, Undeclared):
@@ -93,7 +93,7 @@ def as_type(meaning: Entity) -> Type | None:
     return meaning
 
 
-def _decltype(source: Source, lo: int, scope: lexical.Scope) -> Type | None:
+def _decltype(source: Source, lo: int, scope: Scope) -> Type | None:
     while lo < len(source.kinds) and source.kinds[lo] != "DECLTYPE":
         lo += 1
     close = source.after(lo + 1) - 1 if lo + 1 < len(source.kinds) else lo
@@ -103,17 +103,17 @@ def _decltype(source: Source, lo: int, scope: lexical.Scope) -> Type | None:
     if isinstance(parsed, (tree.Name, tree.Call, tree.Member)) and source.kinds[lo + 2] == "LP":
         return None  # of an lvalue it would be a reference
     values = (tree.Name, tree.Call, tree.Member, tree.Number, tree.Binary, tree.SizeOf, tree.Cast)
-    return evaluate.evaluate_value(parsed, scope).type if isinstance(parsed, values) else None
+    return scope.semantics.evaluate_value(parsed, scope).type if isinstance(parsed, values) else None
 
 
-def declarator_type(base: Type | None, declarator: tree.Declarator, scope: lexical.Scope) -> Type | None:
+def declarator_type(base: Type | None, declarator: tree.Declarator, scope: Scope) -> Type | None:
     """The type of one declarator of a declaration with specifiers ``base``."""
     if "..." in declarator.pointers:
         return None
     return _compose(base, declarator.pointers, declarator.dims, declarator.core, declarator.function, scope)
 
 
-def type_id(node: tree.TypeId, scope: lexical.Scope) -> Type | None:
+def type_id(node: tree.TypeId, scope: Scope) -> Type | None:
     """The type of a type-id."""
     if "..." in node.pointers or (node.pointers.count("()") and not node.core[0]):
         return None
@@ -121,7 +121,7 @@ def type_id(node: tree.TypeId, scope: lexical.Scope) -> Type | None:
     return _compose(base, node.pointers, node.dims, node.core, "()" in node.pointers, scope)
 
 
-def pointee(node: tree.TypeId, scope: lexical.Scope) -> Type | None:
+def pointee(node: tree.TypeId, scope: Scope) -> Type | None:
     """The type of a type-id that an address leads to, in which `volatile` counts: what is written there stays."""
     kind = type_id(node, scope)
     return kind if "*" in node.pointers else as_volatile(kind, node.words)
@@ -132,7 +132,7 @@ def as_volatile(kind: Type | None, words: Sequence[str]) -> Type | None:
     return Qualified(kind) if kind is not None and {"volatile", "__volatile__"} & set(words) else kind
 
 
-def qualified_type_id(node: tree.TypeId, scope: lexical.Scope) -> Type | None:
+def qualified_type_id(node: tree.TypeId, scope: Scope) -> Type | None:
     """The type of a template argument, in which `const` counts."""
     if not {"const", "volatile", "__const"} & {*node.words, *node.pointers}:
         return type_id(node, scope)
@@ -153,7 +153,7 @@ def _compose(
     dims: Sequence[tree.Expr | None],
     core: tuple[int, int],
     function: bool,
-    scope: lexical.Scope,
+    scope: Scope,
 ) -> Type | None:
     """Pointers left of the name, then arrays and parameters right of it, then what parentheses hold together."""
     stars = [pointer for pointer in pointers if pointer in _POINTERS]
@@ -179,9 +179,9 @@ def _pointed(kind: Type | None, star: str) -> Type | None:
     return kind if isinstance(kind, Reference) else Reference(kind)
 
 
-def _arrays(kind: Type | None, dims: Sequence[tree.Expr | None], scope: lexical.Scope) -> Type | None:
+def _arrays(kind: Type | None, dims: Sequence[tree.Expr | None], scope: Scope) -> Type | None:
     for dim in reversed(dims):
-        count = None if dim is None else evaluate.evaluate(dim, scope)
+        count = None if dim is None else scope.semantics.evaluate(dim, scope)
         kind = Array(kind, count if count is None or count >= 0 else None)
     return kind
 
@@ -189,7 +189,7 @@ def _arrays(kind: Type | None, dims: Sequence[tree.Expr | None], scope: lexical.
 # ---- declarations ----------------------------------------------------------------------------------------------------
 
 
-def underlying(decl: EnumDecl, scope: lexical.Scope) -> Scalar | None:
+def underlying(decl: EnumDecl, scope: Scope) -> Scalar | None:
     """The type an enumeration is stored in. Without a fixed one it is what holds all values, `unsigned` or wider
     (GCC)."""
     if decl.underlying is not None:
@@ -207,31 +207,36 @@ def underlying(decl: EnumDecl, scope: lexical.Scope) -> Scalar | None:
     return arithmetic.enum_storage(min(known, default=0), max(known, default=0))
 
 
-def enum_values(decl: EnumDecl, scope: lexical.Scope) -> dict[str, int | None]:
+def enum_values(decl: EnumDecl, scope: Scope) -> dict[str, int | None]:
     """Values of all enumerators by name, in order; None where one is not known."""
-    memo = scope.state.memo
-    key = ("values of enumerators", decl, scope)
-    known = memo.get(key)
-    if isinstance(known, dict):
+    store, key = scope.state.store, (scope, decl)
+    known = _ENUM_VALUES.find(store, key)
+    if known is not None:
         return known
-    values: dict[str, int | None] = {}
-    memo[key] = values  # what an initializer asks for while they are worked out is not known yet
+    with _ENUM_VALUES.growing(store, key, {}) as values:  # an initializer sees those in front of it
+        _fill_enum_values(decl, scope, values)
+    return values
+
+
+_ENUM_VALUES = Query[tuple[Scope, EnumDecl], dict[str, int | None]]("values of enumerators")
+
+
+def _fill_enum_values(decl: EnumDecl, scope: Scope, values: dict[str, int | None]) -> None:
     fixed = underlying(decl, scope) if decl.scoped or decl.underlying is not None else None
     inner = scope.child()
     for each in enumerators(decl):
         n: int | None = each.offset
         if each.base is not None:
             parsed = decl.source.parse("expression", *each.base)
-            base = None if parsed is None else evaluate.evaluate(parsed, inner)
+            base = None if parsed is None else scope.semantics.evaluate(parsed, inner)
             n = None if base is None else base + each.offset
         if fixed is not None:
             n = arithmetic.converted(n, fixed, fixed)
         values[each.name] = n
         inner.bound[each.name] = TypedConstant(fixed or arithmetic.integer_type(n or 0), n)
-    return values
 
 
-def alias(decl: AliasDecl, scope: lexical.Scope) -> Type | None:
+def alias(decl: AliasDecl, scope: Scope) -> Type | None:
     """The type that `using` or a typedef names."""
     source = decl.source
     if decl.position is None:
@@ -255,7 +260,7 @@ def _qualified(kind: Type | None, words: Sequence[str]) -> Type | None:
     return Qualified(kind) if {"const", "volatile", "__const", "__volatile__"} & set(words) else kind
 
 
-def spelled_type(source: Source, lo: int, hi: int, scope: lexical.Scope) -> Type | None:
+def spelled_type(source: Source, lo: int, hi: int, scope: Scope) -> Type | None:
     """The type that the tokens ``[lo, hi)`` spell as a type-id."""
     if "ATTRIBUTE" in source.kinds[lo:hi]:
         return None
@@ -298,13 +303,13 @@ def aligned(source: Source, where: tuple[int, int], kind: Type | None) -> Type |
     return None if "ATTRIBUTE" in source.kinds[slice(*where)] else kind
 
 
-def record_type(record: ClassDecl | EnumDecl | None, scope: lexical.Scope) -> Type | None:
+def record_type(record: ClassDecl | EnumDecl | None, scope: Scope) -> Type | None:
     if isinstance(record, ClassDecl):
-        return lexical.instance(record, scope, ())
+        return instance(record, scope, ())
     return scope.enum(record) if isinstance(record, EnumDecl) else None
 
 
-def variable(decl: VariableDecl, scope: lexical.Scope) -> TypedConstant | None:
+def variable(decl: VariableDecl, scope: Scope) -> TypedConstant | None:
     """Type and, for a constant, value of a variable."""
     parsed = declaration_tree(decl.source, decl.range)
     if parsed is None:
@@ -319,7 +324,7 @@ def variable(decl: VariableDecl, scope: lexical.Scope) -> TypedConstant | None:
 def variable_value(
     declaration: tree.Declaration,
     declarator: tree.Declarator,
-    scope: lexical.Scope,
+    scope: Scope,
     record: Type | None = None,
     source: Source | None = None,
     lo: int = 0,
@@ -337,7 +342,7 @@ def variable_value(
     if "auto" in declaration.words:
         if initializer is None or isinstance(initializer, tree.Braces):
             return UNKNOWN
-        value = evaluate.evaluate_value(initializer, scope)
+        value = scope.semantics.evaluate_value(initializer, scope)
         kind = value.type
         if isinstance(kind, Reference):
             kind = kind.target
@@ -363,5 +368,5 @@ def variable_value(
             ):
                 kind = Array(kind.element, None)
     if constant and initializer is not None and scalar_of(kind) is not None:
-        value = evaluate.evaluate_value(initializer, scope)
+        value = scope.semantics.evaluate_value(initializer, scope)
     return TypedConstant(kind, arithmetic.converted(value.n, value.type, kind))

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from smem_lsp.config import Config
 from smem_lsp.engine import Report, apply, check
-from smem_lsp.engine.cache import Cache
-from smem_lsp.engine.confirm import REWRITES
+from smem_lsp.engine.cache import ANALYSES
+from smem_lsp.engine.confirm import is_compiled
 from smem_lsp.engine.measured import NOT_MEASURED, Measured
 from smem_lsp.environment.compiler import Compiler, Request, header_versions
 from smem_lsp.fixes.model import Fix
@@ -21,10 +21,9 @@ from smem_lsp.server.languages import holds_cuda
 from smem_lsp.server.settings import ClientSettings
 from smem_lsp.server.uris import name_of, same_file_key
 from smem_lsp.source import Budget, FileReader, Superseded
-from smem_lsp.syntax.recent import Recent
+from smem_lsp.source.queries import Store
 
 # What one client keeps: the functions of some thousand lines. Every key typed makes another one of about 50 KB.
-MOST_KERNELS = 500
 _MOST_REWRITES = 8  # texts that are compiled beside one document
 
 
@@ -74,7 +73,7 @@ class Analyst:
     __slots__ = ("_cache",)
 
     def __init__(self) -> None:
-        self._cache = Cache(kernels=Recent(MOST_KERNELS))
+        self._cache = Store()
 
     def analyse(self, job: Job, stale: Callable[[], bool]) -> Analysis:
         """Check the text of ``job``. Raises Superseded soon after ``stale`` says so."""
@@ -101,7 +100,7 @@ class Analyst:
 
     def forget(self, path: str) -> None:
         """Drop what is known of the kernels of a document that is closed."""
-        self._cache.kernels.drop(lambda known: known.facts.source.path == path)
+        ANALYSES.drop(self._cache, lambda known: known.facts.source.path == path)
 
     def _check(
         self,
@@ -158,7 +157,7 @@ def _worth_compiling(request: Request, job: Job, report: Report, included: froze
 
 def _rewritten(report: Report) -> tuple[str, ...]:
     """The text after each rewrite that is offered: what they cost in registers only a compiler knows."""
-    found = [f for f in report.findings if isinstance(f.remedy, REWRITES)][:_MOST_REWRITES]
+    found = [f for f in report.findings if is_compiled(f.remedy)][:_MOST_REWRITES]
     fixes = (fix for finding in found for fix in report.fixes_for(finding) if fix.edits)
     return tuple(dict.fromkeys(apply(report.source.text, fix) for fix in fixes))
 
@@ -203,7 +202,7 @@ class _NotingReader:
 def warm_up() -> None:
     """Build what the first analysis would wait for: the grammar's tables, the first use of everything."""
     try:
-        check(_WARM, cache=Cache())
+        check(_WARM, cache=Store())
     finally:
         collect_all()
 

@@ -7,11 +7,12 @@ from math import gcd
 
 from smem_lsp.allocation.plan import Plan
 from smem_lsp.engine.report import KernelReport
+from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.fixes.model import Safety
 from smem_lsp.ir.nodes import AddressSpace, Buffer
 from smem_lsp.output.symbolic_size import symbolic_bytes
 from smem_lsp.rules.apart import open_pairs, why_open
-from smem_lsp.rules.facts import Carved, KernelFacts
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.merging import partners
 from smem_lsp.server.analysis import Analysis
 from smem_lsp.server.words import best_bytes, launch, shown_row
@@ -51,11 +52,11 @@ def _lines(first: int, last: int) -> str:
 
 def _sharing(analysis: Analysis, report: KernelReport, facts: KernelFacts, buffer: Buffer) -> str:
     """With whom the buffer could share bytes and at what price, else why not."""
-    if facts.carved is not None and buffer.index == facts.carved.carving.base:
-        return _ranges(facts, facts.carved)
-    for carved in facts.storages:
-        if buffer.index == carved.carving.base:
-            return _ranges(facts, carved)
+    if facts.dynamic_partition is not None and buffer.index == facts.dynamic_partition.partition.base:
+        return _ranges(facts, facts.dynamic_partition)
+    for divided in facts.class_partitions:
+        if buffer.index == divided.partition.base:
+            return _ranges(facts, divided)
     if len(facts.items) < 2:
         return ""
     if buffer.fixed is not None:
@@ -94,12 +95,14 @@ def _no_barrier(facts: KernelFacts, buffer: Buffer) -> str:
     return ""
 
 
-def _ranges(facts: KernelFacts, carved: Carved) -> str:
+def _ranges(facts: KernelFacts, divided: PartitionLayouts) -> str:
     """``Ranges: `x` 0–1,024, `y` 1,024–3,072; 2,048 B would do``"""
-    ranges = (f"`{each.name}` {each.offset:,}–{each.offset + each.size:,}" for each in carved.carving.ranges)
-    words = f"{'Members' if carved.carving.ranges[0].members else 'Ranges'}: {', '.join(ranges)}"
-    free = [each for each in carved.best if not each.plan.barriers]
-    if not free or free[0].plan.bytes >= carved.declared.bytes:
+    ranges = (
+        f"`{each.name}` {each.offset:,}–{each.offset + each.size:,}" for each in divided.partition.ranges
+    )
+    words = f"{'Members' if divided.partition.ranges[0].members else 'Ranges'}: {', '.join(ranges)}"
+    free = [each for each in divided.best if not each.plan.barriers]
+    if not free or free[0].plan.bytes >= divided.declared.bytes:
         return words
     assumed = "".join(f"; {each}" for each in facts.assumptions(free[0]))
     return f"{words}; {free[0].plan.bytes:,} B would do{assumed}"

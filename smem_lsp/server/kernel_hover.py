@@ -9,9 +9,10 @@ from types import MappingProxyType
 
 from smem_lsp.engine.measured import MeasuredFacts
 from smem_lsp.engine.report import KernelReport
+from smem_lsp.facts.occupied import Occupied
 from smem_lsp.output.staircase import staircases
 from smem_lsp.output.staircase_text import stairs_text
-from smem_lsp.rules.facts import KernelFacts, Occupied
+from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.server.words import best_bytes, blocks, launch, least_bytes, shown_row
 from smem_lsp.source import listed, plural
 from smem_lsp.targets import target

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from smem_lsp.facts.occupied import Occupied
 from smem_lsp.ir.nodes import Access, AddressSpace, walk
-from smem_lsp.rules.facts import KernelFacts, Occupied
+from smem_lsp.rules.facts import KernelFacts
 
 
 def kib(size: int) -> str:

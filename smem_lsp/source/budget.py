@@ -11,7 +11,8 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 
 STEPS = 16  # checkpoints between two looks at the clock
@@ -32,14 +33,14 @@ class Superseded(Exception):
 
 class Budget:
     """Limits the work inside a ``with`` block: processor time of this thread in seconds, and bytes by which the process
-    grows meanwhile. ``stale`` is asked whether anybody still waits.
+    grows meanwhile. ``stale`` is asked whether anybody still waits. ``own``: what runs ``apart`` inside does not count.
 
     ``checkpoint`` inside raises OutOfBudget or Superseded. Once used up it stays used up: whoever goes on with
     something else inside the block is stopped at the next look. The processor time of a thread does not pass while it
     waits for a compiler, nor while other programs run.
     """
 
-    __slots__ = ("_bytes", "_deadline", "_limit", "_parent", "_seconds", "_stale")
+    __slots__ = ("_bytes", "_deadline", "_limit", "_own", "_parent", "_seconds", "_stale")
 
     def __init__(
         self,
@@ -47,7 +48,9 @@ class Budget:
         seconds: float | None = None,
         megabytes: int | None = None,
         stale: Callable[[], bool] | None = None,
+        own: bool = False,
     ) -> None:
+        self._own = own
         self._seconds = seconds
         self._bytes = None if megabytes is None else megabytes << 20
         self._stale = stale
@@ -88,6 +91,26 @@ class Budget:
                 _running.next_memory = 0.0  # still too much at the next look
                 raise OutOfBudget("memory")
             budget = budget._parent
+
+
+@contextmanager
+def apart() -> Iterator[None]:
+    """For work that has a budget of its own: the ``own`` budgets around it neither stop it nor pay for it."""
+    around = budget = _running.budget
+    skipped: list[Budget] = []
+    while budget is not None and budget._own:
+        skipped.append(budget)
+        budget = budget._parent
+    started = time.thread_time()
+    _running.budget = budget
+    try:
+        yield
+    finally:
+        _running.budget = around
+        passed = time.thread_time() - started
+        for each in skipped:
+            if each._deadline is not None:
+                each._deadline += passed
 
 
 class _Running(threading.local):

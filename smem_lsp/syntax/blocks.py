@@ -11,17 +11,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
 
 from smem_lsp.source import checkpoint
 from smem_lsp.source.budget import look
+from smem_lsp.source.queries import PROCESS, Query, Store
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.functions import TOP_LEVEL, BraceEnd, FunctionIsland, find_functions
 from smem_lsp.syntax.lexer import Tokens, moved
 from smem_lsp.syntax.lookahead import Symbols
 from smem_lsp.syntax.preprocessed_regions import PreprocessedRegion
-from smem_lsp.syntax.recent import Recent
 from smem_lsp.syntax.symbols import Names, collect
 from smem_lsp.syntax.variables import hiding_names
 
@@ -44,9 +43,7 @@ class Definition:
     island: FunctionIsland  # without the scopes around the block
     invocations: tuple[tuple[int, int], ...]  # of macros, inside the function
 
-    reads: dict[Symbols, object] = field(default_factory=dict)  # its statements, by the symbols that it names
-    identities: dict[tuple[object, ...], object] = field(default_factory=dict)  # by what its names mean
-    placed: dict[tuple[object, ...], object] = field(default_factory=dict)  # the same by where it stands
+    store: Store = field(default_factory=Store)  # what is known of it
     _known: tuple[Symbols, Symbols] | None = None
 
     @cached_property
@@ -105,7 +102,7 @@ class Definition:
         return self.part(*self.island.parameters)
 
 
-_definitions = Recent[tuple[object, ...], Definition](MOST_DEFINITIONS)
+_DEFINITION = Query[tuple[object, ...], Definition]("definition", most=MOST_DEFINITIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +121,7 @@ class Outline:
     __slots__ = ()
 
 
-_outlines = Recent[tuple[str, ...], Outline](MOST_OUTLINES)
+_OUTLINE = Query[tuple[str, ...], Outline]("outline of a block", most=MOST_OUTLINES)
 
 
 @dataclass(eq=False)
@@ -140,9 +137,7 @@ class Block:
     open: bool
     loose: tuple[int, ...]  # braces without partner, those inside functions left out
     unclosed: int  # braces that nothing closes, those of scopes left out
-    # what others work out from the block, and what that depends on beside it
-    noted_launches: tuple[object, object] | None = None
-    keys: tuple[object, tuple[tuple[str, bool], ...], tuple[Any, ...]] | None = None  # of its kernels
+    store: Store = field(default_factory=Store)  # what is known of it
 
     @cached_property
     def names(self) -> Names:
@@ -165,7 +160,7 @@ class Block:
                 at = located.head + hi
         texts += self.tokens.texts[at:]
         key = tuple(texts)
-        return _outlines.find(key) or _outlines.keep(key, Outline(), len(key) + 1)
+        return _OUTLINE.of(PROCESS, key, Outline, weigh=lambda _: len(key) + 1)
 
     @cached_property
     def launches(self) -> tuple[tuple[str, int], ...]:
@@ -313,13 +308,16 @@ def _alone(stretch: PreprocessedRegion) -> Block:
     return stretch.block
 
 
-_blocks = Recent[tuple[PreprocessedRegion, ...], Block](MOST_JOINED)
+_BLOCK = Query[tuple[PreprocessedRegion, ...], Block]("block of several regions", most=MOST_JOINED)
 
 
 def _join(stretches: tuple[PreprocessedRegion, ...]) -> Block:
-    known = _blocks.find(stretches)
-    if known is not None:
-        return known
+    return _BLOCK.of(
+        PROCESS, stretches, partial(_joined_block, stretches), weigh=lambda block: len(block.tokens) + 1
+    )
+
+
+def _joined_block(stretches: tuple[PreprocessedRegion, ...]) -> Block:
     tokens = Tokens([], [], [])
     columns: list[int] = []
     line_start: list[bool] = []
@@ -335,7 +333,7 @@ def _join(stretches: tuple[PreprocessedRegion, ...]) -> Block:
         invocations += ((lo + start, hi + start) for lo, hi in stretch.invocations)
         start += len(stretch.text)
     text = "".join(stretch.text for stretch in stretches)
-    return _blocks.keep(stretches, _block(text, tokens, columns, line_start, invocations), len(tokens) + 1)
+    return _block(text, tokens, columns, line_start, invocations)
 
 
 def _block(
@@ -407,8 +405,10 @@ def _locate(
     lines = line_start[head:end]
     island = island.moved(-head)
     key = (text[start:stop], *texts, *offsets, *lines, island, inside)
-    known = _definitions.find(key)
-    if known is None:
-        made = Definition(text[start:stop], Tokens(kinds, texts, offsets), lines, island, inside)
-        known = _definitions.keep(key, made, len(texts))
-    return Located(known, start, head, left)
+    definition = _DEFINITION.of(
+        PROCESS,
+        key,
+        lambda: Definition(text[start:stop], Tokens(kinds, texts, offsets), lines, island, inside),
+        weigh=lambda _: len(texts),
+    )
+    return Located(definition, start, head, left)

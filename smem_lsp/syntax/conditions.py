@@ -8,7 +8,8 @@ from __future__ import annotations
 import operator as arithmetic
 import re
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+
+from smem_lsp.source.queries import remembered
 
 _NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|0[bB][01]+|0[0-7]*|[1-9][0-9]*)(?:[uUlLzZ]*)\Z")
 _ESCAPES = {"n": 10, "t": 9, "r": 13, "0": 0, "\\": 92, "'": 39, '"': 34}
@@ -119,7 +120,7 @@ def apply_operator(operator: str, a: int, b: int) -> int | None:
     return wrap(result)
 
 
-@lru_cache(maxsize=8192)
+@remembered(most=8192)
 def _evaluated(spellings: tuple[str, ...]) -> int | None:
     reader = _Reader(spellings)
     try:

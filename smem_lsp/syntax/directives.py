@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 from smem_lsp.source import Span, checkpoint
+from smem_lsp.source.queries import remembered
 from smem_lsp.syntax.conditions import evaluate
 from smem_lsp.syntax.headers import Piece, declarations, directives_of
 from smem_lsp.syntax.includes import Run
@@ -273,7 +273,7 @@ def _defined_after_all(texts: list[str], run: Run) -> list[str]:
     return out
 
 
-@lru_cache(maxsize=16384)
+@remembered(most=16384)
 def _directive(spelled: str) -> tuple[str, str]:
     """(name, rest) of a directive, comments and continued lines taken out."""
     if "\\" in spelled:

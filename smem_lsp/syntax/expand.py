@@ -7,9 +7,9 @@ the author spelled. Expansion is bounded in depth and in tokens: an invocation t
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 
 from smem_lsp.source import Span, checkpoint
+from smem_lsp.source.queries import remembered
 from smem_lsp.syntax.kinds import kind_of
 from smem_lsp.syntax.lexer import lex_macro
 from smem_lsp.syntax.macros import OPTION, Macro, TokenList
@@ -432,7 +432,7 @@ def _name_spaces(out: TokenList, first: int) -> None:
             out.offsets[i : i + 6] = [offset if offset < 0 else -1 - offset]
 
 
-@lru_cache(maxsize=4096)
+@remembered(most=4096)
 def _is_one_token(spelling: str) -> bool:
     return len(spelling) < 10_000 and lex_macro(spelling)[1] == [spelling]
 

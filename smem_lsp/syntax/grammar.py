@@ -16,7 +16,6 @@ import pickle
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +28,7 @@ from lark.parsers.lalr_analysis import Shift
 from smem_lsp.source.budget import look
 from smem_lsp.source.cache_folder import cache_folder
 from smem_lsp.source.files import read_regular
+from smem_lsp.source.queries import remembered
 from smem_lsp.syntax.build import TreeBuilder
 from smem_lsp.syntax.grammar_tokens import GrammarToken
 
@@ -58,7 +58,7 @@ def grammar_text() -> str:
     return packaged.read_text(encoding="utf-8")
 
 
-@lru_cache(maxsize=1)
+@remembered(most=1)
 def parser() -> lark.Lark:
     """The parser, with tables from the cache where they are there."""
     text = grammar_text()
@@ -215,6 +215,6 @@ class _Tables:
         return ready
 
 
-@lru_cache(maxsize=1)
+@remembered(most=1)
 def _tables() -> _Tables:
     return _Tables(parser())

@@ -7,19 +7,17 @@ these are the same, including it again costs a look at each of them.
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import partial
 
 from smem_lsp.source import FileReader, checkpoint
+from smem_lsp.source.queries import PROCESS, Query, remembered
 from smem_lsp.syntax.lexer import DIRECTIVE
 from smem_lsp.syntax.macros import Macro, TokenList
 
-MAX_EFFECTS = 4096
 MAX_KEPT_TOKENS = 1_500_000
 _VARIANTS = 8  # effects of one header under different macros
-_FLATTENED = 16
 _KEPT_BODY = 400  # tokens of a constexpr function's body
 _KEPT_DEVICE = 3_000  # tokens of a device function's body
 
@@ -34,7 +32,7 @@ _TELLING = frozenset(("__shared__", "<<<"))  # what a body tells about its file,
 _SPECIFIERS_BEHIND = frozenset(("const", "noexcept", "override", "final", "volatile", "&", "&&"))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Piece:
     """Declarations out of one stretch of a header; bodies of host functions are left out."""
 
@@ -133,61 +131,36 @@ class Effect:
         return look.unchanged(self.own)
 
 
-class Effects:
-    """The effects of the headers read last, by path; bounded."""
-
-    __slots__ = ("_by_path", "_size")
-
-    def __init__(self) -> None:
-        self._by_path: OrderedDict[str, list[Effect]] = OrderedDict()
-        self._size = 0
-
-    def find(
-        self,
-        path: str,
-        text: str,
-        macros: Mapping[str, Macro],
-        once: set[str],
-        look: Look,
-        fits: Callable[[Effect], bool],
-    ) -> Effect | None:
-        """``fits``: would as much be read now as then?"""
-        for effect in self._by_path.get(path, ()):
-            if fits(effect) and effect.holds(text, macros, once, look):
-                self._by_path.move_to_end(path)
-                return effect
-        return None
-
-    def keep(self, path: str, effect: Effect) -> None:
-        known = self._by_path.setdefault(path, [])
-        stale = [old for old in known if old.text is not effect.text and old.text != effect.text]
-        for old in (*stale, *known[_VARIANTS - 1 :]):
-            if old in known:
-                known.remove(old)
-                self._size -= old.size
-        known.insert(0, effect)
-        self._size += effect.size
-        self._by_path.move_to_end(path)
-        while self._size > MAX_KEPT_TOKENS or len(self._by_path) > MAX_EFFECTS:
-            checkpoint()
-            _, dropped = self._by_path.popitem(last=False)
-            self._size -= sum(old.size for old in dropped)
-
-    def clear(self) -> None:
-        self._by_path.clear()
-        self._size = 0
+_EFFECTS = Query[str, tuple[Effect, ...]]("effects of including a header, by its path", most=MAX_KEPT_TOKENS)
 
 
-EFFECTS = Effects()
+def find_effect(
+    path: str,
+    text: str,
+    macros: Mapping[str, Macro],
+    once: set[str],
+    look: Look,
+    fits: Callable[[Effect], bool],
+) -> Effect | None:
+    """What including the header did before, where it would do the same now. ``fits``: would as much be read?"""
+    known = _EFFECTS.find(PROCESS, path) or ()
+    return next((each for each in known if fits(each) and each.holds(text, macros, once, look)), None)
 
 
-@lru_cache(maxsize=1024)
+def keep_effect(path: str, effect: Effect) -> None:
+    """Remember what including a header did, with what it did under other macros."""
+    others = [old for old in _EFFECTS.find(PROCESS, path) or () if old.text == effect.text]
+    kept = (effect, *others[: _VARIANTS - 1])
+    _EFFECTS.keep(PROCESS, path, kept, sum(each.size for each in kept))
+
+
+@remembered(most=1024)
 def directives_of(text: str) -> tuple[str, ...]:
     """All directives of a header, active or not."""
     return tuple(found for _, found in _DIRECTIVES.findall("\n" + text) if found)
 
 
-@lru_cache(maxsize=1024)
+@remembered(most=1024)
 def guarded(text: str) -> bool:
     """Does a header guard itself against being read twice?"""
     directives = directives_of(text)
@@ -195,7 +168,7 @@ def guarded(text: str) -> bool:
     return first.startswith(("#ifndef", "#if!defined", "#pragmaonce"))
 
 
-@lru_cache(maxsize=1024)
+@remembered(most=1024)
 def words_of(text: str) -> frozenset[str]:
     """All names in a text, whatever they are."""
     checkpoint()
@@ -225,25 +198,25 @@ def used_macros(
     return uses, frozenset(asked)
 
 
-_flattened: OrderedDict[tuple[int, ...], tuple[int, tuple[Piece, ...], TokenList]] = OrderedDict()
-_made = 0
+class HeaderKey:
+    """The identity of a list of header tokens: equal keys, the same list."""
+
+    __slots__ = ()
 
 
-def flatten(pieces: Sequence[Piece]) -> tuple[TokenList, int]:
-    """The tokens of all pieces as one list, and a number: equal numbers mean that it is the same list."""
-    global _made
-    key = tuple(map(id, pieces))
-    known = _flattened.get(key)
-    if known is None:  # the pieces are kept with the list, so that no other one can get their identity
-        tokens = TokenList.empty()
-        for piece in pieces:
-            tokens.extend(piece.tokens)
-        _made += 1
-        known = _flattened[key] = (_made, tuple(pieces), tokens)
-        if len(_flattened) > _FLATTENED:
-            _flattened.popitem(last=False)
-    _flattened.move_to_end(key)
-    return known[2], known[0]
+_FLATTENED = Query[tuple[Piece, ...], tuple[TokenList, HeaderKey]]("tokens of all headers of a file", most=16)
+
+
+def flatten(pieces: Sequence[Piece]) -> tuple[TokenList, HeaderKey]:
+    """The tokens of all pieces as one list, and its identity."""
+    return _FLATTENED.of(PROCESS, tuple(pieces), partial(_flattened, pieces))
+
+
+def _flattened(pieces: Sequence[Piece]) -> tuple[TokenList, HeaderKey]:
+    tokens = TokenList.empty()
+    for piece in pieces:
+        tokens.extend(piece.tokens)
+    return tokens, HeaderKey()
 
 
 def declarations(tokens: TokenList) -> TokenList:

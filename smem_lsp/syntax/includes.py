@@ -10,13 +10,14 @@ from smem_lsp.source import FileReader, Span
 from smem_lsp.source.budget import look
 from smem_lsp.syntax.expand import Expander
 from smem_lsp.syntax.headers import (
-    EFFECTS,
     Effect,
     Look,
     Piece,
     Reads,
     directives_of,
+    find_effect,
     guarded,
+    keep_effect,
     used_macros,
     words_of,
 )
@@ -154,7 +155,7 @@ class Run:
             self._refuse("too many headers are included and the rest is not read")
             return
         self.entered.append(candidate)
-        known = EFFECTS.find(candidate, text, self.macros, self.once, self.reader, self._same_stage)
+        known = find_effect(candidate, text, self.macros, self.once, self.reader, self._same_stage)
         if known is not None:
             self._replay(known)
         else:
@@ -229,7 +230,7 @@ class Run:
             length=self.text - counts[2],
             stage=before_it,
         )
-        EFFECTS.keep(path, effect)
+        keep_effect(path, effect)
         around.inner.append(effect)
 
     def _replay(self, effect: Effect) -> None:

@@ -5,6 +5,10 @@ Kinds are the terminals of ``grammar/cuda.lark`` where the grammar uses them; th
 
 from __future__ import annotations
 
+from smem_lsp.source.queries import PROCESS
+
+_MOST_SPELLINGS = 200_000
+
 _KEYWORDS = {
     "TYPE": "void bool char short int long float double signed unsigned auto wchar_t char8_t char16_t char32_t"
     " __int128",
@@ -122,10 +126,14 @@ KNOWN_TYPES = frozenset(
 class _Kinds(dict[str, str]):
     """Spelling -> kind, filled as spellings are met; bounded."""
 
+    def forget(self) -> None:
+        """Drop all spellings but the fixed ones."""
+        self.clear()
+        self.update(_FIXED)
+
     def __missing__(self, spelling: str) -> str:
-        if len(self) > 200_000:
-            self.clear()
-            self.update(_FIXED)
+        if len(self) > _MOST_SPELLINGS:
+            self.forget()
         kind = _kind(spelling)
         self[spelling] = kind
         return kind
@@ -148,4 +156,5 @@ def _kind(spelling: str) -> str:
 
 _FIXED = {**KEYWORDS, **_PUNCTUATION, **dict.fromkeys(_ASSIGN.split(), "ASSIGN")}
 KINDS = _Kinds(_FIXED)
+PROCESS.adopt(KINDS.forget)
 kind_of = KINDS.__getitem__

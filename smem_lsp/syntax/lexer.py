@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING
 
 from smem_lsp.source import Span, checkpoint, record
 from smem_lsp.source.budget import look
+from smem_lsp.source.queries import PROCESS, Query
 from smem_lsp.syntax.kinds import kind_of
-from smem_lsp.syntax.recent import Recent
 
 if TYPE_CHECKING:
     from smem_lsp.syntax.preprocessed_regions import PreprocessedRegion
@@ -190,12 +191,11 @@ def _pieces(text: str, start: int) -> Iterator[tuple[int, str]]:
         yield start, text[start:]
 
 
-_regions = Recent[str, Region](MOST_TEXT)
+_REGION = Query[str, Region]("region of a text", most=MOST_TEXT)
 
 
 def _region(text: str) -> Region:
-    known = _regions.find(text)
-    return known if known is not None else _regions.keep(text, _read(text), len(text) + 200)
+    return _REGION.of(PROCESS, text, partial(_read, text), weigh=lambda region: len(region.text) + 200)
 
 
 def _read(text: str) -> Region:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from smem_lsp.source import record
+from smem_lsp.source.queries import remembered
 from smem_lsp.syntax.lexer import lex_macro
 
 VARIABLE = "__VA_ARGS__"
@@ -62,7 +62,7 @@ class TokenList:
         return len(self.texts)
 
 
-@lru_cache(maxsize=4096)
+@remembered(most=4096)
 def object_macro(body: str) -> Macro:
     kinds, texts = lex_macro(body)
     return _macro(None, False, kinds, texts)
@@ -73,7 +73,7 @@ def weak(macro: Macro) -> Macro:
     return replace(macro, weak=True)
 
 
-@lru_cache(maxsize=16384)
+@remembered(most=16384)
 def parse_definition(rest: str) -> tuple[str, Macro] | None:
     """``NAME(a, ...) body`` as it follows ``#define`` -> (name, macro); None when it is malformed."""
     kinds, texts = lex_macro(rest)

@@ -7,7 +7,6 @@ otherwise the shape of the tokens does, as it is met in real code.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
 from enum import Enum, auto
 
 from smem_lsp.source import record
@@ -34,20 +33,19 @@ class Symbols:
     types: frozenset[str]
     templates: frozenset[str]
     values: frozenset[str] = frozenset()
-    key: int = field(default=0, compare=False)  # part of every memo key
 
     @classmethod
     def of(cls, types: frozenset[str], templates: frozenset[str]) -> Symbols:
-        return cls(types, templates, frozenset(), hash((types, templates)))
+        return cls(types, templates, frozenset())
 
     def within(self, words: frozenset[str]) -> Symbols:
         """Those among ``words``."""
         types, templates, values = self.types & words, self.templates & words, self.values & words
-        return Symbols(types, templates, values, hash((types, templates, values)))
+        return Symbols(types, templates, values)
 
     def knowing(self, values: frozenset[str]) -> Symbols:
         """The same, and that these names are variables."""
-        return Symbols(self.types - values, self.templates - values, values, hash((self.key, values)))
+        return Symbols(self.types - values, self.templates - values, values)
 
 
 class _Reading(Enum):

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from lark.exceptions import UnexpectedInput
 
 from smem_lsp.source import NO_FLAGS, CompileFlags, FileReader, SourceText, Span, checkpoint
+from smem_lsp.source.queries import PROCESS, Query, Store
 from smem_lsp.syntax import grammar, tree
 from smem_lsp.syntax.blocks import Definition, Placed, place, site
 from smem_lsp.syntax.brackets import match_brackets
@@ -21,10 +22,10 @@ from smem_lsp.syntax.classify import Classifier
 from smem_lsp.syntax.functions import FunctionIsland
 from smem_lsp.syntax.grammar_tokens import GrammarToken, NotRead
 from smem_lsp.syntax.header_functions import Headers, read_headers
+from smem_lsp.syntax.headers import HeaderKey
 from smem_lsp.syntax.lexer import Tokens, moved
 from smem_lsp.syntax.lookahead import Lookahead, Symbols
 from smem_lsp.syntax.preprocess import Preprocessed, preprocess
-from smem_lsp.syntax.recent import Recent
 from smem_lsp.syntax.symbols import Names
 from smem_lsp.syntax.variables import value_names
 
@@ -47,7 +48,7 @@ _MARK_WITH = {
 }
 
 
-_chunks = Recent[tuple[object, ...], tuple[Any, frozenset[str]]](_CHUNK_TOKENS)
+_CHUNK = Query[tuple[object, ...], tuple[Any, frozenset[str]]]("tree of a chunk", most=_CHUNK_TOKENS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,9 +60,16 @@ class _Statements:
     macros: list[tuple[int, int]]
     open_ended: list[tuple[int, int]]
     repaired: bool
-    notes: dict[str, object] = field(default_factory=dict)
-    chunks: dict[tuple[str, int, int], tuple[Any, frozenset[str]]] = field(default_factory=dict)
-    blocks: dict[tuple[int, int], _Statements] = field(default_factory=dict)  # of lambdas
+    store: Store = field(default_factory=Store)  # what is known of them
+
+
+_STATEMENTS = Query[Symbols, _Statements](
+    "statements of a definition, by the symbols it names", most=_READINGS
+)
+_LAMBDA = Query[tuple[int, int], _Statements]("statements of a lambda, by its tokens")
+_PART = Query[tuple[str, int, int], tuple[Any, frozenset[str]]](
+    "tree of a part of a body, by start rule and tokens"
+)
 
 
 @dataclass(eq=False)
@@ -88,9 +96,9 @@ class Body:
         return self._read.ahead
 
     @property
-    def notes(self) -> dict[str, object]:
-        """What others work out from the statements and the head alone is kept here, with the statements."""
-        return self._read.notes
+    def store(self) -> Store:
+        """Holds what depends on nothing but the statements and the head."""
+        return self._read.store
 
     @property
     def line_start(self) -> Sequence[bool]:
@@ -101,18 +109,12 @@ class Body:
     @cached_property
     def _read(self) -> _Statements:
         """Read once for all places where the function stands, and for all versions of the file."""
-        reads = self.definition.reads
-        found = reads.get(self.symbols)
-        if not isinstance(found, _Statements):
-            tokens = self.definition.body
-            partner = match_brackets(tokens.kinds)
-            found = _read_statements(
-                Lookahead(tokens.kinds, tokens.texts, partner, self.symbols), 0, len(tokens), self.line_start
-            )
-            if len(reads) >= _READINGS:
-                reads.clear()
-            reads[self.symbols] = found
-        return found
+        return _STATEMENTS.of(self.definition.store, self.symbols, self._read_whole)
+
+    def _read_whole(self) -> _Statements:
+        tokens = self.definition.body
+        ahead = Lookahead(tokens.kinds, tokens.texts, match_brackets(tokens.kinds), self.symbols)
+        return _read_statements(ahead, 0, len(tokens), self.line_start)
 
     @property
     def statements(self) -> tree.Block:
@@ -123,11 +125,8 @@ class Body:
 
     def block(self, lo: int, hi: int) -> tree.Block:
         """The statement tree of the tokens ``[lo, hi)``, a lambda's."""
-        blocks = self._read.blocks
-        read = blocks.get((lo, hi))
-        if read is None:
-            read = blocks[lo, hi] = _read_statements(self.ahead, lo, hi, self.line_start)
-        return self._noted(read)
+        work = partial(_read_statements, self.ahead, lo, hi, self.line_start)
+        return self._noted(_LAMBDA.of(self.store, (lo, hi), work))
 
     def _noted(self, read: _Statements) -> tree.Block:
         self.repaired = self.repaired or read.repaired
@@ -140,11 +139,8 @@ class Body:
     def chunk(self, start: str, span: tuple[int, int]) -> Any:
         """The tree of a chunk from a start rule, or None when it was not understood."""
         lo, hi = span
-        chunks = self._read.chunks
-        found = chunks.get((start, lo, hi))
-        if found is None:
-            found = chunks[start, lo, hi] = self._chunk(start, lo, hi)
-        parsed, doubts = found
+        key = (start, lo, hi)
+        parsed, doubts = _PART.of(self.store, key, partial(self._chunk, start, lo, hi))
         if doubts:
             self.guessed[span] = doubts
         if parsed is None:
@@ -228,9 +224,13 @@ def _read(
         symbols.values.intersection(texts),
         *texts,
     )
-    known = _chunks.find(key)
-    if known is not None:
-        return known
+    work = partial(_read_anew, start, kinds, texts, symbols)
+    return _CHUNK.of(PROCESS, key, work, weigh=lambda _: len(texts) + 8)
+
+
+def _read_anew(
+    start: str, kinds: Sequence[str], texts: Sequence[str], symbols: Symbols
+) -> tuple[Any, frozenset[str]]:
     classifier = Classifier(Lookahead(kinds, texts, match_brackets(kinds), symbols))
     parsed: Any
     try:
@@ -240,8 +240,7 @@ def _read(
         parsed = None
     if parsed is not None and len(texts) > MAX_TREE_DEPTH and _depth(parsed) > MAX_TREE_DEPTH:
         parsed = None
-    result = parsed, frozenset(classifier.doubts) if classifier.doubts else _NO_DOUBTS
-    return _chunks.keep(key, result, len(texts) + 8)
+    return parsed, frozenset(classifier.doubts) if classifier.doubts else _NO_DOUBTS
 
 
 def _depth(root: Any) -> int:
@@ -458,7 +457,7 @@ def parse(
     gives alone. A keystroke reads its own function again, and looks at every other block once.
     """
     settings = source.path, tuple(include_dirs), tuple(defines), flags, arch
-    earlier = _units.find(settings)
+    earlier = _UNIT.find(PROCESS, settings)
     preprocessed = preprocess(
         source.text,
         path=source.path,
@@ -474,15 +473,15 @@ def parse(
     functions = _functions(blocks, symbols, earlier)
     declared = _header(preprocessed).declared
     unit = TranslationUnit(source, preprocessed, blocks, names, symbols, functions, declared)
-    return _units.keep(settings, unit, len(source.text) + 1_000)
+    return _UNIT.keep(PROCESS, settings, unit, len(source.text) + 1_000)
 
 
-_units = Recent[tuple[object, ...], TranslationUnit](_UNIT_TEXT)  # the last version of each file
+_UNIT = Query[tuple[object, ...], TranslationUnit]("last version of a file, by its settings", most=_UNIT_TEXT)
 
 
 def forget_units() -> None:
     """Drop the last version of each file."""
-    _units.clear()
+    _UNIT.forget(PROCESS)
 
 
 def _functions(blocks: Sequence[Placed], symbols: Symbols, earlier: TranslationUnit | None) -> list[Function]:
@@ -516,28 +515,27 @@ def _functions(blocks: Sequence[Placed], symbols: Symbols, earlier: TranslationU
     return functions
 
 
-_surveys = Recent[tuple[object, ...], tuple[Names, Symbols]](16)
-_headers = Recent[int, Headers](16)
-_symbols = Recent[Symbols, Symbols](16)
+_DECLARED = Query[tuple[object, ...], tuple[Names, Symbols]](
+    "names that a file and its headers declare", most=16
+)
+_HEADERS = Query[HeaderKey, Headers]("names and functions of headers", most=16)
+_SYMBOLS = Query[Symbols, Symbols]("the one object for equal symbols", most=16)
 
 
 def _declared(unit: Preprocessed, blocks: Sequence[Placed]) -> tuple[Names, Symbols]:
     """What the file and its headers declare. Equal symbols are one object."""
     parts = tuple(placed.block.names for placed in blocks if placed.block.names)
     key = (unit.header_key, *parts)
-    known = _surveys.find(key)
-    if known is None:
-        names = Names()
-        names.add(_header(unit).names)
-        for part in parts:
-            names.add(part)
-        symbols = names.symbols()
-        known = _surveys.keep(key, (names, _symbols.find(symbols) or _symbols.keep(symbols, symbols)))
-    return known
+    return _DECLARED.of(PROCESS, key, lambda: _all_names([_header(unit).names, *parts]))
+
+
+def _all_names(parts: Sequence[Names]) -> tuple[Names, Symbols]:
+    names = Names()
+    for part in parts:
+        names.add(part)
+    symbols = names.symbols()
+    return names, _SYMBOLS.of(PROCESS, symbols, lambda: symbols)
 
 
 def _header(unit: Preprocessed) -> Headers:
-    known = _headers.find(unit.header_key)
-    if known is None:
-        known = _headers.keep(unit.header_key, read_headers(unit.header))
-    return known
+    return _HEADERS.of(PROCESS, unit.header_key, partial(read_headers, unit.header))

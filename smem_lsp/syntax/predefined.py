@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 
 from smem_lsp.source import NO_FLAGS, CompileFlags
+from smem_lsp.source.queries import remembered
 from smem_lsp.syntax.expand import DYNAMIC
 from smem_lsp.syntax.known_names import KNOWN_MACROS
 from smem_lsp.syntax.macros import Macro, object_macro, parse_definition, weak
@@ -55,7 +55,7 @@ def initial_macros(
     return macros
 
 
-@lru_cache(maxsize=32)
+@remembered(most=32)
 def _base(arch: str) -> dict[str, Macro]:
     macros: dict[str, Macro] = {}
     for line in KNOWN_MACROS:

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from smem_lsp.source import NO_FLAGS, CompileFlags, FileReader, Span, checkpoint
 from smem_lsp.source.budget import look
+from smem_lsp.source.queries import remembered
 from smem_lsp.syntax.directives import OUTSIDE, File, Notes, process_header
 from smem_lsp.syntax.expand import DYNAMIC, MAX_TOKENS
 from smem_lsp.syntax.headers import (
+    HeaderKey,
     flatten,
     used_macros,
     words_of,
@@ -52,7 +54,7 @@ class Preprocessed:
     environment: Environment
     regions: Sequence[tuple[int, Region]] = ()
     header: TokenList = field(default_factory=TokenList.empty)
-    header_key: int = 0  # equal numbers: the same list ``header``
+    header_key: HeaderKey = field(default_factory=HeaderKey)  # the identity of the list ``header``
     missing: list[str] = field(default_factory=list)  # includes that were not found
     missing_quoted: bool = False  # one of them is spelled "..."
     problems: list[Problem] = field(default_factory=list)
@@ -152,7 +154,7 @@ def preprocess(
     return result
 
 
-@lru_cache(maxsize=64)
+@remembered(most=64)
 def _first_version(arch: str | None, defines: tuple[str, ...], flags: CompileFlags) -> Version:
     """That of the macros before the first line."""
     return Version()

@@ -15,16 +15,17 @@ from typing import Any
 from smem_lsp.semantics.declarations import angle_close, parse_tokens
 from smem_lsp.semantics.deduction import bind_call
 from smem_lsp.semantics.entities import Argument, Namespace, TypedConstant, Undeclared, is_open
-from smem_lsp.semantics.evaluate import declare, declare_constants, declare_parameters, evaluate_value
+from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.function_scope import function_scope, parameters_of, value_declarations
+from smem_lsp.semantics.local_declarations import declare_constants, declare_parameters, declare_statement
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.spell_type import spell_argument
 from smem_lsp.semantics.types import Type
 from smem_lsp.source import checkpoint
+from smem_lsp.source.queries import PROCESS, Query
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.lexer import Tokens
 from smem_lsp.syntax.parse import Function, TranslationUnit
-from smem_lsp.syntax.recent import Recent
 from smem_lsp.unit.torch_dispatch import dispatched
 
 MOST_INSTANCES = 8  # of one template that are told apart
@@ -82,10 +83,10 @@ def find_instances(unit: TranslationUnit, top: Scope) -> Mapping[int, Instances]
     if not search.templates:
         return {}
     key = search.key()
-    return _known.find(key) or _known.keep(key, search.run())
+    return _INSTANCES.of(PROCESS, key, search.run)
 
 
-_known = Recent[tuple[object, ...], Mapping[int, Instances]](32)
+_INSTANCES = Query[tuple[object, ...], Mapping[int, Instances]]("instances of a file's templates", most=32)
 
 
 class _Search:
@@ -338,7 +339,7 @@ class _Walk:
                     self._statement(inner)
             case tree.Empty():
                 if self.body.tokens.kinds[node.lo : node.lo + 1] == ["USING"]:
-                    declare(self.body, node.lo, node.hi, self.scope)
+                    declare_statement(self.body, node.lo, node.hi, self.scope)
             case tree.MacroStatement():
                 if node.body is not None:
                     self._statement(node.body)
@@ -394,7 +395,7 @@ class _Walk:
 
     def _declaration(self, parsed: tree.Declaration, chunk: tuple[int, int]) -> None:
         if "typedef" in parsed.words or "{}" in parsed.words or parsed.words[:1] == ["using"]:
-            declare(self.body, chunk[0], min(chunk[1] + 1, len(self.body.tokens)), self.scope)
+            declare_statement(self.body, chunk[0], min(chunk[1] + 1, len(self.body.tokens)), self.scope)
             return
         for declarator in parsed.declarators:
             if declarator.initializer is not None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from smem_lsp.ir.nodes import Dims, LaunchSite
-from smem_lsp.semantics.evaluate import declare_constants, evaluate
+from smem_lsp.semantics.evaluate import evaluate
+from smem_lsp.semantics.local_declarations import declare_constants
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import SourceText, Span
 from smem_lsp.syntax import tree

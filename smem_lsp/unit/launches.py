@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from smem_lsp.ir.nodes import LaunchSite
 from smem_lsp.semantics.function_scope import Identity, function_scope, identify, value_names
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import SourceText, Span, checkpoint
+from smem_lsp.source.queries import PROCESS, Query
 from smem_lsp.syntax.blocks import Placed
 from smem_lsp.syntax.lexer import Tokens
 from smem_lsp.syntax.parse import Function, TranslationUnit
-from smem_lsp.syntax.recent import Recent
 from smem_lsp.unit.launch_config import LAUNCH
 from smem_lsp.unit.launch_walk import LaunchFinder
 from smem_lsp.unit.size_functions import counting_functions
@@ -43,11 +44,8 @@ def find_launches(unit: TranslationUnit, constants: Scope) -> list[tuple[Placed,
             functions = unit.functions[first : first + len(block.functions)]
             called = tuple(each for f in functions for each in _called(unit, constants, f, counting))
             key = constants.declarations, placed.scopes, hidden, called
-            known, launches = block.noted_launches or (None, None)
-            if known != key or not isinstance(launches, Launches):
-                launches = _in_block(unit, placed, functions, constants, hidden, counting)
-                block.noted_launches = key, launches
-            found.append((placed, launches))
+            work = partial(_in_block, unit, placed, functions, constants, hidden, counting)
+            found.append((placed, _OF_BLOCK.of(block.store, key, work)))
         first += len(block.functions)
     return found
 
@@ -85,9 +83,8 @@ def _in_block(
             words & hidden if hidden else hidden,
             _called(unit, constants, function, counting),
         )
-        sites = _sites.find(key)
-        if sites is None:
-            sites = _sites.keep(key, _launches_of(unit.source, function, constants, hidden, counting))
+        work = partial(_launches_of, unit.source, function, constants, hidden, counting)
+        sites = _OF_FUNCTION.of(PROCESS, key, work)
         by = function.start - placed.start
         found += [site.at(site.span.moved(by), 0) for site in sites]
     read = Counter([site.kernel for site in found if not site.extended])
@@ -99,11 +96,14 @@ def _in_block(
             found.append(LaunchSite(name, None, None, None, Span(start, start + 3), 0))
     found.sort(key=lambda site: site.span.start)
     said = tuple((site.kernel, *site.configuration) for site in found)
-    return Launches(tuple(found), _said.find(said) or _said.keep(said, said))
+    return Launches(tuple(found), _SAID.of(PROCESS, said, lambda: said))
 
 
-_sites = Recent[tuple[object, ...], tuple[LaunchSite, ...]](10_000)  # spans relative to the function
-_said = Recent[tuple[object, ...], tuple[object, ...]](10_000)
+_OF_BLOCK = Query[tuple[object, ...], Launches]("launches in a block", most=1)
+_OF_FUNCTION = Query[tuple[object, ...], tuple[LaunchSite, ...]](
+    "launches in a function, spans relative to it", most=10_000
+)
+_SAID = Query[tuple[object, ...], tuple[object, ...]]("the one object for equal launches", most=10_000)
 
 
 def _launches_of(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from smem_lsp.semantics.declarations import ClassDecl, Declared, FunctionDecl
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import checkpoint
+from smem_lsp.source.queries import Query
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.unit.shared_declarations import MIN_ROUNDING, _shared_declarations, shared_buffer
 
@@ -69,13 +71,10 @@ def header_names(unit: TranslationUnit, top: Scope) -> frozenset[str] | None:
     every `__shared__` of the headers stands in one of those."""
     if "__shared__" not in unit.header_words:
         return frozenset()
-    key = ("header names with shared memory",)
-    known = top.state.memo.get(key)
-    if isinstance(known, (frozenset, type(None))) and key in top.state.memo:
-        return known
-    found = _header_names(unit, top)
-    top.state.memo[key] = found
-    return found
+    return _HEADER_NAMES.of(top.state.store, (), partial(_header_names, unit, top))
+
+
+_HEADER_NAMES = Query[tuple[()], frozenset[str] | None]("names in headers that reach shared memory")
 
 
 def _header_names(unit: TranslationUnit, top: Scope) -> frozenset[str] | None:

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 
 from smem_lsp.ir.nodes import AddressSpace, Buffer, DeclarationSite
 from smem_lsp.semantics import alignment as attribute_rules
-from smem_lsp.semantics import evaluate as constant_rules
 from smem_lsp.semantics import record_layout, type_of
 from smem_lsp.semantics.declarations import Source, VariableDecl
 from smem_lsp.semantics.entities import TypedConstant as TypedValue
-from smem_lsp.semantics.evaluate import declare_constants, declare_parameters, evaluate
+from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.function_scope import function_scope
+from smem_lsp.semantics.local_declarations import declare_constants, declare_parameters, declare_statement
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.sizes import size_of_type
 from smem_lsp.semantics.types import Array, Enum, Pointer, Scalar, Type, is_struct
@@ -243,13 +243,13 @@ def _walk(
             yield from _walk(function, node.body, scope.child())
         case tree.Empty():
             if body.tokens.kinds[node.lo : node.lo + 1] == ["USING"]:
-                constant_rules.declare(body, node.lo, node.hi, scope)
+                declare_statement(body, node.lo, node.hi, scope)
         case tree.DeclarationStatement():
             declaration = body.chunk("declaration", node.chunk)
             if not isinstance(declaration, tree.Declaration):
                 return
             if "typedef" in declaration.words or "{}" in declaration.words:
-                constant_rules.declare(body, node.chunk[0], node.hi, scope)
+                declare_statement(body, node.chunk[0], node.hi, scope)
             else:
                 declare_constants(declaration, scope)
             if "__shared__" in declaration.words:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from smem_lsp.semantics import arithmetic
 from smem_lsp.semantics.entities import Functions, TypedConstant
-from smem_lsp.semantics.evaluate import declare_parameters, evaluate_value
+from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.function_scope import function_scope, parameters_of
+from smem_lsp.semantics.local_declarations import declare_parameters
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function, TranslationUnit

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from smem_lsp.ir.nodes import LaunchSite
-from smem_lsp.semantics.evaluate import file_constants
+from smem_lsp.semantics.file_scope import file_constants
 from smem_lsp.semantics.function_scope import identify
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import checkpoint
+from smem_lsp.source.queries import PROCESS, Query
 from smem_lsp.syntax.blocks import Placed
 from smem_lsp.syntax.parse import Function, TranslationUnit
-from smem_lsp.syntax.recent import Recent
 from smem_lsp.unit import ptxas_rounding
 from smem_lsp.unit.clusters import may_be_non_portable
 from smem_lsp.unit.instances import Binding, Instances, find_instances
@@ -33,12 +33,12 @@ class Fingerprint:
     __slots__ = ()
 
 
-_worlds = Recent[tuple[object, ...], Fingerprint](64)
+_FINGERPRINT = Query[Key, Fingerprint]("what kernels depend on outside themselves", most=64)
 
 
 def forget_fingerprints() -> None:
     """Drop what is known of files that were looked at."""
-    _worlds.clear()
+    _FINGERPRINT.forget(PROCESS)
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ class UnitFacts:
         return self.launched.get((function.number, binding), ())
 
     @cached_property
-    def world(self) -> Fingerprint:
+    def fingerprint(self) -> Fingerprint:
         """The same object as in an earlier version of the file, if kernels without template parameters that have not
         changed since still mean the same."""
         blocks = self.unit.blocks
@@ -160,7 +160,7 @@ class UnitFacts:
             tuple(sorted(self.callers.items())),
             self.unit.preprocessed.exhausted,
         )
-        return _worlds.find(key) or _worlds.keep(key, Fingerprint())
+        return _FINGERPRINT.of(PROCESS, key, Fingerprint)
 
 
 def survey_file(unit: TranslationUnit) -> UnitFacts:
@@ -186,33 +186,39 @@ def kernels_of(around: UnitFacts) -> list[tuple[Function, Sequence[tuple[Binding
     """The kernels of a file in order, each with the instances that are looked at and the keys of these. Equal keys give
     equal kernels, but for where they stand: the memo key of everything about a kernel."""
     functions = around.unit.functions
-    world = around.world
+    fingerprint = around.fingerprint
     found: list[tuple[Function, Sequence[tuple[Binding | None, Key]]]] = []
     first = 0
     for placed in around.unit.blocks:
         checkpoint()
         block = placed.block
         if block.kernels:
-            known, scopes, keys = block.keys or (None, None, ())
-            if known is not world or scopes != placed.scopes:
+            keys = _KEYS.find(block.store, (fingerprint, placed.scopes))
+            if keys is None:
                 kernels = [functions[first + at] for at, _ in block.kernels]
                 keys = tuple([_instances(around, function) for function in kernels])
                 if all(_lasting(around, function) for function in kernels):
-                    block.keys = world, placed.scopes, keys
+                    _KEYS.keep(block.store, (fingerprint, placed.scopes), keys)
             for (at, _), instances in zip(block.kernels, keys):
                 found.append((functions[first + at], instances))
         first += len(block.functions)
     return found
 
 
-def _instances(around: UnitFacts, function: Function) -> tuple[tuple[Binding | None, Key], ...]:
+_Keyed = tuple[tuple[Binding | None, Key], ...]  # instances of one kernel with their keys
+_KEYS = Query[tuple[Fingerprint, tuple[tuple[str, bool], ...]], tuple[_Keyed, ...]](
+    "keys of the kernels of a block, by what they depend on and the scopes around it", most=1
+)
+
+
+def _instances(around: UnitFacts, function: Function) -> _Keyed:
     return tuple(
         [(binding, kernel_key(around, function, binding)) for binding in bindings_of(around, function)]
     )
 
 
 def _lasting(around: UnitFacts, function: Function) -> bool:
-    """Is its key the same as long as the world is?"""
+    """Does its key stay the same as long as the fingerprint does?"""
     return not (
         function.number in around.instances
         or internally_linked(function)

@@ -116,6 +116,7 @@ def _in_turn(numbers: Sequence[int]) -> str:
     )
 
 
+@pytest.mark.slow(seconds=4)
 def test_a_file_with_a_thousand_buffers_is_answered() -> None:
     """In one kernel, more than are laid out, and a few in each kernel."""
     started = time.process_time()

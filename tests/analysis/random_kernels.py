@@ -20,7 +20,7 @@ from smem_lsp.ir.nodes import (
     Node,
     Seq,
 )
-from smem_lsp.ir.values import Const, Op, Sym, Thread, Unknown, Value, Var, operation
+from smem_lsp.ir.values import Const, Op, Operator, Sym, Thread, Unknown, Value, Var, operation, operator_of
 from smem_lsp.lowering.state.trip_count import count_trips
 
 DIMS = (8, 2, 1)
@@ -71,7 +71,8 @@ class Generator:
             return Unknown(self.keys, uniform=self.random.random() < 0.6)
         if kind == 8:
             return Op(
-                "load", (Sym(self.random.choice(("table", "in"))), Var(self.random.randrange(VARIABLES)))
+                Operator.LOAD,
+                (Sym(self.random.choice(("table", "in"))), Var(self.random.randrange(VARIABLES))),
             )
         return Var(self.random.randrange(VARIABLES))
 
@@ -80,14 +81,16 @@ class Generator:
         if depth == 0 or kind < 0.3:
             return self.leaf() if self.random.random() < 0.4 else Var(self.random.randrange(VARIABLES))
         if kind < 0.4:
-            return operation(self.random.choice(("neg", "!")), self.value(depth - 1))
+            return operation(self.random.choice((Operator.NEGATE, Operator.NOT)), self.value(depth - 1))
         if kind < 0.5:
-            return operation("?:", self.value(depth - 1), self.value(depth - 1), self.value(depth - 1))
+            return operation(
+                Operator.CONDITIONAL, self.value(depth - 1), self.value(depth - 1), self.value(depth - 1)
+            )
         operator = self.random.choice(_BINARY)
         right = self.value(depth - 1)
         if operator in ("<<", ">>", "/", "%") and self.random.random() < 0.9:
             right = Const(self.random.choice((1, 2, 3, 4)))
-        return operation(operator, self.value(depth - 1), right)
+        return operation(operator_of(operator), self.value(depth - 1), right)
 
     def block(self, depth: int, *, in_loop: bool) -> Seq:
         return Seq(
@@ -136,17 +139,21 @@ class Generator:
         start = self.random.choice((Const(0), Thread("x"), self.value(1)))
         initial: dict[int, Value] = {}
         if kind <= 2:
-            condition = operation(self.random.choice(("<", "<=")), Var(variable), bound)
-            step = operation("+", Var(variable), self.random.choice((Const(1), Const(2), Sym("n"))))
+            condition = operation(
+                self.random.choice((Operator.LESS, Operator.LESS_EQUAL)), Var(variable), bound
+            )
+            step = operation(Operator.ADD, Var(variable), self.random.choice((Const(1), Const(2), Sym("n"))))
         elif kind == 3:
-            start, condition = Const(8), operation(">", Var(variable), Const(0))
-            step = operation(self.random.choice(("/", ">>")), Var(variable), Const(2))
+            start, condition = Const(8), operation(Operator.GREATER, Var(variable), Const(0))
+            step = operation(
+                self.random.choice((Operator.DIVIDE, Operator.SHIFT_RIGHT)), Var(variable), Const(2)
+            )
         elif kind == 4:
-            start, condition = Const(1), operation("<", Var(variable), Const(9))
-            step = operation("*", Var(variable), Const(2))
+            start, condition = Const(1), operation(Operator.LESS, Var(variable), Const(9))
+            step = operation(Operator.MULTIPLY, Var(variable), Const(2))
         else:
-            start, condition = Const(1), operation("!=", Var(variable), Const(0))
-            step = operation("-", Const(1), Var(variable))
+            start, condition = Const(1), operation(Operator.NOT_EQUAL, Var(variable), Const(0))
+            step = operation(Operator.SUBTRACT, Const(1), Var(variable))
         before = Assign(self.next_point(), variable, start)
         if isinstance(start, Const):
             initial[variable] = start
@@ -244,7 +251,7 @@ class Interpreter:
         if isinstance(value, Unknown):
             return self._made_up(value.key, turn, None if value.uniform else self.thread)
         assert isinstance(value, Op)
-        if value.operator == "load":
+        if value.operator is Operator.LOAD:
             address = tuple(self.value(arg, turn) for arg in value.args)
             return self._made_up(address, () if address[0] == SYMBOLS["table"] else (self.thread,))
         return self._operation(value, turn)
@@ -254,7 +261,7 @@ class Interpreter:
         return random.Random(repr(what)).randrange(6)
 
     def _operation(self, value: Op, turn: Turn) -> int:
-        name, args = value.operator, value.args
+        name, args = value.operator.spelling, value.args
         first = self.value(args[0], turn)
         if name == "?:":
             return self.value(args[1] if first else args[2], turn)

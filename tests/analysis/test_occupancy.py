@@ -1,35 +1,15 @@
-"""Occupancy: the rules of NVIDIA's header, one by one, then the header itself on thousands of launches."""
+"""Occupancy: the rules of NVIDIA's header, one by one."""
 
 from __future__ import annotations
 
 import random
-import subprocess
-import sys
 import time
-from dataclasses import FrozenInstanceError
-from pathlib import Path
-from typing import TypedDict
 
 import pytest
-from toolchain import cuda_include, cxx, require
 
+from analysis.random_launches import KIB, random_launch
 from smem_lsp.analysis.occupancy import Occupancy, occupancy, registers_cap, shared_for_one_more_block
-from smem_lsp.targets import TARGETS, Target, UnknownTarget, target
-
-KIB = 1024
-
-
-class Launch(TypedDict):
-    """The keywords of ``occupancy``."""
-
-    threads: int
-    registers: int | None
-    static_shared: int
-    dynamic_shared: int
-    max_dynamic_shared: int
-    carveout: int
-    opt_in: bool
-    barriers: int
+from smem_lsp.targets import TARGETS, UnknownTarget, target
 
 
 def blocks(
@@ -55,93 +35,6 @@ def blocks(
         opt_in=opt_in,
         barriers=barriers,
     ).blocks
-
-
-# --- targets ------------------------------------------------------------------------------------------------
-
-
-def test_every_capability_of_the_facts_is_there() -> None:
-    numbers = "50 52 53 60 61 62 70 72 75 80 86 87 88 89 90 100 101 103 110 120 121"
-    assert list(TARGETS) == [f"sm_{number}" for number in numbers.split()]
-    dropped = [name for name, record in TARGETS.items() if not record.nvcc_13]
-    assert dropped == ["sm_50", "sm_52", "sm_53", "sm_60", "sm_61", "sm_62", "sm_70", "sm_72", "sm_101"]
-
-
-@pytest.mark.parametrize("gpu", TARGETS.values(), ids=TARGETS)
-def test_a_record_agrees_with_itself(gpu: Target) -> None:
-    assert gpu.name == f"sm_{gpu.major}{gpu.minor}"
-    assert gpu.source
-    assert gpu.threads_per_sm == gpu.warps_per_sm * gpu.threads_per_warp
-    assert gpu.threads_per_block <= gpu.threads_per_sm
-    assert gpu.registers_per_block <= gpu.registers_per_sm
-    assert gpu.registers_per_sm % (gpu.sub_partitions * gpu.register_granularity) == 0
-    assert gpu.registers_per_thread <= gpu.registers_per_thread_launch
-    assert gpu.shared_per_block <= gpu.shared_per_block_opt_in
-    assert gpu.shared_per_block_opt_in % gpu.shared_granularity == 0
-    assert gpu.shared_reserved_per_block == (1024 if gpu.major >= 8 else 0)
-    assert gpu.shared_granularity == (128 if gpu.major >= 8 else 256)
-    assert gpu.barriers_limit == (gpu.major >= 9)
-    assert gpu.barriers_per_sm in (gpu.blocks_per_sm, 2 * gpu.blocks_per_sm)
-    # The largest block always finds a step that holds it, so the header's "invalid input" cannot happen.
-    assert list(gpu.carveouts) == sorted(set(gpu.carveouts))
-    assert gpu.carveouts[-1] == gpu.shared_per_sm
-    assert gpu.shared_per_block_opt_in + gpu.shared_reserved_per_block <= gpu.shared_per_sm
-    if gpu.major >= 7:
-        assert gpu.shared_per_block_opt_in == gpu.shared_per_sm - gpu.shared_reserved_per_block
-    else:
-        assert len(gpu.carveouts) == 1
-
-
-def test_a_record_cannot_be_changed() -> None:
-    with pytest.raises(FrozenInstanceError):
-        target("sm_90").blocks_per_sm = 1  # type: ignore[misc]
-    with pytest.raises(TypeError):
-        TARGETS["sm_90"] = target("sm_80")  # type: ignore[index]
-
-
-@pytest.mark.parametrize(
-    ("spelling", "name"),
-    [
-        ("sm_90", "sm_90"),
-        ("sm_90a", "sm_90"),
-        ("sm_100a", "sm_100"),
-        ("sm_100f", "sm_100"),
-        ("sm_90f", "sm_90"),
-        ("compute_90", "sm_90"),
-        ("compute_120a", "sm_120"),
-    ],
-)
-def test_spellings_of_compilers(spelling: str, name: str) -> None:
-    assert target(spelling) is TARGETS[name]
-
-
-@pytest.mark.parametrize(
-    ("wrong", "nearest"),
-    [
-        ("sm_91", "sm_90"),
-        ("sm_95", "sm_90"),
-        ("sm_30", "sm_50"),
-        ("sm_1210", "sm_121"),
-        ("90", "sm_90"),
-        ("9.0", "sm_90"),
-        ("SM_86", "sm_86"),
-        ("native", "sm_80"),
-        ("", "sm_80"),
-        ("sm_90\n", "sm_90"),
-        ("sm_" + "9" * 5000, "sm_121"),
-    ],
-)
-def test_an_unknown_target_names_the_nearest(wrong: str, nearest: str) -> None:
-    with pytest.raises(UnknownTarget) as raised:
-        target(wrong)
-    message = str(raised.value)
-    assert isinstance(raised.value, ValueError)
-    assert message.endswith(f"the nearest known is {nearest}")
-    assert "\n" not in message
-    assert len(message) < 110
-
-
-# --- occupancy ----------------------------------------------------------------------------------------------
 
 
 def test_one_byte_can_cost_a_block() -> None:
@@ -408,128 +301,3 @@ def test_launch_bounds_that_no_sm_can_hold_are_ignored() -> None:
         registers_cap("sm_80", 0, 1)
     with pytest.raises(ValueError, match=r"^min_blocks must not be negative, not -1$"):
         registers_cap("sm_80", 128, -1)
-
-
-# --- against the header -------------------------------------------------------------------------------------
-
-DRIVER = r"""
-#include <cstdio>
-#include "cuda_occupancy.h"
-int main() {
-    cudaOccDeviceProp gpu;
-    cudaOccFuncAttributes function;
-    cudaOccDeviceState state;
-    int threads, opt_in;
-    size_t dynamic;
-    gpu.warpSize = 32;
-    gpu.numSms = 1;
-    while (std::scanf("%d %d %d %d %d %d %zu %zu %zu %zu %d %d %zu %zu %zu %d %d %d", &gpu.computeMajor,
-                      &gpu.computeMinor, &gpu.maxThreadsPerBlock, &gpu.maxThreadsPerMultiprocessor,
-                      &gpu.regsPerBlock, &gpu.regsPerMultiprocessor, &gpu.sharedMemPerBlock,
-                      &gpu.sharedMemPerMultiprocessor, &gpu.sharedMemPerBlockOptin,
-                      &gpu.reservedSharedMemPerBlock, &threads, &function.numRegs, &function.sharedSizeBytes,
-                      &dynamic, &function.maxDynamicSharedSizeBytes, &state.carveoutConfig, &opt_in,
-                      &function.numBlockBarriers) == 18) {
-        function.maxThreadsPerBlock = gpu.maxThreadsPerBlock;
-        function.shmemLimitConfig = opt_in ? FUNC_SHMEM_LIMIT_OPTIN : FUNC_SHMEM_LIMIT_DEFAULT;
-        cudaOccResult result;
-        int error =
-            cudaOccMaxActiveBlocksPerMultiprocessor(&result, &gpu, &function, &state, threads, dynamic);
-        std::printf("%d %d %u\n", error, error ? -1 : result.activeBlocksPerMultiprocessor,
-                    error ? 0 : result.limitingFactors);
-    }
-}
-"""
-
-HEADER_BITS = (("warps", 0x01), ("registers", 0x02), ("shared", 0x04), ("blocks", 0x08), ("barriers", 0x10))
-
-LAUNCHES = 50_000  # of all targets together
-
-
-def random_launch(chance: random.Random, arch: str) -> Launch:
-    """Half of the amounts lie within 4 of an edge of ``arch``."""
-    gpu = target(arch)
-    edges = [0, gpu.shared_per_block, gpu.shared_per_block_opt_in, gpu.shared_per_sm]
-    edges += [gpu.shared_per_sm // n - gpu.shared_reserved_per_block for n in range(1, 33)]
-
-    def amount(most: int) -> int:
-        if chance.random() < 0.5:
-            return max(0, chance.choice(edges) + chance.randint(-4, 4))
-        return chance.randint(0, most)
-
-    dynamic = 0 if chance.random() < 0.4 else amount(gpu.shared_per_sm)
-    declared = chance.choice([0, dynamic, dynamic, dynamic, amount(gpu.shared_per_sm)])
-    return Launch(
-        threads=chance.choice(
-            [chance.randint(1, 1100), 32 * chance.randint(1, 33), 2 ** chance.randint(0, 11)]
-        ),
-        registers=chance.choice([None, 0, chance.randint(1, 64), chance.randint(1, 260)]),
-        static_shared=amount(gpu.shared_per_block // chance.choice([1, 4, 16])),
-        dynamic_shared=dynamic,
-        max_dynamic_shared=declared,
-        carveout=chance.choice([-1, -1, 0, 50, 100, chance.randint(0, 100)]),
-        opt_in=chance.random() < 0.6,
-        barriers=chance.choice([0, 1, 1, 2, chance.randint(0, 16)]),
-    )
-
-
-def driver_line(gpu: Target, launch: Launch) -> str:
-    fields = (
-        gpu.major,
-        gpu.minor,
-        gpu.threads_per_block,
-        gpu.threads_per_sm,
-        gpu.registers_per_block,
-        gpu.registers_per_sm,
-        gpu.shared_per_block,
-        gpu.shared_per_sm,
-        gpu.shared_per_block_opt_in,
-        gpu.shared_reserved_per_block,
-        launch["threads"],
-        launch["registers"] or 0,
-        launch["static_shared"],
-        launch["dynamic_shared"],
-        launch["max_dynamic_shared"],
-        launch["carveout"],
-        int(launch["opt_in"]),
-        launch["barriers"],
-    )
-    return " ".join(map(str, fields))
-
-
-def test_equal_to_the_header(tmp_path: Path) -> None:
-    include = require(
-        cuda_include(), "NVIDIA's cuda_occupancy.h not found: no CUDA toolkit or nvidia-cuda-runtime wheel"
-    )
-    compiler = require(cxx(), "g++ not found")
-    source, driver = tmp_path / "driver.cpp", tmp_path / "driver"
-    source.write_text(DRIVER)
-    subprocess.run([compiler, "-O1", "-w", f"-I{include}", source, "-o", driver], check=True, timeout=300)
-
-    seed = random.SystemRandom().randrange(1 << 32)
-    print(f"seed {seed}", file=sys.stderr)
-    chance = random.Random(seed)
-    each = -(-LAUNCHES // len(TARGETS))
-    launches = [(gpu, random_launch(chance, gpu.name)) for gpu in TARGETS.values() for _ in range(each)]
-    answer = subprocess.run(
-        [driver],
-        input="\n".join(driver_line(gpu, launch) for gpu, launch in launches),
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=300,
-    ).stdout.splitlines()
-    assert len(answer) == len(launches)
-
-    several = 0
-    seen: set[str] = set()
-    for (gpu, launch), line in zip(launches, answer, strict=True):
-        error, expected, bits = map(int, line.split())
-        got = occupancy(gpu.name, **launch)
-        limiting = tuple(name for name, bit in HEADER_BITS if bits & bit)
-        assert (0, got.blocks, got.limited_by) == (error, expected, limiting), (gpu.name, launch)
-        several += got.blocks > 0
-        seen.update(limiting)
-    assert several > len(launches) // 3  # most of the comparisons are launches that run
-    assert seen == {name for name, _ in HEADER_BITS}
-    print(f"{len(launches)} launches equal, {several} of them run", file=sys.stderr)

@@ -15,8 +15,9 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from smem_lsp.analysis.banks.conflicts import BankConflict
 from smem_lsp.config import Config
-from smem_lsp.engine import check, plan_kernel
+from smem_lsp.engine import check
 from smem_lsp.environment import DiskReader
+from smem_lsp.facts import kernel_analysis
 
 SUFFIXES = (".cu", ".cuh", ".h", ".hpp", ".inl")
 
@@ -30,7 +31,7 @@ def files(folder: Path) -> Iterator[Path]:
 def scan(folder: Path) -> None:
     """Checks all files of a folder and prints."""
     times: list[tuple[float, str]] = []
-    search = plan_kernel.bank_conflicts
+    search = kernel_analysis.bank_conflicts
 
     def timed(*args: object) -> tuple[BankConflict, ...]:
         start = time.process_time()
@@ -38,7 +39,7 @@ def scan(folder: Path) -> None:
         times.append((time.process_time() - start, args[0].name))  # type: ignore[attr-defined]
         return found
 
-    plan_kernel.bank_conflicts = timed  # type: ignore[assignment]
+    kernel_analysis.bank_conflicts = timed  # type: ignore[assignment]
     started = time.process_time()
     try:
         for path in files(folder):
@@ -48,7 +49,7 @@ def scan(folder: Path) -> None:
                 line = report.source.line_number(finding.span.start)
                 print(f"{path}:{line}: {finding.severity.label} {finding.message}")
     finally:
-        plan_kernel.bank_conflicts = search
+        kernel_analysis.bank_conflicts = search
     if not times:
         print(f"{folder.name}: no kernels")
         return

@@ -22,10 +22,10 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from benchmarks.keystroke import kernels
 
 from smem_lsp.engine import check
-from smem_lsp.engine.cache import Cache
 from smem_lsp.ir.nodes import Kernel
 from smem_lsp.lowering.kernel import build_kernel
 from smem_lsp.source import SourceText
+from smem_lsp.source.queries import Store
 from smem_lsp.syntax.parse import parse
 from smem_lsp.unit.unit_facts import kernels_of, survey_file
 
@@ -95,7 +95,7 @@ def main() -> None:
         text = kernels(lines)
         known: dict[tuple[object, ...], Kernel] = {}
         show(f"{lines:,} lines, IR", lambda t, known=known: to_ir(t, known), text, flags.keys)  # type: ignore[misc]
-        cache = Cache()
+        cache = Store()
         show(f"{lines:,} lines, statement trees", to_trees, text, flags.keys)
         show(f"{lines:,} lines, findings", lambda t, cache=cache: check(t, cache=cache), text, flags.keys)  # type: ignore[misc]
 

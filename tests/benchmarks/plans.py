@@ -41,7 +41,8 @@ from smem_lsp.analysis.threads.prove import prove
 from smem_lsp.analysis.threads.uniformity import prove_levels
 from smem_lsp.analysis.values.block_shape import most_threads
 from smem_lsp.analysis.values.symbolic_execution import propagate
-from smem_lsp.engine import plan_kernel as engine
+from smem_lsp.facts.layouts import items_of, kept_buffers, pinned_buffers
+from smem_lsp.facts.nesting import bounded
 from smem_lsp.ir.nodes import Kernel
 from smem_lsp.lowering.kernel import build_kernels
 from smem_lsp.source import SourceText
@@ -191,15 +192,15 @@ def on_real_kernels() -> None:
 
 def planning(kernel: Kernel) -> Callable[[], None]:
     """What is measured; what is proved of the kernel before is not."""
-    kernel = engine._bounded(kernel)
+    kernel = bounded(kernel)
     shape = block_shape(kernel, assumed={}, setting=None)
     fact = shape if shape is not None and shape.fact else None
     values = propagate(kernel.body, memory=kernel.memory, rows=fact is not None and fact.dims[0] % 32 == 0)
     upper = most_threads(kernel)
     control, _ = prove_levels(kernel.body, values, buffers=kernel.buffers, shape=fact, upper=upper)
     known = [prove(kernel, control, fact, values)]
-    kept = engine._kept_buffers(kernel)
-    items, fixed = engine._items(kept), engine._fixed(kernel, kept)
+    kept = kept_buffers(kernel)
+    items, fixed = items_of(kept), pinned_buffers(kernel, kept)
     if items is not None and len(items) > 1 and shape is not None and fact is None:
         known.append(prove(kernel, control, shape, values))
 

@@ -122,6 +122,7 @@ def interrupt(process: subprocess.Popen[str]) -> None:
     until(lambda: not any(map(running, below)), 1)
 
 
+@pytest.mark.slow(seconds=2)
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize(
     "arguments",
@@ -148,6 +149,7 @@ def test_ctrl_c_in_a_server(folder: Path, arguments: tuple[str, ...]) -> None:
     interrupt(process)
 
 
+@pytest.mark.slow(seconds=3)
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize(
     "arguments", [("check", "files", "--jobs", "2"), ("check", "one.cu"), ("verify", "one.cu")], ids=" ".join
@@ -178,6 +180,7 @@ def test_children_do_not_outlive_their_parent(folder: Path) -> None:
     until(lambda: not any(map(running, below)), 2)
 
 
+@pytest.mark.slow(seconds=15)
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_child_that_dies_costs_one_file(folder: Path) -> None:
     process = start(folder, "check", "files", "--jobs", "2", "--output-format", "concise")
@@ -230,6 +233,7 @@ def in_shell(folder: Path, arguments: tuple[str, ...], redirected: str) -> tuple
     return int((folder / "code").read_text().strip("=\n")), done.stdout, done.stderr
 
 
+@pytest.mark.slow(seconds=4)
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /dev/full")
 @pytest.mark.parametrize("arguments", EVERY, ids=" ".join)
 def test_stdout_that_takes_nothing(folder: Path, arguments: tuple[str, ...]) -> None:
@@ -241,6 +245,7 @@ def test_stdout_that_takes_nothing(folder: Path, arguments: tuple[str, ...]) -> 
     assert in_shell(folder, arguments, ">/dev/full 2>&1") == (2, "", "")
 
 
+@pytest.mark.slow(seconds=9)
 @pytest.mark.parametrize("where", ["2>&-", "2>/dev/full"])
 def test_stderr_that_takes_nothing_costs_its_lines_only(folder: Path, where: str) -> None:
     for arguments in EVERY[:4]:
@@ -258,6 +263,7 @@ def test_stdin_that_is_closed(folder: Path, arguments: tuple[str, ...]) -> None:
     assert err.count("\n") == 1 and "stdin is closed" in err
 
 
+@pytest.mark.slow(seconds=4)
 def test_a_reader_that_has_seen_enough(folder: Path) -> None:
     for jobs in ("1", "2"):
         piped = "| head -1; (exit ${PIPESTATUS[0]})"

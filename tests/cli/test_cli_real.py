@@ -98,6 +98,7 @@ def test_every_rule_has_a_page(smem: Command) -> None:
         assert smem("explain", name)[0] == (2 if "not built" in line else 0)
 
 
+@pytest.mark.slow(seconds=4)
 def test_processes_print_what_one_prints(smem: Command) -> None:
     for n in range(6):
         Path(f"k{n}.cu").write_text(RACY if n % 2 else MERGEABLE)

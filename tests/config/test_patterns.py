@@ -52,6 +52,7 @@ def fits(pattern: str, text: str) -> bool:
 PIECES = ("a", "b", "c", "/", "*", "**", "**/", "?", "[ab]", "[!a-b]", ".")
 
 
+@pytest.mark.slow(seconds=2)
 @settings(max_examples=1_500, deadline=None)
 @given(
     st.lists(st.sampled_from(PIECES), max_size=8).map("".join),

@@ -26,6 +26,7 @@ from scan import KernelDefinition, kernel_definitions
 from smem_lsp.config import Config
 from smem_lsp.engine import check
 from smem_lsp.environment import DiskReader, SourceError, read_source
+from smem_lsp.facts.attempts import LIMITS, Limits
 from smem_lsp.output import json_
 from smem_lsp.rules.registry import ALL_NAMES
 from smem_lsp.source import SourceText
@@ -94,6 +95,13 @@ def survey(corpus: Corpus, folder: Path, seen: set[bytes] | None = None) -> Surv
     return result
 
 
+# Three times what users get: processor time depends on the machine and on what else it does, and a test must not.
+# How close real files come to the limit is the column "slowest" of the table that this program prints.
+_LIMITS = Limits(
+    *(3 * seconds for seconds in (LIMITS.file_seconds, LIMITS.kernel_seconds, LIMITS.pass_seconds))
+)
+
+
 def _survey_file(path: Path, name: str, config: Config, reader: DiskReader, result: Survey) -> None:
     try:
         text = read_source(str(path)).text
@@ -102,7 +110,7 @@ def _survey_file(path: Path, name: str, config: Config, reader: DiskReader, resu
     result.files += 1
     start = time.perf_counter()
     try:
-        report = check(text, path=str(path), config=config, reader=reader)
+        report = check(text, path=str(path), config=config, reader=reader, limits=_LIMITS)
         findings = json_.finding_objects(report, ALL_NAMES)
         kernels = json_.kernel_objects(report)
         file = json_.file_object(report)
@@ -115,7 +123,7 @@ def _survey_file(path: Path, name: str, config: Config, reader: DiskReader, resu
     result.slowest = max(result.slowest, (seconds, name))
     if seconds > SLOW:
         result.slow.append((seconds, name))
-    if report.stopped:  # no real file is cut
+    if report.stopped:
         result.crashes.append(f"{name}: {', '.join(each.words for each in report.stopped)}")
         return
     result.documents.append((name, _as_printed(findings, kernels, file)))

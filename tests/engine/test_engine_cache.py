@@ -9,23 +9,15 @@ import pytest
 
 from smem_lsp.config import Config
 from smem_lsp.engine import Report, check
-from smem_lsp.engine.cache import Cache
+from smem_lsp.engine.cache import ANALYSES
 from smem_lsp.rules.registry import RULES
-from smem_lsp.syntax import blocks, lexer
-from smem_lsp.syntax.recent import Recent
+from smem_lsp.source.queries import PROCESS, Store
 
 FULL = os.environ.get("SMEM_FULL") == "1"
 KERNELS = sorted((Path(__file__).parents[1] / "kernels").glob("*.cu"))[:: 1 if FULL else 4]
 EXAMPLES = {code: rule.block("Example") for code, rule in RULES.items()}
 ABOVE = "// a line\n\n__device__ int unrelated(int x) { return x; }\n"
 LAUNCH = "\nvoid elsewhere() { }\n"
-
-
-def forget(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if no text had been read."""
-    monkeypatch.setattr(lexer, "_regions", Recent(lexer.MOST_TEXT))
-    monkeypatch.setattr(blocks, "_definitions", Recent(blocks.MOST_DEFINITIONS))
-    monkeypatch.setattr(blocks, "_blocks", Recent(blocks.MOST_JOINED))
 
 
 def told(report: Report) -> list[object]:
@@ -46,7 +38,7 @@ def told(report: Report) -> list[object]:
     ids=[*(path.name for path in KERNELS), *(code for code, text in EXAMPLES.items() if text is not None)],
 )
 def test_a_kernel_that_moved_is_judged_as_if_it_had_stood_there(text: str) -> None:
-    cache = Cache()
+    cache = Store()
     config = Config(threads=256)
     versions = [
         text,
@@ -75,7 +67,7 @@ __global__ void k(float* o) {
   o[threadIdx.x] = b[255 - threadIdx.x];
 }
 """
-    cache = Cache()
+    cache = Store()
     for gap in (0, 3, 1):
         text = kernel + "\n" * gap + "void go(float* o) { k<<<1, 256>>>(o); }\n"
         assert told(check(text, cache=cache)) == told(check(text))
@@ -83,19 +75,19 @@ __global__ void k(float* o) {
 
 def test_an_edit_analyses_its_own_kernel_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     # a memory that other tests have not filled: a definition that is forgotten in between is analysed again
-    forget(monkeypatch)
+    PROCESS.clear()
     texts = [path.read_text("utf-8") for path in KERNELS][:6]
     text = "".join(texts)
-    cache = Cache()
+    cache = Store()
     check(text, cache=cache)
-    known = len(cache.kernels)
+    known = ANALYSES.count(cache)
     at = text.index("{", text.index("__global__")) + 1
     check(text[:at] + " int fresh = 1;" + text[at:], cache=cache)
-    assert len(cache.kernels) == known + 1
+    assert ANALYSES.count(cache) == known + 1
     check("// above\n" + text, cache=cache)
     check("#define UNRELATED 3\n" + text, cache=cache)
     check("struct Unrelated { int x; };\n" + text, cache=cache)
-    assert len(cache.kernels) == known + 1
+    assert ANALYSES.count(cache) == known + 1
 
 
 AROUND = """\
@@ -145,11 +137,11 @@ def test_what_stands_around_a_kernel_is_asked_again(
     changed = AROUND.replace(*edit, 1)
     assert changed != AROUND
     texts = (AROUND, changed, AROUND, "\n" + changed)
-    forget(monkeypatch)
-    cache = Cache()
+    PROCESS.clear()
+    cache = Store()
     remembered = [told(check(text, cache=cache)) for text in texts]
     for text, before in zip(texts, remembered):
-        forget(monkeypatch)
+        PROCESS.clear()
         assert before == told(check(text))
 
 
@@ -177,7 +169,7 @@ __global__ void k(float* o) {
 }
 """
     use = "w(threadIdx.x)" if "operator" in above else "w.p[threadIdx.x]"
-    cache = Cache()
+    cache = Store()
     trees = []
     for spelled in (before, after):
         text = above.replace("{}", spelled, 1) if "q{}" in above else above.replace("i{}", f"i{spelled}")

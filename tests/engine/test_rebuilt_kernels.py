@@ -7,27 +7,28 @@ from engine.twenty_kernels import EDITS, KERNELS, Edit, text
 
 from smem_lsp.config import Config
 from smem_lsp.engine import Report, check, forget_files
-from smem_lsp.engine.cache import Cache
+from smem_lsp.engine.cache import ANALYSES
+from smem_lsp.source.queries import Store
 
 
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
 def test_an_edit_rebuilds_the_kernels_that_depend_on_it(edit: Edit) -> None:
     forget_files()
-    cache, config, whole = Cache(), Config(threads=256), text()
+    cache, config, whole = Store(), Config(threads=256), text()
     report = check(whole, path="twenty.cu", config=config, cache=cache)
-    assert len(cache.kernels) == len(report.kernels) == KERNELS
+    assert ANALYSES.count(cache) == len(report.kernels) == KERNELS
     changed = edit.make(whole, 1)
     assert changed != whole
     report = check(changed, path="twenty.cu", config=config, cache=cache)
     assert len(report.kernels) == KERNELS
-    assert len(cache.kernels) - KERNELS <= edit.depend
+    assert ANALYSES.count(cache) - KERNELS <= edit.depend
     check(whole, path="twenty.cu", config=config, cache=cache)  # typed back
-    assert len(cache.kernels) - KERNELS <= edit.depend
+    assert ANALYSES.count(cache) - KERNELS <= edit.depend
 
 
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
 def test_a_file_after_an_edit_is_told_as_if_it_were_new(edit: Edit) -> None:
-    cache, config = Cache(), Config(threads=256)
+    cache, config = Store(), Config(threads=256)
     changed = edit.make(text(), 1)
     forget_files()
     check(text(), path="twenty.cu", config=config, cache=cache)

@@ -106,6 +106,7 @@ def test_names_in_the_assembly() -> None:
     }
 
 
+@pytest.mark.slow(seconds=3)
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
 def test_the_real_one(arch: str) -> None:
     """CUB's TempStorage: the numbers of the reference."""

@@ -57,6 +57,7 @@ def blocks(arch: str, kernel: KernelStatistics) -> int:
     return int(found.blocks)
 
 
+@pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_120"])
 @pytest.mark.parametrize(
     ("name", "code", "before", "after", "barriers"),
@@ -82,6 +83,7 @@ def test_blocks_of_the_gemm(tmp_path: Path) -> None:
     assert blocks("sm_120", compiled(fixed("gemm.cu", "SMEM301", tmp_path), "sm_120")) == 6
 
 
+@pytest.mark.slow(seconds=3)
 def test_blocks_with_the_registers_that_ptxas_gives(tmp_path: Path) -> None:
     """Four blocks as declared, five by merging, six with one barrier more: all that sm_120 can hold."""
     assert blocks("sm_120", compiled(HERE / "three_stages.cu", "sm_120")) == 4

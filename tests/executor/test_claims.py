@@ -17,6 +17,7 @@ PARTS = 4  # so that the processes of a run share them
 BATCH = 125
 
 
+@pytest.mark.slow(seconds=10)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_what_is_told_happens(part: int) -> None:
     total = Tally()

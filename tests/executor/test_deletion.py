@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from analysis.hazards import patterns, warp_patterns
 
 from executor.cases import PREFIX
@@ -18,6 +19,7 @@ SEEDS = range(3)
 ELSEWHERE = {"09_exclusive_uniform.cu without 16", "51_switch_scope.cu without 17"}
 
 
+@pytest.mark.slow(seconds=25)
 def test_the_reference_programs() -> None:
     names = sorted(path.name for path in FOLDER.glob("*.cu") if ".wrong." not in path.name)
     tally = judge([Source(name, (FOLDER / name).read_bytes().decode()) for name in names], SEEDS)
@@ -28,6 +30,7 @@ def test_the_reference_programs() -> None:
     assert tally.told >= 0.6 * tally.harmless, tally.untold
 
 
+@pytest.mark.slow(seconds=5)
 def test_the_patterns() -> None:
     sources = []
     for pattern in (*patterns.PATTERNS, *warp_patterns.PATTERNS):
@@ -42,6 +45,7 @@ def test_the_patterns() -> None:
     assert tally.found >= 0.9 * tally.racy, tally.missed
 
 
+@pytest.mark.slow(seconds=5)
 def test_random_kernels() -> None:
     """They take branches on n that no launch of theirs takes: a race that no run shows is no error here."""
     sources = []

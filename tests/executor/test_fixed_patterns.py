@@ -93,6 +93,7 @@ def programs() -> Iterator[Programs]:
         yield found
 
 
+@pytest.mark.slow(seconds=3)
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in CASES])
 def test_a_fixed_kernel_has_no_race_and_one_result(case: Case, programs: Programs) -> None:
     outcomes = under_all_seeds(programs, f"{case.name}, fixed")

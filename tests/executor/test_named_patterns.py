@@ -79,6 +79,7 @@ def _random_text(rng: random.Random) -> str:
     return f"{HEAD}{head}{shared}{arms}}}\n{launch}"
 
 
+@pytest.mark.slow(seconds=3)
 def test_what_is_told_of_random_warps_happens() -> None:
     seed = random.randrange(1 << 30)
     rng = random.Random(seed)

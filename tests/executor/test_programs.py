@@ -76,6 +76,7 @@ def test_all_are_there() -> None:
     assert len(WRONG) == 33
 
 
+@pytest.mark.slow(seconds=4)
 @pytest.mark.parametrize("name", ORIGINALS)
 def test_a_program_is_clean_and_always_gives_the_same(name: str, everything: Everything) -> None:
     found = everything.found[name]

@@ -26,6 +26,7 @@ BATCH = 125
 _BARRIER = re.compile(r"^\s*__syncthreads\(\);\n", re.M)
 
 
+@pytest.mark.slow(seconds=8)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_merged_memory_gives_the_bytes_of_the_original(part: int, capsys: pytest.CaptureFixture[str]) -> None:
     first, kernels = FIRST + part * KERNELS, KERNELS // PARTS

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from smem_lsp.engine import apply, check
-from smem_lsp.engine.cache import Cache
 from smem_lsp.fixes.model import Fix, Safety
+from smem_lsp.source.queries import Store
 
 KERNELS = Path(__file__).parents[1] / "kernels"
 
@@ -375,7 +375,7 @@ def test_a_local_of_the_name_of_the_function_is_not_the_function() -> None:
 
 def test_another_body_of_the_function_is_seen_at_once() -> None:
     """The function with the launch stays as it is, and so does all that the file declares."""
-    cache = Cache()
+    cache = Store()
     for count in (3, 2):
         text, _ = with_function(f"static int counted(int n) {{\n  return {count} * n * sizeof(float);\n}}")
         report = check(text, cache=cache)

@@ -94,8 +94,8 @@ def test_every_variant_is_refused_in_one_way_or_another() -> None:
 def test_ranges_of_dynamic_memory_are_validated_too() -> None:
     """`y` where `x` is: it is written from `x` in one statement."""
     facts = check(text_of("29_dynamic_carve.cu")).facts[0]
-    assert facts.carved is not None and facts.of_ranges is not None
-    x, y, z = (item.index for item in facts.carved.items)
+    assert facts.dynamic_partition is not None and facts.of_ranges is not None
+    x, y, z = (item.index for item in facts.dynamic_partition.items)
     plan = Plan("wrong", 3072, {x: 0, y: 0, z: 2048})
     of = facts.of_ranges
     assert validate(of.items, plan, of.kernel.body, of.best[0].facts, frozenset())

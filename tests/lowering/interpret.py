@@ -108,7 +108,9 @@ class Run:
             case Op():
                 args = [self.value(arg) for arg in value.args]
                 return (
-                    None if None in args else self._apply(value.operator, [a for a in args if a is not None])
+                    None
+                    if None in args
+                    else self._apply(value.operator.spelling, [a for a in args if a is not None])
                 )
             case _:
                 return None

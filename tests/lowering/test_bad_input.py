@@ -113,4 +113,4 @@ def test_half_typed_classes_raise_nothing() -> None:
         "__global__ void k(float* o) { __shared__ float a[64]; T t(a); t.put(3); t. ; o[0] = a[1]; }\n"
     )
     for end in range(0, len(text), 7):
-        check(text[:end])
+        assert check(text[:end]).stopped == ()

@@ -8,9 +8,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from fixes.test_rewrites_compiled import cases
 from harness import promised_bytes
 from ptxas import entries
-from test_nvcc import cases
 from toolchain import nvcc, require
 
 from smem_lsp.engine import check

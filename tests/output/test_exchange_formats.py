@@ -86,6 +86,7 @@ def test_github_gives_columns_for_one_line_only() -> None:
     )
 
 
+@pytest.mark.slow(seconds=3)
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_on_the_command_line(tmp_path: Path, jobs: str) -> None:
     (tmp_path / "a.cu").write_text("__global__ void k() { __shared__ float s[64]; }\n")

@@ -208,6 +208,7 @@ def test_points_stand_on_the_rows_of_their_lines_in_order(name: str) -> None:
             assert time.rows[int(top)].line == point.line
 
 
+@pytest.mark.slow(seconds=4)
 def test_equal_input_gives_equal_bytes() -> None:
     """In another process, too, where sets of strings have another order."""
     script = (

@@ -111,14 +111,22 @@ class Project:
             check=False,
         )
 
+    def said(self, done: subprocess.CompletedProcess[str]) -> tuple[int, str]:
+        """Exit code and output, with the folder of this project left out."""
+        return done.returncode, done.stdout.replace(str(self.folder), "")
+
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
-    monkeypatch.setenv(
-        "XDG_CACHE_HOME", str(tmp_path / "cache")
+    return _project(tmp_path, monkeypatch)
+
+
+def _project(folder: Path, environment: pytest.MonkeyPatch) -> Project:
+    environment.setenv(
+        "XDG_CACHE_HOME", str(folder / "cache")
     )  # the grammar is built, which imports the most
-    monkeypatch.delenv("PYTHONPATH", raising=False)
-    return Project(tmp_path)
+    environment.delenv("PYTHONPATH", raising=False)
+    return Project(folder)
 
 
 DOORS = {
@@ -142,18 +150,28 @@ COMMANDS = (
 )
 
 
+@pytest.fixture(scope="module")
+def unshadowed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]:
+    """Exit code and output of each command in a project without a module of its own, through every door the same."""
+    folder = tmp_path_factory.mktemp("unshadowed")
+    with pytest.MonkeyPatch.context() as environment:
+        project = _project(folder, environment)
+        done = {str(command): project.run(*DOORS["executable"], *command) for command in COMMANDS}
+    assert not project.ran()
+    return {command: project.said(each) for command, each in done.items()}
+
+
+@pytest.mark.slow(seconds=12)
 @pytest.mark.parametrize("packages", [False, True], ids=["modules", "packages"])
 @pytest.mark.parametrize("door", DOORS)
-def test_nothing_of_the_project_is_imported(project: Project, door: str, packages: bool) -> None:
-    commands = CHECKS if packages else COMMANDS
-    outside = {str(c): project.run(*DOORS[door], *c) for c in commands}
-    assert not project.ran()
-    assert "SMEM301" in outside[str(CHECKS[0])].stdout
+def test_nothing_of_the_project_is_imported(
+    project: Project, door: str, packages: bool, unshadowed: dict[str, tuple[int, str]]
+) -> None:
+    assert "SMEM301" in unshadowed[str(CHECKS[0])][1]
     project.shadow(packages=packages)
-    for command in commands:
+    for command in CHECKS if packages else COMMANDS:
         done = project.run(*DOORS[door], *command)
-        before = outside[str(command)]
-        assert (done.returncode, done.stdout) == (before.returncode, before.stdout), done.stderr
+        assert project.said(done) == unshadowed[str(command)], done.stderr
     if door == "module":
         assert project.ran("interpreter"), "the canary does not sing"
         assert not project.ran("ours")
@@ -260,6 +278,7 @@ def test_byte_code_of_the_project_is_not_loaded(project: Project, prefix: str) -
     assert not project.ran("ours")
 
 
+@pytest.mark.slow(seconds=3)
 def test_a_cache_folder_in_the_project(project: Project) -> None:
     """What is kept there may be anybody's: it may say something wrong, and run nothing."""
     cache = project.folder / ".cache"
@@ -285,6 +304,7 @@ def test_no_program_of_the_project_is_run(project: Project, path: str) -> None:
         assert done.stderr == ""
 
 
+@pytest.mark.slow(seconds=4)
 def test_a_tool_that_lies_in_the_folder_still_works(tmp_path: Path) -> None:
     """An environment or a checkout of ours in the current folder, and the checkout itself."""
     for folder in (ROOT, ROOT.parent, Path(sysconfig.get_path("purelib")), Path("/")):

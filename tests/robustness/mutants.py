@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from smem_lsp.engine import check, forget_files
+from smem_lsp.facts.stopped import Why
 from smem_lsp.output import json_
 from smem_lsp.rules.registry import ALL_NAMES
-from smem_lsp.rules.stopped import Why
 
 SLOW = 5.0  # seconds of processor time that no mutant may take
 _TOKEN = re.compile(r"[A-Za-z_]\w*|\d[\w.]*|\"(?:\\.|[^\"\\\n])*\"|<<<|>>>|::|->|[-+*/%&|^!=<>]=?|\S")

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from smem_lsp.engine import Report, check
-from smem_lsp.engine.attempts import Attempts, Limits
-from smem_lsp.engine.cache import Cache
+from smem_lsp.facts.attempts import Attempts, Limits
+from smem_lsp.facts.stopped import Why
 from smem_lsp.rules.model import Severity
-from smem_lsp.rules.stopped import Why
 from smem_lsp.source import Budget, OutOfBudget, Superseded, checkpoint
 from smem_lsp.source.budget import STEPS, look, used_up
+from smem_lsp.source.queries import Store
 
 RACE = """\
 __global__ void {name}(float* g) {{
@@ -35,8 +35,10 @@ def spin(seconds: float) -> None:
 
 
 def test_work_within_its_budget_is_not_stopped() -> None:
+    started = time.thread_time()
     with Budget(seconds=60, megabytes=10_000):
         spin(0.01)
+    assert time.thread_time() - started >= 0.01
     checkpoint()  # and outside nothing is limited
 
 
@@ -128,7 +130,7 @@ def test_passes_without_time_leave_the_buffers_known() -> None:
 
 def test_what_was_stopped_with_its_file_is_asked_again() -> None:
     """An answer that was cut because other kernels had taken the time is not kept."""
-    text, cache = RACE.format(name="k"), Cache()
+    text, cache = RACE.format(name="k"), Store()
     assert told(check(text, cache=cache, limits=Limits(file_seconds=0)))
     report = check(text, cache=cache)
     assert told(report) == []
@@ -138,7 +140,7 @@ def test_what_was_stopped_with_its_file_is_asked_again() -> None:
 @pytest.mark.defects
 def test_one_kernel_that_fails_costs_one_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     """A defect in an analysis is told with a line to paste; the other kernels keep their findings."""
-    import smem_lsp.engine.plan_kernel as plan
+    import smem_lsp.facts.kernel_analysis as plan
 
     sound = plan.find_hazards
 
@@ -162,7 +164,7 @@ def test_one_kernel_that_fails_costs_one_kernel(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.defects
 def test_a_kernel_that_is_not_wholly_known_is_not_rewritten(monkeypatch: pytest.MonkeyPatch) -> None:
-    import smem_lsp.engine.plan_kernel as plan
+    import smem_lsp.facts.kernel_analysis as plan
 
     text = """\
 __global__ void k(float* g) {
@@ -191,7 +193,7 @@ void launch(float* g) { k<<<1, 256>>>(g); }
 
 
 def test_a_stopped_kernel_keeps_its_place_in_later_versions() -> None:
-    cache, limits = Cache(), Limits(pass_seconds=0)
+    cache, limits = Store(), Limits(pass_seconds=0)
     check(RACE.format(name="k"), cache=cache, limits=limits)
     moved = "// one line more\n\n" + RACE.format(name="k")
     report = check(moved, cache=cache, limits=limits)
@@ -221,7 +223,7 @@ def test_no_suppression_is_called_unused_where_something_was_stopped() -> None:
 def test_the_command_line_tells_a_defect_and_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    import smem_lsp.engine.plan_kernel as plan
+    import smem_lsp.facts.kernel_analysis as plan
     from smem_lsp.cli import main
 
     def defective(*arguments: object, **keywords: object) -> object:

@@ -13,11 +13,12 @@ import pytest
 from robustness.hostile import HOSTILE, ended
 from robustness.trying import try_text
 from smem_lsp.engine import check
-from smem_lsp.rules.stopped import Why
+from smem_lsp.facts.stopped import Why
 
 _FIFTH = sorted(HOSTILE)[::5]
 
 
+@pytest.mark.slow(seconds=8)
 @pytest.mark.skipif(not hasattr(__import__("os"), "wait4"), reason="asks the system what a process has used")
 @pytest.mark.parametrize("name", _FIFTH)
 def test_a_hostile_text_has_an_end(name: str, tmp_path: Path) -> None:

@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
 MOST_SECONDS = 10.0  # of processor time, the start of the interpreter counted
 MOST_MEGABYTES = 1_024
 _PATIENCE = 120.0  # seconds of the clock before the process is killed
+
+
+# The peak of a process counts what its parent held when it was forked: a small process starts the one measured.
+_LAUNCHER = """
+import json, os, sys, time
+patience, out, err, *command = sys.argv[1:]
+actions = [(os.POSIX_SPAWN_DUP2, int(out), 1), (os.POSIX_SPAWN_DUP2, int(err), 2)]
+process = os.posix_spawn(command[0], command, os.environ, file_actions=actions)
+end = time.monotonic() + float(patience)
+while True:
+    done, status, used = os.wait4(process, os.WNOHANG)
+    if done:
+        break
+    if time.monotonic() > end:
+        os.kill(process, 9)
+    time.sleep(0.02)
+print(json.dumps([used.ru_utime + used.ru_stime, used.ru_maxrss, os.waitstatus_to_exitcode(status)]))
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,21 +65,20 @@ def try_text(text: str, folder: Path, *arguments: str) -> Outcome:
     path.write_bytes(text.encode("utf-8", "surrogatepass"))
     out, errors = folder / "out.json", folder / "errors.txt"
     command = [sys.executable, "-I", "-m", "smem_lsp", "check", "k.cu", "--isolated", "--no-cache"]
+    command += ["--output-format", "json"]
+    launcher = [sys.executable, "-I", "-S", "-c", _LAUNCHER, str(_PATIENCE)]
     with out.open("wb") as stdout, errors.open("wb") as stderr:
-        process = subprocess.Popen(
-            [*command, "--output-format", "json", *arguments], cwd=folder, stdout=stdout, stderr=stderr
+        told = subprocess.run(
+            [*launcher, str(stdout.fileno()), str(stderr.fileno()), *command, *arguments],
+            cwd=folder,
+            pass_fds=(stdout.fileno(), stderr.fileno()),
+            capture_output=True,
+            text=True,
+            check=True,
         )
-        end = time.monotonic() + _PATIENCE
-        while True:
-            done, status, used = os.wait4(process.pid, os.WNOHANG)
-            if done:
-                break
-            if time.monotonic() > end:
-                process.kill()
-            time.sleep(0.02)
-    process.returncode = os.waitstatus_to_exitcode(status)
+    seconds, kilobytes, code = json.loads(told.stdout)
     findings, stopped = 0, None
-    if process.returncode in (0, 1, 2):
+    if code in (0, 1, 2):
         try:
             answer = json.loads(out.read_bytes())
         except ValueError:
@@ -71,9 +86,9 @@ def try_text(text: str, folder: Path, *arguments: str) -> Outcome:
         if answer is not None:
             findings, stopped = len(answer["findings"]), tuple(answer["files"][0]["stopped"])
     return Outcome(
-        used.ru_utime + used.ru_stime,
-        used.ru_maxrss // 1024,
-        process.returncode,
+        seconds,
+        kilobytes // 1024,
+        code,
         findings,
         stopped,
         errors.read_text(encoding="utf-8", errors="replace").strip(),

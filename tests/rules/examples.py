@@ -6,7 +6,7 @@ import pytest
 
 from smem_lsp.config import Config
 from smem_lsp.engine import Report, check
-from smem_lsp.engine.attempts import LIMITS, Limits
+from smem_lsp.facts.attempts import LIMITS, Limits
 from smem_lsp.rules.model import Rule
 from smem_lsp.rules.registry import RULES
 

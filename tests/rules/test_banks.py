@@ -8,9 +8,9 @@ from rules.examples import example
 
 from smem_lsp.config import Config
 from smem_lsp.engine import check
-from smem_lsp.engine.cache import Cache
 from smem_lsp.rules.model import Severity
 from smem_lsp.rules.registry import RULES
+from smem_lsp.source.queries import Store
 
 ONLY_BANKS = Config(select=("SMEM401",))
 
@@ -134,7 +134,7 @@ template __global__ void k<33>(const float*, float*);
 
 def test_a_conflict_moves_with_its_kernel() -> None:
     text = example(RULES["SMEM401"])
-    cache = Cache()
+    cache = Store()
     check(text, cache=cache)
     edited = f"// one\n// two\n{text}"
     assert check(edited, cache=cache).findings == check(edited).findings

@@ -6,8 +6,8 @@ import pytest
 from carets import expect
 
 from smem_lsp.engine import check
-from smem_lsp.engine.cache import Cache
 from smem_lsp.rules.model import Severity
+from smem_lsp.source.queries import Store
 
 LAUNCHED = """\
 __global__ void k(const float* in, float* out, int n) {{
@@ -135,7 +135,7 @@ def test_findings_at_launches_move_with_them() -> None:
     """The launch moves, the kernel does not: a second check with what the first remembers says the same as a fresh
     one."""
     text = LAUNCHED.format(body="s[t] = in[t];", launch="k<<<1, 128, 256>>>(in, out, 1);")
-    cache = Cache()
+    cache = Store()
     check(text, cache=cache)
     edited = text.replace("void host", "\n\n// a comment\nvoid host")
     assert check(edited, cache=cache).findings == check(edited).findings

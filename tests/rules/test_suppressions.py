@@ -147,11 +147,12 @@ def test_half_typed_facts_are_no_facts(broken: str) -> None:
     assert found.facts == ()
 
 
-def test_never_raises_on_any_prefix() -> None:
+def test_every_prefix_is_read_and_its_problems_lie_in_it() -> None:
     text = "/* smem: disable[SMEM201] */ // smem: enable[missing-barrier\n// smem: assume(a(b) == [c]\n"
     for end in range(len(text) + 1):
         source = SourceText(text[:end])
-        parse_suppressions(source, [Span(0, end)], KNOWN)
+        found = parse_suppressions(source, [Span(0, end)], KNOWN)
+        assert all(0 <= problem.span.start < problem.span.end <= end for problem in found.problems)
 
 
 @pytest.mark.parametrize("written", ["smem201", "Missing-Barrier", "SMEM201"])

@@ -12,6 +12,7 @@ from toolchain import nvcc, require
 
 from smem_lsp.semantics import evaluate, sizes, type_of
 from smem_lsp.semantics.entities import Argument, TypedConstant
+from smem_lsp.semantics.file_scope import file_constants
 from smem_lsp.semantics.types import INT, INTEGERS, Size
 from smem_lsp.source import SourceText
 from smem_lsp.syntax.parse import parse
@@ -250,7 +251,7 @@ VALUES: dict[str, int] = {
 
 
 def scope_of(text: str, above: str = ABOVE) -> evaluate.lexical.Lexical:
-    return evaluate.file_constants(parse(SourceText(above + text)))
+    return file_constants(parse(SourceText(above + text)))
 
 
 def size_of(spelled: str, above: str = ABOVE) -> Size | None:

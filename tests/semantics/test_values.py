@@ -7,7 +7,7 @@ from harness import kernel_facts
 
 from smem_lsp.engine import check
 from smem_lsp.ir.nodes import Access, Buffer, Kernel, Loop, walk
-from smem_lsp.ir.values import Const, Op, Thread
+from smem_lsp.ir.values import Const, Op, Operator, Thread
 
 
 def kernel_of(statements: str, above: str = "", parameters: str = "float* out, int n") -> Kernel:
@@ -202,8 +202,8 @@ def test_accesses(statements: str, expected: list[str]) -> None:
 def test_the_index_of_an_access_is_kept_as_a_value() -> None:
     kernel = kernel_of("__shared__ float a[64]; a[2 * threadIdx.x + 3 - 1] = 0;")
     (access,) = (node for node in walk(kernel.body) if isinstance(node, Access))
-    twice = Op("*", (Const(2), Thread("x")))
-    assert access.index == (Op("-", (Op("+", (twice, Const(3))), Const(1))),)
+    twice = Op(Operator.MULTIPLY, (Const(2), Thread("x")))
+    assert access.index == (Op(Operator.SUBTRACT, (Op(Operator.ADD, (twice, Const(3))), Const(1))),)
 
 
 # ---- trips -------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import json
 import random
 from typing import Any
 
+import pytest
 from server.client import PATIENCE, Client
 from server.samples import MERGEABLE, PULL, UNUSED, WITH_BARRIER
 
@@ -180,6 +181,7 @@ class Fuzzer:
             return
 
 
+@pytest.mark.slow(seconds=2)
 def test_ten_thousand_messages() -> None:
     client = Client()
     try:

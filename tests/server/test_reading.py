@@ -14,7 +14,7 @@ import pytest
 from server.client import ROOT, Client, ResponseError, serving, span
 from server.samples import MERGEABLE, PUSH, UNUSED, WITH_BARRIER, place
 
-from smem_lsp.rules.facts import Occupied
+from smem_lsp.facts.occupied import Occupied
 from smem_lsp.server.kernel_hover import carve_out
 
 URI = "file:///k.cu"

@@ -27,6 +27,7 @@ def test_every_request_is_answered_once_and_the_text_is_the_same() -> None:
     )
 
 
+@pytest.mark.slow(seconds=8)
 @pytest.mark.parametrize("log_is_read", [True, False])
 def test_a_client_that_stops_reading_stops_nothing_for_good(log_is_read: bool) -> None:
     """It writes 40 MB of questions whose answers are 120 MB, and of junk that fills the log, and reads nothing. The

@@ -36,6 +36,7 @@ def is_published(client: Client, uri: str) -> bool:
     return any(params["uri"] == uri for params in client.all_of("textDocument/publishDiagnostics"))
 
 
+@pytest.mark.slow(seconds=4)
 def test_others_are_analysed_while_it_is_open(busy: Client) -> None:
     times: list[float] = []
     for version in range(1, 9):
@@ -52,6 +53,7 @@ def test_others_are_analysed_while_it_is_open(busy: Client) -> None:
     assert max(times) < ENOUGH
 
 
+@pytest.mark.slow(seconds=3)
 def test_questions_about_others_are_answered_meanwhile(busy: Client) -> None:
     busy.open(OTHER, UNUSED)
     busy.published(OTHER, 1)
@@ -67,6 +69,7 @@ def test_questions_about_others_are_answered_meanwhile(busy: Client) -> None:
     assert max(times) < ENOUGH
 
 
+@pytest.mark.slow(seconds=9)
 def test_it_is_still_analysed_in_the_end(busy: Client) -> None:
     lenses = busy.ask("textDocument/codeLens", {"textDocument": {"uri": HOSTILE}})
     for version in range(1, 4):

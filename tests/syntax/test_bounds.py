@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from smem_lsp.source import SourceText
+from smem_lsp.source.queries import PROCESS
 from smem_lsp.syntax import blocks, lexer, preprocessed_regions
 from smem_lsp.syntax.lexer import regions
 from smem_lsp.syntax.parse import parse
-from smem_lsp.syntax.recent import Recent
 
 KERNEL = "__global__ void k{}(float* p) {{\n  {}\n}}\n"
 
@@ -33,8 +33,8 @@ def test_ten_megabytes_are_read_in_pieces_and_forgotten_again() -> None:
     text = one * (10_000_000 // len(one) + 1)
     unit = parse(SourceText(text))
     assert len(unit.functions) == 5_000 * (len(text) // len(one))
-    assert lexer._regions.weight <= lexer.MOST_TEXT
-    assert blocks._definitions.weight <= blocks.MOST_DEFINITIONS
+    assert 0 < lexer._REGION.weight(PROCESS) <= lexer.MOST_TEXT
+    assert 0 < blocks._DEFINITION.weight(PROCESS) <= blocks.MOST_DEFINITIONS
 
 
 @pytest.mark.parametrize(
@@ -78,19 +78,6 @@ def test_pieces_that_stay_open_are_not_read_again_and_again(
 def test_an_open_parenthesis_joins_few_regions() -> None:
     text = KERNEL.format(0, "f(p") + "".join(KERNEL.format(i, "p[0] = 1;") for i in range(1, 1_000))
     assert len(regions(text)) == 1_000
-
-
-def test_a_memory_keeps_what_was_used_last() -> None:
-    memory = Recent[str, int](10)
-    memory.keep("a", 1, 4)
-    memory.keep("b", 2, 4)
-    assert memory.find("a") == 1
-    memory.keep("c", 3, 4)
-    assert (memory.find("a"), memory.find("b"), memory.find("c"), memory.weight) == (1, None, 3, 8)
-    assert memory.keep("huge", 4, 11) == 4
-    assert (memory.find("huge"), len(memory)) == (None, 2)
-    memory.keep("c", 5, 1)
-    assert (memory.find("c"), memory.weight) == (5, 5)
 
 
 def test_few_versions_of_a_table_are_kept() -> None:

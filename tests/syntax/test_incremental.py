@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from smem_lsp.source import SourceText
-from smem_lsp.syntax import blocks, lexer
-from smem_lsp.syntax import parse as parsing
+from smem_lsp.source.queries import PROCESS
+from smem_lsp.syntax import lexer
 from smem_lsp.syntax.parse import Function, TranslationUnit, parse
 
 FOLDER = Path(__file__).parents[1] / "kernels"
@@ -98,16 +98,7 @@ TYPED = (
 
 def forget() -> None:
     """As if nothing had ever been parsed."""
-    for memory in (
-        lexer._regions,
-        blocks._definitions,
-        blocks._blocks,
-        parsing._chunks,
-        parsing._surveys,
-        parsing._symbols,
-        parsing._units,
-    ):
-        memory.clear()
+    PROCESS.clear()
 
 
 def told(unit: TranslationUnit) -> list[str]:

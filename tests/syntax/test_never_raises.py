@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-import test_fixes
+from fixes.two_buffers import TWO_BUFFERS_MERGED
 from test_kernels import FOLDER
 
 from smem_lsp.engine import Report, apply, check
@@ -23,7 +23,7 @@ EDITS = 1000
 TIMEOUT = 60.0  # seconds for one text: far more than it takes
 
 TEXTS = {path.name: path.read_text("utf-8") for path in sorted(FOLDER.glob("*.cu"))}
-TEXTS["guest"] = test_fixes.TWO_BUFFERS_MERGED
+TEXTS["guest"] = TWO_BUFFERS_MERGED
 TEXTS["conditional"] = """\
 #define N 256
 #define EACH(i, n) for (int i = threadIdx.x; i < (n); i += blockDim.x)
@@ -74,6 +74,7 @@ def spans(report: Report) -> Iterator[Span]:
         yield from (launch.span for launch in kernel.kernel.launches)
 
 
+@pytest.mark.slow(seconds=3)
 @pytest.mark.parametrize("name", TEXTS)
 def test_every_beginning_of_a_text_is_answered(name: str) -> None:
     text = TEXTS[name]
@@ -82,6 +83,7 @@ def test_every_beginning_of_a_text_is_answered(name: str) -> None:
         judge(text[:end])
 
 
+@pytest.mark.slow(seconds=4)
 @pytest.mark.parametrize("part", range(4))
 def test_random_edits_are_answered(part: int) -> None:
     chance = random.Random(part)
@@ -161,6 +163,7 @@ NASTY = {
 }
 
 
+@pytest.mark.slow(seconds=6)
 @pytest.mark.parametrize("name", NASTY)
 def test_a_nasty_text_is_answered_in_time(name: str) -> None:
     raised: list[BaseException] = []

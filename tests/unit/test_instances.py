@@ -6,7 +6,7 @@ import pytest
 
 from smem_lsp.engine import check
 from smem_lsp.ir.nodes import Kernel
-from smem_lsp.semantics.evaluate import file_constants
+from smem_lsp.semantics.file_scope import file_constants
 from smem_lsp.source import SourceText
 from smem_lsp.syntax.parse import parse
 from smem_lsp.unit.instances import Instances, find_instances

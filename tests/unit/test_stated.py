@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from smem_lsp import check
 from smem_lsp.config import Config
-from smem_lsp.engine.cache import Cache
 from smem_lsp.output.json_ import kernel_objects
+from smem_lsp.source.queries import Store
 
 HEAD = """\
 __global__ void k(int* q, float* o) {
@@ -80,7 +80,7 @@ def test_it_holds_in_its_own_kernel_only() -> None:
 
 def test_a_changed_comment_changes_the_answer() -> None:
     """An edit of the comment alone touches no token of the kernel."""
-    cache = Cache()
+    cache = Store()
     with_fact, without = kernel("uniform(n > 0)"), kernel("uniform(n > 1)")
     for text, expected in ((with_fact, "proved"), (without, "unknown"), (with_fact, "proved")):
         (found,) = check(text, cache=cache).kernels

@@ -9,7 +9,7 @@ Sets of buffers are bit masks (bit i is the buffer with index i).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
 
 from smem_lsp.analysis.dataflow.conflicts import pair
@@ -63,6 +63,14 @@ class Liveness:
     overwrites: Mapping[frozenset[int], Overwrite]
     reads_before_write: frozenset[int]
     lives: Mapping[int, Life]
+
+    def on_lines(self, line: Callable[[int], int]) -> Liveness:
+        """The same for the kernel at another place of its file. ``line``: from a line to where it stands now."""
+        lives = {
+            buffer: Life(life.first, life.last, line(life.first_line), line(life.last_line))
+            for buffer, life in self.lives.items()
+        }
+        return Liveness(self.overwrites, self.reads_before_write, lives)
 
 
 def liveness(body: Seq, facts: Facts) -> Liveness:

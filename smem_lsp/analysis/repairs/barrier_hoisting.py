@@ -6,7 +6,7 @@ judged from the start: all threads have to come to it, and nothing may race.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from smem_lsp.analysis.repairs.insertion_points import is_own_text
@@ -22,17 +22,12 @@ class Hoist:
     place: int
 
 
-def hoists(
-    kernel: Kernel, found: Sequence[Mispaired], right: Callable[[Kernel, int], bool]
-) -> tuple[Hoist, ...]:
-    """One for each barrier of ``found`` that can be moved. ``right``: does a kernel have no race, and does every thread
-    come to the barrier with this point?"""
-    hoisted: list[Hoist] = []
+def possible_hoists(kernel: Kernel, found: Sequence[Mispaired]) -> Iterator[tuple[Hoist, Kernel]]:
+    """For each barrier of ``found`` that can be moved: where to, and the kernel with the barrier there."""
     for each in found:
         place = _place(kernel, each)
-        if place is not None and right(_moved(kernel, each.barrier, place), place.point):
-            hoisted.append(Hoist(each.barrier.point, place.point))
-    return tuple(hoisted)
+        if place is not None:
+            yield Hoist(each.barrier.point, place.point), _moved(kernel, each.barrier, place)
 
 
 def _place(kernel: Kernel, found: Mispaired) -> Place | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from smem_lsp.analysis.storage.dynamic_ranges import Carving, Range
+from smem_lsp.analysis.storage.dynamic_ranges import Partition, Range
 from smem_lsp.analysis.storage.member_ranges import Reach
 from smem_lsp.analysis.values.block_shape import BlockShape
 from smem_lsp.analysis.values.extents import Extent, extent_of
@@ -25,7 +25,7 @@ def storages(kernel: Kernel) -> tuple[Buffer, ...]:
     return tuple(b for b in kernel.buffers if b.space is AddressSpace.STATIC and len(b.members) > 1)
 
 
-def split(kernel: Kernel, values: ValueFacts, shape: BlockShape | None, buffer: Buffer) -> Carving | None:
+def split(kernel: Kernel, values: ValueFacts, shape: BlockShape | None, buffer: Buffer) -> Partition | None:
     """The members of one buffer; None where there are fewer than two that an access can be told to stay in."""
     if kernel.irregular is not None or any(kept.within is None for kept in buffer.kept):
         return None
@@ -58,7 +58,7 @@ def split(kernel: Kernel, values: ValueFacts, shape: BlockShape | None, buffer: 
                 members=tuple(group),
             )
         )
-    return Carving(buffer.index, tuple(ranges), of)
+    return Partition(buffer.index, tuple(ranges), of)
 
 
 def _reached(

@@ -29,7 +29,7 @@ from smem_lsp.ir.nodes import (
     StorageMember,
     walk,
 )
-from smem_lsp.ir.values import Const, Value, operation
+from smem_lsp.ir.values import Const, Operator, Value, operation
 from smem_lsp.source import checkpoint
 
 _WIDEST = 16  # bytes of an access
@@ -51,7 +51,7 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True)
-class Carving:
+class Partition:
     """``base``: the buffer that the ranges are in; ``of``: access (its point) -> range (its index); ``shaped``: this
     rests on the shape of the block; ``reached``: the bytes that an access to dynamic memory may touch."""
 
@@ -78,7 +78,7 @@ class Carving:
         return replace(kernel, buffers=(*own, *made), body=_retargeted(kernel.body, to))
 
 
-def carve(kernel: Kernel, values: ValueFacts, shape: BlockShape | None) -> Carving | None:
+def partition_of(kernel: Kernel, values: ValueFacts, shape: BlockShape | None) -> Partition | None:
     """The ranges of a kernel; None where one access is not known to stay in its range."""
     dynamic = {buffer.index: buffer for buffer in kernel.buffers if buffer.space is AddressSpace.DYNAMIC}
     if not dynamic or kernel.irregular is not None:
@@ -123,7 +123,7 @@ def carve(kernel: Kernel, values: ValueFacts, shape: BlockShape | None) -> Carvi
         plain = bool(inside) and all(member.plain for member in of_class)
         plain = plain and not any(part and part[0] < end and low < part[1] for part in kept)
         ranges.append(Range(index, names[low], low, end - low, align, stays=not plain, members=of_class))
-    return Carving(min(dynamic), tuple(ranges), of, shaped, reached)
+    return Partition(min(dynamic), tuple(ranges), of, shaped, reached)
 
 
 def _buffer(base: Buffer, each: Range) -> Buffer:
@@ -185,6 +185,6 @@ def _access(access: Access, to: Range) -> Access:
     """The same access to a range of the buffer."""
     index: tuple[Value, ...] | None = None
     if to.element is not None and access.offset is not None and access.part is None:
-        start = operation("-", access.offset, Const(to.offset))
-        index = () if to.element == to.size else (operation("/", start, Const(to.element)),)
+        start = operation(Operator.SUBTRACT, access.offset, Const(to.offset))
+        index = () if to.element == to.size else (operation(Operator.DIVIDE, start, Const(to.element)),)
     return replace(access, buffer=to.index, index=index, offset=None)

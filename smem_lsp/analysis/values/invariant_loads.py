@@ -15,7 +15,8 @@ from smem_lsp.ir import values as ir
 from smem_lsp.ir.global_memory import GlobalMemory
 from smem_lsp.source import checkpoint, record
 
-_KEEP = frozenset(("+", "-", "?:", "cast"))  # of whose operands the result may be an address
+# of whose operands the result may be an address
+_KEEP = (ir.Operator.ADD, ir.Operator.SUBTRACT, ir.Operator.CONDITIONAL, ir.Operator.CAST)
 _MAX_MEMBERS = 4  # of members; beyond it the whole object counts
 
 
@@ -60,10 +61,11 @@ def untouched(memory: GlobalMemory, assigned: Mapping[int, Sequence[ir.Value]]) 
             if (value.index, members) not in seen:
                 seen.add((value.index, members))
                 stack.extend((each, members) for each in assigned.get(value.index, ()))
-        elif isinstance(value, ir.Op) and (value.operator[0] == "." or value.operator in _KEEP):
-            one = value.operator[0] == "." and members.count(".") < _MAX_MEMBERS
-            inner = value.operator + members if one else "" if value.operator[0] == "." else members
-            stack.extend((each, inner) for each in value.args)
+        elif isinstance(value, ir.Op) and value.operator is ir.Operator.MEMBER:
+            inner = value.spelling + members if members.count(".") < _MAX_MEMBERS else ""
+            stack.append((value.args[0], inner))
+        elif isinstance(value, ir.Op) and value.operator in _KEEP:
+            stack.extend((each, members) for each in value.args)
     return Untouched(memory, frozenset(written))
 
 

@@ -11,12 +11,13 @@ from itertools import pairwise
 
 from smem_lsp.analysis.values.extents import Extent
 from smem_lsp.ir.nodes import Access, AddressSpace, Assign, Kernel, storages_of, walk
-from smem_lsp.ir.values import Const, Op, Value, Var
+from smem_lsp.ir.values import Const, Op, Operator, Value, Var
 from smem_lsp.source import checkpoint
 
 _Assigned = Mapping[int, list[Value]]  # by variable
 
 _IN_BYTES = " in bytes"  # a variable that counts how far into a buffer another one points
+_FOLDED = (Operator.ADD, Operator.SUBTRACT, Operator.MULTIPLY)
 _MOST = 20  # pointers made of each other
 _END = 1 << 62
 
@@ -113,8 +114,14 @@ def _constant(value: Value, assigned: _Assigned, depth: int) -> int | None:
     if isinstance(value, Var) and depth < _MOST:
         given = assigned.get(value.index, ())
         return _constant(given[0], assigned, depth + 1) if len(given) == 1 else None
-    if isinstance(value, Op) and len(value.args) == 2 and value.operator in ("+", "-", "*"):
+    if isinstance(value, Op) and len(value.args) == 2 and value.operator in _FOLDED:
         a, b = (_constant(each, assigned, depth + 1) for each in value.args)
         if a is not None and b is not None:
-            return a + b if value.operator == "+" else a - b if value.operator == "-" else a * b
+            return (
+                a + b
+                if value.operator is Operator.ADD
+                else a - b
+                if value.operator is Operator.SUBTRACT
+                else a * b
+            )
     return None

@@ -63,7 +63,6 @@ _Entry = Term | _Later
 Environment = dict[int, _Entry]
 
 _FUNCTIONS_OF_OPERANDS = frozenset("+ - * / % & | ^ << >> < <= > >= == != && || neg ! ~ ?: min max".split())
-_LOADS = frozenset(("load", "readonly"))
 
 
 def propagate(
@@ -449,23 +448,26 @@ class _Walk:
         return self.unknown(value)
 
     def operation(self, value: ir.Op) -> Term:
-        operator = value.operator
-        args = value.args
+        operator, args = value.operator.spelling, value.args
         if operator in _FUNCTIONS_OF_OPERANDS:
             if len(args) == 2:
                 return self.table.op(operator, self.term(args[0]), self.term(args[1]))
             return self.table.op(operator, *map(self.term, args))
-        return self.other(operator, tuple(map(self.term, args)))
+        return self.other(value, tuple(map(self.term, args)))
 
-    def other(self, operator: str, args: tuple[Term, ...]) -> Term:
-        if operator in _LOADS:  # the last operand tells one load from the next
-            constant = operator == "readonly" or self.untouched.covers(args[0])
+    def other(self, value: ir.Op, args: tuple[Term, ...]) -> Term:
+        operator = value.operator
+        if operator in (
+            ir.Operator.LOAD,
+            ir.Operator.READONLY,
+        ):  # the last operand tells one load from the next
+            constant = operator is ir.Operator.READONLY or self.untouched.covers(args[0])
             return self.table.opaque("load", args, level=BLOCK if constant else THREAD)
-        if operator[0] == ".":
-            return self.table.member(operator, args[0])
-        if operator.endswith("()") or operator.startswith(("with .", "set .")):
-            return self.table.op(operator, *args)
-        if operator == "cast" and is_truth(args[0]):
+        if operator is ir.Operator.MEMBER:
+            return self.table.member(value.spelling, args[0])
+        if operator.is_named:
+            return self.table.op(value.spelling, *args)
+        if operator is ir.Operator.CAST and is_truth(args[0]):
             return args[0]  # 0 or 1 in every type
         return self.table.opaque("lost", args)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from smem_lsp.ir.nodes import AccessKind, Barrier, BarrierKind, CopyWaitKind
-from smem_lsp.ir.values import Const, Op, Sym, Thread, Value, Var, operation
+from smem_lsp.ir.values import Const, Op, Operator, Sym, Thread, Value, Var, operation, operator_of
 from smem_lsp.lowering.body import expressions, inlining, methods, objects, unknown_calls
 from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.callees.intrinsics import (
@@ -139,14 +139,14 @@ def _result_of(ctx: Context, name: str, arguments: list[Value]) -> Value:
     """What a function returns that only looks at its arguments."""
     if name in LOADS and len(arguments) == 1:
         ctx.touch(AccessKind.READ, arguments[0], Const(0))
-        return Op("readonly" if name == "__ldg" else "load", tuple(arguments))
+        return Op(Operator.READONLY if name == "__ldg" else Operator.LOAD, tuple(arguments))
     if not arguments or not is_pure(name):
         return ctx.fresh()
     if name in ("min", "max") and len(arguments) == 2:
-        return Op(name, tuple(arguments))
+        return Op(operator_of(name), tuple(arguments))
     if name in _FLOATING_LIMITS and any(isinstance(a, Const) and abs(a.n) <= _EXACT for a in arguments):
-        return Op(name[1:4], tuple(arguments))
-    return Op(f"{name}()", tuple(arguments))
+        return Op(operator_of(name[1:4]), tuple(arguments))
+    return Op(Operator.CALL, tuple(arguments), name)
 
 
 def tile_size(ctx: Context, expr: tree.Expr, scope: LocalScope) -> int | None:
@@ -176,9 +176,9 @@ def _group_answer(ctx: Context, callee: tree.Member, kind: GroupKind, scope: Loc
         return ctx.fresh()
     match callee.name:
         case "thread_rank":
-            return operation("%", linear_thread_id(), Const(size))
+            return operation(Operator.REMAINDER, linear_thread_id(), Const(size))
         case "meta_group_rank":
-            return operation("/", linear_thread_id(), Const(size))
+            return operation(Operator.DIVIDE, linear_thread_id(), Const(size))
         case "size" | "num_threads":
             return Const(size)
     return ctx.fresh()
@@ -271,11 +271,11 @@ def _random(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Valu
         return None
     values = [expressions.value(ctx, argument, scope) for argument in expr.arguments[:-1]]
     if made:
-        ctx.assign(meaning.index, Op(f"{name}()", tuple(values)))
+        ctx.assign(meaning.index, Op(Operator.CALL, tuple(values), name))
         return ctx.fresh()
     result = ctx.new_variable(name)
-    ctx.assign(result, Op(f"{name}()", (Var(meaning.index), *values)))
-    ctx.assign(meaning.index, Op("next()", (Var(result),)))
+    ctx.assign(result, Op(Operator.CALL, (Var(meaning.index), *values), name))
+    ctx.assign(meaning.index, Op(Operator.CALL, (Var(result),), "next"))
     return Var(result)
 
 
@@ -342,7 +342,7 @@ def _accessor(
     name = tree.Name(callee.lo, callee.lo, meaning.of_class)
     if not meaning.of_class or not library_class(name, scope.constant_scope(), ACCESSORS, ("at", "torch")):
         return None
-    return Op(f"{callee.name}()", (base, *_by_value(ctx, expr, scope)))
+    return Op(Operator.CALL, (base, *_by_value(ctx, expr, scope)), callee.name)
 
 
 def _methods(ctx: Context, callee: tree.Member, scope: LocalScope) -> list[Function]:
@@ -370,8 +370,8 @@ def _methods(ctx: Context, callee: tree.Member, scope: LocalScope) -> list[Funct
 
 def linear_thread_id() -> Value:
     """``threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)``."""
-    inner = operation("+", Thread("y"), operation("*", Sym("blockDim.y"), Thread("z")))
-    return operation("+", Thread("x"), operation("*", Sym("blockDim.x"), inner))
+    inner = operation(Operator.ADD, Thread("y"), operation(Operator.MULTIPLY, Sym("blockDim.y"), Thread("z")))
+    return operation(Operator.ADD, Thread("x"), operation(Operator.MULTIPLY, Sym("blockDim.x"), inner))
 
 
 def _reaches_by_reference(ctx: Context, node: tree.Lambda) -> bool:

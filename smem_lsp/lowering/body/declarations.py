@@ -6,17 +6,17 @@ from dataclasses import replace
 from typing import Protocol
 
 from smem_lsp.ir.nodes import AddressSpace, DeclarationSite
-from smem_lsp.ir.values import Const, Op, Value
+from smem_lsp.ir.values import Const, Op, Operator, Value
 from smem_lsp.lowering.body import calls, expressions, methods, objects, unknown_calls
 from smem_lsp.lowering.library import cooperative_groups, cuda_pipeline, cutlass_barriers, wmma
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import BufferName, Group, GroupKind, LocalScope, Variable, View
 from smem_lsp.lowering.state.places import Ref
-from smem_lsp.semantics import evaluate as constant_rules
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.declarations import AliasDecl
-from smem_lsp.semantics.evaluate import declare_constants, evaluate
+from smem_lsp.semantics.evaluate import evaluate
+from smem_lsp.semantics.local_declarations import declare_constants, declare_statement
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.sizes import is_plain_type, size_of_type
 from smem_lsp.semantics.types import Type
@@ -64,7 +64,7 @@ def declare_names(ctx: Context, lo: int, scope: LocalScope) -> None:
     kinds = ctx.body.tokens.kinds
     while hi < len(kinds) and kinds[hi] != "SEMI":
         hi = max(hi, ctx.body.ahead.partner[hi]) + 1 if kinds[hi] in ("LP", "LB", "LC") else hi + 1
-    constant_rules.declare(ctx.body, lo, min(hi + 1, len(kinds)), scope.declare_constants())
+    declare_statement(ctx.body, lo, min(hi + 1, len(kinds)), scope.declare_constants())
 
 
 def _declare_local(
@@ -145,7 +145,7 @@ def _declare_local(
         if array or (reference and not steady):
             result = ctx.fresh()
         elif not keeps_integers(declaration.words):
-            result = Op("cast", (result,))
+            result = Op(Operator.CAST, (result,))
         ctx.assign(variable, result)
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from smem_lsp.ir.nodes import AccessKind, Branch
-from smem_lsp.ir.values import Const, Op, Sym, Thread, Unknown, Value, Var, operation
+from smem_lsp.ir.values import Const, Op, Operator, Sym, Thread, Unknown, Value, Var, operation, operator_of
 from smem_lsp.lowering.body import calls, declarations, members, objects, unknown_calls
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
@@ -28,6 +26,7 @@ from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.sizes import size_of, size_of_type
 from smem_lsp.semantics.types import Array, Record, Sequence, plain_type
 from smem_lsp.source import checkpoint
+from smem_lsp.source.queries import remembered
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.blocks import Definition
 
@@ -64,7 +63,7 @@ def operand(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
         case tree.Unary():
             return _unary(ctx, expr, scope)
         case tree.PostfixStep():
-            return _step(ctx, expr, expr.operand, expr.operator[0], scope)
+            return _step(ctx, expr, expr.operand, 1 if expr.operator == "++" else -1, scope)
         case tree.Call():
             return calls.call(ctx, expr, scope)
         case tree.Member():
@@ -174,7 +173,7 @@ def _constant_name(ctx: Context, name: str, scope: LocalScope) -> Value:
     return ctx.fresh()
 
 
-@lru_cache(maxsize=512)
+@remembered(most=512)
 def _in_bounds(definition: Definition) -> frozenset[str]:
     """Names in the bounds of the shared arrays that a function declares."""
     found: set[str] = set()
@@ -203,9 +202,9 @@ def _binary(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value | Ref:
         point = ctx.next_point()
         with ctx.collect() as emitted:
             right = value(ctx, expr.right, scope)
-        result = operation(operator, left, right)
+        result = operation(operator_of(operator), left, right)
         if emitted:
-            condition = left if operator == "&&" else operation("!", left)
+            condition = left if operator == "&&" else operation(Operator.NOT, left)
             branch = Branch(
                 point, condition, ctx.seq(emitted), ctx.seq([]), ctx.span(expr.lo, expr.hi), ctx.line(expr.lo)
             )
@@ -231,20 +230,20 @@ def _binary(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value | Ref:
         if operator == "+":
             return ref.moved(offset)
         if operator == "-" and ref is left_side:
-            return ref.moved(offset, "-")
+            return ref.moved(offset, Operator.SUBTRACT)
         if ref.number and operator in ("&", "|", "^", "*", "/", "<<", ">>"):
             low = operator == "&" and isinstance(offset, Const) and 0 <= offset.n < _PAGE
             return ctx.fresh() if low else ref.moved(None)  # rounded up or down, perhaps
         if operator not in ("==", "!=", "<", ">", "<=", ">=", "%"):
             ctx.escape(ref, expr.lo, "used as a number")
         return ctx.fresh()
-    return operation(operator, left_side, right_side)
+    return operation(operator_of(operator), left_side, right_side)
 
 
 def _may_be_object(left: Value | Ref) -> bool:
     """May its type have operators of its own?"""
     if isinstance(left, Op):
-        return left.operator == "load" or left.operator[0] == "." or left.operator.endswith("()")
+        return left.operator in (Operator.LOAD, Operator.MEMBER, Operator.CALL)
     return isinstance(left, Unknown | Var)
 
 
@@ -255,7 +254,7 @@ def _index(ctx: Context, expr: tree.Index, scope: LocalScope) -> Value | Ref:
         ctx.reach(base, expr.lo, expr.hi)
         if not _is_local_array(ctx, expr.base, scope):
             ctx.touch(AccessKind.READ, base, index)
-        return Op("load", (base, index))
+        return Op(Operator.LOAD, (base, index))
     if base.held:
         return base.place()
     if base.pointer:
@@ -288,13 +287,13 @@ def _is_local_array(ctx: Context, expr: tree.Expr, scope: LocalScope) -> bool:
     return found is not None and found.array > 0
 
 
-_ARITHMETIC = {"-": "neg", "!": "!", "~": "~"}
+_ARITHMETIC = {"-": Operator.NEGATE, "!": Operator.NOT, "~": Operator.BIT_NOT}
 
 
 def _unary(ctx: Context, expr: tree.Unary, scope: LocalScope) -> Value | Ref:
     operator = expr.operator
     if operator in ("++", "--"):
-        return _step(ctx, expr, expr.operand, operator[0], scope)
+        return _step(ctx, expr, expr.operand, 1 if operator == "++" else -1, scope)
     if operator == "&":
         target = operand(ctx, expr.operand, scope)
         unknown_calls.lend(ctx, expr.operand, scope)
@@ -305,8 +304,8 @@ def _unary(ctx: Context, expr: tree.Unary, scope: LocalScope) -> Value | Ref:
         ):  # the address of a pointer: it may be changed and followed behind our back
             ctx.escape(target, expr.lo, "the address of a pointer to it is taken")
         forget_bound(ctx, expr.operand, scope)
-        if isinstance(target, Op) and target.operator == "load":
-            return operation("+", *target.args)
+        if isinstance(target, Op) and target.operator is Operator.LOAD:
+            return operation(Operator.ADD, *target.args)
         return ctx.lost_address(target.bases if isinstance(target, Ref) else ctx.held(target))
     if operator == "*":
         known = effects.pointed_to(expr.operand, scope)
@@ -317,7 +316,7 @@ def _unary(ctx: Context, expr: tree.Unary, scope: LocalScope) -> Value | Ref:
             return target.place()
         ctx.reach(target, expr.lo, expr.hi)
         ctx.touch(AccessKind.READ, target, Const(0))
-        return Op("load", (target, Const(0)))
+        return Op(Operator.LOAD, (target, Const(0)))
     inner = value(ctx, expr.operand, scope)
     if operator == "+":
         return inner
@@ -341,13 +340,12 @@ def hold(ctx: Context, expr: tree.Expr, scope: LocalScope, bases: frozenset[int]
         ctx.hold(found.index, bases)
 
 
-def _step(ctx: Context, expr: tree.Expr, target: tree.Expr, operator: str, scope: LocalScope) -> Value | Ref:
+def _step(ctx: Context, expr: tree.Expr, target: tree.Expr, by: int, scope: LocalScope) -> Value | Ref:
     place = operand(ctx, target, scope)
     if isinstance(place, Ref) and not place.pointer and not place.shape:
         ctx.access(place, AccessKind.UPDATE, expr.lo, expr.hi, plain=True)
         return ctx.fresh()
     if isinstance(place, Ref):
-        by = 1 if operator == "+" else -1
         _move_pointer(ctx, target, place.moved(Const(by)), scope)
         if effects.designated(ctx, target, scope) is None:
             return place.moved(None)
@@ -355,10 +353,11 @@ def _step(ctx: Context, expr: tree.Expr, target: tree.Expr, operator: str, scope
         if isinstance(now, Ref) and isinstance(expr, tree.PostfixStep):
             return now.moved(Const(-by))  # where it was before
         return now
+    forward, back = (Operator.ADD, Operator.SUBTRACT) if by > 0 else (Operator.SUBTRACT, Operator.ADD)
     if isinstance(place, Var):
-        ctx.assign(place.index, operation(operator, place, Const(1)))
+        ctx.assign(place.index, operation(forward, place, Const(1)))
         if isinstance(expr, tree.PostfixStep):  # what it was before
-            return operation("-" if operator == "+" else "+", place, Const(1))
+            return operation(back, place, Const(1))
     else:
         ctx.write(place)
     return place
@@ -408,19 +407,21 @@ def _assign(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | Ref:
         return right
     if isinstance(place, Ref) and compound:
         known = expr.operator in ("+=", "-=")
-        moved = place.moved(right, expr.operator[0]) if known else place.moved(None)
+        moved = place.moved(right, operator_of(expr.operator[0])) if known else place.moved(None)
         _move_pointer(ctx, expr.target, moved, scope)
         return operand(ctx, expr.target, scope) if whole else place.moved(None)
     result: Value = right
     if variable.array:
         result = ctx.fresh()
     elif compound:
-        result = operation(expr.operator[:-1], Var(variable.index), right)
+        result = operation(operator_of(expr.operator[:-1]), Var(variable.index), right)
     if not whole:  # a member of it
         ctx.write(place)  # or what a member points to
-        result = Op(f"with {_member_of(expr.target)}", (Var(variable.index), result))
+        member = _member_of(expr.target)
+        change = Operator.CHANGE_MEMBER if member else Operator.CHANGE
+        result = Op(change, (Var(variable.index), result), member)
     elif not variable.exact:
-        result = Op("cast", (result,))
+        result = Op(Operator.CAST, (result,))
     ctx.assign(variable.index, result)
     return result
 
@@ -443,11 +444,11 @@ def _keeps(variable: Variable, target: tree.Expr) -> bool:
 
 
 def _member_of(target: tree.Expr) -> str:
-    """The first member after the variable: ".x" of `v.x.y[3]`."""
+    """The first member after the variable: "x" of `v.x.y[3]`."""
     name = ""
     while isinstance(target, (tree.Index, tree.Member)):
         if isinstance(target, tree.Member):
-            name = f".{target.name}"
+            name = target.name
         target = target.base
     return name
 
@@ -494,8 +495,8 @@ def _member(ctx: Context, expr: tree.Member, scope: LocalScope) -> Value | Ref:
     if expr.operator == "->":
         ctx.reach(place, expr.lo, expr.hi)
         ctx.touch(AccessKind.READ)
-        return Op("load", (place, Const(0)))
-    return Op(f".{expr.name}", (place,))
+        return Op(Operator.LOAD, (place, Const(0)))
+    return Op(Operator.MEMBER, (place,), expr.name)
 
 
 def _ternary(ctx: Context, expr: tree.Ternary, scope: LocalScope) -> Value | Ref:
@@ -528,7 +529,7 @@ def _ternary(ctx: Context, expr: tree.Ternary, scope: LocalScope) -> Value | Ref
         known = join(refs)
         return known if len(refs) == 2 else known.moved(None)
     assert not isinstance(yes, Ref) and not isinstance(no, Ref)
-    return operation("?:", condition, yes, no)
+    return operation(Operator.CONDITIONAL, condition, yes, no)
 
 
 def converted(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope) -> Value | Ref:
@@ -569,7 +570,7 @@ def _cast(ctx: Context, expr: tree.Cast, scope: LocalScope) -> Value | Ref:
         return inner
     if type_id.words == ["void"]:
         return inner
-    return operation("cast", inner)
+    return operation(Operator.CAST, inner)
 
 
 def _cast_address(ctx: Context, expr: tree.Cast, ref: Ref, scope: LocalScope) -> Value | Ref:

@@ -24,7 +24,7 @@ from smem_lsp.ir.nodes import (
     Seq,
     walk,
 )
-from smem_lsp.ir.values import Const, Op, Value, Var, operation
+from smem_lsp.ir.values import Const, Op, Operator, Value, Var, operation
 from smem_lsp.lowering.body import (
     calls,
     declarations,
@@ -53,8 +53,9 @@ from smem_lsp.lowering.state.local_scope import (
 from smem_lsp.lowering.state.places import Ref, join
 from smem_lsp.semantics.deduction import bind_call
 from smem_lsp.semantics.entities import Argument
-from smem_lsp.semantics.evaluate import declare_parameters, evaluate, evaluate_value
+from smem_lsp.semantics.evaluate import evaluate, evaluate_value
 from smem_lsp.semantics.function_scope import parameters_of
+from smem_lsp.semantics.local_declarations import declare_parameters
 from smem_lsp.semantics.sizes import is_plain_type
 from smem_lsp.semantics.types import Type, plain_type
 from smem_lsp.syntax import tree
@@ -141,7 +142,7 @@ def _one_of(
         return join([yes, no])
     if isinstance(yes, Ref) or isinstance(no, Ref):
         return (yes if isinstance(yes, Ref) else no).moved(None)  # type: ignore[union-attr]
-    return operation("?:", condition, yes, no)
+    return operation(Operator.CONDITIONAL, condition, yes, no)
 
 
 def _inline(
@@ -408,7 +409,7 @@ def _new_parameter(
     if isinstance(result, Ref):
         ctx.alias(variable, result)
     else:
-        ctx.assign(variable, result if exact else Op("cast", (result,)))
+        ctx.assign(variable, result if exact else Op(Operator.CAST, (result,)))
 
 
 def _default(ctx: Context, parameter: Parameter, inner: LocalScope, function: Function | None) -> Value | Ref:
@@ -485,7 +486,7 @@ def _as_breaks(ctx: Context, items: Sequence[Node], flag: int, *, nested: bool) 
         elif isinstance(item, Loop) and _leaves(item.body.items):
             body = _as_breaks(ctx, item.body.items, flag, nested=True)
             out.append(replace(item, body=Seq(tuple(body))))
-            left = operation("!=", Var(flag), Const(0))
+            left = operation(Operator.NOT_EQUAL, Var(flag), Const(0))
             jump = Jump(ctx.next_point(), JumpKind.BREAK, item.line)
             out.append(Branch(ctx.next_point(), left, Seq((jump,)), Seq(), item.span, item.line))
         else:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
-from smem_lsp.ir.values import Const, Op, Value
+from smem_lsp.ir.values import Const, Op, Operator, Value
 from smem_lsp.lowering.body import declarations, expressions, inlining, objects, unknown_calls
 from smem_lsp.lowering.body.objects import Field, Method
 from smem_lsp.lowering.callees import overloads
@@ -18,6 +19,7 @@ from smem_lsp.semantics.declarations import FunctionDecl, Source, split
 from smem_lsp.semantics.evaluate import evaluate, evaluate_value
 from smem_lsp.semantics.types import Record, plain_type
 from smem_lsp.source import checkpoint
+from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.parse import Function
@@ -289,28 +291,31 @@ def _is_defaulted(decl: FunctionDecl) -> bool:
 
 def _initializers(function: Function) -> Function | None:
     """The member initializers of a constructor, as if they were the body of a function."""
-    notes = function.body.notes
-    known = notes.get("initializers")
     definition = function.definition
-    if not isinstance(known, Definition):
-        island, kinds = definition.island, definition.tokens.kinds
-        lo, hi = island.parameters[1] + 1, island.body[0] - 1
-        colon = next((i for i in range(lo, hi) if kinds[i] == "COLON"), None)
-        start = hi if colon is None else colon + 1
-        known = notes["initializers"] = Definition(
-            definition.text,
-            definition.tokens,
-            definition.line_start,
-            replace(island, body=(start, hi)),
-            definition.invocations,
-        )
     return Function(
-        known,
+        _INITIALIZERS.of(definition.store, (), partial(_initializers_of, definition)),
         function.start,
         function.first_token,
         function.number,
         function.file_symbols,
         function.scopes,
+    )
+
+
+_INITIALIZERS = Query[tuple[()], Definition]("member initializers of a constructor, as a function body")
+
+
+def _initializers_of(definition: Definition) -> Definition:
+    island, kinds = definition.island, definition.tokens.kinds
+    lo, hi = island.parameters[1] + 1, island.body[0] - 1
+    colon = next((i for i in range(lo, hi) if kinds[i] == "COLON"), None)
+    start = hi if colon is None else colon + 1
+    return Definition(
+        definition.text,
+        definition.tokens,
+        definition.line_start,
+        replace(island, body=(start, hi)),
+        definition.invocations,
     )
 
 
@@ -403,7 +408,7 @@ def assign(ctx: Context, variable: Variable, value: Value | Ref) -> None:
     if isinstance(value, Ref):
         ctx.alias(variable.index, value)
     else:
-        ctx.assign(variable.index, value if variable.exact else Op("cast", (value,)))
+        ctx.assign(variable.index, value if variable.exact else Op(Operator.CAST, (value,)))
 
 
 def _aggregate(

@@ -26,10 +26,11 @@ from smem_lsp.lowering.state.local_scope import (
 )
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics import collect, type_of
-from smem_lsp.semantics import scope as lexical
 from smem_lsp.semantics.declarations import ClassDecl, Declared, FunctionDecl, declaration_tree, split
+from smem_lsp.semantics.scope import Scope, base_of
 from smem_lsp.semantics.types import Record, Scalar, Type, plain_type, scalar_of
 from smem_lsp.source import checkpoint
+from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import BEHIND, Function
 
@@ -45,16 +46,14 @@ class Field:
     declaration: tree.Declaration
     declarator: tree.Declarator
     type: Type | None
-    home: lexical.Scope
+    home: Scope
 
     @property
     def reference(self) -> bool:
         return bool({"&", "&&"} & set(self.declarator.pointers))
 
 
-def record_of(
-    declaration: tree.Declaration, declarator: tree.Declarator, constants: lexical.Scope
-) -> Record | None:
+def record_of(declaration: tree.Declaration, declarator: tree.Declarator, constants: Scope) -> Record | None:
     """The class that a declarator makes an object of, where its members can be followed."""
     if declarator.pointers or declarator.dims or declarator.function or "{}" in declaration.words:
         return None
@@ -69,7 +68,10 @@ def followed(kind: Type | None) -> Record | None:
 
 def fields(record: Record, depth: int = 0) -> tuple[Field, ...] | None:
     """The data members of a class, those of its bases first; None where they are not followed."""
-    return record.lexical.state.once(("fields", record), partial(_fields, record, depth))
+    return _FIELDS.of(record.lexical.state.store, record, partial(_fields, record, depth))
+
+
+_FIELDS = Query[Record, tuple[Field, ...] | None]("data members of a class", cycle=None)
 
 
 def _fields(record: Record, depth: int) -> tuple[Field, ...] | None:
@@ -108,7 +110,7 @@ def bases(record: Record) -> list[Record | None]:
     decl = record.decl
     if decl.bases is None:
         return []
-    return [lexical.base_of(record, where) for where in split(decl.source, *decl.bases, angles=True)]
+    return [base_of(record, where) for where in split(decl.source, *decl.bases, angles=True)]
 
 
 # ---- making objects --------------------------------------------------------------------------------------------------
@@ -220,7 +222,7 @@ def definitions(
     return known if len(known) == len(declared) else None
 
 
-def undefined(name: str, method: str, scope: lexical.Scope) -> int | None:
+def undefined(name: str, method: str, scope: Scope) -> int | None:
     """How many methods of that name the specialisations of a class template declare whose definitions need not be in
     sight; None where one of them may inherit it, or be another one when it runs."""
     levels = (each.declarations.names.get(name) for each in scope.outwards())

@@ -17,14 +17,14 @@ from smem_lsp.ir.nodes import (
     Seq,
     walk,
 )
-from smem_lsp.ir.values import Const, Op, Sym, Value, Var, operation
+from smem_lsp.ir.values import Const, Op, Operator, Sym, Value, Var, operation
 from smem_lsp.lowering.body import declarations, expressions, inlining, switches
 from smem_lsp.lowering.library import inline_ptx
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope, Variable
 from smem_lsp.lowering.state.trip_count import count_trips, never_runs
-from smem_lsp.semantics.evaluate import declare_parameters
+from smem_lsp.semantics.local_declarations import declare_parameters
 from smem_lsp.source import Span, checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
@@ -183,7 +183,7 @@ def _if(ctx: Context, node: tree.If, scope: LocalScope) -> None:
         if node.otherwise is not None:
             _body(ctx, node.otherwise, inner)
     if node.constexpr:
-        condition = operation("constexpr", ctx.fresh(uniform=True))
+        condition = operation(Operator.CONSTEXPR, ctx.fresh(uniform=True))
     ctx.emit(
         Branch(point, condition, ctx.seq(then), ctx.seq(otherwise), span_of(ctx, node), line_of(ctx, node.lo))
     )
@@ -355,23 +355,26 @@ def _loop(
     )
 
 
+_LESS = (Operator.LESS, Operator.LESS_EQUAL)
+
+
 def _induction(condition: Value, step: list[Node], body: list[Node], initial: _Before) -> Induction | None:
     """``i < bound; i += step`` with a step that nothing else disturbs."""
-    if not (isinstance(condition, Op) and condition.operator in ("<", "<=") and len(step) == 1):
+    if not (isinstance(condition, Op) and condition.operator in _LESS and len(step) == 1):
         return None
     variable, bound = condition.args
     advance = step[0]
     if not isinstance(variable, Var) or not isinstance(advance, Assign) or advance.variable != variable.index:
         return None
     amount = advance.value
-    if not (isinstance(amount, Op) and amount.operator == "+" and amount.args[0] == variable):
+    if not (isinstance(amount, Op) and amount.operator is Operator.ADD and amount.args[0] == variable):
         return None
     init = initial.get(variable.index)
     if init is None:
         return None
     if any(isinstance(item, Assign) and item.variable == variable.index for item in walk(Seq(tuple(body)))):
         return None
-    return Induction(variable.index, init, amount.args[1], bound, condition.operator == "<=")
+    return Induction(variable.index, init, amount.args[1], bound, condition.operator is Operator.LESS_EQUAL)
 
 
 def _jump(ctx: Context, node: tree.JumpStatement, scope: LocalScope) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from smem_lsp.ir.nodes import Branch, Jump, JumpKind, Loop, Node, Seq, walk
-from smem_lsp.ir.values import Const, Value, operation
+from smem_lsp.ir.values import Const, Operator, Value, operation
 from smem_lsp.lowering.body import declarations, statements
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope
@@ -41,7 +41,7 @@ def switch(ctx: Context, node: tree.Switch, scope: LocalScope) -> None:
     start = ctx.next_point()
     for _, body in segments:
         checkpoint()
-        condition = operation("case", subject, ctx.fresh(uniform=True))
+        condition = operation(Operator.CASE, subject, ctx.fresh(uniform=True))
         with ctx.collect() as items:
             for item in body:
                 if (

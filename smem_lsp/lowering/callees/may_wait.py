@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.callees.intrinsics import EXCHANGES, is_pure
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.semantics.types import vector_element
 from smem_lsp.source import checkpoint
+from smem_lsp.source.queries import Query
+from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.parse import Function
 
 # What stands before a parenthesis and calls nothing, or nothing that matters.
@@ -44,16 +47,17 @@ def is_calm(ctx: Context, functions: Sequence[Function]) -> bool:
 
 def _called(ctx: Context, function: Function) -> frozenset[str] | None:
     """The functions of the file that a function may call by name; None where it does more than to compute."""
-    memo = ctx.file_constants.state.memo
-    key = "called", function.definition
-    if key not in memo:
-        texts = function.definition.body.texts
-        names = frozenset(_names(texts))
-        plain = "volatile" not in texts and overloads.TELLING.isdisjoint(texts) and None not in names
-        memo[key] = frozenset(name for name in names if name is not None) if plain else None
-    known = memo[key]
-    assert known is None or isinstance(known, frozenset)
-    return known
+    return _CALLED.of(function.definition.store, (), partial(_found_called, function.definition))
+
+
+_CALLED = Query[tuple[()], frozenset[str] | None]("functions that a definition calls")
+
+
+def _found_called(definition: Definition) -> frozenset[str] | None:
+    texts = definition.body.texts
+    names = frozenset(_names(texts))
+    plain = "volatile" not in texts and overloads.TELLING.isdisjoint(texts) and None not in names
+    return frozenset(name for name in names if name is not None) if plain else None
 
 
 def _names(texts: Sequence[str]) -> Iterator[str | None]:

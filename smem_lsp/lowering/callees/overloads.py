@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from smem_lsp.lowering.state.context import Context, template_parameters
 from smem_lsp.lowering.state.local_scope import BufferName, LocalScope
@@ -34,6 +35,7 @@ from smem_lsp.semantics.types import (
     vector_element,
 )
 from smem_lsp.source import checkpoint
+from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.brackets import match_brackets
@@ -427,32 +429,32 @@ def _of_header(ctx: Context, decl: FunctionDecl, where: tree.Name) -> Function |
         lo -= 1
     if list(header.texts[lo:hi]) != list(source.texts[lo:hi]):
         return None  # of the file itself
-    memo = source_memo(ctx)
-    definition = memo.get(lo)
-    if definition is None:
-        tokens = Tokens(list(source.kinds[lo:hi]), list(source.texts[lo:hi]), [-1] * (hi - lo))
-        island = FunctionIsland(
-            head=0,
-            name=decl.list[0] - 2 - lo,
-            parameters=(decl.list[0] - lo, decl.list[1] - lo),
-            body=(decl.body[0] - lo, decl.body[1] - lo),
-            end=hi - lo,
-            specifiers=frozenset(t for k, t in zip(tokens.kinds, tokens.texts) if k == "STORAGE"),
-            template=decl.parameters is not None,
-            enclosing=(),
-            repaired=False,
-        )
-        definition = memo[lo] = Definition("", tokens, [False] * len(tokens), island, ())
+    definition = _CONSTANT_FUNCTION.of(
+        ctx.file_constants.state.store, decl, partial(_definition_of, decl, lo, hi)
+    )
     offset = ctx.body.site(ctx.base + where.lo, ctx.base + where.hi).start
     return Function(definition, offset, _BEHIND + lo, -1, ctx.unit.symbols, ())
 
 
-def source_memo(ctx: Context) -> dict[int, Definition]:
-    """The definitions of constant functions by their first token, of this file."""
-    memo = ctx.file_constants.state.memo
-    found = memo.setdefault(("constant functions",), {})
-    assert isinstance(found, dict)
-    return found
+_CONSTANT_FUNCTION = Query[FunctionDecl, Definition]("definition of a constant function of a header")
+
+
+def _definition_of(decl: FunctionDecl, lo: int, hi: int) -> Definition:
+    assert decl.body is not None
+    source = decl.source
+    tokens = Tokens(list(source.kinds[lo:hi]), list(source.texts[lo:hi]), [-1] * (hi - lo))
+    island = FunctionIsland(
+        head=0,
+        name=decl.list[0] - 2 - lo,
+        parameters=(decl.list[0] - lo, decl.list[1] - lo),
+        body=(decl.body[0] - lo, decl.body[1] - lo),
+        end=hi - lo,
+        specifiers=frozenset(t for k, t in zip(tokens.kinds, tokens.texts) if k == "STORAGE"),
+        template=decl.parameters is not None,
+        enclosing=(),
+        repaired=False,
+    )
+    return Definition("", tokens, [False] * len(tokens), island, ())
 
 
 # ---- functions that matter -------------------------------------------------------------------------------------------
@@ -469,10 +471,13 @@ def reaches(ctx: Context, functions: Sequence[Function], spelled: frozenset[str]
 
 def _naming(ctx: Context, spelled: frozenset[str]) -> frozenset[str]:
     """The names of the functions in sight that name any of these, or call what does; found once for a file."""
-    memo = ctx.file_constants.state.memo
-    known = memo.get(("functions naming", spelled))
-    if isinstance(known, frozenset):
-        return known
+    return _NAMING.of(ctx.file_constants.state.store, spelled, partial(_found_naming, ctx, spelled))
+
+
+_NAMING = Query[frozenset[str], frozenset[str]]("functions that name some words, or call what does")
+
+
+def _found_naming(ctx: Context, spelled: frozenset[str]) -> frozenset[str]:
     names = ctx.unit.header_functions | ctx.helpers.keys()
     callers: dict[str, list[str]] = {}
     telling: set[str] = set()
@@ -490,6 +495,4 @@ def _naming(ctx: Context, spelled: frozenset[str]) -> frozenset[str]:
             if caller not in telling:
                 telling.add(caller)
                 waiting.append(caller)
-    found = frozenset(telling)
-    memo["functions naming", spelled] = found
-    return found
+    return frozenset(telling)

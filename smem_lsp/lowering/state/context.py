@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Protocol
 
 from smem_lsp.ir.global_memory import GlobalMemory
@@ -30,7 +30,7 @@ from smem_lsp.ir.nodes import (
     WithFinalWait,
     walk,
 )
-from smem_lsp.ir.values import Bytes, Const, Op, Sym, Thread, Unknown, Value, Var
+from smem_lsp.ir.values import Bytes, Const, Op, Operator, Sym, Thread, Unknown, Value, Var, operator_of
 from smem_lsp.lowering.state import storage_members
 from smem_lsp.lowering.state.local_scope import (
     Address,
@@ -47,11 +47,12 @@ from smem_lsp.semantics.entities import TypedConstant as Meant
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Qualified, Record, Type
 from smem_lsp.source import Span
+from smem_lsp.source.queries import remembered
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.parse import Body, Function, TranslationUnit
 
-_NO_ADDRESS = frozenset("< <= > >= == != && || ! / % & | ^ << >>".split())
+_NO_ADDRESS = frozenset(map(operator_of, "< <= > >= == != && || ! / % & | ^ << >>".split()))
 _NONE: frozenset[int] = frozenset()
 
 
@@ -255,9 +256,9 @@ class Context:
 
     def write(self, place: Value | Ref | None) -> None:
         """A place outside shared memory may be written: what was loaded, or a member of that."""
-        while isinstance(place, Op) and place.operator[0] == ".":
+        while isinstance(place, Op) and place.operator is Operator.MEMBER:
             place = place.args[0]
-        if isinstance(place, Op) and place.operator in ("load", "readonly"):
+        if isinstance(place, Op) and place.operator in (Operator.LOAD, Operator.READONLY):
             self.written.append(place.args[0])
             self.touch(AccessKind.WRITE, *place.args[:2])
         elif not isinstance(place, Var):
@@ -301,7 +302,7 @@ class Context:
         for name, member in self.objects[variable].members.items():
             if not isinstance(member, Variable):
                 continue
-            part = self.fresh(escaped=True) if escaped else Op(f".{name}", (Var(variable),))
+            part = self.fresh(escaped=True) if escaped else Op(Operator.MEMBER, (Var(variable),), name)
             self.hold(member.index, self.held(value))
             self.emit(Assign(self.next_point(), member.index, part))
             if self.known_alias(member.index) is not None:
@@ -314,7 +315,7 @@ class Context:
         while variable in self.member_of:
             owner, name = self.member_of[variable]
             self.hold(owner, bases)
-            self.emit(Assign(self.next_point(), owner, Op(f"set .{name}", (Var(owner), value))))
+            self.emit(Assign(self.next_point(), owner, Op(Operator.SET_MEMBER, (Var(owner), value), name)))
             variable, value = owner, Var(owner)
 
     # ---- effects -------------------------------------------------------------------------------------------------
@@ -669,7 +670,7 @@ def template_parameters(function: Function) -> frozenset[str]:
     return _template_parameters(function.definition)
 
 
-@lru_cache(maxsize=4096)
+@remembered(most=4096)
 def _template_parameters(definition: Definition) -> frozenset[str]:
     head = definition.head
     if "TEMPLATE" not in head.kinds:
@@ -688,7 +689,7 @@ def _template_parameters(definition: Definition) -> frozenset[str]:
     return frozenset(names)
 
 
-@lru_cache(maxsize=4096)
+@remembered(most=4096)
 def type_parameters(definition: Definition) -> frozenset[str]:
     """Those names in the template header that stand for types."""
     head = definition.head

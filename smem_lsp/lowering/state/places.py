@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from smem_lsp.ir.values import Bytes, Const, MemberPath, Value, operation
+from smem_lsp.ir.values import Bytes, Const, MemberPath, Operator, Value, operation
 from smem_lsp.semantics.sizes import size_of_type
 from smem_lsp.semantics.types import Array, Record, Type, plain_type
 from smem_lsp.source import record
@@ -70,7 +70,7 @@ class Ref:
         known = None if self.index is None else (*self.index, index)
         return replace(self, index=known, offset=_advance(self.offset, index, step), shape=self.shape[1:])
 
-    def moved(self, by: Value | None, sign: str = "+") -> Ref:
+    def moved(self, by: Value | None, sign: Operator = Operator.ADD) -> Ref:
         """``pointer + by`` or ``pointer - by``; None: by an unknown amount."""
         if by is None:
             return replace(self, index=None, offset=None)
@@ -144,7 +144,7 @@ class Ref:
     def somewhere(self, by: Value, kind: Type | None, part: MemberPath | None) -> Ref:
         """A member of this type, ``by`` bytes into the element that is here: a constant that is not known."""
         found = self.member(0, kind)
-        offset = None if self.offset is None else operation("+", self.offset, by)
+        offset = None if self.offset is None else operation(Operator.ADD, self.offset, by)
         return replace(found, offset=offset, part_of=part)
 
     def viewed(
@@ -211,12 +211,14 @@ def join(refs: list[Ref]) -> Ref:
     )
 
 
-def _advance(offset: Value | None, by: Value, step: int | None, sign: str = "+") -> Value | None:
+def _advance(
+    offset: Value | None, by: Value, step: int | None, sign: Operator = Operator.ADD
+) -> Value | None:
     if by == Const(0):
         return offset
     if offset is None or step is None:
         return None
-    return operation(sign, offset, operation("*", by, Const(step)))
+    return operation(sign, offset, operation(Operator.MULTIPLY, by, Const(step)))
 
 
 def _product(element: int | None, shape: tuple[int | None, ...]) -> int | None:
@@ -226,13 +228,13 @@ def _product(element: int | None, shape: tuple[int | None, ...]) -> int | None:
     return size
 
 
-def _shifted(index: tuple[Value, ...] | None, by: Value, sign: str) -> tuple[Value, ...] | None:
+def _shifted(index: tuple[Value, ...] | None, by: Value, sign: Operator) -> tuple[Value, ...] | None:
     """``index`` with ``by`` added to, or taken from, its last dimension."""
     if by == Const(0):
         return index
     if not index:
         return None
     last = index[-1]
-    if last == Const(0) and sign == "+":
+    if last == Const(0) and sign is Operator.ADD:
         return (*index[:-1], by)
     return (*index[:-1], operation(sign, last, by))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from smem_lsp.ir.nodes import Assign, Node, Seq, walk
-from smem_lsp.ir.values import Const, Op, Thread, Value, Var
+from smem_lsp.ir.values import Const, Op, Operator, Thread, Value, Var
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax.conditions import apply_operator
 
@@ -60,7 +60,11 @@ def never_runs(condition: Value, initial: Callable[[int], Value | None]) -> bool
     values = {v: known.n for v in asked if isinstance(known := initial(v), Const)}
     if constant(condition, values) == 0:
         return True
-    if not (isinstance(condition, Op) and condition.operator == "<" and isinstance(condition.args[0], Var)):
+    if not (
+        isinstance(condition, Op)
+        and condition.operator is Operator.LESS
+        and isinstance(condition.args[0], Var)
+    ):
         return False
     return isinstance(initial(condition.args[0].index), Thread) and condition.args[1] == Const(0)
 
@@ -87,10 +91,14 @@ def constant(value: Value, values: Mapping[int, int]) -> int | None:
             if any(arg is None for arg in args):
                 return None
             operands = [arg for arg in args if arg is not None]
-            if value.operator == "?:":
+            if value.operator is Operator.CONDITIONAL:
                 return operands[1] if operands[0] else operands[2]
             if len(operands) == 1:
-                return int(not operands[0]) if value.operator == "!" else None
-            result = apply_operator(value.operator, operands[0], operands[1]) if len(operands) == 2 else None
+                return int(not operands[0]) if value.operator is Operator.NOT else None
+            result = (
+                apply_operator(value.operator.spelling, operands[0], operands[1])
+                if len(operands) == 2
+                else None
+            )
             return result if result is not None and result >= 0 else None
     return None

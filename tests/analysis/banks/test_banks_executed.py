@@ -6,6 +6,7 @@ import random
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from analysis.banks.test_conflicts import bank_conflicts_of
 from executor import Programs, build, missing
 from executor.cases import source
@@ -95,6 +96,7 @@ def kernel(body: str) -> str:
     return f"// smem: assume(blockDim.x == 32)\n{head}{body}\n}}\n"
 
 
+@pytest.mark.slow(seconds=3)
 def test_three_hundred_random_patterns_as_the_executor_counts_them() -> None:
     """Every access that is known takes as many wavefronts as its 32 lanes take when they run."""
     why = missing()

@@ -10,7 +10,8 @@ from smem_lsp.analysis.execution.conflicting_accesses import Pair
 from smem_lsp.analysis.execution.program import NOTHING_ADDED, Added
 from smem_lsp.analysis.hazards.model import Hazards, pairs_of
 from smem_lsp.analysis.hazards.races import find_hazards
-from smem_lsp.engine import check, plan_kernel
+from smem_lsp.engine import check
+from smem_lsp.facts import kernel_analysis
 
 
 def test_pairs_that_are_asked_about_race_as_in_a_search_for_all() -> None:
@@ -35,7 +36,7 @@ def test_pairs_that_are_asked_about_race_as_in_a_search_for_all() -> None:
             ended += not still
         return found
 
-    with patch.object(plan_kernel, "find_hazards", both):
+    with patch.object(kernel_analysis, "find_hazards", both):
         for seed in range(60):
             assert check(Generator(seed).kernel().text).kernels
     assert ended > 20

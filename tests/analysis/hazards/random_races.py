@@ -23,7 +23,7 @@ from smem_lsp.analysis.threads.uniformity import prove_levels
 from smem_lsp.analysis.values.block_shape import BlockShape
 from smem_lsp.analysis.values.symbolic_execution import propagate
 from smem_lsp.ir.nodes import Access, AccessKind, Barrier, Branch, Kernel, Loop, Node, Seq, walk
-from smem_lsp.ir.values import Const, operation
+from smem_lsp.ir.values import Const, Operator, operation
 from smem_lsp.lowering.kernel import build_kernels
 from smem_lsp.source import SourceText, Span
 from smem_lsp.syntax.parse import parse
@@ -55,7 +55,9 @@ def accessed(seq: Seq, chance: random.Random) -> Seq:
         if isinstance(old, Access):
             assert old.index is not None
             kind = chance.choice((AccessKind.READ, AccessKind.WRITE, AccessKind.WRITE, AccessKind.UPDATE))
-            return replace(old, kind=kind, index=(operation("&", old.index[0], Const(ELEMENTS - 1)),))
+            return replace(
+                old, kind=kind, index=(operation(Operator.BIT_AND, old.index[0], Const(ELEMENTS - 1)),)
+            )
         if isinstance(old, Barrier):
             return replace(old, span=Span(0, 1))  # in the text, so that it may be claimed to be redundant
         if isinstance(old, Branch):

@@ -10,7 +10,8 @@ from executor.racy_kernels import Generator
 from smem_lsp.analysis.execution.program import NONE_RACE_FREE, RaceFree
 from smem_lsp.analysis.hazards.candidates import race_free_accesses
 from smem_lsp.analysis.hazards.races import find_hazards
-from smem_lsp.engine import check, plan_kernel
+from smem_lsp.engine import check
+from smem_lsp.facts import kernel_analysis
 from smem_lsp.ir.nodes import Access, walk
 
 
@@ -24,7 +25,7 @@ def race_free_lines(body: str) -> set[int]:
         found.append(race_free_accesses(*arguments))  # type: ignore[arg-type]
         return found[-1]
 
-    with patch.object(plan_kernel, "race_free_accesses", noted):
+    with patch.object(kernel_analysis, "race_free_accesses", noted):
         kernel = check(text).facts[0].kernel
     accesses = [node for node in walk(kernel.body) if isinstance(node, Access)]
     return {a.line for a in accesses} - {a.line for a in accesses if a.point not in found[0].no_conflict}
@@ -90,7 +91,7 @@ def test_what_is_kept_apart_shows_nothing_in_a_run() -> None:
         assert found == find_hazards(*arguments, **named)  # type: ignore[arg-type]
         return found
 
-    with patch.object(plan_kernel, "find_hazards", both):
+    with patch.object(kernel_analysis, "find_hazards", both):
         for seed in range(60):
             assert check(Generator(seed).kernel().text).kernels
     assert left_out > 60

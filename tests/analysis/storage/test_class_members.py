@@ -7,8 +7,8 @@ from harness import kernel_facts
 
 from smem_lsp.config import Config
 from smem_lsp.engine import check
+from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.output.memory_map import memory_map
-from smem_lsp.rules.facts import Carved
 
 CLASS = """\
 struct S { alignas(128) float a[1024]; float b[1024]; float c[1024]; };
@@ -41,14 +41,14 @@ void go(const float* in, float* out, int n) {{ k<<<2, 256>>>(in, out, n); }}
 """
 
 
-def split(text: str) -> Carved | None:
-    return next(iter(kernel_facts(text).storages), None)
+def split(text: str) -> PartitionLayouts | None:
+    return next(iter(kernel_facts(text).class_partitions), None)
 
 
 def names(text: str) -> list[str]:
     """The ranges that members are in; "!" where one never shares."""
     found = split(text)
-    return [] if found is None else [f"{each.name}{'!' * each.stays}" for each in found.carving.ranges]
+    return [] if found is None else [f"{each.name}{'!' * each.stays}" for each in found.partition.ranges]
 
 
 def messages(text: str) -> list[str]:
@@ -248,9 +248,9 @@ def test_the_map_draws_the_members() -> None:
 def test_a_class_that_dynamic_memory_is_seen_as(how: str) -> None:
     text = kernel().replace("__shared__ S s;", f"extern __shared__ char raw[]; {how}")
     text = text.replace("<<<2, 256>>>", "<<<2, 256, sizeof(S)>>>")
-    carved = kernel_facts(text).carved
-    assert carved is not None
-    assert [(each.name, each.offset, each.size) for each in carved.carving.ranges] == [
+    divided = kernel_facts(text).dynamic_partition
+    assert divided is not None
+    assert [(each.name, each.offset, each.size) for each in divided.partition.ranges] == [
         ("a", 0, 4096),
         ("b", 4096, 4096),
         ("c", 8192, 4096),
@@ -267,4 +267,4 @@ def test_a_class_that_dynamic_memory_is_seen_as(how: str) -> None:
 def test_raw_dynamic_memory_beside_a_class_in_it_is_not_told() -> None:
     text = kernel(load=LOAD + "reinterpret_cast<float*>(raw)[n] = 0;")
     text = text.replace("__shared__ S s;", "extern __shared__ char raw[]; S& s = *reinterpret_cast<S*>(raw);")
-    assert kernel_facts(text).carved is None
+    assert kernel_facts(text).dynamic_partition is None

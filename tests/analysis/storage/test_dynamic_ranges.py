@@ -31,8 +31,8 @@ void go(const float* in, float* out) { k<<<2, 256, 1024 * sizeof(float)>>>(in, o
 
 
 def ranges(text: str) -> list[tuple[str, int, int]]:
-    carved = kernel_facts(text).carved
-    return [] if carved is None else [(r.name, r.offset, r.size) for r in carved.carving.ranges]
+    divided = kernel_facts(text).dynamic_partition
+    return [] if divided is None else [(r.name, r.offset, r.size) for r in divided.partition.ranges]
 
 
 def test_pointers_with_constant_offsets_begin_ranges() -> None:
@@ -73,11 +73,11 @@ def test_what_is_not_sure_is_no_range(
 
 
 def test_the_layouts_are_those_of_buffers() -> None:
-    carved = kernel_facts(KERNEL).carved
-    assert carved is not None
-    assert carved.declared.bytes == 4096
-    assert [(len(each.plan.barriers), each.plan.bytes) for each in carved.best] == [(0, 3072)]
-    assert all(each.assumes_shape for each in carved.best)
+    divided = kernel_facts(KERNEL).dynamic_partition
+    assert divided is not None
+    assert divided.declared.bytes == 4096
+    assert [(len(each.plan.barriers), each.plan.bytes) for each in divided.best] == [(0, 3072)]
+    assert all(each.assumes_shape for each in divided.best)
 
 
 Z_REUSES_X = "//                        ^^^^ SMEM301 `z` can reuse `x` in `smem`: 4,096 → 3,072 B of dynamic"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from smem_lsp.rules.stopped import Stopped, Why
+from smem_lsp.facts.stopped import Stopped, Why
 from smem_lsp.source import Budget, OutOfBudget, Superseded
 from smem_lsp.source.defect import described
 
@@ -40,11 +40,14 @@ class Attempts:
     stopped: list[Stopped] = field(default_factory=list)
 
     def run(self, what: str, work: Callable[[], T], otherwise: T, seconds: float | None = None) -> T:
-        """The result of ``work``, or ``otherwise`` where it is out of budget or raises. ``what`` names it for the user;
-        ``seconds``: those of a pass, unless others are given. Raises Superseded.
+        """The result of ``work``, or ``otherwise`` where it is out of budget or raises.
+
+        ``what`` names it for the user. ``seconds`` None: it has those of a pass, and the time of passes that it is the
+        first to ask for does not count. Raises Superseded.
         """
+        limit = self.limits.pass_seconds if seconds is None else seconds
         try:
-            with Budget(seconds=self.limits.pass_seconds if seconds is None else seconds):
+            with Budget(seconds=limit, own=seconds is None):
                 return work()
         except Superseded:
             raise
@@ -54,8 +57,7 @@ class Attempts:
         except RecursionError:
             self.stopped.append(Stopped(what, Why.DEPTH, self.kernel))
         except Exception as error:  # noqa: BLE001  (a defect of ours costs this analysis and no other)
-            line = (
-                f"internal error in {what}{f' of {self.kernel}' if self.kernel else ''}: {described(error)}"
-            )
+            of = f" of {self.kernel}" if self.kernel else ""
+            line = f"internal error in {what}{of}: {described(error)}"
             self.stopped.append(Stopped(what, Why.DEFECT, self.kernel, report=line))
         return otherwise

@@ -15,44 +15,45 @@ from smem_lsp.analysis.threads.uniformity import Control
 from smem_lsp.analysis.values.block_shape import BlockShape
 from smem_lsp.analysis.values.symbolic_execution import propagate
 from smem_lsp.analysis.values.value_facts import ValueFacts
+from smem_lsp.facts.layouts import Candidate
+from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.ir.nodes import Buffer, Kernel
-from smem_lsp.rules.facts import Candidate, Carved
 from smem_lsp.source import checkpoint
 
 
-def plan_storages(
+def partition_classes(
     kernel: Kernel,
     control: Control,
     values: ValueFacts,
     shape: BlockShape | None,
     items: Sequence[Item],
     natural: Plan,
-) -> tuple[Carved, ...]:
+) -> tuple[PartitionLayouts, ...]:
     """One plan for each class in static shared memory: its members move, all other buffers stay. ``items``: the
     kernel's buffers, laid out as ``natural`` says. Only what is a fact about the block counts."""
     fact = shape if shape is not None and shape.fact else None
-    found: list[Carved] = []
+    found: list[PartitionLayouts] = []
     for buffer in storages(kernel):
         checkpoint()
-        carving = split(kernel, values, shape, buffer) if buffer.index in natural.offsets else None
-        if carving is None or sum(not each.stays for each in carving.ranges) < 2:
+        partition = split(kernel, values, shape, buffer) if buffer.index in natural.offsets else None
+        if partition is None or sum(not each.stays for each in partition.ranges) < 2:
             continue
-        made = tuple(Item(each.index, each.name, each.size, each.align) for each in carving.ranges)
+        made = tuple(Item(each.index, each.name, each.size, each.align) for each in partition.ranges)
         others = [item for item in items if item.index != buffer.index]
         start = natural.offsets[buffer.index]
         offsets = {item.index: natural.offsets[item.index] for item in others}
-        applied = carving.applied(kernel)
+        applied = partition.applied(kernel)
         again = propagate(applied.body, memory=kernel.memory, rows=values.table.rows)
         facts = prove(applied, control, fact, again)
-        fixed = {item.index for item in others} | {each.index for each in carving.ranges if each.stays}
+        fixed = {item.index for item in others} | {each.index for each in partition.ranges if each.stays}
         of = task(made, applied.body, facts, frozenset(fixed))
         found.append(
-            Carved(
-                carving=carving,
+            PartitionLayouts(
+                partition=partition,
                 items=(*others, *made),
                 declared=replace(
                     natural,
-                    offsets=offsets | {each.index: start + each.offset for each in carving.ranges},
+                    offsets=offsets | {each.index: start + each.offset for each in partition.ranges},
                 ),
                 best=_best(of, items, buffer),
                 lives={index: (life.first, life.last) for index, life in of.found.liveness.lives.items()},

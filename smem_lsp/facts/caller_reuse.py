@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.plan import Item, Plan
@@ -11,13 +12,22 @@ from smem_lsp.analysis.dataflow.conflicts import pair
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.dataflow.interference import interference, relate
 from smem_lsp.ir.nodes import Kernel
-from smem_lsp.rules.facts import Lending
 from smem_lsp.source import checkpoint
 
 
-def plan_lending(
+@dataclass(frozen=True, slots=True)
+class CallerReuse:
+    """Arrays of the functions that a kernel calls, each in the bytes of one of its own buffers: ``hosts``, by the index
+    of the array. ``bytes``: of the buffers that are left; ``plan``: where everything is."""
+
+    hosts: Mapping[int, int]
+    bytes: int
+    plan: Plan
+
+
+def plan_caller_reuse(
     kernel: Kernel, items: Sequence[Item], facts: Facts, fixed: frozenset[int]
-) -> Lending | None:
+) -> CallerReuse | None:
     """Each array of a helper with a buffer of the kernel that is free whenever the helper runs, as far as there are
     any; None: there are none, or not every call is in sight."""
     lent = [item for item in items if kernel.buffers[item.index].lent]
@@ -43,4 +53,4 @@ def plan_lending(
     after = Plan("rewrite", plan.bytes, offsets)
     if not found or validate(items, after, kernel.body, facts, others):
         return None
-    return Lending(found, plan.bytes, after)
+    return CallerReuse(found, plan.bytes, after)

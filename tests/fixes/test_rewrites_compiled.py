@@ -10,8 +10,16 @@ from dataclasses import dataclass
 from functools import cache
 
 import pytest
-import test_fixes
 import test_kernels
+from fixes import (
+    test_assumptions,
+    test_barrier_inserted,
+    test_guests,
+    test_merge_compiles,
+    test_merge_title,
+    test_text_kept,
+    test_unions,
+)
 from harness import Compiled, Recorded, compile_cubin, promised_bytes, recorded
 from toolchain import nvcc, require
 
@@ -22,6 +30,10 @@ from smem_lsp.engine.measured import Measured
 from smem_lsp.environment.nvcc import KernelStatistics, compile_statistics
 from smem_lsp.fixes.model import Fix
 
+MODULES = (
+    *(test_assumptions, test_barrier_inserted, test_guests, test_merge_compiles, test_merge_title),
+    *(test_text_kept, test_unions),
+)
 OTHER_TARGETS = ("sm_80", "sm_120")
 ON_OTHER_TARGETS = ("06_gemm_epilogue.cu", "01_existing_barrier.cu", "a_gemm_gets_a_mainloop_and_an_epilogue")
 
@@ -47,7 +59,8 @@ def cases() -> dict[str, Case]:
             fix = test_kernels.merge_of(name, kernel["rewrite"]["barriers_added"])
             text = test_kernels.text_of(name)
             found += _on_targets(name, text, apply(text, fix), fix, kernel["threads"])
-    for name, test in vars(test_fixes).items():
+    tests = {name: test for module in MODULES for name, test in vars(module).items()}
+    for name, test in tests.items():
         if inspect.isfunction(test) and name.startswith("test_") and not inspect.signature(test).parameters:
             for fixed in _applied_by(test):
                 found += _on_targets(name.removeprefix("test_"), fixed.before, fixed.after, fixed.fix, 256)
@@ -99,6 +112,7 @@ def compiled(request: pytest.FixtureRequest) -> Iterator[Compiler]:
     compiler.pool.shutdown(cancel_futures=True)
 
 
+@pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize("name", cases())
 def test_a_rewrite_has_the_bytes_it_promises(name: str, compiled: Compiler) -> None:
     case = cases()[name]
@@ -119,6 +133,7 @@ def test_a_rewrite_has_the_bytes_it_promises(name: str, compiled: Compiler) -> N
 WITHDRAWN = {"06_gemm_epilogue.cu-sm_80": "it costs 2 registers: 6 → 5 blocks/SM on sm_80"}
 
 
+@pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize("name", cases())
 def test_a_rewrite_loses_no_resident_block_to_registers(name: str, compiled: Compiler) -> None:
     case = cases()[name]

@@ -59,9 +59,10 @@ def test_not_understood_is_no_guess(symbol: str) -> None:
 
 @given(st.text(alphabet="_ZNIEKLSPRTt0123456789afijkQ\u00e4", max_size=60))
 @settings(max_examples=400)
-def test_never_raises(text: str) -> None:
-    read_name("_Z" + text)
-    read_name(text)
+def test_any_text_is_a_name(text: str) -> None:
+    mangled = read_name("_Z" + text)
+    assert mangled.qualified and all(mangled.arguments or ())
+    assert text.startswith("_Z") or read_name(text).qualified == text
 
 
 # Every way in which an instance is told apart; the sizes of the buffers tell which numbers belong to which.

@@ -1,0 +1,73 @@
+"""What every other analysis of a kernel starts from: values, the block, uniformity, proved facts, liveness."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from smem_lsp.analysis.dataflow.facts import Facts
+from smem_lsp.analysis.dataflow.interference import Interference, interference
+from smem_lsp.analysis.threads.block_shape import block_shape, shape_of_threads
+from smem_lsp.analysis.threads.divergence import Verdicts, judge
+from smem_lsp.analysis.threads.prove import prove
+from smem_lsp.analysis.threads.uniformity import Control, Levels, prove_levels
+from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
+from smem_lsp.analysis.values.symbolic_execution import propagate
+from smem_lsp.analysis.values.value_facts import ValueFacts
+from smem_lsp.config import Config
+from smem_lsp.facts.layouts import kept_buffers, pinned_buffers
+from smem_lsp.ir.nodes import Buffer, Kernel
+
+
+@dataclass(frozen=True, slots=True)
+class DataFlow:
+    """``kernel``: the one that was followed, without its flow of control where that was out of budget. ``facts``:
+    proved for every block that can be launched; ``assuming``: for the block of ``shape``, which may be no fact."""
+
+    kernel: Kernel
+    values: ValueFacts
+    shape: BlockShape | None
+    control: Control
+    levels: Levels
+    verdicts: Verdicts
+    facts: Facts
+    assuming: Facts
+    kept: Sequence[Buffer]  # buffers that ptxas keeps
+    pinned: frozenset[int]  # buffers that never share
+    interference: Interference
+
+    @property
+    def fact(self) -> BlockShape | None:
+        """The block, where no other one can be launched."""
+        return self.shape if self.shape is not None and self.shape.fact else None
+
+
+def data_flow(kernel: Kernel, config: Config) -> DataFlow:
+    """Follow a kernel once."""
+    assumed = dict(kernel.stated.dims)
+    shape = block_shape(kernel, assumed=assumed, setting=config.threads)
+    rows = shape is not None and shape.fact and shape.dims[0] % 32 == 0
+    values = propagate(kernel.body, memory=kernel.memory, rows=rows, agreed=kernel.agreed)
+    shape = block_shape(kernel, assumed=assumed, setting=config.threads, axes=values.table.axes())
+    fact = shape if shape is not None and shape.fact else None
+    control, levels = prove_levels(
+        kernel.body, values, buffers=kernel.buffers, shape=fact, upper=most_threads(kernel)
+    )
+    if shape is None and config.threads is not None and not kernel.launches and not assumed:
+        shape = shape_of_threads(config.threads, kernel, values, control)
+    facts = prove(kernel, control, fact, values)
+    kept = kept_buffers(kernel)
+    pinned = pinned_buffers(kernel, kept)
+    return DataFlow(
+        kernel=kernel,
+        values=values,
+        shape=shape,
+        control=control,
+        levels=levels,
+        verdicts=judge(kernel.body, levels, control, None if shape is None else shape.dims),
+        facts=facts,
+        assuming=facts if shape is None or shape.fact else prove(kernel, control, shape, values),
+        kept=kept,
+        pinned=pinned,
+        interference=interference(kernel.body, facts, pinned),
+    )

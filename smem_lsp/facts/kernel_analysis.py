@@ -1,0 +1,322 @@
+"""Every analysis of one kernel: what each needs, what it gives, and the name that it is told by."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property, partial
+
+from smem_lsp.allocation.declared import declared
+from smem_lsp.allocation.layouts import layouts, task
+from smem_lsp.allocation.plan import Item, Plan
+from smem_lsp.analysis.banks.conflicts import BankConflict, bank_conflicts
+from smem_lsp.analysis.dataflow.interference import interference
+from smem_lsp.analysis.execution.program import NONE_RACE_FREE, RaceFree
+from smem_lsp.analysis.hazards.candidates import race_free_accesses
+from smem_lsp.analysis.hazards.model import Hazards
+from smem_lsp.analysis.hazards.races import find_hazards
+from smem_lsp.analysis.hazards.redundant_barriers import Redundant, redundant_barriers
+from smem_lsp.analysis.repairs.barrier_hoisting import Hoist, possible_hoists
+from smem_lsp.analysis.repairs.missing_barriers import MissingBarriers, find_missing_barriers, warp_places
+from smem_lsp.analysis.storage.dynamic_need import Need, dynamic_need
+from smem_lsp.analysis.threads.divergence import judge
+from smem_lsp.analysis.threads.mispairing import Mispaired, mispairings
+from smem_lsp.analysis.threads.uniformity import prove_levels
+from smem_lsp.analysis.values.block_shape import most_threads
+from smem_lsp.analysis.values.extents import extents
+from smem_lsp.config import Config
+from smem_lsp.facts.attempts import LIMITS, Limits
+from smem_lsp.facts.caller_reuse import CallerReuse, plan_caller_reuse
+from smem_lsp.facts.class_partition import partition_classes
+from smem_lsp.facts.data_flow import DataFlow, data_flow
+from smem_lsp.facts.dynamic_partition import partition_dynamic
+from smem_lsp.facts.layouts import (
+    WORTH_SAYING,
+    Candidate,
+    curve_of,
+    items_of,
+    joined,
+    kept_buffers,
+    sharing,
+)
+from smem_lsp.facts.nesting import bounded, flattened
+from smem_lsp.facts.occupied import Occupied, occupied
+from smem_lsp.facts.partition import PartitionLayouts
+from smem_lsp.facts.passes import Passes, run_once
+from smem_lsp.facts.stopped import Why
+from smem_lsp.ir.nodes import Dims, Kernel
+from smem_lsp.source import OutOfBudget
+from smem_lsp.targets.every import MAX_THREADS
+
+
+def _is_followed(of: KernelAnalysis) -> bool:
+    return of.stopped_flow is None
+
+
+def _can_share(of: KernelAnalysis) -> bool:
+    return of.declared is not None and len(of.items) > 1
+
+
+def _has_candidates(of: KernelAnalysis) -> bool:
+    return of._race_free is not None
+
+
+def _has_hazards(of: KernelAnalysis) -> bool:
+    return bool(of.hazards.races or of.hazards.proxies)
+
+
+def _is_free_of_hazards(of: KernelAnalysis) -> bool:
+    return of._searched is not None and not _has_hazards(of)
+
+
+class KernelAnalysis(Passes):
+    """What is found out about one kernel, piece by piece, as it is asked for.
+
+    What a method takes from ``self`` is what its pass needs; a pass that was stopped gives what ``otherwise`` says.
+    Where the data flow was stopped, what needs no flow of control is still known: buffers, bytes, launches.
+    """
+
+    def __init__(self, kernel: Kernel, config: Config, limits: Limits = LIMITS) -> None:
+        super().__init__(kernel.instance or kernel.name, limits)
+        self.kernel = bounded(kernel)
+        self.config = config
+
+    # ---- what needs no flow of control
+
+    @cached_property
+    def items(self) -> tuple[Item, ...]:
+        """Buffers that ptxas keeps, in the order in which it lays them out; empty where a size is not known."""
+        return self._known_items or ()
+
+    @cached_property
+    def _known_items(self) -> tuple[Item, ...] | None:
+        return items_of(kept_buffers(self.kernel))
+
+    @cached_property
+    def declared(self) -> Plan | None:
+        """As ptxas lays them out; None where a size is not known."""
+        if self._known_items is None:
+            return None
+        buffers = self.kernel.buffers
+        return declared([Item(i.index, i.name, i.size, buffers[i.index].align or 1) for i in self.items])
+
+    # ---- data flow
+
+    @cached_property
+    def flow(self) -> DataFlow:
+        """Of the kernel; where that was stopped, of its accesses alone."""
+        follow = partial(data_flow, self.kernel, self.config)
+        followed = self.run(_DATA_FLOW, follow, None, self.limits.kernel_seconds)
+        return followed or data_flow(flattened(self.kernel, _STOPPED), self.config)
+
+    @property
+    def stopped_flow(self) -> str | None:
+        """Why nothing is known of the flow of control that a complete analysis would know."""
+        return _STOPPED if self.flow.kernel is not self.kernel else None
+
+    @property
+    def withheld(self) -> str | None:
+        """Why nothing that rests on control or data flow is said of this kernel."""
+        return self.flow.kernel.irregular
+
+    def require_data_flow(self) -> None:
+        """Raises OutOfBudget where it was asked for and has taken all that the kernel may use."""
+        for each in self.stopped:
+            if each.what == _DATA_FLOW and each.why in (Why.TIME, Why.MEMORY):
+                raise OutOfBudget("memory" if each.why is Why.MEMORY else "time")
+
+    @cached_property
+    def occupied(self) -> tuple[Occupied, ...]:
+        """Per target in force; empty when the threads are not known."""
+        return occupied(self.flow.kernel, self.flow.shape, self.config)
+
+    # ---- layouts
+
+    @cached_property
+    def best(self) -> tuple[Candidate, ...]:
+        """The best plans, rising in added barriers."""
+        return joined(self._proved, self._assumed) if self._assumes_shape else self._proved
+
+    @property
+    def _assumes_shape(self) -> bool:
+        return self.flow.assuming is not self.flow.facts and len(self.items) > 1
+
+    @run_once("layouts", tuple[Candidate, ...]())
+    def _proved(self) -> tuple[Candidate, ...]:
+        flow = self.flow
+        if self.declared is None:
+            return ()
+        return curve_of(task(self.items, flow.kernel.body, flow.facts, flow.pinned, flow.interference))
+
+    @run_once("layouts for the assumed block", tuple[Candidate, ...]())
+    def _assumed(self) -> tuple[Candidate, ...]:
+        flow = self.flow
+        found = interference(flow.kernel.body, flow.assuming, flow.pinned, flow.interference)
+        of = task(self.items, flow.kernel.body, flow.assuming, flow.pinned, found)
+        return curve_of(of, assumes_shape=True)
+
+    @run_once("compared layouts", dict[str, Plan](), needs=_is_followed)
+    def compared(self) -> Mapping[str, Plan]:
+        """Of the other allocators, by name."""
+        flow = self.flow
+        if self.declared is None:
+            return {}
+        return layouts(task(self.items, flow.kernel.body, flow.facts, flow.pinned, flow.interference))
+
+    @run_once("layouts with one more wait", tuple[Candidate, ...](), needs=_can_share)
+    def with_wait(self) -> tuple[Candidate, ...]:
+        """Like ``best``: what one more wait for copies could save."""
+        flow, waited = self.flow, self.kernel.drained
+        if waited is None or flow.kernel.irregular is not None:
+            return ()
+        pinned = flow.pinned - waited.buffers
+        proved = curve_of(task(self.items, waited.body, flow.facts, pinned))
+        if flow.assuming is flow.facts:
+            return proved
+        of = task(self.items, waited.body, flow.assuming, pinned)
+        return joined(proved, curve_of(of, assumes_shape=True))
+
+    @run_once("members of classes", tuple[PartitionLayouts, ...](), needs=_is_followed)
+    def class_partitions(self) -> tuple[PartitionLayouts, ...]:
+        """Members of classes in static shared memory as buffers of their own, one item for each such class."""
+        flow = self.flow
+        if self.declared is None:
+            return ()
+        return partition_classes(
+            flow.kernel, flow.control, flow.values, flow.shape, self.items, self.declared
+        )
+
+    @run_once("arrays of functions", None, needs=_is_followed)
+    def caller_reuse(self) -> CallerReuse | None:
+        """What arrays of called functions could save."""
+        if self.declared is None:
+            return None
+        return plan_caller_reuse(self.flow.kernel, self.items, self.flow.facts, self.flow.pinned)
+
+    @run_once("ranges of dynamic shared memory", None, needs=_is_followed)
+    def dynamic_partition(self) -> PartitionLayouts | None:
+        """Ranges of dynamic shared memory as buffers of their own, perhaps only one; None: they are not known."""
+        flow = self.flow
+        return partition_dynamic(flow.kernel, flow.control, flow.values, flow.shape)
+
+    # ---- races and barriers
+
+    @run_once("data races", None, needs=_is_followed)
+    def _race_free(self) -> RaceFree | None:
+        flow = self.flow
+        return race_free_accesses(flow.kernel, flow.values, flow.assuming, flow.shape)
+
+    @run_once("data races", None, needs=_has_candidates)
+    def _searched(self) -> Hazards | None:
+        flow = self.flow
+        return find_hazards(
+            flow.kernel,
+            flow.values,
+            flow.control,
+            flow.verdicts,
+            flow.shape,
+            race_free=self._race_free or NONE_RACE_FREE,
+        )
+
+    @property
+    def hazards(self) -> Hazards:
+        return self._searched or Hazards()
+
+    @run_once(
+        "places of missing barriers",
+        MissingBarriers(),
+        needs=_has_hazards,
+    )
+    def missing_barriers(self) -> MissingBarriers:
+        flow = self.flow
+        judged = partial(
+            find_hazards,
+            flow.kernel,
+            flow.values,
+            flow.control,
+            flow.verdicts,
+            flow.shape,
+            race_free=self._race_free or NONE_RACE_FREE,
+        )
+        in_warps = warp_places(flow.kernel, flow.values, flow.levels, flow.control.places)
+        return find_missing_barriers(flow.kernel, self.hazards, flow.control.places, in_warps, judged)
+
+    @cached_property
+    def redundant(self) -> tuple[Redundant, ...]:
+        """Barriers that order nothing. Where buffers may share bytes nobody has asked which barriers that needs."""
+        found = self._redundant
+        if found and (self.caller_reuse is not None or any(map(_saves, self.class_partitions))):
+            return tuple(replace(each, merging=True) for each in found)
+        return found
+
+    @run_once("redundant barriers", tuple[Redundant, ...](), needs=_is_free_of_hazards)
+    def _redundant(self) -> tuple[Redundant, ...]:
+        flow, best = self.flow, self.best
+        total = sum(item.size for item in self.items)
+        groups: list[list[int]] = []
+        if best and not best[0].plan.barriers and total - best[0].plan.bytes >= WORTH_SAYING:
+            groups = sharing(self.items, best[0].plan)
+        return redundant_barriers(flow.kernel, flow.values, flow.levels, flow.assuming, flow.shape, groups)
+
+    @run_once("divergent barriers", tuple[Mispaired, ...](), needs=_is_followed)
+    def mispaired(self) -> tuple[Mispaired, ...]:
+        """Barriers that some threads of the block miss."""
+        flow = self.flow
+        return mispairings(flow.kernel, flow.levels, flow.control, flow.verdicts, flow.shape)
+
+    @run_once("barriers to move", tuple[Hoist, ...](), needs=_is_followed)
+    def hoists(self) -> tuple[Hoist, ...]:
+        """Where those could stand instead, so that all threads come to them and nothing races."""
+        found = possible_hoists(self.flow.kernel, self.mispaired)
+        return tuple(hoist for hoist, moved in found if _is_right(moved, hoist.place, self.flow))
+
+    # ---- banks and bytes
+
+    @run_once("bank conflicts", tuple[BankConflict, ...](), needs=_is_followed)
+    def banks(self) -> tuple[BankConflict, ...]:
+        flow = self.flow
+        return bank_conflicts(flow.kernel, flow.values, flow.levels, flow.shape)
+
+    @run_once("dynamic bytes", dict[Dims, Need](), needs=_is_followed)
+    def needs(self) -> Mapping[Dims, Need]:
+        """By the block of a launch: the dynamic bytes that it is sure to touch."""
+        sites = self.kernel.launches
+        blocks = {site.block for site in sites if site.block is not None and site.dynamic_bytes is not None}
+        found = {
+            dims: dynamic_need(self.flow.kernel, self.flow.values, dims)
+            for dims in blocks
+            if math.prod(dims) <= MAX_THREADS
+        }
+        return {dims: need for dims, need in found.items() if need is not None}
+
+    @run_once("touched bytes", dict[int, tuple[int, int]](), needs=_is_followed)
+    def extents(self) -> Mapping[int, tuple[int, int]]:
+        """By buffer: the first byte and the end of what is touched, where that is known."""
+        return extents(self.flow.kernel, self.flow.values, self.flow.fact)
+
+
+_DATA_FLOW = "data flow"
+_STOPPED = "its analysis was stopped"
+
+
+def _saves(classes: PartitionLayouts) -> bool:
+    """May members of a class share bytes as the kernel stands, so many that it is worth saying?"""
+    return any(
+        not each.plan.barriers and classes.declared.bytes - each.plan.bytes >= WORTH_SAYING
+        for each in classes.best
+    )
+
+
+def _is_right(changed: Kernel, barrier: int, flow: DataFlow) -> bool:
+    """Do all threads come to the barrier with this point, and does nothing race?"""
+    control, levels = prove_levels(
+        changed.body, flow.values, buffers=changed.buffers, shape=flow.fact, upper=most_threads(changed)
+    )
+    if barrier not in control.barriers:
+        return False
+    verdicts = judge(changed.body, levels, control, None if flow.shape is None else flow.shape.dims)
+    found = find_hazards(changed, flow.values, control, verdicts, flow.shape)
+    return not (
+        found.races or found.missing_lanes or mispairings(changed, levels, control, verdicts, flow.shape)
+    )

@@ -1,0 +1,43 @@
+"""Kernels that are nested too deeply to be walked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from smem_lsp.ir.nodes import Access, Branch, Kernel, Loop, Seq, walk
+
+MAX_LOOP_DEPTH = 12
+MAX_DEPTH = 250  # three frames of the interpreter each; a chain of `else if` counts as well
+
+
+def bounded(kernel: Kernel) -> Kernel:
+    """``kernel``, without its flow of control where that is nested too deeply.
+
+    The walks repeat inner loops inside outer ones until nothing changes, and recurse into branches."""
+    loops, depth = _nesting(kernel.body)
+    if loops > MAX_LOOP_DEPTH:
+        return flattened(kernel, f"loops are nested more than {MAX_LOOP_DEPTH} deep")
+    if depth > MAX_DEPTH:
+        return flattened(kernel, f"branches and loops are nested more than {MAX_DEPTH} deep")
+    return kernel
+
+
+def flattened(kernel: Kernel, why: str) -> Kernel:
+    """The accesses of a kernel without its flow of control."""
+    accesses = Seq(tuple(node for node in walk(kernel.body) if isinstance(node, Access)))
+    return replace(kernel, body=accesses, irregular=why)
+
+
+def _nesting(body: Seq) -> tuple[int, int]:
+    """The most loops inside each other, and the most branches and loops."""
+    loops = depth = 0
+    stack = [(body, 0, 0)]
+    while stack:
+        seq, within_loops, within = stack.pop()
+        loops, depth = max(loops, within_loops), max(depth, within)
+        for node in seq:
+            if isinstance(node, Loop):
+                stack.append((node.body, within_loops + 1, within + 1))
+            elif isinstance(node, Branch):
+                stack += (node.then, within_loops, within + 1), (node.otherwise, within_loops, within + 1)
+    return loops, depth

@@ -1,0 +1,26 @@
+"""The fixes of a finding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from smem_lsp.fixes.cure import CheckedKernel
+from smem_lsp.fixes.declarations import Refused
+from smem_lsp.fixes.model import Fix, Safety
+from smem_lsp.fixes.registry import CURES
+from smem_lsp.rules.facts import KernelFacts
+from smem_lsp.rules.model import Finding
+from smem_lsp.syntax.parse import TranslationUnit
+
+
+def fixes_for(finding: Finding, kernels: Sequence[KernelFacts], unit: TranslationUnit) -> tuple[Fix, ...]:
+    """The fixes of a finding; a refused one is a display fix whose title is the reason."""
+    remedy = finding.remedy
+    if remedy is None:
+        return ()
+    checked, cure = CheckedKernel(kernels[remedy.kernel], kernels, unit), CURES[type(remedy)]
+    try:
+        return (cure.fix(remedy, checked),)
+    except Refused as refusal:
+        task = cure.task(remedy, checked.kernel)
+        return (Fix(f"Cannot {task}: {refusal}", Safety.DISPLAY, ()),)

@@ -1,0 +1,14 @@
+"""How the author could swizzle the columns of a buffer: shown, not applied."""
+
+from __future__ import annotations
+
+from smem_lsp.fixes.cure import CheckedKernel, Cure
+from smem_lsp.fixes.model import Fix, Safety
+from smem_lsp.rules.model import ShowSwizzle
+
+
+def _fix(remedy: ShowSwizzle, at: CheckedKernel) -> Fix:
+    return Fix(f"Swizzle the columns: {remedy.text}", Safety.DISPLAY, ())
+
+
+CURE = Cure(ShowSwizzle, lambda remedy, kernel: "rewrite the kernel", _fix)

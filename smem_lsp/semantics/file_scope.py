@@ -1,0 +1,107 @@
+"""The global scope of a file, and what its scopes ask of the evaluator and the type rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from smem_lsp.semantics import evaluate, sizes, standard_library, template_arguments, type_of
+from smem_lsp.semantics.collect import collect
+from smem_lsp.semantics.declarations import (
+    AliasDecl,
+    ClassDecl,
+    Declarations,
+    EnumDecl,
+    Parameter,
+    Source,
+    VariableDecl,
+)
+from smem_lsp.semantics.entities import Argument, Entity, State, TypedConstant
+from smem_lsp.semantics.scope import Scope
+from smem_lsp.semantics.types import Record, Scalar, Size, Type
+from smem_lsp.source.queries import PROCESS, Query
+from smem_lsp.syntax import tree
+from smem_lsp.syntax.brackets import match_brackets
+from smem_lsp.syntax.headers import HeaderKey
+from smem_lsp.syntax.names_ahead import Symbols
+from smem_lsp.syntax.parse import TranslationUnit
+
+
+class Rules:
+    """The rules of C++ as this package knows them: see ``queries.Semantics``."""
+
+    def evaluate(self, expr: tree.Expr | None, scope: Scope) -> int | None:
+        return evaluate.evaluate(expr, scope)
+
+    def evaluate_value(self, expr: tree.Expr, scope: Scope) -> TypedConstant:
+        return evaluate.evaluate_value(expr, scope)
+
+    def size_of(self, kind: Type | None) -> Size | None:
+        return sizes.size_of_type(kind)
+
+    def alias(self, decl: AliasDecl, scope: Scope) -> Type | None:
+        return type_of.alias(decl, scope)
+
+    def variable(self, decl: VariableDecl, scope: Scope) -> TypedConstant | None:
+        return type_of.variable(decl, scope)
+
+    def underlying(self, decl: EnumDecl, scope: Scope) -> Scalar | None:
+        return type_of.underlying(decl, scope)
+
+    def enum_values(self, decl: EnumDecl, scope: Scope) -> dict[str, int | None]:
+        return type_of.enum_values(decl, scope)
+
+    def type_argument(self, node: tree.TypeId, scope: Scope) -> Type | None:
+        return type_of.qualified_type_id(node, scope)
+
+    def fit(
+        self, parameters: Sequence[Parameter], given: Sequence[Argument], home: Scope
+    ) -> tuple[Argument, ...] | None:
+        return template_arguments.fit(parameters, given, home)
+
+    def instantiate(
+        self, decls: Sequence[ClassDecl], home: Scope, given: Sequence[tree.Expr], where: Scope
+    ) -> Record | None:
+        return template_arguments.instantiate(decls, home, given, where)
+
+    def library_entity(
+        self, path: tuple[str, ...], arguments: tuple[list[tree.Expr] | None, ...], scope: Scope
+    ) -> Entity:
+        return standard_library.entity(path, arguments, scope)
+
+    def library_member(self, of: Entity, name: str) -> Entity:
+        return standard_library.member(of, name)
+
+
+def file_constants(unit: TranslationUnit) -> Scope:
+    """The global scope of a file: what its headers and the file itself declare outside function bodies."""
+    key = (unit.preprocessed.header_key, unit.symbols, *(placed.block.outline for placed in unit.blocks))
+    top = _DECLARED.of(PROCESS, key, partial(_collected, unit))
+    outside = frozenset(name for level in top.levels() for name in level.outside)
+    packed = any(
+        directive.name == "pragma" and "pack" in unit.source.slice(directive.span).split("(")[0]
+        for directive in unit.preprocessed.directives
+    )
+    return Scope(None, State(Rules(), outside=outside, packed=packed), top, namespace=True)
+
+
+# What files declared last. Bodies of functions are not read, but for those of constants: they may be of an older text.
+_DECLARED = Query[tuple[object, ...], Declarations]("what a file and its headers declare", most=16)
+_HEADERS = Query[tuple[HeaderKey, Symbols], Declarations]("what headers declare", most=8)
+
+
+def _collected(unit: TranslationUnit) -> Declarations:
+    key = (unit.preprocessed.header_key, unit.symbols)
+    top = _HEADERS.of(PROCESS, key, partial(_collected_headers, unit)).copy()
+    tokens = unit.preprocessed.tokens
+    source = Source(tokens.kinds, tokens.texts, unit.partner, unit.symbols)
+    collect(source, 0, len(tokens.kinds), top)
+    return top
+
+
+def _collected_headers(unit: TranslationUnit) -> Declarations:
+    header = unit.preprocessed.header
+    found = Declarations()
+    source = Source(header.kinds, header.texts, match_brackets(header.kinds), unit.symbols)
+    collect(source, 0, len(header.kinds), found)
+    return found

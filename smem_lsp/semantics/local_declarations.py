@@ -1,0 +1,40 @@
+"""What declarations inside function bodies add to the scope they stand in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from smem_lsp.semantics import type_of
+from smem_lsp.semantics.collect import collect
+from smem_lsp.semantics.declarations import Source
+from smem_lsp.semantics.entities import TypedConstant
+from smem_lsp.semantics.scope import Scope
+from smem_lsp.source import checkpoint
+from smem_lsp.syntax import tree
+from smem_lsp.syntax.parse import Body
+
+
+def declare_statement(body: Body, lo: int, hi: int, scope: Scope) -> None:
+    """Add what the declaration statement of the tokens ``[lo, hi)`` of a function body declares to ``scope``."""
+    source = Source(body.tokens.kinds, body.tokens.texts, body.ahead.partner, body.symbols)
+    collect(source, lo, hi, scope.own_declarations())
+
+
+def declare_constants(declaration: tree.Declaration, constants: Scope) -> None:
+    """Add the variables of one declaration to a scope, with their types and constant values."""
+    for declarator in declaration.declarators:
+        if declarator.name and "typedef" not in declaration.words:
+            value = type_of.variable_value(declaration, declarator, constants)
+            constants.values.pop(declarator.name, None)
+            constants.bound[declarator.name] = value
+
+
+def declare_parameters(parameters: Iterable[tree.Declaration], constants: Scope) -> None:
+    """Add parameters of a function to a scope, with their types alone: a default argument is what a call passes that
+    leaves it out, not the value of a constant."""
+    for declaration in parameters:
+        checkpoint()
+        for declarator in declaration.declarators:
+            if declarator.name:
+                value = type_of.variable_value(declaration, declarator, constants)
+                constants.bound[declarator.name] = TypedConstant(value.type, None)

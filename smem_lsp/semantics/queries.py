@@ -1,0 +1,65 @@
+"""What names and types ask of the rules above them: a name of a constant, a constant of the size of a type.
+
+The answers that are worth keeping are kept in the store of the scopes (``State.store``). Each rule asks downwards
+directly and upwards through this protocol, so the modules of this package stand in an order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from smem_lsp.semantics.declarations import AliasDecl, ClassDecl, EnumDecl, Parameter, VariableDecl
+    from smem_lsp.semantics.entities import Argument, Entity, TypedConstant
+    from smem_lsp.semantics.scope import Scope
+    from smem_lsp.semantics.types import Record, Scalar, Size, Type
+    from smem_lsp.syntax import tree
+
+
+class Semantics(Protocol):
+    """The rules of C++. None: not known."""
+
+    def evaluate(self, expr: tree.Expr | None, scope: Scope) -> int | None:
+        """The value of a constant integer expression."""
+
+    def evaluate_value(self, expr: tree.Expr, scope: Scope) -> TypedConstant:
+        """Type and value of an expression."""
+        ...
+
+    def size_of(self, kind: Type | None) -> Size | None:
+        """(size, alignment) of an object of this type in bytes."""
+
+    def alias(self, decl: AliasDecl, scope: Scope) -> Type | None:
+        """The type that `using` or a typedef names."""
+
+    def variable(self, decl: VariableDecl, scope: Scope) -> TypedConstant | None:
+        """Type and value of a variable."""
+
+    def underlying(self, decl: EnumDecl, scope: Scope) -> Scalar | None:
+        """The type that an enumeration is stored as."""
+
+    def enum_values(self, decl: EnumDecl, scope: Scope) -> dict[str, int | None]:
+        """Values of all enumerators by name, in order."""
+        ...
+
+    def type_argument(self, node: tree.TypeId, scope: Scope) -> Type | None:
+        """The type of a template argument, in which `const` counts."""
+
+    def fit(
+        self, parameters: Sequence[Parameter], given: Sequence[Argument], home: Scope
+    ) -> tuple[Argument, ...] | None:
+        """Arguments for all parameters of a template of scope ``home``, defaults filled in."""
+
+    def instantiate(
+        self, decls: Sequence[ClassDecl], home: Scope, given: Sequence[tree.Expr], where: Scope
+    ) -> Record | None:
+        """The instance of a class template. ``where``: the scope in which the arguments stand."""
+
+    def library_entity(
+        self, path: tuple[str, ...], arguments: tuple[list[tree.Expr] | None, ...], scope: Scope
+    ) -> Entity:
+        """The meaning of a name that nothing in sight declares."""
+
+    def library_member(self, of: Entity, name: str) -> Entity:
+        """``of::name`` for what the standard library means by ``of``."""

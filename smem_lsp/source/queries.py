@@ -1,0 +1,242 @@
+"""Queries: questions whose answers are remembered, and the stores that hold the answers.
+
+A query is declared in one line at the top of a module: its name, the types of its keys and answers, how much a store
+keeps, and what it answers to whoever asks it while it is being worked out. A key holds everything that the answer
+depends on and is compared whole. The model is salsa, the query store of rust-analyzer.
+
+A store belongs to what its answers are about, and goes with it: a definition, a block of a file, the scopes of one
+check. ``PROCESS`` holds what is true of a text wherever it stands. Work that is cut off by an exception, as by
+``OutOfBudget``, leaves nothing in a store.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from threading import Lock
+from typing import Any, Final, Generic, ParamSpec, Protocol, TypeVar, cast
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+P = ParamSpec("P")
+
+
+class _Mark:
+    """What stands in a table where no answer does."""
+
+    __slots__ = ()
+
+
+_MISSING: Final = _Mark()
+_RUNNING: Final = _Mark()  # somebody is working it out
+
+
+class Bounds(Protocol):
+    """How deep questions may ask each other."""
+
+    def enter(self) -> bool:
+        """One step deeper; False where that is too deep. ``leave`` undoes a step."""
+
+    def leave(self) -> None: ...
+
+
+class Store:
+    """Answers by query and key. ``shared``: several threads may ask at a time."""
+
+    __slots__ = ("_tables", "_unkept", "shared")
+
+    def __init__(self, *, shared: bool = False) -> None:
+        self._tables: dict[Query[Any, Any], Table[Any, Any]] = {}
+        self._unkept: list[Callable[[], None]] = []
+        self.shared = shared
+
+    def table(self, query: Query[K, V]) -> Table[K, V]:
+        """The answers to one query."""
+        found = self._tables.get(query)
+        if found is None:
+            found = self._tables.setdefault(query, Table(query.most))
+        return found
+
+    def clear(self) -> None:
+        """Forget every answer."""
+        for table in list(self._tables.values()):
+            table.clear()
+        for forget in self._unkept:
+            forget()
+
+    def adopt(self, forget: Callable[[], None]) -> None:
+        """Let ``clear`` call ``forget`` as well."""
+        self._unkept.append(forget)
+
+
+PROCESS: Final = Store(shared=True)
+
+
+class Query(Generic[K, V]):
+    """A question. ``most``: the weight that all answers in one store have together, None for no bound; those that were
+    asked for last stay. ``cycle``: the answer to itself, directly or through others; a query without one must not ask
+    itself, and only such a query may be asked in a shared store, where another thread may be at work."""
+
+    __slots__ = ("_cycle", "most", "name")
+
+    def __init__(self, name: str, *, most: int | None = None, cycle: V | _Mark = _MISSING) -> None:
+        self.name = name
+        self.most = most
+        self._cycle = cycle
+
+    def __repr__(self) -> str:
+        return f"<query: {self.name}>"
+
+    def find(self, store: Store, key: K) -> V | None:
+        """The answer that is known; None where none is."""
+        found = store.table(self).find(key)
+        return None if isinstance(found, _Mark) else found
+
+    def keep(self, store: Store, key: K, value: V, weight: int = 1) -> V:
+        """Remember an answer. One that is heavier than all together may be is only handed back."""
+        store.table(self).keep(key, value, weight)
+        return value
+
+    def drop(self, store: Store, unwanted: Callable[[V], bool]) -> None:
+        """Forget the answers that are ``unwanted``."""
+        store.table(self).drop(unwanted)
+
+    def forget(self, store: Store) -> None:
+        """Forget all answers."""
+        store.table(self).clear()
+
+    def count(self, store: Store) -> int:
+        """How many answers are known."""
+        return len(store.table(self))
+
+    def weight(self, store: Store) -> int:
+        """What the answers weigh together; 0 for a query without a bound."""
+        return store.table(self).weight
+
+    def of(
+        self,
+        store: Store,
+        key: K,
+        work: Callable[[], V],
+        *,
+        weigh: Callable[[V], int] | None = None,
+        within: Bounds | None = None,
+    ) -> V:
+        """The answer: the one that is known, or what ``work`` gives. Beyond the bounds it is that of a cycle."""
+        table = store.table(self)
+        found = table.find(key)
+        if found is _RUNNING:
+            return cast("V", self._cycle)
+        if not isinstance(found, _Mark):
+            return found
+        if within is not None and not within.enter():
+            return cast("V", self._cycle)
+        try:
+            if self._cycle is not _MISSING:
+                value = self._guarded(store, key, work)
+            else:
+                value = work()
+        finally:
+            if within is not None:
+                within.leave()
+        table.keep(key, value, 1 if weigh is None else weigh(value))
+        return value
+
+    def _guarded(self, store: Store, key: K, work: Callable[[], V]) -> V:
+        assert not store.shared, self
+        table = store.table(self)
+        table.begin(key)
+        try:
+            return work()
+        finally:
+            table.remove(key)
+
+    @contextmanager
+    def growing(self, store: Store, key: K, value: V) -> Iterator[V]:
+        """Remember ``value`` while it is filled: who asks meanwhile sees what is in it so far."""
+        table = store.table(self)
+        table.keep(key, value, 1)
+        try:
+            yield value
+        except BaseException:
+            table.remove(key)
+            raise
+
+
+class Table(Generic[K, V]):
+    """Answers by key. The weights of all together stay under ``most``: those not asked for longest go."""
+
+    __slots__ = ("_entries", "_lock", "most", "weight")
+
+    def __init__(self, most: int | None) -> None:
+        self._entries: OrderedDict[K, tuple[V | _Mark, int]] = OrderedDict()
+        self._lock = Lock()
+        self.weight = 0
+        self.most = most
+
+    def find(self, key: K) -> V | _Mark:
+        """The answer, now the one asked for last; a mark where there is none."""
+        entry = self._entries.get(key)
+        if entry is None:
+            return _MISSING
+        if self.most is not None:
+            with self._lock:
+                if key in self._entries:
+                    self._entries.move_to_end(key)
+        return entry[0]
+
+    def keep(self, key: K, value: V, weight: int) -> None:
+        most = self.most
+        if most is None:
+            self._entries[key] = value, weight
+            return
+        if weight > most:
+            return
+        with self._lock:
+            self._take(key)
+            self._entries[key] = value, weight
+            self.weight += weight
+            while self.weight > most:
+                self.weight -= self._entries.popitem(last=False)[1][1]
+
+    def begin(self, key: K) -> None:
+        """Note that the answer is being worked out."""
+        with self._lock:
+            self._entries[key] = _RUNNING, 0
+
+    def remove(self, key: K) -> None:
+        with self._lock:
+            self._take(key)
+
+    def drop(self, unwanted: Callable[[V], bool]) -> None:
+        with self._lock:
+            for key, (value, _) in list(self._entries.items()):
+                if not isinstance(value, _Mark) and unwanted(value):
+                    self._take(key)
+
+    def clear(self) -> None:
+        with self._lock:
+            self._entries.clear()
+            self.weight = 0
+
+    def _take(self, key: K) -> None:
+        old = self._entries.pop(key, None)
+        if old is not None and self.most is not None:
+            self.weight -= old[1]
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
+def remembered(*, most: int) -> Callable[[Callable[P, V]], Callable[P, V]]:
+    """Declares a function as a query of the process: its key is its arguments, all of them immutable, and its answer
+    depends on nothing else. ``most``: the number of answers."""
+
+    def declare(function: Callable[P, V]) -> Callable[P, V]:
+        memory = lru_cache(maxsize=most)(function)
+        PROCESS.adopt(memory.cache_clear)
+        return cast("Callable[P, V]", memory)
+
+    return declare
