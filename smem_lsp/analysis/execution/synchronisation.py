@@ -21,7 +21,7 @@ from smem_lsp.analysis.execution.program import (
 from smem_lsp.analysis.execution.warp_traces import Traces
 from smem_lsp.analysis.values.evaluate import Evaluator
 from smem_lsp.analysis.values.value_facts import ValueFacts
-from smem_lsp.ir.nodes import Barrier, BarrierFamily, CopyWaitKind, Exchange, Kernel
+from smem_lsp.ir.nodes import Barrier, BarrierFamily, CopyWaitKind, Exchange, Kernel, Place
 from smem_lsp.source import checkpoint
 
 _ALL_LANES = 0xFFFFFFFF
@@ -117,7 +117,7 @@ class Synchronisation:
             self._arrive(instruction.node, threads, frame)
         frame.interval.forget()
 
-    def _order_proxies(self, node: object) -> None:
+    def _order_proxies(self, node: Barrier | Place) -> None:
         if self.recorder.proxies is not None and isinstance(node, Barrier):
             self.recorder.proxies.barrier()
 
