@@ -42,10 +42,11 @@ class Synchronisation:
 
     def come_to(self, point: int, frame: Frame) -> None:
         """The path goes on to a point: an unknown call on the way may have synchronised threads."""
-        if point > frame.path.point and self.calls_between(frame.path.point, point):
+        path = frame.path
+        if self.kernel.opaque and point > path.point and self.calls_between(path.point, point):
             self.forget(frame)
             self.lose(self.block.threads, frame)
-        frame.path.point = point
+        path.point = point
 
     def calls_between(self, after: int, before: int) -> bool:
         """Does an unknown call stand between two points?"""
