@@ -45,19 +45,22 @@ def occupancy(
     opt_in: bool = False,
     barriers: int = 1,
 ) -> Occupancy:
-    """Resident blocks per SM on ``arch`` (``sm_90``, ``sm_90a``, ``compute_90``).
+    """How many blocks of one kernel an SM holds at a time, as NVIDIA's occupancy header counts them
+    (``cudaOccMaxActiveBlocksPerMultiprocessor`` in ``cuda_occupancy.h``, CUDA 13.0).
 
-    :param threads: per block; over the device's limit (1024) no block fits.
-    :param registers: per thread, as ptxas prints them; None when unknown: registers then do not limit.
-    :param static_shared: bytes per block, as ptxas prints them, without what the driver reserves.
-    :param dynamic_shared: bytes per block, the launch's third configuration argument.
-    :param max_dynamic_shared: bytes, what ``cudaFuncAttributeMaxDynamicSharedMemorySize`` was set to.
-    :param carveout: percent of the SM's shared memory that the kernel prefers; -1 is no preference: all.
-    :param opt_in: the attribute counts (the header's ``FUNC_SHMEM_LIMIT_OPTIN``): more than
+    :param arch: the target as nvcc spells it: ``sm_90``, ``sm_90a``, ``compute_90``.
+    :param threads: threads per block, 1 or more; above the device's limit (1,024) no block fits.
+    :param registers: registers per thread, as ptxas prints them; None when unknown: they then limit nothing.
+    :param static_shared: bytes per block, as ptxas prints them, without those that the driver reserves.
+    :param dynamic_shared: bytes per block, the third argument of the launch configuration.
+    :param max_dynamic_shared: bytes, the kernel's ``cudaFuncAttributeMaxDynamicSharedMemorySize``.
+    :param carveout: percent of the SM's shared memory that the kernel prefers, 0 to 100; -1: no preference, all of it.
+    :param opt_in: whether that attribute counts (the header's ``FUNC_SHMEM_LIMIT_OPTIN``): more than
         ``max_dynamic_shared`` dynamic bytes fail, and static + reserved + ``max_dynamic_shared`` over 48 KiB
         lifts the block's limit to the opt-in limit. Without it the limit is 48 KiB.
-    :param barriers: hardware barriers per block, as ptxas prints them; they limit from 9.0.
-    :raises UnknownTarget: no such ``arch``.
+    :param barriers: hardware barriers per block, as ptxas prints them; they limit blocks from sm_90 on.
+    :returns: blocks per SM (0: the launch fails), warps per SM, the share of the SM's warps, and what limits them.
+    :raises UnknownTarget: no such ``arch``; the message names the nearest one.
     :raises ValueError: ``threads`` below 1, a negative amount, a ``carveout`` outside -1 to 100.
     """
     gpu = target(arch)

@@ -7,15 +7,15 @@ line on stderr for each reason. 130: interrupted. Modules of a command are impor
 answers at once.
 """
 
-from smem_lsp.isolation import isolate  # isort: skip  (first: it imports nothing that could be a project's)
+from smem_lsp.isolation import isolate  # isort: skip  (first: it imports nothing that a project could replace)
 
 import sys
 from collections.abc import Sequence
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command line and return its exit code. Without ``argv`` it is that of the process, which is ours then: its
-    module path, its streams and its signals."""
+    """Run a command line and return its exit code. ``argv`` None: the process's own arguments; its module path, streams
+    and signals are then ours to set up."""
     if argv is None:
         isolate()
         _on_ctrl_c(end=True)  # without a traceback out of the middle of an import
@@ -56,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _leave(code: int) -> None:
-    """End the process at once: to give back what is known of a large file, object by object, takes a second."""
+    """End the process at once: freeing what is known of a large file, object by object, takes a second."""
     import os
 
     if sys.stderr is not None:

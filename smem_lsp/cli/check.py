@@ -10,11 +10,11 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 
-from smem_lsp.cli.checking import Job, Options, Outcome, check_file, failed
+from smem_lsp.cli.checking import FileChecker, FileOutcome, FileTask, Options, failed
 from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FAILED, EXIT_FINDINGS, UsageError, complain
 from smem_lsp.cli.fixing import FixPolicy, Hidden, hidden_words
+from smem_lsp.cli.path_settings import Settings, named_codes, rule_names
 from smem_lsp.cli.progress import Progress
-from smem_lsp.cli.settings import Settings, named_codes, rule_names
 from smem_lsp.cli.terminal import terminal_style, use_utf8
 from smem_lsp.config import ConfigError
 from smem_lsp.environment import SourceError, SourceFile, collect, decode, trees
@@ -28,7 +28,7 @@ _FILES_PER_PROCESS = 16  # below, starting another process costs more than it sa
 
 
 @dataclass(slots=True)
-class _Totals:
+class _RunTotals:
     """Sums over all files."""
 
     files: int = 0
@@ -43,7 +43,7 @@ class _Totals:
     hidden: Counter[Hidden] = field(default_factory=Counter)
     failed: bool = False
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, outcome: FileOutcome) -> None:
         self.files += 1
         self.with_findings += bool(outcome.counts)
         self.changed += bool(outcome.fixed)
@@ -62,11 +62,11 @@ def run(flags: argparse.Namespace) -> int:
         raise UsageError("--unsafe-fixes needs --fix or --diff")
     settings = Settings(flags)
     options = _options(flags)
-    totals = _Totals()
-    jobs = _jobs(flags, settings, totals)
-    outcomes = _print_all(jobs, options, flags, totals)
+    totals = _RunTotals()
+    tasks = _tasks(flags, settings, totals)
+    outcomes = _print_all(tasks, options, flags, totals)
     if options.format in ("json", "sarif") and not options.diff:
-        # The fixed text of stdin has stdout to itself.
+        # stdout holds the fixed text of stdin and nothing else.
         stream = sys.stderr if flags.fix and _STDIN in flags.paths else sys.stdout
         use_utf8(stream)
         stream.write(_json(outcomes) if options.format == "json" else _sarif(outcomes))
@@ -90,10 +90,10 @@ def _options(flags: argparse.Namespace) -> Options:
     )
 
 
-def _jobs(flags: argparse.Namespace, settings: Settings, totals: _Totals) -> list[Job | Outcome]:
-    """Files to check, in order; an Outcome stands for one that cannot be."""
+def _tasks(flags: argparse.Namespace, settings: Settings, totals: _RunTotals) -> list[FileTask | FileOutcome]:
+    """The files to check, in order; a FileOutcome stands for one that cannot be checked."""
     paths = list(dict.fromkeys(flags.paths or ([_STDIN] if flags.stdin_filename else ["."])))
-    found: list[Job | Outcome] = []
+    found: list[FileTask | FileOutcome] = []
     if _STDIN in paths:
         found.append(_given(flags.stdin_filename, settings))
     elif flags.stdin_filename:
@@ -104,10 +104,10 @@ def _jobs(flags: argparse.Namespace, settings: Settings, totals: _Totals) -> lis
     blamed: set[str] = set()
     for path in collected.files:
         try:
-            found.append(Job(path, settings.for_file(path)))
+            found.append(FileTask(path, settings.for_file(path)))
         except ConfigError as wrong:
             outcome = failed(path, f"{path}: not checked, its settings are wrong: {wrong}")
-            # One line for each config file, however many files it is in charge of.
+            # One line for each config file, however many files it applies to.
             outcome.errors = [] if str(wrong) in blamed else [str(wrong)]
             blamed.add(str(wrong))
             totals.failed = True
@@ -115,8 +115,8 @@ def _jobs(flags: argparse.Namespace, settings: Settings, totals: _Totals) -> lis
     return found
 
 
-def _given(name: str | None, settings: Settings) -> Job | Outcome:
-    """The job for what stands on stdin."""
+def _given(name: str | None, settings: Settings) -> FileTask | FileOutcome:
+    """The task for what stands on stdin."""
     path = name or _STDIN_NAME
     try:
         data = _stdin(path)
@@ -130,7 +130,7 @@ def _given(name: str | None, settings: Settings) -> Job | Outcome:
         return failed(path, str(error))
     except UnicodeDecodeError as error:
         return failed(path, f"{path}: not {error.encoding.upper()} text (byte {error.start})")
-    return Job(path, config, SourceFile(path, text, encoding, data))
+    return FileTask(path, config, SourceFile(path, text, encoding, data))
 
 
 def _stdin(path: str) -> bytes:
@@ -145,11 +145,11 @@ def _stdin(path: str) -> bytes:
 
 
 def _print_all(
-    jobs: Sequence[Job | Outcome], options: Options, flags: argparse.Namespace, totals: _Totals
-) -> list[Outcome]:
-    progress = Progress(len(jobs), enabled=not flags.quiet)
-    outcomes: list[Outcome] = []
-    with closing(_outcomes(jobs, options, flags.jobs)) as arriving:
+    tasks: Sequence[FileTask | FileOutcome], options: Options, flags: argparse.Namespace, totals: _RunTotals
+) -> list[FileOutcome]:
+    progress = Progress(len(tasks), enabled=not flags.quiet)
+    outcomes: list[FileOutcome] = []
+    with closing(_outcomes(tasks, options, flags.jobs)) as arriving:
         for outcome in arriving:
             outcomes.append(outcome)
             totals.add(outcome)
@@ -174,26 +174,29 @@ def _print_all(
 
 
 def _outcomes(
-    jobs: Sequence[Job | Outcome], options: Options, wanted: int | None
-) -> Generator[Outcome, None, None]:
-    """In the order of ``jobs``, whatever process does them."""
-    processes = min(wanted or os.cpu_count() or 1, max(1, len(jobs) // (1 if wanted else _FILES_PER_PROCESS)))
+    tasks: Sequence[FileTask | FileOutcome], options: Options, wanted: int | None
+) -> Generator[FileOutcome, None, None]:
+    """In the order of ``tasks``, whichever process does them."""
+    processes = min(
+        wanted or os.cpu_count() or 1, max(1, len(tasks) // (1 if wanted else _FILES_PER_PROCESS))
+    )
     if processes == 1 or not sys.executable:
-        for job in jobs:
-            yield job if isinstance(job, Outcome) else check_file(job, options)
+        checker = FileChecker(options)
+        for task in tasks:
+            yield task if isinstance(task, FileOutcome) else checker.check(task)
         return
     from smem_lsp.cli.pool import check_in_children
 
-    yield from check_in_children(jobs, options, processes)
+    yield from check_in_children(tasks, options, processes)
 
 
-def _json(outcomes: Sequence[Outcome]) -> str:
+def _json(outcomes: Sequence[FileOutcome]) -> str:
     findings = [finding for outcome in outcomes for finding in outcome.findings]
     kernels = [kernel for outcome in outcomes for kernel in outcome.kernels]
     return json_.document(findings, kernels, [outcome.file for outcome in outcomes])
 
 
-def _sarif(outcomes: Sequence[Outcome]) -> str:
+def _sarif(outcomes: Sequence[FileOutcome]) -> str:
     from smem_lsp.rules.registry import RULES
 
     findings = [finding for outcome in outcomes for finding in outcome.findings]
@@ -201,7 +204,7 @@ def _sarif(outcomes: Sequence[Outcome]) -> str:
     return sarif.document(findings, RULES, problems)
 
 
-def _print_totals(totals: _Totals, options: Options, flags: argparse.Namespace) -> None:
+def _print_totals(totals: _RunTotals, options: Options, flags: argparse.Namespace) -> None:
     machine = options.format != "full" or options.diff or (options.fix and _STDIN in flags.paths)
     if flags.statistics and totals.counts | Counter():
         for line in _statistics(totals):
@@ -216,7 +219,7 @@ def _print_totals(totals: _Totals, options: Options, flags: argparse.Namespace) 
         print(line, file=sys.stderr if machine else sys.stdout)
 
 
-def _statistics(totals: _Totals) -> Iterator[str]:
+def _statistics(totals: _RunTotals) -> Iterator[str]:
     names = rule_names()
     by_count = sorted(totals.counts.items(), key=lambda item: (-item[1], item[0][1], item[0][0]))
     width = len(f"{by_count[0][1]:,}")
@@ -228,7 +231,7 @@ def _statistics(totals: _Totals) -> Iterator[str]:
     )
 
 
-def _summary(totals: _Totals, options: Options) -> Iterator[str]:
+def _summary(totals: _RunTotals, options: Options) -> Iterator[str]:
     fixed = totals.fixed.total()
     if fixed:
         verb = "Would fix" if options.diff else "Fixed"
@@ -251,7 +254,7 @@ def _summary(totals: _Totals, options: Options) -> Iterator[str]:
     checked = f"{totals.with_findings} of {plural(totals.files, 'file')}"
     yield f"{plural(total, 'finding')} ({', '.join(parts)}) in {checked}."
     if totals.fixable:
-        # Those left after ten rounds, or whose fixes want opposite things.
+        # Those left after ten rounds, and those whose fixes undo each other.
         yield (
             f"{plural(totals.fixable, 'finding')} not fixed."
             if options.fix
@@ -259,7 +262,7 @@ def _summary(totals: _Totals, options: Options) -> Iterator[str]:
         )
 
 
-def _exit_code(totals: _Totals, flags: argparse.Namespace) -> int:
+def _exit_code(totals: _RunTotals, flags: argparse.Namespace) -> int:
     if totals.failed:
         return EXIT_FAILED
     if flags.exit_zero:

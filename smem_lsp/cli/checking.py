@@ -1,4 +1,5 @@
-"""Check one file: read, fix if asked, render. Worker processes run it too: it takes and gives plain data."""
+"""Check one file: read it, fix it if asked, render its findings. Worker processes do this too, so what goes in and out
+is plain data."""
 
 from __future__ import annotations
 
@@ -8,19 +9,20 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from smem_lsp.cli.errors import internal_error, reported
 from smem_lsp.cli.fixing import Fixed, FixPolicy, Hidden, fix_text, fixable, hidden
-from smem_lsp.cli.settings import rule_names
+from smem_lsp.cli.path_settings import rule_names
 from smem_lsp.config import Config
 from smem_lsp.engine import forget_files
 from smem_lsp.engine.report import Report
 from smem_lsp.environment import (
     DiskReader,
+    Leftovers,
     SourceError,
     SourceFile,
     read_source,
-    remove_leftovers,
     write_source,
 )
 from smem_lsp.environment.compiler import OFF
@@ -29,7 +31,9 @@ from smem_lsp.output.json_ import JsonObject
 from smem_lsp.output.style import Style, shown
 from smem_lsp.rules.model import Severity
 from smem_lsp.source import printable
-from smem_lsp.source.queries import remembered
+
+if TYPE_CHECKING:
+    from smem_lsp.cli.compiling import Measurer
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +45,13 @@ class Options:
     fix: bool = False  # write the fixed text back
     diff: bool = False  # show what fixing would change; wins over fix
     policy: FixPolicy = field(default_factory=FixPolicy)
-    reuse: bool = True  # what a compiler said in earlier runs
+    reuse: bool = True  # use what a compiler said in earlier runs
     terminal: bool = False  # stdout is one
     trees: tuple[str, ...] = ()  # folders that no link may lead out of when a file is written
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class FileTask:
     """A file to check under its own settings. ``given``: its text, when it does not come from the disk."""
 
     path: str
@@ -56,7 +60,7 @@ class Job:
 
 
 @dataclass(slots=True)
-class Outcome:
+class FileOutcome:
     """What came of one file."""
 
     path: str
@@ -67,88 +71,91 @@ class Outcome:
     file: JsonObject = field(default_factory=dict)
     counts: Counter[tuple[Severity, str]] = field(default_factory=Counter)  # findings by severity and code
     fixed: Counter[str] = field(default_factory=Counter)  # findings fixed, by code
-    fixable: int = 0  # findings that --fix would fix, or has not fixed
-    hidden: Counter[Hidden] = field(default_factory=Counter)  # those that it would with other flags
+    fixable: int = 0  # findings that --fix would fix, or could not fix
+    hidden: Counter[Hidden] = field(default_factory=Counter)  # findings that it would fix under other flags
     statements: int = 0
     unparsed: int = 0  # statements
     unknown: int = 0  # accesses and barriers that were not resolved
     errors: list[str] = field(default_factory=list)  # one line each, naming the file
-    notes: list[str] = field(default_factory=list)  # the same, of what does not keep the tool from its job
+    notes: list[str] = field(default_factory=list)  # the same for problems that do not stop the run
 
 
-def failed(path: str, error: str) -> Outcome:
-    """The outcome of a file that could not be checked; ``error`` is a line that names it."""
+def failed(path: str, error: str) -> FileOutcome:
+    """The outcome of a file that could not be checked. ``error``: one line that names the file."""
     file = json_.failed_file_object(path, error.removeprefix(f"{path}: "))
-    return Outcome(path, file=file, errors=[error])
+    return FileOutcome(path, file=file, errors=[error])
 
 
-def check_file(job: Job, options: Options) -> Outcome:
-    """Check one file. Whatever goes wrong is in the outcome: other files are still to be done."""
-    try:
-        source = job.given or read_source(job.path)
-        return _checked(source, job, options)
-    except SourceError as error:
-        return failed(job.path, str(error))
-    except Exception as error:  # noqa: BLE001  (a defect of ours in one file must not hide the findings of others)
-        return failed(job.path, f"{job.path}: {internal_error(error)}")
-    finally:
-        forget_files()
+class FileChecker:
+    """Checks one file after another. It reads what they share once: headers, and what a compiler said."""
 
+    __slots__ = ("_leftovers", "_measurer", "_options", "_reader")
 
-def _checked(source: SourceFile, job: Job, options: Options) -> Outcome:
-    notes: dict[str, None] = {}
-    check = _checker(job, notes, reuse=options.reuse)
-    outcome = _applied(source, job, options, check)
-    outcome.notes.extend(notes)
-    return outcome
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._reader = DiskReader()
+        self._leftovers = Leftovers(options.trees)
+        self._measurer: Measurer | None = None  # made for the first file that asks for a compiler
 
-
-def _applied(source: SourceFile, job: Job, options: Options, check: Callable[[str], Report]) -> Outcome:
-    if not (options.fix or options.diff):
-        return _outcome(Fixed(source.text, check(source.text)), job, options)
-    fixed = fix_text(source.text, check, options.policy)
-    if options.diff:
-        outcome = _outcome(fixed, job, replace(options, format="diff"))
-        outcome.text = unified_diff(source.text, fixed.text, job.path)
-        if options.terminal:  # `patch` needs every byte, nobody's screen does
-            outcome.text = "\n".join(map(shown, outcome.text.split("\n")))
-        return outcome
-    if job.given is None:
-        remove_leftovers(job.path, options.trees)
-    outcome = _outcome(fixed, job, options)
-    if job.given is not None:
-        outcome.fixed_text = fixed.text
-    elif fixed.text != source.text:
+    def check(self, task: FileTask) -> FileOutcome:
+        """Check one file, and fix it where the options say so. Whatever goes wrong is in the outcome: other files are
+        still to be done."""
         try:
-            write_source(source, fixed.text, options.trees)
+            source = task.given or read_source(task.path)
+            return self._checked(source, task)
         except SourceError as error:
-            # Nothing was fixed, then: the findings of the text as it still is.
-            outcome = _outcome(Fixed(source.text, check(source.text)), job, options)
-            outcome.errors.append(str(error))
-    return outcome
+            return failed(task.path, str(error))
+        except Exception as error:  # noqa: BLE001  (a defect of ours in one file must not hide the findings of others)
+            return failed(task.path, f"{task.path}: {internal_error(error)}")
+        finally:
+            forget_files()
+
+    def _checked(self, source: SourceFile, task: FileTask) -> FileOutcome:
+        notes: dict[str, None] = {}  # what a compiler did not do, each line once
+        outcome = self._applied(source, task, self._check_of(task, notes))
+        outcome.notes.extend(notes)
+        return outcome
+
+    def _applied(self, source: SourceFile, task: FileTask, check: Callable[[str], Report]) -> FileOutcome:
+        options = self._options
+        if not (options.fix or options.diff):
+            return _outcome(Fixed(source.text, check(source.text)), task, options)
+        fixed = fix_text(source.text, check, options.policy)
+        if options.diff:
+            outcome = _outcome(fixed, task, replace(options, format="diff"))
+            outcome.text = unified_diff(source.text, fixed.text, task.path)
+            if options.terminal:  # `patch` needs every byte, nobody's screen does
+                outcome.text = "\n".join(map(shown, outcome.text.split("\n")))
+            return outcome
+        if task.given is None:
+            self._leftovers.remove_beside(task.path)
+        outcome = _outcome(fixed, task, options)
+        if task.given is not None:
+            outcome.fixed_text = fixed.text
+        elif fixed.text != source.text:
+            try:
+                write_source(source, fixed.text, options.trees)
+            except SourceError as error:
+                # Then nothing was fixed: report the findings of the text as it still is.
+                outcome = _outcome(Fixed(source.text, check(source.text)), task, options)
+                outcome.errors.append(str(error))
+        return outcome
+
+    def _check_of(self, task: FileTask, notes: dict[str, None]) -> Callable[[str], Report]:
+        path, config = task.path, task.config
+        if config.nvcc not in (None, OFF):
+            from smem_lsp.cli.compiling import Measurer, check_compiled
+
+            measurer = self._measurer = self._measurer or Measurer(reuse=self._options.reuse)
+            return lambda text: check_compiled(text, path, config, self._reader, notes.setdefault, measurer)
+        from smem_lsp.engine import check
+
+        return lambda text: check(text, path=path, config=config, reader=self._reader)
 
 
-def _checker(job: Job, notes: dict[str, None], *, reuse: bool) -> Callable[[str], Report]:
-    """``notes`` gets what a compiler did not do, each line once."""
-    if job.config.nvcc not in (None, OFF):
-        from smem_lsp.cli.compiling import check_compiled
-
-        tell = notes.setdefault
-        return lambda text: check_compiled(text, job.path, job.config, _reader(), tell, reuse=reuse)
-    from smem_lsp.engine import check
-
-    return lambda text: check(text, path=job.path, config=job.config, reader=_reader())
-
-
-@remembered(most=1)
-def _reader() -> DiskReader:
-    """One for all files of this process: they include the same headers."""
-    return DiskReader()
-
-
-def _outcome(fixed: Fixed, job: Job, options: Options) -> Outcome:
+def _outcome(fixed: Fixed, task: FileTask, options: Options) -> FileOutcome:
     report = fixed.report
-    outcome = Outcome(job.path, fixed=fixed.counts)
+    outcome = FileOutcome(task.path, fixed=fixed.counts)
     match options.format:
         case "json" | "sarif":
             outcome.findings = json_.finding_objects(report, rule_names())
@@ -168,7 +175,7 @@ def _outcome(fixed: Fixed, job: Job, options: Options) -> Outcome:
     outcome.statements = report.statistics.statements or 0
     outcome.unparsed = report.statistics.unparsed_statements or 0
     outcome.unknown = sum(f.kernel.unknown_accesses + f.kernel.unknown_barriers for f in report.facts)
-    outcome.errors += (f"{job.path}: {reported(each)}" for each in report.defects)
+    outcome.errors += (f"{task.path}: {reported(each)}" for each in report.defects)
     return outcome
 
 
@@ -182,7 +189,7 @@ def unified_diff(before: str, after: str, path: str) -> str:
 
 
 def _quoted(path: str) -> str:
-    """A file name as ``git`` and ``patch`` spell it: in quotes where a character of it could end the line or worse."""
+    """A file name as ``git`` and ``patch`` spell it: quoted if a character in it could end the line or worse."""
     if printable(path) == path and '"' not in path:
         return path
     written = (

@@ -1,6 +1,6 @@
-"""A process that checks files for another one: jobs on stdin, what came of them on stdout.
+"""A process that checks files for another one: options and tasks on stdin, what came of each task on stdout.
 
-It leaves when its stdin ends, also in the middle of a file: then the other process is gone.
+It ends when its stdin does, even in the middle of a file: the other process is gone then.
 """
 
 from __future__ import annotations
@@ -15,13 +15,11 @@ import time
 from types import FrameType
 from typing import BinaryIO, NoReturn
 
-from smem_lsp.cli.checking import Job, Options, check_file, failed
+from smem_lsp.cli.checking import FileChecker, FileTask, Options, failed
 from smem_lsp.cli.errors import internal_error
 from smem_lsp.cli.messages import read_message, write_message
 
 _PATIENCE = 0.4  # seconds for a compiler to be killed and a file to be put back
-
-_Asked = tuple[Job, Options]
 
 
 class _Left(BaseException):
@@ -36,33 +34,42 @@ def main() -> NoReturn:
         # Whatever else is printed does not belong between the messages.
         output = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-        asked: queue.SimpleQueue[_Asked | None] = queue.SimpleQueue()
-        threading.Thread(target=_listen, args=(asked,), daemon=True).start()
-        while (found := asked.get()) is not None:
-            _answer(output, *found)
-        os._exit(0)  # at once: there is nothing to put in order
+        told: queue.SimpleQueue[Options | FileTask | None] = queue.SimpleQueue()
+        threading.Thread(target=_listen, args=(told,), daemon=True).start()
+        _serve(told, output)
+        os._exit(0)  # at once: there is nothing to clean up
     except (_Left, OSError):  # OSError: nobody reads
         os._exit(1)
 
 
-def _answer(output: BinaryIO, job: Job, options: Options) -> None:
-    outcome = check_file(job, options)
+def _serve(told: queue.SimpleQueue[Options | FileTask | None], output: BinaryIO) -> None:
+    """First come the options, then one task after another."""
+    options = told.get()
+    if not isinstance(options, Options):
+        return
+    checker = FileChecker(options)
+    while isinstance(task := told.get(), FileTask):
+        _answer(output, task, checker)
+
+
+def _answer(output: BinaryIO, task: FileTask, checker: FileChecker) -> None:
+    outcome = checker.check(task)
     try:
         write_message(output, outcome)
     except OSError:
         raise
     except Exception as error:  # noqa: BLE001  (what cannot be handed over costs one file)
-        write_message(output, failed(job.path, f"{job.path}: {internal_error(error)}"))
+        write_message(output, failed(task.path, f"{task.path}: {internal_error(error)}"))
 
 
-def _listen(asked: queue.SimpleQueue[_Asked | None]) -> None:
-    """On a thread of its own, so that the end is seen during a check, too."""
+def _listen(told: queue.SimpleQueue[Options | FileTask | None]) -> None:
+    """Runs on a thread of its own, so that the end of stdin is seen during a check, too."""
     stdin = os.fdopen(sys.stdin.fileno(), "rb", closefd=False)
     try:
         while True:
-            asked.put(read_message(stdin))
+            told.put(read_message(stdin))
     except EOFError:
-        asked.put(None)
+        told.put(None)
         _thread.interrupt_main(signal.SIGTERM)
         time.sleep(_PATIENCE)
         os._exit(1)

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from smem_lsp.cli.errors import EXIT_CLEAN, UsageError
-from smem_lsp.cli.settings import Settings
+from smem_lsp.cli.path_settings import Settings
 from smem_lsp.config import KEYS, ConfigError, Loaded
 from smem_lsp.source import is_folder, is_there, printable
 
@@ -32,7 +32,7 @@ def run(flags: argparse.Namespace) -> int:
 
 
 def _value(loaded: Loaded, key: str) -> str:
-    """The value as TOML writes it; what is not set has no word in TOML."""
+    """The value as TOML writes it; ``(not set)`` for None, which TOML cannot write."""
     value: object = getattr(loaded.config, key.replace("-", "_"))
     if value is None:
         return "(not set)"

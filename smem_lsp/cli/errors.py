@@ -34,14 +34,14 @@ def internal_error(error: Exception) -> str:
 
 
 def told_stops(file: str, report: Report) -> bool:
-    """Say on stderr which analyses have no result; False where that leaves nothing to show."""
+    """Say on stderr which analyses have no result. False: nothing is left to show."""
     for each in report.stopped:
         complain(f"{file}: {reported(each.report) if each.report else f'not complete, {each.words}'}")
     return not report.defects and not (report.stopped and report.unit is None)
 
 
 def reported(line: str) -> str:
-    """What the author is to do with such a line."""
+    """A defect with what the user should do about it: report the line."""
     return f"{line}; please report this line ({TOOL} {VERSION})"
 
 

@@ -8,7 +8,7 @@ import sys
 
 from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FINDINGS, UsageError
 from smem_lsp.cli.layout import split_kernel
-from smem_lsp.cli.settings import Settings
+from smem_lsp.cli.path_settings import Settings
 from smem_lsp.cli.terminal import terminal_style, use_utf8
 from smem_lsp.config import ConfigError
 from smem_lsp.environment import DiskReader, SourceError, read_source
@@ -65,7 +65,7 @@ def _variation(written: str) -> tuple[str, tuple[int, ...]]:
     name, equals, ranges = written.partition("=")
     name = name.strip()
     if not equals or not _NAME.fullmatch(name):
-        raise UsageError(f"--vary: `{written}` is no NAME=RANGE, such as STAGES=2..8 or TILE=32,64,128")
+        raise UsageError(f"--vary: `{written}` is not NAME=RANGE, such as STAGES=2..8 or TILE=32,64,128")
     values: dict[int, None] = {}
     for part in ranges.split(","):
         found = _RANGE.fullmatch(part.strip())
@@ -83,6 +83,6 @@ def _variation(written: str) -> tuple[str, tuple[int, ...]]:
             values[int(part)] = None
         else:
             raise UsageError(
-                f"--vary {name}: `{part.strip()}` is no value and no range: use 2..8, 32,64,128 or 2..8:2"
+                f"--vary {name}: `{part.strip()}` is neither a value nor a range: use 2..8, 32,64,128 or 2..8:2"
             )
     return name, tuple(values)

@@ -14,7 +14,7 @@ from smem_lsp.source import TextEdit, apply_edits
 
 MAX_ROUNDS = 10
 
-# Rules whose cure is a matter of taste or of cost: applied only when the user names them.
+# Rules whose fix is a matter of taste or cost: applied only when the user names them.
 _ONLY_WHEN_NAMED = re.compile(r"SMEM(?:204|30\d|401|5\d\d|6\d\d)")
 
 
@@ -38,7 +38,7 @@ class FixPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """What a fix needs that was not allowed: its rule named by ``--select``, ``--unsafe-fixes``, or both."""
+    """The flags that would allow a fix: its rule named by ``--select``, ``--unsafe-fixes``, or both."""
 
     select: str | None  # a code
     unsafe: bool
@@ -61,13 +61,13 @@ class Fixed:
 def fix_text(text: str, check: Callable[[str], Report], policy: FixPolicy) -> Fixed:
     """Apply non-overlapping fixes in source order and check again, at most ten rounds.
 
-    A round that leads back to a text seen before is undone: two rules then want opposite things.
+    A round that leads back to an earlier text is undone: two rules then undo each other's fixes.
     """
     result = Fixed(text, check(text))
     seen = {text}
     for _ in range(MAX_ROUNDS):
         edits, counts = choose_edits(result.report, policy)
-        if not edits or result.report.stopped:  # what is not wholly known is better left alone
+        if not edits or result.report.stopped:  # what was not analysed completely is better left alone
             break
         changed = apply_edits(result.text, edits)
         if changed in seen:
@@ -78,7 +78,7 @@ def fix_text(text: str, check: Callable[[str], Report], policy: FixPolicy) -> Fi
 
 
 def choose_edits(report: Report, policy: FixPolicy) -> tuple[list[TextEdit], Counter[str]]:
-    """Edits of one round, each fix with all of its edits or none, and the findings they belong to by code."""
+    """Edits of one round, each fix whole or not at all, and how many findings of each code they fix."""
     chosen: list[TextEdit] = []
     counts: Counter[str] = Counter()
     for finding in sorted(report.findings, key=lambda f: f.span):
@@ -101,7 +101,7 @@ def fixable(report: Report, policy: FixPolicy) -> int:
 
 
 def hidden(report: Report, policy: FixPolicy) -> Counter[Hidden]:
-    """The findings that have a fix, none of which the policy allows, by what would allow one."""
+    """How many findings have only fixes that the policy forbids, by the flags that would allow one."""
     found: Counter[Hidden] = Counter()
     for finding in report.findings:
         levels = {fix.safety for fix in report.fixes_for(finding) if fix.edits} - {Safety.DISPLAY}

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FAILED, UsageError, told_stops
-from smem_lsp.cli.settings import Settings
+from smem_lsp.cli.path_settings import Settings
 from smem_lsp.cli.terminal import terminal_style, use_utf8
 from smem_lsp.config import ConfigError
 from smem_lsp.engine.report import Report
@@ -44,7 +44,7 @@ def run(flags: argparse.Namespace) -> int:
 
 
 def split_kernel(argument: str) -> tuple[str, str | None]:
-    """``file.cu:kernel`` -> both; a kernel may be ``ns::k``, a file name may hold colons."""
+    """``file.cu:kernel`` -> (file, kernel). A kernel may be ``ns::k``, and a file name may hold colons."""
     if is_there(argument):
         return argument, None
     for position, char in enumerate(argument[:_LONGEST_PATH]):
@@ -63,7 +63,8 @@ def check_file(file: str, settings: Settings) -> Report:
 
 
 def choose(report: Report, file: str, kernel: str | None) -> list[int]:
-    """Indices of the kernel of that name, in all its instances; without a name those with shared memory, else all."""
+    """Indices of the kernels of that name, one per instance. Without a name: the kernels with shared memory, or all if
+    none has any."""
     kernels = [report.kernels[index].kernel for index in range(len(report.kernels))]
     if not kernels:
         raise UsageError(f"{file}: no kernel in this file")

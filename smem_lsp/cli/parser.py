@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FAILED, UsageError
@@ -20,14 +20,14 @@ _SEVERITIES = ("error", "warning", "info", "hint")
 
 
 class _Parser(argparse.ArgumentParser):
-    """Reports what is wrong as one line instead of a page of usage."""
+    """Reports an error as one line instead of a page of usage."""
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}; see `{self.prog} --help`")
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace | int:
-    """The flags of a command in ``command`` and the rest, or the exit code when there is nothing left to do.
+    """The parsed flags, with the command in ``command``; or the exit code if help or the version was printed instead.
 
     Raises UsageError.
     """
@@ -36,7 +36,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace | int:
         parser.print_help(sys.stderr)
         return EXIT_FAILED
     flags = sum(argument.startswith("-") for argument in arguments)
-    if flags > MAX_FLAGS:  # argparse copies what it has with each of them
+    if flags > MAX_FLAGS:  # argparse copies its list for each of them
         raise UsageError(f"{flags:,} flags; {MAX_FLAGS:,} at most")
     if not arguments[0].startswith("-"):
         _known_command(arguments[0])
@@ -61,7 +61,7 @@ def _known_command(name: str) -> None:
 def _unknown_flag(flag: str, known: Sequence[str], command: str) -> str:
     name = flag.partition("=")[0]
     if not name.startswith("-"):
-        return f"`{clipped(flag)}` is one argument too many for `smem-lsp {command}`"
+        return f"`{clipped(flag)}` is an unexpected argument of `smem-lsp {command}`"
     near = difflib.get_close_matches(name[:80], known, n=1)
     hint = f", did you mean `{near[0]}`?" if near else f"; see `smem-lsp {command} --help`"
     return f"unknown flag `{clipped(name)}`{hint}"
@@ -75,74 +75,81 @@ def _build() -> _Parser:
     parser.add_argument("-V", "--version", action="version", version=version)
     parser.set_defaults(flags=("--version",))
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-
-    def command(name: str, text: str) -> argparse.ArgumentParser:
-        return commands.add_parser(
+    for name, text, add_flags in _COMMANDS:
+        sub = commands.add_parser(
             name, help=text, description=f"{text[0].upper()}{text[1:]}.", allow_abbrev=False
         )
+        if name == "check":
+            sub.add_argument("-V", "--version", action="version", version=version)
+        add_flags(sub)
+        flags = [flag for action in sub._actions for flag in action.option_strings]
+        sub.set_defaults(command=name, flags=flags)
+    return parser
 
-    check = command("check", "lint files and folders")
-    check.add_argument("-V", "--version", action="version", version=version)
-    _check_flags(check)
-    _settings_flags(check)
-    _target_flags(check)
 
-    layout = command("layout", "draw the memory map of the kernels of a file")
-    layout.add_argument("file", metavar="FILE[:KERNEL]")
-    layout.add_argument("--format", default="text", choices=("text", "json", "html", "svg"))
-    _target_flags(layout)
+def _layout_flags(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE[:KERNEL]")
+    parser.add_argument("--format", default="text", choices=("text", "json", "html", "svg"))
+    _target_flags(parser)
 
-    fit = command("fit", "print what other constants or template arguments would cost")
-    fit.add_argument("file", metavar="FILE:KERNEL")
-    fit.add_argument(
+
+def _fit_flags(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE:KERNEL")
+    parser.add_argument(
         "--vary",
         action="append",
         required=True,
         metavar="NAME=RANGE",
         help="values of a constant, macro or template parameter: 2..8, 32,64,128 or 2..8:2",
     )
-    fit.add_argument("--format", default="text", choices=("text", "json"))
-    fit.add_argument("--threads", type=_positive, metavar="N", help="threads per block")
-    fit.add_argument("--registers", type=_positive, metavar="N", help="registers per thread")
-    _target_flags(fit)
+    _text_or_json(parser)
+    parser.add_argument("--threads", type=_positive, metavar="N", help="threads per block")
+    parser.add_argument("--registers", type=_positive, metavar="N", help="registers per thread")
+    _target_flags(parser)
 
-    verify = command("verify", "compile every rewrite that is offered and say whether it keeps its promise")
-    verify.add_argument("file", metavar="FILE[:KERNEL]")
-    verify.add_argument("--format", default="text", choices=("text", "json"))
-    verify.add_argument("--threads", type=_positive, metavar="N", help="threads per block")
-    _target_flags(verify)
 
-    trace = command("trace", "print every intermediate result for the kernels of a file")
-    trace.add_argument("file", metavar="FILE[:KERNEL]")
-    trace.add_argument("--format", default="text", choices=("text", "json"))
-    _target_flags(trace)
+def _verify_flags(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE[:KERNEL]")
+    _text_or_json(parser)
+    parser.add_argument("--threads", type=_positive, metavar="N", help="threads per block")
+    _target_flags(parser)
 
-    explain = command("explain", "print the page of a rule")
-    explain.add_argument("rule", nargs="?", metavar="CODE", help="code or name")
-    explain.add_argument("--all", action="store_true", help="every rule")
-    explain.add_argument("--format", default="text", choices=("text", "json"))
 
-    command("rules", "list the rules")
+def _trace_flags(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE[:KERNEL]")
+    _text_or_json(parser)
+    _target_flags(parser)
 
-    config = command("config", "print the settings in force for a path and where each comes from")
-    config.add_argument("path", nargs="?", default=".", metavar="PATH")
-    _settings_flags(config)
-    _target_flags(config)
 
-    server = command("server", "run the language server")
-    server.add_argument("--stdio", action="store_true", help="talk over stdin and stdout (default)")
+def _explain_flags(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("rule", nargs="?", metavar="CODE", help="code or name")
+    parser.add_argument("--all", action="store_true", help="every rule")
+    _text_or_json(parser)
+
+
+def _no_flags(parser: argparse.ArgumentParser) -> None:
+    """``smem-lsp rules`` takes none."""
+
+
+def _config_flags(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", nargs="?", default=".", metavar="PATH")
+    _settings_flags(parser)
+    _target_flags(parser)
+
+
+def _server_flags(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--stdio", action="store_true", help="talk over stdin and stdout (default)")
     # Clients built on vscode-languageclient add it to every command line.
-    server.add_argument("--clientProcessId", type=int, help=argparse.SUPPRESS)
-    server.add_argument("--tcp", metavar="HOST:PORT", help="listen on a socket instead")
-    server.add_argument(
+    parser.add_argument("--clientProcessId", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--tcp", metavar="HOST:PORT", help="listen on a socket instead")
+    parser.add_argument(
         "--allow-remote", action="store_true", help="with --tcp: other machines too, with a token"
     )
-    server.add_argument("--token-file", metavar="FILE", help="with --tcp: ask clients for the token in FILE")
+    parser.add_argument("--token-file", metavar="FILE", help="with --tcp: ask clients for the token in FILE")
 
-    for name, sub in commands.choices.items():
-        flags = [flag for action in sub._actions for flag in action.option_strings]
-        sub.set_defaults(command=name, flags=flags)
-    return parser
+
+def _text_or_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--format", default="text", choices=("text", "json"))
 
 
 def _check_flags(parser: argparse.ArgumentParser) -> None:
@@ -160,6 +167,8 @@ def _check_flags(parser: argparse.ArgumentParser) -> None:
     add("--no-cache", action="store_true", help="reuse nothing from an earlier run")
     add("-q", "--quiet", action="store_true", help="print findings and errors, nothing else")
     add("--color", "--colour", dest="color", default="auto", choices=("auto", "always", "never"))
+    _settings_flags(parser)
+    _target_flags(parser)
 
 
 def _settings_flags(parser: argparse.ArgumentParser) -> None:
@@ -183,5 +192,19 @@ def _target_flags(parser: argparse.ArgumentParser) -> None:
 
 def _positive(text: str) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 18 or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"`{clipped(text)}` is no whole number above 0")
+        raise argparse.ArgumentTypeError(f"`{clipped(text)}` is not a whole number above 0")
     return int(text)
+
+
+_COMMANDS: tuple[tuple[str, str, Callable[[argparse.ArgumentParser], None]], ...] = (
+    ("check", "lint files and folders", _check_flags),
+    ("layout", "draw the memory map of the kernels of a file", _layout_flags),
+    ("fit", "print what other constants or template arguments would cost", _fit_flags),
+    ("verify", "compile every rewrite that is offered and say whether it keeps its promise", _verify_flags),
+    ("trace", "print every intermediate result for the kernels of a file", _trace_flags),
+    ("explain", "print the page of a rule", _explain_flags),
+    ("rules", "list the rules", _no_flags),
+    ("config", "print the settings in force for a path and where each comes from", _config_flags),
+    ("server", "run the language server", _server_flags),
+)
+"""(name, what it does in a few words, what adds its flags), in the order of the help."""

@@ -1,7 +1,7 @@
-"""Several processes that check files, started so that nothing of the current folder can be imported by them.
+"""Several processes that check files. They cannot import anything from the current folder.
 
-They are started with ``-I`` and the module path of this process, without what leads to the current folder; not as
-``multiprocessing`` does it, whose children look there first.
+They are started with ``-I`` and the module path of this process, without the entries that lead to the current folder.
+``multiprocessing`` is not used, because its children look there first.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
-from smem_lsp.cli.checking import Job, Options, Outcome, failed
+from smem_lsp.cli.checking import FileOutcome, FileTask, Options, failed
 from smem_lsp.cli.errors import internal_error
 from smem_lsp.cli.messages import read_message, write_message
 from smem_lsp.isolation import module_paths
@@ -25,26 +25,28 @@ _START = "import sys; sys.path[:] = sys.argv[1:]; from smem_lsp.cli.child import
 _PATIENCE = 0.25  # seconds for all children to leave when they are told to
 
 
-def check_in_children(jobs: Sequence[Job | Outcome], options: Options, processes: int) -> Iterator[Outcome]:
-    """In the order of ``jobs``. When the iterator is closed, by Ctrl-C for one, no process is left."""
-    pool = _Pool(jobs, options)
+def check_in_children(
+    tasks: Sequence[FileTask | FileOutcome], options: Options, processes: int
+) -> Iterator[FileOutcome]:
+    """In the order of ``tasks``. When the iterator is closed, by Ctrl-C for one, no process is left."""
+    pool = _Pool(tasks, options)
     try:
         pool.start(processes)
-        for index, job in enumerate(jobs):
-            yield job if isinstance(job, Outcome) else pool.wait(index)
+        for index, task in enumerate(tasks):
+            yield task if isinstance(task, FileOutcome) else pool.wait(index)
     finally:
         pool.end()
 
 
 class _Pool:
-    """One thread for each child hands it a job after the other; a child that dies costs the file that it had."""
+    """One thread per child hands it one task after another. A child that dies costs only the file that it had."""
 
     __slots__ = ("_changed", "_children", "_done", "_ended", "_options", "_waiting")
 
-    def __init__(self, jobs: Sequence[Job | Outcome], options: Options) -> None:
+    def __init__(self, tasks: Sequence[FileTask | FileOutcome], options: Options) -> None:
         self._options = options
-        self._waiting = deque((index, job) for index, job in enumerate(jobs) if isinstance(job, Job))
-        self._done: dict[int, Outcome] = {}
+        self._waiting = deque((index, task) for index, task in enumerate(tasks) if isinstance(task, FileTask))
+        self._done: dict[int, FileOutcome] = {}
         self._children: set[_Child] = set()
         self._ended = False
         self._changed = threading.Condition()
@@ -53,14 +55,14 @@ class _Pool:
         for _ in range(min(processes, len(self._waiting))):
             threading.Thread(target=self._serve, daemon=True).start()
 
-    def wait(self, index: int) -> Outcome:
+    def wait(self, index: int) -> FileOutcome:
         with self._changed:
             while index not in self._done:
                 self._changed.wait()
             return self._done.pop(index)
 
     def end(self) -> None:
-        """Nobody waits for what is not done."""
+        """End all children: nobody waits for the rest."""
         with self._changed:
             self._ended = True
             children = list(self._children)
@@ -73,12 +75,12 @@ class _Pool:
     def _serve(self) -> None:
         child: _Child | None = None
         while (found := self._next()) is not None:
-            index, job = found
+            index, task = found
             try:
                 child = child or self._new_child()
-                outcome = child.check(job, self._options)
+                outcome = child.check(task)
             except Exception as error:  # noqa: BLE001  (an answer that never came would be waited for for ever)
-                outcome = failed(job.path, f"{job.path}: {_why(error)}")
+                outcome = failed(task.path, f"{task.path}: {_why(error)}")
                 self._leave(child)
                 child = None
             with self._changed:
@@ -86,12 +88,12 @@ class _Pool:
                 self._changed.notify_all()
         self._leave(child)
 
-    def _next(self) -> tuple[int, Job] | None:
+    def _next(self) -> tuple[int, FileTask] | None:
         with self._changed:
             return self._waiting.popleft() if self._waiting and not self._ended else None
 
     def _new_child(self) -> _Child:
-        child = _Child()
+        child = _Child(self._options)
         with self._changed:
             self._children.add(child)
             ended = self._ended
@@ -108,18 +110,18 @@ class _Pool:
 
 def _why(error: Exception) -> str:
     if isinstance(error, EOFError | BrokenPipeError):
-        return "not checked, the process that should do it died"
+        return "not checked, the process that was checking it died"
     if isinstance(error, OSError):
         return f"not checked, no process can be started: {error.strerror or error}"
     return internal_error(error)
 
 
 class _Child:
-    """A process of ours in a session of its own, so that Ctrl-C reaches this one only."""
+    """A child process in a session of its own, so that Ctrl-C reaches only this process."""
 
     __slots__ = ("_input", "_output", "_process")
 
-    def __init__(self) -> None:
+    def __init__(self, options: Options) -> None:
         """Raises OSError."""
         flags = ["-I", "-X", f"utf8={sys.flags.utf8_mode}", *(["-B"] if sys.dont_write_bytecode else [])]
         self._process = subprocess.Popen(
@@ -130,15 +132,16 @@ class _Child:
         )
         assert self._process.stdin is not None and self._process.stdout is not None
         self._input, self._output = self._process.stdin, self._process.stdout
+        write_message(self._input, options)
 
-    def check(self, job: Job, options: Options) -> Outcome:
+    def check(self, task: FileTask) -> FileOutcome:
         """Raises OSError or EOFError when the process is gone."""
-        write_message(self._input, (job, options))
-        outcome: Outcome = read_message(self._output)
+        write_message(self._input, task)
+        outcome: FileOutcome = read_message(self._output)
         return outcome
 
     def interrupt(self) -> None:
-        """Let it leave the file that it has as it was."""
+        """Ask it to stop and to leave the file that it works on as it was."""
         self._process.terminate()
 
     def leave(self) -> None:
@@ -148,7 +151,7 @@ class _Child:
         self.end(_PATIENCE)
 
     def end(self, patience: float) -> None:
-        """It has ``patience`` seconds to go by itself."""
+        """Wait ``patience`` seconds for it to end by itself, then kill it."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(patience)
         if self._process.poll() is None:

@@ -10,7 +10,7 @@ _WIDTH = 30  # columns
 
 
 class Progress:
-    """Draws on stderr, and only on a terminal, once a second has gone by."""
+    """Draws on stderr, only on a terminal, and only when a run has lasted a second."""
 
     __slots__ = ("_drawn", "_enabled", "_start", "_total")
 

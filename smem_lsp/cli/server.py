@@ -26,7 +26,7 @@ def run(flags: argparse.Namespace) -> int:
         if address is None and getattr(flags, name):
             raise UsageError(f"--{name.replace('_', '-')} needs --tcp")
     token = None if flags.token_file is None else read_token(flags.token_file)
-    # By name: the command line knows nothing of the server but how to start it.
+    # Imported by name: the command line only knows how to start the server.
     serve = getattr(importlib.import_module("smem_lsp.server"), "serve", None)
     if serve is None:
         raise not_built("smem-lsp server")
@@ -42,7 +42,7 @@ def _address(text: str) -> tuple[str, int]:
 
 
 def read_token(name: str) -> str:
-    """The first line of a file that nobody else can read. Raises UsageError."""
+    """The token: the first line of a file that only its owner can read. Raises UsageError."""
     try:
         # Without waiting for the other end of a pipe.
         descriptor = os.open(Path(name), os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
@@ -53,7 +53,7 @@ def read_token(name: str) -> str:
     except (OSError, ValueError) as error:
         raise UsageError(f"--token-file {name}: {getattr(error, 'strerror', None) or error}") from None
     if not regular:
-        raise UsageError(f"--token-file {name}: no regular file")
+        raise UsageError(f"--token-file {name}: not a regular file")
     if os.name == "posix" and status.st_mode & 0o077:
         raise UsageError(f"--token-file {name}: others may use it; make it yours with chmod 600")
     token = text.partition(b"\n")[0].strip().decode("ascii", "replace")

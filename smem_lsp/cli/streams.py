@@ -1,4 +1,4 @@
-"""stdin, stdout and stderr as they are found: closed, on a disk that is full, or read by nobody any more."""
+"""stdin, stdout and stderr in whatever state they are: closed, on a full disk, or with no reader left."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 
-_UNKNOWN = "backslashreplace"  # a file name or a source line may hold what the terminal's encoding has not
+_UNKNOWN = "backslashreplace"  # names and source lines may hold characters that the terminal's encoding lacks
 
 
 class LostOutput(Exception):
-    """stdout takes no more; the message says why, and is empty where its reader has seen enough."""
+    """stdout takes no more. The message says why; it is empty when the reader simply stopped reading."""
 
 
 class _Output(io.FileIO):
-    """Tells its errors from those of other files."""
+    """stdout, whose write errors are raised as LostOutput, apart from those of other files."""
 
     def write(self, data: Buffer, /) -> int:
         try:
@@ -32,7 +32,7 @@ class _Output(io.FileIO):
 
 
 class _Remarks(io.FileIO):
-    """What cannot be told is lost, and nothing else."""
+    """stderr: a line that cannot be written is dropped, and the run goes on."""
 
     def write(self, data: Buffer, /) -> int:
         try:
@@ -42,7 +42,7 @@ class _Remarks(io.FileIO):
 
 
 def take_streams() -> None:
-    """Make the streams of this process ours; a stdin that is closed is None. Raises LostOutput where stdout is."""
+    """Set up the streams of this process. A closed stdin becomes None. Raises LostOutput if stdout is closed."""
     _fill_gaps()
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123  (as long as the process)
@@ -54,15 +54,15 @@ def take_streams() -> None:
 
 
 def _fill_gaps() -> None:
-    """A file that is opened later must not get the number of a closed stream, nor what is written to that, in this
-    process or in one that it starts."""
+    """Occupy the descriptors of closed streams, so that no file opened later, here or in a child, gets one of them and
+    with it what is written to that stream."""
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         os.set_inheritable(descriptor, True)
     os.close(descriptor)
 
 
 def borrow_streams() -> None:
-    """Make those of somebody else's process take every name of a file, too."""
+    """Let the streams of a process that is not ours take every file name, too."""
     for stream in (sys.stdout, sys.stderr):
         if reconfigure := getattr(stream, "reconfigure", None):
             reconfigure(errors=_UNKNOWN)
@@ -78,7 +78,7 @@ def _text(raw: io.FileIO, like: TextIO) -> TextIO:
 
 
 def mute(stream: TextIO | None) -> None:
-    """Whatever is still to be written to it is lost: the interpreter would fail, or wait, at its end."""
+    """Drop what is still to be written to a stream: otherwise the interpreter would fail, or wait, when it ends."""
     if stream is None:
         return
     with contextlib.suppress(OSError):  # a stream of somebody else's that is no file

@@ -1,4 +1,4 @@
-"""What stdout can show."""
+"""Which colours and characters stdout can show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``smem-lsp trace``: every intermediate result for a kernel, for the author who asks why."""
+"""``smem-lsp trace``: every intermediate result for a kernel, for an author who wants to know why."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FAILED, UsageError, told_stops
 from smem_lsp.cli.layout import check_file, choose, split_kernel
-from smem_lsp.cli.settings import Settings
+from smem_lsp.cli.path_settings import Settings
 from smem_lsp.cli.terminal import use_utf8
 from smem_lsp.config import ConfigError
 from smem_lsp.environment import SourceError

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 
-from smem_lsp.cli.compiling import measured, requested
+from smem_lsp.cli.compiling import Measurer
 from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FAILED, EXIT_FINDINGS, UsageError, complain, told_stops
 from smem_lsp.cli.layout import choose, split_kernel
-from smem_lsp.cli.settings import Settings
+from smem_lsp.cli.path_settings import Settings
 from smem_lsp.cli.terminal import terminal_style, use_utf8
 from smem_lsp.config import ConfigError
 from smem_lsp.engine.measured import Measured
@@ -36,10 +36,11 @@ def run(flags: argparse.Namespace) -> int:
     def judged(text: str, found: Measured) -> Report:
         return check(text, path=file, config=config, reader=reader, measured=found)
 
-    request = requested(source.text, file, config)
+    measurer = Measurer(reuse=False)
+    request = measurer.request(source.text, file, config)
     if request is None:
         raise UsageError(f"{file}: no nvcc to verify with; `pip install 'smem-lsp[nvcc]'` brings one")
-    found, problem = measured(request)
+    found, problem = measurer.measure(request)
     if problem is not None:
         complain(f"{file}: {problem}")
     report = judged(source.text, found)
@@ -47,7 +48,7 @@ def run(flags: argparse.Namespace) -> int:
         return EXIT_FAILED
     results = verify(report, choose(report, file, kernel), judged, found)
     if not found.kernels and not any(each.rows for each in results):
-        return EXIT_FAILED  # what does not compile says nothing of its rewrites
+        return EXIT_FAILED  # what does not compile tells nothing about its rewrites
     if flags.format == "json":
         use_utf8(sys.stdout)
         sys.stdout.write(verify_json.render(results, file))

@@ -6,10 +6,11 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from smem_lsp.config.patterns import matching
+from smem_lsp.config.patterns import PathPatterns
 from smem_lsp.config.settings import Config
 from smem_lsp.config.table import KEYS, UnknownKey, WrongValue, config_from_table
 from smem_lsp.config.toml import MAX_SIZE, TomlError, parse_toml
@@ -17,7 +18,7 @@ from smem_lsp.source import is_file, is_folder, is_there, printable, read_regula
 
 _OWN_FILE = "smem.toml"
 _SHARED_FILE = "pyproject.toml"
-_MOST_OF_OTHERS = 8 * MAX_SIZE  # of a pyproject.toml: looked at for our name, and parsed when it is there
+_MOST_OF_OTHERS = 8 * MAX_SIZE  # bytes of a pyproject.toml that are searched for our table
 
 
 class ConfigError(ValueError):
@@ -29,7 +30,7 @@ class ConfigError(ValueError):
         self.key = key
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Loaded:
     """Settings together with where they came from."""
 
@@ -45,16 +46,25 @@ class Loaded:
         per_file = self.config.per_file_ignores
         if not per_file:
             return self.config
-        extra = [code for glob in matching(per_file, path, self.root) for code in per_file[glob]]
+        extra = [code for glob in self._per_file.matching(path) for code in per_file[glob]]
         ignore = tuple(dict.fromkeys((*self.config.ignore, *extra)))
         return replace(self.config, ignore=ignore, per_file_ignores={})
 
     def excludes(self, path: str) -> bool:
-        return next(matching(self.config.exclude, path, self.root), None) is not None
+        """Does ``exclude`` name the file, or a folder above it?"""
+        return next(self._excluded.matching(path), None) is not None
 
     def override(self, origins: Mapping[str, str], **fields: Any) -> Loaded:
         """The same with some fields of Config replaced, as flags do; ``origins`` by config key."""
         return replace(self, config=replace(self.config, **fields), origins={**self.origins, **origins})
+
+    @cached_property
+    def _per_file(self) -> PathPatterns:
+        return PathPatterns(self.config.per_file_ignores, self.root)
+
+    @cached_property
+    def _excluded(self) -> PathPatterns:
+        return PathPatterns(self.config.exclude, self.root)
 
 
 def defaults() -> Loaded:
@@ -79,8 +89,8 @@ def find_config(path: str | Path) -> Path | None:
 
 
 def config_in(folder: Path) -> Path | None:
-    """The config file of this very folder; ``smem.toml`` wins, even where it is no file that can be read. Nothing where
-    the folder may not be searched. Raises ConfigError like ``find_config``."""
+    """The config file of this folder alone; ``smem.toml`` wins, even if it cannot be read. None if there is none, or
+    the folder may not be searched. Raises ConfigError as ``find_config`` does."""
     own = folder / _OWN_FILE
     if is_there(own):
         return own
@@ -126,7 +136,7 @@ def _mentions_us(file: Path) -> bool:
     try:
         data = read_regular(str(file), _MOST_OF_OTHERS)
     except (OSError, OverflowError):
-        return False  # somebody else's file: it is not ours to complain about
+        return False  # a file of other tools: we do not complain about it
     return re.search(rb"tool\s*\.\s*[\"']?smem|\[\s*tool\s*\]", data) is not None
 
 
@@ -147,7 +157,7 @@ def _table(file: Path) -> dict[str, object] | None:
 
 
 def _place(file: Path, text: str, key: str) -> str:
-    """``file:line`` of a key where a line of the file plainly starts with it, else ``file``."""
+    """``file:line`` of a key if a line clearly starts with it, else ``file``."""
     lines = text.splitlines()
     start = 0
     if file.name == _SHARED_FILE:

@@ -14,8 +14,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from smem_lsp.source.queries import remembered
-
 MAX_PATTERNS = 1_000
 MAX_LENGTH = 1_000  # characters of one pattern
 
@@ -29,13 +27,22 @@ def matches(pattern: str, path: str, root: Path) -> bool:
     the path from ``root`` on (``vendor/**``, ``src/*.cu``). ``**`` crosses folders; ``*``, ``?``, ``[a-z]`` and
     ``[!a-z]`` do not. A class whose range runs backwards makes the whole pattern stand for itself.
     """
-    return next(matching([pattern], path, root), None) is not None
+    return next(PathPatterns([pattern], root).matching(path), None) is not None
 
 
-def matching(patterns: Iterable[str], path: str, root: Path) -> Iterator[str]:
-    """Those of the patterns that name ``path`` or a folder above it."""
-    place = _relative(path, root)
-    return (pattern for pattern in patterns if _compiled(pattern).names(place))
+class PathPatterns:
+    """Patterns that are compiled once and compared with many paths. ``root``: the folder that paths are relative to."""
+
+    __slots__ = ("_compiled", "_root")
+
+    def __init__(self, patterns: Iterable[str], root: Path) -> None:
+        self._root = root
+        self._compiled = [(pattern, _compiled(pattern)) for pattern in patterns]
+
+    def matching(self, path: str) -> Iterator[str]:
+        """Those of the patterns that name ``path`` or a folder above it, in the order given."""
+        place = _relative(path, self._root)
+        return (written for written, compiled in self._compiled if compiled.names(place))
 
 
 def _relative(path: str, root: Path) -> str:
@@ -100,7 +107,6 @@ class _Pattern:
         return move
 
 
-@remembered(most=2 * MAX_PATTERNS)
 def _compiled(written: str) -> _Pattern:
     bare = written.rstrip("/")
     pattern = bare.removeprefix("./")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 from smem_lsp.config.patterns import MAX_LENGTH, MAX_PATTERNS
 from smem_lsp.config.settings import Config
@@ -43,27 +45,25 @@ class WrongValue(ValueError):
         self.problem = problem
 
 
-def config_from_table(table: Mapping[str, object], root: Path) -> Config:
-    """Settings of ``table`` over the defaults. Relative paths are relative to ``root``, an absolute folder.
+def config_from_table(table: Mapping[str, object], root: Path, base: Config | None = None) -> Config:
+    """Settings of ``table`` over ``base``, by default over the defaults. Relative paths are relative to ``root``, an
+    absolute folder.
 
     Raises UnknownKey or WrongValue for the first key that is wrong. Target names and rule codes are not
     judged here: whoever knows the targets and the rules does that.
     """
-    values: dict[str, object] = {}
+    config = Config() if base is None else base
     for key, value in table.items():
-        if key not in _READERS:
+        if key not in _SETTERS:
             raise UnknownKey(key)
-        field, read = _READERS[key]
-        values[field] = read(key, value, root)
-    if "arch" in values:
-        values["arch_configured"] = True
-    return Config(**values)  # type: ignore[arg-type]
+        config = _SETTERS[key](config, key, value, root)
+    return config
 
 
 def parse_define(text: str) -> str:
     """``NAME`` or ``NAME=VALUE``, unchanged. Raises ValueError for anything else."""
     if not _DEFINE.fullmatch(text):
-        raise ValueError(f'"{clipped(text)}" is no definition: use NAME or NAME=VALUE')
+        raise ValueError(f'"{clipped(text)}" is not a definition: use NAME or NAME=VALUE')
     return text
 
 
@@ -206,21 +206,30 @@ def _per_file(key: str, value: object, root: Path) -> dict[str, tuple[str, ...]]
     return {pattern: _strings(f"{key}.{pattern}", codes, root) for pattern, codes in value.items()}
 
 
-# key of the config file -> field of Config, reader
-_READERS: Mapping[str, tuple[str, Callable[[str, object, Path], object]]] = {
-    "arch": ("arch", _arch),
-    "threads": ("threads", _count(MAX_THREADS)),
-    "registers": ("registers", _count(MAX_REGISTERS)),
-    "include-dirs": ("include_dirs", _folders),
-    "defines": ("defines", _defines),
-    "compile-commands": ("compile_commands", _path),
-    "select": ("select", _strings),
-    "ignore": ("ignore", _strings),
-    "severity": ("severity", _severities),
-    "per-file-ignores": ("per_file_ignores", _per_file),
-    "exclude": ("exclude", _patterns),
-    "nvcc": ("nvcc", _program),
-}
+Setter = Callable[[Config, str, object, Path], Config]
+"""(settings, key, value, root) -> the settings with the value of this key. Raises WrongValue."""
 
-KEYS = tuple(_READERS)
+_threads = _count(MAX_THREADS)
+_registers = _count(MAX_REGISTERS)
+
+_SETTERS: Mapping[str, Setter] = MappingProxyType(
+    {
+        "arch": lambda c, key, value, root: replace(c, arch=_arch(key, value, root), arch_configured=True),
+        "threads": lambda c, key, value, root: replace(c, threads=_threads(key, value, root)),
+        "registers": lambda c, key, value, root: replace(c, registers=_registers(key, value, root)),
+        "include-dirs": lambda c, key, value, root: replace(c, include_dirs=_folders(key, value, root)),
+        "defines": lambda c, key, value, root: replace(c, defines=_defines(key, value, root)),
+        "compile-commands": lambda c, key, value, root: replace(c, compile_commands=_path(key, value, root)),
+        "select": lambda c, key, value, root: replace(c, select=_strings(key, value, root)),
+        "ignore": lambda c, key, value, root: replace(c, ignore=_strings(key, value, root)),
+        "severity": lambda c, key, value, root: replace(c, severity=_severities(key, value, root)),
+        "per-file-ignores": lambda c, key, value, root: replace(
+            c, per_file_ignores=_per_file(key, value, root)
+        ),
+        "exclude": lambda c, key, value, root: replace(c, exclude=_patterns(key, value, root)),
+        "nvcc": lambda c, key, value, root: replace(c, nvcc=_program(key, value, root)),
+    }
+)
+
+KEYS = tuple(_SETTERS)
 """Every key of a config file, in the order in which they are shown."""

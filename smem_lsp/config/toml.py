@@ -1,4 +1,4 @@
-"""TOML of strangers: bounded in size and depth before a parser that recurses sees it."""
+"""TOML from untrusted files: bounded in size and depth before a recursive parser sees it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TOKEN = re.compile(
 
 
 class TomlError(ValueError):
-    """A text that is no TOML, or more than a config file needs; the message is one line."""
+    """A text that is not TOML, or nested deeper than a config file needs; the message is one line."""
 
 
 def parse_toml(text: str) -> dict[str, object]:
@@ -33,7 +33,7 @@ def parse_toml(text: str) -> dict[str, object]:
 
 
 def _depth(text: str) -> int:
-    """How deep brackets and dotted keys lead at most; for a text that is no TOML some number."""
+    """The greatest depth of brackets and dotted keys; for a text that is not TOML, any number."""
     deepest = open_brackets = dots = 0
     for found in _TOKEN.finditer(text):
         sign = found[0]

@@ -1,7 +1,7 @@
 """What is known of kernels from earlier checks: an edit re-analyses the kernels it touches.
 
-Entries are found by everything that an answer depends on but the place in the file; what moved is shifted. The table is
-bounded: the entries used last stay.
+A kernel is found by everything that its answers depend on, except for its place in the file. Where it has moved, its
+answers are moved with it.
 """
 
 from __future__ import annotations
@@ -133,8 +133,15 @@ class PlacedKernel:
         before = known.facts.kernel.launches
         moved = {now.line - then.line for now, then in zip(self.launches, before)}
         own = known.facts.kernel.span
+        quoted = bool(known.facts.kernel.hidden)  # reasons name lines, too
         elsewhere = any(not own.covers(note) for finding in found for note in finding.spans)
-        if elsewhere or len(moved) > 1 or len(before) != len(self.launches) or not self.moves.together:
+        if (
+            quoted
+            or elsewhere
+            or len(moved) > 1
+            or len(before) != len(self.launches)
+            or not self.moves.together
+        ):
             return known.judged(rule, self.facts)
         launches = moved.pop() if moved else 0
         kernel = self.moves.parts[0]
@@ -143,7 +150,7 @@ class PlacedKernel:
 
 @dataclass(frozen=True)
 class Setting:
-    """What is the same for all kernels of one check."""
+    """What all kernels of one check share."""
 
     unit: TranslationUnit
     around: UnitFacts

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -25,6 +24,7 @@ from smem_lsp.rules.model import Finding, Rule, Severity
 from smem_lsp.rules.registry import RESERVED, RULES
 from smem_lsp.rules.suppressions import NO_SUPPRESSIONS, Suppression, Suppressions, parse_suppressions
 from smem_lsp.source import Budget, FileReader, SourceText, apply_edits
+from smem_lsp.source.budget import processor_time
 from smem_lsp.source.queries import Store
 from smem_lsp.syntax.lexer import comments
 from smem_lsp.syntax.parse import parse
@@ -41,15 +41,26 @@ def check(
     measured: Measured = NOT_MEASURED,
     limits: Limits = LIMITS,
 ) -> Report:
-    """Check one text. ``path`` decides where quoted includes are looked up; ``reader`` None: no includes are read.
+    """Check the CUDA C++ source ``text``, such as a ``.cu`` file, and report on every kernel in it.
 
-    ``cache``: of earlier checks; what they found out about untouched functions is not worked out again. ``measured``:
-    what a compiler reported for this text. What is out of its budget (``limits``) or fails is left out, and the report
-    says so in ``stopped``.
+    :param path: names the file in messages; quoted includes are looked up from its folder.
+    :param config: the settings in force; None: the defaults. Its targets and rules must exist, which whoever read the
+        settings has checked.
+    :param reader: reads included files; None: nothing is read and includes are skipped.
+    :param cache: answers of earlier checks. Functions that have not changed are not analysed again.
+    :param measured: what a compiler reported for this very text, in registers per thread and bytes.
+    :param limits: processor seconds and megabytes that the check, each kernel and each pass may use.
+    :returns: findings in source order, with spans in code points of ``text``; each kernel's buffers and layouts in
+        bytes, and its occupancy in blocks/SM. Bytes are those that ptxas would report (``lowering.ptxas_layout``),
+        blocks those of NVIDIA's occupancy header (``analysis.occupancy``). Whatever is unknown is None.
+    :raises Superseded: when a ``Budget`` around the call says that nobody waits for the answer any more.
+
+    No text makes it raise otherwise: an analysis that runs out of its budget or fails is left out, and ``stopped`` of
+    the report names it.
     """
     config = config or Config()
     source = SourceText(text, path)
-    attempts, started = Attempts(limits), time.thread_time()
+    attempts, started = Attempts(limits), processor_time()
     with Budget(seconds=limits.file_seconds, megabytes=limits.megabytes):
         begin = partial(_begin, source, config, reader, Store() if cache is None else cache, measured, limits)
         setting = attempts.run("everything", begin, None, limits.file_seconds)
@@ -62,7 +73,7 @@ def check(
             )
     kernels = [kernel for each in judged for kernel in each.instances]
     attempts.stopped += _stopped_in(judged)
-    left = limits.file_seconds - (time.thread_time() - started)
+    left = limits.file_seconds - (processor_time() - started)
     fixer = Fixer(limits, attempts.stopped, max(limits.fix_seconds, left))
     unit = None if setting is None else setting.unit
     unread = () if counted is None else counted[1]
@@ -124,7 +135,14 @@ def newest_target(config: Config) -> str | None:
 
 
 def apply(text: str, fix: Fix) -> str:
-    """``text`` after a fix that was offered for it. Raises ValueError for a fix that is only shown."""
+    """The text after a fix.
+
+    :param text: the very text whose report offered the fix; spans of edits are code points of it.
+    :param fix: one of ``Report.fixes_for(finding)``.
+    :returns: ``text`` with all edits of the fix applied at once; everything outside of them is unchanged.
+    :raises ValueError: the fix has no edits, because it is only shown; or its edits do not lie in ``text``
+        (``OverlapError``), which is then not the text that was checked.
+    """
     if not fix.edits:
         raise ValueError(f"nothing to apply: {fix.title}")
     return apply_edits(text, fix.edits)

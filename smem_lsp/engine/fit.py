@@ -190,7 +190,7 @@ def _combination(facts: KernelFacts, values: tuple[int, ...], config: Config) ->
 def _assumed(facts: KernelFacts, merged: bool, barriers: bool) -> tuple[str, ...]:
     """What the plans that are shown rest on."""
     shown = [each for each in facts.best if (barriers if each.plan.barriers else merged)]
-    return tuple(dict.fromkeys(words for each in shown for words in facts.assumptions(each)))
+    return tuple(dict.fromkeys(str(words) for each in shown for words in facts.assumptions(each)))
 
 
 def _on_target(facts: KernelFacts, arch: str, row: Occupied | None, sizes: tuple[int, int, int]) -> TargetFit:
@@ -248,7 +248,7 @@ def _why_unknown(facts: KernelFacts) -> str:
 
 def _threads_from(facts: KernelFacts) -> str | None:
     if facts.shape is not None:
-        return facts.shape_source
+        return str(facts.shape_source)
     return "launch_bounds" if facts.occupied else None
 
 

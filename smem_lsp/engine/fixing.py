@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -14,6 +13,7 @@ from smem_lsp.facts.stopped import Stopped, Why
 from smem_lsp.fixes.fixes import fixes_for
 from smem_lsp.fixes.model import Fix
 from smem_lsp.rules.model import Finding
+from smem_lsp.source.budget import processor_time
 
 
 @dataclass(slots=True)
@@ -44,9 +44,9 @@ class Fixer:
             return tuple(as_compiled(fix, finding, report, measured) for fix in found)
 
         attempts = Attempts(self.limits, finding.kernel)
-        started = time.thread_time()
+        started = processor_time()
         found = attempts.run(what, work, tuple[Fix, ...](), self.seconds - self.spent)
-        self.spent += time.thread_time() - started
+        self.spent += processor_time() - started
         for each in attempts.stopped:
             self._note(each)
         return found

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from smem_lsp.rules.model import Finding
+from smem_lsp.rules.words import said
 
 
 class Instance(Protocol):
@@ -38,7 +39,7 @@ def join_instances(found: Sequence[tuple[Instance, Sequence[Finding]]], *, unani
         if unanimous and any(finding.remedy is None for _, finding in alike):
             chosen = replace(chosen, remedy=None)  # what is not sure of one is not done to any
         if not everywhere:
-            chosen = replace(chosen, message=f"{chosen.message} (in {kernel.instance})")
+            chosen = replace(chosen, words=said(chosen.words, f" (in {kernel.instance})"))
         joined.append(chosen)
     return joined
 

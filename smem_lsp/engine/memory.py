@@ -1,10 +1,11 @@
-"""What is kept of files that were checked, for the next version of them."""
+"""Forgetting files that were checked."""
 
 from smem_lsp.syntax.parse import forget_units
 from smem_lsp.unit.unit_facts import forget_fingerprints
 
 
 def forget_files() -> None:
-    """Drop it, to go on with other files: what they include, too, stays. A file under CUTLASS weighs 6 MB."""
+    """Drop what is kept for the next version of each file: 6 MB for one that includes CUTLASS. What is known of headers
+    stays, because other files include them too."""
     forget_units()
     forget_fingerprints()

@@ -1,12 +1,12 @@
 """The machine around us.
 
-Holds the disk, compile commands, and nvcc as a bounded process. May import ``source``. Never reads CUDA code or runs
-what a project brings.
+Holds the disk, compile commands, and nvcc as a bounded process. May import ``source``. Never reads CUDA code, and never
+runs a program that a project brings.
 """
 
 from smem_lsp.environment.compile_commands import Command, CompileCommands
+from smem_lsp.environment.disk_reader import DiskReader
 from smem_lsp.environment.encoding import Encoding, decode, encode
-from smem_lsp.environment.files import DiskReader
 from smem_lsp.environment.sources import (
     Collected,
     SourceError,
@@ -14,7 +14,7 @@ from smem_lsp.environment.sources import (
     collect,
     read_source,
 )
-from smem_lsp.environment.writing import remove_leftovers, trees, write_source
+from smem_lsp.environment.writing import Leftovers, trees, write_source
 
 __all__ = [
     "Collected",
@@ -22,13 +22,13 @@ __all__ = [
     "CompileCommands",
     "DiskReader",
     "Encoding",
+    "Leftovers",
     "SourceError",
     "SourceFile",
     "collect",
     "decode",
     "encode",
     "read_source",
-    "remove_leftovers",
     "trees",
     "write_source",
 ]

@@ -1,6 +1,6 @@
 """``compile_commands.json``: how the files of a project are compiled.
 
-Nothing in it is run: of a command only what concerns the preprocessor is read.
+Nothing in it is run. Of each command only the flags for the preprocessor are read.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _VALUED = {
     "--generate-code": "arch",
 }
 _JOINED = ("-isystem", "-iquote", "-I", "-D", "-U", "-include")  # -Idir, but not -archsm_90
-# Their value is a word of its own that may look like a flag of ours.
+# Their value is the next word, which may look like one of the flags above.
 _OTHERS_WITH_VALUE = frozenset(
     "-o --output-file -x -MF -MT -MQ -ccbin --compiler-bindir -Xptxas -Xlinker -Xnvlink -Xarchive -Xfatbin"
     " -odir -Xcudafe -Xassembler -target -arch_flags".split()
@@ -63,7 +63,7 @@ _ARCH = re.compile(r"(?:sm|compute)_(\d+)([af]?)")
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What is known of a file's compile command. ``problem``: why the database cannot be used."""
+    """What is known about a file's compile command. ``problem``: why the database cannot be used, in one line."""
 
     flags: CompileFlags = NO_FLAGS
     database: str | None = None  # where it comes from
@@ -89,7 +89,7 @@ _NOTHING = Command()
 
 
 class CompileCommands:
-    """The databases met so far; each is read once per version. Only one thread at a time may ask."""
+    """The databases met so far. Each is read once per version. To be used by one thread at a time."""
 
     __slots__ = ("_databases", "_flags")
 
@@ -208,10 +208,10 @@ def _entry(item: Any, default: str) -> _Entry | None:
 
 
 class _Nearest:
-    """For a folder the entry that stands nearest in it or below it: CUDA before others, then by name.
+    """Finds the entry nearest to a folder, in it or below it: CUDA files before others, then by name.
 
-    Entries that are sorted by their path have those below a folder in one stretch, and a tree of minima answers for a
-    stretch: what is kept grows with the entries, however deep their folders are.
+    Sorted by path, the entries below a folder form one stretch, and a tree of minima gives the nearest of a stretch.
+    Memory grows with the number of entries, however deep their folders are.
     """
 
     __slots__ = ("_best", "_entries", "_paths")
@@ -251,7 +251,7 @@ class _Nearest:
 
 
 def _near(path: str, database: _Database) -> _Entry | None:
-    """The entry for a file that has none: in the nearest folder; a source of the same name wins there."""
+    """The entry to use for a file without one: from the nearest folder, where a source of the same name wins."""
     stem = Path(path).stem
     if database.nearest is None:
         return None
@@ -271,7 +271,7 @@ def _key(path: str) -> str:
 
 
 def _read_flags(entry: _Entry) -> CompileFlags | str:
-    """What the preprocessor needs of a command; a text that says why it is not read."""
+    """The flags that the preprocessor needs; or a line that says why the command is not read."""
     if sum(map(len, entry.words)) > MAX_COMMAND:
         return f"the command of {entry.file} is longer than {MAX_COMMAND:,} characters"
     if isinstance(entry.words, tuple):

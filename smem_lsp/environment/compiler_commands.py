@@ -9,7 +9,7 @@ from smem_lsp.environment.compiler_flags import command_flags
 
 
 class CompilerCommands(CompileCommands):
-    """The databases, asked for what a compiler needs. Only one thread at a time may ask."""
+    """The databases, also read for nvcc's flags. To be used by one thread at a time."""
 
     __slots__ = ("_words",)
 
@@ -18,7 +18,7 @@ class CompilerCommands(CompileCommands):
         self._words: dict[tuple[str, tuple[int, int], str], tuple[str, ...]] = {}
 
     def nvcc_flags(self, path: str, setting: str | None = None) -> tuple[str, ...]:
-        """The allowed flags of the command that ``command`` takes for ``path``; none where there is no usable one."""
+        """The allowed flags of the command that ``command`` finds for ``path``; empty if there is no usable one."""
         absolute = os.path.abspath(path)  # noqa: PTH100
         place = _database_of(absolute) if setting is None else _named(setting)
         if place is None:

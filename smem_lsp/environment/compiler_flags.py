@@ -1,7 +1,7 @@
 """Which flags of a compile command reach nvcc, and how.
 
-nvcc runs its own tools through a shell: a word with a backquote or ``$(`` in a macro or a folder's name would run a
-program. What holds any such character goes into a private header, or behind a link with a plain name.
+nvcc runs its own tools through a shell, so a backquote or ``$(`` in a macro or a folder's name would run a program. A
+macro with such a character goes into a private header, a folder behind a link with a plain name.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LONG = {
 }
 _ALONE = re.compile(r"--?use_fast_math|--expt-[a-z-]+|-expt-[a-z-]+")
 _JOINED = ("-isystem", "-D", "-U", "-I")  # -DNAME
-# Their value is a word of its own that may look like a flag of ours.
+# Their value is the next word, which may look like one of the flags above.
 _SKIPPED_WITH_VALUE = frozenset(
     "-o --output-file -x --x -MF -MT -MQ -ccbin --compiler-bindir -Xptxas -Xlinker -Xnvlink -Xarchive -Xfatbin"
     " -Xcompiler --compiler-options -odir --output-directory -Xcudafe -Xassembler -target --options-file -optf"
@@ -71,8 +71,8 @@ def allowed_flags(flags: Sequence[str]) -> tuple[str, ...]:
 
 def command_flags(words: Sequence[str] | str, directory: str) -> tuple[str, ...]:
     """The allowed flags of a compile command, paths made absolute. ``words``: with the compiler in front, or as a shell
-    reads them. The targets are left out, they are chosen for each run, and so is ``-rdc``: where functions of other
-    files are called, ptxas would report a floor of the registers and no error."""
+    reads them. Targets are left out, because each run chooses its own, and so is ``-rdc``: with it ptxas reports too
+    few registers, and no error, for kernels that call functions of other files."""
     if isinstance(words, str):
         words = _split(words)
     found: list[str] = []
@@ -94,7 +94,7 @@ def _split(command: str) -> list[str]:
 
 
 def prepare(flags: Sequence[str]) -> Prepared:
-    """How to give nvcc the allowed ones of ``flags`` without a word that a shell would read."""
+    """How to pass the allowed ones of ``flags`` to nvcc without a character that a shell would interpret."""
     words: list[str] = []
     prelude: list[str] = []
     links: list[tuple[str, str]] = []

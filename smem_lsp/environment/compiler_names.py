@@ -1,6 +1,6 @@
 """Names of kernels as ptxas prints them: what the Itanium C++ ABI mangles, as far as names and template arguments go.
 
-A name that is not understood to its end has no arguments: nothing is guessed.
+A name that is not understood to its end gets no arguments: nothing is guessed.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class KernelName:
 
 
 class _NotUnderstood(Exception):
-    """The rest of the name is not one of the forms that are known."""
+    """The rest of the name has none of the known forms."""
 
 
 def read_name(symbol: str) -> KernelName:
@@ -61,14 +61,14 @@ def read_name(symbol: str) -> KernelName:
     if not symbol.startswith("_Z"):
         return KernelName((symbol,), (), mangled=False)
     # Lengths in a mangled name count bytes.
-    reader = _Reader(symbol[:MAX_LENGTH].encode().decode("latin-1"))
+    reader = _NameReader(symbol[:MAX_LENGTH].encode().decode("latin-1"))
     try:
         return reader.kernel()
     except (_NotUnderstood, IndexError):
         return KernelName(tuple(reader.path) or (symbol,), None)
 
 
-class _Reader:
+class _NameReader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 2
@@ -160,7 +160,7 @@ class _Reader:
         raise _NotUnderstood
 
     def nested(self) -> str:
-        """A class in namespaces; what is left of it is its last part with its arguments."""
+        """A class in namespaces, which are dropped: the result is its last part with its arguments."""
         name = ""
         pending = False  # the name is no substitution yet
         while not self.take("E"):

@@ -22,7 +22,7 @@ _LOOK = 0.05  # seconds between two looks at a run
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ProcessLimits:
     """What a run may use, in bytes; far more than any real compilation does."""
 
     output: int = 16 << 20  # printed
@@ -31,15 +31,15 @@ class Limits:
     folder: int = 256 << 20  # all files in its folder
 
 
-LIMITS = Limits()
+LIMITS = ProcessLimits()
 
 
 class CompileError(Exception):
     """nvcc refused the text or did not finish; the message is the first line that says why."""
 
 
-class Stopped(CompileError):
-    """Nobody waits for the run any more."""
+class CompileStopped(CompileError):
+    """The run was stopped because nobody waits for it any more."""
 
 
 class Stop:
@@ -63,7 +63,7 @@ class Stop:
         return self._set
 
     def attach(self, process: subprocess.Popen[bytes] | None) -> None:
-        """``process`` is the one to end; None: it has ended."""
+        """From now on ``set`` ends ``process``; None: it has ended."""
         with self._lock:
             self._process = process
             if process is not None and self._set:
@@ -75,18 +75,18 @@ def run(
     folder: str,
     timeout: float,
     stop: Stop | None = None,
-    limits: Limits = LIMITS,
+    limits: ProcessLimits = LIMITS,
 ) -> tuple[int, str]:
     """(exit code, what was printed on both streams) of a program that runs in ``folder``, without a shell.
 
-    It leads a session of its own, and whatever is left of the session when it ends is killed. Its output goes to a
-    file: a child that it leaves behind cannot hold a pipe open. Raises CompileError when it cannot be started, needs
-    longer than ``timeout`` seconds, prints or writes too much; Stopped when ``stop`` is set.
+    It leads a session of its own, and when it ends, what is left of the session is killed. Its output goes to a file,
+    because a child left behind could hold a pipe open. Raises CompileError when it cannot be started, needs
+    longer than ``timeout`` seconds, prints or writes too much; CompileStopped when ``stop`` is set.
     """
     stop = stop or Stop()
     with tempfile.TemporaryFile() as output:
         if stop.is_set:
-            raise Stopped("stopped")
+            raise CompileStopped("stopped")
         try:
             process = subprocess.Popen(
                 command,
@@ -109,7 +109,7 @@ def run(
             _kill(process)
             process.wait()
         if stop.is_set:
-            raise Stopped("stopped")
+            raise CompileStopped("stopped")
         output.seek(0)
         printed = output.read(limits.output).decode("utf-8", "replace")
     if process.returncode != 0 and _TOO_LARGE.search(printed):
@@ -137,10 +137,10 @@ class _Watch:
 
     output: int  # the file that it prints to
     folder: str
-    limits: Limits
+    limits: ProcessLimits
 
     def look(self) -> None:
-        """Raises CompileError when it is too much."""
+        """Raises CompileError if it is too much."""
         limits = self.limits
         if os.fstat(self.output).st_size > limits.output:
             raise CompileError(f"nvcc printed more than {limits.output >> 20} MB")
@@ -153,12 +153,12 @@ class _Watch:
                 raise CompileError(f"nvcc wrote more than {limits.folder >> 20} MB")
 
 
-def _too_large(limits: Limits) -> str:
+def _too_large(limits: ProcessLimits) -> str:
     return f"nvcc wrote a file of more than {limits.file >> 20} MB"
 
 
 def _sizes(folder: str) -> Iterator[int]:
-    """Of every file below, links not followed; a file may go while it is looked at."""
+    """Bytes of all files below a folder. Links are not followed, and a file may vanish meanwhile."""
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
@@ -169,7 +169,7 @@ def _sizes(folder: str) -> Iterator[int]:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill the program and its session, also what is left of one that has ended."""
+    """Kill the program and its session, even if the program itself has ended."""
     if sys.platform == "win32":
         process.kill()
         return
@@ -177,8 +177,8 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
-def _limit(process: subprocess.Popen[bytes], limits: Limits, timeout: float) -> None:
-    """For it and all that it starts, where the system can: these hold when this process is killed, too."""
+def _limit(process: subprocess.Popen[bytes], limits: ProcessLimits, timeout: float) -> None:
+    """Limit the run and all that it starts, if the system can. The limits hold even if this process is killed."""
     if sys.platform == "linux":
         import resource
 
@@ -194,15 +194,14 @@ def _limit(process: subprocess.Popen[bytes], limits: Limits, timeout: float) -> 
 
 
 def _environment(folder: str) -> Mapping[str, str]:
-    """Only what a host compiler needs; nvcc would take more flags from NVCC_PREPEND_FLAGS and its like."""
+    """Only the variables that a host compiler needs: nvcc would take flags from NVCC_PREPEND_FLAGS and the like."""
     kept = {name: os.environ[name] for name in ("SYSTEMROOT", "INCLUDE", "LIB", "HOME") if name in os.environ}
     folders = {name: fixed_folders(os.environ[name]) for name in _FOLDERS if name in os.environ}
     return {**kept, **folders, "TMPDIR": folder, "TMP": folder, "TEMP": folder, "LC_ALL": "C"}
 
 
 def fixed_folders(value: str) -> str:
-    """``PATH`` without what means another folder wherever a program runs, and without the current one, which may be
-    what is checked."""
+    """``PATH`` without relative folders, and without the current folder, which may be the project that is checked."""
     here = os.path.realpath(os.curdir)
     folders = (folder for folder in value.split(os.pathsep) if Path(folder).is_absolute())
     return os.pathsep.join(folder for folder in folders if os.path.realpath(folder) != here)

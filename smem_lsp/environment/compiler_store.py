@@ -1,8 +1,8 @@
 """What a compiler said in earlier sessions, in files of the user's cache folder.
 
-An answer is found by the compiler, its flags, the target and the text, and holds as long as each file that was read for
-it has the bytes that it had then. Only an include that would find another file now, one that is new, goes unnoticed.
-Failures are not kept: they may have reasons elsewhere.
+An answer is found by the compiler, its flags, the target and the text. It is valid as long as each file that was read
+for it has the same bytes. One change goes unnoticed: a new file that an include would now find first. Failures are not
+kept, because their cause may lie elsewhere.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _MOST_BYTES = 4_000_000  # of one file
 _VERSION = 1
 
 
-class Store:
-    """Any thread and any process may ask. Whatever is wrong with a file, there is no answer in it."""
+class CompilerStore:
+    """Any thread and any process may ask. A damaged file counts as no answer."""
 
     __slots__ = ("_folder",)
 
@@ -57,7 +57,7 @@ class Store:
     def keep(
         self, question: Sequence[str], kernels: Sequence[KernelStatistics], files: Sequence[str]
     ) -> None:
-        """``files``: all that was read beside the text. Not kept where one of them cannot be read again."""
+        """``files``: everything that was read besides the text. Nothing is kept if one of them cannot be read again."""
         held = [(file, content(file)) for file in sorted(set(files))]
         if any(digest is None for _, digest in held):
             return
@@ -91,7 +91,7 @@ class Store:
 
 
 def content(path: str) -> str | None:
-    """A digest of what is in a regular file; None: it cannot be read, or is larger than any header."""
+    """A digest of a regular file's bytes; None if it cannot be read or is larger than any header."""
     try:
         place = Path(path)
         if not place.is_absolute() or not place.is_file() or place.stat().st_size > MAX_BYTES:

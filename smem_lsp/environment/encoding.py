@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from dataclasses import dataclass
 
-# UTF-32 little endian begins like UTF-16 little endian: it has to be asked first.
+# UTF-32 little endian begins like UTF-16 little endian, so it comes first.
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -26,9 +26,9 @@ class Encoding:
 def decode(data: bytes) -> tuple[str, Encoding]:
     """Text without its byte order mark, and what it takes to write it again.
 
-    A mark decides. Without one the text is UTF-8, or Latin-1 where it is not: CUDA sources with comments in
-    an old code page are common, and every byte survives that round trip. Raises UnicodeDecodeError for a file
-    whose mark promises what the bytes do not keep.
+    A byte order mark decides. Without one the text is UTF-8, or Latin-1 if it is not valid UTF-8: CUDA sources with
+    comments in an old code page are common, and every byte survives that round trip. Raises UnicodeDecodeError for a
+    file whose bytes contradict its mark.
     """
     for mark, codec in _MARKS:
         if data.startswith(mark):

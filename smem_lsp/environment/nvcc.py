@@ -1,8 +1,8 @@
 """Find nvcc, run it on a text and read what ptxas says about each kernel.
 
 The compiler only ever sees a private copy of the text, so a quoted include needs an ``-I`` flag. Flags come
-from a short list (``compiler_flags``), no shell reads them, and after 60 seconds, or when it fills the disk, it is
-stopped with everything it started.
+from a short list (``compiler_flags``) and no shell reads them. After 60 seconds, or when it writes too much, it is
+killed with everything it started.
 """
 
 from __future__ import annotations
@@ -17,33 +17,16 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 
-from smem_lsp.environment.compiler_flags import allowed_flags, prepare
+from smem_lsp.environment.compiler_flags import prepare
 from smem_lsp.environment.compiler_names import read_name
 from smem_lsp.environment.compiler_process import (
     LIMITS,
     CompileError,
-    Limits,
+    ProcessLimits,
     Stop,
-    Stopped,
     fixed_folders,
     run,
 )
-
-__all__ = [
-    "TIMEOUT",
-    "CompileError",
-    "Compiled",
-    "KernelStatistics",
-    "Stop",
-    "Stopped",
-    "allowed_flags",
-    "compile_statistics",
-    "compile_text",
-    "demangled_name",
-    "find_nvcc",
-    "parse_statistics",
-    "supported_targets",
-]
 
 TIMEOUT = 60.0  # seconds
 _LIST_TIMEOUT = 10.0  # seconds for the list of targets
@@ -78,7 +61,7 @@ class KernelStatistics:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """``files``: all that were read beside the text, as absolute paths; None where they have none that lasts."""
+    """``files``: absolute paths of all files read besides the text; None if one of them has no lasting path."""
 
     kernels: Mapping[str, KernelStatistics]
     files: tuple[str, ...] | None
@@ -87,8 +70,8 @@ class Compiled:
 def find_nvcc(setting: str | None = None) -> str | None:
     """Absolute path of nvcc: the setting, ``CUDA_HOME``, ``CUDA_PATH``, ``PATH``, then the nvcc wheel.
 
-    A setting that leads nowhere finds nothing: another compiler would give other numbers than asked for. What is found
-    only relative to the current folder, which may be a workspace, is not taken.
+    A setting that leads nowhere finds nothing, because another compiler would give other numbers. A compiler that is
+    found only relative to the current folder, which may be a workspace, is not used.
     """
     places = (setting,) if setting else _places()
     folders = fixed_folders(os.environ.get("PATH", os.defpath))
@@ -128,7 +111,7 @@ def compile_statistics(
     timeout: float = TIMEOUT,
     stop: Stop | None = None,
 ) -> Mapping[str, KernelStatistics]:
-    """What ptxas reports of the kernels of ``text``, by mangled name. Raises as ``compile_text``."""
+    """What ptxas reports about the kernels of ``text``, by mangled name. Raises what ``compile_text`` raises."""
     return compile_text(nvcc, text, arch, flags, timeout=timeout, stop=stop).kernels
 
 
@@ -140,21 +123,21 @@ def compile_text(
     *,
     timeout: float = TIMEOUT,
     stop: Stop | None = None,
-    limits: Limits = LIMITS,
+    limits: ProcessLimits = LIMITS,
 ) -> Compiled:
     """Compile ``text`` to a cubin for ``arch`` (``sm_90``).
 
-    Of ``flags`` those that are allowed are used, but for the targets among them. Raises CompileError; Stopped, which is
-    one, when ``stop`` is set.
+    Only the allowed ones of ``flags`` are used, and no targets among them. Raises CompileError; its subclass
+    CompileStopped when ``stop`` is set.
     """
     prepared = prepare(flags)
     with tempfile.TemporaryDirectory(prefix="smem-lsp-", ignore_cleanup_errors=True) as folder:
         try:
             prepared.write(folder)
-            # A lone surrogate, half a character of an editor's, is no UTF-8.
+            # A lone surrogate, half a character from an editor, has no UTF-8.
             Path(folder, "kernel.cu").write_text(text, encoding="utf-8", errors="replace", newline="")
         except OSError as error:
-            raise CompileError(f"no private copy: {error.strerror or error}") from None
+            raise CompileError(f"no private copy can be made: {error.strerror or error}") from None
         # The PTX that is kept says how large every variable is, whatever its type.
         command = [nvcc, "-cubin", "--keep", "-MD", "-MF", _FILES, f"-arch={arch}", "-Xptxas", "-v"]
         command += prepared.words
@@ -170,8 +153,8 @@ def compile_text(
 
 
 def read_files(rule: str, folder: str) -> Iterator[str]:
-    """The absolute paths of the files that a rule for make, as nvcc writes it, says were read, those of ``folder`` left
-    out, in which nvcc ran."""
+    """Absolute paths of the files that nvcc read, from the make rule that it wrote; without those in ``folder``, where
+    it ran."""
     _, _, files = rule.partition(" : ")
     for word in files.replace("\\\n", " ").replace("\\ ", "\0").split():
         path = os.path.normpath(Path(folder) / word.replace("\0", " ").replace("$$", "$").replace("\\#", "#"))
@@ -196,7 +179,7 @@ def shared_variables(assembly: str, kernels: Iterable[str]) -> dict[str, tuple[t
 
 
 def _read(path: Path) -> str:
-    """Empty where there is no such file, or too much in it."""
+    """The text of a file; empty if there is none or it is too large."""
     try:
         return path.read_text(errors="replace") if path.stat().st_size <= _MOST_ASSEMBLY else ""
     except OSError:
@@ -246,4 +229,4 @@ def demangled_name(mangled: str) -> str:
 def _first_error(output: str) -> str:
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     blamed = (line for line in lines if re.search(r"\b(?:error|fatal)\b", line, re.I))
-    return next(blamed, lines[0] if lines else "nvcc failed without a word")[:300]
+    return next(blamed, lines[0] if lines else "nvcc failed without a message")[:300]

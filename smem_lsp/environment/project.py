@@ -1,4 +1,4 @@
-"""Headers of the project around a file, found by the end of their path when no include folder has them."""
+"""Headers of the project around a file, found by the end of their path if no include folder has them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packa
 
 
 @dataclass(slots=True)
-class _Index:
+class _FileIndex:
     """Files below a root by name. ``complete`` False: there were too many to look at all of them."""
 
     files: dict[str, list[str]] = field(default_factory=dict)
@@ -32,12 +32,12 @@ class _Index:
 
 
 class Projects:
-    """Indexes of the projects met so far, made when first asked for. Any thread may say ``forget``."""
+    """Indexes of the projects met so far, made on first use. Any thread may call ``forget``."""
 
     __slots__ = ("_answers", "_indexes", "_roots")
 
     def __init__(self) -> None:
-        self._indexes: dict[str, _Index] = {}
+        self._indexes: dict[str, _FileIndex] = {}
         self._roots: dict[str, str | None] = {}
         self._answers: dict[tuple[str, str], str | None] = {}
 
@@ -48,11 +48,11 @@ class Projects:
     def search(self, name: str, including: str, read: Callable[[str], str | None]) -> str | None:
         """The file whose path ends in ``name``, below the root of the project that holds ``including``.
 
-        Of several the one that shares the longest path with ``including``; of several of these any when ``read`` says
-        the same of all, else None. Links are not followed: nothing outside the root is looked at.
+        Of several files, the one that shares the longest path with ``including``. If several share it, any of them if
+        all have the same text, else None. Links are not followed, so nothing outside the root is read.
         """
         key = name, including
-        answers = self._answers  # `forget` puts another one in its place
+        answers = self._answers  # `forget` replaces it
         if key not in answers:
             if len(answers) > MAX_ANSWERS:
                 answers.clear()
@@ -86,7 +86,7 @@ class Projects:
             self._roots[folder] = _root(folder)
         return self._roots[folder]
 
-    def _index(self, root: str) -> _Index:
+    def _index(self, root: str) -> _FileIndex:
         indexes = self._indexes
         if root not in indexes:
             indexes[root] = _index(root)
@@ -115,9 +115,9 @@ def _shared(path: str, other: str) -> int:
     return count
 
 
-def _index(root: str) -> _Index:
-    """All files that may be included below ``root``; outer folders first, so that a bound cuts off the deepest."""
-    index = _Index()
+def _index(root: str) -> _FileIndex:
+    """All files below ``root`` that may be included; outer folders first, so that the bound cuts off the deepest."""
+    index = _FileIndex()
     pending = deque([root])
     folders = files = 0
     while pending:

@@ -48,9 +48,9 @@ class Collected:
 def collect(paths: Sequence[str], excluded: Callable[[str], bool]) -> Collected:
     """Files named by ``paths``; folders are searched for CUDA code.
 
-    A file named outright is taken whatever its suffix and whatever ``excluded`` says. In a folder ``.cu`` and
-    ``.cuh`` count always, headers when they hold device code; hidden folders, virtual environments and what
-    ``excluded`` says are left out. A folder that several links lead to is searched once.
+    A file named outright is taken whatever its suffix, even if ``excluded`` names it. In a folder, ``.cu`` and ``.cuh``
+    files always count, headers only if they hold device code; hidden folders, virtual environments and what
+    ``excluded`` names are left out. A folder that several links lead to is searched once.
     """
     found = Collected()
     seen: set[str] = set()
@@ -90,7 +90,7 @@ def read_source(path: str) -> SourceFile:
 
 
 def lowered(message: str) -> str:
-    """An operating system's message in the middle of a line."""
+    """An operating system's message, to stand in the middle of a line."""
     return message[:1].lower() + message[1:]
 
 
@@ -104,7 +104,7 @@ def _add(path: str, found: Collected, seen: set[str]) -> None:
 def _walk(
     folder: str, excluded: Callable[[str], bool], visited: set[tuple[int, int]], errors: list[SourceError]
 ) -> Iterator[str]:
-    """CUDA files below a folder, whatever its depth: what is open is on a list, not on the stack."""
+    """CUDA files below a folder of any depth: a list of open folders replaces recursion."""
     open_folders = [_entries(folder, visited, errors)]
     while open_folders:
         entry = next(open_folders[-1], None)
@@ -124,7 +124,7 @@ def _walk(
 def _entries(
     folder: str, visited: set[tuple[int, int]], errors: list[SourceError]
 ) -> Iterator[os.DirEntry[str]]:
-    """What is in a folder, by name; nothing where it was visited before or cannot be read."""
+    """The entries of a folder, by name; none if it was visited before or cannot be read."""
     try:
         status = os.stat(folder)  # noqa: PTH116
         if (status.st_dev, status.st_ino) in visited:

@@ -1,4 +1,4 @@
-"""A fixed file put in the place of the old one: whole or not at all, and nothing else is touched."""
+"""Replaces a file by its fixed text: completely or not at all, and nothing else is touched."""
 
 from __future__ import annotations
 
@@ -15,17 +15,16 @@ from pathlib import Path
 from smem_lsp.environment.encoding import encode
 from smem_lsp.environment.sources import SourceError, SourceFile, lowered
 from smem_lsp.source import is_folder, read_regular
-from smem_lsp.source.queries import remembered
 
 _LONGEST_NAME = 200  # bytes of a file's own name in that of a temporary one
 _TEMPORARY = re.compile(r"\..*\.smem-lsp-(\d{1,10})-[0-9a-f]{8}", re.S)
 _MOST_PROCESSES = 2**31 - 1
-_LONGEST_WRITE = 3_600.0  # seconds that no file takes to be written
+_LONGEST_WRITE = 3_600.0  # seconds; writing a file never takes as long
 
 
 def trees(paths: Sequence[str]) -> tuple[str, ...]:
-    """What may be written when these paths are given: the folders, and for a file the current folder where it lies in
-    it, else its own. Links of the paths to folders are followed: the user has named them."""
+    """The folders in which files may be written when the user names these paths: each folder itself; for a file the
+    current folder if it lies below that, else its own. Links are followed: the user has named them."""
     here = Path.cwd()
     found: dict[str, None] = {}
     for path in paths:
@@ -40,9 +39,9 @@ def trees(paths: Sequence[str]) -> tuple[str, ...]:
 def write_source(file: SourceFile, text: str, inside: Sequence[str] | None = None) -> None:
     """Replace the file by ``text`` in one step, in its own encoding, with its owner, mode and attributes; links stay.
 
-    ``inside``: folders, as ``trees`` gives them, that a link may not lead out of. Raises SourceError if that fails, if
-    the file changed since it was read, and for a file with several names, of which only one would change: written in
-    place it would be lost when the machine stops halfway.
+    ``inside``: folders, as ``trees`` gives them, out of which no link may lead. Raises SourceError if one does, if
+    writing fails, if the file has changed since it was read, and for a file with several hard links: a new file would
+    replace only one of them, and writing in place could lose it if the machine stops halfway.
     """
     target = Path(os.path.realpath(file.path))
     if inside is not None and not _is_inside(target, inside):
@@ -64,19 +63,30 @@ def write_source(file: SourceFile, text: str, inside: Sequence[str] | None = Non
         raise SourceError(file.path, f"cannot be written: {lowered(error.strerror or str(error))}") from None
 
 
-def remove_leftovers(path: str, inside: Sequence[str]) -> None:
-    """Remove what runs that were killed left beside a file: files of the name that ``write_source`` gives them, whose
-    process is no more. Nothing outside of the folders ``inside``; once per folder and process."""
-    target = Path(os.path.realpath(path))
-    if _is_inside(target, inside):
-        _remove_leftovers(target.parent)
+class Leftovers:
+    """What killed runs left behind: files with the names that ``write_source`` gives them, whose process is gone.
+
+    ``inside``: folders, as ``trees`` gives them; nothing outside of them is removed.
+    """
+
+    __slots__ = ("_inside", "_searched")
+
+    def __init__(self, inside: Sequence[str]) -> None:
+        self._inside = tuple(inside)
+        self._searched: set[Path] = set()
+
+    def remove_beside(self, path: str) -> None:
+        """Remove them from the folder of a file. Each folder is searched once."""
+        target = Path(os.path.realpath(path))
+        if target.parent not in self._searched and _is_inside(target, self._inside):
+            self._searched.add(target.parent)
+            _remove_leftovers(target.parent)
 
 
 def _is_inside(target: Path, folders: Sequence[str]) -> bool:
     return any(target.is_relative_to(folder) for folder in folders)
 
 
-@remembered(most=1_000)
 def _remove_leftovers(folder: Path) -> None:
     with contextlib.suppress(OSError), os.scandir(folder) as listing:  # what cannot be read has been told
         for entry in listing:
@@ -87,13 +97,14 @@ def _remove_leftovers(folder: Path) -> None:
 
 
 def _is_left(entry: os.DirEntry[str], process: int) -> bool:
-    """Has its run ended long ago? Numbers of processes on another machine that shares the folder mean nothing here."""
+    """Has its run ended long ago? It must be old, too: on a folder shared with another machine the process number means
+    nothing here."""
     age = time.time() - entry.stat(follow_symlinks=False).st_mtime
     return age > _LONGEST_WRITE and _is_gone(process)
 
 
 def _is_gone(process: int) -> bool:
-    """False also where nobody can tell."""
+    """Is there no such process? False also if the system does not say."""
     if sys.platform == "win32" or process > _MOST_PROCESSES:  # there signal 0 is Ctrl-C
         return False
     try:
@@ -135,7 +146,7 @@ def _replace(file: SourceFile, target: Path, data: bytes, status: os.stat_result
 
 
 def _adopt(temporary: Path, target: Path, status: os.stat_result) -> None:
-    """Give a file the owner, attributes and mode of another. Raises OSError where the owner cannot be kept."""
+    """Give a file the owner, attributes and mode of another. Raises OSError if the owner cannot be kept."""
     if sys.platform != "win32":
         made = temporary.stat()
         if (made.st_uid, made.st_gid) != (status.st_uid, status.st_gid):

@@ -6,7 +6,6 @@ nobody asks for, directly or through another one, is not run.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from functools import partial
 from typing import Generic, TypeVar, cast, overload
@@ -14,7 +13,7 @@ from typing import Generic, TypeVar, cast, overload
 from smem_lsp.facts.attempts import Attempts, Limits
 from smem_lsp.facts.stopped import Stopped
 from smem_lsp.source import Budget
-from smem_lsp.source.budget import apart
+from smem_lsp.source.budget import apart, processor_time
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -56,11 +55,11 @@ class Passes:
             with apart():
                 return self._attempts.run(what, work, otherwise, seconds)
         self._metered = True
-        started = time.thread_time()
+        started = processor_time()
         try:
             with apart(), Budget(seconds=self._left):
                 found = self._attempts.run(what, work, otherwise, seconds)
-            self._left -= time.thread_time() - started
+            self._left -= processor_time() - started
             return found
         finally:
             self._metered = False

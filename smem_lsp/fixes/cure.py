@@ -54,7 +54,7 @@ class Cure(Generic[R]):
 
 def assuming(facts: KernelFacts, title: str, edits: tuple[TextEdit, ...], *, proved: bool) -> Fix:
     """A fix that is safe when nothing is assumed; the title says what is."""
-    kernel, assumed = facts.kernel, [*facts.shape_assumption]
+    kernel, assumed = facts.kernel, [*map(str, facts.shape_assumption)]
     if not proved:
         assumed.append("not proved for every block and input")
     if kernel.instance is not None and (kernel.siblings or kernel.more_instances):

@@ -68,7 +68,7 @@ def merge_fix(
         _require_disjoint(edits)
     except Refused as refusal:
         return Fix(f"Cannot {what}: {refusal}", Safety.DISPLAY, ())
-    assumptions = [*facts.assumptions(candidate), *_conditional_words(facts, source)]
+    assumptions = [*map(str, facts.assumptions(candidate)), *_conditional_words(facts, source)]
     count = len(candidate.plan.barriers)
     if candidate.plan.cost > count:
         assumptions.append(f"a barrier inside a loop: {candidate.plan.cost} executions per block")

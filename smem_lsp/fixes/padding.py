@@ -101,7 +101,7 @@ def _require_rows(facts: KernelFacts, buffer: Buffer) -> list[str]:
     reason = _leaves_row(facts.kernel, buffer, facts.shape)
     if reason is not None:
         raise Refused(reason)
-    return list(facts.shape_assumption)
+    return [*map(str, facts.shape_assumption)]
 
 
 def _leaves_row(kernel: Kernel, buffer: Buffer, shape: BlockShape | None) -> str | None:

@@ -63,7 +63,7 @@ def _fix(remedy: MoveRanges, at: CheckedKernel) -> Fix:
             )
     passed = fewer_bytes(unit, facts.kernel.name, launches, saved)
     assumptions = [
-        words for words in facts.assumptions(found.candidate) if not words.startswith("checked for")
+        words for words in map(str, facts.assumptions(found.candidate)) if not words.startswith("checked for")
     ]
     constants = sorted(found.constants | passed.constants)
     if constants:

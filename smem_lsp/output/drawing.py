@@ -28,7 +28,7 @@ _ROWS = 12  # of the higher layout, unless it has more bands
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class DrawnBlock:
     """Bytes ``offset`` to ``offset + size``, in use on the 1-based lines ``first`` to ``last``."""
 
     name: str
@@ -61,7 +61,7 @@ class Scale:
         return self.last - self.first + 1
 
 
-def make_scale(blocks: Sequence[Block], top: int, width: int) -> Scale:
+def make_scale(blocks: Sequence[DrawnBlock], top: int, width: int) -> Scale:
     """A scale that holds all ``blocks`` of layouts up to ``top`` bytes in ``width`` columns."""
     first, last = min(block.first for block in blocks), max(block.last for block in blocks)
     gutter = len(f"{top:,}")
@@ -70,7 +70,7 @@ def make_scale(blocks: Sequence[Block], top: int, width: int) -> Scale:
     return Scale(first, last, max(columns, min(room, 40)), max(1, -(-top // _ROWS)), gutter)
 
 
-def draw(blocks: Sequence[Block], top: int, scale: Scale, style: Style) -> list[str]:
+def draw(blocks: Sequence[DrawnBlock], top: int, scale: Scale, style: Style) -> list[str]:
     """One layout from ``top`` bytes at the upper edge down to 0."""
     tick, corner, rule = _AXIS[style.unicode]
     edges = sorted({0, top, *(b.offset for b in blocks), *(b.offset + b.size for b in blocks)})
@@ -120,13 +120,13 @@ def bars(values: Mapping[str, int], width: int, style: Style) -> list[str]:
     ]
 
 
-def _label_band(block: Block, bands: Sequence[tuple[int, int]]) -> tuple[int, int]:
+def _label_band(block: DrawnBlock, bands: Sequence[tuple[int, int]]) -> tuple[int, int]:
     """The band that carries the name: the widest one of the block."""
     own = [band for band in bands if block.offset <= band[0] and band[1] <= block.offset + block.size]
     return max(own, key=lambda band: band[1] - band[0])
 
 
-def _row(inside: Sequence[Block], labelled: Sequence[Block], scale: Scale, style: Style) -> str:
+def _row(inside: Sequence[DrawnBlock], labelled: Sequence[DrawnBlock], scale: Scale, style: Style) -> str:
     cells = [_DEAD[style.unicode]] * scale.columns
     fills = _FILLS[style.unicode]
     for block in inside:

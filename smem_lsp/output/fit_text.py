@@ -62,7 +62,7 @@ def _blocks(each: TargetFit, arrow: str, style: Style) -> str:
 
 
 def _counted_with(result: FitResult) -> Iterator[str]:
-    """Threads and registers, as far as they are the same everywhere."""
+    """The threads and registers that blocks/SM were counted with, each value once."""
     known = [each for row in result.combinations for each in row.targets if each.threads is not None]
     if not known:
         yield "threads of a block not known: blocks/SM are not counted; --threads N says how many"
@@ -93,7 +93,8 @@ def _legend(result: FitResult, arrow: str) -> Iterator[str]:
 
 
 def _aligned(table: Sequence[Sequence[str]], numbers: int) -> Iterator[str]:
-    """Columns; the first ``numbers`` are ranged right, and one that is empty but for its head is left out."""
+    """Align columns: the first ``numbers`` to the right, the others to the left. A column with nothing below its head
+    is left out."""
     kept = [i for i in range(len(table[0])) if any(row[i] for row in table[1:])]
     widths = {i: max(len(row[i]) for row in table) for i in kept}
     for row in table:

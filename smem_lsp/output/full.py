@@ -28,12 +28,12 @@ from smem_lsp.source import SourceText, Span, printable
 _SAFETY_NOTES = {Safety.SAFE: "", Safety.UNSAFE: " (unsafe)", Safety.DISPLAY: " (by hand)"}
 
 _LONGEST_LINE = 400  # characters; of a longer one a part is shown
-_BEFORE, _AFTER = 60, 160  # characters of it around the start of what is meant
+_BEFORE, _AFTER = 60, 160  # characters shown before and after the start of the span
 
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """What all lines of one finding share."""
+    """What the lines of one finding have in common."""
 
     source: SourceText
     style: Style

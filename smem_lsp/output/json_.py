@@ -1,6 +1,6 @@
 """The JSON object of ``check --output-format json``; ``schema.json`` beside this file describes it.
 
-Keys keep their order, positions are 1-based code points with an exclusive end, and what is not known is null.
+Keys keep their order, positions are 1-based code points with an exclusive end, and unknown values are null.
 """
 
 from __future__ import annotations
@@ -174,8 +174,8 @@ def _offset(plan: Plan | None, buffer: Buffer) -> int | None:
 
 
 def _dynamic(kernel: Kernel) -> tuple[int | None, str | None]:
-    """Dynamic bytes that all launches in sight agree on, and the expression of the first that has one; else what the
-    author states."""
+    """The dynamic bytes on which all known launches agree, and the first launch's expression for them; without
+    launches, what the author states."""
     expression = next((site.dynamic_expression for site in kernel.launches if site.dynamic_expression), None)
     if expression is None and kernel.stated.dynamic is not None:
         expression = kernel.stated.dynamic[0]
@@ -224,7 +224,7 @@ def _carved(source: SourceText, report: KernelReport, divided: PartitionLayouts)
 
 
 def _lines(report: KernelReport, points: tuple[int, int] | None) -> list[int] | None:
-    """The lines of the first and the last point of a life; one without a line takes that of the point before it."""
+    """First and last line of a live range, 1-based. A point without a line takes that of the point before it."""
     if points is None:
         return None
     known = sorted(report.point_lines)

@@ -1,11 +1,11 @@
-"""JSON as it is printed: UTF-8 that a person reads, and nothing in it that a terminal obeys."""
+"""JSON as it is printed: readable UTF-8 without characters that a terminal or GitHub's runner would obey."""
 
 from __future__ import annotations
 
 import json
 import re
 
-# Control and format characters that JSON lets stand as they are: C1 with its CSI, marks of direction, line separators.
+# Control and format characters that JSON leaves unescaped: C1 with its CSI, direction marks, line separators.
 _HIDDEN = re.compile(
     "[\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
     "\ud800-\udfff\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3"

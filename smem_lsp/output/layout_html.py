@@ -1,8 +1,8 @@
 """The memory map as one HTML file that loads nothing: source lines, and beside them the layouts on the same rows.
 
-Places of bytes are fractions, so a panel is as wide as there is room; heights are pixels, as the rows are. A click on a
-rectangle or a barrier marks its lines, in VS Code it goes there. The policy of the page names its style and its script
-by their hashes, and nothing else may run.
+Byte positions are fractions, so a panel takes whatever width there is; heights are pixels. A click on a rectangle or a
+barrier marks its lines, and goes there in VS Code. The page's content security policy names its style and its script by
+their hashes: nothing else may run.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from smem_lsp.output.map_labels import CUT, Box, label, text_width
 from smem_lsp.output.map_rows import TimeAxis, time_axis
 from smem_lsp.output.markup import element, escaped, number
 from smem_lsp.output.memory_map import Drawing, MemoryMap, Rectangle, memory_map
-from smem_lsp.output.page_style import TEXT, WIDTHS, Rules, beside, source_hash, style_sheet
+from smem_lsp.output.page_style import TEXT, WIDTHS, StyleRules, beside, source_hash, style_sheet
 from smem_lsp.output.staircase import HEIGHT, STAIRS_TITLE, Stairs, chart, staircases
 from smem_lsp.output.style import width as columns
 
@@ -42,7 +42,7 @@ _CHART = 380.0
 
 def render(report: Report, indices: Sequence[int]) -> str:
     """The page with the maps of the kernels with these indices."""
-    rules = Rules()
+    rules = StyleRules()
     maps = [memory_map(report, index) for index in indices]
     found = [staircases(report.facts[index]) for index in indices]
     sections = [
@@ -78,7 +78,7 @@ def render(report: Report, indices: Sequence[int]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _section(drawn: MemoryMap, place: int, rules: Rules, stairs: Sequence[Stairs]) -> str:
+def _section(drawn: MemoryMap, place: int, rules: StyleRules, stairs: Sequence[Stairs]) -> str:
     name = drawn.kernel.instance or drawn.kernel.name
     head = [
         element("h1", {"id": f"k{place}"}, escaped(name)),
@@ -101,7 +101,7 @@ def _section(drawn: MemoryMap, place: int, rules: Rules, stairs: Sequence[Stairs
     )
 
 
-def _picture(drawn: MemoryMap, place: int, rules: Rules) -> Iterator[str]:
+def _picture(drawn: MemoryMap, place: int, rules: StyleRules) -> Iterator[str]:
     declared, *others = drawn.worth_drawing
     sheet = _Sheet(drawn, time_axis(drawn), byte_axis(drawn.worth_drawing), rules)
     if len(others) > 1:
@@ -124,7 +124,7 @@ class _Sheet:
     drawn: MemoryMap
     time: TimeAxis
     scale: ByteAxis
-    rules: Rules
+    rules: StyleRules
 
     @property
     def height(self) -> float:
@@ -234,7 +234,7 @@ def _panel(sheet: _Sheet, drawing: Drawing, column: str) -> Iterator[str]:
 
 
 def _ticks(sheet: _Sheet, drawing: Drawing) -> list[tuple[int, str]]:
-    """Numbers of the byte axis. A wider panel has room for more than a narrow one; each keeps those of the narrower."""
+    """Numbers of the byte axis. A wider panel shows more of them, always including those of a narrower one."""
     chosen: dict[int, str] = {}
 
     def extent(byte: int, width: float) -> tuple[float, float]:
@@ -352,7 +352,7 @@ def _barrier(sheet: _Sheet, look: str, words: str, line: int, row: int, y: float
 
 
 def _legend(sheet: _Sheet) -> str:
-    """What the lines mean, those that are there."""
+    """The legend: what the lines in the drawing mean."""
     drawings = sheet.drawn.worth_drawing
     proved = {barrier.proved for barrier in sheet.drawn.barriers}
     entries = [

@@ -1,7 +1,7 @@
 """The memory map of one kernel as a picture that needs nothing else: no script, no font, no other file.
 
 Time runs down the rows, beside the source lines; bytes run to the right, on one scale for all layouts. Programs that
-read no CSS show the light colours, which stand in attributes too.
+ignore CSS show the light colours, which are in attributes as well.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from smem_lsp.engine.report import Report
 from smem_lsp.output.layout_words import DYNAMIC, drawing_title, headline, occupancy, rectangle_words, remarks
 from smem_lsp.output.map_colours import FILLS, LIGHT, fill, texture
-from smem_lsp.output.map_frame import LINE, MARGIN, SANS, TEXT, Frame, frame
+from smem_lsp.output.map_frame import LINE, MARGIN, SANS, TEXT, MapFrame, frame
 from smem_lsp.output.map_labels import Box, shortened, text_width, wrapped
 from smem_lsp.output.markup import element, escaped
 from smem_lsp.output.memory_map import MemoryMap, memory_map
@@ -51,7 +51,7 @@ def render(report: Report, index: int) -> str:
 
 
 def _remark_lines(drawn: MemoryMap, room: float) -> list[str]:
-    """The remarks in lines of ``room`` pixels; a picture has no room for all of many."""
+    """The remarks in lines of ``room`` pixels; of many, only the first fit into a picture."""
     found = [
         line for remark in remarks(drawn) for line in wrapped(remark.replace("`", ""), room, TEXT * SANS)
     ]
@@ -63,8 +63,8 @@ def _remark_lines(drawn: MemoryMap, room: float) -> list[str]:
     ]
 
 
-def _chips(placed: Frame, top: float, width: float) -> tuple[list[str], float]:
-    """The buffers whose name has no room in some rectangle, in columns; and the height that the list takes."""
+def _chips(placed: MapFrame, top: float, width: float) -> tuple[list[str], float]:
+    """A list, in columns, of the buffers whose name does not fit into every rectangle; and its height in pixels."""
     buffers = unlabelled(placed)
     names, all_ = placed.drawn.names, placed.drawn.kernel.buffers
     words = [f"{names[buffer]} {all_[buffer].bytes:,} B" for buffer in buffers]
@@ -84,7 +84,7 @@ def _chips(placed: Frame, top: float, width: float) -> tuple[list[str], float]:
 
 
 def _charts(found: Sequence[Stairs], top: float, width: float) -> tuple[list[str], float]:
-    """The occupancy staircases, as many beside each other as there is room for; and the height that they take."""
+    """The occupancy staircases, side by side as far as they fit; and their height in pixels."""
     if not found:
         return [], 0.0
     room = width - 2 * MARGIN + _CHART_GAP
@@ -145,8 +145,8 @@ def _headings(drawn: MemoryMap, head: Sequence[str], width: float) -> Iterator[s
             yield text_at(MARGIN, y, line, "ink", size=14.0, bold=True)
 
 
-def _legend(placed: Frame, y: float) -> Iterator[str]:
-    """What the lines mean, those that are there."""
+def _legend(placed: MapFrame, y: float) -> Iterator[str]:
+    """The legend: what the lines in the drawing mean."""
     entries: list[tuple[str, str]] = []
     proved = {barrier.proved for barrier in placed.drawn.barriers}
     mark = f"M0 {y:.2f}h26"

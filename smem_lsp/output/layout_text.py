@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from smem_lsp.engine.report import Report
-from smem_lsp.output.drawing import Block, bars, draw, line_axis, make_scale, mark_axis
+from smem_lsp.output.drawing import DrawnBlock, bars, draw, line_axis, make_scale, mark_axis
 from smem_lsp.output.layout_words import (
     TABLE_HEAD,
     TEXT_COLUMNS,
@@ -66,11 +66,11 @@ def _pictures(drawn: MemoryMap, style: Style, width: int) -> Iterator[str]:
         yield ""
 
 
-def _blocks(drawn: MemoryMap, drawing: Drawing) -> list[Block]:
+def _blocks(drawn: MemoryMap, drawing: Drawing) -> list[DrawnBlock]:
     """Lines of a function that is called in the middle may come before those of its call."""
     shades = {buffer.index: shade for shade, buffer in enumerate(drawn.kernel.buffers)}
     return [
-        Block(
+        DrawnBlock(
             drawn.names[r.buffer],
             min(r.first_line, r.last_line),
             max(r.first_line, r.last_line),
@@ -95,7 +95,7 @@ def _table(drawn: MemoryMap, style: Style) -> Iterator[str]:
 
 
 def _curve(drawn: MemoryMap, style: Style, width: int) -> Iterator[str]:
-    """Bytes against added barriers, where a barrier buys anything; then what forces the bytes."""
+    """The curve of bytes against added barriers, if a barrier saves anything; then what forces the bytes."""
     points = drawn.best
     if len(points) > 1:
         yield ""

@@ -1,4 +1,4 @@
-"""What the maps say in words, whatever they are drawn with."""
+"""The words of the maps, shared by text, SVG and HTML."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def headline(drawn: MemoryMap, arrow: str = "→") -> str:
     if plan is None:
         return _symbolic(drawn.kernel)
     if not plan.bytes and all(buffer.space is AddressSpace.DYNAMIC for buffer in drawn.kernel.buffers):
-        return "dynamic shared memory only, which its launches decide"
+        return "dynamic shared memory only; its launches set the size"
     if declared is None or not best or best[0].added or best[0].plan.bytes >= plan.bytes:
         return f"{plan.bytes:,} B shared, already the smallest layout without another barrier"
     saved = plan.bytes - best[0].plan.bytes
@@ -44,7 +44,7 @@ def headline(drawn: MemoryMap, arrow: str = "→") -> str:
 
 
 def _symbolic(kernel: Kernel) -> str:
-    """The sum of all bytes, where each is a number or an expression."""
+    """The sum of bytes, each a number or an expression."""
     static = [buffer for buffer in kernel.buffers if buffer.space is not AddressSpace.DYNAMIC]
     terms = [symbolic_bytes(buffer) for buffer in static if buffer.bytes is None]
     known = sum(buffer.bytes or 0 for buffer in static)
@@ -105,7 +105,7 @@ def clique(drawn: MemoryMap, drawing: Drawing) -> str:
 
 
 def drawing_note(drawn: MemoryMap, drawing: Drawing) -> str:
-    """What a layout costs and rests on, under its title."""
+    """What a layout costs and assumes: the lines under its title."""
     declared = drawn.declared
     dynamic = dynamic_words(drawing)
     if drawing.plan.allocator == "declared" or declared is None:
@@ -123,7 +123,7 @@ def dynamic_words(drawing: Drawing) -> tuple[str, ...]:
 
 
 def rectangle_words(drawn: MemoryMap, drawing: Drawing, rectangle: Rectangle) -> tuple[str, ...]:
-    """What a rectangle is, a line each: name and type, bytes, lines, who else has these bytes."""
+    """What a rectangle shows, one line each: name and type, bytes, lines, and which buffers share these bytes."""
     buffer = drawn.kernel.buffers[rectangle.buffer]
     others = [drawn.names[other] for other in drawing.sharing(rectangle.buffer)]
     lines = lines_text(rectangle.first_line, rectangle.last_line)
@@ -188,7 +188,8 @@ def _offset(drawn: MemoryMap, drawing: Drawing | None, buffer: Buffer) -> int | 
 
 
 def remarks(drawn: MemoryMap) -> list[str]:
-    """What the picture cannot show: helpers' arrays, unknown sizes, buffers that stay, what is not resolved."""
+    """What the picture cannot show: arrays of device functions, unknown sizes, buffers that cannot move, unresolved
+    accesses."""
     report, kernel = drawn.report, drawn.kernel
     found: list[str] = []
     if kernel.helper_bytes:

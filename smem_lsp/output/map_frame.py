@@ -39,7 +39,7 @@ class Panel:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class MapFrame:
     """``numbers``: right edge of the line numbers; ``code``, ``loops``: left edges; ``top``: of the first row."""
 
     drawn: MemoryMap
@@ -86,7 +86,7 @@ class Frame:
         )
 
 
-def frame(drawn: MemoryMap, top: float) -> Frame | None:
+def frame(drawn: MemoryMap, top: float) -> MapFrame | None:
     """The frame of a map whose panels begin ``top`` pixels down; None where there is nothing to draw."""
     if not drawn.worth_drawing:
         return None
@@ -108,7 +108,7 @@ def frame(drawn: MemoryMap, top: float) -> Frame | None:
         Panel(drawing, left + place * (width + _GAP), note)
         for place, (drawing, note) in enumerate(zip(drawings, notes))
     )
-    return Frame(
+    return MapFrame(
         drawn,
         time,
         byte_axis(drawings),

@@ -27,7 +27,7 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class MapLabel:
     """Lines of text around the centre ``x``, ``y``; ``upright``: turned to read from the bottom up."""
 
     x: float
@@ -53,7 +53,7 @@ def shortened(text: str, room: float, size: float) -> str:
     return kept
 
 
-def label(box: Box, name: str, more: str, crossings: Iterable[float], size: float) -> Label | None:
+def label(box: Box, name: str, more: str, crossings: Iterable[float], size: float) -> MapLabel | None:
     """The name, with ``more`` under it where both fit, in ``box``.
 
     ``crossings``: heights at which lines run through the box. None where not even the beginning of the name fits.
@@ -64,21 +64,21 @@ def label(box: Box, name: str, more: str, crossings: Iterable[float], size: floa
     x, line = (box.left + box.right) / 2, size * _LINE
 
     def centre(room: float) -> float:
-        """Of the free stretch where that has ``room``, else of the box."""
+        """The middle of the largest free stretch if it has ``room`` pixels, else of the box."""
         return (free[0] + free[1]) / 2 if room <= free[1] - free[0] else (top + bottom) / 2
 
     if text_width(name, size) <= wide and high >= line:
         if text_width(more, size) <= wide and free[1] - free[0] >= 2 * line + 2:
-            return Label(x, centre(0), (name, more))
-        return Label(x, centre(line), (name,))
+            return MapLabel(x, centre(0), (name, more))
+        return MapLabel(x, centre(line), (name,))
     if box.right - box.left >= line:
         for room in (free[1] - free[0], high):
             for text in (f"{name} {more}", name):
                 length = text_width(text, size) + size * 0.5
                 if length <= room:
-                    return Label(x, centre(length), (text,), upright=True)
+                    return MapLabel(x, centre(length), (text,), upright=True)
     if high >= line and text_width("m" * CUT, size) <= wide:
-        return Label(x, centre(line), (shortened(name, wide, size),))
+        return MapLabel(x, centre(line), (shortened(name, wide, size),))
     return None
 
 

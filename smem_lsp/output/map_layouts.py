@@ -1,4 +1,4 @@
-"""Which layouts a map shows, and of static arrays beside ranges of dynamic shared memory: the two in one."""
+"""Which layouts a map shows. Static arrays and ranges of dynamic shared memory are combined into one layout."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class MapLayout:
     """``plan``: of all parts. ``assumes``: what it rests on, in words. ``dynamic_at``: the byte at which the ranges of
     dynamic shared memory begin; None without any."""
 
@@ -32,7 +32,7 @@ class Layout:
     dynamic_at: int | None = None
 
 
-def layouts(facts: KernelFacts, report: KernelReport) -> list[Layout]:
+def layouts(facts: KernelFacts, report: KernelReport) -> list[MapLayout]:
     """One for each plan of the report; with ranges of dynamic shared memory the declared one and the best ones."""
     ranges = facts.of_ranges
     if ranges is None:
@@ -42,7 +42,7 @@ def layouts(facts: KernelFacts, report: KernelReport) -> list[Layout]:
     return [_joined(facts, before, divided), *_falling(both)]
 
 
-def with_ranges(facts: KernelFacts, report: KernelReport, found: Sequence[Layout]) -> KernelReport:
+def with_ranges(facts: KernelFacts, report: KernelReport, found: Sequence[MapLayout]) -> KernelReport:
     """The report of the kernel that ``found`` shows: its ranges are buffers of their own."""
     ranges = facts.of_ranges
     if ranges is None:
@@ -57,29 +57,31 @@ def with_ranges(facts: KernelFacts, report: KernelReport, found: Sequence[Layout
     )
 
 
-def _alone(facts: KernelFacts, plan: Plan) -> Layout:
+def _alone(facts: KernelFacts, plan: Plan) -> MapLayout:
     candidate = next((each for each in facts.best if each.plan is plan), None)
     if candidate is None:
-        return Layout(plan, (Part(facts, plan, facts_in_force(facts)),))
-    return Layout(plan, (Part(facts, plan, candidate.facts),), facts.assumptions(candidate))
+        return MapLayout(plan, (Part(facts, plan, facts_in_force(facts)),))
+    return MapLayout(
+        plan, (Part(facts, plan, candidate.facts),), tuple(map(str, facts.assumptions(candidate)))
+    )
 
 
 def facts_in_force(facts: KernelFacts) -> Facts:
-    """What is proved of a kernel without an assumption, where a layout rests on it; else nothing."""
+    """The facts that hold without assuming a block's shape; if every best layout assumes one, those of the first."""
     for candidate in facts.best:
         if not candidate.assumes_shape:
             return candidate.facts
     return facts.best[0].facts if facts.best else Facts()
 
 
-def _choices(facts: KernelFacts) -> list[Layout]:
-    """The declared layout and the best ones; without a buffer of known bytes one of nothing."""
+def _choices(facts: KernelFacts) -> list[MapLayout]:
+    """The declared layout and the best ones; one empty layout if no buffer has a known size."""
     if facts.declared is None or not facts.items:
-        return [Layout(Plan("declared", 0, {}, optimal=True), ())]
+        return [MapLayout(Plan("declared", 0, {}, optimal=True), ())]
     return [_alone(facts, plan) for plan in (facts.declared, *(each.plan for each in facts.best))]
 
 
-def _joined(facts: KernelFacts, static: Layout, dynamic: Layout) -> Layout:
+def _joined(facts: KernelFacts, static: MapLayout, dynamic: MapLayout) -> MapLayout:
     """The ranges begin behind the static arrays, like the array that they are carved out of."""
     assert facts.dynamic_partition is not None
     base = facts.kernel.buffers[facts.dynamic_partition.partition.base]
@@ -101,11 +103,11 @@ def _joined(facts: KernelFacts, static: Layout, dynamic: Layout) -> Layout:
     parts = [*static.parts]
     parts += [replace(part, plan=replace(part.plan, offsets=moved)) for part in dynamic.parts]
     assumes = tuple(dict.fromkeys((*static.assumes, *dynamic.assumes)))
-    return Layout(whole, tuple(parts), assumes, at)
+    return MapLayout(whole, tuple(parts), assumes, at)
 
 
-def _falling(found: Sequence[Layout]) -> Iterator[Layout]:
-    """The smallest for each number of added barriers, as far as they need fewer and fewer bytes."""
+def _falling(found: Sequence[MapLayout]) -> Iterator[MapLayout]:
+    """The smallest layout for each number of added barriers, as long as each needs fewer bytes than the one before."""
     least: int | None = None
     for layout in sorted(found, key=lambda each: (len(each.plan.barriers), each.plan.bytes, each.plan.cost)):
         if layout.plan.allocator == "best" and (least is None or layout.plan.bytes < least):

@@ -22,7 +22,7 @@ _LIGHT = 0.04  # the share of a row that an uneventful point gets, when an acces
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class MapRow:
     """One source line, or ``skipped`` lines that are left out. ``text``: as it may be shown, common indent removed.
     ``called``: it stands in a function that the kernel calls."""
 
@@ -46,7 +46,7 @@ class LoopRows:
 class TimeAxis:
     """``spans``: top and bottom of each point, in rows from the top."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[MapRow, ...]
     spans: Mapping[int, tuple[float, float]]
     loops: tuple[LoopRows, ...]
 
@@ -60,7 +60,7 @@ class TimeAxis:
 def time_axis(drawn: MemoryMap) -> TimeAxis:
     """The axis for all layouts of a map."""
     eventful = _eventful(drawn)
-    rows = _Rows(
+    rows = _RowBuilder(
         drawn.source, [(p.first_line, p.last_line) for p in drawn.kernel.parts], _declared_lines(drawn)
     )
     rows.go_to(drawn.kernel.line)
@@ -96,13 +96,13 @@ def _declared_lines(drawn: MemoryMap) -> frozenset[int]:
 
 
 @dataclass(slots=True)
-class _Rows:
+class _RowBuilder:
     """Rows that are made one after the other, with the points on each."""
 
     source: SourceText
     parts: Sequence[tuple[int, int]]  # first and last line of the kernel and of the functions that it calls
     keep: frozenset[int]  # lines that are never left out
-    rows: list[Row] = field(default_factory=list)
+    rows: list[MapRow] = field(default_factory=list)
     points: list[list[Point]] = field(default_factory=list)
     waiting: list[Point] = field(default_factory=list)  # with no row yet: of the last one or of the next
     part: int = 0
@@ -168,24 +168,24 @@ class _Rows:
                 for number in missing:
                     self._append(self._row(number, part))
             else:
-                self._append(Row(None, skipped=len(missing)))
+                self._append(MapRow(None, skipped=len(missing)))
             if stop != line:
                 self._append(self._row(stop, part))
             reached = stop
 
-    def _append(self, row: Row) -> None:
+    def _append(self, row: MapRow) -> None:
         self.rows.append(row)
         self.points.append([])
 
-    def _row(self, line: int, part: int) -> Row:
+    def _row(self, line: int, part: int) -> MapRow:
         if line > self.source.line_count():
-            return Row(line)
+            return MapRow(line)
         start = self.source.lines.starts[line - 1]
         text = shown(self.source.text[start : self.source.line_end(start)].rstrip())
-        return Row(line, text, called=part > 0)
+        return MapRow(line, text, called=part > 0)
 
 
-def _outdented(rows: Sequence[Row]) -> tuple[Row, ...]:
+def _outdented(rows: Sequence[MapRow]) -> tuple[MapRow, ...]:
     indents = [len(row.text) - len(row.text.lstrip()) for row in rows if row.text]
     common = min(indents, default=0)
     return tuple(replace(row, text=row.text[common:]) for row in rows)

@@ -1,4 +1,4 @@
-"""The memory map of one kernel, before anybody draws it: a rectangle for each live range in each layout."""
+"""The memory map of one kernel as data, before it is drawn: one rectangle per live range and layout."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from smem_lsp.ir.nodes import (
     walk,
 )
 from smem_lsp.output.json_ import buffer_names
-from smem_lsp.output.map_layouts import Layout, Part, layouts, with_ranges
+from smem_lsp.output.map_layouts import MapLayout, Part, layouts, with_ranges
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.source import SourceText
 
@@ -210,7 +210,8 @@ def memory_map(report: Report, index: int) -> MemoryMap:
 
 
 def _drawn_apart(facts: KernelFacts) -> PartitionLayouts | None:
-    """The class whose members are drawn in its place: that which they save most of, where nothing else saves any."""
+    """The class in shared memory to draw member by member: the one whose members save most, if nothing else saves
+    bytes."""
     declared = facts.declared
     if declared is None or facts.dynamic_partition is not None:
         return None
@@ -219,7 +220,7 @@ def _drawn_apart(facts: KernelFacts) -> PartitionLayouts | None:
     return min(facts.class_partitions, key=lambda each: min(c.plan.bytes for c in each.best), default=None)
 
 
-def _drawn(layout: Layout, lines: Mapping[int, int]) -> Iterator[Rectangle]:
+def _drawn(layout: MapLayout, lines: Mapping[int, int]) -> Iterator[Rectangle]:
     for part in layout.parts:
         yield from _rectangles(part, lines)
 

@@ -11,14 +11,13 @@ from smem_lsp.output.map_colours import DARK, FILLS, LIGHT, variables
 from smem_lsp.output.map_labels import CUT, text_width
 from smem_lsp.output.markup import number
 from smem_lsp.output.svg_parts import MONO
-from smem_lsp.source.queries import remembered
 
 TEXT = 12.0  # font size of names and source lines, in pixels, as in the style sheet
 WIDTHS = (150.0, 220.0, 300.0, 420.0)  # of panels for which the numbers of the byte axis are chosen
 
 
 @dataclass(slots=True)
-class Rules:
+class StyleRules:
     """Style rules made for this page: a class for each place, so that no element needs a style of its own."""
 
     classes: dict[str, str] = field(default_factory=dict)
@@ -34,7 +33,6 @@ class Rules:
         return self.classes.setdefault(text, f"a{len(self.classes)}")
 
 
-@remembered(most=16)
 def beside(name: str) -> str:
     """The text of a file that lies beside this one."""
     return Path(__file__).with_name(name).read_text(encoding="utf-8")
@@ -45,7 +43,7 @@ def source_hash(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def style_sheet(rules: Rules) -> str:
+def style_sheet(rules: StyleRules) -> str:
     """The style of a page: colours of the themes, the common part, and the rules of this page."""
     mono = f"--mono:{MONO}"
     parts = [

@@ -1,6 +1,6 @@
 """The occupancy staircase: resident blocks per SM over the bytes of shared memory of a block, and a kernel on it.
 
-Each step down is a block less. The steps are asked of the same function as every other number about occupancy.
+Each step down is one block less. The steps come from the same function as every other number about occupancy.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Stairs:
 
     @property
     def words(self) -> str:
-        """For who cannot see it."""
+        """A description for readers who cannot see the chart."""
         here = f"{self.declared[0]:,} B as declared: {self.declared[1]} blocks/SM"
         merged = "" if self.merged is None else f"; {self.merged[0]:,} B merged: {self.merged[1]}"
         steps = ", ".join(f"{blocks} up to {most:,} B" for most, blocks in self.steps if most <= self.end)
@@ -178,7 +178,7 @@ def _marks(placed: _Placed) -> Iterator[str]:
 
 
 def _mark(at: tuple[float, float], y: float, text: str, look: str, *, ends: bool) -> Iterator[str]:
-    """``ends``: the text stands on the left of its point."""
+    """``ends``: the text ends at its point instead of beginning there."""
     x = at[0]
     yield element("circle", {"class": look, "cx": x, "cy": at[1], "r": 4.5, "fill": LIGHT[look]})
     halo = {"stroke": LIGHT["bg"], "stroke-width": 3, "stroke-linejoin": "round", "paint-order": "stroke"}

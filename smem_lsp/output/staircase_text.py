@@ -14,7 +14,7 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 def stairs_text(stairs: Stairs) -> Iterator[str]:
     """The steps that the kernel is on, as declared and merged, and those around: ``5 ███████▎ 18,944 B  you are here``.
-    Nothing where there is one step only; bounds where registers, which may allow fewer, are not known."""
+    Nothing where there is one step only; bounds where the registers are not known, which may allow fewer."""
     marks: dict[int, list[str]] = {}
     if stairs.merged is not None:
         marks.setdefault(stairs.merged[1], []).append("merged")
@@ -27,7 +27,7 @@ def stairs_text(stairs: Stairs) -> Iterator[str]:
     sizes = max(len(f"{most:,}") for most, _ in steps)
     bound = "" if stairs.row.registers is not None else "≤ "
     static = "static " if stairs.row.dynamic_bytes else ""
-    yield f"blocks/SM up to so many {static}bytes of a block ({stairs.row.arch})"
+    yield f"blocks/SM up to this many {static}bytes per block ({stairs.row.arch})"
     for most, blocks in steps:
         words = f"  {', '.join(marks[blocks])}" if blocks in marks else ""
         yield f"{bound}{blocks:>{numbers}} {_bar(most, longest):<{_WIDTH}} {most:>{sizes},} B{words}"

@@ -15,7 +15,7 @@ _COLOUR = re.compile(r"(\x1b\[[0-9;]{1,12}m)")
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """What the place that text is written to can show."""
+    """What the terminal, or whatever text is written to, can show."""
 
     colour: bool = False
     unicode: bool = True
@@ -30,7 +30,8 @@ class Style:
         return self.paint(text, 1, _SEVERITY_COLOURS[severity])
 
     def line(self, text: str) -> str:
-        """A line of output that names and expressions of the author are in: printable, but for our own colours."""
+        """A line of output that contains names and expressions of the analysed code: made printable, except for our
+        colours."""
         if not self.colour:
             return printable(text)
         return "".join(part if at % 2 else printable(part) for at, part in enumerate(_COLOUR.split(text)))

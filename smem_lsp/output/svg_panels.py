@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from smem_lsp.output.layout_words import DYNAMIC, barrier_words, clique, drawing_title, rectangle_words
 from smem_lsp.output.map_bytes import tick_bytes
 from smem_lsp.output.map_colours import FILLS, LIGHT, fill, texture
-from smem_lsp.output.map_frame import LINE, LOOP, SANS, SMALL, TEXT, Frame, Panel
-from smem_lsp.output.map_labels import Label, label, shortened, text_width, wrapped
+from smem_lsp.output.map_frame import LINE, LOOP, SANS, SMALL, TEXT, MapFrame, Panel
+from smem_lsp.output.map_labels import MapLabel, label, shortened, text_width, wrapped
 from smem_lsp.output.markup import element, escaped
 from smem_lsp.output.memory_map import BlockBarrier, Rectangle
 from smem_lsp.output.svg_parts import MONO, inside, outline, stroke, text_at
 
 
-def picture(placed: Frame) -> Iterator[str]:
+def picture(placed: MapFrame) -> Iterator[str]:
     for panel in placed.panels:
         yield from _ground(placed, panel)
     if placed.legible:
@@ -26,7 +26,7 @@ def picture(placed: Frame) -> Iterator[str]:
         yield from _panel(placed, panel)
 
 
-def _panel(placed: Frame, panel: Panel) -> Iterator[str]:
+def _panel(placed: MapFrame, panel: Panel) -> Iterator[str]:
     drawing = panel.drawing
     for rectangle in drawing.rectangles:
         yield _rectangle(placed, panel, rectangle)
@@ -42,7 +42,7 @@ def _panel(placed: Frame, panel: Panel) -> Iterator[str]:
         yield text_at(panel.left, placed.bottom + 20 + LINE * number, line, "ink")
 
 
-def _ground(placed: Frame, panel: Panel) -> Iterator[str]:
+def _ground(placed: MapFrame, panel: Panel) -> Iterator[str]:
     """Title, byte axis, and the bytes that the layout does not need."""
     drawing, left, top = panel.drawing, panel.left, placed.top
     right = placed.x(panel, drawing.plan.bytes)
@@ -85,7 +85,7 @@ def _ground(placed: Frame, panel: Panel) -> Iterator[str]:
         yield stroke(f"M{x:.2f} {top - 4:.2f}V{placed.bottom + 4:.2f}", "muted", width=2.0, title=DYNAMIC)
 
 
-def _code(placed: Frame) -> Iterator[str]:
+def _code(placed: MapFrame) -> Iterator[str]:
     for number, row in enumerate(placed.time.rows):
         y = placed.y(number + 0.5) + 4
         if row.line is None:
@@ -97,7 +97,7 @@ def _code(placed: Frame) -> Iterator[str]:
             yield text_at(placed.code, y, text, "muted" if row.called else "ink", mono=True)
 
 
-def _some_numbers(placed: Frame) -> Iterator[str]:
+def _some_numbers(placed: MapFrame) -> Iterator[str]:
     """Line numbers where a line is too low for text: those that do not touch."""
     free = placed.top
     for number, row in enumerate(placed.time.rows):
@@ -107,7 +107,7 @@ def _some_numbers(placed: Frame) -> Iterator[str]:
             free = y + SMALL / 2 + 2
 
 
-def _loops(placed: Frame) -> Iterator[str]:
+def _loops(placed: MapFrame) -> Iterator[str]:
     for loop in placed.time.loops:
         x = placed.loops + loop.depth * LOOP + 3
         top, bottom = placed.y(loop.top) + 3, placed.y(loop.bottom) - 3
@@ -119,7 +119,7 @@ def _loops(placed: Frame) -> Iterator[str]:
             )
 
 
-def _rectangle(placed: Frame, panel: Panel, rectangle: Rectangle) -> str:
+def _rectangle(placed: MapFrame, panel: Panel, rectangle: Rectangle) -> str:
     box = placed.box(panel, rectangle)
     words = "\n".join(map(escaped, rectangle_words(placed.drawn, panel.drawing, rectangle)))
     shape = inside(box, 0.75)
@@ -145,7 +145,7 @@ def _rectangle(placed: Frame, panel: Panel, rectangle: Rectangle) -> str:
     return element("g", data, *parts)
 
 
-def _barrier(placed: Frame, panel: Panel, barrier: BlockBarrier) -> str:
+def _barrier(placed: MapFrame, panel: Panel, barrier: BlockBarrier) -> str:
     y = placed.middle(barrier.point)
     path = f"M{panel.left - 4:.2f} {y:.2f}H{panel.left + placed.panel_width + 4:.2f}"
     dash = None if barrier.proved else "2 4"
@@ -153,7 +153,7 @@ def _barrier(placed: Frame, panel: Panel, barrier: BlockBarrier) -> str:
     return stroke(path, "barrier", width=width, dash=dash, title=barrier_words(barrier))
 
 
-def _added_barrier(placed: Frame, panel: Panel, y: float) -> str:
+def _added_barrier(placed: MapFrame, panel: Panel, y: float) -> str:
     right = panel.left + placed.panel_width
     plus = text_at(right + 6, y + 4, "+", "added", size=14.0, bold=True)
     through = stroke(
@@ -162,7 +162,7 @@ def _added_barrier(placed: Frame, panel: Panel, y: float) -> str:
     return through + plus
 
 
-def unlabelled(placed: Frame) -> list[int]:
+def unlabelled(placed: MapFrame) -> list[int]:
     """Buffers that have a rectangle with no room for their name."""
     found = {
         rectangle.buffer
@@ -173,7 +173,7 @@ def unlabelled(placed: Frame) -> list[int]:
     return sorted(found)
 
 
-def _labels(placed: Frame, panel: Panel) -> list[Label | None]:
+def _labels(placed: MapFrame, panel: Panel) -> list[MapLabel | None]:
     """The label of each rectangle of a panel."""
     crossings = [placed.middle(barrier.point) for barrier in placed.drawn.barriers]
     crossings += [placed.y(placed.time.top(point)) for point in panel.drawing.plan.barriers]
@@ -184,7 +184,7 @@ def _labels(placed: Frame, panel: Panel) -> list[Label | None]:
     ]
 
 
-def _label_text(found: Label, shade: int) -> str:
+def _label_text(found: MapLabel, shade: int) -> str:
     halo = {
         "stroke": FILLS[fill(shade)],
         "stroke-width": 3,
@@ -213,7 +213,7 @@ def _label_text(found: Label, shade: int) -> str:
     return element("text", look, *lines)
 
 
-def clique_lines(placed: Frame, panel: Panel) -> list[str]:
+def clique_lines(placed: MapFrame, panel: Panel) -> list[str]:
     proof = placed.drawn.proof(panel.drawing)
     words = "" if proof is None else clique(placed.drawn, proof).replace("`", "")
     return wrapped(words, placed.panel_width, TEXT * SANS)

@@ -1,4 +1,4 @@
-"""Every intermediate result of one kernel in the order it comes about, for the author who asks why."""
+"""Every intermediate result of a kernel, in the order of the analyses, for an author who wants to know why."""
 
 from __future__ import annotations
 

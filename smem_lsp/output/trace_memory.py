@@ -1,4 +1,4 @@
-"""What a trace says of memory: live sets, open accesses, and what the stack allocator does with them."""
+"""What a trace shows about memory: live sets, open accesses, and what the stack allocator does with them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def stack_lines(facts: KernelFacts) -> Iterator[str]:
 def _event(kernel: Kernel, event: StackEvent, lines: Mapping[int, int]) -> str:
     line = f"  line {lines[event.position]}" if event.position in lines else ""
     if event.buffer is None:
-        kept = ": nothing that waits is dead, nothing is reclaimed" if event.kind == "wait" else ""
+        kept = ": no waiting buffer is dead, nothing is reclaimed" if event.kind == "wait" else ""
         return f"{event.position} sync{line}{kept}"
     where = "" if event.address is None else f" at {event.address}"
     return f"{event.position} {event.kind} {kernel.buffers[event.buffer].name}{where}{line}"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from smem_lsp.analysis.threads.uniformity import Levels, prove_levels
 from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
 from smem_lsp.analysis.values.symbolic_execution import propagate
-from smem_lsp.analysis.values.terms import BLOCK, CONST, WARP, Const, LoopVar, Op, Opaque, Sym, Term, Thread
+from smem_lsp.analysis.values.terms import Const, Level, LoopVar, Op, Opaque, Sym, Term, Thread
 from smem_lsp.ir.nodes import Access, Kernel, Loop, Node, walk
 from smem_lsp.semantics.file_scope import file_constants
 from smem_lsp.semantics.spell_type import spell_argument
@@ -63,7 +63,7 @@ def value_lines(kernel: Kernel, shape: BlockShape | None) -> Iterator[str]:
             terms = (offset,)
             place = f"{head} from byte {_text(kernel, offset)}"
         else:
-            yield f"{head}: some bytes, not known which"
+            yield f"{head}: some bytes, unknown which"
             continue
         origins = dict.fromkeys(o for term in terms for o in _origins(kernel, term, nodes))
         known = list(origins)[:_MOST_ORIGINS]
@@ -72,10 +72,10 @@ def value_lines(kernel: Kernel, shape: BlockShape | None) -> Iterator[str]:
 
 
 def _agreement(levels: Levels, terms: tuple[Term, ...]) -> str:
-    level = max((levels.level(term) for term in terms), default=CONST)
-    if level <= CONST:
+    level = max((levels.level(term) for term in terms), default=Level.CONST)
+    if level <= Level.CONST:
         return "constant"
-    return {BLOCK: "the same for the block", WARP: "the same for a warp"}.get(
+    return {Level.BLOCK: "the same for the block", Level.WARP: "the same for a warp"}.get(
         level, "may differ between threads"
     )
 
@@ -128,11 +128,11 @@ def _unfollowed(part: Opaque, nodes: dict[int, Access | Loop]) -> str:
         return f"read from shared memory at {_line(nodes.get(part.access))}"
     return {
         "load": "read from memory",
-        "call": "the result of something that is not followed",
+        "call": "the result of something that is not analysed",
         "exit": "what a loop leaves",
         "unset": "never assigned",
     }.get(part.origin, "not followed")
 
 
 def _line(node: Node | None) -> str:
-    return "a line that is not known" if not isinstance(node, Access | Loop) else f"line {node.line}"
+    return "an unknown line" if not isinstance(node, Access | Loop) else f"line {node.line}"

@@ -30,6 +30,7 @@ from smem_lsp.facts.stopped import Stopped
 from smem_lsp.ir.nodes import Dims, Kernel
 from smem_lsp.ir.shift import Moves
 from smem_lsp.rules.suppressions import Suppressions
+from smem_lsp.rules.words import Line, Words, said
 from smem_lsp.source import SourceText, Span
 from smem_lsp.syntax.parse import TranslationUnit
 from smem_lsp.targets.every import STATIC_LIMIT
@@ -206,31 +207,40 @@ class KernelFacts:
         """The same kernel with the ranges of a buffer in its place."""
         return replace(self, kernel=divided.partition.applied(self.kernel), instead=divided.layouts)
 
-    def assumptions(self, candidate: Candidate) -> tuple[str, ...]:
+    def assumptions(self, candidate: Candidate) -> tuple[Words, ...]:
         """What a plan rests on, in words for titles."""
         kernel = self.kernel
-        found = list(kernel.hidden)
+        found = [said(reason) for reason in kernel.hidden]
         if kernel.instance is not None and (kernel.siblings or kernel.more_instances):
-            found.insert(0, f"checked for {kernel.instance}")
+            found.insert(0, said(f"checked for {kernel.instance}"))
         if candidate.assumes_shape:
             found[:0] = self.shape_assumption
         return tuple(found)
 
     @property
-    def shape_assumption(self) -> tuple[str, ...]:
+    def shape_assumption(self) -> tuple[Words, ...]:
         """In words, when the shape of the block is no fact."""
         if self.shape is None or self.shape.fact:
             return ()
-        return (f"assumes {self.shape.threads} threads ({self.shape_source})",)
+        return (said(f"assumes {self.shape.threads} threads (", self.shape_source, ")"),)
 
     @property
-    def shape_source(self) -> str:
+    def assumed_block(self) -> Words:
+        """`` (256 threads, launch line 40)`` when the shape of the block is no fact, for the end of a message."""
+        if self.shape is None or self.shape.fact:
+            return Words()
+        return said(f" ({self.shape.threads} threads, ", self.shape_source, ")")
+
+    @property
+    def shape_source(self) -> Words:
         """Where the shape of the block is from, in words: ``launch line 40``, ``setting``, ``assume``; empty when it is
         not known."""
         if self.shape is None:
-            return ""
+            return Words()
         site = self.kernel.launches[0] if self.kernel.launches else None
-        return f"launch line {site.line}" if self.shape.source == "launch" and site else self.shape.source
+        if self.shape.source == "launch" and site is not None:
+            return said("launch line ", Line(site.line, launch=True))
+        return said(self.shape.source)
 
     @property
     def static_bytes(self) -> int | None:

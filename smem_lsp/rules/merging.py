@@ -13,6 +13,7 @@ from smem_lsp.facts.occupied import Occupied
 from smem_lsp.ir.nodes import Access, Barrier, Buffer, walk
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import DataValue, Note
+from smem_lsp.rules.words import Line, Words, said
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,21 +76,21 @@ def partners(facts: KernelFacts, plan: Plan, buffer: Buffer, among: Iterable[Buf
     return [b for b in among if b.index != buffer.index and overlap(facts, plan, buffer.index, b.index)]
 
 
-def why_free(facts: KernelFacts, candidate: Candidate, buffer: Buffer, others: list[Buffer]) -> str:
+def why_free(facts: KernelFacts, candidate: Candidate, buffer: Buffer, others: list[Buffer]) -> Words:
     """In words: why ``buffer`` may use the bytes of ``others``."""
     if all(pair(buffer.index, other.index) in candidate.conflicts.equal for other in others):
-        return "each thread uses only its own elements"
+        return said("each thread uses only its own elements")
     first, _ = reach(facts, buffer)
     dead = max(reach(facts, other)[1] for other in others)
     if dead >= first:
-        return "never live at the same time"
+        return said("never live at the same time")
     barriers = [n for n in walk(facts.kernel.body) if isinstance(n, Barrier) and dead < n.point < first]
     proved = [n for n in barriers if n.point in candidate.facts.barriers]
     if proved:
-        return f"dead after the barrier at line {proved[0].line}"
+        return said("dead after the barrier at line ", Line(proved[0].line))
     if candidate.plan.barriers:
-        return "dead by then, with the added barrier"
-    return "never used in the same run"
+        return said("dead by then, with the added barrier")
+    return said("never used in the same run")
 
 
 def reach(facts: KernelFacts, buffer: Buffer) -> tuple[int, int]:
@@ -111,7 +112,7 @@ def headline(facts: KernelFacts, candidate: Candidate, merged: list[Buffer]) -> 
     return f"`{last.name}` can reuse {names(others)}{more}"
 
 
-def reason(facts: KernelFacts, candidate: Candidate, merged: list[Buffer]) -> str:
+def reason(facts: KernelFacts, candidate: Candidate, merged: list[Buffer]) -> Words:
     """ "dead after the barrier at line 24": it stands behind the numbers, which matter more."""
     others = partners(facts, candidate.plan, merged[-1], merged)
     return why_free(facts, candidate, merged[-1], others)
@@ -143,5 +144,5 @@ def data_of(facts: KernelFacts, plan: Plan, step: Step | None) -> dict[str, Data
     }
 
 
-def assumption_words(facts: KernelFacts, candidate: Candidate) -> str:
-    return "".join(f"; {words}" for words in facts.assumptions(candidate))
+def assumption_words(facts: KernelFacts, candidate: Candidate) -> Words:
+    return said(*(said("; ", words) for words in facts.assumptions(candidate)))

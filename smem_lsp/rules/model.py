@@ -10,15 +10,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from smem_lsp.rules.words import Words
 from smem_lsp.source import Span
 
 if TYPE_CHECKING:
     from smem_lsp.facts.layouts import Candidate
     from smem_lsp.rules.facts import FileFacts, KernelFacts
     from smem_lsp.rules.suppressions import Suppression
-
-
-_LINE = re.compile(r"\b((?:launch )?line )(\d+)")  # how messages name lines
 
 
 class Severity(enum.IntEnum):
@@ -184,10 +182,11 @@ DataValue = int | str | bool | None
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing to tell the author. Spans refer to the checked file."""
+    """One thing to tell the author. Spans refer to the checked file. ``words``: its message, with the lines that it
+    names as parts of their own."""
 
     code: str
-    message: str
+    words: str | Words
     span: Span
     severity: Severity
     kernel: str | None = None
@@ -197,6 +196,10 @@ class Finding:
     data: Mapping[str, DataValue] = field(default_factory=dict)
     remedy: Remedy | None = None
     unnecessary: bool = False  # editors fade the text
+
+    @property
+    def message(self) -> str:
+        return str(self.words)
 
     @property
     def spans(self) -> tuple[Span, ...]:
@@ -209,20 +212,15 @@ class Finding:
         if not (characters or lines or launches) and (self.remedy is None or self.remedy.kernel == kernel):
             return self
 
-        def words(text: str) -> str:
-            if not (lines or launches) or "line " not in text:
-                return text
-            return _LINE.sub(lambda m: f"{m[1]}{int(m[2]) + (launches if m[1][:2] == 'la' else lines)}", text)
-
         remedy = self.remedy
         if remedy is not None and remedy.kernel != kernel:
             remedy = replace(remedy, kernel=kernel)
-        related = tuple(Note(note.span.moved(characters), words(note.message)) for note in self.related)
+        words = self.words.moved(lines, launches) if isinstance(self.words, Words) else self.words
         return replace(
             self,
-            message=words(self.message),
+            words=words,
             span=self.span.moved(characters),
-            related=related,
+            related=tuple(Note(note.span.moved(characters), note.message) for note in self.related),
             remedy=remedy,
         )
 

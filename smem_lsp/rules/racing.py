@@ -11,6 +11,7 @@ from smem_lsp.analysis.repairs.missing_barriers import MissingBarrier
 from smem_lsp.ir.nodes import Access, AccessKind, AddressSpace, Buffer, Place, walk
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, InsertBarrier, Note, Severity
+from smem_lsp.rules.words import Line, Words, said
 from smem_lsp.source import Span, checkpoint
 
 _PLACE = re.compile(r"[\w.:>-]+")
@@ -58,7 +59,7 @@ def _finding(
     if race.named:
         message += ", and no barrier that both come to orders them"
     elif not alone(gap, race):
-        message += f", with no barrier between them; {_advice(facts, gap, race)}"
+        message += said(", with no barrier between them; ", _advice(facts, gap, race))
     return Finding(
         code,
         message + condition(facts, race),
@@ -73,26 +74,30 @@ def _finding(
     )
 
 
-def sentence(facts: KernelFacts, race: Race, *, back: bool) -> str:
+def sentence(facts: KernelFacts, race: Race, *, back: bool) -> Words:
     """Who does what: ``thread 0 writes `s[31]` (line 3), thread 32 reads it (line 4)``."""
     place = element(facts.kernel.buffers[race.first.buffer], race.byte)
     if race.first.serves:
         name, again = facts.kernel.buffers[race.first.buffer].name, " in the next iteration" if back else ""
-        lines = race.first.line, race.second.line
-        return f"`{name}` serves a collective of the block (line {lines[0]}) and another{again} (line {lines[1]})"
+        return said(
+            *(f"`{name}` serves a collective of the block (line ", Line(race.first.line)),
+            *(f") and another{again} (line ", Line(race.second.line), ")"),
+        )
     if race.first.point == race.second.point and race.first.kind is AccessKind.WRITE:
         one, other = sorted(race.threads)
-        return f"threads {one} and {other} both write {place} (line {race.first.line}), not the same value"
+        both = f"threads {one} and {other} both write {place} (line "
+        return said(both, Line(race.first.line), "), not the same value")
     if race.first.point == race.second.point:
         one, other = sorted(race.threads)
-        return f"threads {one} and {other} both update {place} (line {race.first.line}) and no atomic is used"
+        both = f"threads {one} and {other} both update {place} (line "
+        return said(both, Line(race.first.line), ") and no atomic is used")
     again = " in the next iteration" if back and race.first.point != race.second.point else ""
     first, second = DOES[race.first.kind], DOES[race.second.kind]
     if race.data:  # one of the two goes where its data lead
         first, second = "may " + first.removesuffix("s"), "may " + second.removesuffix("s")
-    return (
-        f"thread {race.threads[0]} {first} {place} (line {race.first.line}), "
-        f"thread {race.threads[1]} {second} it{again} (line {race.second.line})"
+    return said(
+        *(f"thread {race.threads[0]} {first} {place} (line ", Line(race.first.line)),
+        *(f"), thread {race.threads[1]} {second} it{again} (line ", Line(race.second.line), ")"),
     )
 
 
@@ -101,19 +106,17 @@ def alone(gap: MissingBarrier, race: Race) -> bool:
     return gap.place is None and race.first.point == race.second.point
 
 
-def condition(facts: KernelFacts, race: Race) -> str:
+def condition(facts: KernelFacts, race: Race) -> Words:
     """What the verdict rests on, for the end of the message."""
     shape = facts.shape
     if race.data and shape is not None:
-        return "" if shape.fact else f" ({shape.threads} threads, {facts.shape_source})"
+        return facts.assumed_block
     if not race.proved and race.lanes:
-        return ", when the block has a whole warp"
+        return said(", when the block has a whole warp")
     if not race.proved:
         block = " x ".join(str(n) for n in race.dims if n > 1)
-        return ", when blockDim.x > 32" if race.several else f", when the block is {block}"
-    if shape is not None and not shape.fact:
-        return f" ({shape.threads} threads, {facts.shape_source})"
-    return ""
+        return said(", when blockDim.x > 32" if race.several else f", when the block is {block}")
+    return facts.assumed_block
 
 
 def numbers(race: Race) -> dict[str, int | str | bool | None]:
@@ -132,14 +135,14 @@ def notes(facts: KernelFacts, races: Sequence[Race]) -> tuple[Note, ...]:
     return tuple(dict.fromkeys(_note(facts, each) for each in accesses))
 
 
-def _advice(facts: KernelFacts, gap: MissingBarrier, race: Race) -> str:
+def _advice(facts: KernelFacts, gap: MissingBarrier, race: Race) -> Words:
     place = place_of(facts, gap.place)
     if gap.back and (place is None or place.at_end):
-        return "put one at the end of the loop"
+        return said("put one at the end of the loop")
     first, second = sorted((race.first.point, race.second.point))
     if place is None and not any(first < point < second for point in facts.control.places):
-        return "no place that all threads of the block come to lies between"
-    return f"put one before line {race.second.line if place is None else place.line}"
+        return said("no place that all threads of the block come to lies between")
+    return said("put one before line ", Line(race.second.line if place is None else place.line))
 
 
 def place_of(facts: KernelFacts, point: int | None) -> Place | None:

@@ -44,6 +44,7 @@ from smem_lsp.ir.nodes import Access, walk
 from smem_lsp.rules import racing
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
+from smem_lsp.rules.words import Line, said
 from smem_lsp.source import checkpoint
 
 
@@ -57,11 +58,10 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         buffer = facts.kernel.buffers[access.buffer]
         later = next((a for a in accesses if a.buffer == access.buffer and a.kind.writes), None)
         if later is None or later.point == access.point:
-            message = f"`{buffer.name}` is read, and nothing in the kernel has written it"
+            message = said(f"`{buffer.name}` is read, and nothing in the kernel has written it")
         else:
-            message = (
-                f"`{buffer.name}` is read before anything writes it; the first write is at line {later.line}"
-            )
+            before = f"`{buffer.name}` is read before anything writes it; the first write is at line "
+            message = said(before, Line(later.line))
         related = [Note(buffer.declared, "declared here: shared memory is not zero at first")]
         if later is not None and later.point != access.point:
             related.append(Note(racing.where(facts, later), "first written here"))

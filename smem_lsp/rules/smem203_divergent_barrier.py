@@ -55,6 +55,7 @@ from smem_lsp.analysis.threads.mispairing import Mispaired
 from smem_lsp.ir.nodes import Barrier, Branch, Loop, walk
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, MoveBarrier, Note, Severity, kernel_rule
+from smem_lsp.rules.words import Line, Words, said
 from smem_lsp.source import checkpoint
 
 
@@ -109,7 +110,7 @@ def _threads(found: Mispaired) -> int:
     return x * y * z
 
 
-def _message(facts: KernelFacts, found: Mispaired) -> str:
+def _message(facts: KernelFacts, found: Mispaired) -> Words:
     inside = found.inside
     if len(inside) == 1:
         who = f"only thread {inside[0]} of {_threads(found)} reaches"
@@ -118,9 +119,9 @@ def _message(facts: KernelFacts, found: Mispaired) -> str:
     else:
         who = f"only {len(inside)} of {_threads(found)} threads reach"
     launched = facts.shape is not None and facts.shape.source == "launch"
-    where = f" ({facts.shape_source})" if launched else ""
+    where = said(" (", facts.shape_source, ")") if launched else ""
     when = "" if found.proved else f", when the block is {' x '.join(map(str, found.dims))}"
-    return (
-        f"{who} this barrier{where}; thread {found.outside} goes on to the one at line {found.other.line} and the two "
-        f"are taken for one{when}: move it out of the branch"
+    return said(
+        *(f"{who} this barrier", where, f"; thread {found.outside} goes on to the one at line "),
+        *(Line(found.other.line), f" and the two are taken for one{when}: move it out of the branch"),
     )

@@ -58,6 +58,7 @@ from smem_lsp.ir.nodes import Barrier, walk
 from smem_lsp.rules import racing
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, RemoveBarrier, Severity, kernel_rule
+from smem_lsp.rules.words import said
 
 _HEADER = re.compile(r"\.(?:cuh|h|hpp|hu|hxx|inl|inc)\Z")
 # what a barrier may be there for without an access that is followed
@@ -86,11 +87,11 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         if found.merging or barrier.span is None or not kernel.span.covers(barrier.span):
             continue
         assumed = found.shaped and facts.shape is not None and not facts.shape.fact
-        message = "no shared or global access needs this barrier"
+        message = said("no shared or global access needs this barrier")
         if kernel.instance and kernel.siblings:
             message += f" in any of the {kernel.siblings + 1} instances"
         if assumed and facts.shape is not None:
-            message += f": redundant for {facts.shape.threads} threads ({facts.shape_source})"
+            message += said(f": redundant for {facts.shape.threads} threads (", facts.shape_source, ")")
         yield Finding(
             "SMEM204",
             message,

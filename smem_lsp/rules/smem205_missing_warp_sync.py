@@ -52,6 +52,7 @@ from smem_lsp.analysis.repairs.missing_barriers import MissingBarrier
 from smem_lsp.rules import racing
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, InsertBarrier, Severity, kernel_rule
+from smem_lsp.rules.words import Line, said
 from smem_lsp.source import checkpoint
 
 
@@ -79,7 +80,7 @@ def _finding(facts: KernelFacts, gap: MissingBarrier, races: Sequence[Race], sev
         message += ", and the shuffle or vote between them orders no memory"
     place = racing.place_of(facts, gap.place)
     if place is not None:
-        message += f"; put `__syncwarp()` before line {place.line}"
+        message += said("; put `__syncwarp()` before line ", Line(place.line))
     elif race.first.line == race.second.line and race.first.point != race.second.point:
         message += "; read into a local variable, then `__syncwarp()`, then write"
     remedy = None

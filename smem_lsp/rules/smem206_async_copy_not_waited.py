@@ -64,6 +64,7 @@ from smem_lsp.ir.nodes import AccessKind, CopyWait, walk
 from smem_lsp.rules import racing
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, InsertBarrier, InsertWait, LowerWait, Severity, kernel_rule
+from smem_lsp.rules.words import Line, Words, said
 from smem_lsp.source import checkpoint
 
 
@@ -89,35 +90,34 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         )
 
 
-def _message(facts: KernelFacts, gap: MissingCopyWait, race: Race) -> str:
+def _message(facts: KernelFacts, gap: MissingCopyWait, race: Race) -> Words:
     place = racing.element(facts.kernel.buffers[race.first.buffer], race.byte)
     copier, other = race.threads
     does = racing.DOES[race.second.kind]
     together = race.first.start is not None
     whose = "a group of threads" if together else f"thread {copier}"
-    copies = f"{whose} copies {place} asynchronously (line {race.first.line})"
+    copies = said(f"{whose} copies {place} asynchronously (line ", Line(race.first.line), ")")
     who = "it" if copier == other and not together else f"thread {other}"
     if not race.pending:
-        message = f"{copies} and waits for its own copies only; {who} {does} it (line {race.second.line})"
-        message += ", with no barrier behind the wait"
+        message = copies + f" and waits for its own copies only; {who} {does} it (line "
+        message += said(Line(race.second.line), "), with no barrier behind the wait")
     else:
-        message = f"{copies}; {who} {does} it (line {race.second.line}) while the copy may be in flight"
+        message = copies + f"; {who} {does} it (line "
+        message += said(Line(race.second.line), ") while the copy may be in flight")
     if gap.lower is not None:
         point, left = gap.lower
         wait = next(n for n in walk(facts.kernel.body) if isinstance(n, CopyWait) and n.point == point)
-        return (
-            f"{message}: the wait at line {wait.line} leaves {_groups(wait.left)} open, and must not leave more than "
-            f"{left}"
-        )
+        leaves = f" leaves {_groups(wait.left)} open, and must not leave more than {left}"
+        return said(message, ": the wait at line ", Line(wait.line), leaves)
     found = racing.place_of(facts, gap.place)
     if found is None and together:
-        return f"{message}: the group has to wait for it first"
+        return message + ": the group has to wait for it first"
     if found is None:
         return message
     what = {(True, True): "wait for it and put a barrier", (True, False): "wait for it"}.get(
         (gap.wait, gap.barrier), "put one"
     )
-    return f"{message}; {what} before line {found.line}"
+    return said(message, f"; {what} before line ", Line(found.line))
 
 
 def _groups(count: int) -> str:

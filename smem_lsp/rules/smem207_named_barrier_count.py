@@ -61,6 +61,7 @@ from smem_lsp.analysis.execution.named_barrier_arrivals import Miscount, Miscoun
 from smem_lsp.ir.nodes import Barrier, walk
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, Severity, kernel_rule
+from smem_lsp.rules.words import Words, said
 
 
 @kernel_rule("SMEM207", "named-barrier-count", Severity.ERROR)
@@ -83,16 +84,18 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         )
 
 
-def _message(facts: KernelFacts, found: Miscount) -> str:
+def _message(facts: KernelFacts, found: Miscount) -> Words:
     if found.kind is MiscountKind.NUMBER:
-        return f"there is no barrier {found.number}: they are numbered 0 to 15"
+        return said(f"there is no barrier {found.number}: they are numbered 0 to 15")
     if found.kind is MiscountKind.MULTIPLE:
-        return f"the barrier waits for {found.count} threads, which are no whole warps: use a multiple of 32"
-    shape = facts.shape
-    source = "" if shape is None or shape.fact else f" ({shape.threads} threads, {facts.shape_source})"
+        return said(
+            f"the barrier waits for {found.count} threads, which are no whole warps: use a multiple of 32"
+        )
     waits = f"barrier {found.number} waits for {found.count} threads"
     if found.kind is MiscountKind.BLOCK:
-        return f"{waits} of {found.come}, but it is the one that `__syncthreads()` uses: take another number{source}"
-    if found.kind is MiscountKind.FEW:
-        return f"{waits}, but only {found.come} ever come to it: those wait for ever{source}"
-    return f"{waits}, but {found.come} come to it here: some pass without the others{source}"
+        waits += f" of {found.come}, but it is the one that `__syncthreads()` uses: take another number"
+    elif found.kind is MiscountKind.FEW:
+        waits += f", but only {found.come} ever come to it: those wait for ever"
+    else:
+        waits += f", but {found.come} come to it here: some pass without the others"
+    return said(waits, facts.assumed_block)

@@ -48,6 +48,7 @@ from smem_lsp.ir.nodes import Barrier, Exchange, walk
 from smem_lsp.rules import racing
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, Severity, kernel_rule
+from smem_lsp.rules.words import said
 
 
 @kernel_rule("SMEM208", "warp-mask-mismatch", Severity.ERROR)
@@ -60,7 +61,7 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         if node.span is None:
             continue
         name = node.spelling.rstrip("();")
-        message = (
+        message = said(
             f"thread {missing.thread} comes to this `{name}`, but thread {missing.other}, which its mask names, "
             "goes another way"
         )
@@ -68,8 +69,8 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
             message += "; when the size is no multiple of the warp"
         elif not missing.proved:
             message += ", when the block has a whole warp"
-        elif facts.shape is not None and not facts.shape.fact:
-            message += f" ({facts.shape.threads} threads, {facts.shape_source})"
+        else:
+            message += facts.assumed_block
         yield Finding(
             "SMEM208",
             message,

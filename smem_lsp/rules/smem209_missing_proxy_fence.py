@@ -76,6 +76,7 @@ from smem_lsp.ir.nodes import (
 from smem_lsp.rules import racing
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, InsertFence, Note, Severity, kernel_rule
+from smem_lsp.rules.words import Line, said
 
 
 @kernel_rule("SMEM209", "missing-proxy-fence", Severity.WARNING)
@@ -113,8 +114,12 @@ def _unfenced(
     what = "this copy" if read.kind is ProxyKind.COPY else "this"
     return Finding(
         "SMEM209",
-        f"{what} reads `{name}` through the asynchronous proxy, and nothing makes it see what threads "
-        f"have written (line {written.line}): each of them needs `fence.proxy.async` in front of the barrier",
+        said(
+            f"{what} reads `{name}` through the asynchronous proxy, and nothing makes it see what threads "
+            "have written (line ",
+            Line(written.line),
+            "): each of them needs `fence.proxy.async` in front of the barrier",
+        ),
         read.span or racing.where(facts, written),
         Severity.WARNING,
         kernel=facts.kernel.name,
@@ -131,8 +136,14 @@ def _overwritten(facts: KernelFacts, fence: Fence, read: Proxy, written: Access)
     copier, writer = fence.hazard.threads
     return Finding(
         "SMEM209",
-        f"thread {writer} writes {place} while the copy that thread {copier} issues (line {read.line}) may still read "
-        "it: that thread has to wait with `cp.async.bulk.wait_group.read`, and a barrier has to follow",
+        said(
+            *(
+                f"thread {writer} writes {place} while the copy that thread {copier} issues (line ",
+                Line(read.line),
+            ),
+            ") may still read it: that thread has to wait with `cp.async.bulk.wait_group.read`, and a barrier has to "
+            "follow",
+        ),
         racing.where(facts, written),
         Severity.WARNING,
         kernel=facts.kernel.name,

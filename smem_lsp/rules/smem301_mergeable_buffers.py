@@ -93,6 +93,7 @@ from smem_lsp.rules.model import (
     kernel_rule,
 )
 from smem_lsp.rules.storage_union import as_union
+from smem_lsp.rules.words import said
 
 _WORTH_A_PARAMETER = 1024  # bytes: fewer are not worth another interface
 
@@ -122,8 +123,12 @@ def _merge(facts: KernelFacts) -> Iterator[Finding]:
     message, severity, step = worth
     yield Finding(
         "SMEM301",
-        f"{headline(facts, candidate, merged)}: {message}, no barrier added "
-        f"({reason(facts, candidate, merged)}){assumption_words(facts, candidate)}",
+        said(
+            f"{headline(facts, candidate, merged)}: {message}, no barrier added (",
+            reason(facts, candidate, merged),
+            ")",
+            assumption_words(facts, candidate),
+        ),
         merged[-1].declared,
         severity,
         kernel=facts.kernel.name,
@@ -205,8 +210,13 @@ def _ranges(facts: KernelFacts) -> Iterator[Finding]:
     gained = f", {step.words()}" if step is not None else ""
     yield Finding(
         "SMEM301",
-        f"{headline(ranges, candidate, merged)} in `{base.name}`: {before:,} → {after:,} B of dynamic shared memory"
-        f"{gained}, no barrier added ({reason(ranges, candidate, merged)}){assumption_words(ranges, candidate)}",
+        said(
+            f"{headline(ranges, candidate, merged)} in `{base.name}`: {before:,} → {after:,} B of dynamic shared memory"
+            f"{gained}, no barrier added (",
+            reason(ranges, candidate, merged),
+            ")",
+            assumption_words(ranges, candidate),
+        ),
         base.declared,
         Severity.INFO,
         kernel=facts.kernel.name,
@@ -241,8 +251,12 @@ def _members(facts: KernelFacts, divided: PartitionLayouts) -> Iterator[Finding]
     merged = [members.kernel.buffers[index] for index in found.sharing]
     yield Finding(
         "SMEM301",
-        f"{headline(members, candidate, merged)} in `{buffer.name}`: {message}, no barrier added "
-        f"({reason(members, candidate, merged)}){assumption_words(facts, candidate)}",
+        said(
+            f"{headline(members, candidate, merged)} in `{buffer.name}`: {message}, no barrier added (",
+            reason(members, candidate, merged),
+            ")",
+            assumption_words(facts, candidate),
+        ),
         buffer.declared,
         severity,
         kernel=facts.kernel.name,

@@ -72,6 +72,7 @@ from smem_lsp.rules.merging import (
     related_notes,
 )
 from smem_lsp.rules.model import Finding, MergeBuffers, Severity, kernel_rule
+from smem_lsp.rules.words import said
 
 
 @kernel_rule("SMEM302", "mergeable-with-barrier", Severity.WARNING)
@@ -112,7 +113,7 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
     shown = best_step(facts, before, after)
     yield Finding(
         "SMEM302",
-        f"{message}; {reason(facts, candidate, merged)}{assumption_words(facts, candidate)}",
+        said(message, "; ", reason(facts, candidate, merged), assumption_words(facts, candidate)),
         merged[-1].declared,
         Severity.WARNING if limit or (gains and known) else Severity.INFO,
         kernel=facts.kernel.name,

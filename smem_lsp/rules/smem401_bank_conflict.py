@@ -56,6 +56,7 @@ from smem_lsp.ir.nodes import Access, Buffer, walk
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, PadRows, Severity, ShowSwizzle, kernel_rule
 from smem_lsp.rules.padding import block_lost, wider
+from smem_lsp.rules.words import said
 from smem_lsp.source import Span
 from smem_lsp.targets.every import BANK_WIDTH, BANKS
 
@@ -83,13 +84,13 @@ def _weight(found: BankConflict) -> tuple[bool, float]:
 def _finding(facts: KernelFacts, span: Span, found: BankConflict) -> Finding:
     kernel = facts.kernel
     buffer = kernel.buffers[found.buffer]
-    message = f"{_name(facts, span, buffer)}: {_count(found)} ({_why(found)})"
+    message = said(f"{_name(facts, span, buffer)}: {_count(found)} ({_why(found)})")
     cures = _cures(facts, buffer, found)
     if cures:
         message += f"; {'; '.join(words for _, words in cures)}"
     assumed = facts.shape_assumption
-    if assumed:
-        message += f", {', '.join(assumed)}"
+    for each in assumed:
+        message += said(", ", each)
     return Finding(
         "SMEM401",
         message,

@@ -52,6 +52,7 @@ from smem_lsp.ir.nodes import Access, walk
 from smem_lsp.rules import racing
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, Severity, kernel_rule
+from smem_lsp.rules.words import said
 
 
 @kernel_rule("SMEM402", "out-of-bounds", Severity.ERROR)
@@ -78,9 +79,9 @@ def _finding(facts: KernelFacts, overrun: Overrun, access: Access) -> Finding:
     else:
         where = f"byte {overrun.byte:,} of `{buffer.name}`"
         ends = f"it has {buffer.bytes:,} bytes"
-    message = f"thread {overrun.thread} {racing.DOES[access.kind]} {where}, but {ends}"
-    if overrun.dims is not None and facts.shape is not None and not facts.shape.fact:
-        message += f" ({facts.shape.threads} threads, {facts.shape_source})"
+    message = said(f"thread {overrun.thread} {racing.DOES[access.kind]} {where}, but {ends}")
+    if overrun.dims is not None:
+        message += facts.assumed_block
     return Finding(
         "SMEM402",
         message,

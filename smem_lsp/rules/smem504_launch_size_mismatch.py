@@ -50,6 +50,7 @@ from collections.abc import Iterator
 from smem_lsp.ir.nodes import Access, walk
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
+from smem_lsp.rules.words import Line, said
 from smem_lsp.targets.every import STATIC_LIMIT
 
 
@@ -66,8 +67,13 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         if need is not None and need.bytes > passed and kernel.complete:
             yield Finding(
                 "SMEM504",
-                f"{passed:,} B of dynamic shared memory at the launch, but line {lines[need.access]} of the kernel "
-                f"uses {need.bytes:,} B with {site.threads} threads",
+                said(
+                    *(
+                        f"{passed:,} B of dynamic shared memory at the launch, but line ",
+                        Line(lines[need.access]),
+                    ),
+                    f" of the kernel uses {need.bytes:,} B with {site.threads} threads",
+                ),
                 site.span,
                 Severity.ERROR,
                 kernel=kernel.name,

@@ -1,7 +1,7 @@
 """What a file and its headers can declare outside function bodies.
 
-A declaration is kept as token ranges of the list it stands in; types and values are worked out when someone asks
-(ir/lexical.py), with whatever its template parameters are bound to then.
+A declaration is kept as token ranges of the list it stands in. Its type and value are worked out when someone asks
+(``scope``), with whatever its template parameters are bound to then.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ UNKNOWN = TypedConstant(None)
 class Namespace:
     """A namespace."""
 
-    lexical: Scope
+    scope: Scope
 
 
 @record
@@ -98,6 +98,6 @@ def is_open(argument: Argument) -> bool:
         case Functions():
             return any(map(is_open, argument.arguments or ()))
         case Record():
-            return any(scope.open for scope in argument.lexical.outwards())
+            return any(scope.open for scope in argument.scope.outwards())
     inner = getattr(argument, "target", None) or getattr(argument, "element", None)
     return is_open(inner) if inner is not None else False

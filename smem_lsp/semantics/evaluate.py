@@ -6,6 +6,8 @@ overflow, division by zero and wild shifts have no value. Floating constants hav
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from smem_lsp.semantics import arithmetic, constexpr, record_layout, sizes, standard_library, type_of
 from smem_lsp.semantics.entities import (
     UNKNOWN,
@@ -228,39 +230,42 @@ def _member(expr: tree.Member, scope: Scope) -> TypedConstant:
 def _call(expr: tree.Call, scope: Scope) -> TypedConstant:
     callee = expr.callee
     if isinstance(callee, tree.Member):
-        base = evaluate_value(callee.base, scope).type
-        if isinstance(base, ArrayClass) and callee.name == "size" and base.count is not None:
-            return TypedConstant(SIZE_T, base.count)
-        if base is None and callee.name in _TENSOR_DATA and callee.arguments and len(callee.arguments) == 1:
-            kind = scope.argument(callee.arguments[0])
-            return (
-                UNKNOWN
-                if kind is None or isinstance(kind, TypedConstant | Template | Functions)
-                else TypedConstant(Pointer(kind))
-            )
-        return UNKNOWN
+        return _method(callee, scope)
     if not isinstance(callee, tree.Name):
         return UNKNOWN
     meaning = scope.resolve(callee)
     if isinstance(meaning, Functions):
-        arguments = [evaluate_value(argument, scope) for argument in expr.arguments]
-        return constexpr.call(meaning, arguments)
-    kind = type_of.as_type(meaning) if not isinstance(meaning, Undeclared) else None
-    if isinstance(meaning, Undeclared) and not expr.arguments:
-        kind = type_of.named(callee, scope)
-    if kind is not None and not isinstance(meaning, TypedConstant):  # T(x) with a name of a type
-        if isinstance(kind, Record) or len(expr.arguments) > 1:
-            return TypedConstant(kind)
-        if not expr.arguments:
-            return TypedConstant(kind, 0 if scalar_of(kind) in INTEGERS.values() else None)
-        value = evaluate_value(expr.arguments[0], scope)
-        return TypedConstant(kind, arithmetic.converted(value.n, value.type, kind))
+        return constexpr.call(meaning, [evaluate_value(argument, scope) for argument in expr.arguments])
+    if isinstance(meaning, TypedConstant):
+        return UNKNOWN
+    kind = type_of.as_type(meaning)
+    if isinstance(meaning, Undeclared) and len(expr.arguments) < 2:
+        kind = None if expr.arguments and callee.templated else type_of.named(callee, scope)
+    if kind is not None:
+        return _functional_cast(kind, expr.arguments, scope)
     if isinstance(meaning, Undeclared):
-        if len(expr.arguments) == 1 and not callee.templated:
-            kind = type_of.named(callee, scope)
-            if kind is not None:
-                value = evaluate_value(expr.arguments[0], scope)
-                return TypedConstant(kind, arithmetic.converted(value.n, value.type, kind))
         arguments = [evaluate_value(argument, scope) for argument in expr.arguments]
         return standard_library.call(meaning.path, callee, arguments, scope)
+    return UNKNOWN
+
+
+def _functional_cast(kind: Type, arguments: Sequence[tree.Expr], scope: Scope) -> TypedConstant:
+    """``T(x)`` and ``T()``."""
+    if isinstance(kind, Record) or len(arguments) > 1:
+        return TypedConstant(kind)
+    if not arguments:
+        return TypedConstant(kind, 0 if scalar_of(kind) in INTEGERS.values() else None)
+    value = evaluate_value(arguments[0], scope)
+    return TypedConstant(kind, arithmetic.converted(value.n, value.type, kind))
+
+
+def _method(callee: tree.Member, scope: Scope) -> TypedConstant:
+    """A call of a method that is known without its class: of ``std::array`` and of tensors."""
+    base = evaluate_value(callee.base, scope).type
+    if isinstance(base, ArrayClass) and callee.name == "size" and base.count is not None:
+        return TypedConstant(SIZE_T, base.count)
+    if base is None and callee.name in _TENSOR_DATA and callee.arguments and len(callee.arguments) == 1:
+        kind = scope.argument(callee.arguments[0])
+        if kind is not None and not isinstance(kind, (TypedConstant, Template, Functions)):
+            return TypedConstant(Pointer(kind))
     return UNKNOWN

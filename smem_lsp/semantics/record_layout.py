@@ -55,7 +55,7 @@ class _Unknown(Exception):
 
 def layout(record: Record) -> Layout | None:
     """The layout of a class; None when it is not certain. Worked out once per instance."""
-    state = record.lexical.state
+    state = record.scope.state
     return None if state.packed else _LAYOUT.of(state.store, record, partial(_built, record), within=state)
 
 
@@ -99,14 +99,14 @@ def named_member(record: Record, name: str, depth: int = 0) -> NamedMember | Non
     inside = collect.inside(record.decl)
     if inside.odd or depth > _MAX_NESTING:
         return None
-    source, scope = record.decl.source, record.lexical
+    source, scope = record.decl.source, record.scope
     for number, member in enumerate(inside.members):
         checkpoint()
         lo, hi = member.range
         kind = type_of.record_type(member.record, scope)
         start = lo if member.record is None else source.partner[record_start(member.record) - 1] + 1
         if isinstance(member.record, ClassDecl) and not member.record.name and start >= hi:
-            inner = kind.lexical if isinstance(kind, Record) else None
+            inner = kind.scope if isinstance(kind, Record) else None
             if inner is None or not inner.own(name):
                 continue
             assert isinstance(kind, Record)
@@ -195,7 +195,7 @@ class _Builder:
     def _attributes(self) -> tuple[bool, int]:
         """(packed, alignment asked for) of the class."""
         decl = self.record.decl
-        outer = self.record.lexical.parent
+        outer = self.record.scope.parent
         assert outer is not None
         packed, asked = False, 1
         for lo, hi in (decl.head, decl.after):
@@ -258,10 +258,9 @@ class _Builder:
 
     def _member(self, member: Member) -> None:
         decl = self.record.decl
-        source, scope = decl.source, self.record.lexical
+        source, scope = decl.source, self.record.scope
         lo, hi = member.range
         self.hidden = (member.access or ("private" if decl.tag == "class" else "public")) != "public"
-        start = lo
         if source.texts[lo:hi].count("no_unique_address") or "virtual" in source.texts[lo:hi]:
             raise _Unknown
         record = type_of.record_type(member.record, scope)
@@ -283,22 +282,32 @@ class _Builder:
                 return
             # behind the brace they belong to the class
             found = (found[0], front[1]) if first < hi else (found[0], max(found[1], front[1]))
-        parsed = declaration_tree(source, (start, hi))
+        parsed = declaration_tree(source, (lo, hi))
         if parsed is None:
-            kind = type_of.member_pointer(source, lo, hi)
-            colon = next((i for i in range(lo, hi) if source.kinds[i] == "COLON"), hi)
-            if kind is None and source.kinds[lo:colon] == ["NAME"] and colon < hi:  # uint64_t : 22;
-                kind = type_of.spelled_type(source, lo, colon, scope)
-                expr = source.parse("expression", colon + 1, hi)
-                width = None if expr is None else scope.semantics.evaluate(expr, scope)
-                if width is None:
-                    raise _Unknown
-                self._place(kind, "", found, width)
-                return
-            if kind is None:
-                raise _Unknown
-            self._place(kind, "", found, None)
+            self._unread(lo, hi, found)
+        else:
+            self._declared(parsed, lo, record, found)
+
+    def _unread(self, lo: int, hi: int, attribute: tuple[bool, int]) -> None:
+        """A member that the grammar does not read: a pointer to a member, or an unnamed bit-field."""
+        source, scope = self.record.decl.source, self.record.scope
+        kind = type_of.member_pointer(source, lo, hi)
+        if kind is not None:
+            self._place(kind, "", attribute, None)
             return
+        colon = next((i for i in range(lo, hi) if source.kinds[i] == "COLON"), hi)
+        if source.kinds[lo:colon] != ["NAME"] or colon == hi:  # uint64_t : 22;
+            raise _Unknown
+        width = scope.semantics.evaluate(source.parse("expression", colon + 1, hi), scope)
+        if width is None:
+            raise _Unknown
+        self._place(type_of.spelled_type(source, lo, colon, scope), "", attribute, width)
+
+    def _declared(
+        self, parsed: tree.Declaration, lo: int, record: Type | None, attribute: tuple[bool, int]
+    ) -> None:
+        """The members of one declaration, whose first token is ``lo``."""
+        source, scope = self.record.decl.source, self.record.scope
         if {"static", "constexpr", "typedef", "friend"} & set(parsed.words):
             return
         base = type_of.specified(parsed.words, parsed.names, scope, record, source, lo)
@@ -319,10 +328,10 @@ class _Builder:
                     raise _Unknown
                 if isinstance(expr, tree.Assign):
                     self.pod = None if self.pod else self.pod
-            self._place(kind, declarator.name, found, width)
+            self._place(kind, declarator.name, attribute, width)
 
     def _place(self, kind: Type | None, name: str, attribute: tuple[bool, int], width: int | None) -> None:
-        size = self.record.lexical.semantics.size_of(kind)
+        size = self.record.scope.semantics.size_of(kind)
         if size is None:
             raise _Unknown
         packed = self.packed or attribute[0]

@@ -125,7 +125,7 @@ class Scope:
     def class_scope(self, decl: ClassDecl) -> Scope:
         """The inside of a class whose own template parameters are not known."""
         unknown: tuple[Argument, ...] = tuple(None for _ in decl.parameters or ())
-        return instance(decl, self, unknown).lexical
+        return instance(decl, self, unknown).scope
 
     # ---- lookup --------------------------------------------------------------------------------------------------
 
@@ -192,34 +192,27 @@ class Scope:
         scope: Scope | None = self
         while scope is not None:
             checkpoint()
-            if name in scope.values:
-                n = scope.values[name]
-                return TypedConstant(arithmetic.integer_type(n), n) if n is not None else UNKNOWN
-            if name in scope.bound:
-                return self._bound(scope.bound[name], arguments)
+            if name in scope.values or name in scope.bound:
+                return scope._bound(name, arguments, self)
             decls = scope.declarations
             if decls is _NOTHING and scope.record is None:
                 scope = scope.parent
                 continue
             if scope.namespace and remembered and arguments is None and not pending:
                 return scope._from_here(name, alone)
-            found = scope.own(name) if name in decls.names or decls.inline or decls.unnamed else []
-            if scope.record is not None:
-                if arguments is None and scope.record.decl.name.rpartition("::")[2] == name:
-                    return scope.record
-                inherited = scope.inherited(name, qualified=False) if not found else []
-                if inherited is None:
-                    return None
-                found = found or inherited
+            if scope.record is not None and arguments is None and scope._is_called(name):
+                return scope.record
+            members = scope._members(name)
+            if members is None:
+                return None
+            found = members
             if decls.directives:
                 pending += scope.nominated()
             if pending and scope.namespace:
-                ready = [each for each in pending if any(outer is scope for outer in each.outwards())]
-                pending = [each for each in pending if each not in ready]
-                seen = [one for each in ready for one in each.own(name) if one not in found]
+                seen = scope._take_nominated(name, pending)
                 if seen and not found and builtin(name) is not None and scope.parent is None:
                     return None  # CUDA's own and this one
-                found = [*found, *seen]
+                found = [*found, *(one for one in seen if one not in found)]
             if found:
                 return self.of(found, arguments, name, alone)
             if scope.namespace:
@@ -228,6 +221,23 @@ class Scope:
                     return space
             scope = scope.parent
         return Undeclared((name,))
+
+    def _is_called(self, name: str) -> bool:
+        """Is this the inside of a class of that name?"""
+        return self.record is not None and self.record.decl.name.rpartition("::")[2] == name
+
+    def _members(self, name: str) -> list[tuple[Declared, Scope]] | None:
+        """What this scope declares by that name, or the base classes of its class; None: one of them is not known."""
+        decls = self.declarations
+        found = self.own(name) if name in decls.names or decls.inline or decls.unnamed else []
+        return found if found or self.record is None else self.inherited(name, qualified=False)
+
+    def _take_nominated(self, name: str, pending: list[Scope]) -> list[tuple[Declared, Scope]]:
+        """What the namespaces of using directives declare by that name, as far as they stand in this one; those are
+        taken out of ``pending``."""
+        ready = [each for each in pending if any(outer is self for outer in each.outwards())]
+        pending[:] = [each for each in pending if each not in ready]
+        return [one for each in ready for one in each.own(name)]
 
     def inner_space(self, name: str) -> Namespace | None:
         """The namespace ``name`` in this one, seen through inline namespaces and using directives."""
@@ -242,9 +252,14 @@ class Scope:
                 return Namespace(each.space(each.declarations.namespaces[name]))
         return None
 
-    def _bound(self, argument: Argument, arguments: list[tree.Expr] | None) -> Entity:
+    def _bound(self, name: str, arguments: list[tree.Expr] | None, where: Scope) -> Entity:
+        """What the scope binds a name to. ``where``: the scope in which template arguments stand."""
+        if name in self.values:
+            n = self.values[name]
+            return UNKNOWN if n is None else TypedConstant(arithmetic.integer_type(n), n)
+        argument = self.bound[name]
         if isinstance(argument, Template) and arguments is not None:
-            return self.of(list(argument.found), arguments, "", True)
+            return where.of(list(argument.found), arguments, "", True)
         return argument if arguments is None else None
 
     def nominated(self) -> list[Scope]:
@@ -254,7 +269,7 @@ class Scope:
             work = partial(self.meaning, path, (None,) * len(path))
             known = _DIRECTIVE.of(self.state.store, (self, path), work)
             if isinstance(known, Namespace):
-                found.append(known.lexical)
+                found.append(known.scope)
         return found
 
     def own(self, name: str) -> list[tuple[Declared, Scope]]:
@@ -264,7 +279,7 @@ class Scope:
             found += self.space(hidden).own(name)
         for unnamed in self.declarations.unnamed:
             if isinstance(unnamed, ClassDecl):
-                inner = instance(unnamed, self, ()).lexical
+                inner = instance(unnamed, self, ()).scope
                 found += inner.own(name)
         return found
 
@@ -283,7 +298,7 @@ class Scope:
             base = base_of(self.record, (start, end))
             if base is None:
                 return None
-            own = base.lexical.own(name) or base.lexical.inherited(name, qualified=True)
+            own = base.scope.own(name) or base.scope.inherited(name, qualified=True)
             if own is None:
                 return None
             found += own
@@ -293,7 +308,7 @@ class Scope:
         """``of::name``."""
         match of:
             case Namespace():
-                scope = of.lexical
+                scope = of.scope
                 found = scope.own(name)
                 if not found:
                     for each in scope.nominated():
@@ -304,14 +319,14 @@ class Scope:
             case Record():
                 if of.decl.body is None:
                     return None
-                own: list[tuple[Declared, Scope]] | None = of.lexical.own(name)
+                own: list[tuple[Declared, Scope]] | None = of.scope.own(name)
                 if not own:
-                    own = of.lexical.inherited(name, qualified=True)
+                    own = of.scope.inherited(name, qualified=True)
                 return self.of(own, arguments, name, True) if own else None
             case Enum():
                 for enumerator in enumerators(of.decl):
                     if enumerator.name == name:
-                        return enumerator_value(enumerator, of.lexical)
+                        return enumerator_value(enumerator, of.scope)
                 return None
             case _:
                 return self.semantics.library_member(of, name)
@@ -527,7 +542,7 @@ def base_of(record: Record, where: tuple[int, int]) -> Record | None:
             return None
         lo += 1
     parsed = source.parse("expression", lo, hi)
-    outer = record.lexical.parent
+    outer = record.scope.parent
     if not isinstance(parsed, tree.Name) or outer is None:
         return None
     meaning = outer.resolve(parsed)
@@ -536,10 +551,10 @@ def base_of(record: Record, where: tuple[int, int]) -> Record | None:
 
 def member_entity(record: Record, name: str) -> Entity:
     """``record::name`` for a static member, a nested type or an enumerator; None for everything else."""
-    own = record.lexical.own(name) or record.lexical.inherited(name, qualified=True)
+    own = record.scope.own(name) or record.scope.inherited(name, qualified=True)
     if not own or any(isinstance(decl, VariableDecl) and not _is_static(decl) for decl, _ in own):
         return None
-    return record.lexical.of(own, None, name, True)
+    return record.scope.of(own, None, name, True)
 
 
 def _is_static(decl: VariableDecl) -> bool:

@@ -64,7 +64,7 @@ def spell_type(kind: Type | None) -> str:
 
 def _record(kind: Record) -> str:
     """A class with its template arguments."""
-    scope = kind.lexical.parent
+    scope = kind.scope.parent
     parameters = kind.decl.parameters
     if not parameters or scope is None:
         return kind.decl.name

@@ -159,6 +159,7 @@ def _only_type(arguments: Sequence[Argument]) -> Type | None:
     return arguments[0]
 
 
+# One function, because it is a table: a line for each trait.
 def _trait_type(name: str, arguments: Sequence[Argument]) -> Type | None:
     types = [None if isinstance(a, (TypedConstant, Template, Functions)) else a for a in arguments]
     if name in ("conditional", "enable_if"):
@@ -210,6 +211,7 @@ def _trait_type(name: str, arguments: Sequence[Argument]) -> Type | None:
     return None
 
 
+# One function, because it is a table: a line for each trait.
 def _trait_value(name: str, arguments: Sequence[Argument]) -> TypedConstant | None:
     n: int | None = None
     kind: Scalar = BOOL
@@ -264,28 +266,35 @@ def call(
     if path[:-1] not in ((), *_ROOTS) or any(a.n is None for a in arguments):
         return UNKNOWN
     if name in ("max", "min") and len(arguments) == 2:
-        kind = arithmetic.common_type(arguments[0].type, arguments[1].type)
-        values = [arithmetic.converted(a.n, a.type, kind) for a in arguments]
-        if kind is None or values[0] is None or values[1] is None:
-            return UNKNOWN
-        if len(path) > 1 and arguments[0].type != arguments[1].type and not callee.templated:
-            return UNKNOWN  # no such std::max
-        explicit = callee.arguments[-1] if callee.arguments else None
-        if explicit:
-            wanted = scope.argument(explicit[0])
-            if isinstance(wanted, (TypedConstant, Template, Functions)):
-                return UNKNOWN
-            kind = wanted
-            values = [arithmetic.converted(a.n, a.type, kind) for a in arguments]
-            if values[0] is None or values[1] is None:
-                return UNKNOWN
-        known = [value for value in values if value is not None]
-        chosen = max(known) if name == "max" else min(known)
-        return TypedConstant(kind, chosen)
+        return _extreme(path, callee, arguments, scope)
     if name == "abs" and len(arguments) == 1 and arguments[0].n is not None:
         kind = arguments[0].type
         return TypedConstant(kind, abs(arguments[0].n)) if kind == INT else UNKNOWN
     return UNKNOWN
+
+
+def _extreme(
+    path: tuple[str, ...], callee: tree.Name, arguments: Sequence[TypedConstant], scope: Scope
+) -> TypedConstant:
+    """``max`` and ``min`` of two constants."""
+    first, second = arguments
+    kind = arithmetic.common_type(first.type, second.type)
+    values = [arithmetic.converted(a.n, a.type, kind) for a in arguments]
+    if kind is None or None in values:
+        return UNKNOWN
+    if len(path) > 1 and first.type != second.type and not callee.templated:
+        return UNKNOWN  # no such std::max
+    explicit = callee.arguments[-1] if callee.arguments else None
+    if explicit:
+        wanted = scope.argument(explicit[0])
+        if isinstance(wanted, (TypedConstant, Template, Functions)):
+            return UNKNOWN
+        kind = wanted
+        values = [arithmetic.converted(a.n, a.type, kind) for a in arguments]
+    known = [value for value in values if value is not None]
+    if len(known) != len(values):
+        return UNKNOWN
+    return TypedConstant(kind, max(known) if path[-1] == "max" else min(known))
 
 
 def _limits(

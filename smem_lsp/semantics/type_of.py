@@ -338,35 +338,45 @@ def variable_value(
             initializer = tree.Number(declarator.lo, declarator.hi, "0")
     constant = "constexpr" in declaration.words or "const" in declaration.words
     constant = constant and not declarator.pointers and not declarator.dims and not declarator.function
-    value = UNKNOWN
     if "auto" in declaration.words:
-        if initializer is None or isinstance(initializer, tree.Braces):
-            return UNKNOWN
-        value = scope.semantics.evaluate_value(initializer, scope)
-        kind = value.type
-        if isinstance(kind, Reference):
-            kind = kind.target
-        if isinstance(kind, Array):
-            kind = Pointer(kind.element)
-        if [word for word in declaration.words if word not in _IGNORED] != ["auto"]:
-            return UNKNOWN
-        if declarator.pointers:
-            if declarator.pointers == ["*"] and isinstance(kind, Pointer):
-                return TypedConstant(kind)
-            references = {"&", "&&"} & set(declarator.pointers)
-            return TypedConstant(Reference(plain_type(value.type)) if references else None)
-        return TypedConstant(kind, value.n if constant else None)
+        found = _deduced(declaration, declarator, initializer, scope)
+        return found if constant else TypedConstant(found.type)
     base = specified(declaration.words, declaration.names, scope, record, source, lo)
-    kind = declarator_type(base, declarator, scope)
-    if isinstance(kind, Array) and kind.count is None and isinstance(declarator.initializer, tree.Braces):
-        if declarator.dims[0] is None and not any(
-            isinstance(item, (tree.Opaque, tree.Assign)) for item in declarator.initializer.items
-        ):
-            kind = Array(kind.element, len(declarator.initializer.items))
-            if isinstance(kind.element, Array) and not all(
-                isinstance(item, tree.Braces) for item in declarator.initializer.items
-            ):
-                kind = Array(kind.element, None)
+    kind = _counted(declarator_type(base, declarator, scope), declarator)
+    value = UNKNOWN
     if constant and initializer is not None and scalar_of(kind) is not None:
         value = scope.semantics.evaluate_value(initializer, scope)
     return TypedConstant(kind, arithmetic.converted(value.n, value.type, kind))
+
+
+def _deduced(
+    declaration: tree.Declaration, declarator: tree.Declarator, initializer: tree.Expr | None, scope: Scope
+) -> TypedConstant:
+    """Type and value of an ``auto`` variable, from its initializer."""
+    if initializer is None or isinstance(initializer, tree.Braces):
+        return UNKNOWN
+    value = scope.semantics.evaluate_value(initializer, scope)
+    if [word for word in declaration.words if word not in _IGNORED] != ["auto"]:
+        return UNKNOWN
+    kind = value.type
+    if isinstance(kind, Reference):
+        kind = kind.target
+    if isinstance(kind, Array):
+        kind = Pointer(kind.element)
+    if not declarator.pointers:
+        return TypedConstant(kind, value.n)
+    if declarator.pointers == ["*"] and isinstance(kind, Pointer):
+        return TypedConstant(kind)
+    references = {"&", "&&"} & set(declarator.pointers)
+    return TypedConstant(Reference(plain_type(value.type)) if references else None)
+
+
+def _counted(kind: Type | None, declarator: tree.Declarator) -> Type | None:
+    """``kind``, an array without a bound with as many elements as its initializer lists."""
+    given = declarator.initializer
+    if not isinstance(kind, Array) or kind.count is not None or not isinstance(given, tree.Braces):
+        return kind
+    if declarator.dims[0] is not None or any(isinstance(i, (tree.Opaque, tree.Assign)) for i in given.items):
+        return kind
+    flat = isinstance(kind.element, Array) and not all(isinstance(item, tree.Braces) for item in given.items)
+    return Array(kind.element, None if flat else len(given.items))

@@ -65,19 +65,19 @@ class Enum:
     """An enumeration. ``underlying`` None: not known."""
 
     decl: EnumDecl
-    lexical: Scope
+    scope: Scope
     underlying: Scalar | None
 
 
 @record
 class Record:
-    """A class, struct or union; for an instance of a template ``lexical`` has its arguments bound.
+    """A class, struct or union; for an instance of a template ``scope`` has its arguments bound.
 
     Two records are the same type when they come from the same declaration with the same arguments.
     """
 
     decl: ClassDecl
-    lexical: Scope  # the inside of the class
+    scope: Scope  # the inside of the class
 
 
 @record

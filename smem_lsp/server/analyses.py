@@ -9,16 +9,16 @@ from typing import Protocol
 
 from smem_lsp.server.analysis import Analysis
 from smem_lsp.server.scheduler import (
-    Action,
+    AnalysisRun,
     Answer,
     Changed,
     Closed,
     Elapsed,
     Ended,
-    Event,
     Fail,
     Publish,
-    Run,
+    ScheduleAction,
+    ScheduleEvent,
     Scheduler,
     Start,
     Supersede,
@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 class Owner(Protocol):
     """Whose documents they are."""
 
-    def start(self, run: Run) -> asyncio.Future[Analysis]:
+    def start(self, run: AnalysisRun) -> asyncio.Future[Analysis]:
         """Hand a run to the worker. Awaiting the future raises Superseded when the run had to stop."""
 
     def publish(self, analysis: Analysis) -> None:
@@ -44,7 +44,7 @@ class Owner(Protocol):
 
 
 class Analyses:
-    """Everything here belongs to the event loop. ``clock`` gives seconds, the same ones as the worker's."""
+    """Every method belongs to the event loop. ``clock`` gives seconds and is the worker's."""
 
     __slots__ = ("_clock", "_futures", "_loop", "_owner", "_scheduler", "_timer", "_waiters")
 
@@ -55,7 +55,8 @@ class Analyses:
         self._scheduler = Scheduler()
         self._timer: asyncio.TimerHandle | None = None
         self._futures: dict[int, asyncio.Future[Analysis]] = {}  # of the runs that were started, by revision
-        self._waiters: dict[str, list[tuple[bool, asyncio.Future[None]]]] = {}  # True: for the text of then
+        # By document. True: waits for the text of that moment, not for a newer one.
+        self._waiters: dict[str, list[tuple[bool, asyncio.Future[None]]]] = {}
 
     def changed(self, uri: str, *, at_once: bool = False, same_text: bool = False) -> None:
         """The text of a document has changed, or, with ``same_text``, what else decides its findings."""
@@ -89,7 +90,7 @@ class Analyses:
             await waiter
         return self._scheduler.current(uri)
 
-    def _step(self, event: Event) -> None:
+    def _step(self, event: ScheduleEvent) -> None:
         for action in self._scheduler.step(event, self._clock()):
             self._act(action)
         self._set_timer()
@@ -104,7 +105,7 @@ class Analyses:
             else self._loop.call_later(max(due - self._clock(), 0.0), self._step, Elapsed())
         )
 
-    def _act(self, action: Action) -> None:
+    def _act(self, action: ScheduleAction) -> None:
         match action:
             case Start(run):
                 future = self._futures[run.revision] = self._owner.start(run)
@@ -130,7 +131,7 @@ class Analyses:
         if patient := [pair for pair in waiting if not pair[0]]:
             self._waiters[uri] = patient
 
-    def _ended(self, run: Run, done: asyncio.Future[Analysis]) -> None:
+    def _ended(self, run: AnalysisRun, done: asyncio.Future[Analysis]) -> None:
         del self._futures[run.revision]
         if done.cancelled():
             self._step(Ended(run))

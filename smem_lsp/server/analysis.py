@@ -15,20 +15,19 @@ from smem_lsp.engine.measured import NOT_MEASURED, Measured
 from smem_lsp.environment.compiler import Compiler, Request, header_versions
 from smem_lsp.fixes.model import Fix
 from smem_lsp.rules.model import Finding
+from smem_lsp.server.client_settings import ClientSettings
 from smem_lsp.server.config_files import ConfigFiles
 from smem_lsp.server.garbage import collect_all
 from smem_lsp.server.languages import holds_cuda
-from smem_lsp.server.settings import ClientSettings
 from smem_lsp.server.uris import name_of, same_file_key
 from smem_lsp.source import Budget, FileReader, Superseded
 from smem_lsp.source.queries import Store
 
-# What one client keeps: the functions of some thousand lines. Every key typed makes another one of about 50 KB.
 _MOST_REWRITES = 8  # texts that are compiled beside one document
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class Snapshot:
     """A text to analyse and everything that decides what comes out."""
 
     uri: str
@@ -50,7 +49,7 @@ class Job:
 class Analysis:
     """What is known of one text. ``report`` None: it holds no CUDA, or its config excludes it."""
 
-    job: Job
+    snapshot: Snapshot
     report: Report | None
     config: Config
     included: frozenset[str]  # keys of the files that were read
@@ -75,28 +74,30 @@ class Analyst:
     def __init__(self) -> None:
         self._cache = Store()
 
-    def analyse(self, job: Job, stale: Callable[[], bool]) -> Analysis:
-        """Check the text of ``job``. Raises Superseded soon after ``stale`` says so."""
+    def analyse(self, snapshot: Snapshot, stale: Callable[[], bool]) -> Analysis:
+        """Check the text of ``snapshot``. Raises Superseded soon after ``stale`` says so."""
         if stale():
             raise Superseded
         started = time.perf_counter()
-        resolved = job.config_files.resolve(job.path, job.root, job.settings)
-        if resolved.excluded or not holds_cuda(job.uri, job.language, job.text):
-            return Analysis(job, None, resolved.config, frozenset(), resolved.problems, 0.0)
-        reader = _NotingReader(job.reader)
-        request = _request(job, job.text, resolved.config)
-        measured = _known(job, request)
-        report = self._check(job, job.text, resolved.config, reader, measured, stale)
+        resolved = snapshot.config_files.resolve(snapshot.path, snapshot.root, snapshot.settings)
+        if resolved.excluded or not holds_cuda(snapshot.uri, snapshot.language, snapshot.text):
+            return Analysis(snapshot, None, resolved.config, frozenset(), resolved.problems, 0.0)
+        reader = _NotingReader(snapshot.reader)
+        request = _request(snapshot, snapshot.text, resolved.config)
+        measured = _known(snapshot, request)
+        report = self._check(snapshot, snapshot.text, resolved.config, reader, measured, stale)
         included = frozenset(reader.read_files)
         seconds = time.perf_counter() - started
-        request = None if request is None else _worth_compiling(request, job, report, included)
+        request = None if request is None else _worth_compiling(request, snapshot, report, included)
         if request is not None and measured.kernels:
             request = replace(request, rewrites=_rewritten(report))
-        return Analysis(job, report, resolved.config, included, resolved.problems, seconds, request)
+        return Analysis(snapshot, report, resolved.config, included, resolved.problems, seconds, request)
 
-    def check(self, job: Job, text: str, config: Config, reader: FileReader) -> Report:
-        """The engine's report on ``text`` in the place of the document of ``job``."""
-        return self._check(job, text, config, reader, _known(job, _request(job, text, config)), bool)
+    def check(self, snapshot: Snapshot, text: str, config: Config, reader: FileReader) -> Report:
+        """The engine's report on ``text``, as if it were the document of ``snapshot``."""
+        return self._check(
+            snapshot, text, config, reader, _known(snapshot, _request(snapshot, text, config)), bool
+        )
 
     def forget(self, path: str) -> None:
         """Drop what is known of the kernels of a document that is closed."""
@@ -104,7 +105,7 @@ class Analyst:
 
     def _check(
         self,
-        job: Job,
+        snapshot: Snapshot,
         text: str,
         config: Config,
         reader: FileReader,
@@ -114,7 +115,7 @@ class Analyst:
         with Budget(stale=stale):
             return check(
                 text,
-                path=checked_path(job),
+                path=checked_path(snapshot),
                 config=config,
                 reader=reader,
                 cache=self._cache,
@@ -122,12 +123,12 @@ class Analyst:
             )
 
 
-def _request(job: Job, text: str, config: Config) -> Request | None:
-    if job.compiler is None:
+def _request(snapshot: Snapshot, text: str, config: Config) -> Request | None:
+    if snapshot.compiler is None:
         return None
-    return job.compiler.request(
+    return snapshot.compiler.request(
         text,
-        job.path,
+        snapshot.path,
         config.arch,
         setting=config.nvcc,
         compile_commands=config.compile_commands,
@@ -136,54 +137,56 @@ def _request(job: Job, text: str, config: Config) -> Request | None:
     )
 
 
-def _known(job: Job, request: Request | None) -> Measured:
+def _known(snapshot: Snapshot, request: Request | None) -> Measured:
     """What the compiler has said of a text."""
-    if job.compiler is None or request is None:
+    if snapshot.compiler is None or request is None:
         return NOT_MEASURED
-    compiler, of = job.compiler, request
+    compiler, of = snapshot.compiler, request
     return Measured(
         compiler.known(request), request.under, rewritten=lambda text: compiler.known(of.of(text))
     )
 
 
-def _worth_compiling(request: Request, job: Job, report: Report, included: frozenset[str]) -> Request | None:
-    """``request`` with its headers, if registers would say something about one of the kernels and the compiler would
-    read the same headers as the analysis."""
+def _worth_compiling(
+    request: Request, snapshot: Snapshot, report: Report, included: frozenset[str]
+) -> Request | None:
+    """``request`` with its headers. None when no kernel uses shared memory, so that its registers tell nothing, and
+    when the compiler would read other headers than the analysis did."""
     if not any(facts.kernel.buffers or facts.kernel.helper_bytes for facts in report.facts):
         return None
-    headers = header_versions(included, job.reader, job.opened & included)
+    headers = header_versions(included, snapshot.reader, snapshot.opened & included)
     return None if headers is None else replace(request, headers=headers)
 
 
 def _rewritten(report: Report) -> tuple[str, ...]:
-    """The text after each rewrite that is offered: what they cost in registers only a compiler knows."""
+    """The text after each rewrite that is offered: only a compiler knows what it costs in registers."""
     found = [f for f in report.findings if is_compiled(f.remedy)][:_MOST_REWRITES]
     fixes = (fix for finding in found for fix in report.fixes_for(finding) if fix.edits)
     return tuple(dict.fromkeys(apply(report.source.text, fix) for fix in fixes))
 
 
-def checked_path(job: Job) -> str:
-    """The path that messages name and quoted includes start from."""
-    return path_for_messages(job.path, job.root)
+def checked_path(snapshot: Snapshot) -> str:
+    """The path that messages show, and from which quoted includes are resolved."""
+    return path_for_messages(snapshot.path, snapshot.root)
 
 
 def path_for_messages(path: str | None, root: Path | None) -> str:
-    """Of a document that is a file or not, in a workspace folder or not."""
+    """The same for a document that may not be a file, in a workspace folder or outside of any."""
     if path is not None:
         return path
     return str(root / "untitled.cu") if root is not None else "<memory>"
 
 
-def shown_path(job: Job) -> str:
-    """How a map names the file: from its workspace folder on, as the command line there would."""
-    if job.path is None:
-        return name_of(job.uri)
-    path = Path(job.path)
-    return str(path.relative_to(job.root) if job.root is not None and path.is_relative_to(job.root) else path)
+def shown_path(snapshot: Snapshot) -> str:
+    """How a map names the file: relative to its workspace folder, as the command line would if run there."""
+    if snapshot.path is None:
+        return name_of(snapshot.uri)
+    path, root = Path(snapshot.path), snapshot.root
+    return str(path.relative_to(root) if root is not None and path.is_relative_to(root) else path)
 
 
 class _NotingReader:
-    """Reads for the front end and remembers what."""
+    """Reads for the front end and notes which files it asked for."""
 
     __slots__ = ("_reader", "read_files")
 

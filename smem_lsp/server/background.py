@@ -1,4 +1,4 @@
-"""When the compiler runs: after a quiet second, one process at a time, never for a text that is gone."""
+"""When nvcc runs: after a second without a change, one process at a time, never for a text that has changed since."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from smem_lsp.environment.compiler import Compiler, Outcome, Request
-from smem_lsp.environment.nvcc import Stop, Stopped
+from smem_lsp.environment.compiler import CompileOutcome, Compiler, Request
+from smem_lsp.environment.compiler_process import CompileStopped, Stop
 from smem_lsp.server.status import Status
 from smem_lsp.server.uris import name_of
 
@@ -29,9 +29,9 @@ class _Run:
 
 
 class Background:
-    """Everything here runs on the event loop but ``Compiler.compile``, which has a thread of its own for each text.
+    """Every method belongs to the event loop. ``Compiler.compile`` runs on a thread of its own for each text.
 
-    ``measured`` is told the document for which there is something new.
+    ``measured`` is called with a document's URI when the compiler has said something new about it.
     """
 
     __slots__ = ("_compiler", "_loop", "_measured", "_ready", "_run", "_status", "_timers", "_unsupported")
@@ -47,8 +47,8 @@ class Background:
         self._unsupported: set[str] = set()  # told already
 
     def wanted(self, uri: str, request: Request | None) -> None:
-        """A document has been analysed; ``request``: its text as it would be compiled, None where nothing would come of
-        it."""
+        """A document has been analysed. ``request``: its text as it would be compiled; None when that would tell
+        nothing."""
         if self._run is not None and self._run.uri == uri and self._run.request == request:
             return
         self.changed(uri)
@@ -56,7 +56,7 @@ class Background:
             self._timers[uri] = self._loop.call_later(QUIET, self._is_quiet, uri, request)
 
     def changed(self, uri: str) -> None:
-        """A document has another text, or is closed: what is compiled for it is not wanted any more."""
+        """The text of a document has changed, or it was closed: stop compiling it."""
         timer = self._timers.pop(uri, None)
         if timer is not None:
             timer.cancel()
@@ -65,7 +65,7 @@ class Background:
             self._run.stop.set()
 
     def stop(self) -> None:
-        """The client leaves. Waits until the compiler is gone, which takes no longer than killing it."""
+        """The client leaves: kill the compiler and wait for its end, two seconds at most."""
         for uri in (*self._timers, *self._ready):
             self.changed(uri)
         run = self._run
@@ -90,12 +90,12 @@ class Background:
 
     def _compile(self, run: _Run) -> None:
         """On the thread."""
-        done: list[tuple[str, Outcome]] | None = None
+        done: list[tuple[str, CompileOutcome]] | None = None
         try:
             done = self._compiler.compile(
                 run.request, run.stop, lambda arch: self._post(self._began, run, arch)
             )
-        except Stopped:
+        except CompileStopped:
             logger.debug("%s: nvcc was stopped, the text has changed", run.uri)
         finally:
             self._post(self._ended, run, done)
@@ -108,17 +108,17 @@ class Background:
         logger.debug("%s: compiling for %s", run.uri, arch)
         self._status.report(f"{name_of(run.uri)} for {arch}")
 
-    def _ended(self, run: _Run, done: list[tuple[str, Outcome]] | None) -> None:
+    def _ended(self, run: _Run, done: list[tuple[str, CompileOutcome]] | None) -> None:
         self._run = None
         failed = self._problem(run, done or [])
         self._status.end(failed)
-        # A run that was stopped too late is as good as any: its text may come back.
+        # A run that ended before it could be stopped still counts: its text may come back.
         if any(outcome.kernels for _, outcome in done or ()):
             self._measured(run.uri)
         self._next()
 
-    def _problem(self, run: _Run, done: list[tuple[str, Outcome]]) -> str | None:
-        """What went wrong, in one line, which is logged too; a target that this nvcc does not know is told once."""
+    def _problem(self, run: _Run, done: list[tuple[str, CompileOutcome]]) -> str | None:
+        """What went wrong, in one line, which is logged too. A target that this nvcc does not know is reported once."""
         errors: dict[str, list[str]] = {}
         for arch, outcome in done:
             if outcome.error is None:

@@ -1,4 +1,5 @@
-"""Five lines about a buffer: what it is, when it lives, with whom it could share, its pitch, what its bytes decide."""
+"""Five lines about a buffer: what it is, when it is live, what it could share bytes with, its pitch, what its bytes
+decide."""
 
 from __future__ import annotations
 
@@ -14,8 +15,8 @@ from smem_lsp.output.symbolic_size import symbolic_bytes
 from smem_lsp.rules.apart import open_pairs, why_open
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.merging import partners
+from smem_lsp.server.amounts import best_bytes, launch, shown_row
 from smem_lsp.server.analysis import Analysis
-from smem_lsp.server.words import best_bytes, launch, shown_row
 from smem_lsp.source import listed, plural
 from smem_lsp.targets.every import BANK_WIDTH, BANKS, WARP_SIZE
 
@@ -51,7 +52,7 @@ def _lines(first: int, last: int) -> str:
 
 
 def _sharing(analysis: Analysis, report: KernelReport, facts: KernelFacts, buffer: Buffer) -> str:
-    """With whom the buffer could share bytes and at what price, else why not."""
+    """Which buffers it could share bytes with and at what price, or why it cannot."""
     if facts.dynamic_partition is not None and buffer.index == facts.dynamic_partition.partition.base:
         return _ranges(facts, facts.dynamic_partition)
     for divided in facts.class_partitions:
@@ -77,14 +78,14 @@ def _sharing(analysis: Analysis, report: KernelReport, facts: KernelFacts, buffe
         return f"{words}, but: {refusal}" if refusal else words
     held = [other for other in buffers if other.index != buffer.index and _hard(facts, buffer, other)]
     if not held:
-        return _no_barrier(facts, buffer) or "Shares with nobody in the smallest layout"
+        return _no_barrier(facts, buffer) or "Shares no bytes in the smallest layout"
     names = listed(f"`{other.name}`" for other in held)
-    return f"Cannot share: one of it and {names} is written while the other still holds a value"
+    return f"Cannot share with {names}: one of the two is written while the other still holds a value"
 
 
 def _no_barrier(facts: KernelFacts, buffer: Buffer) -> str:
-    """``Cannot share: no proved barrier between `a`, read at line 9, and `b`, written at line 13``, and what between
-    them is none; empty where barriers are not the reason."""
+    """``Cannot share: no proved barrier between `a`, read at line 9, and `b`, written at line 13``, and
+    which barriers between them are not proved; empty when barriers are not the reason."""
     if not facts.best:
         return ""
     under = facts.best[0].facts
@@ -138,7 +139,7 @@ def _hard(facts: KernelFacts, buffer: Buffer, other: Buffer) -> bool:
 
 
 def _pitch(buffer: Buffer) -> str:
-    """The bytes from one row to the next, and what they mean for 32 lanes that walk down a column."""
+    """The bytes from one row to the next, and the bank conflicts of 32 lanes that read down a column."""
     inner = buffer.dims[1:]
     if not inner or buffer.element_bytes is None or any(dim is None for dim in inner):
         return ""
@@ -150,13 +151,13 @@ def _pitch(buffer: Buffer) -> str:
         return f"Row pitch {pitch:,} B"
     text = f"Row pitch {pitch:,} B = {plural(words, 'word')}"
     if buffer.element_bytes != BANK_WIDTH:
-        return text  # wider and narrower accesses are split and joined in ways that the pitch does not decide
+        return text  # the hardware splits wider accesses and joins narrower ones: the pitch alone does not decide
     ways = gcd(words, BANKS) * WARP_SIZE // BANKS
     return f"{text} (column access {'conflict-free' if ways == 1 else f'{ways}-way bank conflict'})"
 
 
 def _next_step(facts: KernelFacts) -> str:
-    """How many bytes less give another block, and how many more cost none."""
+    """How many fewer bytes give another block, and how many more cost none."""
     size = facts.static_bytes
     if size is None:
         return ""

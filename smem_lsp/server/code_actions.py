@@ -1,8 +1,8 @@
 """What the light bulb offers: fixes, merges of the kernel under the cursor, suppressions, fix all.
 
-An action is found again by its key: what is offered with a title is worked out once more, or looked up, when the
-client wants its edits. The key is the same under other settings as long as the text is and the same edits are offered.
-Everything here belongs to the worker's thread.
+The menu shows titles; when the client asks for the edits of an action, they are looked up or worked out again by its
+key. The key depends on the text and the edits alone, so it survives a change of settings. Everything here runs on the
+worker.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FIX_ALL = "source.fixAll.smem"
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One entry of the menu. ``refused``: why it cannot be done; it is then shown and not applied."""
+    """One entry of the menu. ``refused``: why it cannot be applied; it is then only shown."""
 
     title: str
     kind: str
@@ -42,8 +42,9 @@ class Action:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a client asks for. ``only``: kinds, an empty one means all; ``invoked``: by its user, not by the cursor."""
+class ActionQuery:
+    """What a client asks for. ``only``: the kinds it wants, where an empty one means all; None: all. ``invoked``: the
+    user asked, not a move of the cursor."""
 
     span: Span
     only: tuple[str, ...] | None = None
@@ -55,26 +56,26 @@ class Asked:
         return any(not wish or kind == wish or kind.startswith(f"{wish}.") for wish in self.only)
 
 
-def actions(analysis: Analysis, asked: Asked) -> list[Action]:
+def actions(analysis: Analysis, query: ActionQuery) -> list[Action]:
     """The actions for a span of the analysed text, in the order of the menu."""
     report = analysis.report
     if report is None:
         return []
-    touched = [(at, f) for at, f in enumerate(report.findings) if _touch(f.span, asked.span)]
+    touched = [(at, f) for at, f in enumerate(report.findings) if _touch(f.span, query.span)]
     found: list[Action] = []
     offered: set[tuple[TextEdit, ...]] = set()
     for at, finding in touched:
         for fix in analysis.fixes(f"finding {at}", finding):
             action = _fix_action(fix, f"fix {finding_id(finding)} {_mark(fix)}", finding)
-            if asked.takes(action.kind) and (action.refused is None or asked.invoked):
+            if query.takes(action.kind) and (action.refused is None or query.invoked):
                 found.append(action)
                 offered.add(fix.edits)
-    if asked.takes(MERGE):
-        found += _merges(analysis, asked, offered)
-    if asked.takes(QUICK_FIX):
+    if query.takes(MERGE):
+        found += _merges(analysis, query, offered)
+    if query.takes(QUICK_FIX):
         found += _suppressions(report.source, touched)
-    # Unasked it would light a bulb at every place of the file.
-    everything = asked.takes(FIX_ALL) and (asked.invoked or asked.only is not None)
+    # Offered unasked, it would light the bulb everywhere in the file.
+    everything = query.takes(FIX_ALL) and (query.invoked or query.only is not None)
     if everything and any(wanted(finding, analysis.config) for finding in report.findings):
         found.append(Action("Fix all safe smem problems", FIX_ALL, "all"))
     return found
@@ -115,7 +116,8 @@ def edits_of(analysis: Analysis, key: str, check: Callable[[str], Report]) -> Se
 
 
 def _new_value(source: SourceText, place: str) -> tuple[TextEdit, ...]:
-    """``value start end start end ...``: another number for the one that stands at these places."""
+    """``value start end start end ...``: the new number, and the spans (code points) of the numbers that it
+    replaces."""
     value, *ends = place.split()
     if not ends or len(ends) % 2 or not all(number.isdecimal() for number in (value, *ends)):
         raise KeyError(place)
@@ -126,8 +128,7 @@ def _new_value(source: SourceText, place: str) -> tuple[TextEdit, ...]:
 
 
 def _mark(fix: Fix) -> str:
-    """Tells the fixes of one finding apart. A title may change with the settings while what is done stays the same;
-    how safe it is must not."""
+    """Tells the fixes of one finding apart: by their edits and safety, because a title may change with the settings."""
     return hashlib.blake2b(
         repr((fix.safety, fix.edits)).encode("utf-8", "replace"), digest_size=8
     ).hexdigest()
@@ -159,26 +160,26 @@ def _suppressions(source: SourceText, touched: Sequence[tuple[int, Finding]]) ->
             yield Action(f"Suppress {finding.code} here", QUICK_FIX, key, finding=finding)
 
 
-def _merges(analysis: Analysis, asked: Asked, offered: set[tuple[TextEdit, ...]]) -> Iterator[Action]:
-    """Each point of the curve of bytes against barriers that saves something, for the kernel under the cursor, and of
-    some of its buffers: those that are selected, or the one under the cursor with each of the others."""
+def _merges(analysis: Analysis, query: ActionQuery, offered: set[tuple[TextEdit, ...]]) -> Iterator[Action]:
+    """Merges of the kernel under the cursor: of all its buffers, one for each number of added barriers that saves
+    bytes; and of some: those selected, or the one under the cursor with each of the others."""
     assert analysis.report is not None
-    index = kernel_at(analysis.report, Span(asked.span.start, asked.span.start))
+    index = kernel_at(analysis.report, Span(query.span.start, query.span.start))
     if index is None:
         return
     facts = analysis.report.facts[index]
-    if not _reached(facts, asked):
+    if not _reached(facts, query):
         return
     for fix in _whole_merges(analysis, index):
         key = f"merge {index} {_mark(fix)}"
         if fix.safety is Safety.DISPLAY or not fix.edits:
-            if asked.invoked:
+            if query.invoked:
                 yield Action("Merge buffers", MERGE, key, refused=fix.title)
-        elif fix.edits not in offered or asked.only is not None:
+        elif fix.edits not in offered or query.only is not None:
             offered.add(fix.edits)
             yield Action(fix.title, MERGE, key)
-    if asked.invoked:
-        picked = [each.index for each in facts.kernel.buffers if _touch(each.declared, asked.span)]
+    if query.invoked:
+        picked = [each.index for each in facts.kernel.buffers if _touch(each.declared, query.span)]
         for fix in _parts(analysis, index, picked):
             if fix.edits and fix.edits not in offered:
                 offered.add(fix.edits)
@@ -186,17 +187,18 @@ def _merges(analysis: Analysis, asked: Asked, offered: set[tuple[TextEdit, ...]]
                 yield Action(fix.title, MERGE, f"part {index} {chosen} {_mark(fix)}")
 
 
-def _reached(facts: KernelFacts, asked: Asked) -> bool:
-    """Anywhere in the kernel when its user asks; a bulb that the cursor lights stands at its name and its buffers."""
+def _reached(facts: KernelFacts, query: ActionQuery) -> bool:
+    """Whether to offer merges here: anywhere in the kernel when the user asks, else only at its name and its
+    buffers."""
     kernel = facts.kernel
-    if asked.invoked or asked.only is not None:
+    if query.invoked or query.only is not None:
         return True
     places = (kernel.name_span, *(buffer.declared for buffer in kernel.buffers))
-    return any(_touch(place, asked.span) for place in places)
+    return any(_touch(place, query.span) for place in places)
 
 
 def _whole_merges(analysis: Analysis, kernel: int) -> Iterator[Fix]:
-    """Those of all buffers of a kernel."""
+    """Merges of all buffers of a kernel."""
     assert analysis.report is not None
     for number, finding in enumerate(merges(analysis.report.facts[kernel])):
         yield analysis.fixes(f"merge {kernel} {number}", finding)[0]

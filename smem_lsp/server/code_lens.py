@@ -8,11 +8,11 @@ from lsprotocol import types
 
 from smem_lsp.ir.nodes import AddressSpace
 from smem_lsp.rules.facts import KernelFacts
+from smem_lsp.server.amounts import amount, best_bytes, blocks, kib, launch, least_bytes, shown_row
 from smem_lsp.server.analysis import Analysis
 from smem_lsp.server.handshake import Features
 from smem_lsp.server.positions import client_text
 from smem_lsp.server.to_lsp import to_range
-from smem_lsp.server.words import amount, best_bytes, blocks, kib, launch, least_bytes, shown_row
 from smem_lsp.source import listed
 
 OPEN_MAP = "smem.openMap"
@@ -29,14 +29,14 @@ def lenses(analysis: Analysis, features: Features) -> Iterator[types.CodeLens]:
             continue
         where = to_range(seen, kernel.name_span)
         position = {"line": where.start.line, "character": where.start.character}
-        argument: dict[str, object] = {"uri": analysis.job.uri, "position": position}
+        argument: dict[str, object] = {"uri": analysis.snapshot.uri, "position": position}
         yield types.CodeLens(where, types.Command(lens_title(facts), OPEN_MAP, arguments=[argument]))
 
 
 def lens_title(facts: KernelFacts) -> str:
     """``12.0 → 8.0 KiB shared · 5 → 7 blocks/SM (sm_90, 256 threads, 40 registers nvcc) · limited by shared``, or
-    ``8.0 KiB shared · 6 blocks/SM (sm_90), limited by registers`` where nothing can be gained; by shared memory alone:
-    with the bytes less that give one more block."""
+    ``8.0 KiB shared · 6 blocks/SM (sm_90), limited by registers`` where nothing can be gained. Where shared memory
+    alone limits the blocks, how many fewer bytes give one more."""
     before, after = facts.static_bytes, best_bytes(facts)
     if before is None or after is None:
         least = least_bytes(facts)

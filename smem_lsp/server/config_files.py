@@ -10,11 +10,11 @@ from pathlib import Path
 from smem_lsp.config import Config, ConfigError, Loaded, defaults, discover
 from smem_lsp.environment import CompileCommands
 from smem_lsp.environment.compiler import OFF
-from smem_lsp.server.settings import ClientSettings, apply_client_settings, known_names
+from smem_lsp.server.client_settings import ClientSettings, apply_client_settings, known_names
 
 logger = logging.getLogger(__name__)
 
-UNWATCHED_LIFE = 2.0  # seconds that a file is trusted when the client does not say that it changed
+UNWATCHED_LIFE = 2.0  # seconds before a file is read again when the client does not report changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Resolved:
 
 
 class ConfigFiles:
-    """What was found for each folder. Only the worker's thread asks; any thread may say ``forget``."""
+    """The config file found for each folder. Only the worker calls ``resolve``; any thread may call ``forget``."""
 
     __slots__ = ("_commands", "_found", "trusted", "watched")
 
@@ -35,14 +35,14 @@ class ConfigFiles:
         self._commands = CompileCommands()
         self._found: dict[Path, tuple[float, Loaded | ConfigError]] = {}
         self.watched = False  # the client tells about changes
-        self.trusted = False  # a compiler may run, also one that the workspace names
+        self.trusted = False  # the workspace is: a compiler may run, even one that the workspace names
 
     def forget(self) -> None:
         self._found = {}
 
     def resolve(self, path: str | None, root: Path | None, client: ClientSettings) -> Resolved:
-        """Settings for a file, or for a document without one, which lives in ``root``. A config file that is wrong
-        is a problem and counts as empty."""
+        """Settings for a file, or, with ``path`` None, for an untitled document in ``root``. A wrong config file counts
+        as empty and is reported among the problems."""
         problems: list[str] = []
         folder = Path(path).parent if path is not None else root
         found = defaults() if folder is None else self._of(folder)
@@ -53,8 +53,8 @@ class ConfigFiles:
         config, wrong = apply_client_settings(base, client.table, root or found.root)
         config, unknown = known_names(config)
         if not self.trusted and config.nvcc != OFF:
-            # Not that of this machine either: it would read, for a minute, whatever the workspace makes it read.
-            logger.debug("nvcc is not used: the workspace is not said to be trusted")
+            # Not even the machine's own nvcc: it would read, for up to a minute, whatever the workspace includes.
+            logger.debug("nvcc is not used: the workspace is not trusted")
             config = replace(config, nvcc=OFF)
         if path is not None:
             command = self._commands.command(path, config.compile_commands)
@@ -68,7 +68,7 @@ class ConfigFiles:
         )
 
     def _of(self, folder: Path) -> Loaded | ConfigError:
-        table = self._found  # `forget` puts another one in its place
+        table = self._found  # `forget` replaces it
         known = table.get(folder)
         now = time.monotonic()
         if known is not None and (self.watched or now - known[0] < UNWATCHED_LIFE):

@@ -15,14 +15,14 @@ from smem_lsp.server.to_lsp import to_range
 from smem_lsp.source import Span, printable
 
 SOURCE = "smem"
-MOST = 200  # of one file: a message with a thousand takes an editor longer to draw than us to find
+MOST = 200  # of one file: editors take longer to draw a thousand than we take to find them
 
 RULE_URL: str | None = None
-"""Where the page of a rule is, ``{code}`` standing for its code. None: there is no public place yet."""
+"""URL of a rule's page, with ``{code}`` for its code. None: the pages are not published yet."""
 
 
 def diagnostics_of(analysis: Analysis, features: Features) -> list[types.Diagnostic]:
-    """The findings of an analysis, at most ``MOST`` of them, the gravest kept; a last one tells what is left out."""
+    """The findings of an analysis, at most ``MOST``, the gravest ones; a last diagnostic counts those left out."""
     if analysis.report is None:
         return []
     seen = client_text(analysis.report.source, features.encoding)
@@ -64,7 +64,7 @@ def _diagnostic(
     if finding.related and features.related_information:
         related = [
             types.DiagnosticRelatedInformation(
-                types.Location(analysis.job.uri, to_range(seen, note.span)), printable(note.message)
+                types.Location(analysis.snapshot.uri, to_range(seen, note.span)), printable(note.message)
             )
             for note in finding.related
         ]

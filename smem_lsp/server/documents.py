@@ -12,11 +12,11 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from smem_lsp.server.positions import ClientText, Encoding
+from smem_lsp.server.positions import ClientText, PositionEncoding
 from smem_lsp.source import LineIndex
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
-_REMEMBERED = 256  # edits that positions of an older text are followed through
+_REMEMBERED = 256  # edits through which a position in an older text can be traced
 
 Place = tuple[int, int]  # the client's line and column
 
@@ -54,7 +54,7 @@ class Document:
     splices: tuple[Splice, ...] = field(default=(), repr=False)
     complete_from: int = 0  # the oldest edition from which `splices` lead here
 
-    def seen(self, encoding: Encoding) -> ClientText:
+    def seen(self, encoding: PositionEncoding) -> ClientText:
         return ClientText(self.text, self.starts, encoding)
 
     def back_to(self, edition: int, offset: int) -> int | None:
@@ -76,7 +76,7 @@ class Documents:
 
     __slots__ = ("_editions", "_encoding", "_open")
 
-    def __init__(self, encoding: Encoding) -> None:
+    def __init__(self, encoding: PositionEncoding) -> None:
         self._encoding = encoding
         self._open: dict[str, Document] = {}
         self._editions = 0  # never reused: a document that is closed and opened again is another one
@@ -121,7 +121,7 @@ class Documents:
     def close(self, uri: str) -> Document | None:
         document = self._open.pop(uri, None)
         if document is None:
-            logger.warning("%s was closed and had not been open", uri)
+            logger.warning("%s was closed but had not been open", uri)
         return document
 
     def _next_edition(self) -> int:
@@ -129,7 +129,7 @@ class Documents:
         return self._editions
 
 
-def _changed(document: Document, change: Change, edition: int, encoding: Encoding) -> Document:
+def _changed(document: Document, change: Change, edition: int, encoding: PositionEncoding) -> Document:
     if change.range is None:
         starts = LineIndex(change.text).starts
         return replace(document, text=change.text, starts=starts, splices=(), complete_from=edition)
@@ -146,8 +146,8 @@ def _changed(document: Document, change: Change, edition: int, encoding: Encodin
 
 
 def _moved_starts(document: Document, start: int, end: int, inserted: str, text: str) -> list[int]:
-    """Line starts of ``text``: only lines beside the edit are looked at, one further on each side, because an edit
-    may join or part a ``\\r`` and a ``\\n``."""
+    """Line starts of ``text``. Only the lines of the edit and one on each side are searched: an edit may join or split
+    a ``\\r\\n``."""
     old = document.starts
     first = bisect_right(old, max(start - 1, 0)) - 1
     last = bisect_right(old, min(end + 1, len(document.text))) - 1

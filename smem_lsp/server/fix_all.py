@@ -1,4 +1,4 @@
-"""``source.fixAll.smem``: every safe fix that nobody needs to think about, until none is left."""
+"""``source.fixAll.smem``: applies every safe fix that needs no decision, until none is left."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from smem_lsp.source import Span, TextEdit, apply_edits
 
 MOST_ROUNDS = 10
 
-# Rules whose cure is a matter of taste or of cost: applied only when the settings select them by name.
+# Rules whose fix is a matter of taste or cost: applied only when the settings select them by name.
 _ONLY_WHEN_NAMED = re.compile(r"SMEM(?:204|30\d|401|5\d\d|6\d\d)")
 
 
 def wanted(finding: Finding, config: Config) -> bool:
-    """Is the finding one that may be fixed without being asked about? It must have a remedy, too."""
+    """May the finding be fixed without asking the user? Only if it has a remedy at all."""
     if finding.remedy is None:
         return False
     rule = RULES.get(finding.code)
@@ -39,14 +39,14 @@ def fix_all(report: Report, config: Config, check: Callable[[str], Report]) -> l
             break
         text = apply_edits(text, edits)
         if text in seen:
-            break  # two rules want opposite things
+            break  # two rules undo each other's fixes
         seen.add(text)
         report = check(text)
     return list(changed_lines(before, text))
 
 
 def _round(report: Report, config: Config) -> list[TextEdit]:
-    """Edits that do not touch each other, each fix with all of its own or none."""
+    """Edits of one round. They do not overlap, and each fix is applied whole or not at all."""
     chosen: list[TextEdit] = []
     for finding in sorted(report.findings, key=lambda finding: finding.span):
         if not wanted(finding, config):
@@ -59,14 +59,14 @@ def _round(report: Report, config: Config) -> list[TextEdit]:
 
 
 def _clash(a: TextEdit, b: TextEdit) -> bool:
-    """True for edits that overlap, and for two at one place, whose order would be an accident."""
+    """True when two edits overlap or start at the same place, where their order would be an accident."""
     if a.span.start == b.span.start:
         return True
     return a.span.start < b.span.end and b.span.start < a.span.end
 
 
 def changed_lines(before: str, after: str) -> Iterator[TextEdit]:
-    """Edits from one text to the other, whole lines each: folds and cursors elsewhere stay as they are."""
+    """Edits of whole lines that turn one text into the other; folds and cursors elsewhere stay as they are."""
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
     head = next((at for at, (a, b) in enumerate(zip(old, new)) if a != b), min(len(old), len(new)))
     most = min(len(old), len(new)) - head

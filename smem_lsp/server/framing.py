@@ -1,7 +1,7 @@
 """The base protocol: messages cut out of a stream of bytes, whatever pieces it arrives in.
 
-What is no message is told once and skipped up to the next header. A header is looked for inside of messages, too: no
-JSON holds ``Content-Length: …`` with line ends and an empty line behind it, so there a message was cut off.
+Bytes that are not a message are reported once and skipped up to the next header. A header inside a message means that
+the message was cut off: no JSON holds ``Content-Length: …`` followed by line ends and an empty line.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ LONGEST_MESSAGE = 64 * 1024 * 1024  # bytes; eight times the largest file that i
 LONGEST_GREETING = 1024 * 1024  # bytes of a message from a stranger
 LONGEST_HEADER = 16 * 1024  # bytes of one line
 
-_REACH = 2048  # bytes of a header that may lie before those that have just arrived
+_REACH = 2048  # bytes of a header that may have arrived earlier than the rest of it
 _NAME = b"Content-Length"
 _BEGIN = b"content-"  # length or type
 LONGEST_BEGIN = len(_BEGIN)
@@ -56,10 +56,10 @@ class Decoder:
         self._searched = 0  # bytes of it without a header in them
 
     def feed(self, data: bytes) -> Iterator[bytes | Junk]:
-        """The messages that ``data`` completes, and what is none between them."""
+        """The messages that ``data`` completes, and the junk between them."""
         self._buffer += data
         while True:
-            found: bytes | Junk | _Missing | None  # None: a step that makes nothing
+            found: bytes | Junk | _Missing | None  # None: go on, there is nothing to yield
             if self._left is None:
                 found = self._read_line()
             elif (cut := self._header_inside(self._left)) is not None:
@@ -76,11 +76,11 @@ class Decoder:
 
     @property
     def unfinished(self) -> bool:
-        """Is a part of a message kept here?"""
+        """Is part of a message waiting for the rest?"""
         return self._left is not None and not self._skipping
 
     def give_up(self) -> Junk:
-        """The rest of the message does not come: forget what is there of it."""
+        """The rest of the message does not come: drop the part that is here."""
         self._skipping = True
         return Junk("a message does not end")
 
@@ -104,7 +104,7 @@ class Decoder:
             return self._junk("bytes before a header") if length.start() else None
         if line.strip(b"\r"):
             if not _OTHER.match(line):
-                return self._junk("a line that is no header")
+                return self._junk("a line that is not a header")
             self._in_header = True
             return None
         return self._end_header()
@@ -121,7 +121,7 @@ class Decoder:
         return Junk(f"a message is longer than {self.longest:,} bytes") if self._skipping else None
 
     def _junk(self, reason: str) -> Junk | None:
-        """Tell it, unless it goes on from what was told."""
+        """Report junk, unless it continues junk that was reported."""
         if self._told:
             return None
         self._told = True
@@ -159,7 +159,7 @@ class Decoder:
 
 
 def _header_at_end(body: bytes) -> int:
-    """Bytes at the end of a message that begin the header of the next one, which no JSON ends with."""
+    """How many bytes at the end of ``body`` begin the header of the next message. No JSON ends like that."""
     tail = body[-64:]
     at = tail.rfind(b"C")
     begun = tail[at:] if at >= 0 else b""
@@ -167,8 +167,8 @@ def _header_at_end(body: bytes) -> int:
 
 
 def may_begin_message(data: bytes) -> bool:
-    """Can these be the first bytes of a client? Those of a browser, ``GET / HTTP/1.1`` or another verb, cannot. After
-    ``LONGEST_BEGIN`` bytes the answer stays."""
+    """Can these be the first bytes of an LSP client? Those of a browser (``GET / HTTP/1.1``) cannot. More than
+    ``LONGEST_BEGIN`` bytes do not change the answer."""
     return _BEGIN.startswith(data[:LONGEST_BEGIN].lower())
 
 

@@ -1,12 +1,13 @@
-"""What the client can do and what it is offered: plain JSON both ways, so that the answer needs no imports."""
+"""What the client can do and what we offer it. Plain JSON in and out, so that ``initialize`` is answered before pygls
+is imported."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from smem_lsp.output.version import TOOL, VERSION
-from smem_lsp.server.positions import Encoding
+from smem_lsp.server.positions import PositionEncoding
 
 Json = Mapping[str, object]
 
@@ -15,9 +16,9 @@ CODE_ACTION_KINDS = ("quickfix", "refactor.rewrite", "refactor.rewrite.mergeBuff
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """The client's capabilities that make a difference, decided once."""
+    """Those of the client's capabilities that change what we send."""
 
-    encoding: Encoding = Encoding.UTF16
+    encoding: PositionEncoding = PositionEncoding.UTF16
     pull_diagnostics: bool = False
     related_information: bool = False
     unnecessary_tag: bool = False
@@ -39,28 +40,29 @@ class Features:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """Who speaks, from the parameters of ``initialize``. Folders are URIs."""
+    """The client, from the parameters of ``initialize``. ``folders`` are URIs."""
 
     features: Features = Features()
     process: int | None = None
     folders: tuple[str, ...] = ()
-    settings: object = None  # initializationOptions.settings
-    trusted: bool = False  # a compiler may run, also one that the workspace names
+    settings: Json = field(default_factory=dict)  # initializationOptions.settings
+    trusted: bool = False  # the workspace is: a compiler may run, even one that the workspace names
 
 
 def token_of(params: Json) -> object:
-    """What a client shows at the door."""
+    """The token that a client sends with ``initialize``, of whatever type; None without one."""
     options = params.get("initializationOptions")
     return options.get("token") if isinstance(options, Mapping) else None
 
 
 def read_client(params: Json, *, remote: bool = False) -> Client:
-    """The client behind ``initialize``. What is missing or of a wrong type counts as not said.
+    """The client that sent ``initialize``. A parameter of a wrong type counts as missing.
 
-    ``remote``: it may be anybody, so its word on trust counts nothing and no program is run.
+    ``remote``: it may be anybody, so it cannot declare a workspace trusted and no program is run for it.
     """
     options = params.get("initializationOptions")
     options = options if isinstance(options, Mapping) else {}
+    settings = options.get("settings")
     process = params.get("processId")
     return Client(
         features=read_features(params.get("capabilities")),
@@ -68,7 +70,7 @@ def read_client(params: Json, *, remote: bool = False) -> Client:
         if isinstance(process, int) and not isinstance(process, bool) and process > 0
         else None,
         folders=_folders(params),
-        settings=options.get("settings"),
+        settings=settings if isinstance(settings, Mapping) else {},
         trusted=options.get("trusted") is True and not remote,
     )
 
@@ -90,7 +92,7 @@ def read_features(capabilities: object) -> Features:
         return isinstance(value, list) and wanted in value
 
     pull = isinstance(get("textDocument.diagnostic"), Mapping)
-    # Related information of pulled diagnostics was announced beside the pull itself only after 3.17.
+    # Only after LSP 3.17 do clients announce related information for pulled diagnostics separately.
     diagnostics = ("textDocument.publishDiagnostics", "textDocument.diagnostic")
     return Features(
         encoding=_encoding(get("general.positionEncodings")),
@@ -116,7 +118,7 @@ def read_features(capabilities: object) -> Features:
 
 
 def initialize_result(features: Features) -> dict[str, object]:
-    """``InitializeResult``. What clangd gives beside us (symbols, folding, tokens, completion) is not offered."""
+    """``InitializeResult``. Symbols, folding, tokens and completion are left to clangd, which runs beside us."""
     capabilities: dict[str, object] = {
         "positionEncoding": features.encoding.value,
         "textDocumentSync": {"openClose": True, "change": 2, "save": {"includeText": False}},
@@ -140,12 +142,12 @@ def initialize_result(features: Features) -> dict[str, object]:
     return {"capabilities": capabilities, "serverInfo": {"name": TOOL, "version": VERSION}}
 
 
-def _encoding(offered: object) -> Encoding:
-    """The first that is known, as clangd chooses: both servers then agree on one buffer. UTF-16 is the default."""
+def _encoding(offered: object) -> PositionEncoding:
+    """The first offered encoding that we know. clangd chooses the same way, so both servers agree. Default: UTF-16."""
     for name in offered if isinstance(offered, list) else ():
-        if name in tuple(encoding.value for encoding in Encoding):
-            return Encoding(name)
-    return Encoding.UTF16
+        if name in tuple(encoding.value for encoding in PositionEncoding):
+            return PositionEncoding(name)
+    return PositionEncoding.UTF16
 
 
 def _folders(params: Json) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ _MEMBER = re.compile(r"(?:\.|->|::)\s*\Z")
 
 @dataclass(frozen=True, slots=True)
 class Hover:
-    """Lines of Markdown, and what they are about. ``drawn``: lines in characters of one width below them."""
+    """Lines of Markdown about ``span``. ``drawn``: lines below them that need a monospaced font."""
 
     lines: tuple[str, ...]
     span: Span
@@ -59,7 +59,7 @@ def hover_at(analysis: Analysis, offset: int) -> Hover | None:
 
 
 def kernel_at(report: Report, span: Span) -> int | None:
-    """Which kernel's definition holds ``span``. Kernels stand in source order and are placed only when looked at."""
+    """Index of the kernel whose definition holds ``span``. A binary search: looking at a kernel works out its place."""
     index = bisect_right(report.facts, span.start, key=lambda facts: facts.kernel.span.start) - 1
     return index if index >= 0 and report.facts[index].kernel.span.covers(span) else None
 
@@ -93,7 +93,7 @@ def _in_kernel(analysis: Analysis, index: int, word: Span) -> Hover | None:
 
 
 def _buffer_named(report: KernelReport, name: str, word: Span) -> Buffer | None:
-    """The buffer that ``name`` means at ``word``: of equal names the one whose block is the innermost around it."""
+    """The buffer that ``name`` means at ``word``: of several, the one in the innermost scope."""
     known = [
         buffer
         for buffer in report.kernel.buffers

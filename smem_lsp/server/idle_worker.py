@@ -11,8 +11,8 @@ from smem_lsp.server.worker import Worker
 
 
 class IdleWorker(Worker):
-    """``when_idle`` calls a function once, soon, after the messages that have arrived; by default the next turn of the
-    event loop does."""
+    """``when_idle`` takes a function and calls it once, soon, after the messages that have already arrived. By default
+    it is called on the event loop's next turn."""
 
     def __init__(
         self,
@@ -22,7 +22,7 @@ class IdleWorker(Worker):
         super().__init__(loop)
         self._when_idle = loop.call_soon if when_idle is None else when_idle
         self._queue = JobQueue()
-        self._due = False  # a step is
+        self._due = False  # ``when_idle`` has been asked for a step
 
     def step(self) -> bool:
         """Do the next job, or one slice of it if it is an analysis. False: there was none."""

@@ -1,4 +1,5 @@
-"""Messages that wait for their turn: one is handled at each turn of the event loop, and not too many wait."""
+"""Messages that were read and not handled yet: the event loop handles one per turn, and reading pauses when too many
+wait."""
 
 from __future__ import annotations
 
@@ -11,11 +12,12 @@ from smem_lsp.server.framing import LONGEST_GREETING, LONGEST_MESSAGE, Decoder, 
 from smem_lsp.server.session import Session
 
 MOST_WAITING = 16 * 1024 * 1024  # bytes of messages that were read and not handled
-STALLED = 60.0  # seconds without a byte after which the rest of a message is not expected any more
+STALLED = 60.0  # seconds without a byte before an unfinished message is given up
 
 
 class Inbox:
-    """Everything is called on the event loop. ``read``: whether more bytes are to be read is another one now."""
+    """Every method belongs to the event loop. ``read`` is called with False when reading must pause, with True when it
+    may go on."""
 
     __slots__ = (
         "_decoder",
@@ -61,7 +63,7 @@ class Inbox:
         self._go_on()
 
     def hold(self) -> None:
-        """Handle nothing more: the client does not take the answers."""
+        """Stop handling messages: the client does not read its answers."""
         self._held = True
 
     def release(self) -> None:
@@ -69,7 +71,7 @@ class Inbox:
         self._go_on()
 
     def close(self) -> None:
-        """Nothing is to be handled any more."""
+        """Drop the messages that wait and handle no more."""
         self._messages.clear()
         self._held = True
         if self._timer is not None:

@@ -14,7 +14,7 @@ from smem_lsp.source import Span
 
 
 def inlay_hints(analysis: Analysis, span: Span, features: Features) -> Iterator[types.InlayHint]:
-    """Hints inside ``span``. A size that is not known has none, nor has a declaration out of a macro."""
+    """Hints inside ``span``. Declarations of unknown size and those from a macro have none."""
     if analysis.report is None:
         return
     seen = client_text(analysis.report.source, features.encoding)

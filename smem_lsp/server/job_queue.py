@@ -42,9 +42,9 @@ class JobQueue:
             self._running.for_another(now)
 
     def next(self, now: float) -> tuple[Job, Turn | None] | None:
-        """The job whose turn it is, an analysis with its turn, which begins now; None: none waits.
+        """The next job; for an analysis with its turn, which begins now. None: no job waits.
 
-        The job before it has ended.
+        To be called when the job before it has ended.
         """
         self._running = None
         if self._requests and (self._in_a_row < MOST_REQUESTS or not self._analyses):

@@ -13,7 +13,7 @@ from smem_lsp.facts.occupied import Occupied
 from smem_lsp.output.staircase import staircases
 from smem_lsp.output.staircase_text import stairs_text
 from smem_lsp.rules.facts import KernelFacts
-from smem_lsp.server.words import best_bytes, blocks, launch, least_bytes, shown_row
+from smem_lsp.server.amounts import best_bytes, blocks, launch, least_bytes, shown_row
 from smem_lsp.source import listed, plural
 from smem_lsp.targets import target
 
@@ -42,17 +42,31 @@ def kernel_lines(report: KernelReport, facts: KernelFacts) -> Iterator[str]:
     name = f"**`{kernel.name}`**"
     if not kernel.buffers and not kernel.helper_bytes:
         yield f"{name} uses no shared memory of its own"
-        return
-    if facts.static_bytes is None:
-        sizes = [buffer.name for buffer in (*kernel.buffers, *kernel.helper_bytes) if buffer.bytes is None]
-        reason = f": the size of {listed(f'`{size}`' for size in sizes)} is not known" if sizes else ""
-        least = least_bytes(facts)
-        known = f"at least {least:,} B as declared" if least else "bytes not known"
-        yield f"{name} shared memory: {known}{reason}"
-        return
-    before, after = facts.static_bytes, best_bytes(facts) or facts.static_bytes
-    saved = f" → {after:,} B without an added barrier" if after < before else ""
-    yield f"{name} {before:,} B shared{saved}"
+    elif facts.static_bytes is None:
+        yield f"{name} shared memory: {_unknown_size(facts)}"
+    else:
+        before, after = facts.static_bytes, best_bytes(facts) or facts.static_bytes
+        saved = f" → {after:,} B without an added barrier" if after < before else ""
+        yield f"{name} {before:,} B shared{saved}"
+        yield from _resident_lines(facts, before, after)
+        if kernel.unknown_accesses or kernel.unknown_barriers:
+            accesses = f"{kernel.unknown_accesses:,} access{'' if kernel.unknown_accesses == 1 else 'es'}"
+            yield f"Not resolved: {accesses}, {plural(kernel.unknown_barriers, 'barrier')}"
+
+
+def _unknown_size(facts: KernelFacts) -> str:
+    """``at least 512 B as declared: the size of `a` is not known``."""
+    buffers = (*facts.kernel.buffers, *facts.kernel.helper_bytes)
+    names = [f"`{buffer.name}`" for buffer in buffers if buffer.bytes is None]
+    reason = f": the size of {listed(names)} is not known" if names else ""
+    least = least_bytes(facts)
+    return f"{f'at least {least:,} B as declared' if least else 'bytes not known'}{reason}"
+
+
+def _resident_lines(facts: KernelFacts, before: int, after: int) -> Iterator[str]:
+    """How many blocks an SM holds with ``before`` and with ``after`` bytes, at which launches, and what is left for
+    L1."""
+    kernel = facts.kernel
     for row in facts.occupied:
         now, limits = facts.resident(row, before)
         limited = f", limited by {listed(limits)}" if limits else ""
@@ -67,17 +81,14 @@ def kernel_lines(report: KernelReport, facts: KernelFacts) -> Iterator[str]:
     if isinstance(facts, MeasuredFacts):
         yield from compiler_lines(facts)
     if not facts.occupied:
-        yield "Blocks/SM not known: the number of threads is not in sight"
+        yield "Blocks/SM unknown: no launch in sight gives the number of threads"
     shown = shown_row(facts, before, after)
     if shown is not None and (words := carve_out(shown, before, facts.blocks(shown, before))):
         yield words
-    if kernel.unknown_accesses or kernel.unknown_barriers:
-        accesses = f"{kernel.unknown_accesses:,} access{'' if kernel.unknown_accesses == 1 else 'es'}"
-        yield f"Not resolved: {accesses}, {plural(kernel.unknown_barriers, 'barrier')}"
 
 
 def _launches(facts: KernelFacts, static_bytes: int) -> Iterator[str]:
-    """Each launch where they pass different numbers of dynamic bytes; the lines above are about the largest."""
+    """One line per launch when launches pass different dynamic bytes; the lines above describe the largest."""
     row = facts.occupied[0] if facts.occupied else None
     if row is None or not row.most_of_several:
         return
@@ -98,10 +109,10 @@ def kernel_stairs(facts: KernelFacts) -> Iterator[str]:
 
 
 def compiler_lines(facts: MeasuredFacts) -> Iterator[str]:
-    """Spills, and bytes that are not what was worked out."""
+    """Spills, and static bytes that differ from our prediction."""
     theirs, ours = facts.measured_bytes, facts.predicted_bytes
     if theirs is not None and ours is not None and theirs != ours:
-        yield f"ptxas reports {theirs:,} B of static shared memory; {ours:,} B were worked out"
+        yield f"ptxas reports {theirs:,} B of static shared memory; {ours:,} B were predicted"
     spills = [each for each in facts.measured if each.spill_bytes]
     if spills:
         words = (f"{each.spill_bytes:,} B with {each.registers} registers on {each.arch}" for each in spills)

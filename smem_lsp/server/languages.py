@@ -14,7 +14,7 @@ _DEVICE_CODE = re.compile(r"__(?:global|device|shared)__")
 
 
 def holds_cuda(uri: str, language: str, text: str) -> bool:
-    """By suffix; a header only when device code is in it; anything else when its user calls it CUDA."""
+    """By suffix; a header only if it contains device code; anything else if the client's language id is CUDA's."""
     suffix = PurePath(name_of(uri)).suffix.lower()
     if suffix in CUDA_SUFFIXES:
         return True

@@ -1,4 +1,4 @@
-"""Markdown out of lines that hold names and expressions of the author, who need not be a friend of the reader."""
+"""Markdown from lines that contain names and expressions of the analysed code, which may be hostile."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import re
 
 from smem_lsp.source import printable
 
-# What makes links, pictures and elements. Ours are `**` and backticks only.
+# What makes links, pictures and HTML elements. Our own markup is `**` and backticks only.
 _MARKUP = re.compile(r"[\\<\[\]]|(?<=[A-Za-z]):(?=[^\s])|(?i:(?<=www)\.)|@")
 _TICKS = re.compile(r"`+")
 
 
 def markdown_line(line: str) -> str:
-    """A line whose markup is ``**`` and backticks. What stands between backticks is code whatever it holds, all else is
-    words: a backtick in a name can end the code early, and then what follows is words."""
+    """A line whose only markup is ``**`` and backticks. Text between backticks is code, everything else is escaped. A
+    backtick in a name ends the code early; the rest of the name is then escaped, too."""
     parts = line.split("`")
     if len(parts) % 2 == 0:  # the last one opens nothing
         parts[-2:] = [f"{parts[-2]}'{parts[-1]}"]

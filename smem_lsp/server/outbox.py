@@ -1,4 +1,4 @@
-"""Bytes on their way out: a thread writes them, so that a reader who is slow, or reads no more, stops nobody."""
+"""Bytes on their way out. A thread writes them, so that a reader who is slow, or has stopped, blocks nobody."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import threading
 from collections import deque
 from collections.abc import Callable
 
-MOST_UNSENT = 16 * 1024 * 1024  # bytes; more of them, and nothing that would make more is handled
-MOST_UNLOGGED = 1024 * 1024  # bytes; what comes then is left out of the log
+MOST_UNSENT = 16 * 1024 * 1024  # bytes; above that no message is handled: its answer would add to them
+MOST_UNLOGGED = 1024 * 1024  # bytes; above that lines are left out of the log
 _PIECE = 1 << 16  # bytes of one write
 
 
 class Outbox:
-    """``room``: there were too many bytes and there are few again. ``broken``: nobody reads any more. Both are called
-    on the writing thread."""
+    """``room`` is called when more than half of ``MOST_UNSENT`` has gone out again, ``broken`` when nobody reads any
+    more; both on the writing thread."""
 
     __slots__ = ("_broken", "_changed", "_closed", "_descriptor", "_parts", "_room", "_thread", "_unsent")
 
@@ -34,7 +34,7 @@ class Outbox:
 
     @property
     def unsent(self) -> int:
-        """Bytes that nobody has taken yet."""
+        """Bytes that were put and not written yet."""
         return self._unsent
 
     def put(self, data: bytes) -> None:
@@ -46,7 +46,7 @@ class Outbox:
                 self._changed.notify()
 
     def close(self, seconds: float) -> None:
-        """Wait so long until everything is written; no more is taken."""
+        """Take no more, and wait up to ``seconds`` until everything is written."""
         with self._changed:
             self._closed = True
             self._changed.notify()
@@ -82,7 +82,7 @@ class Outbox:
 
 
 class LogHandler(logging.Handler):
-    """The log on stderr. An editor that does not read it stops nothing: lines are left out and counted."""
+    """The log on stderr. If the editor does not read it, lines are left out and counted; nothing blocks."""
 
     def __init__(self, descriptor: int) -> None:
         super().__init__()
@@ -95,7 +95,7 @@ class LogHandler(logging.Handler):
             return
         try:
             line = self.format(record)
-        except Exception:  # noqa: BLE001  (as every handler of the library: a bad record is no reason to end)
+        except Exception:  # noqa: BLE001  (as every handler of the standard library does: a bad record ends nothing)
             self.handleError(record)
             return
         if self._left_out:

@@ -1,4 +1,4 @@
-"""What the server says unasked."""
+"""Notifications and requests that the server sends by itself."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class Outgoing:
         self._server.text_document_publish_diagnostics(params)
 
     def warn(self, message: str) -> None:
-        """Tell the user about something that only the user can put right."""
+        """Show the user a problem that only the user can solve."""
         self._server.window_show_message(
             types.ShowMessageParams(types.MessageType.Warning, printable(message))
         )
 
     def refresh(self) -> None:
-        """What the client has been told may be wrong now: it is to ask again."""
+        """What the client was told may be wrong now: let it ask again."""
         if self._features.refresh_diagnostics:
             self._server.workspace_diagnostic_refresh(None)
         if self._features.refresh_code_lens:
@@ -47,7 +47,7 @@ class Outgoing:
             self._server.workspace_inlay_hint_refresh(None)
 
     def register(self) -> None:
-        """Ask for news about settings and files; that can only be asked for after the handshake."""
+        """Ask to be told about changed settings and files. LSP allows that only after the handshake."""
         wanted: list[types.Registration] = []
         if self._features.register_configuration:
             section = types.DidChangeConfigurationRegistrationOptions(section="smem")
@@ -62,12 +62,12 @@ class Outgoing:
             self._server.client_register_capability(types.RegistrationParams(wanted))
 
     async def configuration(self, folders: Sequence[str]) -> list[object] | None:
-        """The ``smem`` section, first for everything, then for each folder; None when the client does not say."""
+        """The ``smem`` section, first the whole one, then that of each folder; None when the client does not answer."""
         items = [types.ConfigurationItem(section="smem")]
         items += [types.ConfigurationItem(scope_uri=folder, section="smem") for folder in folders]
         try:
             found = await self._server.workspace_configuration_async(types.ConfigurationParams(items))
         except RequestFailed as error:
-            logger.warning("the client gives no configuration: %s", error)
+            logger.warning("the client did not give its configuration: %s", error)
             return None
         return list(found) if len(found) == len(items) else None

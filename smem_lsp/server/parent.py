@@ -1,13 +1,13 @@
-"""The end of the server with the end of its editor, whatever the server is doing then.
+"""The server ends with its editor, whatever the server is doing then.
 
-A task on the event loop looks whether the client's process is there and ends the session in order. The loop stands
-still while a thread of ours holds the interpreter for long, so there is a second watch, a small process of its own,
-started once ``initialize`` has been answered. It sleeps until the client is gone (``pidfd`` on Linux, elsewhere it
-looks every second), gives the server time to leave by itself, and kills it. It ends with the server: it reads a pipe
-that nobody else writes to.
+A task on the event loop checks whether the client's process is alive and ends the session in order. The loop stands
+still while a thread of ours holds the interpreter, so there is a second watch: a small process, started once
+``initialize`` has been answered. It sleeps until the client is gone (``pidfd`` on Linux, a look every second
+elsewhere), gives the server time to leave by itself, then kills it. It ends with the server, whose end of a pipe it
+reads.
 
-Considered and left: ``PR_SET_PDEATHSIG`` (it goes with the thread that started the server, which need not be the
-client's process and may end while the editor lives), timer signals (Python's handlers wait for the interpreter),
+Considered and rejected: ``PR_SET_PDEATHSIG`` (it fires when the thread that started the server ends, which need not be
+in the client's process and may end while the editor lives), timer signals (Python's handlers wait for the interpreter),
 ``faulthandler``'s timer (it cannot ask about a process). On Windows only the end of stdin ends the server.
 """
 
@@ -22,7 +22,7 @@ import sys
 from smem_lsp.server.session import Session
 
 INTERVAL = 1.0  # seconds between two looks
-GRACE = 3.0  # seconds from the death of the client to that of a server that does not leave by itself
+GRACE = 3.0  # seconds from the end of the client until a server that has not left is killed
 
 logger = logging.getLogger(__name__)
 
@@ -56,7 +56,7 @@ if not server_ends(grace):
 
 
 async def watch_parent(session: Session) -> None:
-    """End the session when the editor is gone without a word. A pipe may be held open by others of its children."""
+    """End the session when the editor has died. Its end of the pipe may stay open: other children may hold it."""
     while session.parent is None:
         await asyncio.sleep(INTERVAL)
     watcher = start_watcher(session.parent)
@@ -72,7 +72,7 @@ async def watch_parent(session: Session) -> None:
 
 
 def start_watcher(client: int) -> subprocess.Popen[bytes] | None:
-    """The second watch; None where there can be none."""
+    """Start the second watch; None where the system allows none."""
     if os.name == "nt" or not sys.executable or getattr(sys, "frozen", False):
         return None
     command = [sys.executable, "-I", "-S", "-c", _WATCHER, str(client), str(os.getpid()), str(GRACE)]
@@ -92,11 +92,11 @@ def start_watcher(client: int) -> subprocess.Popen[bytes] | None:
 
 def is_alive(process: int) -> bool:
     if os.name == "nt":
-        return True  # os.kill would end it; the end of stdin has to do there
+        return True  # os.kill would end the process; there the end of stdin must suffice
     try:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
     except (OSError, OverflowError):
-        return True  # somebody else's, or no number of a process
+        return True  # another user's process, or not a valid process number
     return True

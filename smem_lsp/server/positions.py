@@ -1,4 +1,4 @@
-"""Code points to the client's columns and back: the only place that knows the position encoding.
+"""From code points to the client's columns and back: the only place that knows the position encoding.
 
 A line is converted in time proportional to its length; lines of ASCII cost nothing.
 """
@@ -15,7 +15,7 @@ from smem_lsp.source import SourceText
 _LINE_ENDS = "\r\n"
 
 
-class Encoding(enum.Enum):
+class PositionEncoding(enum.Enum):
     """What a client's column counts (LSP 3.17, "PositionEncodingKind")."""
 
     UTF8 = "utf-8"
@@ -29,7 +29,7 @@ class ClientText:
 
     text: str
     starts: Sequence[int]
-    encoding: Encoding
+    encoding: PositionEncoding
 
     def offset(self, line: int, column: int) -> int:
         """The code point at a client's position. Columns past the end of a line mean its end, lines past the last
@@ -40,7 +40,7 @@ class ClientText:
             return len(self.text)
         start, end = self.starts[line], self._line_end(line)
         content = self.text[start:end]
-        if self.encoding is Encoding.UTF32 or content.isascii():
+        if self.encoding is PositionEncoding.UTF32 or content.isascii():
             return start + min(max(column, 0), len(content))
         return start + _code_points(content, column, self.encoding)
 
@@ -64,25 +64,25 @@ class ClientText:
         return end
 
 
-def client_text(source: SourceText, encoding: Encoding) -> ClientText:
+def client_text(source: SourceText, encoding: PositionEncoding) -> ClientText:
     return ClientText(source.text, source.lines.starts, encoding)
 
 
-def client_length(text: str, encoding: Encoding) -> int:
+def client_length(text: str, encoding: PositionEncoding) -> int:
     """Columns that ``text`` takes. A lone surrogate, which JSON can hold, counts as it would be written."""
-    if encoding is Encoding.UTF32 or text.isascii():
+    if encoding is PositionEncoding.UTF32 or text.isascii():
         return len(text)
-    if encoding is Encoding.UTF8:
+    if encoding is PositionEncoding.UTF8:
         return len(text.encode("utf-8", "surrogatepass"))
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def _code_points(content: str, column: int, encoding: Encoding) -> int:
+def _code_points(content: str, column: int, encoding: PositionEncoding) -> int:
     """How many code points of ``content`` stand before ``column``."""
     units = 0
     for count, character in enumerate(content):
         code = ord(character)
-        if encoding is Encoding.UTF16:
+        if encoding is PositionEncoding.UTF16:
             units += 1 + (code > 0xFFFF)
         else:
             units += 1 + (code > 0x7F) + (code > 0x7FF) + (code > 0xFFFF)

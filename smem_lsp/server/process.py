@@ -1,4 +1,4 @@
-"""What the process of a server needs, whoever it serves."""
+"""What a server process sets up, over stdio and over TCP."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ logger = logging.getLogger(__name__)
 
 
 def prepare() -> None:
-    """Set the log, and who waits for whom."""
+    """Send the log to stderr, let threads take turns quickly, and leave garbage to the worker."""
     handler = LogHandler(sys.stderr.fileno())
     logging.basicConfig(
         handlers=[handler], format="%(levelname)s %(name)s: %(message)s", level=logging.INFO, force=True
     )
-    # It logs whole messages; what matters is logged here.
+    # It logs whole messages; we log what matters.
     logging.getLogger("pygls").setLevel(logging.CRITICAL)
     logging.getLogger("asyncio").setLevel(logging.ERROR)
     sys.setswitchinterval(SWITCH_INTERVAL)

@@ -41,8 +41,8 @@ class LayoutParams:
 
 @dataclass
 class LayoutRequest:
-    """``smem/layout``: the memory map of the kernel at a position, as ``smem-lsp layout`` prints it in this format;
-    what is no JSON comes as ``{"text": …}``, ``{"svg": …}`` or ``{"html": …}``."""
+    """``smem/layout``: the memory map of the kernel at a position, as ``smem-lsp layout`` prints it. Formats other than
+    JSON come as ``{"text": …}``, ``{"svg": …}`` or ``{"html": …}``."""
 
     id: int | str
     params: LayoutParams
@@ -69,7 +69,7 @@ _OWN_MESSAGES: dict[str, type[Any]] = {LAYOUT: LayoutRequest, EXPLAIN: ExplainRe
 
 
 class RequestFailed(JsonRpcException):
-    """What a handler raises to answer with an error of its own."""
+    """Raised by a handler to answer its request with this error."""
 
 
 def invalid_params(why: str) -> RequestFailed:
@@ -85,13 +85,13 @@ def content_modified() -> RequestFailed:
 
 
 def server_cancelled() -> RequestFailed:
-    """For a pull of diagnostics whose text has changed: the client is to ask again."""
+    """The text changed while a pull of diagnostics waited: let the client ask again."""
     data = {"retriggerRequest": True}
     return RequestFailed("the text has changed since", types.LSPErrorCodes.ServerCancelled, data)
 
 
 @dataclass(frozen=True, slots=True)
-class _Writer:
+class _Sender:
     """Where pygls writes to."""
 
     send: Callable[[bytes], None]
@@ -107,7 +107,7 @@ class Protocol(LanguageServerProtocol):
     """One client's messages. Everything is called on the event loop."""
 
     def _register_builtin_features(self) -> None:
-        """None of pygls's: its documents split lines where LSP does not."""
+        """Register none of pygls's features: its documents split lines where LSP does not."""
 
     def receive(self, message: dict[str, Any]) -> None:
         """Handle a request or a notification that is a JSON-RPC object with a method."""
@@ -193,7 +193,7 @@ class Protocol(LanguageServerProtocol):
             self._refuse(identity, types.ErrorCodes.InternalError, "internal error, see the server's log")
 
     def _handle_cancel_notification(self, msg_id: int | str) -> None:
-        # pygls passes on whatever the client sent, and logs it when the answer is on its way already.
+        # pygls would accept an id of any type, and log an error when the request has been answered already.
         if not isinstance(msg_id, int | str) or msg_id in self._result_types:
             return
         future = self._request_futures.get(msg_id)
@@ -212,7 +212,7 @@ class Protocol(LanguageServerProtocol):
 
 
 class Server(LanguageServer):
-    """pygls's server, silent about errors: they are in the log, not in the user's way."""
+    """pygls's server, but errors go to the log instead of a pop-up."""
 
     protocol: Protocol
 
@@ -223,17 +223,17 @@ class Server(LanguageServer):
 def make_server(send: Callable[[bytes], None]) -> Server:
     """A server without handlers whose messages go to ``send``."""
     server = Server(TOOL, VERSION, protocol_cls=Protocol)
-    server.protocol.set_writer(_Writer(send), include_headers=False)
+    server.protocol.set_writer(_Sender(send), include_headers=False)
     return server
 
 
 def _is_request(message: type[Any]) -> bool:
-    """LSP's types of requests have an id, those of notifications have none."""
+    """In lsprotocol a request's type has an ``id``, a notification's has none."""
     return "id" in message.__annotations__
 
 
 def _first_cause(error: BaseException) -> str:
-    """The innermost reason in one line; cattrs nests one group for every level of the message."""
+    """The innermost reason in one line, clipped; cattrs nests one exception group per level of the message."""
     while inner := getattr(error, "exceptions", ()):
         error = inner[0]
     words = " ".join(str(error).split()) or type(error).__name__

@@ -28,7 +28,7 @@ _RUNS = 15
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class AnalysisRun:
     """One analysis of one revision of a document."""
 
     uri: str
@@ -66,26 +66,26 @@ class Elapsed:
 class Ended:
     """A run is over: with its analysis, with a ``defect`` of ours, or with neither because it had to stop."""
 
-    run: Run
+    run: AnalysisRun
     analysis: Analysis | None = None
     defect: BaseException | None = None
 
 
-Event = Changed | Touched | Closed | Elapsed | Ended
+ScheduleEvent = Changed | Touched | Closed | Elapsed | Ended
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
     """Hand the run to the worker, and report its ``Ended``."""
 
-    run: Run
+    run: AnalysisRun
 
 
 @dataclass(frozen=True, slots=True)
 class Withdraw:
     """Take the run out of the worker's queue, and report its ``Ended``."""
 
-    run: Run
+    run: AnalysisRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class Supersede:
     uri: str
 
 
-Action = Start | Withdraw | Publish | Fail | Answer | Supersede
+ScheduleAction = Start | Withdraw | Publish | Fail | Answer | Supersede
 
 
 @dataclass(slots=True)
@@ -150,11 +150,11 @@ class Scheduler:
 
     def __init__(self) -> None:
         self._documents: dict[str, _Document] = {}
-        self._running: Run | None = None
+        self._running: AnalysisRun | None = None
         self._changes = 0  # revisions are never used twice
-        self._actions: list[Action] = []  # of the step that is being taken
+        self._actions: list[ScheduleAction] = []  # of the step that is being taken
 
-    def step(self, event: Event, now: float) -> list[Action]:
+    def step(self, event: ScheduleEvent, now: float) -> list[ScheduleAction]:
         """Take in what happened at ``now``, in seconds; returns what is to be done, in order. Never raises."""
         match event:
             case Changed():
@@ -196,7 +196,7 @@ class Scheduler:
         document = self._documents.get(uri)
         if document is None or document.analysis is None:
             return None
-        return document.analysis if document.analysis.job.revision == document.revision else None
+        return document.analysis if document.analysis.snapshot.revision == document.revision else None
 
     # Events
 
@@ -284,13 +284,13 @@ class Scheduler:
             return
         document = min(ready, key=lambda each: each.rank(now))
         document.ready = False
-        self._running = Run(document.uri, document.revision, document.next_turn())
+        self._running = AnalysisRun(document.uri, document.revision, document.next_turn())
         self._actions.append(Start(self._running))
         for other in ready:
             if other is not document:
                 self._make_room(other, now)
 
-    def _put_back(self, document: _Document, run: Run, now: float) -> None:
+    def _put_back(self, document: _Document, run: AnalysisRun, now: float) -> None:
         self._changes += 1
         document.queued = self._changes
         document.ready = True

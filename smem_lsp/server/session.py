@@ -1,8 +1,8 @@
 """One client's conversation from its first message to its last.
 
-``initialize`` is answered from plain JSON; only then is everything else imported. After that this module keeps the
-order of LSP 3.17 ("Server lifecycle"), and whatever is wrong with a request, it gets an answer: with its id where that
-can be read, else with none.
+``initialize`` is answered from plain JSON; only then is everything else imported. After that this module enforces the
+order of LSP 3.17 ("Server lifecycle"). Every request gets an answer, however malformed: with its id if that can be
+read, else with null.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class _Stage(enum.Enum):
 
 
 class Session:
-    """``send`` takes the body of a message, ``close`` the exit code; both are called on the event loop only.
+    """``send`` takes the body of a message (JSON in UTF-8), ``close`` the exit code; both are called on the event loop.
 
-    ``refused``: given the client's token, the seconds until it is told that it may not come in, None when it may.
-    ``remote``: the client is anybody, and no program is run at its word.
+    ``refused``: from the client's token to the seconds before it is told that it is refused; None: it is accepted.
+    ``remote``: the client may be anybody, so no program is run for it.
     """
 
     __slots__ = ("_app", "_close", "_refused", "_remote", "_send", "_stage", "_worker", "parent")
@@ -72,16 +72,16 @@ class Session:
 
     @property
     def unknown(self) -> bool:
-        """May it be a stranger, who has not come in yet?"""
+        """Has a remote client not been accepted yet?"""
         return self._remote and not self.begun
 
     @property
     def begun(self) -> bool:
-        """Has the client come in?"""
+        """Has the client been accepted?"""
         return self._stage not in (_Stage.NEW, _Stage.REFUSED)
 
     def receive_junk(self, reason: str) -> None:
-        """Bytes came that are no message."""
+        """Bytes came that are not a message. ``reason``: one line."""
         logger.error("%s; it is skipped", reason)
         self._answer_error(None, PARSE_ERROR, reason)
 
@@ -90,11 +90,11 @@ class Session:
         try:
             message = json.loads(body)
         except (ValueError, RecursionError) as error:  # ValueError: no JSON, or no UTF-8
-            logger.error("a message that is no JSON: %s", error)
+            logger.error("a message that is not JSON: %s", error)
             self._answer_error(None, PARSE_ERROR, "not JSON")
             return
         if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
-            logger.error("a message that is no JSON-RPC 2.0 object")
+            logger.error("a message that is not a JSON-RPC 2.0 object")
             self._answer_error(_request_id(message), INVALID_REQUEST, "not a JSON-RPC 2.0 object")
             return
         try:
@@ -112,7 +112,7 @@ class Session:
             self._close(code)
 
     def dispose(self) -> None:
-        """Nothing can be sent any more."""
+        """Stop all work: nothing can be sent any more."""
         self._stage = _Stage.CLOSED
         if self._app is not None:
             self._app.stop()
@@ -126,9 +126,9 @@ class Session:
             return
         identity = _request_id(message)
         if "id" in message and identity is None:
-            self._answer_error(None, INVALID_REQUEST, "an id is a number or a string")
+            self._answer_error(None, INVALID_REQUEST, "an id must be a number or a string")
         elif not isinstance(method, str):
-            self._answer_error(identity, INVALID_REQUEST, "a method is a string")
+            self._answer_error(identity, INVALID_REQUEST, "a method must be a string")
         elif method == "exit":
             self._exit(identity)
         elif self._stage is _Stage.NEW:
@@ -209,6 +209,6 @@ class Session:
 
 
 def _request_id(message: object) -> int | str | None:
-    """The id of a message that has one of the two types that LSP allows."""
+    """The id of a message if it has a type that LSP allows, a number or a string; else None."""
     identity = message.get("id") if isinstance(message, dict) else None
     return identity if isinstance(identity, int | str) and not isinstance(identity, bool) else None

@@ -1,4 +1,4 @@
-"""One line about something that goes on in the background: work-done progress where the client shows it."""
+"""One line about work in the background: LSP's work-done progress, where the client shows it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ logger = logging.getLogger(__name__)
 
 
 class Status:
-    """At most one thing is going on. Everything is called on the event loop."""
+    """At most one task is shown at a time. Every method belongs to the event loop."""
 
     __slots__ = ("_count", "_enabled", "_server", "_token")
 
@@ -24,7 +24,7 @@ class Status:
         self._token: asyncio.Task[str | None] | None = None
 
     def begin(self, title: str, message: str) -> None:
-        """``title`` stays, ``message`` may be followed by others."""
+        """A task begins. Its ``title`` stays; ``report`` replaces its ``message``."""
         if self._enabled:
             self._count += 1
             token = f"smem-{self._count}"
@@ -34,7 +34,7 @@ class Status:
         self._say(types.WorkDoneProgressReport(message=message))
 
     def end(self, message: str | None = None) -> None:
-        """It is over; ``message``: what is worth knowing of how."""
+        """The task is over. ``message``: what went wrong, if anything."""
         self._say(types.WorkDoneProgressEnd(message=message))
         self._token = None
 

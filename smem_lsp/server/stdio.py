@@ -1,8 +1,8 @@
 """One client on stdin and stdout.
 
-stdin is read by a thread of its own and stdout written by another, so neither a busy handler nor an analysis ever
-delays reading, nor does a client that reads nothing stop the event loop. Both ways are bounded: what is read waits for
-what was read before, and nothing more is handled while too many answers lie unread.
+One thread reads stdin and another writes stdout, so neither a busy handler nor an analysis delays reading, and a client
+that reads nothing does not stop the event loop. Both directions are bounded: reading pauses while too many messages
+wait, and no message is handled while too many answers lie unread.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def serve_stdio() -> int:
 
 
 def _take_stdout() -> int:
-    """stdout for messages alone: what anything else prints goes to stderr."""
+    """Keep stdout for messages: whatever else is printed goes to stderr. Returns the descriptor to write to."""
     sys.stdout.flush()
     own = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
@@ -56,7 +56,7 @@ async def _serve(output: int) -> int:
         if outbox.unsent > MOST_UNSENT:
             inbox.hold()
 
-    reader = _Reader(loop)
+    reader = _StdinReader(loop)
     outbox = Outbox(
         output,
         room=lambda: reader.post(inbox.release),
@@ -75,8 +75,8 @@ async def _serve(output: int) -> int:
         outbox.close(_LEAVE)
 
 
-class _Reader:
-    """Reads stdin, while it may, on a thread of its own."""
+class _StdinReader:
+    """Reads stdin on a thread of its own, except while ``allow(False)`` holds."""
 
     __slots__ = ("_allowed", "_loop", "_slots")
 
@@ -96,7 +96,7 @@ class _Reader:
         threading.Thread(target=self._read, args=(inbox,), daemon=True, name="stdin").start()
 
     def post(self, call: Callable[[], None]) -> None:
-        """Call it on the loop; of a session that is over nobody wants to hear."""
+        """Call it on the event loop; ignored when the session is over and the loop closed."""
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(call)
 

@@ -8,7 +8,7 @@ from smem_lsp.rules.model import Finding
 from smem_lsp.source import SourceText, Span, TextEdit
 from smem_lsp.syntax.lexer import comments
 
-# About the comments themselves: silencing one with another comment helps nobody.
+# These rules are about the comments themselves: silencing one with another comment helps nobody.
 ABOUT_COMMENTS = frozenset({"SMEM002", "SMEM003"})
 
 _HERE = re.compile(r"//[ \t]*smem:[ \t]*ignore[ \t]*\[([^\]\r\n]*)\]")
@@ -16,8 +16,8 @@ _ABOVE = re.compile(r"[ \t]*//[ \t]*smem:[ \t]*ignore-next-line[ \t]*\[([^\]\r\n
 
 
 def suppression(source: SourceText, finding: Finding) -> TextEdit | None:
-    """An edit after which the finding is silent: its code in the directive that is there, else a directive on a line
-    of its own above, indented alike. None where a comment cannot stand."""
+    """The edit that silences the finding: it adds the code to the directive that is there, else a directive on a new
+    line above with the same indent. None where no comment can stand."""
     if finding.code in ABOUT_COMMENTS:
         return None
     start = source.line_start(finding.span.start)

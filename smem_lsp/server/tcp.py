@@ -1,9 +1,9 @@
 """Clients over TCP, each with a session of its own; all share one worker.
 
-Whoever can reach the port may be anybody: another user of the machine, a page in a browser. So nothing that a client
-says makes the server run a program (``handshake``). It listens on the loopback interface alone, unless that is lifted;
-then, or where one is given, a client needs a token. A first line that is none of LSP's ends the connection, as a page's
-HTTP request would be, and so does a client that does not begin in time.
+Whoever reaches the port may be anybody: another user of the machine, a page in a browser. So no client can make the
+server run a program (``handshake``). It listens on the loopback interface only, unless ``--allow-remote`` is given;
+then, or with ``--token-file``, a client needs a token. A connection ends when its first bytes are not LSP's, such as
+the HTTP request of a page, and when ``initialize`` does not come in time.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from smem_lsp.server.worker import Worker
 
 MOST_CLIENTS = 16
 TIME_TO_BEGIN = 30.0  # seconds until ``initialize`` has come
-FREE_TRIES = 3  # wrong tokens before each more waits for its answer
-LONGEST_DELAY = 10.0  # seconds of that
+FREE_TRIES = 3  # wrong tokens that are answered at once; each further one is answered later
+LONGEST_DELAY = 10.0  # seconds before a wrong token is answered
 _REFUSED = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 logger = logging.getLogger(__name__)
 
 
 class NotAllowed(Exception):
-    """The address is none to listen on; the message is one line."""
+    """We must not listen on this address; the message is one line."""
 
 
 def serve_tcp(host: str, port: int, *, allow_remote: bool, token: str | None) -> int:
@@ -67,7 +67,7 @@ def _addresses(host: str, port: int, *, allow_remote: bool) -> list[str]:
 
 
 class Door:
-    """Who comes in: at most so many at once, with the token where there is one."""
+    """Which clients are accepted: at most ``MOST_CLIENTS`` at once, and only with the token if there is one."""
 
     __slots__ = ("_failures", "_token", "clients")
 
@@ -77,7 +77,7 @@ class Door:
         self.clients = 0
 
     def refused(self, shown: object) -> float | None:
-        """None: come in. Else the seconds until the client is told that it may not."""
+        """None: the client is accepted. Else the seconds before it is told that it is refused."""
         if self._token is None:
             return None
         given = shown.encode("utf-8", "surrogatepass") if isinstance(shown, str) else b""
@@ -95,7 +95,7 @@ class _Socket(asyncio.Protocol):
     def __init__(self, worker: Worker, door: Door) -> None:
         self._worker = worker
         self._door = door
-        self._first = b""  # bytes, until they are those of a message
+        self._first = b""  # the first bytes, until it is clear whether they begin a message
         self._begun = False
         self._counted = False
         self._limit: asyncio.TimerHandle | None = None
@@ -169,7 +169,7 @@ class _Socket(asyncio.Protocol):
     def _too_late(self) -> None:
         assert self._session is not None and self._transport is not None
         if not self._session.begun:
-            logger.warning("connection refused: the client does not begin")
+            logger.warning("connection refused: the client did not send initialize in time")
             self._transport.abort()
 
 

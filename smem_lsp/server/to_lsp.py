@@ -24,7 +24,7 @@ def to_offset(seen: ClientText, position: types.Position) -> int:
 
 
 def to_span(seen: ClientText, range_: types.Range) -> Span:
-    """The span of a range; one that runs backwards is turned around."""
+    """The span of a range; start and end may be swapped."""
     start, end = sorted((to_offset(seen, range_.start), to_offset(seen, range_.end)))
     return Span(start, end)
 
@@ -32,7 +32,7 @@ def to_span(seen: ClientText, range_: types.Range) -> Span:
 def workspace_edit(
     uri: str, version: int, seen: ClientText, edits: Iterable[TextEdit], features: Features
 ) -> types.WorkspaceEdit:
-    """One undo step in one document; with the version it is meant for where the client takes that."""
+    """All edits of one document as one undo step, tied to its version if the client supports that."""
     converted = [types.TextEdit(to_range(seen, edit.span), edit.text) for edit in sorted(edits)]
     if not features.document_changes:
         return types.WorkspaceEdit(changes={uri: converted})

@@ -10,14 +10,14 @@ _WINDOWS = os.name == "nt"
 
 
 def path_of(uri: str) -> str | None:
-    """The path of a ``file:`` URI, whatever its escapes; None for other schemes and for what is no URI."""
+    """The path of a ``file:`` URI, with its escapes resolved; None for other schemes and for a malformed URI."""
     try:
         parts = urlsplit(uri)
     except ValueError:
         return None
     if parts.scheme != "file":
         return None
-    # A `#` or `?` in a name is escaped; clients that forget it mean the name all the same.
+    # A `#` or `?` in a name should be escaped; a client that forgets it still means the name.
     path = unquote(parts.path + (f"?{parts.query}" if parts.query else ""))
     path += unquote(f"#{parts.fragment}") if parts.fragment else ""
     if "\0" in path:

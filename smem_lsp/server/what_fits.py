@@ -1,7 +1,6 @@
-"""What fits, as entries of the light bulb at a constant or a template argument: each sets it to another value and says
-what that costs.
+"""What other values of a constant or template argument would cost: one entry of the light bulb for each.
 
-Each value is a job of its own on the worker, so that a key that is typed meanwhile waits for one of them at most.
+Each value is a job of its own, so that a key typed meanwhile waits for one of them at most.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from smem_lsp.engine.fit import Combination
 from smem_lsp.engine.fit_argument import argument_at
 from smem_lsp.engine.fit_constant import Constant, constant_at, what_if, words
 from smem_lsp.server.analysis import Analysis, checked_path
-from smem_lsp.server.code_actions import REWRITE, Action, Asked
+from smem_lsp.server.code_actions import REWRITE, Action, ActionQuery
 from smem_lsp.source import OutOfBudget, Superseded
 
 logger = logging.getLogger(__name__)
@@ -28,21 +27,21 @@ Ask = Callable[[str, Callable[[], Any]], Awaitable[Any]]
 """(the document, the work) -> what comes of it; raises OutOfBudget and Superseded."""
 
 
-async def what_fits(ask: Ask, analysis: Analysis, asked: Asked) -> list[Action]:
-    """For the template argument or the name of a constant at the cursor; as many values as there is time for."""
+async def what_fits(ask: Ask, analysis: Analysis, query: ActionQuery) -> list[Action]:
+    """Actions for the template argument or constant at the cursor, one per value; as many as ``LONGEST`` allows."""
     found: list[Action] = []
     try:
-        await _find(ask, analysis, asked, found)
+        await _find(ask, analysis, query, found)
     except (OutOfBudget, Superseded):
-        logger.info("%s: not every value was tried", analysis.job.uri)
+        logger.info("%s: not every value was tried", analysis.snapshot.uri)
     return found
 
 
-async def _find(ask: Ask, analysis: Analysis, asked: Asked, found: list[Action]) -> None:
-    report, uri = analysis.report, analysis.job.uri
+async def _find(ask: Ask, analysis: Analysis, query: ActionQuery, found: list[Action]) -> None:
+    report, uri = analysis.report, analysis.snapshot.uri
     if report is None:
         return
-    at = asked.span.start
+    at = query.span.start
     constant: Constant | None = await ask(
         uri, lambda: argument_at(report, at) or constant_at(report, at, analysis.config)
     )
@@ -62,8 +61,13 @@ async def _find(ask: Ask, analysis: Analysis, asked: Asked, found: list[Action])
 
 
 def _with(analysis: Analysis, constant: Constant, value: int) -> Combination | None:
-    """On the worker's thread."""
-    job = analysis.job
+    """Runs on the worker."""
+    snapshot = analysis.snapshot
     return what_if(
-        constant, value, job.text, path=checked_path(job), config=analysis.config, reader=job.reader
+        constant,
+        value,
+        snapshot.text,
+        path=checked_path(snapshot),
+        config=analysis.config,
+        reader=snapshot.reader,
     )

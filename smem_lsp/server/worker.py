@@ -29,7 +29,7 @@ class Worker(ABC):
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self.warm = False  # the first job has been given: what every analysis needs is being built
+        self.warm = False  # the job that builds what every analysis needs has been submitted
 
     def submit(
         self,
@@ -70,7 +70,7 @@ class Worker(ABC):
 
     @abstractmethod
     def _report(self, settle: Callable[[], None]) -> None:
-        """Call ``settle`` on the event loop, or nowhere if the loop is closed: then nobody waits any more."""
+        """Call ``settle`` on the event loop. Do nothing if the loop is closed: then nobody waits any more."""
 
     def _settling(self, future: asyncio.Future[T], job: Callable[[], T]) -> Job:
         """``job``, with its result or its error in ``future``."""

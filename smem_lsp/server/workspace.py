@@ -11,28 +11,28 @@ from typing import TypeVar
 from smem_lsp.environment import DiskReader
 from smem_lsp.environment.compiler import Compiler, user_store
 from smem_lsp.server.analyses import Analyses
-from smem_lsp.server.analysis import Analysis, Analyst, Job, path_for_messages
+from smem_lsp.server.analysis import Analysis, Analyst, Snapshot, path_for_messages
 from smem_lsp.server.background import Background
+from smem_lsp.server.client_settings import ClientSettings, overlay, read_client_settings
 from smem_lsp.server.config_files import ConfigFiles
 from smem_lsp.server.diagnostics import diagnostics_of
 from smem_lsp.server.documents import Change, Document, Documents
 from smem_lsp.server.handshake import Client
 from smem_lsp.server.outgoing import Outgoing
-from smem_lsp.server.scheduler import Run
-from smem_lsp.server.settings import ClientSettings, overlay, read_client_settings
+from smem_lsp.server.scheduler import AnalysisRun
 from smem_lsp.server.uris import path_of, same_file_key
 from smem_lsp.server.worker import Worker
 
 CONFIG_FILES = frozenset({"smem.toml", "pyproject.toml", "compile_commands.json"})
 T = TypeVar("T")
 
-HEADERS_FRESH = 2.0  # seconds for which a header is not looked at again; the client tells of changes before
+HEADERS_FRESH = 2.0  # seconds before a header is looked at again, unless the client reports a change earlier
 
 logger = logging.getLogger(__name__)
 
 
 class Workspace:
-    """State that only the event loop changes."""
+    """One client's state. Every method belongs to the event loop."""
 
     def __init__(self, client: Client, outgoing: Outgoing, worker: Worker) -> None:
         self.features = client.features
@@ -99,7 +99,7 @@ class Workspace:
         self.analyses.changed(document.uri, at_once=at_once)
 
     def _includers_changed(self, files: set[str], *, but: str | None = None, at_once: bool = False) -> bool:
-        """Documents that include one of ``files`` are to be analysed again. False: there are none."""
+        """Analyse the documents that include one of ``files`` again. False: there are none."""
         found = False
         for document in self.documents:
             analysis = self.analyses.latest(document.uri)
@@ -115,7 +115,7 @@ class Workspace:
         return self._settings if folder is None else self._folder_settings.get(folder, self._settings)
 
     async def ask_configuration(self) -> None:
-        """Take the client's settings anew. It may leave the question open: nothing waits for it."""
+        """Ask the client for its settings and apply them. Nothing waits for the answer, which may never come."""
         folders = tuple(self._folders)
         found = await self.outgoing.configuration(folders)
         if found is None:
@@ -125,7 +125,7 @@ class Workspace:
         self._take_settings(whole, own)
 
     def configured(self, section: object) -> None:
-        """The client sent its settings by itself."""
+        """The client sent its settings without being asked."""
         self._take_settings(overlay(self._initial, read_client_settings(section), section), {})
 
     def _take_settings(self, whole: ClientSettings, by_folder: dict[str, ClientSettings]) -> None:
@@ -133,7 +133,7 @@ class Workspace:
         if (whole, by_folder) == (self._settings, self._folder_settings):
             logger.debug("the client's settings are the ones in force")
             return
-        logger.debug("the client's settings are other ones: %s", dict(whole.table))
+        logger.debug("the client's settings have changed: %s", dict(whole.table))
         self._settings, self._folder_settings = whole, by_folder
         self.everything_changed()
 
@@ -144,8 +144,8 @@ class Workspace:
         self.everything_changed()
 
     def files_changed(self, paths: Iterable[str], *, came_or_went: bool = False) -> None:
-        """Files on the disk are other ones now. ``came_or_went``: a header may be found now that was not, or another
-        one of its name."""
+        """Files on the disk have changed. ``came_or_went``: some were made or removed, so an include may lead
+        elsewhere."""
         files = list(paths)
         self._reader.forget()
         if came_or_went or any(Path(path).name in CONFIG_FILES for path in files):
@@ -154,7 +154,7 @@ class Workspace:
             self.outgoing.refresh()
 
     def everything_changed(self) -> None:
-        """What all findings rest on has changed."""
+        """Something that every finding depends on has changed."""
         self._config_files.forget()
         self._told.clear()
         for document in self.documents:
@@ -162,7 +162,7 @@ class Workspace:
         self.outgoing.refresh()
 
     def _folder_of(self, uri: str) -> str | None:
-        """The innermost workspace folder around a document; the only one for a document without a place."""
+        """The innermost workspace folder around a document; the first folder for an untitled one."""
         if path_of(uri) is None:
             return self._folders[0] if self._folders else None
         around = (folder for folder in self._folders if uri.startswith(f"{folder.rstrip('/')}/"))
@@ -182,12 +182,12 @@ class Workspace:
         """
         return await self.worker.submit(job, gone=lambda: self.documents.get(uri) is None)
 
-    def start(self, run: Run) -> asyncio.Future[Analysis]:
+    def start(self, run: AnalysisRun) -> asyncio.Future[Analysis]:
         """For ``analyses``: hand a document to the worker as it is now."""
         uri = run.uri
         document = self.documents.get(uri)
         assert document is not None, "a document that is closed is not scheduled any more"
-        job = Job(
+        snapshot = Snapshot(
             uri=uri,
             revision=run.revision,
             edition=document.edition,
@@ -202,14 +202,14 @@ class Workspace:
             compiler=self._compiler,
             opened=self._opened(but=uri),
         )
-        return self.worker.analyse(lambda stale: self.analyst.analyse(job, stale), run.turn)
+        return self.worker.analyse(lambda stale: self.analyst.analyse(snapshot, stale), run.turn)
 
     def _opened(self, but: str) -> frozenset[str]:
         paths = (path_of(document.uri) for document in self.documents if document.uri != but)
         return frozenset(same_file_key(path) for path in paths if path is not None)
 
     def _measured(self, uri: str) -> None:
-        """The compiler has said something about a document: its findings and numbers may be other ones now."""
+        """The compiler has said something about a document: its findings and numbers may change."""
         if self.documents.get(uri) is not None:
             self.analyses.changed(uri, at_once=True, same_text=True)
             self.outgoing.refresh()
@@ -217,21 +217,25 @@ class Workspace:
     def publish(self, analysis: Analysis) -> None:
         """For ``analyses``: tell the client what was found."""
         found = 0 if analysis.report is None else len(analysis.report.findings)
-        job = analysis.job
+        snapshot = analysis.snapshot
         logger.debug(
-            "%s, version %d: %d findings in %.1f ms", job.uri, job.version, found, analysis.seconds * 1e3
+            "%s, version %d: %d findings in %.1f ms",
+            snapshot.uri,
+            snapshot.version,
+            found,
+            analysis.seconds * 1e3,
         )
         for defect in () if analysis.report is None else analysis.report.defects:
-            logger.error("%s: %s; please report this line", job.uri, defect)
+            logger.error("%s: %s; please report this line", snapshot.uri, defect)
         for problem in analysis.problems:
             if problem not in self._told:
                 self._told.add(problem)
                 self.outgoing.warn(problem)
         if not self.features.pull_diagnostics:
             diagnostics = diagnostics_of(analysis, self.features)
-            self.outgoing.publish(analysis.job.uri, analysis.job.version, diagnostics)
+            self.outgoing.publish(analysis.snapshot.uri, analysis.snapshot.version, diagnostics)
         if self._background is not None:
-            self._background.wanted(job.uri, analysis.request)
+            self._background.wanted(snapshot.uri, analysis.request)
 
     def fail(self, uri: str) -> None:
         """For ``analyses``: a defect of ours. Findings of an older text would be wrong now, so there are none."""
@@ -241,6 +245,6 @@ class Workspace:
 
 
 def _log_as_much_as(settings: ClientSettings) -> None:
-    """What the client asks for is in force for the process: over TCP, where clients share it, the last one counts."""
+    """Set the log level of the process. Clients that share it over TCP override each other."""
     if settings.log_level is not None:
         logging.getLogger("smem_lsp").setLevel(settings.log_level.upper())

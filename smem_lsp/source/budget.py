@@ -15,6 +15,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 
+processor_time: Callable[[], float] = getattr(time, "thread_time", time.process_time)
+"""Processor seconds of this thread; of the process where Python knows no threads, as in a browser."""
+
 STEPS = 16  # checkpoints between two looks at the clock
 MEMORY_INTERVAL = 0.01  # seconds of processor time between two looks at the memory
 
@@ -60,7 +63,7 @@ class Budget:
 
     def __enter__(self) -> Budget:
         if self._seconds is not None:
-            self._deadline = time.thread_time() + self._seconds
+            self._deadline = processor_time() + self._seconds
         if self._bytes is not None:
             held = held_bytes()
             self._limit = None if held is None else held + self._bytes
@@ -76,7 +79,7 @@ class Budget:
 
     def look(self) -> None:
         """Raise OutOfBudget or Superseded where this budget or one around it says so."""
-        now = time.thread_time()
+        now = processor_time()
         held: int | None = None
         if now >= _running.next_memory:
             _running.next_memory = now + MEMORY_INTERVAL
@@ -101,13 +104,13 @@ def apart() -> Iterator[None]:
     while budget is not None and budget._own:
         skipped.append(budget)
         budget = budget._parent
-    started = time.thread_time()
+    started = processor_time()
     _running.budget = budget
     try:
         yield
     finally:
         _running.budget = around
-        passed = time.thread_time() - started
+        passed = processor_time() - started
         for each in skipped:
             if each._deadline is not None:
                 each._deadline += passed
@@ -159,7 +162,7 @@ def held_bytes() -> int | None:
                 return int(status.read().split()[1]) * _PAGE
         except (OSError, ValueError, IndexError):
             return None
-    if sys.platform == "win32":
+    if sys.platform in ("win32", "emscripten"):
         return None
     import resource
 

@@ -1,9 +1,9 @@
-"""Blocks: stretches of a file that belong together, with everything that is known of them alone.
+"""Blocks: regions of a file that belong together, with everything that is known of them alone.
 
-A file is cut where a `}` stands alone in column 0 (``lexer.regions``); each region is preprocessed to a stretch. Most
-stretches are whole definitions: brackets, functions and declared names are found in each on its own, once. A stretch
-that ends in the middle of something is read again together with those behind it. What a block means to the others is
-little: the scopes that it closes and opens, and the names that it declares.
+A file is cut where a `}` stands alone in column 0 (``lexer.regions``), and each region is preprocessed. Most regions
+are whole definitions: brackets, functions and declared names are found in each on its own, once. A region that ends in
+the middle of something is read again together with those behind it. A block means little to the others: the scopes that
+it closes and opens, and the names that it declares.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from smem_lsp.syntax.variables import hiding_names
 
 MOST_DEFINITIONS = 500_000  # tokens of the functions that are remembered; with their trees 800 B each
 MOST_OUTLINES = 2_000_000  # tokens of declarations that are remembered
-MOST_JOINED = 2_000_000  # tokens of blocks of several stretches
+MOST_JOINED = 2_000_000  # tokens of blocks of several regions
 _BRACES = frozenset(("LC", "RC"))
 
 
@@ -254,85 +254,83 @@ class Placed:
     scopes: tuple[tuple[str, bool], ...]
 
 
-def place(stretches: Sequence[tuple[int, PreprocessedRegion]]) -> list[Placed]:
+def place(regions: Sequence[tuple[int, PreprocessedRegion]]) -> list[Placed]:
     """The blocks of a file, in order."""
     placed: list[Placed] = []
     scopes: tuple[tuple[str, bool], ...] = ()
-    i, n = 0, len(stretches)
+    i, n = 0, len(regions)
     while i < n:
-        start, stretch = stretches[i]
-        block = stretch.block or _alone(stretch)
+        start, region = regions[i]
+        block = region.block or _alone(region)
         i += 1
         if block.open and i < n:
-            block, i = _joined(stretches, i - 1, block)
+            block, i = _joined(regions, i - 1, block)
         placed.append(Placed(block, start, scopes))
         if block.closes or block.opens:
             scopes = scopes[: max(0, len(scopes) - block.closes)] + block.opens
     return placed
 
 
-def _joined(
-    stretches: Sequence[tuple[int, PreprocessedRegion]], first: int, block: Block
-) -> tuple[Block, int]:
-    """The open ``block`` of stretch ``first`` with as many stretches behind it as it takes; index behind them.
+def _joined(regions: Sequence[tuple[int, PreprocessedRegion]], first: int, block: Block) -> tuple[Block, int]:
+    """The open ``block`` of region ``first`` with as many regions behind it as it takes; index behind them.
 
     The next place where it may end is where its braces add up, or where a function starts in column 0. Each time it
     is still open there, it takes at least twice as many.
     """
     end, least = first + 1, 1
-    while block.open and end < len(stretches):
+    while block.open and end < len(regions):
         checkpoint()
         depth, taken = block.unclosed, 0
-        while end < len(stretches):
-            stretch = stretches[end][1]
+        while end < len(regions):
+            region = regions[end][1]
             end += 1
             taken += 1
-            alone = _alone(stretch)
+            alone = _alone(region)
             depth += alone.unclosed - alone.closes
-            if taken >= least and (depth <= 0 or _starts_function(stretch)):
+            if taken >= least and (depth <= 0 or _starts_function(region)):
                 break
         least = 2 * taken
-        block = _join(tuple(stretch for _, stretch in stretches[first:end]))
+        block = _join(tuple(region for _, region in regions[first:end]))
     return block, end
 
 
-def _starts_function(stretch: PreprocessedRegion) -> bool:
-    texts = stretch.tokens.texts
-    return any(column == 0 and texts[i] in TOP_LEVEL for i, column in enumerate(stretch.columns))
+def _starts_function(region: PreprocessedRegion) -> bool:
+    texts = region.tokens.texts
+    return any(column == 0 and texts[i] in TOP_LEVEL for i, column in enumerate(region.columns))
 
 
-def _alone(stretch: PreprocessedRegion) -> Block:
-    if stretch.block is None:
-        tokens = stretch.tokens
-        stretch.block = _block(stretch.text, tokens, stretch.columns, stretch.line_start, stretch.invocations)
-    return stretch.block
+def _alone(region: PreprocessedRegion) -> Block:
+    if region.block is None:
+        tokens = region.tokens
+        region.block = _block(region.text, tokens, region.columns, region.line_start, region.invocations)
+    return region.block
 
 
 _BLOCK = Query[tuple[PreprocessedRegion, ...], Block]("block of several regions", most=MOST_JOINED)
 
 
-def _join(stretches: tuple[PreprocessedRegion, ...]) -> Block:
+def _join(regions: tuple[PreprocessedRegion, ...]) -> Block:
     return _BLOCK.of(
-        PROCESS, stretches, partial(_joined_block, stretches), weigh=lambda block: len(block.tokens) + 1
+        PROCESS, regions, partial(_joined_block, regions), weigh=lambda block: len(block.tokens) + 1
     )
 
 
-def _joined_block(stretches: tuple[PreprocessedRegion, ...]) -> Block:
+def _joined_block(regions: tuple[PreprocessedRegion, ...]) -> Block:
     tokens = Tokens([], [], [])
     columns: list[int] = []
     line_start: list[bool] = []
     invocations: list[tuple[int, int]] = []
     start = 0
-    for stretch in stretches:
+    for region in regions:
         checkpoint()
-        tokens.kinds.extend(stretch.tokens.kinds)
-        tokens.texts.extend(stretch.tokens.texts)
-        tokens.offsets.extend(moved(stretch.tokens.offsets, start))
-        columns += stretch.columns
-        line_start += stretch.line_start
-        invocations += ((lo + start, hi + start) for lo, hi in stretch.invocations)
-        start += len(stretch.text)
-    text = "".join(stretch.text for stretch in stretches)
+        tokens.kinds.extend(region.tokens.kinds)
+        tokens.texts.extend(region.tokens.texts)
+        tokens.offsets.extend(moved(region.tokens.offsets, start))
+        columns += region.columns
+        line_start += region.line_start
+        invocations += ((lo + start, hi + start) for lo, hi in region.invocations)
+        start += len(region.text)
+    text = "".join(region.text for region in regions)
     return _block(text, tokens, columns, line_start, invocations)
 
 

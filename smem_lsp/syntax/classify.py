@@ -145,6 +145,14 @@ class Classifier(ExpressionMarks):
 
     def _declarator_core(self, i: int, hi: int, parameter: bool) -> int:
         self.enter()
+        i = self._pointers(i, hi)
+        i = self._declared(i, hi, parameter)
+        i = self._dimensions(i, hi, parameter)
+        self.nesting -= 1
+        return i
+
+    def _pointers(self, i: int, hi: int) -> int:
+        """What stands left of the name."""
         while i < hi and self.kinds[i] in ("STAR", "AMP", "AND_AND", "QUALIFIER", "ELLIPSIS", "ATTRIBUTE"):
             if self.kinds[i] == "ATTRIBUTE":
                 i = self.skip_parentheses(i + 1)
@@ -153,6 +161,10 @@ class Classifier(ExpressionMarks):
             i += 1
         while i < hi and self.ahead.member_pointer(i) is not None:
             i = self.member_pointer(i)
+        return i
+
+    def _declared(self, i: int, hi: int, parameter: bool) -> int:
+        """The name, a structured binding, or a declarator in parentheses."""
         if i < hi and self.kinds[i] in ("NAME", "SCOPE", "OPERATOR"):
             if self.kinds[i] == "NAME" and self.ahead.kind(i + 1) == "LP" and i + 1 < hi and not parameter:
                 after = self.ahead.attribute_macro(i, i + 1, True)
@@ -174,6 +186,10 @@ class Classifier(ExpressionMarks):
                 raise NotRead
             self.put("RP", end)
             i = end + 1
+        return i
+
+    def _dimensions(self, i: int, hi: int, parameter: bool) -> int:
+        """What stands right of the name: array bounds, parameters."""
         while i < hi:
             if self.kinds[i] == "LB":
                 end = self.partner_of(i)
@@ -195,7 +211,6 @@ class Classifier(ExpressionMarks):
                     i += 1
             else:
                 break
-        self.nesting -= 1
         return i
 
     def _prototype(self, lp: int, parameter: bool) -> bool:

@@ -19,6 +19,7 @@ class ExpressionMarks(TypeMarks):
 
     __slots__ = ()
 
+    # One function, because it is a switch over token kinds, with one state: may an operand stand here?
     def expression(self, lo: int, hi: int) -> None:
         """Mark an expression; commas are the comma operator."""
         self.enter()

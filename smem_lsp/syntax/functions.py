@@ -247,14 +247,10 @@ def _body_brace(kinds: Sequence[str], texts: Sequence[str], partner: Sequence[in
     i = partner[lp] + 1
     if lp and kinds[lp - 1] == "REQUIRES":
         return None
-    while i < n and kinds[i] in _AFTER_PARAMETERS:
-        i += 1
-        if i < n and kinds[i] == "LP" and kinds[i - 1] in ("SIZEOF", "ATTRIBUTE", "NAME") and partner[i] > i:
-            i = partner[i] + 1
-        elif kinds[i - 1] == "LB":  # [[attribute]]
-            if kinds[i] != "LB" or partner[i - 1] < i:
-                return None
-            i = partner[i - 1] + 1
+    specified = _after_specifiers(kinds, partner, i)
+    if specified is None:
+        return None
+    i = specified
     if i < n and texts[i] == "->":
         while i < n and kinds[i] not in ("LC", "SEMI", "REQUIRES"):
             i = partner[i] + 1 if kinds[i] == "LP" and partner[i] > i else i + 1
@@ -265,6 +261,20 @@ def _body_brace(kinds: Sequence[str], texts: Sequence[str], partner: Sequence[in
     if i < n and kinds[i] == "COLON":
         i = _after_initializers(kinds, partner, i + 1)
     return i if i < n and kinds[i] == "LC" else None
+
+
+def _after_specifiers(kinds: Sequence[str], partner: Sequence[int], i: int) -> int | None:
+    """Past `const`, `noexcept(...)`, attributes and macros behind the parameters; None: it is no function."""
+    n = len(kinds)
+    while i < n and kinds[i] in _AFTER_PARAMETERS:
+        i += 1
+        if i < n and kinds[i] == "LP" and kinds[i - 1] in ("SIZEOF", "ATTRIBUTE", "NAME") and partner[i] > i:
+            i = partner[i] + 1
+        elif kinds[i - 1] == "LB":  # [[attribute]]
+            if kinds[i] != "LB" or partner[i - 1] < i:
+                return None
+            i = partner[i - 1] + 1
+    return i
 
 
 def _after_constraint(kinds: Sequence[str], partner: Sequence[int], i: int) -> int:

@@ -34,7 +34,7 @@ _SPECIFIERS_BEHIND = frozenset(("const", "noexcept", "override", "final", "volat
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Piece:
-    """Declarations out of one stretch of a header; bodies of host functions are left out."""
+    """Declarations out of one region of a header; bodies of host functions are left out."""
 
     tokens: TokenList
 

@@ -111,7 +111,7 @@ _ASSIGN = "+= -= *= /= %= &= |= ^= <<= >>="
 
 KEYWORDS: dict[str, str] = {word: kind for kind, words in _KEYWORDS.items() for word in words.split()}
 
-# Types that a kernel may use without a declaration in sight (CUDA headers, <cstdint>). Sizes: ir/layout.py.
+# Types that a kernel may use without a declaration in sight (CUDA headers, <cstdint>). Sizes: semantics/types.py.
 KNOWN_TYPES = frozenset(
     "half half2 __half __half2 __half_raw __nv_bfloat16 __nv_bfloat162 nv_bfloat16 nv_bfloat162 size_t ptrdiff_t"
     " intptr_t uintptr_t int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t uint uchar ushort ulong"

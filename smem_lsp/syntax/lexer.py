@@ -70,9 +70,9 @@ class Region:
     firsts: frozenset[int]
     margins: frozenset[int]
     loose: str  # its parentheses without partner, such as ")(("
-    stretches: list[PreprocessedRegion] = field(
+    preprocessed_regions: list[PreprocessedRegion] = field(
         default_factory=list
-    )  # what it has become, last first (syntax/stretches.py)
+    )  # what the preprocessor made of it, last first
 
 
 def moved(offsets: list[int], by: int) -> list[int]:

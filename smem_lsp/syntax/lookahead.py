@@ -12,6 +12,7 @@ class Lookahead(NamesAhead):
 
     __slots__ = ()
 
+    # One function, because it is a state machine over token kinds: what was seen decides how the next one is read.
     def declarators_at(self, i: int, *, parameter: bool = False) -> int | None:
         """Where the declarators begin if a declaration starts at ``i``; None if none does."""
         kinds, n = self.kinds, self.n
@@ -166,6 +167,7 @@ class Lookahead(NamesAhead):
             i = self.partner[i] + 1
         return i
 
+    # One function, because it is a state machine over token kinds: what was seen decides how the next one is read.
     def type_at(self, i: int, stop: int) -> int:
         """How surely the tokens ``[i, stop)`` are a type-id: 0 not, 1 perhaps (names only), 2 surely."""
         kinds, texts = self.kinds, self.texts

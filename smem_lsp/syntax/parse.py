@@ -451,10 +451,10 @@ def parse(
 ) -> TranslationUnit:
     """Parse a file. Never raises on user text; statement trees and chunks are made when asked for.
 
-    What is known of earlier texts is used again, part by part: regions of text (``lexer``), what they are behind the
-    preprocessor (``stretches``), blocks of whole definitions and the definitions (``blocks``), chunks. Each is found by
-    everything that it depends on, and holds offsets relative to itself, so a text parsed after others gives what it
-    gives alone. A keystroke reads its own function again, and looks at every other block once.
+    What is known of earlier texts is used again, part by part: regions of text (``lexer``), what the preprocessor made
+    of them (``preprocessed_regions``), blocks of whole definitions and the definitions (``blocks``), chunks. Each is
+    found by everything that it depends on, and its offsets count from its own start. So a text that is parsed after
+    others gives what it gives alone. A keystroke reads its own function again, and looks at every other block once.
     """
     settings = source.path, tuple(include_dirs), tuple(defines), flags, arch
     earlier = _UNIT.find(PROCESS, settings)
@@ -468,7 +468,7 @@ def parse(
         arch=arch,
         earlier=() if earlier is None else earlier.preprocessed.regions,
     )
-    blocks = place(preprocessed.stretches)
+    blocks = place(preprocessed.preprocessed_regions)
     names, symbols = _declared(preprocessed, blocks)
     functions = _functions(blocks, symbols, earlier)
     declared = _header(preprocessed).declared

@@ -45,12 +45,13 @@ class Directive:
 
 @dataclass
 class Preprocessed:
-    """The active tokens of one file. ``stretches``: by offset; ``header``: declarations of the headers that were found.
+    """The active tokens of one file. ``preprocessed_regions``: each with its offset; ``header``: declarations of the
+    headers that were found.
 
     The lists of the whole file are made when somebody asks for them.
     """
 
-    stretches: list[tuple[int, PreprocessedRegion]]
+    preprocessed_regions: list[tuple[int, PreprocessedRegion]]
     environment: Environment
     regions: Sequence[tuple[int, Region]] = ()
     header: TokenList = field(default_factory=TokenList.empty)
@@ -64,10 +65,10 @@ class Preprocessed:
         kinds: list[str] = []
         texts: list[str] = []
         offsets: list[int] = []
-        for start, stretch in self.stretches:
-            kinds += stretch.tokens.kinds
-            texts += stretch.tokens.texts
-            offsets += moved(stretch.tokens.offsets, start)
+        for start, preprocessed in self.preprocessed_regions:
+            kinds += preprocessed.tokens.kinds
+            texts += preprocessed.tokens.texts
+            offsets += moved(preprocessed.tokens.offsets, start)
         return Tokens(kinds, texts, offsets)
 
     @cached_property
@@ -79,8 +80,8 @@ class Preprocessed:
     def directives(self) -> list[Directive]:
         return [
             Directive(name, Span(lo + start, hi + start))
-            for start, stretch in self.stretches
-            for name, lo, hi in stretch.directives
+            for start, preprocessed in self.preprocessed_regions
+            for name, lo, hi in preprocessed.directives
         ]
 
     @cached_property
@@ -88,17 +89,17 @@ class Preprocessed:
         """Macro invocations with arguments."""
         return [
             Span(lo + start, hi + start)
-            for start, stretch in self.stretches
-            for lo, hi in stretch.invocations
+            for start, preprocessed in self.preprocessed_regions
+            for lo, hi in preprocessed.invocations
         ]
 
     @cached_property
     def inactive(self) -> list[Span]:
         found: list[Span] = []
-        for start, stretch in self.stretches:
+        for start, preprocessed in self.preprocessed_regions:
             checkpoint()
-            for number, (lo, hi) in enumerate(stretch.inactive):
-                if number == 0 and lo == 0 and found and not stretch.before.active:  # it goes on
+            for number, (lo, hi) in enumerate(preprocessed.inactive):
+                if number == 0 and lo == 0 and found and not preprocessed.before.active:  # it goes on
                     found[-1] = Span(found[-1].start, hi + start)
                 else:
                     found.append(Span(lo + start, hi + start))
@@ -138,15 +139,15 @@ def preprocess(
     conditions = OUTSIDE
     for start, region in result.regions:
         checkpoint()
-        stretch = None if run.expander.refused else find(region, conditions, environment)
-        if stretch is not None and run.expander.produced + stretch.produced <= MAX_TOKENS:
-            run.expander.produced += stretch.produced
-            environment.pass_over(stretch, applied=False)
+        preprocessed = None if run.expander.refused else find(region, conditions, environment)
+        if preprocessed is not None and run.expander.produced + preprocessed.produced <= MAX_TOKENS:
+            run.expander.produced += preprocessed.produced
+            environment.pass_over(preprocessed, applied=False)
         else:
-            stretch = _read_region(run, region, start, conditions, environment.table, path, text)
-            environment.pass_over(stretch, applied=True)
-        result.stretches.append((start, stretch))
-        conditions = stretch.after
+            preprocessed = _read_region(run, region, start, conditions, environment.table, path, text)
+            environment.pass_over(preprocessed, applied=True)
+        result.preprocessed_regions.append((start, preprocessed))
+        conditions = preprocessed.after
     result.header, result.header_key = flatten(run.pieces)
     result.missing = [name for name, _ in run.missing]
     result.missing_quoted = any(quoted for _, quoted in run.missing)

@@ -1,7 +1,7 @@
-"""Stretches: the regions of a file after preprocessing, kept from one keystroke to the next.
+"""Preprocessed regions: the regions of a file after preprocessing, kept from one keystroke to the next.
 
 What a region becomes depends on its text, on the conditionals that are open where it begins, and on the macros that
-its words name. While these are the same, the stretch is the same object, and everything that hangs on it stays.
+its words name. While these are the same, the result is the same object, and everything that hangs on it stays.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Changes = tuple[tuple[str, Macro | None], ...]  # macros defined; None: not defined any more
 
-_VARIANTS = 4  # stretches that are kept of one region, under different macros
+_VARIANTS = 4  # results that are kept for one region, under different macros
 _FOLLOWING = 16  # versions that are kept behind one
 
 
@@ -124,35 +124,35 @@ class Environment:
         self._pending.clear()
         return self._table
 
-    def pass_over(self, stretch: PreprocessedRegion, *, applied: bool) -> None:
-        """Go behind ``stretch``. ``applied``: its changes are in the table already."""
-        self.version = stretch.behind(self.version)
-        if stretch.changes and not applied:
-            self._pending.append(stretch.changes)
+    def pass_over(self, preprocessed: PreprocessedRegion, *, applied: bool) -> None:
+        """Go behind ``preprocessed``. ``applied``: its changes are in the table already."""
+        self.version = preprocessed.behind(self.version)
+        if preprocessed.changes and not applied:
+            self._pending.append(preprocessed.changes)
 
 
 def find(region: Region, before: Conditions, environment: Environment) -> PreprocessedRegion | None:
     """What the region is known to become here."""
     version = environment.version
-    for stretch in region.stretches:
+    for preprocessed in region.preprocessed_regions:
         checkpoint()
-        if stretch.fixed and (stretch.before is before or stretch.before == before):
-            if stretch.held[0] is version:
-                return stretch
-            table, uses = environment.table, stretch.uses
-            if len(table.keys() & stretch.words) == len(uses) and all(
+        if preprocessed.fixed and (preprocessed.before is before or preprocessed.before == before):
+            if preprocessed.held[0] is version:
+                return preprocessed
+            table, uses = environment.table, preprocessed.uses
+            if len(table.keys() & preprocessed.words) == len(uses) and all(
                 table.get(name) is macro or table.get(name) == macro for name, macro in uses.items()
             ):
-                return stretch
+                return preprocessed
     return None
 
 
-def keep(region: Region, stretch: PreprocessedRegion) -> PreprocessedRegion:
-    """Remember what the region became; hands out the stretch that said the same before."""
-    known = region.stretches
+def keep(region: Region, preprocessed: PreprocessedRegion) -> PreprocessedRegion:
+    """Remember what the region became. Returns an earlier result that says the same, if there is one."""
+    known = region.preprocessed_regions
     for old in known:
-        if old.fixed == stretch.fixed and old.uses == stretch.uses and old.same_as(stretch):
+        if old.fixed == preprocessed.fixed and old.uses == preprocessed.uses and old.same_as(preprocessed):
             return old
-    known.insert(0, stretch)
+    known.insert(0, preprocessed)
     del known[_VARIANTS:]
-    return stretch
+    return preprocessed

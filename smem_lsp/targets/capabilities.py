@@ -1,4 +1,4 @@
-"""One record per compute capability: what an SM holds and in which portions it gives it to blocks.
+"""One record per compute capability: what an SM holds, and in which units it is given to blocks.
 
 Two sources, named in each record. NVIDIA's occupancy header (``cuda_occupancy.h`` of CUDA 13.0) fixes blocks
 per SM, granularities, sub-partitions, carve-out steps, barriers and virtual resources. It takes the rest

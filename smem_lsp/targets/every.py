@@ -1,6 +1,6 @@
-"""Numbers that are the same on every CUDA target, so that rules take them for granted.
+"""Numbers that are the same on every CUDA target, so that rules may rely on them.
 
-Each is read off the records where they have it, so that a target which differs fails at import, not in a finding. The
+Each is taken from the records if they have it, so that a target that differs fails at import, not in a finding. The
 rest is from the CUDA C++ Programming Guide, "Compute Capabilities".
 """
 

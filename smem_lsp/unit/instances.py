@@ -250,9 +250,9 @@ class _Search:
         meaning = scope.meaning(path[:-1], (None,) * (len(path) - 1), absolute=name.text.startswith("::"))
         if isinstance(meaning, Undeclared):
             return path[-2] not in function.island.enclosing
-        if not isinstance(meaning, Namespace) or not meaning.lexical.own(path[-1]):
+        if not isinstance(meaning, Namespace) or not meaning.scope.own(path[-1]):
             return False
-        return all(outer is not meaning.lexical for outer in function_scope(self.top, function).outwards())
+        return all(outer is not meaning.scope for outer in function_scope(self.top, function).outwards())
 
     def _tables(self) -> None:
         """``void (*table[])(float*) = {k<2>, k<4>};`` outside of functions."""

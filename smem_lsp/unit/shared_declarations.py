@@ -9,7 +9,7 @@ from smem_lsp.ir.nodes import AddressSpace, Buffer, DeclarationSite
 from smem_lsp.semantics import alignment as attribute_rules
 from smem_lsp.semantics import record_layout, type_of
 from smem_lsp.semantics.declarations import Source, VariableDecl
-from smem_lsp.semantics.entities import TypedConstant as TypedValue
+from smem_lsp.semantics.entities import TypedConstant
 from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.function_scope import function_scope
 from smem_lsp.semantics.local_declarations import declare_constants, declare_parameters, declare_statement
@@ -195,7 +195,7 @@ def _element_type(
     if "{}" in declaration.words:
         for decl in constants.declarations.names.get(declarator.name, ()):
             value = constants.declared_meaning(decl) if isinstance(decl, VariableDecl) else None
-            record = value.type if isinstance(value, TypedValue) else None
+            record = value.type if isinstance(value, TypedConstant) else None
         for _ in declarator.dims:
             record = record.element if isinstance(record, Array) else None
     source = Source(body.tokens.kinds, body.tokens.texts, body.ahead.partner, body.symbols)

@@ -1,6 +1,6 @@
 """What a file tells about its kernels before any of them is read: constants, helpers, launches, instances.
 
-Most of it is found in each block of the file on its own and kept with the block, so that a keystroke asks one block.
+Most of it is found in one block of the file at a time and kept with the block: a keystroke costs the work of one block.
 """
 
 from __future__ import annotations
@@ -147,8 +147,8 @@ class UnitFacts:
 
     @cached_property
     def fingerprint(self) -> Fingerprint:
-        """The same object as in an earlier version of the file, if kernels without template parameters that have not
-        changed since still mean the same."""
+        """What all kernels depend on outside themselves: the same object as for an earlier version of the file where
+        all of it is the same. Kernels that are instances of templates depend on more."""
         blocks = self.unit.blocks
         key = (
             self.constants.declarations,

@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "corpora"))
 
 from corpora.alone import compile_command, resolved, sources, standalone
 
-from smem_lsp.cli.compiling import measured, requested
+from smem_lsp.cli.compiling import Measurer
 from smem_lsp.config import Config
 from smem_lsp.engine import check
 from smem_lsp.engine.measured import NOT_MEASURED, Measured
@@ -94,10 +94,11 @@ def judge(path: Path, config: Config, reader: DiskReader) -> list[Verified] | No
 
     if not offers(judged(text, NOT_MEASURED)):
         return None
-    request = requested(text, str(path), config)
+    measurer = Measurer(reuse=False)
+    request = measurer.request(text, str(path), config)
     if request is None:
         sys.exit("no nvcc to verify with")
-    found, _ = measured(request)
+    found, _ = measurer.measure(request)
     report = judged(text, found)
     results = verify(report, range(len(report.facts)), judged, found)
     return results if found.kernels or any(each.rows for each in results) else None

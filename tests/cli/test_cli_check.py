@@ -134,7 +134,7 @@ def test_file_names_that_are_no_utf8(smem: Command) -> None:
         (("--select", "SMEM206"), "smem-lsp: --select: SMEM206 async-copy-not-waited is not built yet"),
         (("--arch", "sm_91"), "smem-lsp: --arch: unknown GPU target 'sm_91'"),
         (("--arch", ","), "smem-lsp: --arch must name at least one target"),
-        (("--threads", "0"), "smem-lsp: argument --threads: `0` is no whole number above 0"),
+        (("--threads", "0"), "smem-lsp: argument --threads: `0` is not a whole number above 0"),
         (("--threads", "4096"), "smem-lsp: --threads must be between 1 and 1024, not 4096"),
         (("--registers", "300"), "smem-lsp: --registers must be between 1 and 255, not 300"),
         (("--define", "1X"), 'smem-lsp: --define is wrong: "1X" is no definition'),

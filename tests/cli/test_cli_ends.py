@@ -190,7 +190,7 @@ def test_a_child_that_dies_costs_one_file(folder: Path) -> None:
     out, err = process.communicate(timeout=120)
     assert process.returncode == 2
     (line,) = err.splitlines()[:1]
-    lost = re.fullmatch(r"smem-lsp: (.*): not checked, the process that should do it died", line)
+    lost = re.fullmatch(r"smem-lsp: (.*): not checked, the process that was checking it died", line)
     assert lost is not None, err
     assert {each.partition(":")[0] for each in out.splitlines()} == {
         *(f"files/b{number}.cu" for number in range(60)),

@@ -101,7 +101,7 @@ def test_bare_program_name_is_looked_up_on_path(tmp_path: Path) -> None:
         ("nvcc = []", 'smem.toml:1: "nvcc" must be a string, not a list'),
         (
             'defines = ["1X"]',
-            'smem.toml:1: "defines" is wrong: "1X" is no definition: use NAME or NAME=VALUE',
+            'smem.toml:1: "defines" is wrong: "1X" is not a definition: use NAME or NAME=VALUE',
         ),
         (
             '[severity]\nSMEM301 = "warn"',

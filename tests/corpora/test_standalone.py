@@ -19,8 +19,8 @@ from smem_lsp.engine import KernelReport, check
 from smem_lsp.engine.measured import Measured, MeasuredFacts
 from smem_lsp.environment import DiskReader
 from smem_lsp.environment.compiler import Compiler
-from smem_lsp.environment.compiler_store import Store
-from smem_lsp.environment.nvcc import Stop
+from smem_lsp.environment.compiler_process import Stop
+from smem_lsp.environment.compiler_store import CompilerStore
 
 
 def compared(reports: list[KernelReport], compiled: list[Entry]) -> Iterator[tuple[KernelReport, Entry]]:
@@ -99,7 +99,7 @@ def test_the_background_says_what_ptxas_says(file: Standalone, capfd: pytest.Cap
     assert not isinstance(compiled, str), compiled
     config = Config(arch=("sm_90",), include_dirs=tuple(folders), defines=tuple(defines))
     text = path.read_text(encoding="utf-8", errors="replace")
-    background = Compiler(Store(cache_folder() / "answers"))
+    background = Compiler(CompilerStore(cache_folder() / "answers"))
     request = background.request(
         text,
         str(path),

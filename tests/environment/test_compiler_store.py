@@ -11,8 +11,9 @@ from toolchain import nvcc, require
 
 from smem_lsp.environment import compiler_store
 from smem_lsp.environment.compiler import Compiler, Request
-from smem_lsp.environment.compiler_store import Store
-from smem_lsp.environment.nvcc import Stop, read_files
+from smem_lsp.environment.compiler_process import Stop
+from smem_lsp.environment.compiler_store import CompilerStore
+from smem_lsp.environment.nvcc import read_files
 from smem_lsp.source.cache_folder import cache_folder
 
 TEXT = '#include "size.h"\n__global__ void k() { __shared__ float s[SIZE]; }\n'
@@ -42,7 +43,7 @@ def runs(folder: Path) -> int:
 
 def asked(folder: Path, program: str, *, text: str = TEXT, defines: tuple[str, ...] = ()) -> list[int]:
     """Registers, as a new session gets them."""
-    compiler = Compiler(Store(folder / "store"))
+    compiler = Compiler(CompilerStore(folder / "store"))
     request = compiler.request(
         text, None, ["sm_90"], setting=program, include_dirs=[str(folder)], defines=defines
     )

@@ -12,13 +12,15 @@ import pytest
 from toolchain import nvcc, require
 
 from smem_lsp.environment.compiler_commands import CompilerCommands
-from smem_lsp.environment.compiler_flags import command_flags, prepare
-from smem_lsp.environment.compiler_process import Limits, fixed_folders
-from smem_lsp.environment.nvcc import (
+from smem_lsp.environment.compiler_flags import allowed_flags, command_flags, prepare
+from smem_lsp.environment.compiler_process import (
     CompileError,
+    CompileStopped,
+    ProcessLimits,
     Stop,
-    Stopped,
-    allowed_flags,
+    fixed_folders,
+)
+from smem_lsp.environment.nvcc import (
     compile_statistics,
     compile_text,
     demangled_name,
@@ -167,7 +169,7 @@ def test_stopped_from_another_thread_with_its_children(tmp_path: Path) -> None:
         while not (tmp_path / "pid").exists():
             time.sleep(0.01)
         stop.set()
-        with pytest.raises(Stopped):
+        with pytest.raises(CompileStopped):
             running.result(30)
     assert gone(int((tmp_path / "pid").read_text()))
 
@@ -175,7 +177,7 @@ def test_stopped_from_another_thread_with_its_children(tmp_path: Path) -> None:
 def test_stopped_before_it_began(tmp_path: Path) -> None:
     stop = Stop()
     stop.set()
-    with pytest.raises(Stopped):
+    with pytest.raises(CompileStopped):
         compile_statistics(script(tmp_path / "nvcc", f"touch {tmp_path}/ran"), "", "sm_80", stop=stop)
     assert not (tmp_path / "ran").exists()
 
@@ -186,7 +188,7 @@ def test_output_without_end(tmp_path: Path) -> None:
 
 
 def test_a_file_without_end(tmp_path: Path) -> None:
-    few = Limits(file=2 << 20)
+    few = ProcessLimits(file=2 << 20)
     started = time.monotonic()
     with pytest.raises(CompileError, match="wrote a file of more than 2 MB"):
         compile_text(script(tmp_path / "nvcc", "exec cat /dev/zero > big"), "", "sm_90", limits=few)
@@ -200,7 +202,7 @@ def test_the_system_itself_ends_a_file_without_end(tmp_path: Path) -> None:
         f"sleep 0.3; head -c 100000000 /dev/zero > {place}; echo error: $? File size limit exceeded; exit 1"
     )
     with pytest.raises(CompileError, match="wrote a file of more than 2 MB"):
-        compile_text(script(tmp_path / "nvcc", body), "", "sm_90", limits=Limits(file=2 << 20))
+        compile_text(script(tmp_path / "nvcc", body), "", "sm_90", limits=ProcessLimits(file=2 << 20))
     assert place.stat().st_size == 2 << 20
 
 
@@ -208,7 +210,7 @@ def test_files_without_end(tmp_path: Path) -> None:
     body = "mkdir below; i=0; while :; do i=$((i+1)); head -c 500000 /dev/zero > below/$i; done"
     outside = f"( {body} ) & wait"
     with pytest.raises(CompileError, match="wrote more than 4 MB"):
-        compile_text(script(tmp_path / "nvcc", outside), "", "sm_90", limits=Limits(folder=4 << 20))
+        compile_text(script(tmp_path / "nvcc", outside), "", "sm_90", limits=ProcessLimits(folder=4 << 20))
 
 
 def test_what_lies_behind_a_link_is_not_counted(tmp_path: Path) -> None:
@@ -216,7 +218,7 @@ def test_what_lies_behind_a_link_is_not_counted(tmp_path: Path) -> None:
     (tmp_path / "large" / "file").write_bytes(bytes(5 << 20))
     body = f"ln -s {tmp_path}/large link; ln -s {tmp_path}/large/file other; sleep 0.3"
     found = compile_text(
-        script(tmp_path / "nvcc", body), "", "sm_90", limits=Limits(file=4 << 20, folder=4 << 20)
+        script(tmp_path / "nvcc", body), "", "sm_90", limits=ProcessLimits(file=4 << 20, folder=4 << 20)
     )
     assert not found.kernels
 
@@ -230,7 +232,7 @@ def test_an_include_bomb(tmp_path: Path) -> None:
     text = '#if __CUDACC_VER_MAJOR__ > 1\n#include "h20.h"\n#endif\n__global__ void k() {}\n'
     started = time.monotonic()
     with pytest.raises(CompileError, match=r"wrote (?:a file of )?more than 4 MB"):
-        limits = Limits(file=4 << 20, folder=4 << 20)
+        limits = ProcessLimits(file=4 << 20, folder=4 << 20)
         compile_text(str(compiler), text, "sm_90", ["-I", str(tmp_path)], limits=limits)
     assert time.monotonic() - started < 30
 
@@ -241,7 +243,7 @@ def test_garbage_is_no_kernel(tmp_path: Path, output: str) -> None:
 
 
 def test_a_failure_without_a_word(tmp_path: Path) -> None:
-    with pytest.raises(CompileError, match="nvcc failed without a word"):
+    with pytest.raises(CompileError, match="nvcc failed without a message"):
         compile_statistics(script(tmp_path / "nvcc", "exit 3"), "", "sm_80")
 
 

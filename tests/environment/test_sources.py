@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from smem_lsp.environment import DiskReader, SourceError, collect, files, read_source, write_source
+from smem_lsp.environment import DiskReader, SourceError, collect, disk_reader, read_source, write_source
 from smem_lsp.source import MAX_BYTES
 
 KERNEL = "__global__ void k() {}\n"
@@ -210,7 +210,7 @@ def test_a_trusted_file_is_not_looked_at_again() -> None:
 
 
 def test_the_reader_keeps_a_bounded_number_of_characters(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "MAX_HELD", 100)
+    monkeypatch.setattr(disk_reader, "MAX_HELD", 100)
     reader = DiskReader()
     for number in range(10):
         Path(f"{number}.h").write_text("x" * 30)

@@ -148,7 +148,7 @@ def gemm_findings(text: str = GEMM) -> tuple[Finding, ...]:
     return (
         Finding(
             code="SMEM301",
-            message="`Cs` can reuse `As`, `Bs` (dead after the barrier at 10): 8,192 → 4,096 B",
+            words="`Cs` can reuse `As`, `Bs` (dead after the barrier at 10): 8,192 → 4,096 B",
             span=Span(span_of(text, "Cs").start, span_of(text, "Cs").end),
             severity=Severity.WARNING,
             kernel="gemm",

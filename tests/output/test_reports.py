@@ -86,7 +86,7 @@ def test_colour_is_asked_for() -> None:
 
 def test_concise_is_one_line_per_finding() -> None:
     text = "a;\r\nb\x0c s;\r\n"
-    several = replace(finding(span_of(text, "s")), message="two\nlines")
+    several = replace(finding(span_of(text, "s")), words="two\nlines")
     report = make_report(text, (several, several), path="dir/k.cu")
     assert concise.render(report) == "dir/k.cu:2:4: warning SMEM101 two lines\n" * 2
 

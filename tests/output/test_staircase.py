@@ -58,7 +58,7 @@ def test_the_steps_in_characters() -> None:
     config = Config(arch=("sm_120",), registers=40)
     (stairs,) = staircases(kernel_facts(KERNEL.format(size=3000), config=config))
     assert list(stairs_text(stairs)) == [
-        "blocks/SM up to so many bytes of a block (sm_120)",
+        "blocks/SM up to this many bytes per block (sm_120)",
         "6 █████████▋           16,000 B  merged",
         "5 ███████████▊         19,456 B",
         "4 ██████████████▉      24,576 B  you are here",

@@ -54,7 +54,7 @@ def test_events_of_the_stack_allocator() -> None:
     events = [line.split(" ", 1)[1] for line in section(STAGES, "stack allocator") if line[0].isdigit()]
     assert events == [
         "write a  line 5",
-        "sync  line 6: nothing that waits is dead, nothing is reclaimed",
+        "sync  line 6: no waiting buffer is dead, nothing is reclaimed",
         "read a  line 7",
         "write b  line 7",
         "sync  line 8",
@@ -63,7 +63,7 @@ def test_events_of_the_stack_allocator() -> None:
         "reclaim a at 1024  line 8",
         "read b  line 9",
         "write c  line 10",
-        "sync  line 12: nothing that waits is dead, nothing is reclaimed",
+        "sync  line 12: no waiting buffer is dead, nothing is reclaimed",
         "read c  line 13",
         "push c at 1024",
     ]
@@ -74,7 +74,7 @@ def test_lives_are_lifted_to_loops() -> None:
     events = [line.split(" ", 1)[1] for line in section(EPILOGUE, "stack allocator") if line[0].isdigit()]
     assert events[:2] == ["write As  line 6", "write Bs  line 6"]
     assert events.index("read As  line 12") > events.index(
-        "sync  line 11: nothing that waits is dead, nothing is reclaimed"
+        "sync  line 11: no waiting buffer is dead, nothing is reclaimed"
     )
 
 

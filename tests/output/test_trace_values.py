@@ -53,4 +53,4 @@ def test_values_of_accesses_and_where_they_come_from() -> None:
     assert told[2] == "line 9: a[(63 - threadIdx.x)]: may differ between threads"
     assert told[4].startswith("line 9: raw from byte ((?")
     assert told[4].endswith("is read from shared memory at line 9")
-    assert told[5] == "line 10: raw: some bytes, not known which"
+    assert told[5] == "line 10: raw: some bytes, unknown which"

@@ -7,6 +7,7 @@ import it, so the table has no circle, and a circle of files is allowed only whe
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[2] / "smem_lsp"
+EXTENSION = PACKAGE.parent / "vscode-extension" / "src"
 
 _FACTS = ("source", "targets")
 _TEXT = ("source", "syntax")
@@ -302,6 +304,14 @@ def test_files_go_round_only_where_it_is_said_why() -> None:
     assert rooms == set(RECURSIVE)
     for circle in circles(file_arrows()):
         assert len({part.rpartition(".")[0] for part in circle}) == 1, circle
+
+
+def test_the_files_of_the_extension_import_one_way() -> None:
+    """Imports of types count too: a file is to be read without those that are read with its help."""
+    sources = {path.stem: path.read_text(encoding="utf-8") for path in EXTENSION.glob("*.ts")}
+    arrows = {name: set(re.findall(r"from '\./(\w+)'", text)) for name, text in sources.items()}
+    assert set().union(*arrows.values()) <= set(arrows) and arrows["extension"]
+    assert not circles(arrows)
 
 
 def test_a_circle_is_found() -> None:

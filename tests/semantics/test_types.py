@@ -250,7 +250,7 @@ VALUES: dict[str, int] = {
 }
 
 
-def scope_of(text: str, above: str = ABOVE) -> evaluate.lexical.Lexical:
+def scope_of(text: str, above: str = ABOVE) -> evaluate.scope.Lexical:
     return file_constants(parse(SourceText(above + text)))
 
 

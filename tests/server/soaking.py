@@ -21,16 +21,16 @@ from server.test_fuzz import STRANGE, Fuzzer
 COMMAND = (
     sys.executable,
     "-c",
-    "import smem_lsp.server.app as app\n"
+    "import smem_lsp.server.page_requests as requests\n"
     "from smem_lsp.server.protocol import EXPLAIN\n"
-    "real = app._HANDLERS[EXPLAIN]\n"
+    "real = requests.HANDLERS[EXPLAIN]\n"
     "def explain(workspace, params):\n"
     "    asked, _, uri = params.code.partition(' ')\n"
     "    if asked != 'text':\n"
     "        return real(workspace, params)\n"
     "    document = workspace.documents.get(uri)\n"
     "    return {'text': None if document is None else document.text}\n"
-    "app._HANDLERS[EXPLAIN] = explain\n"
+    "requests.HANDLERS = {**requests.HANDLERS, EXPLAIN: explain}\n"
     "import smem_lsp.server; raise SystemExit(smem_lsp.server.serve())",
 )
 PIECES = (

@@ -130,7 +130,7 @@ def test_bytes_that_differ_are_not_hidden(tmp_path: Path) -> None:
     ("body", "reason"),
     [
         ("echo 'kernel.cu(3): error: no such thing'; exit 2", "kernel.cu(3): error: no such thing"),
-        ("exit 7", "nvcc failed without a word"),
+        ("exit 7", "nvcc failed without a message"),
         ("exec yes", "nvcc printed more than 16 MB"),
     ],
 )
@@ -205,7 +205,7 @@ def test_one_at_a_time_and_only_targets_that_it_knows(tmp_path: Path) -> None:
         client.until(lambda: len(client.all_of("workspace/codeLens/refresh")) == 2)
         assert sorted(runs(tmp_path)) == ["sm_80", "sm_80", "sm_90", "sm_90"]
         assert not (tmp_path / "two").exists()
-        assert client.log.count("no target of this nvcc (sm_70)") == 1
+        assert client.log.count("this nvcc does not compile for it (sm_70)") == 1
 
 
 def test_a_text_without_shared_memory_is_not_compiled(tmp_path: Path) -> None:
@@ -228,7 +228,7 @@ def test_a_compiler_that_the_workspace_names_needs_trust(tmp_path: Path, trusted
     with serving(REFRESH, folders=(tmp_path.as_uri(),), initializationOptions=options) as client:
         client.open(uri, MERGEABLE)
         client.published(uri, 1)
-        client.logged("is not used: the workspace is not said to be trusted")
+        client.logged("is not used: the workspace is not trusted")
         quiet()
         assert runs(tmp_path) == []
 

@@ -8,9 +8,9 @@ import pytest
 
 from smem_lsp.config import Config
 from smem_lsp.environment.compiler import OFF
+from smem_lsp.server.client_settings import ClientSettings, apply_client_settings, read_client_settings
 from smem_lsp.server.config_files import ConfigFiles
 from smem_lsp.server.languages import holds_cuda
-from smem_lsp.server.settings import ClientSettings, apply_client_settings, read_client_settings
 from smem_lsp.server.uris import name_of, path_of, uri_of
 
 

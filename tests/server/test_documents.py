@@ -9,13 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smem_lsp.server.documents import Change, Documents
-from smem_lsp.server.positions import ClientText, Encoding, client_length, client_text
+from smem_lsp.server.positions import ClientText, PositionEncoding, client_length, client_text
 from smem_lsp.source import LineIndex, SourceText
 
-UNITS = {Encoding.UTF8: ("utf-8", 1), Encoding.UTF16: ("utf-16-le", 2), Encoding.UTF32: ("utf-32-le", 4)}
+UNITS = {
+    PositionEncoding.UTF8: ("utf-8", 1),
+    PositionEncoding.UTF16: ("utf-16-le", 2),
+    PositionEncoding.UTF32: ("utf-32-le", 4),
+}
 
 text = st.text(st.sampled_from("ab \t\n\r\x0c\x0b\x85\u2028é߿€\U0001f600\U00010000\ud83d{}"), max_size=30)
-encodings = st.sampled_from(list(Encoding))
+encodings = st.sampled_from(list(PositionEncoding))
 numbers = st.integers(0, 12)
 
 
@@ -24,12 +28,12 @@ def model_lines(whole: str) -> list[str]:
     return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z|\Z", whole)
 
 
-def model_units(part: str, encoding: Encoding) -> int:
+def model_units(part: str, encoding: PositionEncoding) -> int:
     codec, size = UNITS[encoding]
     return len(part.encode(codec, "surrogatepass")) // size
 
 
-def model_offset(whole: str, line: int, column: int, encoding: Encoding) -> int:
+def model_offset(whole: str, line: int, column: int, encoding: PositionEncoding) -> int:
     lines = model_lines(whole)
     if line >= len(lines):
         return len(whole)
@@ -42,13 +46,15 @@ def model_offset(whole: str, line: int, column: int, encoding: Encoding) -> int:
 
 
 @given(text, numbers, numbers, encodings)
-def test_a_position_is_where_the_model_has_it(whole: str, line: int, column: int, encoding: Encoding) -> None:
+def test_a_position_is_where_the_model_has_it(
+    whole: str, line: int, column: int, encoding: PositionEncoding
+) -> None:
     seen = ClientText(whole, LineIndex(whole).starts, encoding)
     assert seen.offset(line, column) == model_offset(whole, line, column, encoding)
 
 
 @given(text, st.integers(-2, 40), encodings)
-def test_there_and_back(whole: str, offset: int, encoding: Encoding) -> None:
+def test_there_and_back(whole: str, offset: int, encoding: PositionEncoding) -> None:
     seen = ClientText(whole, LineIndex(whole).starts, encoding)
     there = seen.offset(*seen.place(offset))
     inside = min(max(offset, 0), len(whole))
@@ -67,7 +73,7 @@ edits = st.lists(
 @settings(max_examples=400)
 @given(text, st.lists(edits, max_size=3), encodings)
 def test_edits_make_the_text_of_the_model(
-    whole: str, messages: list[list[tuple[object, str]]], encoding: Encoding
+    whole: str, messages: list[list[tuple[object, str]]], encoding: PositionEncoding
 ) -> None:
     documents = Documents(encoding)
     documents.open("u", "cuda", 1, whole)
@@ -90,7 +96,7 @@ def test_edits_make_the_text_of_the_model(
 def test_a_character_is_followed_back_to_where_it_stood(
     whole: str, message: list[tuple[object, str]]
 ) -> None:
-    documents = Documents(Encoding.UTF32)
+    documents = Documents(PositionEncoding.UTF32)
     first = documents.open("u", "cuda", 1, whole)
     document = documents.change("u", 2, [Change(new, where) for where, new in message])  # type: ignore[arg-type]
     assert document is not None
@@ -100,7 +106,7 @@ def test_a_character_is_followed_back_to_where_it_stood(
 
 
 def test_form_feeds_and_line_separators_end_no_line() -> None:
-    documents = Documents(Encoding.UTF16)
+    documents = Documents(PositionEncoding.UTF16)
     documents.open("u", "cuda", 1, "a\x0cb\u2028c\x85d\nxyz\n")
     document = documents.change("u", 2, [Change("Q", ((1, 0), (1, 1)))])
     assert document is not None and document.text == "a\x0cb\u2028c\x85d\nQyz\n"
@@ -111,36 +117,37 @@ def test_form_feeds_and_line_separators_end_no_line() -> None:
     [(0, 3, 3), (0, 10, 3), (1, 0, 5), (1, 99, 6), (2, 0, 6), (99, 99, 6), (0, -1, 0), (-1, 5, 0)],
 )
 def test_positions_outside_are_clamped(line: int, column: int, offset: int) -> None:
-    assert client_text(SourceText("abc\r\nx"), Encoding.UTF16).offset(line, column) == offset
+    assert client_text(SourceText("abc\r\nx"), PositionEncoding.UTF16).offset(line, column) == offset
 
 
 def test_the_empty_document() -> None:
-    seen = client_text(SourceText(""), Encoding.UTF16)
+    seen = client_text(SourceText(""), PositionEncoding.UTF16)
     assert (seen.offset(0, 0), seen.offset(5, 5), seen.place(0), seen.place(9)) == (0, 0, (0, 0), (0, 0))
 
 
 def test_columns_count_units() -> None:
     assert [
-        client_length("é€😀", encoding) for encoding in (Encoding.UTF8, Encoding.UTF16, Encoding.UTF32)
+        client_length("é€😀", encoding)
+        for encoding in (PositionEncoding.UTF8, PositionEncoding.UTF16, PositionEncoding.UTF32)
     ] == [9, 4, 3]
 
 
 def test_an_edit_counts_whatever_its_version_says() -> None:
-    documents = Documents(Encoding.UTF16)
+    documents = Documents(PositionEncoding.UTF16)
     documents.open("u", "cuda", 7, "ab")
     document = documents.change("u", 3, [Change("x", ((0, 1), (0, 1)))])
     assert document is not None and (document.text, document.version) == ("axb", 3)
 
 
 def test_a_range_that_runs_backwards_is_turned_around() -> None:
-    documents = Documents(Encoding.UTF16)
+    documents = Documents(PositionEncoding.UTF16)
     documents.open("u", "cuda", 1, "abcd")
     document = documents.change("u", 2, [Change("", ((0, 3), (0, 1)))])
     assert document is not None and document.text == "ad"
 
 
 def test_documents_that_are_not_open() -> None:
-    documents = Documents(Encoding.UTF16)
+    documents = Documents(PositionEncoding.UTF16)
     assert documents.change("u", 2, [Change("x", ((0, 0), (0, 0)))]) is None
     assert documents.close("u") is None
     opened = documents.change("u", 3, [Change("lost"), Change("!", ((0, 4), (0, 4)))])
@@ -148,14 +155,14 @@ def test_documents_that_are_not_open() -> None:
 
 
 def test_a_document_opened_twice_has_the_second_text() -> None:
-    documents = Documents(Encoding.UTF16)
+    documents = Documents(PositionEncoding.UTF16)
     first = documents.open("u", "cuda", 1, "one")
     second = documents.open("u", "cuda", 1, "two")
     assert documents.get("u") is second and second.edition > first.edition
 
 
 def test_an_old_edition_is_followed_only_as_far_as_edits_are_kept() -> None:
-    documents = Documents(Encoding.UTF16)
+    documents = Documents(PositionEncoding.UTF16)
     first = documents.open("u", "cuda", 1, "end")
     document = first
     for version in range(2, 400):

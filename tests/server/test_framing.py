@@ -86,7 +86,7 @@ def test_what_lacks_a_header_is_told_at_once() -> None:
     assert reasons(Decoder().feed(b"{")) == ["bytes without a header"]
     decoder = Decoder()
     assert reasons(decoder.feed(b"x" * 100)) == [] and reasons(decoder.feed(b"\n")) == [
-        "a line that is no header"
+        "a line that is not a header"
     ]
     assert reasons(decoder.feed(b"more\nof it\n" * 100)) == []  # once
 

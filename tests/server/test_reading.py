@@ -99,7 +99,7 @@ def test_hover_on_a_kernel(client: Client) -> None:
     assert "blocks/SM (sm_80, 256 threads, 64 registers launch bounds), limited by registers" in lines[1]
     carve_out, drawn = lines[2].split("\n\n```text\n")
     assert carve_out == "4 × (5.1 + 1 KiB reserved) = 24.5 → 32 KiB carve-out, L1 keeps 160 KiB (sm_80)"
-    assert drawn.startswith("blocks/SM up to so many bytes of a block (sm_80)\n4 █")
+    assert drawn.startswith("blocks/SM up to this many bytes per block (sm_80)\n4 █")
     assert "  merged, you are here\n" in drawn and drawn.endswith(" B\n```")
 
 

@@ -14,21 +14,23 @@ from server.samples import MERGEABLE
 
 from smem_lsp.engine.cache import ANALYSES
 from smem_lsp.environment import DiskReader
-from smem_lsp.server.analysis import Analyst, Job
+from smem_lsp.server.analyses import Analyses
+from smem_lsp.server.analysis import Analysis, Analyst, Snapshot
+from smem_lsp.server.client_settings import ClientSettings
 from smem_lsp.server.config_files import ConfigFiles
 from smem_lsp.server.job_queue import MOST_REQUESTS, JobQueue
 from smem_lsp.server.scheduler import (
     SHORTEST_PAUSE,
-    Action,
+    AnalysisRun,
     Answer,
     Changed,
     Closed,
     Elapsed,
     Ended,
-    Event,
     Fail,
     Publish,
-    Run,
+    ScheduleAction,
+    ScheduleEvent,
     Scheduler,
     Start,
     Supersede,
@@ -36,14 +38,13 @@ from smem_lsp.server.scheduler import (
     Withdraw,
     pause,
 )
-from smem_lsp.server.settings import ClientSettings
 from smem_lsp.server.thread_worker import ThreadWorker
 from smem_lsp.server.turns import LONGEST_SLICE, SLICE, STARVED, Turn
 from smem_lsp.source import OutOfBudget, Superseded, checkpoint
 
 
-def job(text: str) -> Job:
-    return Job(
+def snapshot(text: str) -> Snapshot:
+    return Snapshot(
         "file:///k.cu", 1, 1, 1, text, "cuda", "/k.cu", None, ClientSettings(), DiskReader(), ConfigFiles()
     )
 
@@ -63,9 +64,9 @@ def test_a_stale_analysis_stops_at_the_next_kernel() -> None:
         return len(asked) > 4
 
     with pytest.raises(Superseded):
-        analyst.analyse(job("".join(MERGEABLE.replace("sum(", f"sum{n}(") for n in range(20))), stale)
+        analyst.analyse(snapshot("".join(MERGEABLE.replace("sum(", f"sum{n}(") for n in range(20))), stale)
     assert len(asked) == 5
-    assert len(analyst.analyse(job(MERGEABLE), bool).report.kernels) == 1  # and the next one is not
+    assert len(analyst.analyse(snapshot(MERGEABLE), bool).report.kernels) == 1  # and the next one is not
 
 
 class Bench:
@@ -75,13 +76,13 @@ class Bench:
         self.scheduler = Scheduler()
         self.now = 100.0  # seconds
         self.begins = begins  # each run as soon as it is handed over
-        self.started: list[Run] = []
-        self.told: list[Action] = []  # what else was to be done
+        self.started: list[AnalysisRun] = []
+        self.told: list[ScheduleAction] = []  # what else was to be done
 
     def changed(self, uri: str, *, at_once: bool = True, same_text: bool = False) -> None:
         self.step(Changed(uri, at_once, same_text))
 
-    def step(self, event: Event) -> None:
+    def step(self, event: ScheduleEvent) -> None:
         for action in self.scheduler.step(event, self.now):
             if not isinstance(action, Start):
                 self.told.append(action)
@@ -104,7 +105,11 @@ class Bench:
         return [run.uri for run in self.started]
 
     def published(self) -> list[tuple[str, int]]:
-        return [(a.analysis.job.uri, a.analysis.job.revision) for a in self.told if isinstance(a, Publish)]
+        return [
+            (a.analysis.snapshot.uri, a.analysis.snapshot.revision)
+            for a in self.told
+            if isinstance(a, Publish)
+        ]
 
     def passes(self, seconds: float) -> None:
         self.now += seconds
@@ -117,7 +122,9 @@ class Bench:
 
     def finish(self, defect: Exception | None = None) -> None:
         run = self.started[-1]
-        made: Any = SimpleNamespace(job=SimpleNamespace(uri=run.uri, revision=run.revision), seconds=0.01)
+        made: Any = SimpleNamespace(
+            snapshot=SimpleNamespace(uri=run.uri, revision=run.revision), seconds=0.01
+        )
         self.step(Ended(run, defect=defect) if defect is not None else Ended(run, made))
 
 
@@ -164,7 +171,7 @@ def test_whoever_waits_for_this_text_is_told_when_it_changes() -> None:
     bench.finish()
     assert bench.told[-1] == Answer("u") and not bench.scheduler.pending("u")
     found = bench.scheduler.current("u")
-    assert found is not None and found.job.revision == 3
+    assert found is not None and found.snapshot.revision == 3
 
 
 def test_a_failure_is_an_answer() -> None:
@@ -335,6 +342,71 @@ def test_where_messages_wait_a_slice_grows_until_the_longest_kernel_fits() -> No
     assert not bench.stale and bench.now < 100.0 + 12 * longest
 
 
+class Waiting:
+    """An owner whose runs end when the test says so."""
+
+    def __init__(self) -> None:
+        self.runs: list[tuple[AnalysisRun, asyncio.Future[Analysis]]] = []
+        self.failed: list[str] = []
+        self.published: list[Analysis] = []
+        self.analyses = Analyses(self, time.monotonic)
+
+    def start(self, run: AnalysisRun) -> asyncio.Future[Analysis]:
+        future: asyncio.Future[Analysis] = asyncio.get_running_loop().create_future()
+        self.runs.append((run, future))
+        return future
+
+    def publish(self, analysis: Analysis) -> None:
+        self.published.append(analysis)
+
+    def fail(self, uri: str) -> None:
+        self.failed.append(uri)
+
+    def finish(self) -> None:
+        run, future = self.runs[-1]
+        made: Any = SimpleNamespace(
+            snapshot=SimpleNamespace(uri=run.uri, revision=run.revision), seconds=0.01
+        )
+        future.set_result(made)
+
+
+def test_whoever_waits_gets_the_newest_text_or_hears_that_it_changed() -> None:
+    async def story() -> None:
+        owner = Waiting()
+        owner.analyses.changed("u", at_once=True)
+        strict = asyncio.ensure_future(owner.analyses.fresh("u", this_text=True))
+        patient = asyncio.ensure_future(owner.analyses.fresh("u"))
+        await asyncio.sleep(0)
+        owner.analyses.changed("u")  # after a pause
+        with pytest.raises(Superseded):
+            await strict
+        owner.runs[-1][1].set_exception(Superseded())
+        while len(owner.runs) < 2:
+            await asyncio.sleep(0.001)
+        owner.finish()
+        found = await patient
+        assert found is not None and owner.published == [found] and owner.analyses.latest("u") is found
+
+    asyncio.run(story())
+
+
+def test_whoever_waits_for_a_failure_or_a_closed_document_gets_nothing() -> None:
+    async def story() -> None:
+        owner = Waiting()
+        for end in ("fails", "is closed"):
+            owner.analyses.changed("u", at_once=True)
+            waiting = asyncio.ensure_future(owner.analyses.fresh("u"))
+            await asyncio.sleep(0)
+            if end == "fails":
+                owner.runs[-1][1].set_exception(RuntimeError("boom"))
+            else:
+                owner.analyses.closed("u")
+            assert await waiting is None
+        assert owner.failed == ["u"]
+
+    asyncio.run(story())
+
+
 def spinning(started: list[str], name: str) -> Callable[[Callable[[], bool]], str]:
     """An analysis without an end that looks whether it is stale, as the engine does."""
 
@@ -406,8 +478,8 @@ def test_a_closed_document_stops_soon_and_nothing_of_it_is_kept() -> None:
 
     async def story() -> None:
         worker, analyst, turn = ThreadWorker(asyncio.get_running_loop()), Analyst(), Turn()
-        await worker.submit(lambda: analyst.analyse(job(MERGEABLE), bool), seconds=None)
-        running = worker.analyse(lambda stale: analyst.analyse(job(text), stale), turn)
+        await worker.submit(lambda: analyst.analyse(snapshot(MERGEABLE), bool), seconds=None)
+        running = worker.analyse(lambda stale: analyst.analyse(snapshot(text), stale), turn)
         while ANALYSES.count(analyst._cache) < 3:
             await asyncio.sleep(0.01)
         assert not running.done()

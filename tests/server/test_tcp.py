@@ -229,7 +229,7 @@ def test_token_files_that_are_none(tmp_path: Path, token_file: Path) -> None:
     assert "No such file" in why(tmp_path / "none")
     assert "directory" in why(tmp_path)
     os.mkfifo(tmp_path / "pipe", 0o600)
-    assert "no regular file" in why(tmp_path / "pipe")
+    assert "not a regular file" in why(tmp_path / "pipe")
     token_file.chmod(0o640)
     assert "chmod 600" in why(token_file)
     token_file.chmod(0o600)

@@ -6,24 +6,13 @@ import {
   LanguageClient,
   RevealOutputChannelOn,
   vsdiag,
-  type DocumentSelector,
   type ErrorHandler,
   type Executable,
   type Middleware,
 } from 'vscode-languageclient/node';
-import { withRulePages } from './rulePages';
+import { DOCUMENTS } from './documents';
+import { withRuleLinks } from './ruleLinks';
 import { SECTION, serverSettings } from './settings';
-
-/**
- * By name and not by language: `.cu` has a different language with every other CUDA extension, and which
- * headers hold device code is for the server to see. A text that was never saved has only a language.
- */
-export const DOCUMENTS: DocumentSelector = [
-  { scheme: 'file', pattern: '**/*.{cu,cuh,h,hpp,hu,inl}' },
-  { scheme: 'untitled', pattern: '**/*.{cu,cuh}' },
-  { scheme: 'untitled', language: 'cuda-cpp' },
-  { scheme: 'untitled', language: 'cuda' },
-];
 
 /** A client that is not started yet. `onCrash` is called when the server ended by itself and is started again. */
 export function createClient(
@@ -39,10 +28,10 @@ export function createClient(
     initializationOptions: () => ({ settings: serverSettings(), trusted: vscode.workspace.isTrusted }),
     middleware: {
       workspace: workspaceMiddleware(() => client),
-      handleDiagnostics: (uri, diagnostics, next) => next(uri, withRulePages(diagnostics)),
+      handleDiagnostics: (uri, diagnostics, next) => next(uri, withRuleLinks(diagnostics)),
       provideDiagnostics: async (document, previous, token, next) => {
         const report = await next(document, previous, token);
-        if (report?.kind === vsdiag.DocumentDiagnosticReportKind.full) withRulePages(report.items);
+        if (report?.kind === vsdiag.DocumentDiagnosticReportKind.full) withRuleLinks(report.items);
         return report;
       },
     },

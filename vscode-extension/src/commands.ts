@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import type { MemoryMaps, Place } from './map';
-import { SHOW_RULE, showRulePage } from './rulePages';
+import { SHOW_RULE } from './ruleLinks';
+import { showRulePage } from './rulePages';
 import type { Server } from './server';
 
 export function registerCommands(server: Server, maps: MemoryMaps, log: vscode.LogOutputChannel): vscode.Disposable[] {

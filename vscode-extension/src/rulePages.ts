@@ -3,9 +3,6 @@ import type { Server } from './server';
 
 const SCHEME = 'smem-rule';
 
-/** The command behind the code of a finding; not in the palette: it needs an argument. */
-export const SHOW_RULE = 'smem.showRule';
-
 interface RulePage {
   code: string;
   name: string;
@@ -19,7 +16,7 @@ export function registerRulePages(server: Server): vscode.Disposable {
     async provideTextDocumentContent(uri) {
       const code = uri.path.slice(1).replace(/\.md$/, '');
       const page = await server.running?.sendRequest<RulePage | null>('smem/explain', { code });
-      if (!page) return `# ${code}\n\nThe server that runs has no page of this rule.\n`;
+      if (!page) return `# ${code}\n\nThe running server has no page for this rule.\n`;
       // A language that the Markdown preview knows, so that the examples are coloured.
       const explanation = page.explanation.replaceAll('```cuda\n', '```cpp\n');
       const severity = `Severity: ${page.severity} at most, unless set otherwise.`;
@@ -36,15 +33,4 @@ export async function showRulePage(code: string): Promise<void> {
   } catch {
     await vscode.window.showTextDocument(uri, { preview: true });
   }
-}
-
-/** Make the code of each diagnostic a link to its page, unless the server gave it one. */
-export function withRulePages<T extends vscode.Diagnostic>(diagnostics: T[]): T[] {
-  for (const diagnostic of diagnostics) {
-    if (typeof diagnostic.code !== 'string') continue;
-    const value = diagnostic.code;
-    const query = JSON.stringify([value]);
-    diagnostic.code = { value, target: vscode.Uri.from({ scheme: 'command', path: SHOW_RULE, query }) };
-  }
-  return diagnostics;
 }

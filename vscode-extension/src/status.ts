@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { DOCUMENTS } from './client';
+import { DOCUMENTS } from './documents';
 
 /** The entry behind the braces in the status bar, while a file of ours is open. */
 export class Status implements vscode.Disposable {

@@ -17,7 +17,7 @@ from smem_lsp.analysis.threads.uniformity import Levels
 from smem_lsp.analysis.values.affine import Affine, Forms
 from smem_lsp.analysis.values.evaluate import Evaluator, iterations
 from smem_lsp.analysis.values.ranges import Bounds
-from smem_lsp.analysis.values.terms import WARP, LoopVar, Op, Sym, Term
+from smem_lsp.analysis.values.terms import Level, LoopVar, Op, Sym, Term
 from smem_lsp.analysis.values.value_facts import LoopFacts, Recurrence, ValueFacts
 from smem_lsp.ir.nodes import Dims
 from smem_lsp.source import checkpoint, record
@@ -135,7 +135,7 @@ class Warps:
 
     def _shared(self, term: Term) -> bool:
         """Is it the same in all lanes of a warp?"""
-        return self.levels.level(term) <= WARP
+        return self.levels.level(term) <= Level.WARP
 
     def _jumps(self, atom: Term, followed: frozenset[int]) -> bool:
         """Is it a variable of a loop that is followed, which goes on in other than equal steps?"""
@@ -302,7 +302,7 @@ class Warps:
 
     def _alike(self, condition: Term) -> bool:
         """Do all lanes of a warp decide alike?"""
-        return self.levels.level(condition) <= WARP or self.levels.uniform(condition)
+        return self.levels.level(condition) <= Level.WARP or self.levels.uniform(condition)
 
     # ---- loops -----------------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from typing import TypeGuard
 
 from smem_lsp.analysis.execution.events import Event, Guard
 from smem_lsp.analysis.values.evaluate import Evaluator
-from smem_lsp.analysis.values.terms import BLOCK, THREAD, Const, Op, Opaque, Sym, Term, is_truth, parts_of
+from smem_lsp.analysis.values.terms import Const, Level, Op, Opaque, Sym, Term, is_truth, parts_of
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.source import checkpoint
 
@@ -168,7 +168,7 @@ class _Reader:
                 return self._all(term.sources)
             if term.origin == "exit":  # what a loop has made of the data, whatever it has run over
                 return self._all([each for each in term.sources if not each.known]) or None
-            return False if term.level <= BLOCK and not term.carried and not term.sources else None
+            return False if term.level <= Level.BLOCK and not term.carried and not term.sources else None
         if isinstance(term, Op) and term.operator == "?:" and term.args[0].known:
             return self._all(term.args[1:])
         if isinstance(term, Op) and not ("_sync" in term.operator or term.operator.startswith("atomic")):
@@ -184,7 +184,7 @@ class _Reader:
             address = self.values.address(term.access)
             self.loads.add(term.access)
             return True if address is not None and any(map(self._own, address)) else None
-        if term.level <= BLOCK and not term.carried:
+        if term.level <= Level.BLOCK and not term.carried:
             return False
         names = {each.name for each in parts_of(*term.sources[:1]) if isinstance(each, Sym)}
         return True if names & self.pointers and any(map(self._own, term.sources)) else None
@@ -194,5 +194,5 @@ class _Reader:
         if not term.known:
             return self.of_data(term) is True
         return self.here.constant(term) is None and (
-            term.level == THREAD or self.here.values(term) is not None
+            term.level == Level.THREAD or self.here.values(term) is not None
         )

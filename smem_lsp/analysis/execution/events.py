@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from smem_lsp.analysis.values.evaluate import Evaluator
-from smem_lsp.analysis.values.terms import BLOCK, Op, Opaque, Term
+from smem_lsp.analysis.values.terms import Level, Op, Opaque, Term
 from smem_lsp.ir.nodes import Access
 from smem_lsp.source import record
 
@@ -170,7 +170,7 @@ class _Forms:
         found = self.here.value(term)
         if found is not None:
             return found
-        if term.level <= BLOCK and not term.carried:
+        if term.level <= Level.BLOCK and not term.carried:
             return SameForAll(term.serial)
         if isinstance(term, Opaque) and term.origin == LOAD and term.access is None and term.sources:
             return self._combination(LOAD, term.sources)

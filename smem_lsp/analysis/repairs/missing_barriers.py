@@ -12,7 +12,7 @@ from smem_lsp.analysis.repairs.copy_waits import Judge, MissingCopyWait, missing
 from smem_lsp.analysis.repairs.insertion_points import candidates, common_loop, insertion_points
 from smem_lsp.analysis.repairs.proxy_fences import Fence, fences
 from smem_lsp.analysis.threads.uniformity import Levels
-from smem_lsp.analysis.values.terms import WARP, Term, is_free
+from smem_lsp.analysis.values.terms import Level, Term, is_free
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, Branch, Kernel, Loop, Place, Seq, walk
 from smem_lsp.source import checkpoint
@@ -119,7 +119,7 @@ def warp_places(kernel: Kernel, values: ValueFacts, levels: Levels, places: froz
                     collect(node.body)
 
     def _clear(term: Term) -> bool:
-        return levels.level(term) <= WARP or not is_free(term)
+        return levels.level(term) <= Level.WARP or not is_free(term)
 
     collect(kernel.body)
     return frozenset(found)

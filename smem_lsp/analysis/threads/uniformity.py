@@ -17,7 +17,7 @@ from smem_lsp.analysis.dataflow.interference import open_foes
 from smem_lsp.analysis.values.block_shape import BlockShape
 from smem_lsp.analysis.values.evaluate import Evaluator
 from smem_lsp.analysis.values.ranges import Bounds
-from smem_lsp.analysis.values.terms import BLOCK, CONST, THREAD, Carrier, LoopVar, Opaque, Term
+from smem_lsp.analysis.values.terms import Carrier, Level, LoopVar, Opaque, Term
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import (
     Access,
@@ -63,21 +63,21 @@ class Levels:
     bounds: Bounds
     shape: BlockShape | None = None
     shared: frozenset[int] = frozenset()
-    of: dict[Carrier, int] = field(default_factory=dict)
+    of: dict[Carrier, Level] = field(default_factory=dict)
     _decided: dict[Term, bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for load in self.values.loads:
             assert isinstance(load, Opaque) and load.access is not None
-            self.of[load] = BLOCK if load.access in self.shared else THREAD
+            self.of[load] = Level.BLOCK if load.access in self.shared else Level.THREAD
         self._solve()
 
-    def level(self, term: Term) -> int:
-        """CONST, BLOCK, WARP or THREAD."""
+    def level(self, term: Term) -> Level:
+        """How widely threads agree on it."""
         checkpoint()
         level = term.level
         for carrier in term.carried:
-            own = self.of.get(carrier, THREAD)
+            own = self.of.get(carrier, Level.THREAD)
             if own > level:
                 level = own
         return level
@@ -86,7 +86,7 @@ class Levels:
         """Is the value the same for all threads of the block? Also by bounds, and for a known shape by trying all."""
         found = self._decided.get(term)
         if found is None:
-            found = self._decided[term] = self.level(term) <= BLOCK or self._computed(term)
+            found = self._decided[term] = self.level(term) <= Level.BLOCK or self._computed(term)
         return found
 
     def _computed(self, term: Term) -> bool:
@@ -103,7 +103,7 @@ class Levels:
         """Least levels under which every loop variable is as uniform as its start, its next value and its loop."""
         rest = [recurrence for loop in self.values.loops.values() for recurrence in loop.recurrences]
         for recurrence in rest:
-            self.of[recurrence.atom] = CONST
+            self.of[recurrence.atom] = Level.CONST
         at_index = [
             (load, self.values.address(load.access) or ())
             for load in self.values.loads
@@ -122,7 +122,7 @@ class Levels:
 
     def _raise(self, carrier: Carrier, sources: Iterable[Term]) -> bool:
         checkpoint()
-        level = max(map(self.level, sources), default=CONST)
+        level = max(map(self.level, sources), default=Level.CONST)
         if level <= self.of[carrier]:
             return False
         self.of[carrier] = level
@@ -217,7 +217,7 @@ def _apart(one: Access, other: Access, values: ValueFacts) -> bool:
     if one.part is None or other.part is None or one.buffer != other.buffer:
         return False
     base = values.bases[one.point]
-    steady = base.known and not base.carried and base.level <= BLOCK
+    steady = base.known and not base.carried and base.level <= Level.BLOCK
     return steady and base is values.bases[other.point] and one.part.apart(other.part)
 
 

@@ -14,7 +14,7 @@ from functools import partial
 
 from smem_lsp.analysis.values.invariant_loads import Untouched, untouched
 from smem_lsp.analysis.values.loop_assignments import assigned_in, escapes
-from smem_lsp.analysis.values.terms import BLOCK, THREAD, Const, LoopVar, Table, Term, is_free, is_truth
+from smem_lsp.analysis.values.terms import Const, Level, LoopVar, Table, Term, is_free, is_truth
 from smem_lsp.analysis.values.value_facts import (
     Exit,
     LoopFacts,
@@ -402,7 +402,7 @@ class _Walk:
             # nobody may read it, so any value will do: it never keeps threads from agreeing
             return self.table.opaque("unset", key=-1 - variable)
         if entry is _ESCAPED:
-            return self.table.opaque("lost", level=THREAD)
+            return self.table.opaque("lost", level=Level.THREAD)
         if isinstance(entry, _Later):
             if entry.term is None:
                 entry.term = entry.make()
@@ -427,10 +427,10 @@ class _Walk:
     def stated(self, term: Term) -> Term:
         """The same value, now that the author says that all threads agree on it. Where the threads' places alone decide
         it, they do not."""
-        if not term.carried and (term.level <= BLOCK or not is_free(term)):
+        if not term.carried and (term.level <= Level.BLOCK or not is_free(term)):
             return term
         if term not in self.alike:
-            self.alike[term] = self.table.opaque("call", level=BLOCK)
+            self.alike[term] = self.table.opaque("call", level=Level.BLOCK)
         return self.alike[term]
 
     def followed(self, value: ir.Value) -> Term:
@@ -462,7 +462,7 @@ class _Walk:
             ir.Operator.READONLY,
         ):  # the last operand tells one load from the next
             constant = operator is ir.Operator.READONLY or self.untouched.covers(args[0])
-            return self.table.opaque("load", args, level=BLOCK if constant else THREAD)
+            return self.table.opaque("load", args, level=Level.BLOCK if constant else Level.THREAD)
         if operator is ir.Operator.MEMBER:
             return self.table.member(value.spelling, args[0])
         if operator.is_named:
@@ -473,7 +473,7 @@ class _Walk:
 
     def unknown(self, value: ir.Unknown) -> Term:
         access = value.access
-        level = BLOCK if value.uniform or access is not None else THREAD
+        level = Level.BLOCK if value.uniform or access is not None else Level.THREAD
         origin = "call" if access is None else "load"
         made = self.table.opaque(origin, level=level, key=value.key, access=access)
         if access is not None:

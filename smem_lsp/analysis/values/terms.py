@@ -10,17 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from enum import IntEnum
 from typing import Final
 
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax.conditions import apply_operator
 from smem_lsp.targets.every import WARP_SIZE
 
-# The lattice of uniformity: the widest group of threads that surely agree on a value.
-CONST: Final = 0
-BLOCK: Final = 1
-WARP: Final = 2
-THREAD: Final = 3
+
+class Level(IntEnum):
+    """The lattice of uniformity: the widest group of threads that surely agree on a value. ``CONST``: all, always."""
+
+    CONST = 0
+    BLOCK = 1
+    WARP = 2
+    THREAD = 3
+
 
 MAX_DEPTH = 24  # nodes on the longest path: what is deeper is lost
 
@@ -34,7 +39,7 @@ class Term:
     """``serial``: order of creation. ``known``: no opaque part, so it can be evaluated. ``natural``: never negative."""
 
     serial: int
-    level: int = CONST
+    level: Level = Level.CONST
     depth: int = 1
     known: bool = True
     natural: bool = False
@@ -127,7 +132,7 @@ class Table:
     def thread(self, axis: str) -> Term:
         found = self._leaves.get(("thread", axis))
         if found is None:
-            found = Thread(self._next(), THREAD, natural=True, axis=axis)
+            found = Thread(self._next(), Level.THREAD, natural=True, axis=axis)
             self._leaves["thread", axis] = found
         return found
 
@@ -152,14 +157,14 @@ class Table:
     def sym(self, name: str) -> Term:
         found = self._leaves.get(name)
         if found is None:
-            found = Sym(self._next(), BLOCK, natural=name.startswith(_BUILTIN), name=name)
+            found = Sym(self._next(), Level.BLOCK, natural=name.startswith(_BUILTIN), name=name)
             self._leaves[name] = found
         return found
 
     def loop_var(self, loop: int, variable: int) -> LoopVar:
         found = self._leaves.get((loop, variable))
         if found is None:
-            made = LoopVar(self._next(), BLOCK, loop=loop, variable=variable)
+            made = LoopVar(self._next(), Level.BLOCK, loop=loop, variable=variable)
             made.carried = frozenset((made,))
             self._leaves[loop, variable] = made
             return made
@@ -171,7 +176,7 @@ class Table:
         origin: str,
         sources: tuple[Term, ...] = (),
         *,
-        level: int = CONST,
+        level: Level = Level.CONST,
         key: int | None = None,
         access: int | None = None,
     ) -> Term:
@@ -181,7 +186,7 @@ class Table:
             return found
         serial = self._next()
         own = serial if key is None else key
-        made = Opaque(serial, max(level, BLOCK), known=False, key=own, origin=origin, sources=sources)
+        made = Opaque(serial, max(level, Level.BLOCK), known=False, key=own, origin=origin, sources=sources)
         for source in sources:
             made.level = max(made.level, source.level)
             made.carried |= source.carried
@@ -218,7 +223,7 @@ class Table:
 
     def _make(self, operator: str, args: tuple[Term, ...]) -> Term:
         checkpoint()
-        level, depth, known, natural, carried = CONST, 0, operator in _ARITHMETIC, True, _NONE
+        level, depth, known, natural, carried = Level.CONST, 0, operator in _ARITHMETIC, True, _NONE
         for arg in args:
             if arg.level > level:
                 level = arg.level
@@ -236,8 +241,8 @@ class Table:
             natural = natural or any(arg.natural for arg in args)
         if operator.endswith("_sync()"):
             level, carried = _exchanged(operator[2:-7], args)
-        elif level == THREAD and self.rows and operator in ("/", ">>") and _is_row(operator, *args):
-            level = WARP
+        elif level == Level.THREAD and self.rows and operator in ("/", ">>") and _is_row(operator, *args):
+            level = Level.WARP
         return Op(self._next(), level, depth + 1, known, natural, carried, operator, args)
 
     def _fold(self, operator: str, args: tuple[Term, ...]) -> Term | None:
@@ -314,16 +319,16 @@ class Table:
         return None
 
 
-def _exchanged(kind: str, args: tuple[Term, ...]) -> tuple[int, frozenset[Carrier]]:
+def _exchanged(kind: str, args: tuple[Term, ...]) -> tuple[Level, frozenset[Carrier]]:
     """Level of a shuffle, vote or reduction over lanes: the warp agrees where all 32 lanes get one answer."""
     if not (args and isinstance(args[0], Const) and args[0].n in _FULL_MASK):
-        return THREAD, _NONE
+        return Level.THREAD, _NONE
     if kind in _MEETS or kind.startswith("reduce_"):
-        return WARP, _NONE
+        return Level.WARP, _NONE
     full_width = len(args) == 3 or (len(args) == 4 and isinstance(args[3], Const) and args[3].n == WARP_SIZE)
-    if kind == "shfl" and full_width and args[2].level <= WARP:
-        return WARP, args[2].carried
-    return THREAD, _NONE
+    if kind == "shfl" and full_width and args[2].level <= Level.WARP:
+        return Level.WARP, args[2].carried
+    return Level.THREAD, _NONE
 
 
 def _is_row(operator: str, number: Term, by: Term) -> bool:

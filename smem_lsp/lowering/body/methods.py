@@ -173,7 +173,7 @@ def new(ctx: Context, name: str, record: Record, words: list[str]) -> Variable:
 def copied_by_members(record: Record) -> bool:
     """Has a class no copy constructor of its own, nor a template that may be taken for one?"""
     name = record.decl.name.rpartition("::")[2]
-    for decl, _ in record.lexical.own(name):
+    for decl, _ in record.scope.own(name):
         if isinstance(decl, FunctionDecl):
             spelled = decl.source.texts[slice(*decl.list)]
             if name in spelled or (decl.parameters and "&&" in spelled):
@@ -244,7 +244,7 @@ def _in_sight(
 ) -> bool:
     """Follow the constructor of a class, or its members where it has none; False: not in sight."""
     name = record.decl.name.rpartition("::")[2]
-    declared = [d for d, s in record.lexical.own(name) if isinstance(d, FunctionDecl) and s is record.lexical]
+    declared = [d for d, s in record.scope.own(name) if isinstance(d, FunctionDecl) and s is record.scope]
     if not declared:
         if collect.inside(record.decl).constructors:  # a destructor, perhaps
             return False

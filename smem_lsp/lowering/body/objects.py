@@ -68,7 +68,7 @@ def followed(kind: Type | None) -> Record | None:
 
 def fields(record: Record, depth: int = 0) -> tuple[Field, ...] | None:
     """The data members of a class, those of its bases first; None where they are not followed."""
-    return _FIELDS.of(record.lexical.state.store, record, partial(_fields, record, depth))
+    return _FIELDS.of(record.scope.state.store, record, partial(_fields, record, depth))
 
 
 _FIELDS = Query[Record, tuple[Field, ...] | None]("data members of a class", cycle=None)
@@ -99,8 +99,8 @@ def _fields(record: Record, depth: int) -> tuple[Field, ...] | None:
                 continue
             if not declarator.name:
                 return None
-            kind = type_of.variable_value(parsed, declarator, record.lexical).type
-            found.append(Field(declarator.name, parsed, declarator, kind, record.lexical))
+            kind = type_of.variable_value(parsed, declarator, record.scope).type
+            found.append(Field(declarator.name, parsed, declarator, kind, record.scope))
     names = {field.name for field in found}
     return tuple(found) if len(names) == len(found) <= _MOST_MEMBERS else None
 
@@ -190,19 +190,19 @@ class Method:
 
     @property
     def callee(self) -> Callee:
-        return Callee(self.function, self.record.lexical)
+        return Callee(self.function, self.record.scope)
 
 
 def methods(ctx: Context, record: Record, name: str, where: tree.Expr, depth: int = 0) -> list[Method] | None:
     """The methods of that name with a body, of the class or else of its bases; None where some are not in sight."""
     own = [
         decl
-        for decl, scope in record.lexical.own(name)
-        if isinstance(decl, FunctionDecl) and scope is record.lexical
+        for decl, scope in record.scope.own(name)
+        if isinstance(decl, FunctionDecl) and scope is record.scope
     ]
     if own:
         return definitions(ctx, record, own, where)
-    if record.lexical.own(name) or depth > _MAX_NESTING:
+    if record.scope.own(name) or depth > _MAX_NESTING:
         return None
     inherited: list[Method] = []
     for base in bases(record):
@@ -276,11 +276,7 @@ def _island_name(name: str) -> str:
 def _placed(record: Record, decl: FunctionDecl, name: str) -> tuple[int, int] | None:
     """(number of a declaration, count) among all of that name in the specialisations of its class."""
     outer = next(
-        (
-            s
-            for s in record.lexical.outwards()
-            if record.decl in s.declarations.names.get(record.decl.name, ())
-        ),
+        (s for s in record.scope.outwards() if record.decl in s.declarations.names.get(record.decl.name, ())),
         None,
     )
     if outer is None:

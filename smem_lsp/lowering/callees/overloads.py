@@ -143,7 +143,7 @@ def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalSco
         ]
     around = _class_of(callee, scope)
     if around is not None:
-        if any(isinstance(d, FunctionDecl) and d.body is None for d, _ in around.lexical.own(name)):
+        if any(isinstance(d, FunctionDecl) and d.body is None for d, _ in around.scope.own(name)):
             return []  # defined outside of the class, perhaps not in sight
         found = [f for f in found if f.island.enclosing[-1:] == (around.decl.name.rpartition("::")[2],)]
     spelled = callee.arguments[-1] if callee.arguments else None
@@ -154,7 +154,7 @@ def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalSco
     if len(found) > MOST_CANDIDATES or any(len(f.body.tokens) > MAX_TOKENS for f in found):
         return []
     if around is not None and len(found) == 1 and _declares(around, found[0]):
-        return [Callee(found[0], around.lexical)]
+        return [Callee(found[0], around.scope)]
     return [Callee(function) for function in found]
 
 
@@ -232,9 +232,9 @@ def _declares(record: Record, function: Function) -> bool:
     head = function.definition.parameters.texts
     matching = [
         decl
-        for decl, where in record.lexical.own(function.name)
+        for decl, where in record.scope.own(function.name)
         if isinstance(decl, FunctionDecl)
-        and where is record.lexical
+        and where is record.scope
         and list(decl.source.texts[slice(*decl.list)]) == list(head)
     ]
     return len(matching) == 1

@@ -134,7 +134,7 @@ def _declared(path: tuple[str, ...], scope: Scope) -> Iterator[tuple[Declared, S
     if around:
         meaning = scope.meaning(tuple(around), (None,) * len(around))
         if isinstance(meaning, Record):
-            yield from meaning.lexical.own(last)
+            yield from meaning.scope.own(last)
         return
     for outer in scope.outwards():
         own = outer.own(last)

@@ -42,8 +42,7 @@ from smem_lsp.lowering.state.local_scope import (
     View,
 )
 from smem_lsp.lowering.state.places import Ref, join
-from smem_lsp.semantics.entities import Argument, is_open
-from smem_lsp.semantics.entities import TypedConstant as Meant
+from smem_lsp.semantics.entities import Argument, TypedConstant, is_open
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Qualified, Record, Type
 from smem_lsp.source import Span
@@ -216,7 +215,7 @@ class Context:
     def instance_of(self, function: Function, bound: Mapping[str, Argument]) -> Iterator[None]:
         """Inside, static arrays belong to the instance of ``function`` with these template arguments."""
         outer = self.instance
-        self.instance = tuple(a.n if isinstance(a, Meant) else a for a in bound.values())
+        self.instance = tuple(a.n if isinstance(a, TypedConstant) else a for a in bound.values())
         if (
             any(is_open(argument) for argument in bound.values())
             and "__shared__" in function.definition.words

@@ -108,7 +108,7 @@ def _texts(record: Record) -> dict[str, str]:
     """Name of a member -> its declaration as written, where it has one of its own. The members of a struct or union
     without a name share theirs."""
     found: dict[str, str] = {}
-    source, scope = record.decl.source, record.lexical
+    source, scope = record.decl.source, record.scope
     for member in collect.inside(record.decl).members:
         checkpoint()
         lo, hi = member.range

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from analysis.asking import analyse
 
-from smem_lsp.analysis.values.terms import BLOCK, THREAD, WARP
+from smem_lsp.analysis.values.terms import Level
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ from smem_lsp.analysis.values.terms import BLOCK, THREAD, WARP
 def test_all_threads_of_the_block_agree(index: str) -> None:
     above = "__constant__ int table[8]; constexpr int WIDTH = other(); template <int Scale>"
     found = analyse(f"s[{index}] = 0;", above=above)
-    assert found.levels.level(found.index()) <= BLOCK
+    assert found.levels.level(found.index()) <= Level.BLOCK
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_all_threads_of_the_block_agree(index: str) -> None:
 )
 def test_threads_may_disagree(index: str) -> None:
     found = analyse(f"s[{index}] = 0;")
-    assert found.levels.level(found.index()) == THREAD
+    assert found.levels.level(found.index()) == Level.THREAD
 
 
 @pytest.mark.parametrize(
@@ -81,12 +81,12 @@ def test_threads_may_disagree(index: str) -> None:
 )
 def test_warps_agree(index: str) -> None:
     found = analyse(f"s[{index}] = 0;", shape=(128, 2, 1))
-    assert found.levels.level(found.index()) == WARP
+    assert found.levels.level(found.index()) == Level.WARP
 
 
 def test_rows_that_are_no_whole_warps() -> None:
     found = analyse("s[tid / 32] = 0;", shape=(48, 2, 1))
-    assert found.levels.level(found.index()) == THREAD
+    assert found.levels.level(found.index()) == Level.THREAD
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def test_default_arguments() -> None:
         offset = found.values.offset(access, found.kernel.buffers[access.buffer])
         assert offset is not None
         levels.append(found.levels.level(offset))
-    assert levels == [BLOCK, THREAD]
+    assert levels == [Level.BLOCK, Level.THREAD]
 
 
 @pytest.mark.parametrize(

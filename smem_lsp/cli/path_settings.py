@@ -1,4 +1,4 @@
-"""Settings of a run: the config file of each path with the flags over it, all names in them known."""
+"""Settings of a run: for each path its config file with the flags over it, and every rule and target in them known."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from smem_lsp.environment import CompileCommands
 from smem_lsp.environment.compiler import OFF
 from smem_lsp.source import is_folder
 
-NVCC = "nvcc"  # the value of the setting that means the one of this machine
+NVCC = "nvcc"  # this value of the setting means the machine's own nvcc
 
 
 class Settings:
-    """Finds the settings of a path; a config file is read and checked once."""
+    """Finds the settings of a path. Each config file is read and checked once."""
 
     __slots__ = ("_commands", "_fixed", "_flags", "_folders", "_isolated", "_named", "_noted", "_overrides")
 
     def __init__(self, flags: argparse.Namespace) -> None:
-        """Raises UsageError for a wrong flag and for a config file named by a flag that is wrong."""
+        """Raises UsageError for a wrong flag, and for a wrong config file that a flag names."""
         if flags.isolated and flags.config is not None:
             raise UsageError("--isolated and --config contradict each other")
         self._overrides, self._flags = _flag_values(flags)
@@ -54,7 +54,7 @@ class Settings:
             self._finish(defaults())  # a wrong flag is wrong wherever the config file is
 
     def of(self, path: str) -> Loaded:
-        """Settings of a file, or of what is in the folder ``path`` stands in. Raises ConfigError."""
+        """The settings of a file, or of any file in its folder. Raises ConfigError."""
         if self._fixed is not None:
             return self._fixed
         found = self._of_folder(Path(os.path.abspath(path)).parent)  # noqa: PTH100
@@ -63,7 +63,7 @@ class Settings:
         return found
 
     def _of_folder(self, folder: Path) -> Loaded | ConfigError:
-        """Each folder is looked at once, whatever is below it."""
+        """The settings of a folder. Each folder is looked at once."""
         passed: list[Path] = []
         found: Loaded | ConfigError | None = None
         for above in _upwards(folder):
@@ -85,8 +85,9 @@ class Settings:
         return found
 
     def for_file(self, path: str) -> Config:
-        """Everything that holds for one file, its compile command too. Raises ConfigError, also for a database that the
-        settings name and that cannot be used; one that was only found is complained about once and left out."""
+        """The settings of one file, its compile command included. Raises ConfigError, also if the settings name a
+        database of compile commands that cannot be used. One that was only found is complained about once and left
+        out."""
         loaded = self.of(path)
         config = self._without_foreign_programs(loaded.for_file(path), loaded)
         self._note_missing_folders(loaded)
@@ -101,7 +102,7 @@ class Settings:
         return replace(config, compile_flags=command.flags)
 
     def _without_foreign_programs(self, config: Config, loaded: Loaded) -> Config:
-        """A config file that nobody has named may ask for the nvcc of this machine, but choose no program to run."""
+        """A config file that no flag names may ask for the machine's own nvcc, but may not choose a program to run."""
         if self._named or config.nvcc in (None, OFF, NVCC):
             return config
         self._note(
@@ -110,7 +111,8 @@ class Settings:
         return replace(config, nvcc=None)
 
     def _note_missing_folders(self, loaded: Loaded) -> None:
-        """A config file is written for more machines than this one: what one of them has not is told, once."""
+        """A config file is written for several machines: a folder that this one lacks is mentioned once, and is no
+        error."""
         origin = loaded.origins.get("include-dirs", "")
         if origin.startswith("flag "):
             return
@@ -125,7 +127,8 @@ class Settings:
             complain(problem)
 
     def excludes(self, path: str) -> bool:
-        """False as well where the config file is broken: the file then gets the blame when it is checked."""
+        """Do the settings exclude the path? False if its config file is broken, which is reported when the path is
+        checked."""
         try:
             return self.of(path).excludes(path)
         except ConfigError:
@@ -165,7 +168,7 @@ def rule_names() -> dict[str, str]:
 
 
 def _flag_values(flags: argparse.Namespace) -> tuple[dict[str, object], dict[str, str]]:
-    """Fields of Config that flags set, and the origin of each setting by key of the config file."""
+    """The fields of Config that flags set, and the origin of each by its key in the config file."""
     table: dict[str, object] = {}
     origins: dict[str, str] = {}
     for key, name, field in (
@@ -181,7 +184,7 @@ def _flag_values(flags: argparse.Namespace) -> tuple[dict[str, object], dict[str
         value = getattr(flags, field, None)
         if value is None:
             continue
-        # A definition may hold a comma, a folder too; a list of rules or targets is split at them.
+        # Definitions and folders may hold commas; lists of rules and targets are split at them.
         table[key] = list(split_rules(value)) if key in ("select", "ignore", "arch") else value
         origins[key] = f"flag {name}"
         if key in ("select", "ignore") and not table[key]:
@@ -200,15 +203,15 @@ def _flag_values(flags: argparse.Namespace) -> tuple[dict[str, object], dict[str
 
 
 def _there(folders: Sequence[str]) -> None:
-    """Raises UsageError for a folder that is not there: nothing would be found in it."""
+    """The folders of ``-I``. Raises UsageError for one that does not exist: nothing would be found in it."""
     for folder in folders:
         if not is_folder(Path(folder).expanduser()):
             raise UsageError(f"-I {folder}: no such folder")
 
 
 def _judged(loaded: Loaded) -> Loaded:
-    """Look up targets and rules, which have one name each from here on. Raises UsageError for a flag with an unknown
-    one, ConfigError for a file."""
+    """Look up targets and rules, and give each its one canonical name. Raises UsageError for an unknown one in a flag,
+    ConfigError for one in a file."""
     from smem_lsp.rules.names import canonical_settings
     from smem_lsp.targets import UnknownTarget, target
 

@@ -6,7 +6,7 @@ from smem_lsp.rules.registry import find_rule
 
 
 def rule_page(code_or_name: str) -> dict[str, object] | None:
-    """None when no rule that is built has this code or name."""
+    """``code_or_name`` in any case. None when no rule has it."""
     rule = find_rule(code_or_name.strip())
     if rule is None:
         return None

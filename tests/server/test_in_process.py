@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Coroutine
@@ -12,13 +14,13 @@ from typing import Any
 import pytest
 from server.samples import MERGEABLE, PULL, PUSH, UNUSED, diagnostic_codes, place
 
-from smem_lsp.server.embedded import EmbeddedServer
+from smem_lsp.server.in_process import InProcessServer
 
 K = "file:///k.cu"
 PATIENCE = 60.0  # seconds; only a server that hangs needs them
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     """What CPython says when it was built for WebAssembly."""
 
@@ -32,7 +34,7 @@ class Page:
     """A client in the same thread: what it sends is handled when it is sent, answers come on the event loop."""
 
     def __init__(self, *, idle: Callable[[Callable[[], None]], object] | None = None) -> None:
-        self.server = EmbeddedServer(self._take, idle)
+        self.server = InProcessServer(self._take, idle)
         self.received: list[dict[str, Any]] = []
         self._arrived = asyncio.Event()
         self._count = 0
@@ -105,6 +107,7 @@ def at(uri: str, where: tuple[int, int]) -> dict[str, Any]:
     return {"textDocument": {"uri": uri}, "position": {"line": where[0], "character": where[1]}}
 
 
+@pytest.mark.usefixtures("one_thread")
 def test_a_whole_conversation() -> None:
     async def story() -> None:
         page = Page()
@@ -138,6 +141,7 @@ def test_a_whole_conversation() -> None:
     asyncio.run(story())
 
 
+@pytest.mark.usefixtures("one_thread")
 def test_pulled_diagnostics_follow_the_keys() -> None:
     async def story() -> None:
         page = Page()
@@ -154,6 +158,7 @@ def test_pulled_diagnostics_follow_the_keys() -> None:
     asyncio.run(story())
 
 
+@pytest.mark.usefixtures("one_thread")
 def test_the_host_says_when_it_is_idle() -> None:
     """As with requestIdleCallback: nothing is analysed before, and one job at a time then."""
     steps: list[Callable[[], None]] = []
@@ -175,6 +180,7 @@ def test_the_host_says_when_it_is_idle() -> None:
     asyncio.run(story())
 
 
+@pytest.mark.usefixtures("one_thread")
 def test_others_are_answered_while_a_long_document_is_analysed() -> None:
     """Between two slices of it messages are read, and no kernel is analysed twice for ever."""
     long = "".join(
@@ -205,6 +211,20 @@ def test_others_are_answered_while_a_long_document_is_analysed() -> None:
     asyncio.run(story())
 
 
+def test_a_python_that_counts_no_time_of_threads() -> None:
+    """As one built for WebAssembly: ``time`` has no ``thread_time``."""
+    code = "import time; del time.thread_time; import smem_lsp; print(len(smem_lsp.check(input()).kernels))"
+    found = subprocess.run(
+        [sys.executable, "-c", code],
+        input=" ".join(UNUSED.split()),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert found.stdout == "1\n"
+
+
+@pytest.mark.usefixtures("one_thread")
 def test_a_client_that_leaves_in_the_middle() -> None:
     async def story() -> None:
         page = Page()

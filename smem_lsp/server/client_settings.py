@@ -1,11 +1,11 @@
-"""Settings in force for a document: the config file nearest to it, and over it what the client sent."""
+"""The client's settings for a document, which win over those of the config file nearest to it."""
 
 from __future__ import annotations
 
 import difflib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from smem_lsp.config import KEYS, Config, UnknownKey, WrongValue, config_from_table
@@ -13,15 +13,15 @@ from smem_lsp.config import KEYS, Config, UnknownKey, WrongValue, config_from_ta
 LOG_LEVELS = ("error", "warning", "info", "debug")
 
 _SWITCHES = {"codeLens.enable": "code_lens", "inlayHints.enable": "inlay_hints"}
-_MISSPELT = 0.8  # the rest are keys of the client
+_MISSPELT = 0.8  # likeness from which an unknown key is one of ours, misspelt; the rest belong to the client
 _CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 @dataclass(frozen=True, slots=True)
 class ClientSettings:
-    """What a client set under ``smem``. ``table``: by key of the config file, values as they came.
+    """What a client set under ``smem``. ``table``: values as they came, by key of the config file.
 
-    Settings are equal when nothing that is shown would differ: how much is logged does not count.
+    Two settings are equal when they show the same; the log level does not count.
     """
 
     table: Mapping[str, object] = field(default_factory=dict)
@@ -34,7 +34,7 @@ def read_client_settings(section: object) -> ClientSettings:
     """The ``smem`` section of a client's settings.
 
     Names are ``includeDirs`` or ``include-dirs``; ``codeLens: {enable}`` or ``codeLens.enable``. Null, an empty list
-    and an empty table are how editors write "not set". Keys of the client's own (``path``, ``trace``) are none of ours.
+    and an empty table are how editors write "not set". The client's own keys (``path``, ``trace``) are ignored.
     """
     if not isinstance(section, Mapping):
         return ClientSettings()
@@ -49,7 +49,7 @@ def read_client_settings(section: object) -> ClientSettings:
             continue
         if kebab not in KEYS:
             if difflib.get_close_matches(kebab, KEYS, n=1, cutoff=_MISSPELT):
-                table[kebab] = value  # it is told when it is applied
+                table[kebab] = value  # reported when it is applied
             continue
         if not rest:
             table[kebab] = value
@@ -65,14 +65,15 @@ def read_client_settings(section: object) -> ClientSettings:
 
 
 def overlay(base: ClientSettings, over: ClientSettings, section: object) -> ClientSettings:
-    """``over``, read from ``section``, on top of ``base``; nothing in the section: nothing changes."""
+    """``over``, read from ``section``, on top of ``base``. An empty section changes nothing."""
     if not isinstance(section, Mapping) or not section:
         return base
     return replace(over, table={**base.table, **over.table}, log_level=over.log_level or base.log_level)
 
 
 def _flattened(section: Mapping[str, object]) -> Iterator[tuple[str, object]]:
-    """``{"codeLens": {"enable": x}}`` as ``codeLens.enable``; tables that are values of ours stay whole."""
+    """``{"codeLens": {"enable": x}}`` as ``codeLens.enable``; a table that is itself the value of a setting stays
+    whole."""
     for key, value in section.items():
         if isinstance(value, Mapping) and f"{key}.enable" in _SWITCHES:
             yield from ((f"{key}.{name}", item) for name, item in value.items())
@@ -81,9 +82,9 @@ def _flattened(section: Mapping[str, object]) -> Iterator[tuple[str, object]]:
 
 
 def apply_client_settings(base: Config, table: Mapping[str, object], root: Path) -> tuple[Config, list[str]]:
-    """``base`` with the client's settings over it, and one line for each of them that is wrong and left out.
+    """``base`` with the client's settings over it, and one line for each that is wrong and therefore left out.
 
-    Relative folders are relative to ``root``. Severities join those of the file; everything else replaces.
+    Relative folders are relative to ``root``. Severities are added to those of ``base``; everything else replaces.
     """
     problems: list[str] = []
     good: dict[str, object] = {}
@@ -94,17 +95,8 @@ def apply_client_settings(base: Config, table: Mapping[str, object], root: Path)
             problems.append(f"smem settings: {error}")
         else:
             good[key] = value
-    config = config_from_table(good, root)
-    values: dict[str, object] = {
-        name: getattr(config, name)
-        for name in (field.name for field in fields(Config))
-        if name.replace("_", "-") in good
-    }
-    if "arch" in good:
-        values["arch_configured"] = True
-    if "severity" in good:
-        values["severity"] = {**base.severity, **config.severity}
-    return replace(base, **values), problems  # type: ignore[arg-type]  # names and types come from Config itself
+    config = config_from_table(good, root, base)
+    return replace(config, severity={**base.severity, **config.severity}), problems
 
 
 def known_names(config: Config) -> tuple[Config, list[str]]:

@@ -13,7 +13,7 @@ from smem_lsp.server.idle_worker import IdleWorker
 from smem_lsp.server.session import Session
 
 
-class EmbeddedServer:
+class InProcessServer:
     """One conversation. To be made and called on the running event loop; no method raises or blocks for long.
 
     ``send`` takes the body of each message to the client: JSON in UTF-8, without a header. ``when_idle`` says when the

@@ -1,4 +1,4 @@
-"""Files that the front end asks for while it follows ``#include``."""
+"""Reads the files that the front end asks for while it follows ``#include``."""
 
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ class _Stamp:
 class DiskReader:
     """Reads regular files of at most 8 MB, once per version. Open buffers of an editor hide the disk.
 
-    ``fresh_for``: seconds for which a file that was looked at is taken to be the same, 0 for a client that says when
-    files change or a run that is over soon.
+    ``fresh_for``: seconds before a file is looked at again; 0 looks every time.
     """
 
     __slots__ = ("_cache", "_fresh_for", "_held", "_overlay", "_projects", "_trusted")
@@ -58,16 +57,17 @@ class DiskReader:
         return self._read(path)
 
     def search(self, name: str, including: str) -> str | None:
-        """Path of the file in the project around ``including`` whose path ends in ``name``, if it is clear which."""
+        """The file in the project around ``including`` whose path ends in ``name``; None if there is none or several
+        fit."""
         return self._projects.search(name, including, self.read)
 
     def show(self, path: str, text: str) -> None:
-        """From now on ``path`` reads as ``text``: an editor has it open."""
+        """An editor has opened ``path``: from now on it reads as ``text``."""
         self._overlay[_key(path)] = text
         self._trusted.clear()
 
     def hide(self, path: str) -> None:
-        """``path`` reads as on disk again."""
+        """The editor has closed ``path``: it reads as on disk again."""
         self._overlay.pop(_key(path), None)
         self._trusted.clear()
 

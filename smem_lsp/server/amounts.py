@@ -1,4 +1,4 @@
-"""Numbers in the words of lenses and hovers."""
+"""Numbers as lenses and hovers show them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def amount(before: int, after: int) -> str:
 
 
 def blocks(row: Occupied, before: int, after: int) -> str:
-    """``5 → 7 blocks/SM``; bounds where registers, which may allow fewer, are not known."""
+    """``5 → 7 blocks/SM``; bounds where the registers are not known, which may allow fewer."""
     most = "" if row.registers is not None else "≤ "
     if before == after:
         return f"{most}{after} {'block' if after == 1 else 'blocks'}/SM"
