@@ -1,4 +1,4 @@
-"""Accesses that may race, as far as barriers and slots of a thread's own tell: the others need no run of a block."""
+"""Race candidates: accesses that neither barriers nor thread-private elements keep apart. The others need no run."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ _MOST = 400  # accesses of a kernel that are compared
 def race_free_accesses(
     kernel: Kernel, values: ValueFacts, facts: Facts, shape: BlockShape | None
 ) -> RaceFree:
-    """What needs no run: proved barriers lie before and behind, or all that is open is in slots of the thread. An
-    asynchronous copy passes barriers, so nothing is said of what it fills. ``facts``: with the slots for ``shape``."""
+    """The accesses that need no run: proved barriers stand in front and behind, or all conflicting accesses in between
+    are to thread-private elements. No barrier ends an asynchronous copy, so nothing is said of what it fills.
+    ``facts``: with the thread-private elements for ``shape``."""
     nodes = tuple(walk(kernel.body))
     accesses = [node for node in nodes if isinstance(node, Access)]
     if len(accesses) > _MOST or kernel.irregular is not None or any(isinstance(n, Proxy) for n in nodes):
@@ -47,7 +48,7 @@ def race_free_accesses(
 
 
 def _candidates(kernel: Kernel, facts: Facts, accesses: Sequence[Access], storages: Mapping[int, int]) -> int:
-    """Accesses, as bits, that another one may meet."""
+    """The accesses, as bits, that may conflict with another one."""
     members: dict[int, int] = {}
     readers = atomics = 0
     for index, access in enumerate(accesses):
@@ -85,7 +86,7 @@ def _stays_inside(kernel: Kernel, values: ValueFacts, bounds: Bounds, access: Ac
 def _disjoint(
     one: Access, other: Access, slots: Mapping[int, Footprint], known: dict[tuple[int, int], bool]
 ) -> bool:
-    """Does no thread touch with one of the two what another touches with the other?"""
+    """Are the two accesses disjoint, whichever two threads make them?"""
     mine, theirs = slots.get(one.point), slots.get(other.point)
     if one.buffer != other.buffer or mine is None or theirs is None:
         return False
