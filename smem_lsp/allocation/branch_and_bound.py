@@ -148,8 +148,8 @@ def _piled(state: _State, lows: list[int], placed: Mapping[int, int], floor: int
     return most
 
 
-def _raised(ends: list[int], foes: int, end: int) -> list[int]:
-    return [end if foes >> place & 1 and end > low else low for place, low in enumerate(ends)]
+def _raised(ends: list[int], interfering: int, end: int) -> list[int]:
+    return [end if interfering >> place & 1 and end > low else low for place, low in enumerate(ends)]
 
 
 def _starts(state: _State, place: int, low: int, placed: Mapping[int, int]) -> set[int]:

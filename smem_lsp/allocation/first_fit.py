@@ -64,8 +64,8 @@ def climb(of: Problem, order: Sequence[int], goal: int, tries: int) -> dict[int,
             break
         mover = rng.choice([place for place in order if offsets[place] + of.size[place] > goal])
         at = order.index(mover)
-        foes = of.apart[mover] | of.equal[mover]
-        targets = [before for before in range(at) if foes >> order[before] & 1]
+        interfering = of.apart[mover] | of.equal[mover]
+        targets = [before for before in range(at) if interfering >> order[before] & 1]
         if not targets:
             continue
         changed = order[:at] + order[at + 1 :]

@@ -58,7 +58,37 @@ def check(
     No text makes it raise otherwise: an analysis that runs out of its budget or fails is left out, and ``stopped`` of
     the report names it.
     """
-    config = config or Config()
+    read = partial(_report, path=path, config=config or Config(), reader=reader)
+
+    def rewritten(other: str) -> Report:
+        return read(other, fixes=_no_fixes)
+
+    def fixes(fixer: Fixer, finding: Finding, report: Report) -> tuple[Fix, ...]:
+        return fixer.fixes(finding, report, measured, rewritten)
+
+    return read(text, fixes=fixes, cache=cache, measured=measured, limits=limits)
+
+
+_Fixes = Callable[[Fixer, Finding, Report], tuple[Fix, ...]]
+
+
+def _no_fixes(fixer: Fixer, finding: Finding, report: Report) -> tuple[Fix, ...]:
+    """Of a text that is only looked at to confirm a fix."""
+    return ()
+
+
+def _report(
+    text: str,
+    *,
+    fixes: _Fixes,
+    path: str,
+    config: Config,
+    reader: FileReader | None,
+    cache: Store | None = None,
+    measured: Measured = NOT_MEASURED,
+    limits: Limits = LIMITS,
+) -> Report:
+    """What ``check`` reports, with the ``fixes`` of its findings."""
     source = SourceText(text, path)
     attempts, started = Attempts(limits), processor_time()
     with Budget(seconds=limits.file_seconds, megabytes=limits.megabytes):
@@ -91,15 +121,11 @@ def check(
             None if counted is None else counted[0],
             None if counted is None else len(unread),
         ),
-        fixes_for=lambda finding: fixer.fixes(finding, report, measured, again),
+        fixes_for=lambda finding: fixes(fixer, finding, report),
         ended=lambda: tuple(dict.fromkeys((*attempts.stopped, *_stopped_in(judged)))),
         facts=LazySequence(len(kernels), lambda index: kernels[index].facts),
         unit=unit,
     )
-
-    def again(other: str) -> Report:
-        return check(other, path=path, config=config, reader=reader)
-
     return report
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from smem_lsp.allocation.declared import declared
@@ -37,6 +37,20 @@ def plan_caller_reuse(
     conflicts = relate(interference(kernel.body, facts, others))
     apart = {*conflicts.hard, *conflicts.soft, *conflicts.equal}
     hosts = [i for i in items if kernel.buffers[i.index].function == kernel.name and i.index not in others]
+    found = _hosted(lent, hosts, apart)
+    natural = {item.index: kernel.buffers[item.index].align or 1 for item in items}
+    left = [Item(i.index, i.name, i.size, natural[i.index]) for i in items if i.index not in found]
+    plan = declared(left)
+    offsets = {**plan.offsets, **{guest: plan.offsets[host] for guest, host in found.items()}}
+    after = Plan("rewrite", plan.bytes, offsets)
+    if not found or validate(items, after, kernel.body, facts, others):
+        return None
+    return CallerReuse(found, plan.bytes, after)
+
+
+def _hosted(lent: Sequence[Item], hosts: Sequence[Item], apart: Collection[frozenset[int]]) -> dict[int, int]:
+    """The host of each array that has one: it is large enough, as aligned, and neither it nor another guest of it is
+    ``apart`` from the array. The largest arrays choose first."""
     found: dict[int, int] = {}
     for item in sorted(lent, key=lambda each: -each.size):
         checkpoint()
@@ -46,11 +60,4 @@ def plan_caller_reuse(
             if fits and not any(pair(item.index, other) in apart for other in guests):
                 found[item.index] = host.index
                 break
-    natural = {item.index: kernel.buffers[item.index].align or 1 for item in items}
-    left = [Item(i.index, i.name, i.size, natural[i.index]) for i in items if i.index not in found]
-    plan = declared(left)
-    offsets = {**plan.offsets, **{guest: plan.offsets[host] for guest, host in found.items()}}
-    after = Plan("rewrite", plan.bytes, offsets)
-    if not found or validate(items, after, kernel.body, facts, others):
-        return None
-    return CallerReuse(found, plan.bytes, after)
+    return found

@@ -59,7 +59,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from smem_lsp.analysis.hazards.model import Race
-from smem_lsp.analysis.repairs.copy_waits import CopyGap
+from smem_lsp.analysis.repairs.copy_waits import MissingCopyWait
 from smem_lsp.ir.nodes import AccessKind, CopyWait, walk
 from smem_lsp.rules import racing
 from smem_lsp.rules.facts import KernelFacts
@@ -90,7 +90,7 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         )
 
 
-def _message(facts: KernelFacts, gap: CopyGap, race: Race) -> Words:
+def _message(facts: KernelFacts, gap: MissingCopyWait, race: Race) -> Words:
     place = racing.element(facts.kernel.buffers[race.first.buffer], race.byte)
     copier, other = race.threads
     does = racing.DOES[race.second.kind]
@@ -124,13 +124,15 @@ def _groups(count: int) -> str:
     return "1 group" if count == 1 else f"{count} groups"
 
 
-def _remedy(facts: KernelFacts, gap: CopyGap, race: Race) -> InsertBarrier | InsertWait | LowerWait | None:
+def _remedy(
+    facts: KernelFacts, gap: MissingCopyWait, race: Race
+) -> InsertBarrier | InsertWait | LowerWait | None:
     if gap.lower is not None:
         return LowerWait(facts.index, *gap.lower)
     if gap.place is None:
         return None
     if gap.wait:
-        return InsertWait(facts.index, gap.place, gap.barrier, gap.loose, race.proved)
+        return InsertWait(facts.index, gap.place, gap.barrier, gap.ungrouped, race.proved)
     name = facts.kernel.buffers[race.first.buffer].name
     done = "read" if race.second.kind is AccessKind.READ else "use"
     return InsertBarrier(

@@ -57,7 +57,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from smem_lsp.analysis.execution.named_barrier_arrivals import Miscount
+from smem_lsp.analysis.execution.named_barrier_arrivals import Miscount, MiscountKind
 from smem_lsp.ir.nodes import Barrier, walk
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, Severity, kernel_rule
@@ -85,16 +85,16 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
 
 
 def _message(facts: KernelFacts, found: Miscount) -> Words:
-    if found.kind == "number":
+    if found.kind is MiscountKind.NUMBER:
         return said(f"there is no barrier {found.number}: they are numbered 0 to 15")
-    if found.kind == "multiple":
+    if found.kind is MiscountKind.MULTIPLE:
         return said(
             f"the barrier waits for {found.count} threads, which are no whole warps: use a multiple of 32"
         )
     waits = f"barrier {found.number} waits for {found.count} threads"
-    if found.kind == "block":
+    if found.kind is MiscountKind.BLOCK:
         waits += f" of {found.come}, but it is the one that `__syncthreads()` uses: take another number"
-    elif found.kind == "few":
+    elif found.kind is MiscountKind.FEW:
         waits += f", but only {found.come} ever come to it: those wait for ever"
     else:
         waits += f", but {found.come} come to it here: some pass without the others"

@@ -220,16 +220,8 @@ class _Collector:
             return None, i
         return self.class_or_enum(i, end, parameters)
 
-    def class_or_enum(
-        self, i: int, end: int, parameters: tuple[Parameter, ...] | None
-    ) -> tuple[ClassDecl | EnumDecl | None, int]:
-        start = i
-        tag = self.texts[i]
-        i += 1
-        scoped = False
-        if tag == "enum" and self.kind(i) == "TAG":
-            scoped = True
-            i += 1
+    def class_name(self, i: int, end: int) -> tuple[str, Range | None, int] | None:
+        """Name, template arguments and end of what stands between the tag and the bases or the brace."""
         name = ""
         arguments: Range | None = None
         while i < end:
@@ -251,11 +243,27 @@ class _Collector:
             elif kind == "LT":
                 close = angle_close(self.source, i, end)
                 if close is None:
-                    return None, start
+                    return None
                 arguments = (i + 1, close)
                 i = close + 1
             else:
                 break
+        return name, arguments, i
+
+    def class_or_enum(
+        self, i: int, end: int, parameters: tuple[Parameter, ...] | None
+    ) -> tuple[ClassDecl | EnumDecl | None, int]:
+        start = i
+        tag = self.texts[i]
+        i += 1
+        scoped = False
+        if tag == "enum" and self.kind(i) == "TAG":
+            scoped = True
+            i += 1
+        named = self.class_name(i, end)
+        if named is None:
+            return None, start
+        name, arguments, i = named
         bases: Range | None = None
         if self.kind(i) == "COLON":
             first = i + 1
@@ -289,6 +297,7 @@ class _Collector:
         )
         return found, close + 1
 
+    # One function, because it is a switch over token kinds, with one state: were parentheses met?
     def simple(self, i: int, parameters: tuple[Parameter, ...] | None) -> int:
         record, after = self.specified(i, self.hi, parameters)
         if record is not None:

@@ -206,8 +206,7 @@ class Scope:
             if members is None:
                 return None
             found = members
-            if decls.directives:
-                pending += scope.nominated()
+            pending += scope.nominated()
             if pending and scope.namespace:
                 seen = scope._take_nominated(name, pending)
                 if seen and not found and builtin(name) is not None and scope.parent is None:
@@ -215,10 +214,9 @@ class Scope:
                 found = [*found, *(one for one in seen if one not in found)]
             if found:
                 return self.of(found, arguments, name, alone)
-            if scope.namespace:
-                space = scope.inner_space(name)
-                if space is not None:
-                    return space
+            space = scope.inner_space(name) if scope.namespace else None
+            if space is not None:
+                return space
             scope = scope.parent
         return Undeclared((name,))
 

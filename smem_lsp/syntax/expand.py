@@ -355,6 +355,7 @@ class _Replacement:
     def build(self) -> TokenList:
         return self._build(list(self._macro.texts))
 
+    # One function, because it is a state machine over tokens: an operand of `##` decides how the next one is read.
     def _build(self, texts: list[str]) -> TokenList:
         body = TokenList.empty()
         bound, root = self._bound, self._root

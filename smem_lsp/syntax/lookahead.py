@@ -90,21 +90,7 @@ class Lookahead(NamesAhead):
         if kind in ("LC", "LP") and kinds[i] == "TYPENAME" and not parameter:  # typename T::X(s).load(p)
             return None
         if kind in ("STAR", "AMP", "AND_AND"):
-            y = x
-            while self.kind(y) in ("STAR", "AMP", "AND_AND", "QUALIFIER"):
-                y += 1
-            if sure:
-                return x
-            if parameter and self.kind(y) in ("COMMA", "RP", "EQ", "NAME", "LB", "ELLIPSIS", "END"):
-                return x
-            if self.kind(y) == "NAME" and kinds[i] != "SCOPE":
-                if texts[x - 1] in self.symbols.values:
-                    return None
-                after = self.kind(self.name_end(y))
-                # `a * b = ...;` means nothing as an expression, `a * b;` is no use; a reference has an initializer
-                if after == "EQ" or (kind == "STAR" and after in ("SEMI", "END")):
-                    return x
-            return None
+            return x if sure or self._points(i, x, parameter) else None
         if kind == "LP" and self.kind(x + 1) in ("STAR", "AMP"):
             return x if sure or self._casts_alike(x) else None
         if kind == "LB" and texts[x - 1] == "auto":
@@ -112,6 +98,19 @@ class Lookahead(NamesAhead):
         if strong or kinds[i] == "TYPE" or parameter:
             return x
         return None
+
+    def _points(self, i: int, x: int, parameter: bool) -> bool:
+        """Does the `*` or `&` at ``x``, behind what may be a type at ``i``, declare a pointer or a reference?"""
+        y = x
+        while self.kind(y) in ("STAR", "AMP", "AND_AND", "QUALIFIER"):
+            y += 1
+        if parameter and self.kind(y) in ("COMMA", "RP", "EQ", "NAME", "LB", "ELLIPSIS", "END"):
+            return True
+        if self.kind(y) != "NAME" or self.kinds[i] == "SCOPE" or self.texts[x - 1] in self.symbols.values:
+            return False
+        after = self.kind(self.name_end(y))
+        # `a * b = ...;` means nothing as an expression, `a * b;` is no use; a reference has an initializer
+        return after == "EQ" or (self.kinds[x] == "STAR" and after in ("SEMI", "END"))
 
     def _casts_alike(self, lp: int) -> bool:
         """`T (*rows)[4] = reinterpret_cast<T (*)[4]>(s);`: is ``T`` used as a type for what is put in the name?"""

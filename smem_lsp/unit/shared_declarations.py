@@ -47,11 +47,6 @@ def shared_buffer(
     else:
         dims, element = (), None
     space = AddressSpace.DYNAMIC if "extern" in declaration.words else AddressSpace.STATIC
-    size: int | None = None
-    if element is not None and space is AddressSpace.STATIC:
-        size = element[0]
-        for dim in dims:
-            size = None if size is None or dim is None or dim < 0 else size * dim
     # on a variable the attribute decides, even for less than the type would have (nvcc 13.0)
     align = None if element is None else align_asked or element[1]
     if align_asked == 0:
@@ -68,7 +63,7 @@ def shared_buffer(
         dims=dims,
         dims_text=dims_text,
         element_bytes=None if element is None else element[0],
-        bytes=size,
+        bytes=None if element is None or space is AddressSpace.DYNAMIC else _total(element[0], dims),
         align=align,
         space=space,
         declared=declared,
@@ -81,6 +76,16 @@ def shared_buffer(
         else not isinstance(element_type, (Pointer, Enum)),
         holds_pointers=record_layout.holds_pointers(element_type),
     )
+
+
+def _total(element: int, dims: Sequence[int | None]) -> int | None:
+    """Bytes of an array; None where an extent is not known."""
+    total = element
+    for dim in dims:
+        if dim is None or dim < 0:
+            return None
+        total *= dim
+    return total
 
 
 def _type_text(body: Body, base: int, declaration: tree.Declaration, text: str) -> str | None:

@@ -9,7 +9,13 @@ import pytest
 
 from smem_lsp.analysis.dataflow.conflicts import Conflicts, pair
 from smem_lsp.analysis.dataflow.facts import Footprint
-from smem_lsp.analysis.dataflow.interference import conflicts, interference, open_foes, own_slots, witnesses
+from smem_lsp.analysis.dataflow.interference import (
+    conflicts,
+    interference,
+    open_interfering,
+    own_slots,
+    witnesses,
+)
 from smem_lsp.analysis.dataflow.liveness import liveness
 from smem_lsp.analysis.dataflow.skeleton import outline
 from smem_lsp.ir.nodes import Access, walk
@@ -257,8 +263,8 @@ def test_the_outline_changes_no_answer() -> None:
         accesses = [node for node in walk(tree.body) if isinstance(node, Access)]
         assert [node for node in walk(small) if isinstance(node, Access)] == accesses
         every = [(1 << len(accesses)) - 1] * len(accesses)
-        met = open_foes(tree.body, tree.facts, accesses, every)
-        assert open_foes(small, tree.facts, accesses, every) == met
+        met = open_interfering(tree.body, tree.facts, accesses, every)
+        assert open_interfering(small, tree.facts, accesses, every) == met
 
 
 @pytest.mark.parametrize(

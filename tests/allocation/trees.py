@@ -10,7 +10,7 @@ return taken by all threads; ``b``, ``c``, ``R``: by some. ``!a``: a never share
 
 A place stands before every item and at the end of every block; it is allowed where a barrier would be run
 by all. A barrier counts there too, and also after a divergent return (the threads that are gone are not
-waited for).
+waited for). Behind a ``c``, until the end of the iteration, ``B``, ``C`` and ``Z`` are taken by some.
 """
 
 from __future__ import annotations
@@ -140,9 +140,10 @@ class _Parser:
             kind = BarrierKind.BLOCK if token == "S" else BarrierKind.NAMED
             return Barrier(point, kind, None, line, "__syncthreads();")
         if token in JUMPS:
-            if token in "BCZ":
+            # behind a `c` the others are alone: what they all do, only some threads do
+            if token in "BCZ" and together:
                 self.uniform.add(point)
-            self.gone = self.gone or token == "R"
+            self.gone = self.gone or token == "R" or (token == "Z" and not together)
             return Jump(point, JUMPS[token], line)
         if token in ("u{", "d{"):
             return self.branch(token, point, together, line)
@@ -180,18 +181,20 @@ class _Parser:
 
     def scattered(self) -> bool:
         """True when some threads alone break out of the loop that starts here."""
-        loops = 1
-        opened = [True]
+        opened = ["L"]
+        some = False  # those that a `c` has left behind
         for token in self.tokens[self.at :]:
+            here = sum(each in "LTD" for each in opened) == 1
             if token.endswith("{"):
-                opened.append(token.lstrip("=")[0] in "LTD")
-                loops += opened[-1]
+                opened.append(token.lstrip("=")[0])
             elif token == "}":
-                loops -= opened.pop()
+                opened.pop()
                 if not opened:
                     break
-            elif token == "b" and loops == 1:
+            elif here and (token == "b" or (token == "B" and (some or "d" in opened))):
                 return True
+            elif here and (token == "c" or (token == "C" and "d" in opened)):
+                some = True
         return False
 
     def close(self) -> None:

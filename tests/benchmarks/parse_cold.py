@@ -20,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -28,6 +29,7 @@ from corpora.fetch import cache_folder
 
 from smem_lsp.lowering.kernel import build_kernels
 from smem_lsp.source import SourceText
+from smem_lsp.source.queries import PROCESS, Query
 from smem_lsp.syntax import blocks, lexer
 from smem_lsp.syntax import parse as parsing
 from smem_lsp.syntax.parse import parse
@@ -67,15 +69,16 @@ class Disk:
 
 def forget() -> None:
     """As if no file had been read."""
-    for memory in (
-        lexer._regions,
-        blocks._definitions,
-        blocks._blocks,
-        parsing._chunks,
-        parsing._surveys,
-        parsing._units,
-    ):
-        memory.clear()
+    queries: tuple[Query[Any, Any], ...] = (
+        lexer._REGION,
+        blocks._DEFINITION,
+        blocks._BLOCK,
+        parsing._CHUNK,
+        parsing._DECLARED,
+        parsing._UNIT,
+    )
+    for query in queries:
+        query.forget(PROCESS)
 
 
 def read(path: Path, disk: Disk) -> int:

@@ -137,7 +137,7 @@ def test_file_names_that_are_no_utf8(smem: Command) -> None:
         (("--threads", "0"), "smem-lsp: argument --threads: `0` is not a whole number above 0"),
         (("--threads", "4096"), "smem-lsp: --threads must be between 1 and 1024, not 4096"),
         (("--registers", "300"), "smem-lsp: --registers must be between 1 and 255, not 300"),
-        (("--define", "1X"), 'smem-lsp: --define is wrong: "1X" is no definition'),
+        (("--define", "1X"), 'smem-lsp: --define is wrong: "1X" is not a definition'),
         (("--fail-on", "fatal"), "smem-lsp: argument --fail-on: invalid choice: 'fatal'"),
         (("--unsafe-fixes",), "smem-lsp: --unsafe-fixes needs --fix or --diff"),
         (("--config", "none.toml"), "smem-lsp: none.toml: cannot be read"),

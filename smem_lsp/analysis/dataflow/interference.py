@@ -69,7 +69,7 @@ class Interference:
     hard: Pairs
     accesses: Mapping[int, Access]  # by its bit, in the order of the text
     fields: Mapping[int, int]  # buffer -> the bits of its accesses
-    foes: Mapping[int, int]  # bit -> accesses of other buffers, one of the two being a write
+    interfering: Mapping[int, int]  # bit -> accesses of other buffers, one of the two being a write
     slots: Mapping[int, Footprint | None]  # by bit; equal ones are one object
     steps: tuple[_Step, ...]
     owned: dict[int, int] = field(default_factory=dict)  # bit -> accesses in own slots with it, once asked
@@ -100,9 +100,9 @@ def interference(
     ):
         like = known = None
     made = _drawn(outline(body, facts), facts) if like is None else (
-        like.outline, like.accesses, like.fields, like.foes, like.steps
+        like.outline, like.accesses, like.fields, like.interfering, like.steps
     )  # fmt: skip
-    tree, accesses, fields, foes, steps = made
+    tree, accesses, fields, interfering, steps = made
     if (
         like is not None
         and known is not None
@@ -117,13 +117,13 @@ def interference(
     slots: dict[Footprint, Footprint] = {}
     found = {bit: facts.slots.get(access.point) for bit, access in accesses.items()}
     one = {bit: None if slot is None else slots.setdefault(slot, slot) for bit, slot in found.items()}
-    return Interference(tree, facts, lives, hard, accesses, fields, foes, one, steps)
+    return Interference(tree, facts, lives, hard, accesses, fields, interfering, one, steps)
 
 
 def _drawn(
     tree: Seq, facts: Facts
 ) -> tuple[Seq, dict[int, Access], dict[int, int], dict[int, int], tuple[_Step, ...]]:
-    """An outline, its accesses by bit, the bits of each buffer, those of the foes of each access, and its events."""
+    """An outline, its accesses by bit, the bits of each buffer, what interferes with each access, and its events."""
     inside = [node for node in walk(tree) if isinstance(node, Access)]
     counts: dict[int, int] = {}
     for access in inside:
@@ -143,13 +143,13 @@ def _drawn(
         accesses[bit] = access
         every |= 1 << bit
         writers |= access.kind.writes << bit
-    foes = {
+    interfering = {
         bit: (every if access.kind.writes else writers) & ~fields[access.buffer]
         for bit, access in accesses.items()
     }
     index_of = {access.point: bit for bit, access in accesses.items()}
     steps = _steps(tree, facts, index_of)[0] if len(fields) > 1 else ()
-    return tree, accesses, fields, foes, steps
+    return tree, accesses, fields, interfering, steps
 
 
 def relate(found: Interference, added: frozenset[int] = frozenset()) -> Conflicts:
@@ -206,24 +206,26 @@ def witnesses(
                 yield earlier, to
 
 
-def open_foes(body: Seq, facts: Facts, accesses: Sequence[Access], foes: Sequence[int]) -> list[int]:
-    """Per access, those of its ``foes`` (bit i: the i-th of ``accesses``) that come before it, or beside it in the
-    other arm of a divergent branch, with no proved barrier between."""
+def open_interfering(
+    body: Seq, facts: Facts, accesses: Sequence[Access], interfering: Sequence[int]
+) -> list[int]:
+    """Per access, those of its ``interfering`` (bit i: the i-th of ``accesses``) that come before it, or beside it in
+    the other arm of a divergent branch, with no proved barrier between."""
     index_of = {access.point: index for index, access in enumerate(accesses)}
     hits = dict.fromkeys(range(len(accesses)), 0)
-    _walk(_steps(body, facts, index_of)[0], 0, 0, _Walk(dict(enumerate(foes)), frozenset(), hits))
+    _walk(_steps(body, facts, index_of)[0], 0, 0, _Walk(dict(enumerate(interfering)), frozenset(), hits))
     return list(hits.values())
 
 
-def ordered_foes(
-    body: Seq, facts: Facts, accesses: Sequence[Access], foes: Sequence[int], barrier: int
+def ordered_interfering(
+    body: Seq, facts: Facts, accesses: Sequence[Access], interfering: Sequence[int], barrier: int
 ) -> list[int]:
-    """Per access, those of its ``foes`` from which some path leads to it through the barrier at that point and through
-    no other proved one."""
+    """Per access, those of its ``interfering`` from which some path leads to it through the barrier at that point and
+    through no other proved one."""
     index_of = {access.point: index for index, access in enumerate(accesses)}
     count = len(accesses)
     hits = dict.fromkeys(range(count), 0)
-    beyond = {index: mask << count for index, mask in enumerate(foes)}
+    beyond = {index: mask << count for index, mask in enumerate(interfering)}
     run = _Walk(beyond, frozenset(), hits, barrier, count)
     _walk(_steps(body, facts, index_of)[0], 0, 0, run)
     return [mask >> count for mask in hits.values()]
@@ -287,9 +289,9 @@ def _length(steps: tuple[_Step, ...]) -> int:
 
 @record
 class _Walk:
-    foes: Mapping[int, int]
+    interfering: Mapping[int, int]
     added: frozenset[int]
-    hits: dict[int, int]  # per access: the foes open when it runs
+    hits: dict[int, int]  # per access: the interfering accesses that are open when it runs
     through: int = -1  # barrier that lets accesses pass, as bits that many places further up
     count: int = 0
 
@@ -302,7 +304,7 @@ def _walk(steps: tuple[_Step, ...], state: int, beside: int, run: _Walk) -> tupl
         kind = step.kind
         if kind == _ACCESS:
             number = step.number
-            run.hits[number] |= (state | beside) & run.foes[number]
+            run.hits[number] |= (state | beside) & run.interfering[number]
             state |= 1 << number
         elif kind == _PLACE:
             if not run.added.isdisjoint(step.places):
@@ -342,9 +344,9 @@ def _walk(steps: tuple[_Step, ...], state: int, beside: int, run: _Walk) -> tupl
 
 
 def _open_pairs(found: Interference, added: frozenset[int]) -> Iterable[tuple[int, tuple[int, int]]]:
-    """Per access that meets open foes: those that need a barrier, and those in own slots."""
+    """Per access that meets open accesses that interfere: those that need a barrier, and those in own slots."""
     hits = dict.fromkeys(found.accesses, 0)
-    _walk(found.steps, 0, 0, _Walk(found.foes, added, hits))
+    _walk(found.steps, 0, 0, _Walk(found.interfering, added, hits))
     for later, mask in hits.items():
         if mask:
             owned = mask & _owned(found, later) if found.slots[later] is not None else 0
@@ -358,7 +360,7 @@ def _owned(found: Interference, bit: int) -> int:
     mine = found.slots[bit]
     mask = 0
     if mine is not None:
-        for other in bits(found.foes[bit]):
+        for other in bits(found.interfering[bit]):
             slot = found.slots[other]
             if slot is None:
                 continue

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from smem_lsp.analysis.dataflow.facts import Facts
-from smem_lsp.analysis.dataflow.interference import open_foes
+from smem_lsp.analysis.dataflow.interference import open_interfering
 from smem_lsp.analysis.dataflow.liveness import Record, backward, bits, forward
 from smem_lsp.ir.nodes import Access, Loop, Seq, walk
 
@@ -56,7 +56,7 @@ def open_accesses(body: Seq, facts: Facts) -> dict[int, tuple[int, ...]]:
     for index, access in enumerate(accesses):
         masks[access.buffer] = masks.get(access.buffer, 0) | 1 << index
     every = (1 << len(accesses)) - 1
-    found = open_foes(body, facts, accesses, [every & ~masks[access.buffer] for access in accesses])
+    found = open_interfering(body, facts, accesses, [every & ~masks[access.buffer] for access in accesses])
     return {access.point: _points(bits(open_), accesses) for access, open_ in zip(accesses, found)}
 
 

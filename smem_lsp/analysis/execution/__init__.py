@@ -1,5 +1,5 @@
-"""One block, run.
+"""The execution of one block.
 
 Holds the interpreter, its programs, and which accesses conflict under which order. May import ``analysis/threads``
-and ``analysis/values``. Never decides whether a conflict is worth telling.
+and ``analysis/values``. Never decides whether a conflict is worth reporting.
 """

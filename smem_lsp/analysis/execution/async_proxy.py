@@ -1,9 +1,9 @@
-"""The asynchronous proxy in one run of a block: bytes that it reads without a fence behind their writing, and bytes
-that are overwritten while it may still read them.
+"""The asynchronous proxy in one run of a block: bytes that it reads without a fence after the write, and bytes that are
+overwritten while it may still read them.
 
-What a thread has written is there for the proxy after a fence by that thread, or by the one that issues the read once
-a barrier has ordered the two (PTX ISA, "Async proxy"). A bulk copy has read its bytes when its thread has waited for
-its group.
+The proxy sees what a thread has written after a fence by that thread, or by the thread that issues the read once a
+barrier has ordered the two (PTX ISA, "Async proxy"). A bulk copy has read its bytes when its thread has waited for its
+group.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Pair = tuple[int, int]  # points: of what comes first, of what comes second
 
 @dataclass(frozen=True, slots=True)
 class Unfenced:
-    """``threads``: the one that writes and the one that has the proxy read, or the other way round: ``overwritten``."""
+    """``threads``: the one that writes, and the one that has the proxy read; ``overwritten``: the other way round."""
 
     byte: int
     threads: tuple[int, int]
@@ -41,7 +41,7 @@ class _Read:
 
 @dataclass(slots=True)
 class Proxies:
-    """``found``: what is wrong. ``epoch``: barriers so far; ``at``: writes and fences so far."""
+    """``found``: what is wrong; ``epoch``: number of barriers so far; ``at``: number of writes and fences so far."""
 
     found: dict[Pair, Unfenced] = field(default_factory=dict)
     epoch: int = 0
@@ -52,7 +52,7 @@ class Proxies:
     _committed: Counter[int] = field(default_factory=Counter)
 
     def forget(self) -> None:
-        """Fences, waits or the order of what happens are not known."""
+        """Fences, waits, or the order of events are no longer known."""
         self._written.clear()
         self._reading.clear()
 
@@ -72,7 +72,7 @@ class Proxies:
                 self.found[read.point, point] = Unfenced(cell * unit, (read.thread, thread), True)
 
     def fence(self, threads: Collection[int]) -> None:
-        """What ``threads`` have written is there for the proxy."""
+        """The proxy sees what ``threads`` have written."""
         self.at += 1
         for thread in threads:
             self._fenced[thread] = self.at, self.epoch
@@ -80,10 +80,11 @@ class Proxies:
     def read(
         self, point: int, storage: int, unit: int, thread: int, cells: range | None, *, copies: bool
     ) -> None:
-        """``thread`` has the proxy read ``cells``; None: some of the buffer's. ``copies``: until it has waited."""
+        """``thread`` has the proxy read ``cells``; None: some of the buffer's. ``copies``: the proxy may read them
+        until the thread has waited."""
         written = self._written.get(storage, {})
         asked = written.keys() if cells is None else [cell for cell in cells if cell in written]
-        missing = [cell for cell in asked if not self._is_there(written[cell], thread)]
+        missing = [cell for cell in asked if not self._is_visible(written[cell], thread)]
         if missing and (cells is not None or len(missing) == len(written)):
             cell = min(missing)
             earlier = written[cell]
@@ -93,17 +94,17 @@ class Proxies:
             for cell in cells:
                 reading[cell] = _Read(point, thread, self._committed[thread])
 
-    def _is_there(self, written: _Written, reader: int) -> bool:
+    def _is_visible(self, written: _Written, reader: int) -> bool:
         at, _ = self._fenced.get(written.thread, (-1, 0))
         _, epoch = self._fenced.get(reader, (-1, -1))
         return at > written.at or epoch > written.epoch
 
     def commit(self, threads: Collection[int]) -> None:
-        """The bulk copies of ``threads`` become a group of each."""
+        """Each of ``threads`` makes a group of its bulk copies."""
         self._committed.update(threads)
 
     def wait(self, threads: Collection[int], left: int | None) -> None:
-        """``threads`` wait for all but the ``left`` newest groups; None: not known how many."""
+        """``threads`` wait for all but their ``left`` newest groups; None: the number is not known."""
         asked = set(threads)
         for storage, reading in self._reading.items():
             self._reading[storage] = {

@@ -6,23 +6,24 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from smem_lsp.analysis.execution.events import Event, Guard, alike, differ, form_of
+from smem_lsp.analysis.execution.events import Event, Form, Guard, SameForAll, alike, differ
 from smem_lsp.analysis.execution.interval import Interval
 from smem_lsp.analysis.execution.pending_copies import PendingCopy
 from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.source import checkpoint
 from smem_lsp.targets.every import WARP_SIZE
 
-_MOST_PAIRS = 500  # of accesses that meet in one run
+_MOST_PAIRS = 500  # of accesses that conflict in one run
 
 Pair = tuple[int, int]  # points of two accesses, in the order of the run
 
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """``threads``: the one of the first access, the one of the second; ``exchanged``: an exchange of values between the
-    lanes lies between the two accesses, which orders no memory; ``data``: it depends on data whether they meet;
-    ``pending``: the first is a copy that its thread has not waited for; ``named``: their warps go different ways."""
+    """``byte``: of the buffer; ``threads``: that of the first access, that of the second; ``exchanged``: the lanes
+    exchange values between the two accesses, which orders no memory; ``data``: data decide whether they conflict;
+    ``pending``: the first is a copy that its thread has not waited for; ``named``: their warps go different ways, and
+    named barriers do not order them."""
 
     byte: int
     threads: tuple[int, int]
@@ -34,8 +35,8 @@ class Conflict:
 
 @dataclass(slots=True)
 class ConflictingAccesses:
-    """``across``: accesses of different warps that meet; ``within``: only lanes of one warp do. ``asked``: those of
-    which anybody wants to know whether they meet; None: all."""
+    """``across``: conflicts between warps; ``within``: conflicts between lanes of one warp; ``asked``: pairs that are
+    compared; None: all; ``warp``: lanes of one."""
 
     warp: int = WARP_SIZE
     asked: frozenset[Pair] | None = None
@@ -44,12 +45,12 @@ class ConflictingAccesses:
 
     @property
     def full(self) -> bool:
-        """So many accesses meet that no more are looked for."""
+        """So many conflicts are found that no more are looked for."""
         return len(self.across) + len(self.within) >= _MOST_PAIRS
 
     @property
     def settled(self) -> bool:
-        """All that are asked about meet."""
+        """All pairs that are asked about conflict."""
         return bool(self.asked) and len(self.across) == len(self.asked or ())
 
     def add(self, interval: Interval, storage: int, unit: int, event: Event) -> None:
@@ -75,59 +76,67 @@ class ConflictingAccesses:
         earlier.append(event)
 
     def compare(self, one: Event, other: Event, unit: int) -> None:
-        """Two accesses that nothing orders: they meet where they touch the same unit and one of them writes."""
+        """Two accesses that nothing orders: they conflict where they touch the same unit and one of them writes."""
+        if not self._may_conflict(one, other):
+            return
+        if one.guard is not None or other.guard is not None:
+            self._compare_guarded(one, other, unit)
+        elif one.data_address or other.data_address:
+            self._compare_data_address(one, other, unit)
+        else:
+            self._compare_units(one, other, unit)
+
+    def _may_conflict(self, one: Event, other: Event) -> bool:
+        """May the two conflict, as far as their kinds and circumstances tell, and is that still to be found out?"""
         pair = one.access.point, other.access.point
         kinds = one.access.kind, other.access.kind
         if pair in self.across or kinds == (AccessKind.READ, AccessKind.READ) or self.full:
-            return
+            return False
         if self.asked is not None and pair not in self.asked:
-            return
+            return False
         if one.access.serves != other.access.serves or _keeps_off(one, other):
-            return
+            return False
         if kinds == (AccessKind.UPDATE, AccessKind.UPDATE) and not (one.access.plain or other.access.plain):
-            return  # both may be atomic
-        if other.assumed and not (one.decisions <= other.decisions or other.decisions <= one.decisions):
-            return  # perhaps never in one run
-        if one.guard is not None or other.guard is not None:
-            self._perhaps_meet(one, other, unit)
-            return
-        if one.data_address or other.data_address:
-            self._may_meet(one, other, unit)
-            return
-        stores = kinds == (AccessKind.WRITE, AccessKind.WRITE)
+            return False  # both may be atomic
+        # paths that are only assumed may exclude each other, unless the decisions of one hold on the other, too
+        together = one.decisions <= other.decisions or other.decisions <= one.decisions
+        return together or not other.assumed
+
+    def _compare_units(self, one: Event, other: Event, unit: int) -> None:
+        """Both accesses go to addresses that are known: is there a unit that two threads touch?"""
+        pair = one.access.point, other.access.point
+        stores = one.access.kind is AccessKind.WRITE and other.access.kind is AccessKind.WRITE
         if stores and alike(one, other):
             return  # perhaps the same value
         for cell in self._shared(one, other, across=pair in self.within):
             checkpoint()
-            low, high, least, most = one.low[cell], one.high[cell], other.low[cell], other.high[cell]
-            if not stores and (
-                (kinds[0] is AccessKind.WRITE and low != high)
-                or (kinds[1] is AccessKind.WRITE and least != most)
-            ):
-                continue  # written by several threads at once: all the same value, one would think
-            for a, b in ((low, most), (high, least), (low, least), (high, most)):
-                if a == b:
-                    continue
-                warp = a // self.warp
-                together = warp == b // self.warp
-                if together:
-                    if pair in self.within or one.synced.get(warp, 0) != other.synced.get(warp, 0):
-                        continue
-                elif one.may_be_flag or other.may_be_flag:
+            if not stores and (_is_stored_by_several(one, cell) or _is_stored_by_several(other, cell)):
+                continue  # they would all store the same value
+            for a, b in _thread_pairs(one, other, cell):
+                within = a // self.warp == b // self.warp
+                if not self._is_unordered(one, a, other, b, within=within):
                     continue
                 if stores and not differ(one, a, other, b):
                     continue
-                unsure = one.assumes_race_free or other.assumes_race_free
-                if not together:
-                    self.across[pair] = Conflict(cell * unit, (a, b), data=unsure)
+                data = one.assumes_race_free or other.assumes_race_free
+                if not within:
+                    self.across[pair] = Conflict(cell * unit, (a, b), data=data)
                     return
-                self.within[pair] = Conflict(
-                    cell * unit, (a, b), other.exchanged > one.exchanged, data=unsure
-                )
+                exchanged = other.exchanged > one.exchanged
+                self.within[pair] = Conflict(cell * unit, (a, b), exchanged, data=data)
+
+    def _is_unordered(self, one: Event, a: int, other: Event, b: int, *, within: bool) -> bool:
+        """Does nothing order thread ``a`` of one access and thread ``b`` of the other? Of lanes of one warp
+        (``within``), one pair is enough."""
+        if a == b:
+            return False
+        if not within:
+            return not (one.may_be_flag or other.may_be_flag)
+        pair, warp = (one.access.point, other.access.point), a // self.warp
+        return pair not in self.within and one.synced.get(warp, 0) == other.synced.get(warp, 0)
 
     def _shared(self, one: Event, other: Event, *, across: bool) -> Collection[int]:
-        """The units, rising, that both touch with different threads; with ``across`` with threads of different
-        warps."""
+        """The units, rising, that different threads touch in the two; ``across``: threads of different warps."""
         low, least, high, most = one.low, other.low, one.high, other.high
         owned = low is high and least is most  # each by one thread
         if owned and low is least:
@@ -158,8 +167,8 @@ class ConflictingAccesses:
             cell = min(shared)
             self.across[pair] = Conflict(cell * unit, (cells[cell], event.low[cell]), pending=True)
 
-    def _may_meet(self, one: Event, other: Event, unit: int) -> None:
-        """One of the two goes where its data say; the other is there with many threads."""
+    def _compare_data_address(self, one: Event, other: Event, unit: int) -> None:
+        """Data decide the address of one of the two; the other touches known units with many threads."""
         pair = one.access.point, other.access.point
         known = one if other.data_address else other
         if (
@@ -180,8 +189,8 @@ class ConflictingAccesses:
             threads = (thread, away) if known is one else (away, thread)
             self.across[pair] = Conflict(cell * unit, threads, data=True)
 
-    def _perhaps_meet(self, one: Event, other: Event, unit: int) -> None:
-        """Data decide which threads come to one of the two; to the other all come that are there."""
+    def _compare_guarded(self, one: Event, other: Event, unit: int) -> None:
+        """Data decide which threads come to one of the two; all threads come to the other."""
         guarded, known = (one, other) if one.guard is not None else (other, one)
         guard = guarded.guard
         assert guard is not None
@@ -191,45 +200,55 @@ class ConflictingAccesses:
             return  # who is last may not matter
         if _stays_open(guarded, guard, known):
             return
-        found = [(thread, self._foe(thread, cells, known)) for thread, cells in guarded.touched.items()]
-        met = [(thread, foe) for thread, foe in found if foe is not None]
-        if not met or (guard.picks and len(met) < len(found)):
+        found = [(t, self._conflict_with(t, cells, known)) for t, cells in guarded.touched.items()]
+        conflicts = [(thread, where) for thread, where in found if where is not None]
+        if not conflicts or (guard.picks and len(conflicts) < len(found)):
             return
-        thread, (cell, foe) = met[0]
-        threads = (thread, foe) if guarded is one else (foe, thread)
+        thread, (cell, foreign) = conflicts[0]
+        threads = (thread, foreign) if guarded is one else (foreign, thread)
         self.across[one.access.point, other.access.point] = Conflict(cell * unit, threads, data=True)
 
-    def _foe(self, thread: int, cells: range, known: Event) -> tuple[int, int] | None:
-        """A unit, and a thread of another warp that touches it, too."""
+    def _conflict_with(self, thread: int, cells: range, known: Event) -> tuple[int, int] | None:
+        """One of these units and a thread of another warp that touches it."""
         for cell in cells:
             checkpoint()
-            for foe in (known.low.get(cell, thread), known.high.get(cell, thread)):
-                if foe // self.warp != thread // self.warp:
-                    return cell, foe
+            for other in (known.low.get(cell, thread), known.high.get(cell, thread)):
+                if other // self.warp != thread // self.warp:
+                    return cell, other
         return None
 
 
+def _is_stored_by_several(event: Event, cell: int) -> bool:
+    return event.access.kind is AccessKind.WRITE and event.low[cell] != event.high[cell]
+
+
+def _thread_pairs(one: Event, other: Event, cell: int) -> tuple[tuple[int, int], ...]:
+    """Pairs of threads that touch a unit: those that are furthest apart first."""
+    low, high, least, most = one.low[cell], one.high[cell], other.low[cell], other.high[cell]
+    return (low, most), (high, least), (low, least), (high, most)
+
+
 def _keeps_off(one: Event, other: Event) -> bool:
-    """Do they go through pointers to different parts of a buffer, one of them further than it may be meant to?"""
+    """Do they use pointers to different parts of a buffer, one of them outside of its part? For other sizes it may stay
+    inside, so the two need not conflict."""
     return one.begin != other.begin and (one.leaves_part or other.leaves_part)
 
 
 def _stays_open(guarded: Event, guard: Guard, known: Event) -> bool:
-    """May the two be meant to meet? Who reads what others are writing, to decide, perhaps waits for them; who looks
-    whether there is still something to do need not see the newest value; and a flag without a barrier in its loop is
-    polled."""
+    """May the conflict be meant? A thread that decides by what others are writing may be waiting for them; one that
+    looks whether there is work left need not see the newest value; and a flag in a loop without a barrier is polled."""
     stores = guarded.access.kind is not AccessKind.READ
     if guard.changing - ({guarded.access.buffer} if stores else set()):
         return True
     if any(each is known for each in guard.asked):
         return True
-    form = form_of(guarded) if guarded.access.kind is AccessKind.WRITE else None
-    flag = guarded.access.kind is AccessKind.UPDATE or (stores and _is_same_for_all(form))
+    same = guarded.access.kind is AccessKind.WRITE and _is_same_for_all(guarded.form)
+    flag = guarded.access.kind is AccessKind.UPDATE or same
     if flag and known.access.point in guard.loads:
         return True
     loop = guard.loop
     return flag and loop is not None and loop[0] <= known.access.point <= loop[1]
 
 
-def _is_same_for_all(form: object) -> bool:
-    return isinstance(form, int) or (isinstance(form, tuple) and form[0] == "same")
+def _is_same_for_all(form: Form | None) -> bool:
+    return isinstance(form, int | SameForAll)

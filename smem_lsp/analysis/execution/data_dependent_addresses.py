@@ -1,4 +1,4 @@
-"""Addresses that data alone decide: nobody knows where a thread goes, and no thread has elements of its own."""
+"""Addresses that data alone decide: where a thread goes is not known, and no thread has elements of its own."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from smem_lsp.ir.nodes import Access, AccessKind, Kernel, walk
 
 @dataclass(slots=True)
 class DataAddresses:
-    """Those made of values that threads load from what the kernel's pointers lead to, or from shared memory that such
-    values were put into, and of what loops count over them; nothing else is part of them but constants."""
+    """The terms that are made of data and constants only. Data are values loaded through the kernel's pointers, or from
+    shared memory that holds such values, and what loops count over them."""
 
     kernel: Kernel
     values: ValueFacts
@@ -43,7 +43,7 @@ class DataAddresses:
         return part in self._ends and self._is_counted(self._ends[part])
 
     def _is_counted(self, end: Exit) -> bool:
-        """Does a loop start at a constant and add up what data say?"""
+        """Does the loop start at a constant and then add up data?"""
         parts = _leaves(end.following)
         starts = {each.atom: each.init for loop in self.values.loops.values() for each in loop.recurrences}
         data = [part for part in parts if not isinstance(part, LoopVar)]
@@ -51,13 +51,13 @@ class DataAddresses:
         return begun and isinstance(end.init, Const) and bool(data) and all(map(self._is_data, data))
 
     def _is_filled(self, load: int) -> bool:
-        """Is nothing but data and constants put into the buffer that is read at this point?"""
+        """Does the buffer that is read at this point hold nothing but data and constants?"""
         if not self._accesses:
             self._accesses = {node.point: node for node in walk(self.kernel.body) if isinstance(node, Access)}
         number = self._accesses[load].buffer
         found = self._filled.get(number)
         if found is None:
-            self._filled[number] = True  # while it is asked about: what it gets of itself changes nothing
+            self._filled[number] = True  # while it is asked about: a copy of its own values changes nothing
             stores = [node for node in self._accesses.values() if node.buffer == number and node.kind.writes]
             found = self.kernel.buffers[number].seen and self._are_data(stores)
             self._filled[number] = found

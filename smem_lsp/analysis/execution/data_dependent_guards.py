@@ -1,8 +1,8 @@
-"""Conditions that rest on each thread's own data: nobody knows which threads they let through, but some surely.
+"""Conditions on each thread's own data: which threads they let through is not known, but they let some through.
 
-A condition is one of data where it compares what threads load from addresses of their own, with each other or with
-something that all share. One that mentions the place of a thread beside that, or rests on a call, a vote, an atomic
-or what all threads load from one address, may let through a thread that nobody would expect: it is none.
+Such a condition compares what threads load from addresses of their own, with each other or with a value that all
+threads share. A condition that also names the thread, or depends on a call, a vote, an atomic or a value that all
+threads load from one address, does not count: it may be made to let one certain thread through.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _MOST = 40  # terms of a condition that are looked at
 
 @dataclass(frozen=True, slots=True)
 class DataGuard:
-    """``mask``: the threads that come to the condition with a chance to pass; ``picks``: it may be written to let
-    single threads through; ``loads``: accesses to shared memory (points) that it rests on."""
+    """``mask``: by thread, 1 where the thread may pass; ``picks``: the condition may be written to let single threads
+    through; ``loads``: accesses to shared memory (points) whose values it tests."""
 
     mask: list[int]
     picks: bool
@@ -33,8 +33,8 @@ class DataGuard:
     def guard(
         self, open_: Mapping[int, Sequence[Event]], outer: Guard | None, loop: tuple[int, int] | None
     ) -> Guard:
-        """What stands around accesses behind it. ``open_``: what may meet others, by storage; ``outer``: the guard
-        around; ``loop``: one without barriers around."""
+        """The guard of the accesses that stand under the condition. ``open_``: events of this interval, by storage;
+        ``outer``: the guard around; ``loop``: the outermost loop around without block barriers."""
         asked: list[Event] = []
         changing: set[int] = set()
         for events in open_.values():
@@ -50,7 +50,7 @@ class DataGuard:
 def data_guard(
     condition: Term, truth: bool, here: Evaluator, values: ValueFacts, pointers: frozenset[str]
 ) -> DataGuard | None:
-    """What ``condition`` is if it is one of data; None: it is not, or something else decides, too."""
+    """``condition`` as a condition on data; None: it is none, or something else decides, too."""
     mask = [1] * len(here.threads)
     picks = False
     reader = _Reader(here, values, pointers)
@@ -69,8 +69,8 @@ def data_guard(
 def below_shared(
     condition: Term, truth: bool, here: Evaluator, values: ValueFacts, pointers: frozenset[str]
 ) -> list[int] | None:
-    """Threads of ``here`` that ``condition`` lets through where data that all threads share are large, as sizes are
-    taken to be: ``threadIdx.x < *count``; None: it says something else, too."""
+    """By thread of ``here``: does ``condition`` let it through where a number that all threads load is large, as sizes
+    are taken to be (``threadIdx.x < *count``)? None: the condition is of another form."""
     mask = [1] * len(here.threads)
     reader = _Reader(here, values, pointers)
     for part, wanted in _conjuncts(condition, truth):
@@ -93,7 +93,7 @@ def _is_below(condition: Term, truth: bool, reader: _Reader) -> bool:
 
 
 def _grows(term: Term) -> bool:
-    """Is it data, or made of data in such a way that it is large where these are?"""
+    """Is it data, or made of data so that it grows with them?"""
     if isinstance(term, Op) and not term.known:
         data, *others = sorted(term.args, key=lambda each: each.known)
         divides = term.operator in ("/", ">>", "<<") and data is not term.args[0]
@@ -103,7 +103,7 @@ def _grows(term: Term) -> bool:
 
 
 def _conjuncts(condition: Term, truth: bool) -> list[tuple[Term, bool]]:
-    """Terms that all are what stands beside them where ``condition`` is ``truth``."""
+    """Terms, each with the truth value that it has wherever ``condition`` is ``truth``."""
     if isinstance(condition, Op):
         if condition.operator == "!":
             return _conjuncts(condition.args[0], not truth)
@@ -113,7 +113,7 @@ def _conjuncts(condition: Term, truth: bool) -> list[tuple[Term, bool]]:
 
 
 def _picks(condition: Term, truth: bool) -> bool:
-    """Does it ask whether two values are equal? That may be so in one thread alone: the owner of something."""
+    """Does it test whether two values are equal? They may be so in one thread alone: the owner of something."""
     if not isinstance(condition, Op) or _compares_truths(condition):
         return False
     if condition.operator in ("&&", "||"):
@@ -146,7 +146,7 @@ class _Reader:
     left: int = _MOST
 
     def decides(self, term: Term) -> bool:
-        """Do data of each thread decide, and nothing else that is not the same for all?"""
+        """Do data of each thread decide, and beside them only what is the same for all threads?"""
         if isinstance(term, Op) and (_compares_all(term) or term.operator == "||"):
             # the known side leaves it to the others, or lets in who comes anyhow
             unknown = [arg for arg in term.args if not arg.known]
@@ -154,8 +154,8 @@ class _Reader:
         return self.of_data(term) is True
 
     def of_data(self, term: Term) -> bool | None:
-        """Is it made of what each thread has loaded, and of what is the same for all? False: of the latter alone;
-        None: of something else."""
+        """True: it is made of what each thread has loaded, and perhaps of what is the same for all threads; False: only
+        of the latter; None: of something else."""
         self.left -= 1
         if self.left < 0:
             return None
@@ -190,7 +190,7 @@ class _Reader:
         return True if names & self.pointers and any(map(self._own, term.sources)) else None
 
     def _own(self, term: Term) -> bool:
-        """Is it something else in some threads than in others?"""
+        """Does it differ between threads?"""
         if not term.known:
             return self.of_data(term) is True
         return self.here.constant(term) is None and (

@@ -8,11 +8,31 @@ from dataclasses import dataclass, field
 from smem_lsp.analysis.values.evaluate import Evaluator
 from smem_lsp.analysis.values.terms import Level, Op, Opaque, Term
 from smem_lsp.ir.nodes import Access
+from smem_lsp.source import record
 
-_UNASKED = object()
 ANY = 1 << 62
+LOAD = "load"
 
 Decision = tuple[int, bool]  # point of a branch or loop, and whether its first arm or its body runs
+
+
+@record
+class SameForAll:
+    """A value that is not known, but the same in all threads of the block; ``serial``: of its term."""
+
+    serial: int
+
+
+@record
+class Combination:
+    """A sum, difference or product of values, or the value loaded from the address that they make up."""
+
+    operator: str
+    parts: tuple[Form, ...]
+
+
+# What is stored, to compare: a number, one number for each thread, or how it is made of values that are not known.
+Form = int | list[int] | SameForAll | Combination
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,80 +86,84 @@ class Event:
     assumes_race_free: bool = False
     guard: Guard | None = None
     touched: Mapping[int, range] = field(default_factory=dict)
-    form: object = _UNASKED  # of what is stored, in all threads
     first: int = 0  # no unit in front of it is touched
     last: int = ANY  # nor one behind it
     begin: int | None = None  # first byte of the part of the buffer that its pointer is for
     leaves_part: bool = False  # some thread leaves that part, for sizes that the kernel need not be given
+    _form: Form | None = None
+    _form_known: bool = False
+
+    @property
+    def form(self) -> Form | None:
+        """What is stored, in all threads at once; None: not known."""
+        if not self._form_known:
+            self._form = None if self.stored is None else _Forms(self.here).of(self.stored)
+            self._form_known = True
+        return self._form
 
 
 _MOST_NODES = 60  # of a stored value that is looked at
 
 
 def differ(one: Event, thread: int, other: Event, second: int) -> bool:
-    """Do two threads surely store different things? Different numbers, or what they read at different addresses."""
+    """Do two threads surely store different things: different numbers, or what they load from different addresses?"""
     mine, theirs = _stored(one, thread), _stored(other, second)
     if mine is None or theirs is None or mine == theirs:
         return False
     if isinstance(mine, int) or isinstance(theirs, int):
-        return all(isinstance(each, int) or _has(each, "load") for each in (mine, theirs))
-    return set(_unknowns(mine)) == set(_unknowns(theirs))  # else two unknown numbers may be one
+        return all(isinstance(each, int) or _has_load(each) for each in (mine, theirs))
+    return set(_unknowns(mine)) == set(_unknowns(theirs))  # else two unknown numbers may be equal
 
 
-def _has(stored: object, word: str) -> bool:
-    return isinstance(stored, tuple) and (stored[0] == word or any(_has(each, word) for each in stored))
+def alike(one: Event, other: Event) -> bool:
+    """Is nothing known of what is stored, or is it the same number in all threads?"""
+    mine, theirs = one.form, other.form
+    return mine is None or theirs is None or (isinstance(mine, int) and mine == theirs)
 
 
-def _unknowns(stored: object) -> Iterator[object]:
-    if isinstance(stored, tuple):
-        if stored[0] == "same":
-            yield stored
-        else:
-            for each in stored:
-                yield from _unknowns(each)
+def _has_load(stored: Form) -> bool:
+    return isinstance(stored, Combination) and (
+        stored.operator == LOAD or any(_has_load(each) for each in stored.parts)
+    )
 
 
-def _stored(event: Event, thread: int) -> object:
-    """What a thread stores, to compare: a number, or sums and products of loads, by address; None: not known."""
-    form = form_of(event)
+def _unknowns(stored: Form) -> Iterator[SameForAll]:
+    if isinstance(stored, SameForAll):
+        yield stored
+    elif isinstance(stored, Combination):
+        for each in stored.parts:
+            yield from _unknowns(each)
+
+
+def _stored(event: Event, thread: int) -> Form | None:
+    """What one thread stores; None: not known."""
+    form = event.form
     position = event.here.positions.get(thread)
     return None if form is None or position is None else _of_thread(form, position)
 
 
-def alike(one: Event, other: Event) -> bool:
-    """Is nothing known of what is stored, or is it the same thing for whichever threads?"""
-    mine, theirs = form_of(one), form_of(other)
-    return mine is None or theirs is None or (isinstance(mine, int) and mine == theirs)
-
-
-def form_of(event: Event) -> object:
-    """What is stored, in all threads at once; None: not known."""
-    if event.form is _UNASKED:
-        event.form = None if event.stored is None else _Form(event.here).of(event.stored)
-    return event.form
-
-
-def _of_thread(form: object, position: int) -> object:
+def _of_thread(form: Form, position: int) -> Form | None:
     if isinstance(form, list):
         return form[position]
-    if isinstance(form, int):
+    if not isinstance(form, Combination):
         return form
-    assert isinstance(form, tuple)
-    word, *rest = form
-    if word == "same":
-        return form
-    parts = tuple(_of_thread(each, position) for each in rest)
-    return None if None in parts or (word != "load" and 0 in parts) else (word, *parts)
+    parts: list[Form] = []
+    for each in form.parts:
+        part = _of_thread(each, position)
+        if part is None or (part == 0 and form.operator != LOAD):
+            return None  # with 0 it may equal what looks different: x * 0 and y * 0, x + 0 and x
+        parts.append(part)
+    return Combination(form.operator, tuple(parts))
 
 
 @dataclass(slots=True)
-class _Form:
-    """What is stored in all threads at once: numbers as vectors, and the operations on what is not known."""
+class _Forms:
+    """Makes the form of a term in all threads of ``here`` at once. ``left``: terms that are still looked at."""
 
     here: Evaluator
     left: int = _MOST_NODES
 
-    def of(self, term: Term) -> object:
+    def of(self, term: Term) -> Form | None:
         self.left -= 1
         if self.left < 0:
             return None
@@ -147,13 +171,18 @@ class _Form:
         if found is not None:
             return found
         if term.level <= Level.BLOCK and not term.carried:
-            return ("same", term.serial)
-        if isinstance(term, Opaque) and term.origin == "load" and term.access is None and term.sources:
-            return self._parts("load", term.sources)
+            return SameForAll(term.serial)
+        if isinstance(term, Opaque) and term.origin == LOAD and term.access is None and term.sources:
+            return self._combination(LOAD, term.sources)
         if isinstance(term, Op) and term.operator in ("+", "-", "*"):
-            return self._parts(term.operator, term.args)
+            return self._combination(term.operator, term.args)
         return None
 
-    def _parts(self, word: str, terms: Iterable[Term]) -> object:
-        parts = [self.of(term) for term in terms]
-        return None if None in parts else (word, *parts)
+    def _combination(self, operator: str, terms: Iterable[Term]) -> Form | None:
+        parts: list[Form] = []
+        for term in terms:
+            part = self.of(term)
+            if part is None:
+                return None
+            parts.append(part)
+        return Combination(operator, tuple(parts))

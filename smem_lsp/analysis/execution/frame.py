@@ -1,8 +1,9 @@
 """Where the interpreter stands: handed down from region to region, so that nothing has to be restored.
 
 A ``Frame`` is never changed. A region that needs another one makes it with ``replace`` and hands it down, and the frame
-around the region is as it was, however the region ends. What a path changes as it goes on, its ``Path`` and its
-``Interval``, is forked for a path that is only assumed: the fork is dropped at its end.
+around the region is as it was, however the region ends. What a path changes as it goes on (its ``Path``, its
+``Interval``, and the threads that have left its loop) is forked for a path that is only assumed: the fork is dropped at
+its end.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from dataclasses import dataclass, field
 
 from smem_lsp.analysis.execution.events import Decision, Guard
 from smem_lsp.analysis.execution.interval import Interval
-from smem_lsp.source import record
 
 
 class Lost(Exception):
@@ -41,7 +41,7 @@ class Path:
         )
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Frame:
     """What holds for the instructions of one region.
 

@@ -1,8 +1,8 @@
-"""Which accesses of different warps no barrier orders, in a run of the block with named barriers.
+"""Which accesses of different warps no barrier orders, in a run of a block with named barriers.
 
-The traces of the warps are run against each other, each as far as it comes: a run that may happen. A named barrier
-lets those go on that wait at it once as many threads have come as it is for, and orders what these did before against
-what those do afterwards (PTX ISA, "bar"). Vector clocks tell what is ordered so.
+The traces of the warps are replayed together, each as far as it goes: this is one run that may happen. Once as many
+threads have come to a named barrier as it counts, the threads that wait at it go on, and what all of them did before is
+ordered before what these do afterwards (PTX ISA, "bar"). Vector clocks record this order.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _Clock = list[int]
 
 @dataclass(slots=True)
 class _Phase:
-    """A named barrier that some have come to."""
+    """A named barrier that some warps have come to, and that waits for more."""
 
     count: int
     arrived: set[int] = field(default_factory=set)  # warps
@@ -31,7 +31,7 @@ class _Phase:
 
 @dataclass(slots=True)
 class _Known:
-    """An access that was made: ``at``: what its warp's own clock showed."""
+    """An access that was made. ``at``: its warp's own clock at that time."""
 
     warp: int
     at: int
@@ -39,7 +39,7 @@ class _Known:
 
 
 def unordered(traces: Traces) -> dict[Pair, Conflict]:
-    """Accesses of different warps that meet, with nothing between them that orders them."""
+    """Conflicts between accesses of different warps that nothing orders."""
     return _Replay(traces).run()
 
 
@@ -53,7 +53,7 @@ class _Replay:
         self.together: set[int] = set()  # waiting at a barrier of the block
         self.waiting: set[int] = set()
         self.seen: dict[tuple[int, int], list[_Known]] = {}  # (storage, cell) -> who has touched it
-        self.met = ConflictingAccesses(WARP_SIZE)
+        self.conflicts = ConflictingAccesses(WARP_SIZE)
 
     def run(self) -> dict[Pair, Conflict]:
         moved = True
@@ -61,61 +61,61 @@ class _Replay:
             checkpoint()
             moved = sum(self._go(warp) for warp in range(len(self.next))) > 0
             moved = self._meet() or moved
-        return self.met.across
+        return self.conflicts.across
 
     def _go(self, warp: int) -> bool:
-        """Run a warp until it waits; has it moved at all?"""
+        """Run a warp until it waits. Has it moved at all?"""
         checkpoint()
-        steps, first = self.traces.steps.get(warp, []), self.next[warp]
-        while self.next[warp] < len(steps) and warp not in self.waiting:
-            step = steps[self.next[warp]]
-            if isinstance(step, Arrival) and not self._arrive(warp, step):
+        actions, first = self.traces.actions.get(warp, []), self.next[warp]
+        while self.next[warp] < len(actions) and warp not in self.waiting:
+            action = actions[self.next[warp]]
+            if isinstance(action, Arrival) and not self._arrive(warp, action):
                 break
             self.next[warp] += 1
-            if isinstance(step, Touch):
-                self._touch(warp, step)
-            elif isinstance(step, Together):
+            if isinstance(action, Touch):
+                self._touch(warp, action)
+            elif isinstance(action, Together):
                 self.together.add(warp)
                 self.waiting.add(warp)
         return self.next[warp] > first
 
-    def _touch(self, warp: int, step: Touch) -> None:
-        clock, event = self.clocks[warp], step.event
+    def _touch(self, warp: int, touch: Touch) -> None:
+        clock, event = self.clocks[warp], touch.event
         mine = _Known(warp, clock[warp], event)
         others: dict[int, _Known] = {}
         for cell in event.low:
             checkpoint()
-            known = self.seen.setdefault((step.storage, cell), [])
+            known = self.seen.setdefault((touch.storage, cell), [])
             for each in known:
                 if each.warp != warp and each.at > clock[each.warp]:
                     others[id(each)] = each
             known.append(mine)
         for each in others.values():
-            self.met.compare(each.event, event, step.unit)
+            self.conflicts.compare(each.event, event, touch.unit)
 
-    def _arrive(self, warp: int, step: Arrival) -> bool:
-        """Come to a named barrier; False: stay in front of it, so that no warp comes twice before others go on."""
+    def _arrive(self, warp: int, arrival: Arrival) -> bool:
+        """Come to a named barrier. False: the warp stays in front of it, so as not to come twice in one phase."""
         clock = self.clocks[warp]
-        phase = self.phases.setdefault(step.key, _Phase(step.count))
-        if phase.count != step.count or warp in phase.arrived:
+        phase = self.phases.setdefault(arrival.key, _Phase(arrival.count))
+        if phase.count != arrival.count or warp in phase.arrived:
             return False
         phase.arrived.add(warp)
         phase.clock = _later(phase.clock, clock)
         clock[warp] += 1
-        if step.waits:
+        if arrival.waits:
             phase.waiting.append(warp)
             self.waiting.add(warp)
         if WARP_SIZE * len(phase.arrived) == phase.count:
-            del self.phases[step.key]
+            del self.phases[arrival.key]
             self._release(phase.waiting, phase.clock)
         return True
 
     def _meet(self) -> bool:
-        """All that have not returned have come to a barrier of the block; did they?"""
+        """If all warps that have not returned are at a barrier of the block, let them go on. Did they?"""
         left = {
             warp
             for warp, at in enumerate(self.next)
-            if warp in self.traces.open or warp in self.waiting or at < len(self.traces.steps.get(warp, ()))
+            if warp in self.traces.open or warp in self.waiting or at < len(self.traces.actions.get(warp, ()))
         }
         if not self.together or self.together != left:
             return False

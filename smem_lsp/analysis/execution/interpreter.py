@@ -16,6 +16,7 @@ from smem_lsp.analysis.execution.assumed_paths import AssumedPaths
 from smem_lsp.analysis.execution.conflicting_accesses import ConflictingAccesses
 from smem_lsp.analysis.execution.frame import Frame, Lost, Path
 from smem_lsp.analysis.execution.interval import Interval
+from smem_lsp.analysis.execution.iterations_run import last_iterations, most_iterations
 from smem_lsp.analysis.execution.program import (
     AccessInstruction,
     AddedCopyWait,
@@ -38,19 +39,10 @@ from smem_lsp.analysis.execution.synchronisation import Synchronisation
 from smem_lsp.analysis.values.evaluate import Evaluator, decided, iterations
 from smem_lsp.analysis.values.loop_exits import exit_values
 from smem_lsp.analysis.values.terms import Term
-from smem_lsp.analysis.values.trip_counts import iterations_of
 from smem_lsp.analysis.values.value_facts import LoopFacts, ValueFacts
 from smem_lsp.ir.nodes import JumpKind, Kernel, Loop
 from smem_lsp.source import checkpoint
 
-_WITH_BARRIERS = (
-    12,
-    5,
-    4,
-)  # iterations that are run of a loop with barriers, by how many loops are around it
-_WITHOUT_BARRIERS = (8, 4, 3, 2)  # of one without
-_FEW = 4
-_LAST_STAGES = 6  # iterations at its end that are run of a loop with asynchronous copies
 _OVER_BACK_EDGE = 2  # iterations after which each access of a loop has been compared over the back edge
 _MAX_BEHIND = 12_000  # accesses behind a return that the block may take or not
 _MAX_DECIDED = 100_000  # branches and iterations of one run, each counted once for every thread
@@ -317,9 +309,10 @@ class Interpreter:
                 else:
                     self._iterate(loop, facts, here, inside)
             except Lost:
-                if not loop.left_together:
-                    raise
-                self._leave_together(loop, here, frame)
+                if loop.left_together:
+                    self._leave_together(loop, here, frame)
+                else:  # threads leave it one by one, but all come to what is behind it
+                    self._pass_over(loop, here, frame)
         if effects.other_barriers or self.synchronisation.calls_between(loop.node.point, loop.end):
             self.synchronisation.forget(frame)
         self._forget_fences(loop)
@@ -333,8 +326,8 @@ class Interpreter:
             self._poll(loop, facts, here, frame)
             raise Lost  # it waits for a flag or a lock
         together = loop.uniform and loop.effects.block_barriers
-        most = self._most_iterations(loop, frame)
-        last = self._last_iterations(loop, facts, here, most)
+        most = most_iterations(loop, frame.depth - 1)
+        last = last_iterations(loop, facts, here, most)
         enough = self.recorder.left // 2  # is left for what is behind the loop
         for number, inside in enumerate(iterations(facts, here, most, together=together)):
             checkpoint()
@@ -357,22 +350,6 @@ class Interpreter:
                 return
             if not self._iteration(loop, inside, frame):
                 return
-
-    def _most_iterations(self, loop: LoopInstruction, frame: Frame) -> int:
-        limits = _WITH_BARRIERS if loop.effects.block_barriers else _WITHOUT_BARRIERS
-        return limits[min(frame.depth - 1, len(limits) - 1)]
-
-    def _last_iterations(
-        self, loop: LoopInstruction, facts: LoopFacts, here: Evaluator, most: int
-    ) -> list[Evaluator | None]:
-        """The last iterations of a loop that is counted and has more than ``most``: one, or more for its copies."""
-        counted = iterations_of(facts, here)
-        if counted is None or max(counted.counts) <= most or facts.exits or loop.effects.returns:
-            return []
-        if loop.effects.block_barriers and min(counted.counts) != max(counted.counts):
-            return []
-        count = _LAST_STAGES if loop.effects.copies and most > _LAST_STAGES else 2 if most > _FEW else 1
-        return [counted.last(back) for back in reversed(range(count))]
 
     def _assume_iterations(
         self, loop: LoopInstruction, facts: LoopFacts, here: Evaluator, frame: Frame

@@ -17,11 +17,11 @@ class LaneWitness:
 
 
 def first_missing(
-    mask: int, here: Sequence[int], block: Sequence[int], away: Collection[int], warp: int
+    mask: int, here: Sequence[int], block: Sequence[int], returned: Collection[int], warp: int
 ) -> LaneWitness | None:
-    """The first lane that ``mask`` names and that is not among the threads ``here``. Threads ``away`` have returned and
-    count as present. ``warp``: lanes of one; None: no lane is missing."""
-    if len(here) + len(away) >= len(block):
+    """The first lane that ``mask`` names and that is not among the threads ``here``. Threads in ``returned`` have left
+    the kernel and count as present. ``warp``: lanes of one; None: no lane is missing."""
+    if len(here) + len(returned) >= len(block):
         return None  # all are here
     start, end = here[0], here[-1] + 1
     if end - start == len(here) and start % warp == 0 and (end % warp == 0 or end == len(block)):
@@ -29,7 +29,7 @@ def first_missing(
     first: dict[int, int] = {}
     for thread in here:
         first.setdefault(thread // warp, thread)
-    for thread in sorted(set(block).difference(here, away)):
+    for thread in sorted(set(block).difference(here, returned)):
         number, lane = divmod(thread, warp)
         if number in first and mask >> lane & 1:
             return LaneWitness(first[number], thread)
@@ -37,15 +37,15 @@ def first_missing(
 
 
 def others_return(kernel: Kernel, node: Barrier | Exchange) -> bool:
-    """Is there nothing left to wait at for threads that go past the branches around a barrier of their warp? They
-    return, and no barrier waits for those; a shuffle would still read what they have left."""
+    """Do the threads that go past the branches around a warp barrier return without waiting for others? No barrier
+    waits for threads that have returned, but a shuffle would read the registers that they have left."""
     if not isinstance(node, Barrier) or any(point > node.point for point in kernel.opaque):
         return False
     return _is_last(kernel.body, node)
 
 
 def _is_last(seq: Seq, wanted: Barrier) -> bool:
-    """Do threads that are not in the branches around it come to the end of ``seq`` without waiting for others?"""
+    """Do threads outside of the branches around ``wanted`` come to the end of ``seq`` without waiting for others?"""
     for number, node in enumerate(seq.items):
         if _holds(node, wanted):
             return node is wanted or (

@@ -1,12 +1,13 @@
-"""Named barriers: how many threads come to each, against how many it waits for.
+"""Named barriers: how many threads come to each, and how many it waits for.
 
-A barrier counts warps: one that comes in part counts as 32 threads (PTX ISA, "bar"). Threads that have returned are
-missing. It never completes when too few warps come to it in the whole kernel; and when more threads come to one place
-at once than it waits for, some of them pass without the others.
+A barrier counts warps: a warp of which some threads come counts as 32 threads (PTX ISA, "bar"). Threads that have
+returned do not come. A barrier never completes when too few warps come to it in the whole kernel. When more threads
+come at once than it waits for, some of them pass without the others.
 """
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -19,14 +20,23 @@ from smem_lsp.targets.every import WARP_SIZE
 _MOST_NUMBER = 15
 
 
+class MiscountKind(enum.Enum):
+    """What is wrong with a named barrier."""
+
+    NUMBER = "number"  # there are sixteen, numbered from 0
+    MULTIPLE = "multiple"  # it counts threads that are no multiple of a warp
+    BLOCK = "block"  # number 0 is the block's own barrier, which waits for all its threads
+    FEW = "few"  # too few threads ever come to it
+    MANY = "many"  # more threads come to it at once than it waits for
+
+
 @dataclass(frozen=True, slots=True)
 class Miscount:
-    """``kind``: "number" over 15, "multiple" of a warp is not what ``count`` is, "block": number 0 waits for ``count``
-    threads of a block of ``come`` that has block barriers, "few": only ``come`` threads ever come to it, "many":
-    ``come`` threads come to it at once."""
+    """``number``: of the barrier, -1 if that is not known; ``count``: threads that it waits for; ``come``: threads that
+    come to it, or threads of the block."""
 
     barrier: Barrier
-    kind: str
+    kind: MiscountKind
     number: int
     count: int
     come: int = 0
@@ -41,13 +51,13 @@ class _Site:
 
 @dataclass(slots=True)
 class Arrivals:
-    """Who comes to the named barriers of one run. ``all_seen``: nobody else does."""
+    """Who comes to the named barriers in one run. ``all_seen``: every arrival is known."""
 
     sites: dict[tuple[int, int], _Site] = field(default_factory=dict)  # (number, point)
     all_seen: bool = True
 
     def come(self, barrier: Barrier, number: int, count: int, warps: set[int]) -> None:
-        """Warps come to a barrier that waits for ``count`` threads."""
+        """``warps`` come to a barrier that waits for ``count`` threads."""
         site = self.sites.setdefault((number, barrier.point), _Site(count, set(), 0))
         if site.count != count:
             self.all_seen = False
@@ -57,11 +67,11 @@ class Arrivals:
 
 @dataclass(slots=True)
 class Counts:
-    """What all runs so far show of each named barrier: (point, number) -> kind, count and threads."""
+    """What all runs so far show of each named barrier. ``found``: (point, number) -> kind, count and threads."""
 
     kernel: Kernel
     values: ValueFacts
-    found: dict[tuple[int, int], tuple[str, int, int]] | None = None
+    found: dict[tuple[int, int], tuple[MiscountKind, int, int]] | None = None
 
     def note(self, arrivals: Arrivals, threads: int) -> None:
         """One more run, of a block of ``threads``."""
@@ -70,9 +80,11 @@ class Counts:
             shown if self.found is None else {k: v for k, v in self.found.items() if shown.get(k) == v}
         )
 
-    def _shown(self, arrivals: Arrivals, threads: int) -> dict[tuple[int, int], tuple[str, int, int]]:
+    def _shown(
+        self, arrivals: Arrivals, threads: int
+    ) -> dict[tuple[int, int], tuple[MiscountKind, int, int]]:
         nodes = self._nodes()
-        shown: dict[tuple[int, int], tuple[str, int, int]] = {}
+        shown: dict[tuple[int, int], tuple[MiscountKind, int, int]] = {}
         for (number, point), site in arrivals.sites.items():
             checkpoint()
             sites = [each for (other, _), each in arrivals.sites.items() if other == number]
@@ -80,19 +92,19 @@ class Counts:
             alone = not any(node.arrives and self._may_be(node.point, number) for node in nodes)
             if number == 0 and all(node.family is BarrierFamily.PTX for node in nodes):
                 if site.count != threads and self._block_barriers():
-                    shown[point, number] = "block", site.count, threads
+                    shown[point, number] = MiscountKind.BLOCK, site.count, threads
             elif site.count % WARP_SIZE or len({each.count for each in sites}) > 1:
                 continue
             elif come < site.count and arrivals.all_seen and not self.kernel.opaque:
-                shown[point, number] = "few", site.count, come
+                shown[point, number] = MiscountKind.FEW, site.count, come
             elif site.most > site.count and alone:
-                shown[point, number] = "many", site.count, site.most
+                shown[point, number] = MiscountKind.MANY, site.count, site.most
         return shown
 
-    def told(self, *, known: bool) -> tuple[Miscount, ...]:
-        """``known``: the block is."""
+    def miscounts(self, *, known: bool) -> tuple[Miscount, ...]:
+        """The miscounts. ``known``: the block is known; else only those that hold for any block."""
         nodes = {node.point: node for node in self._nodes()}
-        told = [
+        found = [
             Miscount(nodes[point], kind, number, count, come)
             for (point, number), (kind, count, come) in (self.found or {}).items()
             if known
@@ -100,12 +112,14 @@ class Counts:
         for point, node in nodes.items():
             number, count = self.values.named[point]
             if isinstance(number, Const) and number.n > _MOST_NUMBER and node.family is BarrierFamily.PTX:
-                told.append(Miscount(node, "number", number.n, 0))
+                found.append(Miscount(node, MiscountKind.NUMBER, number.n, 0))
             if isinstance(count, Const) and (count.n % WARP_SIZE or not count.n):
-                told.append(
-                    Miscount(node, "multiple", number.n if isinstance(number, Const) else -1, count.n)
+                found.append(
+                    Miscount(
+                        node, MiscountKind.MULTIPLE, number.n if isinstance(number, Const) else -1, count.n
+                    )
                 )
-        return tuple(told)
+        return tuple(found)
 
     def _nodes(self) -> Sequence[Barrier]:
         if not self.values.named:

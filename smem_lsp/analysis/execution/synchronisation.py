@@ -21,7 +21,7 @@ from smem_lsp.analysis.execution.program import (
 from smem_lsp.analysis.execution.warp_traces import Traces
 from smem_lsp.analysis.values.evaluate import Evaluator
 from smem_lsp.analysis.values.value_facts import ValueFacts
-from smem_lsp.ir.nodes import Barrier, BarrierFamily, CopyWaitKind, Exchange, Kernel
+from smem_lsp.ir.nodes import Barrier, BarrierFamily, CopyWaitKind, Exchange, Kernel, Place
 from smem_lsp.source import checkpoint
 
 _ALL_LANES = 0xFFFFFFFF
@@ -42,10 +42,11 @@ class Synchronisation:
 
     def come_to(self, point: int, frame: Frame) -> None:
         """The path goes on to a point: an unknown call on the way may have synchronised threads."""
-        if point > frame.path.point and self.calls_between(frame.path.point, point):
+        path = frame.path
+        if self.kernel.opaque and point > path.point and self.calls_between(path.point, point):
             self.forget(frame)
             self.lose(self.block.threads, frame)
-        frame.path.point = point
+        path.point = point
 
     def calls_between(self, after: int, before: int) -> bool:
         """Does an unknown call stand between two points?"""
@@ -117,7 +118,7 @@ class Synchronisation:
             self._arrive(instruction.node, threads, frame)
         frame.interval.forget()
 
-    def _order_proxies(self, node: object) -> None:
+    def _order_proxies(self, node: Barrier | Place) -> None:
         if self.recorder.proxies is not None and isinstance(node, Barrier):
             self.recorder.proxies.barrier()
 

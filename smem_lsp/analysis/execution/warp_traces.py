@@ -1,7 +1,7 @@
-"""What each warp of one run does, in order: accesses, named barriers and barriers of the block.
+"""What each warp does in one run, in order: accesses, named barriers and barriers of the block.
 
-A trace ends where it is not known what its warp does next: the warp may as well stay there for ever, so that what is
-recorded is the beginning of a run that may happen.
+A trace ends where it is not known what its warp does next. The warp might stop there for ever, so the traces are the
+beginning of a run that may happen.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 
-from smem_lsp.analysis.execution.events import Event, form_of
+from smem_lsp.analysis.execution.events import Event
 from smem_lsp.ir.nodes import BarrierFamily
 from smem_lsp.source import checkpoint
 from smem_lsp.targets.every import WARP_SIZE
@@ -39,15 +39,15 @@ class Together:
     """A warp comes to a barrier of the block."""
 
 
-Step = Touch | Arrival | Together
+Action = Touch | Arrival | Together
 
 
 @dataclass(slots=True)
 class Traces:
-    """``steps``: by warp; ``open``: warps of which it is not known what they do behind their last step."""
+    """``actions``: by warp; ``open``: warps whose next action is not known."""
 
     threads: int  # of the block
-    steps: dict[int, list[Step]] = field(default_factory=lambda: defaultdict(list))
+    actions: dict[int, list[Action]] = field(default_factory=lambda: defaultdict(list))
     open: set[int] = field(default_factory=set)
 
     @property
@@ -55,8 +55,8 @@ class Traces:
         return (self.threads + WARP_SIZE - 1) // WARP_SIZE
 
     def access(self, storage: int, unit: int, event: Event) -> None:
-        """All threads of an event make it; of those that touch one byte the first and the last are told apart."""
-        form_of(event)  # once for all parts
+        """All threads of an event make their access. Of those that touch one unit, the first and the last count."""
+        _ = event.form  # worked out once for all parts
         parts: dict[int, tuple[dict[int, int], dict[int, int]]] = {}
         for side, cells in enumerate((event.low, event.high)):
             checkpoint()
@@ -65,32 +65,32 @@ class Traces:
         for warp, (low, high) in parts.items():
             if warp not in self.open:
                 part = replace(event, low={**high, **low}, high={**low, **high})
-                self.steps[warp].append(Touch(storage, unit, part))
+                self.actions[warp].append(Touch(storage, unit, part))
 
     def arrive(
         self,
         threads: Collection[int],
-        away: Collection[int],
+        returned: Collection[int],
         key: tuple[BarrierFamily, int],
         count: int,
         *,
         waits: bool,
     ) -> None:
-        """``threads`` come to a named barrier; those ``away`` have returned."""
-        self._come(threads, away, Arrival(key, count, waits))
+        """``threads`` come to a named barrier; those in ``returned`` have left the kernel."""
+        self._come(threads, returned, Arrival(key, count, waits))
 
-    def meet(self, threads: Collection[int], away: Collection[int]) -> None:
+    def meet(self, threads: Collection[int], returned: Collection[int]) -> None:
         """``threads`` come to a barrier of the block."""
-        self._come(threads, away, Together())
+        self._come(threads, returned, Together())
 
-    def _come(self, threads: Collection[int], away: Collection[int], step: Step) -> None:
-        here = {*threads, *away}
+    def _come(self, threads: Collection[int], returned: Collection[int], action: Action) -> None:
+        here = {*threads, *returned}
         for warp in sorted({thread // WARP_SIZE for thread in threads}):
             lanes = range(warp * WARP_SIZE, min((warp + 1) * WARP_SIZE, self.threads))
             if not here.issuperset(lanes):
                 self.open.add(warp)  # a part of it does something else
             elif warp not in self.open:
-                self.steps[warp].append(step)
+                self.actions[warp].append(action)
 
     def lose(self, threads: Iterable[int]) -> None:
         """What ``threads`` do from here on is not known."""

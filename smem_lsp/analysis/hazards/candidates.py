@@ -1,11 +1,11 @@
-"""Accesses that may race, as far as barriers and slots of a thread's own tell: the others need no run of a block."""
+"""Race candidates: accesses that neither barriers nor thread-private elements keep apart. The others need no run."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from smem_lsp.analysis.dataflow.facts import Facts, Footprint
-from smem_lsp.analysis.dataflow.interference import open_foes, own_slots
+from smem_lsp.analysis.dataflow.interference import open_interfering, own_slots
 from smem_lsp.analysis.dataflow.liveness import bits
 from smem_lsp.analysis.execution.program import NONE_RACE_FREE, RaceFree
 from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
@@ -22,8 +22,9 @@ _MOST = 400  # accesses of a kernel that are compared
 def race_free_accesses(
     kernel: Kernel, values: ValueFacts, facts: Facts, shape: BlockShape | None
 ) -> RaceFree:
-    """What needs no run: proved barriers lie before and behind, or all that is open is in slots of the thread. An
-    asynchronous copy passes barriers, so nothing is said of what it fills. ``facts``: with the slots for ``shape``."""
+    """The accesses that need no run: proved barriers stand in front and behind, or all conflicting accesses in between
+    are to thread-private elements. No barrier ends an asynchronous copy, so nothing is said of what it fills.
+    ``facts``: with the thread-private elements for ``shape``."""
     nodes = tuple(walk(kernel.body))
     accesses = [node for node in nodes if isinstance(node, Access)]
     if len(accesses) > _MOST or kernel.irregular is not None or any(isinstance(n, Proxy) for n in nodes):
@@ -47,7 +48,7 @@ def race_free_accesses(
 
 
 def _candidates(kernel: Kernel, facts: Facts, accesses: Sequence[Access], storages: Mapping[int, int]) -> int:
-    """Accesses, as bits, that another one may meet."""
+    """The accesses, as bits, that may conflict with another one."""
     members: dict[int, int] = {}
     readers = atomics = 0
     for index, access in enumerate(accesses):
@@ -57,15 +58,15 @@ def _candidates(kernel: Kernel, facts: Facts, accesses: Sequence[Access], storag
             readers |= 1 << index
         elif access.kind is AccessKind.UPDATE and not access.plain:
             atomics |= 1 << index
-    foes = []
+    interfering = []
     for index, access in enumerate(accesses):
         alike = readers if readers >> index & 1 else atomics if atomics >> index & 1 else 0
-        foes.append(members[storages[access.buffer]] & ~alike)
+        interfering.append(members[storages[access.buffer]] & ~alike)
     found = 0
     known: dict[tuple[int, int], bool] = {}
-    for later, mask in enumerate(open_foes(kernel.body, facts, accesses, foes)):
+    for later, mask in enumerate(open_interfering(kernel.body, facts, accesses, interfering)):
         checkpoint()
-        itself = foes[later] & 1 << later  # by other threads at once
+        itself = interfering[later] & 1 << later  # by other threads at once
         for earlier in bits(mask | itself):
             both = 1 << later | 1 << earlier
             if found & both != both and not _disjoint(accesses[later], accesses[earlier], facts.slots, known):
@@ -85,7 +86,7 @@ def _stays_inside(kernel: Kernel, values: ValueFacts, bounds: Bounds, access: Ac
 def _disjoint(
     one: Access, other: Access, slots: Mapping[int, Footprint], known: dict[tuple[int, int], bool]
 ) -> bool:
-    """Does no thread touch with one of the two what another touches with the other?"""
+    """Are the two accesses disjoint, whichever two threads make them?"""
     mine, theirs = slots.get(one.point), slots.get(other.point)
     if one.buffer != other.buffer or mine is None or theirs is None:
         return False

@@ -1,6 +1,6 @@
-"""Blocks that may return while others of their cluster still reach into their shared memory.
+"""Blocks that may return while other blocks of their cluster still access their shared memory.
 
-It has to stay until the last of them is done: a barrier of the cluster behind the last access (CUDA programming guide,
+Shared memory has to live until the last access, so a cluster barrier has to stand behind that (CUDA Programming Guide,
 "Distributed Shared Memory").
 """
 
@@ -10,7 +10,7 @@ from smem_lsp.ir.nodes import Barrier, BarrierKind, Kernel, Loop, Remote, walk
 
 
 def unguarded(kernel: Kernel) -> Remote | None:
-    """The last place where a block gets an address in another, if surely no barrier of the cluster comes after it."""
+    """The last point where a block gets an address in another block, if surely no cluster barrier comes after it."""
     nodes = list(walk(kernel.body))
     remote = next((node for node in reversed(nodes) if isinstance(node, Remote)), None)
     if remote is None or (kernel.cluster is not None and kernel.cluster == (1, 1, 1)):

@@ -12,14 +12,15 @@ from smem_lsp.ir.nodes import Access, Barrier, Dims, Exchange, Proxy
 
 @dataclass(frozen=True, slots=True)
 class Race:
-    """Threads ``threads`` of a block ``dims`` touch ``byte`` of one buffer in ``first`` and ``second``, in no order.
+    """A data race: two threads of a block ``dims`` touch ``byte`` of one buffer, and nothing orders them.
 
-    ``lanes``: both are lanes of one warp, which a barrier of the warp would order; else no barrier of the block is
-    between. ``exchanged``: but a shuffle or vote is; ``data``: whether or where one of the two happens rests on data;
-    ``pending``: the first is an asynchronous copy that its thread has not waited for; ``named``: their warps
-    go different ways, and named barriers do not order them. ``proved``: the block is known; else it happens in
-    every sample of more than one warp, or in the largest block that the kernel is written for. ``several``: blocks were
-    tried; ``cut``: one of the two stands in a loop of which not all iterations were run, so other warps may meet, too.
+    ``threads``: the linear thread id in ``first``, that in ``second``; ``lanes``: both are lanes of one warp, so a
+    barrier of the warp would order them, else a barrier of the block is missing; ``exchanged``: the lanes exchange
+    values in between, which orders no memory; ``data``: data decide whether or where one of the accesses happens;
+    ``pending``: the first is an asynchronous copy that its thread has not waited for; ``named``: their warps go
+    different ways, and named barriers do not order them; ``proved``: the block is known, else the race happens in every
+    block that was tried, or in the largest block that the kernel is written for; ``several``: more than one block was
+    tried; ``cut``: one access stands in a loop that was not run to its end, so other warps may race, too.
     """
 
     first: Access
@@ -39,8 +40,8 @@ class Race:
 
 @dataclass(frozen=True, slots=True)
 class Overrun:
-    """``thread`` accesses bytes from ``byte`` on, which the buffer does not have, whatever the kernel is given.
-    ``dims``: the block that does; None: any block."""
+    """``thread`` accesses memory outside of the buffer, from its ``byte`` on, whatever the kernel's inputs are.
+    ``dims``: in this block; None: in any block."""
 
     access: Access
     byte: int
@@ -50,9 +51,9 @@ class Overrun:
 
 @dataclass(frozen=True, slots=True)
 class MissingLane:
-    """``thread`` comes to the barrier or exchange ``node`` of its warp without the lane of ``other``, which its mask
-    names and which has not returned. ``proved``: the block is known; ``tail``: only when a size that the kernel is
-    given is no multiple of the block's."""
+    """``thread`` comes to the barrier or exchange ``node`` of its warp without ``other``, whose lane the mask names and
+    which has not returned. ``proved``: the block is known; ``tail``: it happens only when a size among the kernel's
+    inputs is no multiple of the block's."""
 
     node: Barrier | Exchange
     thread: int
@@ -63,9 +64,9 @@ class MissingLane:
 
 @dataclass(frozen=True, slots=True)
 class ProxyHazard:
-    """``first`` and ``second``: a write by a thread and what has the asynchronous proxy read the same ``byte``, with no
-    fence between; or, ``overwritten``, a bulk copy and a write of what it may still read. ``proved``: the block is
-    known."""
+    """A thread writes ``byte`` (``first``), and the asynchronous proxy reads it without a fence in between
+    (``second``). ``overwritten``: a bulk copy reads it (``first``), and a thread overwrites it (``second``) before the
+    copy is waited for. ``proved``: the block is known."""
 
     first: Access | Proxy
     second: Access | Proxy
@@ -77,7 +78,7 @@ class ProxyHazard:
 
 @dataclass(frozen=True, slots=True)
 class Hazards:
-    """What runs of the kernel show. ``split``: added barriers of warps that a warp came to in part;
+    """What runs of the kernel show. ``split``: points of added warp barriers that only a part of some warp came to;
     ``miscounts``: named barriers that wait for another number of threads than come; ``full``: there are more races."""
 
     races: tuple[Race, ...] = ()
@@ -100,5 +101,5 @@ class Hazards:
 
 
 def pairs_of(races: Iterable[Race]) -> frozenset[Pair]:
-    """The accesses (points) of each."""
+    """The accesses (points) of each race."""
     return frozenset((race.first.point, race.second.point) for race in races)

@@ -50,11 +50,9 @@ def find_hazards(
     ``shape``: the block, if one is known or launched in sight; ``added``: what the kernel is taken to have besides;
     ``race_free``: accesses that need no run; ``asked``: only whether these pairs race, and which lanes miss barriers
     that are added."""
-    if kernel.irregular is not None or not (kernel.buffers or values.masks or values.named):
-        return Hazards()
     nodes = tuple(walk(kernel.body))
     proxy_reads = any(isinstance(n, Proxy) and n.buffer >= 0 for n in nodes)
-    if not (values.masks or values.named or proxy_reads) and _all_in(race_free.in_bounds, nodes):
+    if not _may_show_anything(kernel, values, race_free, nodes, proxy_reads=proxy_reads):
         return Hazards()
     barriers = bool(added.barriers) or any(
         isinstance(n, Barrier) and n.kind is BarrierKind.BLOCK for n in nodes
@@ -84,8 +82,16 @@ def find_hazards(
     return search.hazards(samples)
 
 
-def _all_in(points: frozenset[int], nodes: Sequence[Node]) -> bool:
-    return points.issuperset(node.point for node in nodes if isinstance(node, Access))
+def _may_show_anything(
+    kernel: Kernel, values: ValueFacts, race_free: RaceFree, nodes: Sequence[Node], *, proxy_reads: bool
+) -> bool:
+    """Is there anything to show, in a kernel that can be followed?"""
+    if kernel.irregular is not None:
+        return False
+    if values.masks or values.named or (kernel.buffers and proxy_reads):
+        return True
+    accesses = (node.point for node in nodes if isinstance(node, Access))
+    return bool(kernel.buffers) and not race_free.in_bounds.issuperset(accesses)
 
 
 def _traced_threads(
@@ -126,7 +132,7 @@ class _Search:
         if self.asked is not None and not self._answers():
             return Hazards()
         tails = self._run_tails(samples)
-        miscounts = self.counts.told(known=self.shape_known)
+        miscounts = self.counts.miscounts(known=self.shape_known)
         if not (self.evidence.anything or tails.missing):
             return Hazards(miscounts=miscounts)
         report = Report(self.kernel, samples, self.shape_known)

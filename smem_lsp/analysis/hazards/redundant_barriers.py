@@ -1,7 +1,7 @@
-"""Block barriers that order nothing that anyone needs: proved, never sampled.
+"""Block barriers that order nothing that needs an order: proved, never sampled.
 
-A barrier is redundant when every pair of accesses that only it orders is safe without an order: own slots, or no write
-among them; that holds for shared memory and for all other memory that the kernel touches.
+A barrier is redundant when every pair of accesses that it alone orders is safe without it: both are to thread-private
+elements, or neither writes. This has to hold for shared memory and for all other memory that the kernel touches.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from smem_lsp.analysis.dataflow.facts import Facts, Footprint
-from smem_lsp.analysis.dataflow.interference import ordered_foes, own_slots
+from smem_lsp.analysis.dataflow.interference import ordered_interfering, own_slots
 from smem_lsp.analysis.dataflow.liveness import bits
 from smem_lsp.analysis.threads.uniformity import Levels
 from smem_lsp.analysis.values.affine import Forms
@@ -36,13 +36,13 @@ from smem_lsp.ir.nodes import (
 from smem_lsp.source import checkpoint
 from smem_lsp.targets.every import MAX_BLOCK
 
-_OUTSIDE = -1  # stands for the buffer of what is not shared
+_OUTSIDE = -1  # stands for a buffer of all memory that is not shared
 _MOST = 400  # accesses of a kernel that are compared
 
 
 @dataclass(frozen=True, slots=True)
 class Redundant:
-    """``shaped``: proved for the known shape of the block only; ``merging``: but it lets buffers share bytes."""
+    """``shaped``: proved for the known shape of the block only; ``merging``: the barrier lets buffers share bytes."""
 
     barrier: Barrier
     shaped: bool
@@ -57,9 +57,9 @@ def redundant_barriers(
     shape: BlockShape | None,
     sharing: Sequence[Collection[int]] = (),
 ) -> tuple[Redundant, ...]:
-    """Barriers that may go, all of them together but those that merging needs; of two that do the same the later one.
-    ``facts``: with the slots for ``shape``, the block that is known or assumed; ``sharing``: buffers that could have
-    bytes in common."""
+    """Barriers that may be removed, all of them together except those that merging needs. Of two barriers that do the
+    same, the later one is redundant. ``facts``: with the thread-private elements for ``shape``, the block that is known
+    or assumed; ``sharing``: groups of buffers that could share bytes."""
     nodes = tuple(walk(kernel.body))
     barriers = [node for node in nodes if isinstance(node, Barrier)]
     if not barriers or not _all_is_seen(kernel, barriers):
@@ -79,7 +79,7 @@ def redundant_barriers(
         if barrier.point not in facts.barriers or barrier.guess or barrier.span is None or barrier.votes:
             continue
         for pairs in ways:
-            ordered = ordered_foes(body, standing, accesses, pairs.foes, barrier.point)
+            ordered = ordered_interfering(body, standing, accesses, pairs.conflicting, barrier.point)
             pairs.shaped = False
             if all(
                 pairs.safe(later, earlier) for later, mask in enumerate(ordered) for earlier in bits(mask)
@@ -93,7 +93,7 @@ def redundant_barriers(
 
 
 def _all_is_seen(kernel: Kernel, barriers: list[Barrier]) -> bool:
-    """Is everything known that a barrier may be there for?"""
+    """Is everything known that a barrier may be needed for?"""
     return (
         kernel.irregular is None
         and not kernel.opaque
@@ -105,7 +105,7 @@ def _all_is_seen(kernel: Kernel, barriers: list[Barrier]) -> bool:
 
 
 def _with_outside(seq: Seq) -> Seq:
-    """The same tree with accesses to other memory as accesses of one more buffer."""
+    """The same tree, with accesses to memory that is not shared as accesses to one more buffer."""
 
     def node(old: Node) -> Node:
         if isinstance(old, GlobalAccess):
@@ -118,7 +118,7 @@ def _with_outside(seq: Seq) -> Seq:
 
 
 class _Pairs:
-    """Which accesses need an order. ``shaped``: has the shape of the block been asked for?"""
+    """Which pairs of accesses need an order. ``shaped``: an answer has used the shape of the block."""
 
     def __init__(
         self,
@@ -144,9 +144,9 @@ class _Pairs:
         for group in sharing:
             self.storages |= dict.fromkeys(group, min(group))
         self.storages[_OUTSIDE] = _OUTSIDE
-        self.foes = [self._foes(index) for index in range(len(accesses))]
+        self.conflicting = [self._conflicting(index) for index in range(len(accesses))]
 
-    def _foes(self, index: int) -> int:
+    def _conflicting(self, index: int) -> int:
         """The accesses, itself included, that may touch the same bytes when one of the two changes them."""
         mine = self.accesses[index]
         mask = 0
@@ -170,7 +170,7 @@ class _Pairs:
         return False
 
     def _own_bytes(self, one: Access, other: Access) -> bool:
-        """Does no thread touch a byte of another, by offsets and widths that are the same each time?"""
+        """Does no thread touch a byte of another thread, by offsets and widths that are the same in every iteration?"""
         ranges = self._bytes(one), self._bytes(other)
         if ranges[0] is None or ranges[1] is None:
             return False
@@ -184,7 +184,7 @@ class _Pairs:
         )
 
     def _bytes(self, access: Access) -> list[range] | None:
-        """The bytes of each thread."""
+        """The bytes that each thread touches; None: not known."""
         if access.point not in self.touched:
             self.touched[access.point] = self._touched(access)
         return self.touched[access.point]
@@ -217,7 +217,7 @@ class _Pairs:
         return next(iter(found)) if len(found) == 1 else None
 
     def _own(self, index: Term) -> bool:
-        """Is the index another one in every thread, and the same one each time?"""
+        """Does the index differ between all threads, and stay the same in every iteration?"""
         if self.threads is None or not index.known or index.carried:
             return False
         total = [0] * len(self.threads.threads)

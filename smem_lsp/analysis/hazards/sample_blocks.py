@@ -28,17 +28,17 @@ def sample_blocks(
     is."""
     if shape is not None:
         return [shape.dims] if 1 < shape.threads <= MAX_THREADS else []
-    told = evidence(kernel, values, control)
-    if told.equal:
+    shown = evidence(kernel, values, control)
+    if shown.equal:
         return []  # an extent that is not known says how large the block is
-    if in_warps or (unordered and told.upper == MAX_BLOCK):
-        samples = [(min(WARP_SIZE, told.upper[0]), 1, 1)] if values.table.axes() == "x" else []
-    elif told.upper == MAX_BLOCK:
+    if in_warps or (unordered and shown.upper == MAX_BLOCK):
+        samples = [(min(WARP_SIZE, shown.upper[0]), 1, 1)] if values.table.axes() == "x" else []
+    elif shown.upper == MAX_BLOCK:
         samples = samples_for(values)
-    elif math.prod(told.sample) <= most_threads(kernel)[0]:
-        samples = [told.sample]  # the largest block that the kernel is written for
+    elif math.prod(shown.sample) <= most_threads(kernel)[0]:
+        samples = [shown.sample]  # the largest block that the kernel is written for
     else:
-        samples = [each for each in samples_for(values) if _fits(each, told.upper, most_threads(kernel)[0])]
+        samples = [each for each in samples_for(values) if _fits(each, shown.upper, most_threads(kernel)[0])]
     return [dims for dims in dict.fromkeys(samples) if 1 < math.prod(dims) <= MAX_THREADS]
 
 

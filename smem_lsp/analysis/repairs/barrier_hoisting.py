@@ -1,7 +1,7 @@
-"""Barriers that some threads of a block miss, moved out of the branch: where to, when that makes the kernel right.
+"""Where a barrier that some threads miss may stand instead: in front of its branch, or behind it.
 
-Only one that is the first or the last statement of its arm can be moved without anything else. The kernel with the
-barrier there is judged from the start: all threads have to come to it, and nothing may race.
+Only the first or the last statement of an arm can be moved alone. The kernel with the barrier at its new place is
+judged from the start: all threads have to come to it, and nothing may race.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from smem_lsp.analysis.repairs.insertion_points import is_own_text
 from smem_lsp.analysis.threads.mispairing import Mispaired
 from smem_lsp.ir.nodes import Assign, Barrier, Branch, Kernel, Loop, Node, Place, Seq, walk
 
@@ -30,11 +31,10 @@ def possible_hoists(kernel: Kernel, found: Sequence[Mispaired]) -> Iterator[tupl
 
 
 def _place(kernel: Kernel, found: Mispaired) -> Place | None:
-    """In front of the branch for the first statement of its arm, behind it for the last one."""
+    """Where the barrier may stand instead: in front of the branch if it is the first statement of its arm, behind the
+    branch if it is the last one. None: it is neither, or has no such place in the kernel's own text."""
     branch = found.decision
-    if not isinstance(branch, Branch) or any(
-        isinstance(node, Barrier) and node is not found.barrier for node in walk(Seq((branch,)))
-    ):
+    if not isinstance(branch, Branch) or _holds_others(branch, found.barrier):
         return None
     around = next((seq for seq in _sequences(kernel.body) if any(node is branch for node in seq)), None)
     arm = next((seq for seq in (branch.then, branch.otherwise) if any(n is found.barrier for n in seq)), None)
@@ -45,16 +45,21 @@ def _place(kernel: Kernel, found: Mispaired) -> Place | None:
     if nodes[-1] is found.barrier:
         place = next((node for node in around.items[at + 1 :] if isinstance(node, Place)), None)
     elif nodes[0] is found.barrier:
-        ahead = [node for node in around.items[:at] if not isinstance(node, Assign)]
-        place = ahead[-1] if ahead and isinstance(ahead[-1], Place) else None
+        place = _last_place(around.items[:at])
     else:
         return None
-    inside = place is not None and place.statement is not None and kernel.span.covers(place.statement)
-    own = inside and not any(
-        place is not None and place.statement is not None and span.covers(place.statement)
-        for span in kernel.conditional
-    )
-    return place if own else None
+    return place if place is not None and is_own_text(kernel, place) else None
+
+
+def _holds_others(branch: Branch, barrier: Barrier) -> bool:
+    """Does any other barrier stand in the branch?"""
+    return any(isinstance(node, Barrier) and node is not barrier for node in walk(Seq((branch,))))
+
+
+def _last_place(nodes: Sequence[Node]) -> Place | None:
+    """The place at the end of ``nodes``, assignments left out."""
+    ahead = [node for node in nodes if not isinstance(node, Assign)]
+    return ahead[-1] if ahead and isinstance(ahead[-1], Place) else None
 
 
 def _sequences(seq: Seq) -> list[Seq]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from smem_lsp.analysis.execution.conflicting_accesses import Pair
 from smem_lsp.analysis.execution.program import Added
 from smem_lsp.analysis.hazards.model import Hazards, Race, pairs_of
-from smem_lsp.analysis.repairs.copy_waits import CopyGap, Judge, copy_gaps
-from smem_lsp.analysis.repairs.insertion_points import candidates, groups, spots
+from smem_lsp.analysis.repairs.copy_waits import Judge, MissingCopyWait, missing_copy_waits
+from smem_lsp.analysis.repairs.insertion_points import candidates, common_loop, insertion_points
 from smem_lsp.analysis.repairs.proxy_fences import Fence, fences
 from smem_lsp.analysis.threads.uniformity import Levels
 from smem_lsp.analysis.values.terms import Level, Term, is_free
@@ -17,14 +17,15 @@ from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, Branch, Kernel, Loop, Place, Seq, walk
 from smem_lsp.source import checkpoint
 
-_TRIES = 6  # places that are judged for one gap
-_FEWEST, _WORK = 6, 600  # how often a kernel is judged: at least, and times its accesses and races
+_TRIES = 6  # places that are tried for one missing barrier
+_FEWEST = 6  # times a kernel is judged, at least
+_WORK = 600  # times a kernel is judged, times the number of its accesses and races
 
 
 @dataclass(frozen=True, slots=True)
 class MissingBarrier:
-    """Races that one barrier ends. ``back``: over the back edge of a loop; ``place``: point of the place where the
-    barrier would stand; None: nowhere, as far as one can prove."""
+    """Races that one barrier ends. ``back``: they go over the back edge of a loop; ``place``: point of the place where
+    the barrier would stand; None: no place is proved to end them."""
 
     races: tuple[Race, ...]
     back: bool
@@ -33,13 +34,13 @@ class MissingBarrier:
 
 @dataclass(frozen=True, slots=True)
 class MissingBarriers:
-    """``across``: where a barrier of the block is missing; ``within``: where one of the warp is, when those stand;
-    ``copies``: where an asynchronous copy is not waited for, or not by all who read it; ``fences``: where the
-    asynchronous proxy reads what it may not see, or what it reads is overwritten."""
+    """Where something is missing. ``across``: a barrier of the block; ``within``: a barrier of the warp, once those of
+    the block stand; ``copies``: where an asynchronous copy is not waited for, or not by all threads that read it;
+    ``fences``: where the asynchronous proxy may not see what it reads, or what it reads is overwritten."""
 
     across: tuple[MissingBarrier, ...] = ()
     within: tuple[MissingBarrier, ...] = ()
-    copies: tuple[CopyGap, ...] = ()
+    copies: tuple[MissingCopyWait, ...] = ()
     fences: tuple[Fence, ...] = ()
 
 
@@ -48,38 +49,43 @@ def find_missing_barriers(
 ) -> MissingBarriers:
     """The races of a kernel in as few groups as barriers are missing. ``places``: where all threads of the block come
     to; ``warp_places``: where perhaps all lanes of a warp do."""
-    fenced = tuple(fences(kernel, found.proxies, spots(kernel, places), judge)) if found.proxies else ()
-    return replace(_race_gaps(kernel, found, places, warp_places, judge), fences=fenced)
+    fenced: tuple[Fence, ...] = ()
+    if found.proxies:
+        fenced = tuple(fences(kernel, found.proxies, insertion_points(kernel, places), judge))
+    return replace(_barriers(kernel, found, places, warp_places, judge), fences=fenced)
 
 
-def _race_gaps(
+def _barriers(
     kernel: Kernel, found: Hazards, places: frozenset[int], warp_places: frozenset[int], judge: Judge
 ) -> MissingBarriers:
     trial = _Trials(kernel, found, judge)
     copying = [race for race in found.races if race.first.asynchronous]
-    copies = tuple(copy_gaps(kernel, copying, spots(kernel, places), trial)) if copying else ()
+    copies: tuple[MissingCopyWait, ...] = ()
+    if copying:
+        copies = tuple(missing_copy_waits(kernel, copying, insertion_points(kernel, places), trial))
+
+    def with_barrier(point: int, asked: frozenset[Pair]) -> Hazards:
+        return trial(added=Added(frozenset((point,))), asked=asked)
+
     plain = [race for race in found.across if not (race.first.asynchronous or race.named)]
-    apart = tuple(_apart(race for race in found.across if race.named))
-    across = apart + tuple(
-        _gaps(
-            kernel, plain, places, lambda point, asked: trial(added=Added(frozenset((point,))), asked=asked)
-        )
+    across = (
+        *_between_named(race for race in found.across if race.named),
+        *_missing(kernel, plain, places, with_barrier),
     )
-    stand = frozenset(gap.place for gap in across if gap.place is not None)
+    stand = frozenset(each.place for each in across if each.place is not None)
     if len(stand) < len(across) or copies:
-        return MissingBarriers(
-            across, (), copies
-        )  # what the missing barriers would order between lanes is not known
+        # what the missing barriers would order between lanes is not known
+        return MissingBarriers(across, (), copies)
     rest = judge(added=Added(stand), asked=pairs_of(found.races)) if stand else found
 
-    def in_warps(point: int, asked: frozenset[Pair]) -> Hazards:
+    def with_warp_barrier(point: int, asked: frozenset[Pair]) -> Hazards:
         return trial(added=Added(stand, frozenset((point,))), asked=asked)
 
-    return MissingBarriers(across, tuple(_gaps(kernel, rest.within, warp_places, in_warps)))
+    return MissingBarriers(across, tuple(_missing(kernel, rest.within, warp_places, with_warp_barrier)))
 
 
 class _Trials:
-    """Judges the kernel with something added, so often; from then on nothing ends a race."""
+    """Judges the kernel with something added, a limited number of times; from then on nothing ends a race."""
 
     def __init__(self, kernel: Kernel, found: Hazards, judge: Judge) -> None:
         accesses = sum(isinstance(node, Access) for node in walk(kernel.body))
@@ -95,8 +101,8 @@ class _Trials:
 
 
 def warp_places(kernel: Kernel, values: ValueFacts, levels: Levels, places: frozenset[int]) -> frozenset[int]:
-    """``places``, and those that whole warps may come to: around them nothing is decided lane by lane but what can be
-    worked out for every thread."""
+    """``places``, and those that whole warps may come to: what is decided around them is the same for all lanes of a
+    warp, or can be worked out for every thread."""
     found = set(places)
 
     def collect(seq: Seq) -> None:
@@ -119,26 +125,51 @@ def warp_places(kernel: Kernel, values: ValueFacts, levels: Levels, places: froz
     return frozenset(found)
 
 
-def _gaps(
+def _groups(kernel: Kernel, races: Sequence[Race]) -> Iterator[tuple[list[Race], bool]]:
+    """Races that one barrier would end, and whether they go over a back edge. Races over a back edge make one group for
+    each loop. An access that conflicts with itself in one iteration is alone."""
+    forward = sorted((r for r in races if r.first.point < r.second.point), key=lambda r: r.second.point)
+    group: list[Race] = []
+    end = -1  # the barrier stands in front of this point
+    for race in forward:
+        if group and race.first.point < end <= race.second.point:
+            group.append(race)
+        else:
+            if group:
+                yield group, False
+            group, end = [race], race.second.point
+    if group:
+        yield group, False
+    back: dict[int, list[Race]] = {}
+    for race in races:
+        if race.first.point >= race.second.point:
+            loop = common_loop(kernel, (race,))
+            back.setdefault(-race.first.point if loop is None else loop.point, []).append(race)
+    for group in back.values():
+        yield group, True
+
+
+def _missing(
     kernel: Kernel,
     races: Sequence[Race],
     places: frozenset[int],
-    again: Callable[[int, frozenset[Pair]], Hazards],
+    judge: Callable[[int, frozenset[Pair]], Hazards],
 ) -> Iterator[MissingBarrier]:
+    """One for each group of ``races``. ``judge``: which of some pairs race with a barrier at a point."""
     if not races:
         return
-    where = spots(kernel, places)
-    for group, back in groups(kernel, races):
+    points = insertion_points(kernel, places)
+    for group, back in _groups(kernel, races):
         checkpoint()
-        found = candidates(kernel, group, where, back=back)[:_TRIES]
+        tried = candidates(kernel, group, points, back=back)[:_TRIES]
         known = not any(race.cut for race in group)  # else a barrier of the warp may not be enough
         pairs = pairs_of(group)
-        place = next((p for p in found if known and _ends(again(p, pairs), pairs, p)), None)
+        place = next((p for p in tried if known and _ends(judge(p, pairs), pairs, p)), None)
         yield MissingBarrier(tuple(group), back, place)
 
 
-def _apart(races: Iterable[Race]) -> Iterator[MissingBarrier]:
-    """Races between warps that go different ways, one gap for each buffer: a barrier of the block helps nowhere."""
+def _between_named(races: Iterable[Race]) -> Iterator[MissingBarrier]:
+    """Races between warps that go different ways, by buffer: a barrier of the block would not end them."""
     by_buffer: dict[int, list[Race]] = {}
     for race in races:
         by_buffer.setdefault(race.first.buffer, []).append(race)

@@ -1,4 +1,4 @@
-"""Where a fence of the asynchronous proxy makes it see what threads have written, judged again with the fence there."""
+"""Where a fence lets the asynchronous proxy see what threads have written; judged again with the fence there."""
 
 from __future__ import annotations
 
@@ -12,37 +12,36 @@ from smem_lsp.analysis.repairs.insertion_points import InsertionPoint
 from smem_lsp.ir.nodes import Barrier, Kernel
 from smem_lsp.source import checkpoint
 
-_TRIES = 3  # places for each
-_MOST = 4  # hazards of a kernel that places are sought for
+_TRIES = 3  # places that are tried for one hazard
+_MOST = 4  # hazards of one kernel for which places are tried
 
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """``place``: point of the place where a fence helps; None: nowhere, as far as one can prove."""
+    """``place``: point of the place where a fence ends the hazard; None: no place is proved to."""
 
     hazard: ProxyHazard
     place: int | None
 
 
 def fences(
-    kernel: Kernel, hazards: Sequence[ProxyHazard], spots: Sequence[InsertionPoint], judge: Judge
+    kernel: Kernel, hazards: Sequence[ProxyHazard], points: Sequence[InsertionPoint], judge: Judge
 ) -> Iterator[Fence]:
-    """``spots``: where all threads of the block come to."""
+    """``points``: where all threads of the block come to."""
     for number, hazard in enumerate(hazards):
         checkpoint()
         place = None
         if not hazard.overwritten and number < _MOST:
-            tried = _candidates(hazard, spots)[:_TRIES]
+            tried = _candidates(hazard, points)[:_TRIES]
             place = next((point for point in tried if _ends(judge, hazard, point)), None)
         yield Fence(hazard, place)
 
 
-def _candidates(hazard: ProxyHazard, spots: Sequence[InsertionPoint]) -> list[int]:
-    """Directly in front of a barrier between the two, the first one in front."""
+def _candidates(hazard: ProxyHazard, points: Sequence[InsertionPoint]) -> list[int]:
+    """Points directly in front of a barrier between the two, in the order of the text."""
     first, second = hazard.first.point, hazard.second.point
-    behind = [spot for spot in spots if spot.place.point > first and isinstance(spot.before, Barrier)]
-    between = [spot for spot in behind if spot.place.point < second or second < first]
-    return [spot.place.point for spot in sorted(between, key=lambda spot: spot.place.point)]
+    behind = [each.point for each in points if each.point > first and isinstance(each.following, Barrier)]
+    return sorted(point for point in behind if point < second or second < first)
 
 
 def _ends(judge: Judge, hazard: ProxyHazard, point: int) -> bool:

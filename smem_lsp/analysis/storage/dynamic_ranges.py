@@ -80,19 +80,65 @@ class Partition:
 
 def partition_of(kernel: Kernel, values: ValueFacts, shape: BlockShape | None) -> Partition | None:
     """The ranges of a kernel; None where one access is not known to stay in its range."""
+    dynamic = _in_sight(kernel)
+    if not dynamic:
+        return None
+    accesses = [node for node in walk(kernel.body) if isinstance(node, Access) and node.buffer in dynamic]
+    found = _reached(kernel, values, shape, accesses, dynamic)
+    if found is None:
+        return None
+    reached, shaped = found
+    names = named_pointers(kernel, accesses)
+    names.setdefault(0, dynamic[min(dynamic)].name)
+    members = [member for buffer in dynamic.values() for member in buffer.members]
+    names.update((member.offset, member.path) for member in reversed(members))
+    touched = [*reached.values(), *((member.offset, member.offset + member.size) for member in members)]
+    ranges: list[Range] = []
+    of: dict[int, int] = {}
+    for index, (low, high) in enumerate(_parts(sorted(names), touched), len(kernel.buffers)):
+        checkpoint()
+        inside = [access for access in accesses if low <= reached[access.point][0] < high]
+        of_class = tuple(member for member in members if low <= member.offset < high)
+        end = max(stop for start, stop in touched if low <= start < high)
+        of.update(dict.fromkeys((access.point for access in inside), index))
+        ranges.append(
+            Range(
+                index,
+                names[low],
+                low,
+                end - low,
+                _alignment(kernel, dynamic.values(), inside, of_class),
+                stays=not (inside and _may_move(dynamic.values(), of_class, low, end)),
+                members=of_class,
+            )
+        )
+    return Partition(min(dynamic), tuple(ranges), of, shaped, reached) if ranges else None
+
+
+def _in_sight(kernel: Kernel) -> dict[int, Buffer]:
+    """The buffers in dynamic shared memory; none where not every use of them is known."""
     dynamic = {buffer.index: buffer for buffer in kernel.buffers if buffer.space is AddressSpace.DYNAMIC}
-    if not dynamic or kernel.irregular is not None:
-        return None
-    if kernel.unknown_accesses or kernel.opaque:  # what is called may declare the same array
-        return None
+    if kernel.irregular is not None or kernel.unknown_accesses or kernel.opaque:
+        return {}  # what is called may declare the same array
     kept = [each.within for buffer in dynamic.values() for each in buffer.kept]
-    if None in kept or not (kept or all(buffer.seen for buffer in dynamic.values())):
-        return None
+    known = bool(kept) or all(buffer.seen for buffer in dynamic.values())
+    return dynamic if known and None not in kept else {}
+
+
+def _reached(
+    kernel: Kernel,
+    values: ValueFacts,
+    shape: BlockShape | None,
+    accesses: Iterable[Access],
+    dynamic: Mapping[int, Buffer],
+) -> tuple[dict[int, Extent], bool] | None:
+    """The bytes that each access (its point) may touch, and whether this rests on the shape of the block; None where
+    one may touch any."""
+    kept = [each.within for buffer in dynamic.values() for each in buffer.kept]
     named = Reach(kernel, values, shape)
     bounds = None if shape is None else Bounds(values.loops, shape.dims, exact=True)
     reached: dict[int, Extent] = {}
     shaped = False
-    accesses = [node for node in walk(kernel.body) if isinstance(node, Access) and node.buffer in dynamic]
     for access in accesses:
         extent = kept[0] if access.strayed and kept else named.of(access)
         if extent is None and bounds is not None:
@@ -100,30 +146,28 @@ def partition_of(kernel: Kernel, values: ValueFacts, shape: BlockShape | None) -
         if extent is None or extent[0] < 0:
             return None
         reached[access.point] = extent
-    names = named_pointers(kernel, accesses)
-    names.setdefault(0, dynamic[min(dynamic)].name)
-    members = [member for buffer in dynamic.values() for member in buffer.members]
-    names.update((member.offset, member.path) for member in reversed(members))
-    touched = [*reached.values(), *((member.offset, member.offset + member.size) for member in members)]
-    parts = list(_parts(sorted(names), touched))
-    if not parts:
-        return None
-    wide = max(buffer.required_align for buffer in dynamic.values())
-    ranges: list[Range] = []
-    of: dict[int, int] = {}
-    for number, (low, high) in enumerate(parts):
-        checkpoint()
-        inside = [access for access in accesses if low <= reached[access.point][0] < high]
-        of_class = tuple(member for member in members if low <= member.offset < high)
-        index = len(kernel.buffers) + number
-        of.update(dict.fromkeys((access.point for access in inside), index))
-        end = max(stop for start, stop in touched if low <= start < high)
-        widths = (access.width or kernel.buffers[access.buffer].element_bytes or 1 for access in inside)
-        align = max(wide, *(min(width & -width, _WIDEST) for width in widths), *(m.align for m in of_class))
-        plain = bool(inside) and all(member.plain for member in of_class)
-        plain = plain and not any(part and part[0] < end and low < part[1] for part in kept)
-        ranges.append(Range(index, names[low], low, end - low, align, stays=not plain, members=of_class))
-    return Partition(min(dynamic), tuple(ranges), of, shaped, reached)
+    return reached, shaped
+
+
+def _alignment(
+    kernel: Kernel, dynamic: Iterable[Buffer], inside: Iterable[Access], members: Iterable[StorageMember]
+) -> int:
+    """Bytes that a range has to be aligned to, for the accesses to it and the members in it."""
+    widths = (access.width or kernel.buffers[access.buffer].element_bytes or 1 for access in inside)
+    return max(
+        *(buffer.required_align for buffer in dynamic),
+        *(min(width & -width, _WIDEST) for width in widths),
+        *(member.align for member in members),
+        1,
+    )
+
+
+def _may_move(dynamic: Iterable[Buffer], members: Iterable[StorageMember], low: int, end: int) -> bool:
+    """Are these bytes free of constructors and of bytes whose address is kept?"""
+    kept = (each.within for buffer in dynamic for each in buffer.kept)
+    return all(member.plain for member in members) and not any(
+        part and part[0] < end and low < part[1] for part in kept
+    )
 
 
 def _buffer(base: Buffer, each: Range) -> Buffer:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from smem_lsp.analysis.dataflow.facts import Facts
-from smem_lsp.analysis.dataflow.interference import open_foes
+from smem_lsp.analysis.dataflow.interference import open_interfering
 from smem_lsp.analysis.values.block_shape import BlockShape
 from smem_lsp.analysis.values.evaluate import Evaluator
 from smem_lsp.analysis.values.ranges import Bounds
@@ -30,6 +30,7 @@ from smem_lsp.ir.nodes import (
     Jump,
     JumpKind,
     Loop,
+    Node,
     Place,
     Seq,
     walk,
@@ -190,7 +191,7 @@ def _agreed_loads(
     by_storage: dict[int, list[int]] = {}
     for index, node in enumerate(accesses):
         by_storage.setdefault(followed[node.buffer], []).append(index)
-    foes = [0] * len(accesses)
+    interfering = [0] * len(accesses)
     for members in by_storage.values():
         checkpoint()
         loads = [index for index in members if accesses[index].point in wanted]
@@ -198,11 +199,11 @@ def _agreed_loads(
         for load in loads:
             for write in writes:
                 if not _apart(accesses[load], accesses[write], values):
-                    foes[load] |= 1 << write
-                    foes[write] |= 1 << load
+                    interfering[load] |= 1 << write
+                    interfering[write] |= 1 << load
     disturbed = 0
     facts = Facts(uniform=control.uniform, barriers=control.barriers)
-    for index, met in enumerate(open_foes(body, facts, accesses, foes)):
+    for index, met in enumerate(open_interfering(body, facts, accesses, interfering)):
         if met:
             disturbed |= met | 1 << index
     return frozenset(
@@ -302,9 +303,7 @@ def _walk(seq: Seq, state: _State, *, divergent: bool) -> bool:
             _walk(node.then, state, divergent=inside)
             _walk(node.otherwise, state, divergent=inside)
             # where some threads have jumped to the end of the body, not all are here until then
-            divergent = divergent or _jumps_divergently(
-                node, state, (JumpKind.BREAK, JumpKind.CONTINUE), divergent
-            )
+            divergent = divergent or bool(_divergent_jumps((node,), state, divergent))
         elif isinstance(node, Loop):
             _loop(node, state, divergent=divergent)
         elif isinstance(node, Jump):
@@ -321,7 +320,7 @@ def _loop(node: Loop, state: _State, *, divergent: bool) -> None:
     facts = state.levels.values.loops.get(node.point)
     once = facts is not None and facts.once
     agreed = not divergent and _ends_alike(node, state)
-    left = any(_jumps_divergently(each, state, (JumpKind.BREAK,), False) for each in node.body)
+    left = JumpKind.BREAK in _divergent_jumps(node.body, state, False)
     if agreed and not left:
         state.uniform.add(node.point)
     if state.returned is None and not once:
@@ -331,23 +330,29 @@ def _loop(node: Loop, state: _State, *, divergent: bool) -> None:
     _walk(node.body, state, divergent=not agreed or (left and not once))
 
 
-def _jumps_divergently(node: object, state: _State, kinds: tuple[JumpKind, ...], divergent: bool) -> bool:
-    """Is there a ``break`` or ``continue`` of the loop around ``node`` below it that only some threads take?"""
-    if isinstance(node, Jump):
-        return divergent and node.kind in kinds
-    if isinstance(node, Branch):
-        inner = divergent or not state.agreed(node)
-        return any(
-            _jumps_divergently(each, state, kinds, inner)
-            for arm in (node.then, node.otherwise)
-            for each in arm
-        )
-    return False
+def _divergent_jumps(items: Iterable[Node], state: _State, divergent: bool) -> frozenset[JumpKind]:
+    """Kinds of ``break`` and ``continue`` of the loop around ``items`` that only some threads take.
+
+    Behind one that only some take the others are alone until the end of the iteration, so whatever jumps there, on a
+    condition that all would decide alike too, takes only some.
+    """
+    found: frozenset[JumpKind] = frozenset()
+    for node in items:
+        checkpoint()
+        if isinstance(node, Jump):
+            if divergent and node.kind is not JumpKind.RETURN:
+                found |= {node.kind}
+        elif isinstance(node, Branch):
+            inner = divergent or not state.agreed(node)
+            below = _divergent_jumps(node.then, state, inner) | _divergent_jumps(node.otherwise, state, inner)
+            found |= below
+            divergent = divergent or bool(below)
+    return found
 
 
-def _divergent_return(seq: Seq, state: _State, divergent: bool) -> int | None:
+def _divergent_return(items: Iterable[Node], state: _State, divergent: bool) -> int | None:
     """Line of a ``return`` below that only some threads take."""
-    for node in seq:
+    for node in items:
         if isinstance(node, Jump) and divergent and node.kind is JumpKind.RETURN:
             return node.line
         found: int | None = None
@@ -356,6 +361,7 @@ def _divergent_return(seq: Seq, state: _State, divergent: bool) -> int | None:
             found = _divergent_return(node.then, state, inner) or _divergent_return(
                 node.otherwise, state, inner
             )
+            divergent = divergent or bool(_divergent_jumps((node,), state, divergent))
         elif isinstance(node, Loop):
             inner = divergent or not _settled(node, state)
             found = _divergent_return(node.body, state, inner)
@@ -366,7 +372,7 @@ def _divergent_return(seq: Seq, state: _State, divergent: bool) -> int | None:
 
 def _settled(node: Loop, state: _State) -> bool:
     """Do all threads that start the loop end it in the same iteration?"""
-    left = any(_jumps_divergently(each, state, (JumpKind.BREAK,), False) for each in node.body)
+    left = JumpKind.BREAK in _divergent_jumps(node.body, state, False)
     return not left and _ends_alike(node, state)
 
 

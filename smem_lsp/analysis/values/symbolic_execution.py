@@ -291,7 +291,8 @@ class _Walk:
             falls = None
         again = self.table.const(0) if falls is None else self.term(node.again or node.condition)
         breaks = target.of(JumpKind.BREAK)
-        here.again, here.exits = again, tuple(leaving.taken for leaving in breaks)
+        here.again = again
+        here.exits = tuple(self.unless_earlier(leaving, target).taken for leaving in breaks)
         here.end = self.env.copy()
         here.left = [leaving.env for leaving in breaks]
         here.closed = True

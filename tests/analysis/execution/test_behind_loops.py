@@ -165,6 +165,48 @@ void host(const int* in, int* out) {{ k<<<1, 256>>>(in, out); }}
 LEFT_BY_DATA = "for (int j = 0; j < 8; ++j) { u[in[t] & 255] = t; if (in[t + j] > 3) break; }"
 
 
-@pytest.mark.parametrize("above", ["", f"if (in[t] > 2) {{ {LEFT_BY_DATA} }}"])
-def test_a_loop_that_the_run_cannot_follow_does_not_count_as_around_the_next(above: str) -> None:
+@pytest.mark.parametrize(
+    "above",
+    [
+        pytest.param("", id="nothing"),
+        pytest.param(LEFT_BY_DATA, id="a loop that each thread leaves when its data say so"),
+        pytest.param(f"if (in[t] > 2) {{ {LEFT_BY_DATA} }}", id="the same for some threads"),
+        pytest.param(f"if (*in > 2) {{ {LEFT_BY_DATA} }}", id="the same for all threads or none"),
+    ],
+)
+def test_a_loop_that_the_run_cannot_follow_hides_no_race_behind_it(above: str) -> None:
     expect(SEVENTH.format(above=above), among=RACES)
+
+
+BEHIND_BREAK = """\
+static __global__ void k(const int* __restrict__ in, int* __restrict__ out) {{
+  __shared__ int s[256];
+  const int t = threadIdx.x;
+  for (int j = 0; j < 8; ++j) {{
+    s[t] = j;
+    if (in[t + j] > 3) {leave};
+    {inside}
+  }}
+  out[t] = s[t ^ 64];
+{mark}
+}}
+void host(const int* in, int* out) {{ k<<<1, 256>>>(in, out); }}
+"""
+
+
+def test_what_a_loop_stores_before_it_is_left_races_with_what_is_read_behind_it() -> None:
+    mark = "//         ^^^^^^^^^ SMEM201"
+    expect(BEHIND_BREAK.format(leave="break", inside="", mark=mark), among=RACES)
+
+
+@pytest.mark.parametrize(
+    ("leave", "inside"),
+    [
+        pytest.param("return", "", id="threads that return read nothing"),
+        pytest.param("break", "barrier(out);", id="an unknown call may wait for the others"),
+        pytest.param("break", "__syncthreads();", id="some threads miss the barrier"),
+    ],
+)
+def test_behind_a_loop_that_may_order_accesses_nothing_is_said(leave: str, inside: str) -> None:
+    text = "__device__ void barrier(int*);\n" + BEHIND_BREAK.format(leave=leave, inside=inside, mark="")
+    expect(text, among=RACES)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 from analysis.asking import analyse
+from carets import codes
 
+from smem_lsp import check
 from smem_lsp.analysis.values.terms import Level
 
 
@@ -124,6 +126,7 @@ def _loads_agree(statements: str) -> bool:
         "int u = 0; for (int i = 0; i < tid; ++i) u = 3; s[u] = 0;",
         "int u = 0; for (int i = 0; i < n; ++i) { if (i == tid) break; u = i; } s[u] = 0;",
         "int u = 0; for (int i = 0; i < n; ++i) { if (i == tid) continue; u += i; } s[u] = 0;",
+        "int u = 0; for (int i = 0; i < n; ++i) { ++u; if (tid & 1) continue; if (m) break; } s[u] = 0;",
         "int u = 0; do { ++u; } while (in[tid] > u); s[u] = 0;",
         "int2 v = make_int2(n, n); v.x = tid; s[v.x] = 0;",
         "int2 v; v.x = n; v = make_int2(tid, n); s[v.y] = 0;",
@@ -222,6 +225,16 @@ def test_loads_through_members_of_a_parameter(statements: str, agrees: bool) -> 
         ("for (int i = tid; i < n; i += blockDim.x) __syncthreads();", ["unknown"]),
         ("if (tid < 32 && tid >= 32) __syncthreads();", ["unknown"]),
         ("for (int i = 0; i < n; ++i) { if (i == tid) break; __syncthreads(); }", ["unknown"]),
+        # behind a `continue` of some threads the others leave on what all would decide alike
+        (
+            "for (int i = 0; i < n; ++i) { __syncthreads(); if (tid & 1) continue; if (m) break; }",
+            ["unknown"],
+        ),
+        (
+            "for (int i = 0; i < n; ++i) { __syncthreads(); if (m) { if (tid & 1) continue; break; } }",
+            ["unknown"],
+        ),
+        ("for (int i = 0; i < n; ++i) { __syncthreads(); if (m) break; if (tid & 1) continue; }", ["proved"]),
         ("if (tid < 64) __syncthreads(); else __syncthreads();", ["unknown", "unknown"]),
     ],
 )
@@ -278,3 +291,28 @@ def test_a_truth_value_is_the_same_in_every_type() -> None:
     found = analyse("bool inside = tid < n; s[0] = 1; if (inside) s[tid] = 0;")
     (condition,) = found.values.conditions.values()
     assert condition.known
+
+
+def test_bytes_are_not_shared_over_a_loop_that_threads_leave_one_by_one() -> None:
+    """Odd threads read ``b`` in the second iteration, when even ones may be writing ``c`` behind the loop."""
+    text = """
+__global__ void k(const float* in, float* out, int n, int m) {
+  __shared__ float b[256];
+  __shared__ float c[256];
+  int t = threadIdx.x;
+  float s = 0;
+  for (int i = 0; i < n; ++i) {
+    b[t] = in[t + i];
+    __syncthreads();
+    s += b[255 - t];
+    __syncthreads();
+    if (%s) continue;
+    if (m > 5) break;
+  }
+  c[t] = s;
+  out[t] = c[t];
+}
+static void launch(const float* in, float* out, int n, int m) { k<<<1, 256>>>(in, out, n, m); }
+"""
+    assert "SMEM301" not in codes(check(text % "t & 1"))
+    assert "SMEM301" in codes(check(text % "n & 1"))

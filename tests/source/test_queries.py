@@ -1,0 +1,145 @@
+"""What a query store keeps, for how long, and what it answers meanwhile."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from smem_lsp.source import OutOfBudget
+from smem_lsp.source.queries import PROCESS, Query, Store, remembered
+
+
+def test_an_answer_is_worked_out_once() -> None:
+    query, store, asked = Query[int, int | None]("half"), Store(), []
+
+    def work(n: int) -> int | None:
+        asked.append(n)
+        return n // 2 if n % 2 == 0 else None
+
+    for n in (4, 5, 4, 5):
+        assert query.of(store, n, partial(work, n)) == (n // 2 if n % 2 == 0 else None)
+    assert asked == [4, 5]  # None is an answer, too
+
+
+def test_what_was_asked_for_last_stays() -> None:
+    query, store = Query[str, int]("weighed", most=10), Store()
+    query.keep(store, "a", 1, 4)
+    query.keep(store, "b", 2, 4)
+    assert query.find(store, "a") == 1
+    query.keep(store, "c", 3, 4)
+    assert [query.find(store, key) for key in "abc"] == [1, None, 3]
+    assert query.keep(store, "huge", 4, 11) == 4
+    assert (query.find(store, "huge"), query.count(store)) == (None, 2)
+    query.keep(store, "c", 5, 1)
+    query.keep(store, "d", 6, 5)
+    assert [query.find(store, key) for key in "acd"] == [1, 5, 6]
+
+
+def test_two_queries_and_two_stores_do_not_mix() -> None:
+    one, other = Query[int, str]("one"), Query[int, str]("other")
+    first, second = Store(), Store()
+    one.keep(first, 1, "one in the first")
+    assert (other.find(first, 1), one.find(second, 1)) == (None, None)
+
+
+def test_who_asks_itself_gets_the_answer_of_a_cycle() -> None:
+    query, store = Query[int, int]("counting down", cycle=-1), Store()
+
+    def work(n: int) -> int:
+        return 10 * query.of(store, n - 1, lambda: work(n - 1)) if n else query.of(store, 3, lambda: 0)
+
+    assert query.of(store, 3, lambda: work(3)) == -1000
+    assert query.find(store, 3) == -1000
+
+
+def test_a_query_that_may_ask_itself_is_not_shared_between_threads() -> None:
+    query = Query[int, int]("shared", cycle=0)
+    with pytest.raises(AssertionError):
+        query.of(PROCESS, 1, lambda: 1)
+
+
+def test_a_bound_of_nothing_only_guards_against_asking_itself() -> None:
+    query, store, runs = Query[int, int]("guarded", most=0, cycle=7), Store(), []
+
+    def work() -> int:
+        runs.append(1)
+        return query.of(store, 1, lambda: 0)
+
+    assert [query.of(store, 1, work) for _ in range(2)] == [7, 7]
+    assert (len(runs), query.count(store)) == (2, 0)
+
+
+@pytest.mark.parametrize("query", [Query[int, int]("plain"), Query[int, int]("guarded", cycle=0)])
+def test_work_that_is_cut_off_leaves_nothing(query: Query[int, int]) -> None:
+    store = Store()
+
+    def work() -> int:
+        raise OutOfBudget("time")
+
+    with pytest.raises(OutOfBudget):
+        query.of(store, 1, work)
+    assert query.count(store) == 0
+    assert query.of(store, 1, lambda: 5) == 5
+
+
+def test_a_growing_answer_is_seen_while_it_grows_and_gone_when_it_is_cut_off() -> None:
+    query, store = Query[int, dict[str, int]]("table"), Store()
+    with query.growing(store, 1, {}) as table:
+        table["a"] = 1
+        assert query.find(store, 1) == {"a": 1}
+    assert query.find(store, 1) == {"a": 1}
+    with pytest.raises(OutOfBudget), query.growing(store, 2, {}):
+        raise OutOfBudget("memory")
+    assert query.find(store, 2) is None
+
+
+class _Steps:
+    """Bounds of so many steps, each within the other."""
+
+    def __init__(self, most: int) -> None:
+        self.left = most
+
+    def enter(self) -> bool:
+        if self.left == 0:
+            return False
+        self.left -= 1
+        return True
+
+    def leave(self) -> None:
+        self.left += 1
+
+
+def test_beyond_the_bounds_nothing_is_kept() -> None:
+    query, store, steps = Query[int, int | None]("bounded", cycle=None), Store(), _Steps(1)
+
+    def inner() -> int | None:
+        return query.of(store, 2, lambda: 2, within=steps)
+
+    assert query.of(store, 1, inner, within=steps) is None
+    assert query.find(store, 2) is None
+    assert query.of(store, 2, lambda: 2, within=steps) == 2
+    assert steps.left == 1
+
+
+def test_answers_are_dropped_and_forgotten() -> None:
+    query, store = Query[int, int]("numbers", most=100), Store()
+    for n in range(10):
+        query.keep(store, n, n)
+    query.drop(store, lambda n: n % 2 == 0)
+    assert [n for n in range(10) if query.find(store, n) is not None] == [1, 3, 5, 7, 9]
+    store.clear()
+    assert query.count(store) == 0
+
+
+def test_clearing_the_store_of_the_process_clears_functions_that_remember() -> None:
+    asked: list[int] = []
+
+    @remembered(most=4)
+    def double(n: int) -> int:
+        asked.append(n)
+        return 2 * n
+
+    assert (double(3), double(3), asked) == (6, 6, [3])
+    PROCESS.clear()
+    assert (double(3), asked) == (6, [3, 3])
