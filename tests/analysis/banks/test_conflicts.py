@@ -367,7 +367,7 @@ def test_only_the_lanes_that_give_an_address_count() -> None:
 def test_matrices_of_a_warp(fragment: str, call: str, expected: tuple[int, int] | None) -> None:
     """A lower bound, whatever lane moves what."""
     text = text_of("half a[32][64]", f"wmma::fragment<wmma::{fragment}> f; wmma::{call};")
-    found = bank_conflicts_of(kernel_facts(text), 1.5)
+    found = bank_conflicts_of((facts := kernel_facts(text)).kernel, facts.shape, 1.5)
     assert [(each.wavefronts, each.least) for each in found] == ([] if expected is None else [expected])
     assert all(each.at_least for each in found)
     assert {each.code for each in check(text).findings if each.code == "SMEM401"} == (
