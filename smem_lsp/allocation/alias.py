@@ -15,7 +15,7 @@ def alias(items: Sequence[Item], conflicts: Conflicts) -> Plan:
 
     Only pairs of equal size that need no barrier because no thread touches an element of another thread; barriers
     that are there already are not used. An alias is never more than one step from the buffer whose bytes it takes
-    (nvFuser csrc/device_lower/pass/alias_memory.cpp; reference: allocators, section 1).
+    (nvFuser csrc/device_lower/pass/alias_memory.cpp).
     """
     piles: list[list[Item]] = []
     for item in items:

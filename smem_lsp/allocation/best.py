@@ -27,7 +27,7 @@ def best(items: Sequence[Item], conflicts: Conflicts, lives: Mapping[int, Life] 
 
     ``optimal`` says that no layout is smaller; ``lower_bound`` is what ``clique`` alone forces, which may
     be less than any layout can reach. When nothing is saved the declared order stays. Ties go to the
-    declared order. ``lives`` only orders the first attempts (reference: reuse of shared memory, 3.1).
+    declared order. ``lives`` only orders the first attempts.
     """
     as_declared = declared(items)
     of = problem(items, conflicts)

@@ -22,9 +22,9 @@ def best_fit(items: Sequence[Item], body: Seq, conflicts: Conflicts, outline: Se
 
     A buffer lives from the first to the last statement of the kernel's body that touches it; a loop or branch is
     one statement. TVM inserts the barriers that this needs; here none is added, so where two buffers share bytes
-    against ``conflicts`` a life is extended (``resolve_overlaps``). Without conflicts the layout is TVM's (TVM
-    src/tir/transforms/merge_shared_memory_allocations.cc; reference: allocators, section 2), but for two things: a
-    region starts at the alignment of all its buffers, and a buffer that TVM gives no place gets one of its own.
+    against ``conflicts`` a life is extended (``resolve_overlaps``). Without conflicts the layout is TVM's
+    (src/tir/transforms/merge_shared_memory_allocations.cc), but for two things: a region starts at the alignment
+    of all its buffers, and a buffer that TVM gives no place gets one of its own.
     """
     statements = _statements(body)
     lives: Lives = {}

@@ -23,7 +23,7 @@ class Candidate:
 
 
 def candidates(body: Seq, facts: Facts, witnesses: Iterable[tuple[Access, Access]]) -> list[Candidate]:
-    """Places that may cure one of ``witnesses`` (o -> m), by rising point (reference: reuse of shared memory, 3.2).
+    """Places that may cure one of ``witnesses`` (o -> m), by rising point.
 
     Per witness: right before m and before each statement around m that does not hold o; at the end of the
     body of each loop that holds both; right after the statement that holds o where the two part. Of places

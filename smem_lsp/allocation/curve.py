@@ -46,7 +46,7 @@ def curve(
     ``Plan.barriers`` are Place points, ``Plan.cost`` the executions of the added barriers per block. Among
     sets of the same bytes the cheapest is taken, then the one with the later points. Where there are too
     many sets to try them all the points come from a greedy search and may need fewer barriers: ``optimal``
-    is False there (reference: reuse of shared memory, 3.2).
+    is False there.
     """
     if len(items) < 2:
         return [best(items, Conflicts())]

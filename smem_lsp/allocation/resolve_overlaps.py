@@ -25,7 +25,7 @@ def resolve_overlaps(
 
     An allocator that works on intervals sees neither back edges nor missing barriers. Where two buffers share
     bytes against ``conflicts``, the life that ends first is extended to the end of the other, in ``lives`` itself,
-    and ``place`` runs again; ``end`` is a position after everything (reference: reuse of shared memory, 3.1).
+    and ``place`` runs again; ``end`` is a position after everything.
     """
     pairs = _pairs(items, conflicts)
     rounds = min(ROUNDS + len(items), CHECKS // (1 + len(pairs)))

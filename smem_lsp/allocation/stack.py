@@ -28,8 +28,7 @@ def stack(
     Lives are closed intervals from the first write to the last read, lifted to the outermost loop around
     the access; a barrier counts outside branches and where every loop around it runs. nvFuser checks
     neither back edges nor branches, so where two buffers share bytes against ``conflicts`` the earlier life
-    is extended and the allocator runs again (``resolve_overlaps``; nvFuser csrc/device_lower/pass/alias_memory.cpp;
-    reference: reuse of shared memory, 3.1).
+    is extended and the allocator runs again (``resolve_overlaps``; nvFuser csrc/device_lower/pass/alias_memory.cpp).
     """
     walk = Walk(facts, added)
     end = collect(body, None, True, walk) + 1
