@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from smem_lsp.analysis.banks.active_lanes import Located, located
 from smem_lsp.analysis.banks.lane_addresses import Asked, Pattern, Warps
-from smem_lsp.analysis.banks.padding_and_swizzle import Remedy, Use, remedies
+from smem_lsp.analysis.banks.padding_and_swizzle import LayoutChange, Use, layout_changes
 from smem_lsp.analysis.banks.wavefronts import (
     WIDTHS,
     Cost,
@@ -54,7 +54,7 @@ class BankConflict:
     stride: int | None
     in_bank: int
     looped: bool
-    remedies: tuple[Remedy, ...]  # the best padding and the best swizzle, the better one first
+    layout_changes: tuple[LayoutChange, ...]  # the best padding and the best swizzle, the better one first
     at_least: bool = False
 
 
@@ -173,7 +173,9 @@ class _Search:
             stride=tile.pitch,
             in_bank=cost.wavefronts,
             looped=use.place.looped,
-            remedies=() if self.warps is None else remedies(self.kernel, use, self.uses, self.warps, _total),
+            layout_changes=()
+            if self.warps is None
+            else layout_changes(self.kernel, use, self.uses, self.warps, _total),
             at_least=True,
         )
 
@@ -201,7 +203,7 @@ class _Search:
             stride=strides.pop() if len(strides) == 1 else None,
             in_bank=most_in_one_bank(worst, use.width),
             looped=use.place.looped,
-            remedies=remedies(self.kernel, use, self.uses, warps, _total),
+            layout_changes=layout_changes(self.kernel, use, self.uses, warps, _total),
         )
 
     # ---- vectors that the compiler may make ----------------------------------------------------------------------

@@ -17,7 +17,7 @@ from smem_lsp.targets.every import BANK_WIDTH, BANKS, STATIC_LIMIT, WARP_SIZE
 
 _PADS = (1, 2, 4, 8)  # words, or elements where these are larger
 _TILE = 16  # bytes: what the pitch of a matrix that a warp moves is a multiple of
-_GAIN = 2  # a remedy that leaves more than this share of the wavefronts is none
+_GAIN = 2  # a change is worth making when it leaves less than 1/2 of the wavefronts
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True)
-class Remedy:
+class LayoutChange:
     """``pad``: elements to add to the innermost dimension; else the last index is to be xor-ed with the row before it,
     modulo ``rows``, times ``unit`` elements. ``wavefronts``: of the access afterwards, where ``before`` were; it needs
     ``least``. ``leading``: some access is told the length of the rows."""
@@ -66,9 +66,9 @@ Count = tuple[int, int]  # (wavefronts, least) of all instructions
 Counter = Callable[[Asked, int, int], Count]  # of lanes with so many bytes, of matrices of so many rows
 
 
-def remedies(
+def layout_changes(
     kernel: Kernel, use: Use, uses: Sequence[Use], warps: Warps, total: Counter
-) -> tuple[Remedy, ...]:
+) -> tuple[LayoutChange, ...]:
     """The cheapest change of the declaration, and of the indices, after which ``use`` takes less than half of its
     wavefronts and no other access to the buffer takes more, the one that leaves fewer first; none where not every
     access is known."""
@@ -81,7 +81,7 @@ def remedies(
     if any(each is None for each in before):
         return ()
     number = others.index(use)
-    best: dict[bool, Remedy] = {}  # of padding, of swizzles
+    best: dict[bool, LayoutChange] = {}  # of padding, of swizzles
     for choice in _choices(kernel, buffer, others):
         checkpoint()
         after = [rows.count(each, choice, total) for each in others]
@@ -103,7 +103,7 @@ def _worse(now: Count, then: Count) -> bool:
     return now[0] * then[1] > max(then) * now[1]
 
 
-def _choices(kernel: Kernel, buffer: Buffer, uses: Sequence[Use]) -> Iterator[Remedy]:
+def _choices(kernel: Kernel, buffer: Buffer, uses: Sequence[Use]) -> Iterator[LayoutChange]:
     """Other layouts, the one that is easiest to write first. What vectors are loaded from stays aligned and whole."""
     element, columns = buffer.element_bytes or 1, buffer.dims[-1] or 0
     widest = max(BANK_WIDTH, *(_TILE if use.tile is not None else use.width for use in uses))
@@ -113,12 +113,12 @@ def _choices(kernel: Kernel, buffer: Buffer, uses: Sequence[Use]) -> Iterator[Re
         pad = max(1, BANK_WIDTH // element) * words
         room = buffer.space is AddressSpace.STATIC and used + rows * pad * element <= STATIC_LIMIT
         if room and pad * element % widest == 0:
-            yield Remedy(pad, 0, 0)
+            yield LayoutChange(pad, 0, 0)
     unit = max(1, widest // element)
     turned = min(BANKS * BANK_WIDTH // (unit * element), columns // unit)
     powers = turned & (turned - 1) == 0 and element & (element - 1) == 0
     if turned > 1 and powers and columns % (turned * unit) == 0:
-        yield Remedy(0, turned, unit)
+        yield LayoutChange(0, turned, unit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ class _Rows:
         high = self.warps.forms.bounds.interval(column)[1]
         return high < self.columns or self.warps.dims is None
 
-    def count(self, use: Use, choice: Remedy | None, total: Counter) -> Count | None:
+    def count(self, use: Use, choice: LayoutChange | None, total: Counter) -> Count | None:
         """Wavefronts after a change, with all lanes active: lanes that a guard keeps away never cause a conflict."""
         if use.tile is not None:
             if choice is not None and not choice.pad:
@@ -176,7 +176,7 @@ class _Rows:
         )
         return None if asked is None else total(asked, use.width, use.rows)
 
-    def _moved(self, use: Use, choice: Remedy) -> Term | None:
+    def _moved(self, use: Use, choice: LayoutChange) -> Term | None:
         """Where it begins after the change."""
         table = self.warps.values.table
         place = row_and_byte(self.warps.forms, self.buffer, use.offset, use.indices)
