@@ -61,7 +61,7 @@ def _place(ctx: Context, lo: int, hi: int, *, at_end: bool = False) -> None:
         return
     span = ctx.at.editable(ctx.at.body.span(lo, hi))
     if span is not None and not any(span.start in region for region in ctx.around.conditional):
-        if ctx.copies.waits:
+        if ctx.copies.waits or ctx.copies.into:
             ctx.out.reserve(ctx.copies.landings + 1)  # for another wait, and the copies that land there
         ctx.out.emit(Place(ctx.out.next_point(), span, ctx.at.unit.source.line_number(span.start), at_end))
 
