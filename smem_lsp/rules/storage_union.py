@@ -6,6 +6,8 @@ shown, by the rules of C++, not those of the layout that it came from.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from smem_lsp.allocation.declared import declared
@@ -39,8 +41,27 @@ def as_union(facts: KernelFacts, divided: PartitionLayouts, candidate: Candidate
     groups = [phases for group in _groups(ranges, candidate) if len(phases := _phases(group, candidate)) > 1]
     if not groups:
         return None
-    first = {min(r.offset for phase in phases for r in phase): phases for phases in groups}
     grouped = {each.index for phases in groups for phase in phases for each in phase}
+    text, after, align = _class_of(ranges, groups, grouped)
+    items = [
+        Item(item.index, item.name, after, item.align) if item.index == base.index else item
+        for item in facts.items
+    ]
+    return Union(
+        text=text,
+        before=align_up(divided.declared.bytes, align) if base.bytes is None else base.bytes,
+        after=after,
+        total=facts.total(declared(items).bytes),
+        sharing=tuple(each.index for each in ranges if each.index in grouped),
+    )
+
+
+def _class_of(
+    ranges: Sequence[Range], groups: Sequence[list[list[Range]]], grouped: AbstractSet[int]
+) -> tuple[str, int, int]:
+    """The members of the class, its bytes and its alignment, with a union for each of ``groups`` where its first range
+    was. ``grouped``: the indices of the ranges in them."""
+    first = {min(r.offset for phase in phases for r in phase): phases for phases in groups}
     parts: list[str] = []
     pieces: list[tuple[int, int]] = []  # bytes and alignment
     for each in ranges:
@@ -51,22 +72,8 @@ def as_union(facts: KernelFacts, divided: PartitionLayouts, candidate: Candidate
         elif each.index not in grouped:
             parts += [f"{member.text};" for member in each.members]
             pieces += [(member.size, member.align) for member in each.members]
-    end, align = 0, 1
-    for size, asked in pieces:
-        end = align_up(end, asked) + size
-        align = max(align, asked)
-    after = align_up(end, align)
-    items = [
-        Item(item.index, item.name, after, item.align) if item.index == base.index else item
-        for item in facts.items
-    ]
-    return Union(
-        text=" ".join(parts),
-        before=align_up(divided.declared.bytes, align) if base.bytes is None else base.bytes,
-        after=after,
-        total=facts.total(declared(items).bytes),
-        sharing=tuple(each.index for each in ranges if each.index in grouped),
-    )
+    end, align = _one_after_the_other(pieces)
+    return " ".join(parts), align_up(end, align), align
 
 
 def _groups(ranges: tuple[Range, ...], candidate: Candidate) -> list[list[Range]]:
@@ -103,10 +110,15 @@ def _apart(candidate: Candidate, a: Range, b: Range) -> bool:
 
 def _struct(members: list[Range]) -> tuple[int, int]:
     """Bytes without the padding at the end, and alignment, of ranges one after the other."""
+    return _one_after_the_other((member.size, member.align) for each in members for member in each.members)
+
+
+def _one_after_the_other(pieces: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    """Bytes without the padding at the end, and alignment, of pieces given by theirs."""
     end, align = 0, 1
-    for member in (member for each in members for member in each.members):
-        end = align_up(end, member.align) + member.size
-        align = max(align, member.align)
+    for size, asked in pieces:
+        end = align_up(end, asked) + size
+        align = max(align, asked)
     return end, align
 
 
