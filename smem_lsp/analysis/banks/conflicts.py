@@ -114,6 +114,9 @@ def _covers(dims: Dims, axes: str) -> bool:
     return all(dims["xyz".index(axis)] > 1 or axis == "x" for axis in axes)
 
 
+_Kin = tuple[int, int, int, bool, bool]  # buffer, width, rows of matrices, does it read, does it write
+
+
 class _Search:
     def __init__(
         self,
@@ -208,9 +211,9 @@ class _Search:
 
     # ---- vectors that the compiler may make ----------------------------------------------------------------------
 
-    def _neighbours(self) -> Mapping[tuple[object, ...], list[Use]]:
+    def _neighbours(self) -> Mapping[_Kin, list[Use]]:
         """Accesses of one width that do the same to one buffer."""
-        found: defaultdict[tuple[object, ...], list[Use]] = defaultdict(list)
+        found: defaultdict[_Kin, list[Use]] = defaultdict(list)
         for use in self.uses:
             if use.offset is not None:
                 found[_kin(use)].append(use)
@@ -261,7 +264,7 @@ class _Search:
         return near
 
 
-def _kin(use: Use) -> tuple[int, int, int, bool, bool]:
+def _kin(use: Use) -> _Kin:
     access = use.place.access
     return access.buffer, use.width, use.rows, access.kind.reads, access.kind.writes
 

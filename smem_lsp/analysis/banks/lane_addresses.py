@@ -78,7 +78,7 @@ class Warps:
         }
         self.left = _MAX_KERNEL
         self._sized: dict[Term, bool] = {}
-        self._last: tuple[object, list[Evaluator] | None] | None = None
+        self._last: tuple[tuple[Path, frozenset[int], bool], list[Evaluator] | None] | None = None
 
     def asked(
         self, offset: Term, path: Path, *, unguarded: bool = False, lanes: int = WARP_SIZE
