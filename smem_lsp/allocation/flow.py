@@ -1,7 +1,7 @@
 """The control flow of a kernel as a plain graph, for the validator alone.
 
 The walks of the analysis follow the region tree and join sets on the way; here every event is a node, every
-way for control to go on is an edge, and questions are answered by looking which nodes can be reached. Two
+step that control may take is an edge, and an answer is a set of nodes that can be reached. Two independent
 methods that agree are worth more than one.
 """
 
@@ -19,10 +19,10 @@ from smem_lsp.source import checkpoint, record
 class Flow:
     """``onward[n]``: where a thread may go from n. ``past[n]``: more edges that only matter to barriers.
 
-    ``walls``: nodes that are proved barriers. ``covers``: nodes after which nothing of these buffers' old
-    values is needed. ``beside``: accesses of the two arms of each divergent branch, which run at once: at
-    the first node of an arm the other one has ``written``, after the last the other one has yet to
-    ``read``.
+    ``walls``: nodes that are proved barriers. ``covers``: nodes that overwrite these buffers whole, so that
+    no older value is read after them. ``beside``: accesses of the two arms of each divergent branch, which
+    run at once. ``written``: at the first node of an arm, the buffers that the other arm may have written by
+    then. ``read``: at the last node of an arm, the buffers that the other arm may still read.
     """
 
     onward: list[list[int]] = field(default_factory=list)
@@ -44,7 +44,7 @@ def flow(body: Seq, facts: Facts, added: frozenset[int]) -> Flow:
 
 
 def reach(edges: Sequence[Sequence[int]], starts: Iterable[int], stops: set[int]) -> set[int]:
-    """Nodes reached from ``starts`` in one step or more, without going on from a node of ``stops``."""
+    """Nodes reached from ``starts`` in one step or more; a path ends at a node of ``stops``."""
     seen: set[int] = set()
     todo = list(starts)
     while todo:

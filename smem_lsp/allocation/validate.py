@@ -12,7 +12,7 @@ from smem_lsp.analysis.dataflow.facts import Facts, Footprint
 from smem_lsp.ir.nodes import AccessKind, Seq
 from smem_lsp.source import checkpoint, record
 
-PAIRS = 5000  # that share bytes: more of them are not checked, and the plan is not used
+PAIRS = 5000  # that share bytes; a plan with more is not checked and not used
 
 
 @record
