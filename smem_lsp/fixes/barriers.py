@@ -180,7 +180,7 @@ def _reason(kernel: Kernel, point: int, sharing: Sequence[Sequence[Buffer]]) -> 
 
 
 def _next_access(body: Seq, point: int, among: Container[int]) -> Access | None:
-    """The first write of one of the buffers after ``point``, round the innermost loop if need be."""
+    """The first write of one of the buffers after ``point``, in the next iteration of the innermost loop if need be."""
     nodes = list(walk(body))
     inner = [n for n in nodes if isinstance(n, Loop) and n.point < point < n.end_point]
     end = inner[-1].end_point if inner else None

@@ -18,8 +18,8 @@ from smem_lsp.source import Span, checkpoint
 def require_right_in(
     sibling: KernelFacts, facts: KernelFacts, rewrites: Sequence[GroupRewrite], candidate: Candidate
 ) -> None:
-    """Raises Refused unless the layout that rewrites for ``facts`` have in another instance is valid there. An instance
-    with a size that is not known is not judged."""
+    """Raises Refused unless the rewrites made for ``facts`` give a valid layout in another instance, ``sibling``. An
+    instance with an unknown size is not judged."""
     if sibling.declared is None or not sibling.best:
         return
     instance = sibling.kernel.instance
@@ -45,8 +45,8 @@ def require_right_in(
 def _rewrites_in(
     sibling: KernelFacts, kernel: Kernel, rewrites: Sequence[GroupRewrite]
 ) -> list[GroupRewrite]:
-    """The rewrites of ``kernel`` with the sizes and the buffers of another instance. Raises Refused where that has no
-    known size for one of the buffers."""
+    """The rewrites of ``kernel`` with the sizes and the buffers of another instance. Raises Refused where the size of
+    one of its buffers is unknown."""
     items = {item.index: item for item in sibling.items}
     twins = {buffer.declared: buffer for buffer in sibling.kernel.buffers}
     laid: list[GroupRewrite] = []
@@ -68,7 +68,8 @@ def _rewrites_in(
 
 
 def _same_places(here: Kernel, there: Kernel, points: Sequence[int]) -> tuple[int, ...]:
-    """The places of another instance that stand where these do in the text. Raises Refused where one has none."""
+    """The places of the kernel ``there`` at the same spots of the text as ``points``. Raises Refused where one is
+    missing."""
     own, other = _places(here), _places(there)
     found: list[int] = []
     for point in points:

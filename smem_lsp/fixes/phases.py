@@ -102,7 +102,7 @@ def storage_place(kernel: Kernel, source: SourceText, group: Group) -> tuple[int
 
 
 def fresh_name(wanted: str, taken: set[str]) -> str:
-    """``wanted``, or with the first free number: ``Smem_2``. From now on it is taken."""
+    """``wanted``, with the first free number if it is in use: ``Smem_2``. Adds the name to ``taken``."""
     name = _free_name(wanted, taken)
     taken.add(name)
     return name
@@ -118,7 +118,7 @@ def _free_name(wanted: str, taken: Collection[str]) -> str:
 
 
 def _raised(group: Group) -> dict[int, int]:
-    """The alignment of the buffers whose accesses need more than their types have."""
+    """Buffer -> alignment, where its accesses need more than its type has."""
     wanted = {buffer.index: group.item(buffer).align for buffer in group.buffers}
     return {b.index: wanted[b.index] for b in group.buffers if wanted[b.index] > (b.align or 1)}
 
@@ -144,8 +144,8 @@ def _phase_of(phases: list[list[Buffer]], buffer: Buffer) -> int:
 
 
 def _layout(phases: Sequence[Sequence[int]], raised: Mapping[int, int], buffers: Measures) -> Laid:
-    """The union by C++'s rules; ``phases``: the members of each struct; ``raised``: what their alignment is raised to.
-    Those without measures are left out."""
+    """The union by C++'s rules; ``phases``: the members of each struct; ``raised``: the alignments that
+    the text asks for. Buffers without measures are left out."""
     aligns = {index: max(item.align, raised.get(index, 1)) for index, item in buffers.items()}
     inner: dict[int, int] = {}
     size = 0
@@ -162,9 +162,9 @@ def _layout(phases: Sequence[Sequence[int]], raised: Mapping[int, int], buffers:
 
 
 def _phase_names(kernel: Kernel, phases: list[list[Buffer]], taken: AbstractSet[str]) -> list[str]:
-    """`mainloop` and `epilogue` where that is what they are, else `phase1`, `phase2`, ...; none where each phase is one
-    buffer and its name is enough. A member may not have the name of a macro, and it shall not have that of anything in
-    the kernel; two unions may have members of one name."""
+    """`mainloop` and `epilogue` where the phases are a loop and what follows it, else `phase1`, `phase2`, ...; none
+    where each phase is one buffer, whose name is enough. A name must not be that of a macro, and should not be that of
+    anything else in the kernel; two unions may use the same one."""
     alone = [phase[0].name for phase in phases if len(phase) == 1]
     if len(set(alone)) == len(phases):
         return []
@@ -179,7 +179,7 @@ def _phase_names(kernel: Kernel, phases: list[list[Buffer]], taken: AbstractSet[
 
 
 def _outer_loop(body: Seq, buffers: set[int]) -> Loop | None:
-    """The outermost loop that holds every access of the buffers, when there is a barrier loop like that."""
+    """The outermost loop that holds every access of the buffers; None: there is none."""
     for node in body:
         checkpoint()
         if isinstance(node, Loop):

@@ -32,7 +32,8 @@ class Union:
 
 
 def as_union(facts: KernelFacts, divided: PartitionLayouts, candidate: Candidate) -> Union | None:
-    """The class with a union for all that shares bytes in the plan; None where it does not fall into phases."""
+    """The class with a union for each group of ranges that share bytes in the plan; None where none of the groups falls
+    into phases."""
     base = facts.kernel.buffers[divided.partition.base]
     ranges = divided.partition.ranges
     names = [member.path.rpartition(".")[2] for each in ranges for member in each.members]
@@ -77,7 +78,7 @@ def _class_of(
 
 
 def _groups(ranges: tuple[Range, ...], candidate: Candidate) -> list[list[Range]]:
-    """Ranges that overlap in the plan, directly or by way of others."""
+    """Ranges that overlap in the plan, directly or through others."""
     offsets = candidate.plan.offsets
     groups: list[list[Range]] = []
     end = 0
@@ -93,7 +94,7 @@ def _groups(ranges: tuple[Range, ...], candidate: Candidate) -> list[list[Range]
 
 
 def _phases(group: list[Range], candidate: Candidate) -> list[list[Range]]:
-    """Those that may not share bytes together, in declared order."""
+    """The phases of a group, in declared order: ranges that may not share bytes are in one phase."""
     phases: list[list[Range]] = []
     for each in sorted(group, key=lambda each: each.offset):
         checkpoint()
