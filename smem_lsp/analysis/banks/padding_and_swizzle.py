@@ -15,8 +15,8 @@ from smem_lsp.ir.nodes import AccessKind, AddressSpace, Buffer, Kernel, Tile
 from smem_lsp.source import checkpoint
 from smem_lsp.targets.every import BANK_WIDTH, BANKS, STATIC_LIMIT, WARP_SIZE
 
-_PADS = (1, 2, 4, 8)  # words, or elements where these are larger
-_TILE = 16  # bytes: what the pitch of a matrix that a warp moves is a multiple of
+_PADS = (1, 2, 4, 8)  # in words, or in elements that are larger than a word
+_TILE = 16  # bytes: the pitch of a matrix that a warp moves is a multiple of it
 _GAIN = 2  # a change is worth making when it leaves less than 1/2 of the wavefronts
 
 
@@ -49,9 +49,9 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class LayoutChange:
-    """``pad``: elements to add to the innermost dimension; else the last index is to be xor-ed with the row before it,
-    modulo ``rows``, times ``unit`` elements. ``wavefronts``: of the access afterwards, where ``before`` were; it needs
-    ``least``. ``leading``: some access is told the length of the rows."""
+    """Another layout of a buffer: ``pad`` elements more in each row or, where that is 0, the last index xor-ed with
+    ``row % rows * unit`` elements. ``before`` and ``wavefronts``: wavefronts of the access in the old and the new
+    layout; ``least``: those that it needs. ``leading``: some access is told the length of the rows."""
 
     pad: int
     rows: int
@@ -69,9 +69,8 @@ Counter = Callable[[Asked, int, int], Count]  # of lanes with so many bytes, of 
 def layout_changes(
     kernel: Kernel, use: Use, uses: Sequence[Use], warps: Warps, total: Counter
 ) -> tuple[LayoutChange, ...]:
-    """The cheapest change of the declaration, and of the indices, after which ``use`` takes less than half of its
-    wavefronts and no other access to the buffer takes more, the one that leaves fewer first; none where not every
-    access is known."""
+    """The best padding and the best swizzle, the one that leaves fewer wavefronts first. Each leaves ``use`` less than
+    half of its wavefronts and costs no other access to the buffer any. None where some access is not known."""
     buffer = kernel.buffers[use.place.access.buffer]
     others = [each for each in uses if each.place.access.buffer == buffer.index and not each.landing]
     rows = _Rows.of(buffer, warps)
@@ -81,7 +80,7 @@ def layout_changes(
     if any(each is None for each in before):
         return ()
     number = others.index(use)
-    best: dict[bool, LayoutChange] = {}  # of padding, of swizzles
+    best: dict[bool, LayoutChange] = {}  # by whether it is padding
     for choice in _choices(kernel, buffer, others):
         checkpoint()
         after = [rows.count(each, choice, total) for each in others]
@@ -99,7 +98,7 @@ def layout_changes(
 
 
 def _worse(now: Count, then: Count) -> bool:
-    """More wavefronts for each that is needed, where that is more than one?"""
+    """Are there more wavefronts for each that is needed, and more than one?"""
     return now[0] * then[1] > max(then) * now[1]
 
 
@@ -149,7 +148,7 @@ class _Rows:
         if use.offset is None:
             return False
         if use.indices is None:
-            raw = use.rows > 0 or use.place.access.asynchronous  # by an address, however its author counts
+            raw = use.rows > 0 or use.place.access.asynchronous  # accessed by an address, not by indices
             return self.warps.forms.divided(use.offset, self.pitch, turned=raw) is not None
         if len(use.indices) != len(self.buffer.dims):
             return False
