@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Severity(enum.IntEnum):
-    """LSP's numbers: a smaller one is graver."""
+    """The numbers of LSP: a smaller one is more severe."""
 
     ERROR = 1
     WARNING = 2
@@ -52,7 +52,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """What would cure a finding; ``fixes`` has a cure for each type. ``kernel``: an index into the report's kernels."""
+    """A change that cures a finding; ``fixes`` has a cure for each type. ``kernel``: its index in the report."""
 
     kernel: int
 
@@ -205,7 +205,7 @@ class Finding:
 
     @property
     def spans(self) -> tuple[Span, ...]:
-        """Every place that it points to."""
+        """Every place that the finding points to."""
         return (self.span, *(note.span for note in self.related))
 
     def moved(self, kernel: int, characters: int, lines: int, launches: int) -> Finding:
@@ -259,7 +259,7 @@ class Rule:
         return self.doc.strip().splitlines()[0].rstrip(".")
 
     def is_called(self, written: str) -> bool:
-        """Is this its code or its name, in any case?"""
+        """Is this the code or the name of the rule, in upper or lower case?"""
         return written.casefold() in (self.code.casefold(), self.name)
 
     def block(self, heading: str) -> str | None:

@@ -37,7 +37,7 @@ def conflicts(
     """All pairs that may not share, with ``added`` (Place points) taken as proved barriers.
 
     ``fixed``: buffers that never share, to which the ones read before any write are added: they are ``hard``
-    against all others (reference: reuse of shared memory, 1.3 and 2).
+    against all others.
     """
     return relate(interference(body, facts, fixed), added)
 

@@ -74,7 +74,7 @@ class Liveness:
 
 
 def liveness(body: Seq, facts: Facts) -> Liveness:
-    """Lives of all buffers of ``body`` (reference: reuse of shared memory, 1.3)."""
+    """Lives of all buffers of ``body``."""
     nodes = tuple(walk(body))
     record = Record(facts)
     backward(body, 0, 0, 0, record)

@@ -428,9 +428,9 @@ def test_a_remedy_takes_the_excess_away(declared: str, statement: str, pad: int,
     every = said(kernel_facts(text_of(declared, statement, helpers=MATRIX))).values()
     assert every
     for found in every:
-        remedy = found.remedies[0]
-        assert (remedy.pad, remedy.rows) == (pad, rows)
-        assert remedy.wavefronts == remedy.least
+        change = found.layout_changes[0]
+        assert (change.pad, change.rows) == (pad, rows)
+        assert change.wavefronts == change.least
 
 
 @pytest.mark.parametrize(
@@ -449,16 +449,16 @@ def test_a_remedy_takes_the_excess_away(declared: str, statement: str, pad: int,
 )
 def test_no_remedy_where_not_every_access_is_known(declared: str, statement: str) -> None:
     found = said(kernel_facts(text_of(declared, statement)))
-    assert found["a[t][5]" if "[t][5]" in statement else "a[t * 32]"].remedies == ()
+    assert found["a[t][5]" if "[t][5]" in statement else "a[t * 32]"].layout_changes == ()
 
 
 def test_no_remedy_that_makes_another_access_worse() -> None:
     """What is read at a stride of 31 words has no conflict as long as the rows have 32."""
     clean = "acc += a[t % 8 * 4][t / 8 + t % 8 * 4];"
     (alone,) = said(kernel_facts(text_of("float a[32][32]", "acc += a[t][5];"))).values()
-    assert alone.remedies[0].pad == 1
+    assert alone.layout_changes[0].pad == 1
     both = said(kernel_facts(text_of("float a[32][32]", f"acc += a[t][5]; {clean}")))
-    assert all(remedy.pad != 1 for remedy in both["a[t][5]"].remedies)
+    assert all(change.pad != 1 for change in both["a[t][5]"].layout_changes)
 
 
 # ---- bounds --------------------------------------------------------------------------------------------------------
