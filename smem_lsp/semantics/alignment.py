@@ -1,4 +1,4 @@
-"""Attributes that change layouts: `alignas`, `__align__`, `packed` and their kind."""
+"""Attributes that change layouts: `alignas`, `__align__`, `packed` and the like."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from smem_lsp.semantics.scope import Scope
 def attributes(
     source: Source, lo: int, hi: int, scope: Scope, *, skip_classes: bool = False
 ) -> tuple[bool, int] | None:
-    """(packed, alignment asked for, at least 1) of the attributes among ``[lo, hi)``; None when one is not known."""
+    """(packed, requested alignment in bytes, at least 1) of the attributes in ``[lo, hi)``; None if one is unknown."""
     packed, asked = False, 1
     i = lo
     while i < hi:
@@ -53,7 +53,7 @@ def _gnu(source: Source, lo: int, hi: int, scope: Scope) -> tuple[bool, int] | N
             packed = True
         elif name in ("aligned", "align"):
             if start + 1 >= end:
-                asked = max(asked, 16)  # the largest that the target ever needs
+                asked = max(asked, 16)  # the target's largest alignment
                 continue
             align = alignment(source, start + 2, end - 1, scope)
             if align is None:
@@ -65,7 +65,7 @@ def _gnu(source: Source, lo: int, hi: int, scope: Scope) -> tuple[bool, int] | N
 
 
 def alignment(source: Source, lo: int, hi: int, scope: Scope) -> int | None:
-    """What ``alignas(...)`` asks for, between its parentheses: a constant or a type; in bytes, None when not known."""
+    """Alignment that ``alignas(...)`` requests, in bytes; None: unknown. ``[lo, hi)``: inside its parentheses."""
     asked = 0
     for start, end in split(source, lo, hi, angles=True):
         parsed = source.parse("expression", start, end)

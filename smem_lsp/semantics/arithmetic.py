@@ -1,6 +1,6 @@
 """Integer arithmetic as C++ does it: literals, promotions, the usual conversions, operators.
 
-Unsigned arithmetic is modulo 2^n; signed overflow, division by zero and wild shifts have no value.
+Unsigned arithmetic is modulo 2^n; signed overflow, division by zero and shifts out of range have no value.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _fits(n: int, kind: Scalar) -> bool:
 
 
 def converted(n: int | None, source: Type | None, target: Type | None) -> int | None:
-    """An integer of one type in a variable of another: modulo 2^n, 0 or 1 for bool; None when it is none."""
+    """``n`` converted between types: modulo 2^n, 0 or 1 for bool; None if a type is no integer or ``n`` is None."""
     wanted = scalar_of(target)
     given = scalar_of(source)
     if n is None or wanted is None or given is None or given.kind not in ("bool", "int"):
@@ -95,7 +95,7 @@ def converted(n: int | None, source: Type | None, target: Type | None) -> int | 
 
 
 def promoted(kind: Type | None) -> Scalar | None:
-    """Integer promotion; a floating type as it is; None for everything else."""
+    """Integer promotion; a floating type unchanged; None for all others."""
     if isinstance(kind, Enum) and _scoped(kind):
         return None
     found = scalar_of(kind)
@@ -135,7 +135,7 @@ def common_type(a: Type | None, b: Type | None) -> Type | None:
 
 
 def enum_storage(low: int, high: int) -> Scalar | None:
-    """What GCC stores an enumeration without a fixed type in."""
+    """The underlying type that GCC gives an enumeration without a fixed one."""
     if low >= 0:
         return UNSIGNED if high < 1 << 32 else INTEGERS["unsigned long"]
     return INT if low >= -(1 << 31) and high < 1 << 31 else LONG
@@ -151,13 +151,13 @@ def result(n: int | None, kind: Scalar) -> TypedConstant:
 
 
 def truth(value: TypedConstant) -> bool | None:
-    """An expression as a condition."""
+    """The value as a condition; None: unknown."""
     number = is_number(value.type)
     return None if value.n is None or not number else value.n != 0
 
 
 def operate(operator: str, left: TypedConstant, right: TypedConstant) -> TypedConstant:
-    """``left operator right`` with the types that C++ gives it."""
+    """``left operator right`` with the C++ result type."""
     if operator in _COMPARISONS:
         return _compare(operator, left, right)
     if operator not in _ARITHMETIC:
@@ -183,7 +183,7 @@ def operate(operator: str, left: TypedConstant, right: TypedConstant) -> TypedCo
 
 
 def converted_shift(n: int, kind: Scalar) -> TypedConstant:
-    """The result of a shift: since C++14 `1 << 31` of an int is its bits, before that nothing."""
+    """The result of a shift. A signed result that does not fit has no value."""
     return (
         TypedConstant(kind, converted(n, kind, kind))
         if not kind.signed or _fits(n, kind)

@@ -1,4 +1,4 @@
-"""Finds what tokens declare: one pass, nothing evaluated. Bodies of classes are read when someone asks for them."""
+"""Finds what tokens declare, in one pass and without evaluation. Bodies of classes are read on demand."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from smem_lsp.semantics.declarations import (
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
 
-_MAX_DEPTH = 40  # classes and namespaces in each other
+_MAX_DEPTH = 40  # nested classes and namespaces
 _AFTER_PARAMETERS = frozenset(
     ("LC", "SEMI", "COLON", "EQ", "QUALIFIER", "SIZEOF", "AMP", "AND_AND", "ATTRIBUTE")
 )
@@ -33,7 +33,7 @@ _SKIPPED = frozenset(("STATIC_ASSERT", "ASM"))
 
 
 def inside(decl: ClassDecl) -> Declarations:
-    """What the body of a class declares; found once."""
+    """What the body of a class declares; cached."""
     return _INSIDE.of(decl.store, (), partial(_inside, decl))
 
 
@@ -83,7 +83,7 @@ class _Collector:
         kind = self.kinds[i]
         if kind in ("SEMI", "RC", "RP", "RB"):
             return i + 1
-        if kind == "LC":  # not understood: a block where none may stand
+        if kind == "LC":  # a block where none may stand
             self.into.odd = True
             return self.source.after(i)
         if kind == "ACCESS" and self.kind(i + 1) == "COLON":
@@ -108,7 +108,7 @@ class _Collector:
         return self.simple(i, parameters)
 
     def skip(self, i: int) -> int:
-        """After the `;` of this declaration, or after the body of a function."""
+        """Index after the `;` of this declaration, or after the body of a function."""
         while i < self.hi:
             kind = self.kinds[i]
             if kind == "SEMI":
@@ -210,7 +210,7 @@ class _Collector:
     def specified(
         self, i: int, end: int, parameters: tuple[Parameter, ...] | None
     ) -> tuple[ClassDecl | EnumDecl | None, int]:
-        """The class or enumeration that is defined among the specifiers at ``i``, and the index after its brace."""
+        """The class or enumeration that the specifiers at ``i`` define, and the index after its brace."""
         while self.kind(i) in ("STORAGE", "QUALIFIER", "ATTRIBUTE", "LB", "TYPEDEF"):
             if self.kinds[i] == "ATTRIBUTE":
                 i = self.source.after(i + 1)
@@ -221,7 +221,7 @@ class _Collector:
         return self.class_or_enum(i, end, parameters)
 
     def class_name(self, i: int, end: int) -> tuple[str, Range | None, int] | None:
-        """Name, template arguments and end of what stands between the tag and the bases or the brace."""
+        """(name, template arguments, end) of the tokens between the tag and the bases or the brace."""
         name = ""
         arguments: Range | None = None
         while i < end:
@@ -235,7 +235,7 @@ class _Collector:
             elif kind == "NAME":
                 name = name + self.texts[i] if name.endswith("::") else self.texts[i]
                 i += 1
-                if self.kind(i) == "LP":  # an attribute macro that is not in sight
+                if self.kind(i) == "LP":  # an unknown attribute macro
                     i = self.source.after(i)
             elif kind == "SCOPE":
                 name += "::"
@@ -297,7 +297,7 @@ class _Collector:
         )
         return found, close + 1
 
-    # One function, because it is a switch over token kinds, with one state: were parentheses met?
+    # One function, because it is a switch over token kinds, with one state: were there parentheses?
     def simple(self, i: int, parameters: tuple[Parameter, ...] | None) -> int:
         record, after = self.specified(i, self.hi, parameters)
         if record is not None:
@@ -392,7 +392,7 @@ class _Collector:
             or name == "operator="
         ):
             self.into.constructors = True
-            del defaulted  # a defaulted one counts as declared: what follows from it is then not certain
+            del defaulted  # a defaulted one counts as declared: the layout is then less certain
         body: Range | None = None
         end = i
         if self.kind(i) == "LC":
@@ -463,7 +463,7 @@ class _Collector:
 
 
 def _declared_names(source: Source, lo: int, hi: int) -> list[str]:
-    """Names of the declarators of a declaration, by shape; the trees are made when someone asks."""
+    """Names of the declarators of a declaration, by token shape; parsing is left to later."""
     names: list[str] = []
     start = lo
     i = lo
@@ -485,8 +485,8 @@ def _declared_names(source: Source, lo: int, hi: int) -> list[str]:
 
 
 def _declarator_name(source: Source, lo: int, hi: int) -> str:
-    """The name in ``[lo, hi)``: the last one outside brackets in front of `[`, `=`, `{`, `:`, `(` or the end; inside
-    parentheses with a `*` or `&` that one."""
+    """The declared name in ``[lo, hi)``: the last one outside brackets before `=`, `:` or the end; or the one inside
+    parentheses with a `*` or `&`."""
     name = ""
     i = lo
     while i < hi:

@@ -1,4 +1,4 @@
-"""Calls of `constexpr` functions: their bodies are run, within bounds."""
+"""Evaluates calls of `constexpr` functions: runs their bodies, within bounds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from smem_lsp.syntax.parse import Body
 
 
 class _Stop(Exception):
-    """The function does something that is not followed."""
+    """The function does something that is not modelled."""
 
 
 @dataclass(slots=True)
@@ -38,7 +38,7 @@ class _Continue(Exception):
 
 
 def call(functions: Functions, arguments: Sequence[TypedConstant]) -> TypedConstant:
-    """The value of a call; unknown unless exactly one overload fits and its body can be run."""
+    """The value of a call; unknown unless exactly one overload fits and its body runs."""
     fitting = [
         (decl, scope) for decl, scope in _definitions(functions) if _takes(decl, len(arguments)) is not False
     ]
@@ -49,7 +49,7 @@ def call(functions: Functions, arguments: Sequence[TypedConstant]) -> TypedConst
 
 
 def _definitions(functions: Functions) -> list[tuple[FunctionDecl, Scope]]:
-    """Overloads, a prototype left out where a definition with as many parameters follows."""
+    """The overloads, without prototypes that have a definition with as many parameters."""
     whole = [(d, s) for d, s in functions.overloads if d.body is not None]
     counts = {len(_parameters(d) or ()) for d, _ in whole}
     open_ones = [
@@ -128,7 +128,7 @@ def _run(
 
 
 def _returned_type(decl: FunctionDecl, scope: Scope) -> Type | None:
-    """The type in front of the function's name; None for `auto` and what is not known."""
+    """The type before the function's name; None for `auto` or an unknown type."""
     lo, hi = decl.head
     source = decl.source
     name = hi - 1
@@ -154,7 +154,7 @@ def _deduced(
     parameters: Sequence[tree.Declaration],
     given: Sequence[TypedConstant],
 ) -> dict[str, Argument] | None:
-    """Template arguments of a call: explicit ones, then those whose name alone is the type of a parameter."""
+    """Template arguments of a call: explicit ones, then those deduced from parameters of type ``T``."""
     assert decl.parameters is not None
     names = [p.name for p in decl.parameters]
     if len(explicit) > len(names) or any(p.pack for p in decl.parameters):

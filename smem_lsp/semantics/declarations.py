@@ -1,7 +1,7 @@
 """What a file and its headers can declare outside function bodies.
 
-A declaration is kept as token ranges of the list it stands in. Its type and value are worked out when someone asks
-(``scope``), with whatever its template parameters are bound to then.
+A declaration consists of token ranges of its Source. Its type and value are computed on demand (``scope``), with the
+template arguments bound at that time.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class Source:
     symbols: Symbols
 
     def parse(self, start: str, lo: int, hi: int) -> Any:
-        """The tree of the tokens ``[lo, hi)`` from a start rule of the grammar; None when it is not understood."""
+        """The tree of the tokens ``[lo, hi)``, parsed from the grammar rule ``start``; None if they do not parse."""
         return parse_chunk(start, self.kinds[lo:hi], self.texts[lo:hi], self.symbols)
 
     def after(self, i: int) -> int:
-        """Index after the bracket at ``i`` and its partner; after ``i`` when it has none."""
+        """Index after the partner of the bracket at ``i``; after ``i`` if it has none."""
         return self.partner[i] + 1 if i < len(self.partner) and self.partner[i] > i else i + 1
 
 
@@ -56,7 +56,7 @@ def _start(parameters: tuple[Parameter, ...] | None, otherwise: int) -> int:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ClassDecl:
-    """A class. ``body`` None: only declared. ``arguments``: of a specialisation, between its angle brackets."""
+    """A class. ``body`` None: only declared. ``arguments``: of a specialisation, inside its angle brackets."""
 
     name: str
     tag: str
@@ -67,7 +67,7 @@ class ClassDecl:
     after: Range  # from the brace to the `;`: attributes, declarators
     parameters: tuple[Parameter, ...] | None  # None: no template; (): `template <>`
     arguments: Range | None
-    store: Store = field(default_factory=Store)  # what is known of it
+    store: Store = field(default_factory=Store)  # facts about it
 
     @property
     def start(self) -> int:
@@ -86,7 +86,7 @@ class EnumDecl:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Enumerator:
-    """``base`` plus ``offset`` is its value; without ``base`` it is counted from 0."""
+    """An enumerator of value ``base`` plus ``offset``; without ``base``, ``offset``."""
 
     name: str
     enum: EnumDecl
@@ -96,7 +96,7 @@ class Enumerator:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class AliasDecl:
-    """``using name = type;`` (``type`` is its range) or one declarator of a typedef (``position``)."""
+    """``using name = type;`` (``type``: its range), or the declarator of a typedef at ``position``."""
 
     name: str
     source: Source
@@ -113,13 +113,13 @@ class AliasDecl:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class VariableDecl:
-    """One declaration with all its declarators; ``name`` is that of one of them."""
+    """A variable. ``range``: its declaration with all declarators, one of them ``name``."""
 
     name: str
     source: Source
     range: Range
     parameters: tuple[Parameter, ...] | None
-    record: ClassDecl | EnumDecl | None = None  # `struct {...} v;`: what it is declared with
+    record: ClassDecl | EnumDecl | None = None  # `struct {...} v;`: its class
 
     @property
     def start(self) -> int:
@@ -167,7 +167,7 @@ Declared = (
 
 @dataclass(slots=True, eq=False)
 class Member:
-    """A non-static data member, in declaration order: a declaration, or an unnamed class."""
+    """Non-static data members that one declaration declares, or an anonymous class."""
 
     range: Range
     record: ClassDecl | EnumDecl | None
@@ -180,7 +180,7 @@ class Declarations:
 
     names: dict[str, list[Declared]] = field(default_factory=dict)
     namespaces: dict[str, Declarations] = field(default_factory=dict)
-    inline: list[Declarations] = field(default_factory=list)  # inline and unnamed namespaces: seen through
+    inline: list[Declarations] = field(default_factory=list)  # inline and unnamed namespaces
     unnamed_namespace: Declarations | None = None
     directives: list[tuple[str, ...]] = field(default_factory=list)  # using namespace a::b;
     # of a class
@@ -188,18 +188,18 @@ class Declarations:
     unnamed: list[ClassDecl | EnumDecl] = field(default_factory=list)  # anonymous structs and unions
     virtual: bool = False
     constructors: bool = False  # declared by the user, copy assignment and destructor included
-    odd: bool = False  # something in it was not understood
+    odd: bool = False  # something in it did not parse
 
     # names of classes that are defined or specialised outside the class they belong to
     outside: set[str] = field(default_factory=set)
 
-    store: Store = field(default_factory=Store)  # what is known of it, once all is declared
+    store: Store = field(default_factory=Store)  # facts about it, once it is complete
 
     def add(self, decl: Declared) -> None:
         self.names.setdefault(decl.name, []).append(decl)
 
     def add_class(self, decl: ClassDecl | EnumDecl) -> None:
-        """Add a class to the namespace that its qualified name tells."""
+        """Add a class to the namespace of its qualified name."""
         *path, name = decl.name.removeprefix("::").split("::")
         level = self
         for step in path:
@@ -211,7 +211,7 @@ class Declarations:
         level.names.setdefault(name, []).append(decl)
 
     def copy(self) -> Declarations:
-        """Namespaces of its own, which take more; the declarations in them are the same."""
+        """A copy that can grow: new namespaces with the same declarations."""
         made: dict[int, Declarations] = {}
         for level in self.levels():
             made[id(level)] = replace(
@@ -273,7 +273,7 @@ def enumerators(enum: EnumDecl) -> Iterator[Enumerator]:
 
 
 def split(source: Source, lo: int, hi: int, *, angles: bool = False) -> Iterator[Range]:
-    """Ranges between the commas of ``[lo, hi)`` that stand outside brackets; empty ones are left out."""
+    """Non-empty ranges between the commas of ``[lo, hi)`` that are outside brackets."""
     start = i = lo
     while i < hi:
         kind = source.kinds[i]
@@ -295,7 +295,7 @@ def split(source: Source, lo: int, hi: int, *, angles: bool = False) -> Iterator
 
 
 def angle_close(source: Source, lt: int, hi: int) -> int | None:
-    """Index of the token that closes the `<` at ``lt``; None when none does or it also closes an outer one."""
+    """Index of the token that closes the `<` at ``lt``; None if none does, or if it also closes an outer one."""
     depth = 0
     i = lt
     while i < hi:
@@ -357,7 +357,7 @@ def parameters_of(source: Source, lo: int, hi: int) -> Iterator[Parameter]:
 
 
 def declaration_tree(source: Source, where: Range) -> tree.Declaration | None:
-    """The tree of a declaration without its `;`; None when the grammar does not accept it."""
+    """The tree of a declaration without its `;`; None if it does not parse."""
     parsed = source.parse("declaration", *where)
     return parsed if isinstance(parsed, tree.Declaration) else None
 

@@ -1,4 +1,4 @@
-"""Template arguments of a call: the ones it spells, then what the types of its arguments tell."""
+"""Template arguments of a call: the explicit ones, then those deduced from its argument types."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from smem_lsp.syntax.parse import Function
 def bind_call(
     function: Function, explicit: Sequence[Argument], given: Sequence[Type | None], top: Scope
 ) -> tuple[Argument, ...] | None:
-    """Arguments for all template parameters, None for what stays open; None when the call does not fit.
+    """Arguments for all template parameters, None for unknown ones; None if the call does not fit.
 
-    ``explicit``: between the angle brackets; ``given``: types of the call's arguments; ``top``: the global scope.
+    ``explicit``: inside the angle brackets; ``given``: types of the call's arguments; ``top``: the global scope.
     """
     parameters = parameters_of(function)
     if any(parameter.pack for parameter in parameters) or len(explicit) > len(parameters):
@@ -46,7 +46,7 @@ def bind_call(
 def _deduce(
     declaration: tree.Declaration, kind: Type | None, names: set[str], deduced: dict[str, Argument]
 ) -> None:
-    """``T*``, ``const T&`` or ``T`` against the type of an argument."""
+    """Match ``T*``, ``const T&`` or ``T`` against the type of an argument."""
     words = [word for word in declaration.words if word in names]
     if len(words) != 1 or len(declaration.names) != 1 or declaration.names[0].templated or kind is None:
         return

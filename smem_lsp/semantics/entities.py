@@ -1,4 +1,4 @@
-"""What names and expressions can mean: types, values, namespaces, functions, templates, or nothing that is known."""
+"""What names and expressions can mean: types, values, namespaces, functions, templates, or something unknown."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from smem_lsp.semantics.queries import Semantics
     from smem_lsp.semantics.scope import Scope
 
-_MAX_DEPTH = 60  # of lookups, instances and evaluations in each other
-MAX_STEPS = 20_000  # of one question that is asked from outside
+_MAX_DEPTH = 60  # nested lookups, instances and evaluations
+MAX_STEPS = 20_000  # of one outermost query
 
 
 @record
 class TypedConstant:
-    """An expression's type and, for a constant integer, its value; None where they are not known."""
+    """An expression's type and, for a constant integer, its value; None where unknown."""
 
     type: Type | None
     n: int | None = None
@@ -38,7 +38,7 @@ class Namespace:
 
 @record
 class Functions:
-    """A name that functions have. ``arguments``: explicit template arguments, evaluated."""
+    """A set of overloads. ``arguments``: explicit template arguments, evaluated."""
 
     overloads: tuple[tuple[FunctionDecl, Scope], ...]
     arguments: tuple[Argument, ...] | None = None
@@ -53,29 +53,29 @@ class Template:
 
 @record
 class Undeclared:
-    """Nothing in sight declares the name. ``path``: its segments."""
+    """A name without a declaration. ``path``: its segments."""
 
     path: tuple[str, ...]
 
 
-Argument = Type | TypedConstant | Template | Functions | None  # of a template; None: not known
+Argument = Type | TypedConstant | Template | Functions | None  # of a template; None: unknown
 Entity = Type | TypedConstant | Namespace | Functions | Template | Undeclared | None
 
 
 @dataclass(eq=False, repr=False)
 class State:
-    """What all scopes of one file share: what is known of them, and the bounds of evaluation."""
+    """The state that all scopes of one file share: cached facts, and the bounds of evaluation."""
 
     semantics: Semantics
     store: Store = field(default_factory=Store)
     outside: frozenset[str] = frozenset()  # classes that are defined outside the class they belong to
-    packed: bool = False  # `#pragma pack` stands in the file: no layout of a class is certain
-    types_only: int = 0  # inside operands that are not evaluated
+    packed: bool = False  # the file has `#pragma pack`: every class layout is uncertain
+    types_only: int = 0  # nesting of unevaluated operands
     depth: int = 0
     steps: int = 0
 
     def enter(self) -> bool:
-        """One step deeper; False when the bounds are reached. Pair with ``leave`` when it is True."""
+        """Go one step deeper; False if a bound is reached. If True, the caller must ``leave``."""
         if self.depth == 0:
             self.steps = 0
         self.steps += 1
@@ -89,7 +89,7 @@ class State:
 
 
 def is_open(argument: Argument) -> bool:
-    """Does an argument hold something that is not known? Two such types may differ although they look alike."""
+    """Does an argument contain something unknown? Two such types may differ although they compare equal."""
     match argument:
         case None:
             return True

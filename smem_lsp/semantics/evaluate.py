@@ -1,7 +1,7 @@
 """The value and the type of constant expressions, as C++ computes them.
 
 Integers have their C++ type: promotions, the usual arithmetic conversions, unsigned arithmetic modulo 2^n. Signed
-overflow, division by zero and wild shifts have no value. Floating constants have a type and no value.
+overflow, division by zero and shifts out of range have no value. Floating constants have a type but no value.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ _TENSOR_DATA = frozenset(("data_ptr", "data", "const_data_ptr", "mutable_data_pt
 
 
 def evaluate(expr: tree.Expr | None, constants: Scope) -> int | None:
-    """Value of a constant integer expression; None when it is not one or not known."""
+    """Value of a constant integer expression; None if it is none or unknown."""
     return None if expr is None else evaluate_value(expr, constants).n
 
 
 def evaluate_value(expr: tree.Expr, scope: Scope) -> TypedConstant:
-    """Type and value of an expression; each is None where it is not known."""
+    """Type and value of an expression; each is None if unknown."""
     state = scope.state
     if not state.enter():
         return UNKNOWN
@@ -146,14 +146,14 @@ def _ternary(expr: tree.Ternary, scope: Scope) -> TypedConstant:
     if known is None:
         return TypedConstant(kind)
     chosen = yes if known else no
-    if kind is None:  # the other arm is not known: without its type the value stands in its own
+    if kind is None:  # the other arm has no known type: the chosen value keeps its own
         other = no if known else yes
         return chosen if other.type is None else UNKNOWN
     return TypedConstant(kind, arithmetic.converted(chosen.n, chosen.type, kind))
 
 
 def _unevaluated(expr: tree.Expr, scope: Scope) -> TypedConstant:
-    """The type of an expression that is not evaluated: no function is run for it."""
+    """The type of an unevaluated expression: no function body is run for it."""
     scope.state.types_only += 1
     try:
         return evaluate_value(expr, scope)
@@ -260,7 +260,7 @@ def _functional_cast(kind: Type, arguments: Sequence[tree.Expr], scope: Scope) -
 
 
 def _method(callee: tree.Member, scope: Scope) -> TypedConstant:
-    """A call of a method that is known without its class: of ``std::array`` and of tensors."""
+    """A call of a built-in method: of ``std::array`` or of a PyTorch tensor."""
     base = evaluate_value(callee.base, scope).type
     if isinstance(base, ArrayClass) and callee.name == "size" and base.count is not None:
         return TypedConstant(SIZE_T, base.count)

@@ -1,4 +1,4 @@
-"""The global scope of a file, and what its scopes ask of the evaluator and the type rules."""
+"""The global scope of a file, and the rules that its scopes call."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from smem_lsp.syntax.parse import TranslationUnit
 
 
 class Rules:
-    """The rules of C++ as this package knows them: see ``queries.Semantics``."""
+    """This package's rules of C++: see ``queries.Semantics``."""
 
     def evaluate(self, expr: tree.Expr | None, scope: Scope) -> int | None:
         return evaluate.evaluate(expr, scope)
@@ -85,7 +85,7 @@ def file_constants(unit: TranslationUnit) -> Scope:
     return Scope(None, State(Rules(), outside=outside, packed=packed), top, namespace=True)
 
 
-# What files declared last. Bodies of functions are not read, but for those of constants: they may be of an older text.
+# Only bodies of `constexpr` functions are read: those of other functions may be from an older text.
 _DECLARED = Query[tuple[object, ...], Declarations]("what a file and its headers declare", most=16)
 _HEADERS = Query[tuple[HeaderKey, Symbols], Declarations]("what headers declare", most=8)
 

@@ -1,4 +1,4 @@
-"""The scope in which the body of a function stands, and a key of everything that names in it may mean."""
+"""The scope of a function body, and a key of everything that the names in it may mean."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 
 def function_scope(top: Scope, function: Function, bound: dict[str, Argument] | None = None) -> Scope:
-    """Where the body of ``function`` stands, in its namespaces and classes. ``bound``: what its template parameters
-    are, by name (types and values); those left out are not known."""
+    """The scope of the body of ``function``, in its namespaces and classes. ``bound``: arguments of its template
+    parameters by name; the others are unknown."""
     path = [name for part in function.island.enclosing if part != "extern" for name in part.split("::")]
     scope = top.inside([*path, *_qualifiers(function)])
     names: dict[str, Argument] = dict.fromkeys(p.name for p in parameters_of(function) if p.name)
@@ -94,7 +94,7 @@ def value_names(top: Scope) -> frozenset[str]:
 
 
 class Identity:
-    """Of a function in its file: equal objects mean that it is spelled alike and that all names in it mean the same."""
+    """The identity of a function in its file: the same object means the same spelling and the same meaning of names."""
 
     __slots__ = ()
 
@@ -127,7 +127,7 @@ def _meaning(unit: TranslationUnit, top: Scope, function: Function) -> tuple[obj
 
 
 def _fingerprint(top: Declarations, names: Iterable[str]) -> tuple[object, ...]:
-    """A key of all declarations outside functions that ``names`` reach, directly or through each other: equal keys,
+    """A key of all declarations outside functions that ``names`` reach, directly or indirectly: equal keys mean
     equal meanings."""
     table = _table(top).reached
     reached: set[str] = set()
@@ -148,7 +148,7 @@ def _fingerprint(top: Declarations, names: Iterable[str]) -> tuple[object, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """``reached``: name -> (how its declarations are spelled, names in there); ``values``: of variables and
+    """``reached``: name -> (spellings of its declarations, names in them); ``values``: names of variables and
     enumerators."""
 
     reached: dict[str, tuple[tuple[Spelling, ...], frozenset[str]]]
@@ -182,7 +182,7 @@ def _built_table(top: Declarations) -> _Table:
         if where is None:
             continue
         source, (lo, hi) = where
-        if (source, lo, hi) != read:  # of an enumerator it is the whole enumeration
+        if (source, lo, hi) != read:  # enumerators share that of their enumeration
             read = source, lo, hi
             texts = tuple(source.texts[lo:hi])
             spelled = _spelling(texts)

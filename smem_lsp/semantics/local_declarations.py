@@ -1,4 +1,4 @@
-"""What declarations inside function bodies add to the scope they stand in."""
+"""Adds declarations inside function bodies to their scope."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from smem_lsp.syntax.parse import Body
 
 
 def declare_statement(body: Body, lo: int, hi: int, scope: Scope) -> None:
-    """Add what the declaration statement of the tokens ``[lo, hi)`` of a function body declares to ``scope``."""
+    """Add to ``scope`` what the declaration statement ``[lo, hi)`` of a function body declares."""
     source = Source(body.tokens.kinds, body.tokens.texts, body.ahead.partner, body.symbols)
     collect(source, lo, hi, scope.own_declarations())
 
@@ -30,8 +30,8 @@ def declare_constants(declaration: tree.Declaration, constants: Scope) -> None:
 
 
 def declare_parameters(parameters: Iterable[tree.Declaration], constants: Scope) -> None:
-    """Add parameters of a function to a scope, with their types alone: a default argument is what a call passes that
-    leaves it out, not the value of a constant."""
+    """Add parameters of a function to a scope, with their types only: a default argument is not the value of the
+    parameter."""
     for declaration in parameters:
         checkpoint()
         for declarator in declaration.declarators:

@@ -1,7 +1,7 @@
-"""What names and types ask of the rules above them: a name of a constant, a constant of the size of a type.
+"""The protocol by which lower modules call the rules of higher ones: names need constants, constants need sizes.
 
-The answers that are worth keeping are kept in the store of the scopes (``State.store``). Each rule asks downwards
-directly and upwards through this protocol, so the modules of this package stand in an order.
+Answers worth caching are in the store of the scopes (``State.store``). A rule calls lower modules directly and higher
+ones through this protocol, so the modules of this package import each other in one direction only.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Semantics(Protocol):
-    """The rules of C++. None: not known."""
+    """The rules of C++. None: unknown."""
 
     def evaluate(self, expr: tree.Expr | None, scope: Scope) -> int | None:
         """The value of a constant integer expression."""
@@ -37,7 +37,7 @@ class Semantics(Protocol):
         """Type and value of a variable."""
 
     def underlying(self, decl: EnumDecl, scope: Scope) -> Scalar | None:
-        """The type that an enumeration is stored as."""
+        """The underlying type of an enumeration."""
 
     def enum_values(self, decl: EnumDecl, scope: Scope) -> dict[str, int | None]:
         """Values of all enumerators by name, in order."""
@@ -54,12 +54,12 @@ class Semantics(Protocol):
     def instantiate(
         self, decls: Sequence[ClassDecl], home: Scope, given: Sequence[tree.Expr], where: Scope
     ) -> Record | None:
-        """The instance of a class template. ``where``: the scope in which the arguments stand."""
+        """The instance of a class template. ``where``: the scope of the arguments."""
 
     def library_entity(
         self, path: tuple[str, ...], arguments: tuple[list[tree.Expr] | None, ...], scope: Scope
     ) -> Entity:
-        """The meaning of a name that nothing in sight declares."""
+        """The meaning of a name without a declaration."""
 
     def library_member(self, of: Entity, name: str) -> Entity:
-        """``of::name`` for what the standard library means by ``of``."""
+        """``of::name`` for an entity ``of`` of the standard library."""

@@ -1,8 +1,8 @@
 """Layout of classes, structs and unions: the Itanium C++ ABI as GCC applies it on x86-64, which nvcc follows on the
 device.
 
-What the rules leave to details that are not followed here (virtual functions and bases, `#pragma pack`, members without
-a known size, tail padding of a base that may or may not be reused) has no layout: None.
+The layout is None where it depends on details that this module does not model: virtual functions and bases,
+`#pragma pack`, members of unknown size, tail padding of a base that may or may not be reused.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
 
 _MAX_MEMBERS = 2000
-_MAX_NESTING = 20  # classes in each other
+_MAX_NESTING = 20  # nested classes
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Bytes. ``data``: size without tail padding; ``pod``: None where it is not certain whether a derived class or a
-    neighbour may use the tail padding; ``empties``: (record, offset) of empty subobjects, itself included."""
+    """All in bytes. ``data``: size without tail padding; ``pod``: no other object may use the tail padding (None:
+    uncertain); ``empties``: (record, offset) of empty subobjects, itself included."""
 
     size: int
     align: int
@@ -45,8 +45,8 @@ class Layout:
     empty: bool
     pod: bool | None
     empties: frozenset[tuple[Record, int]]
-    members: tuple[tuple[str, int, Type | None], ...]  # name, offset in bytes, type; bit-fields left out
-    aligns: tuple[int, ...]  # bytes that each of the members is aligned to
+    members: tuple[tuple[str, int, Type | None], ...]  # name, offset in bytes, type; without bit-fields
+    aligns: tuple[int, ...]  # alignment of each member in bytes
 
 
 class _Unknown(Exception):
@@ -54,7 +54,7 @@ class _Unknown(Exception):
 
 
 def layout(record: Record) -> Layout | None:
-    """The layout of a class; None when it is not certain. Worked out once per instance."""
+    """The layout of a class; None if it is uncertain. Cached per instance."""
     state = record.scope.state
     return None if state.packed else _LAYOUT.of(state.store, record, partial(_built, record), within=state)
 
@@ -70,7 +70,7 @@ def _built(record: Record) -> Layout | None:
 
 
 def member_type(record: Record, name: str) -> Type | None:
-    """Type of a data member, anonymous and base classes included; None when it is not known."""
+    """Type of a data member, those of anonymous and base classes included; None: unknown."""
     found = layout(record)
     if found is None:
         return None
@@ -78,15 +78,15 @@ def member_type(record: Record, name: str) -> Type | None:
 
 
 def data_members(record: Record) -> tuple[tuple[str, int, Type | None], ...] | None:
-    """(name, offset in bytes, type) of the data members; None when the layout is not certain."""
+    """(name, offset in bytes, type) of the data members; None if the layout is uncertain."""
     found = layout(record)
     return None if found is None else found.members
 
 
 @dataclass(frozen=True, slots=True)
 class NamedMember:
-    """A data member of a class without a known layout. ``component``: what tells it apart from the members that have
-    bytes of their own; ``overlaps``: it is a union."""
+    """A data member of a class of unknown layout. ``component``: names the bytes it occupies, which differ from those
+    of other components; ``overlaps``: a union, or no class."""
 
     component: str
     type: Type | None
@@ -94,8 +94,8 @@ class NamedMember:
 
 
 def named_member(record: Record, name: str, depth: int = 0) -> NamedMember | None:
-    """The data member of that name, those of anonymous structs and unions included; None: not understood. Members of
-    base classes are left out."""
+    """The data member ``name``, also in anonymous structs and unions; None: unknown. Members of base classes do not
+    count."""
     inside = collect.inside(record.decl)
     if inside.odd or depth > _MAX_NESTING:
         return None
@@ -129,7 +129,7 @@ def named_member(record: Record, name: str, depth: int = 0) -> NamedMember | Non
 
 
 def holds_pointers(kind: Type | None, depth: int = 0) -> bool:
-    """Is or has an object of this type a pointer? Also true where that is not known."""
+    """Is an object of this type a pointer, or does it contain one? True if unknown."""
     element = _element(kind)
     if isinstance(element, (Scalar, Enum)):
         return False
@@ -146,7 +146,7 @@ class _Builder:
     size: int = 0  # bytes
     align: int = 1
     packed: bool = False
-    hidden: bool = False  # the member at hand is private or protected
+    hidden: bool = False  # the current member is private or protected
     pod: bool | None = True
     empty: bool = True
     empties: set[tuple[Record, int]] = field(default_factory=set)
@@ -193,7 +193,7 @@ class _Builder:
     # ---- attributes ------------------------------------------------------------------------------------------------
 
     def _attributes(self) -> tuple[bool, int]:
-        """(packed, alignment asked for) of the class."""
+        """(packed, requested alignment in bytes)."""
         decl = self.record.decl
         outer = self.record.scope.parent
         assert outer is not None
@@ -236,15 +236,15 @@ class _Builder:
         self.size = max(self.size, self.bits // 8)
 
     def _next(self, align: int) -> int:
-        """The next byte offset with this alignment."""
+        """The next byte offset of this alignment."""
         return -(-((self.bits + 7) // 8) // align) * align
 
     def _clashes(self, inner: Layout, offset: int) -> bool:
-        """Would two empty subobjects of one type get one address?"""
+        """Would two empty subobjects of one type share an address?"""
         return any((kind, offset + at) in self.empties for kind, at in inner.empties)
 
     def _apart(self, inner: Layout, offset: int) -> int:
-        """The first offset from here on where no two empty subobjects of one type meet."""
+        """The first offset from here on where no two empty subobjects of one type share an address."""
         for _ in range(_MAX_MEMBERS):
             if not self._clashes(inner, offset):
                 return offset
@@ -266,7 +266,7 @@ class _Builder:
         record = type_of.record_type(member.record, scope)
         first = lo
         if member.record is not None:
-            # what stands in front of the tag and behind the brace; the head's attributes are the class's own
+            # attributes before the tag and behind the brace; those of the head belong to the class
             first = source.partner[record_start(member.record) - 1] + 1
         found = alignment.attributes(source, first, hi, scope, skip_classes=True)
         if found is None:
@@ -280,7 +280,7 @@ class _Builder:
                     record, "", (found[0], max(found[1], front[1])), None
                 )  # an anonymous struct or union
                 return
-            # behind the brace they belong to the class
+            # attributes behind the brace belong to the class
             found = (found[0], front[1]) if first < hi else (found[0], max(found[1], front[1]))
         parsed = declaration_tree(source, (lo, hi))
         if parsed is None:
@@ -289,7 +289,7 @@ class _Builder:
             self._declared(parsed, lo, record, found)
 
     def _unread(self, lo: int, hi: int, attribute: tuple[bool, int]) -> None:
-        """A member that the grammar does not read: a pointer to a member, or an unnamed bit-field."""
+        """A member that the grammar does not parse: a pointer to member, or an unnamed bit-field."""
         source, scope = self.record.decl.source, self.record.scope
         kind = type_of.member_pointer(source, lo, hi)
         if kind is not None:
@@ -403,13 +403,13 @@ class _Builder:
 
 
 def _element(kind: Type | None) -> Type | None:
-    """What the elements of an array are; anything else as it is."""
+    """Element type of an array; any other type unchanged. Ignores qualifiers."""
     while isinstance(kind, (Array, ArrayClass, Qualified)):
         kind = kind.target if isinstance(kind, Qualified) else kind.element
     return kind
 
 
 def _inner(kind: Type | None) -> Layout | None:
-    """Layout of the class that a member is, or that the elements of an array are."""
+    """Layout of a class, or of the class of an array's elements."""
     found = _element(kind)
     return layout(found) if isinstance(found, Record) else None

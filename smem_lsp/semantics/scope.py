@@ -1,8 +1,8 @@
 """Scopes and name lookup: what a name means where it stands.
 
-A scope is a namespace, a class, an instance of a template, a function or a block. Template parameters and parameters of
-functions are names that a scope binds: to a type, to a value, or to None while nobody knows. Whatever cannot be decided
-(two meanings, a base class that is not in sight, an argument without value) is unknown, never a guess.
+A scope is a namespace, a class, an instance of a template, a function or a block. A scope binds template parameters
+and function parameters to a type, to a value, or to None while unknown. Whatever cannot be decided (two meanings, an
+undeclared base class, an argument without a value) is unknown, never a guess.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
 
-_NOTHING = Declarations()  # of scopes that only bind names
+_NOTHING = Declarations()  # shared by scopes that only bind names
 
 
 @dataclass(eq=False, repr=False)
 class Scope:
-    """One scope. ``values`` hides outer names by plain integers (None: by something that is no constant)."""
+    """One scope. ``values``: integers that hide outer names (None: hidden by something that is no constant)."""
 
     parent: Scope | None
     state: State
@@ -59,11 +59,11 @@ class Scope:
     values: dict[str, int | None] = field(default_factory=dict)
     record: Record | None = None  # of a class
     namespace: bool = False
-    open: bool = False  # a template argument is not known
+    open: bool = False  # a template argument is unknown
 
     @property
     def semantics(self) -> Semantics:
-        """The rules that the meaning of a name asks."""
+        """The rules that decide the meaning of a name."""
         return self.state.semantics
 
     # ---- making scopes -------------------------------------------------------------------------------------------
@@ -73,13 +73,13 @@ class Scope:
         return Scope(self, self.state, _NOTHING)
 
     def own_declarations(self) -> Declarations:
-        """Those of a block that gets some."""
+        """Its own declarations, ready to grow."""
         if self.declarations is _NOTHING:
             self.declarations = Declarations()
         return self.declarations
 
     def bind(self, names: dict[str, Argument]) -> Scope:
-        """A scope inside this one where ``names`` mean these types and values; None: not known."""
+        """A scope inside this one where ``names`` mean these types and values; None: unknown."""
         inner = Scope(self, self.state, _NOTHING, bound=dict(names))
         inner.open = any(is_open(argument) for argument in names.values())
         return inner
@@ -91,11 +91,11 @@ class Scope:
             scope = scope.parent
 
     def space(self, inner: Declarations) -> Scope:
-        """The scope of a namespace that stands in this one."""
+        """The scope of a namespace in this one."""
         return _NAMESPACE.of(self.state.store, inner, lambda: Scope(self, self.state, inner, namespace=True))
 
     def bound_to(self, name: str) -> tuple[Argument] | None:
-        """What the template parameter is bound to that a name means here; None: it means something else."""
+        """The binding of ``name``, if it means a template parameter here; None: it means something else."""
         for scope in self.outwards():
             if name in scope.bound:
                 return (scope.bound[name],)
@@ -104,8 +104,8 @@ class Scope:
         return None
 
     def inside(self, path: Sequence[str]) -> Scope:
-        """The scope inside namespaces and classes of these names; as deep as they are known. Template parameters of
-        classes on the way are bound to nothing known."""
+        """The scope inside the namespaces and classes of these names, as deep as they are known. Template parameters
+        of those classes are bound to unknown arguments."""
         scope = self
         for name in path:
             checkpoint()
@@ -123,14 +123,14 @@ class Scope:
         return scope
 
     def class_scope(self, decl: ClassDecl) -> Scope:
-        """The inside of a class whose own template parameters are not known."""
+        """The inside of a class whose own template arguments are unknown."""
         unknown: tuple[Argument, ...] = tuple(None for _ in decl.parameters or ())
         return instance(decl, self, unknown).scope
 
     # ---- lookup --------------------------------------------------------------------------------------------------
 
     def lookup(self, name: str) -> int | None:
-        """Value of the integer constant ``name`` where it stands without ``::``; None when it is not one."""
+        """Value of the integer constant ``name``, unqualified; None if it is no integer constant."""
         meaning = self.meaning((name,), (None,))
         return meaning.n if isinstance(meaning, TypedConstant) else None
 
@@ -151,7 +151,7 @@ class Scope:
         *,
         absolute: bool = False,
     ) -> Entity:
-        """What ``a::b<x>::c`` means here; nothing in a text that names nothing."""
+        """What ``a::b<x>::c`` means here; None for an empty path."""
         if not path or not self.state.enter():
             return None
         try:
@@ -175,12 +175,12 @@ class Scope:
         return start._search(name, arguments, alone)
 
     def _from_here(self, name: str, alone: bool) -> Entity:
-        """What a name means in this namespace and those around it: looked for once."""
+        """What a name means in this namespace and the enclosing ones; cached."""
         key = (self, name, alone)
         found = _FROM_NAMESPACE.find(self.state.store, key)
         if found is None:
             found = self._search(name, None, alone, remembered=False)
-            # nothing, or no value: perhaps only while it is being worked out
+            # no meaning or no value may hold only while it is being computed
             if found is not None and not (isinstance(found, TypedConstant) and found.n is None):
                 _FROM_NAMESPACE.keep(self.state.store, key, found)
         return found
@@ -188,7 +188,7 @@ class Scope:
     def _search(
         self, name: str, arguments: list[tree.Expr] | None, alone: bool, *, remembered: bool = True
     ) -> Entity:
-        pending: list[Scope] = []  # namespaces of using directives, seen from the namespace that holds both
+        pending: list[Scope] = []  # nominated namespaces, visible from the namespace that holds both
         scope: Scope | None = self
         while scope is not None:
             checkpoint()
@@ -210,7 +210,7 @@ class Scope:
             if pending and scope.namespace:
                 seen = scope._take_nominated(name, pending)
                 if seen and not found and builtin(name) is not None and scope.parent is None:
-                    return None  # CUDA's own and this one
+                    return None  # ambiguous with CUDA's own
                 found = [*found, *(one for one in seen if one not in found)]
             if found:
                 return self.of(found, arguments, name, alone)
@@ -221,24 +221,24 @@ class Scope:
         return Undeclared((name,))
 
     def _is_called(self, name: str) -> bool:
-        """Is this the inside of a class of that name?"""
+        """Is this the inside of the class ``name``?"""
         return self.record is not None and self.record.decl.name.rpartition("::")[2] == name
 
     def _members(self, name: str) -> list[tuple[Declared, Scope]] | None:
-        """What this scope declares by that name, or the base classes of its class; None: one of them is not known."""
+        """What this scope or a base class of its class declares as ``name``; None: a base class is unknown."""
         decls = self.declarations
         found = self.own(name) if name in decls.names or decls.inline or decls.unnamed else []
         return found if found or self.record is None else self.inherited(name, qualified=False)
 
     def _take_nominated(self, name: str, pending: list[Scope]) -> list[tuple[Declared, Scope]]:
-        """What the namespaces of using directives declare by that name, as far as they stand in this one; those are
-        taken out of ``pending``."""
+        """What the nominated namespaces inside this one declare as ``name``. Removes those namespaces from
+        ``pending``."""
         ready = [each for each in pending if any(outer is self for outer in each.outwards())]
         pending[:] = [each for each in pending if each not in ready]
         return [one for each in ready for one in each.own(name)]
 
     def inner_space(self, name: str) -> Namespace | None:
-        """The namespace ``name`` in this one, seen through inline namespaces and using directives."""
+        """The namespace ``name`` in this one, also through inline namespaces and using directives."""
         inner = self.declarations.namespaces.get(name)
         if inner is not None:
             return Namespace(self.space(inner))
@@ -251,7 +251,7 @@ class Scope:
         return None
 
     def _bound(self, name: str, arguments: list[tree.Expr] | None, where: Scope) -> Entity:
-        """What the scope binds a name to. ``where``: the scope in which template arguments stand."""
+        """What the scope binds a name to. ``where``: the scope of the template arguments."""
         if name in self.values:
             n = self.values[name]
             return UNKNOWN if n is None else TypedConstant(arithmetic.integer_type(n), n)
@@ -271,7 +271,7 @@ class Scope:
         return found
 
     def own(self, name: str) -> list[tuple[Declared, Scope]]:
-        """What this very scope declares by that name, inline namespaces included."""
+        """What this scope itself declares as ``name``, inline namespaces included."""
         found = [(decl, self) for decl in self.declarations.names.get(name, ())]
         for hidden in self.declarations.inline:
             found += self.space(hidden).own(name)
@@ -282,8 +282,8 @@ class Scope:
         return found
 
     def inherited(self, name: str, *, qualified: bool) -> list[tuple[Declared, Scope]] | None:
-        """What base classes declare by that name; None when one of them is not known. A base that depends on the
-        class's own template parameters is not looked into for a name without qualifier ([temp.dep])."""
+        """What base classes declare as ``name``; None if one of them is unknown. Lookup of an unqualified name skips
+        bases that depend on the class's own template parameters (C++ [temp.dep])."""
         assert self.record is not None
         decl = self.record.decl
         if decl.bases is None:
@@ -338,7 +338,7 @@ class Scope:
         name: str,
         last: bool,
     ) -> Entity:
-        """The meaning of declarations that share a name. ``self``: where the template arguments stand."""
+        """The meaning of declarations that share a name. ``self``: the scope of the template arguments."""
         if not found:
             return Undeclared((name,))
         functions = [(d, s) for d, s in found if isinstance(d, FunctionDecl)]
@@ -416,7 +416,7 @@ class Scope:
         return self.semantics.instantiate(generic, scope, arguments, self)
 
     def declared_meaning(self, decl: Declared) -> Entity:
-        """The meaning of one declaration of this scope; worked out once."""
+        """The meaning of one declaration of this scope; cached."""
         state = self.state
         return _DECLARED.of(state.store, (self, decl), partial(self._meaning_of, decl), within=state)
 
@@ -464,8 +464,8 @@ class Scope:
     def arguments_for(
         self, parameters: tuple[Parameter, ...], given: Sequence[tree.Expr], home: Scope
     ) -> tuple[Argument, ...] | None:
-        """The arguments of a template of scope ``home``, defaults filled in; None when they do not fit. A pack takes
-        the rest and is not known."""
+        """The arguments of a template of scope ``home``, defaults filled in; None if they do not fit. A pack takes
+        the rest and is unknown."""
         if any(isinstance(each, tree.Opaque) for each in given):  # an expanded pack
             return tuple(None for _ in parameters)
         return self.semantics.fit(parameters, [self.argument(each) for each in given], home)
@@ -483,8 +483,8 @@ _PARAMETERS = Query[tuple[Scope, Declared, _Arguments], Scope]("scope that binds
 
 
 def instance(decl: ClassDecl, home: Scope, arguments: tuple[Argument, ...]) -> Record:
-    """The class ``decl`` of scope ``home`` with its template parameters bound: the same record for the same
-    arguments."""
+    """The class ``decl`` of scope ``home`` with its template parameters bound. Equal arguments give the same
+    record."""
     return _INSTANCE.of(home.state.store, (home, decl, arguments), partial(_instance, decl, home, arguments))
 
 
@@ -512,7 +512,7 @@ def _bound_scope(home: Scope, parameters: tuple[Parameter, ...], arguments: tupl
 
 
 def _without_declarations(found: Sequence[tuple[Declared, Scope]]) -> list[tuple[Declared, Scope]]:
-    """One of several declarations that say the same; `extern const int n;` gives way to a definition."""
+    """``found`` without repeated declarations, and without `extern const int n;` if others are there."""
     distinct: dict[tuple[object, ...], tuple[Declared, Scope]] = {}
     for decl, scope in found:
         spelled: tuple[object, ...] = (decl,)
@@ -532,7 +532,7 @@ def enumerator_value(decl: Enumerator, scope: Scope) -> TypedConstant:
 
 
 def base_of(record: Record, where: tuple[int, int]) -> Record | None:
-    """The base class that ``where`` spells in the list of bases; None when it is not known or virtual."""
+    """The base class that ``where`` spells in the list of bases; None if it is unknown or virtual."""
     source = record.decl.source
     lo, hi = where
     while lo < hi and (source.kinds[lo] in ("ACCESS", "TYPENAME") or source.texts[lo] == "virtual"):

@@ -1,4 +1,4 @@
-"""Sizes and alignments of types in device code, in bytes. A type that is not known is None, never a guess."""
+"""Sizes and alignments of types in device code, in bytes. The size of an unknown type is None, never a guess."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ POINTER: Size = (8, 8)
 
 
 def size_of_type(kind: Type | None) -> Size | None:
-    """(size, alignment) of an object of this type in bytes; a reference counts as the pointer it is stored as."""
+    """(size, alignment) of an object of this type in bytes; a reference counts as a pointer."""
     match kind:
         case Scalar():
             return None if kind == VOID else (kind.size, kind.align)
@@ -52,11 +52,11 @@ def size_of_type(kind: Type | None) -> Size | None:
 
 
 def size_of(words: Sequence[str], names: Sequence[tree.Name], scope: Scope) -> Size | None:
-    """(size, alignment) of a type spelled by specifiers, without pointers or dimensions."""
+    """(size, alignment) in bytes of the type that specifiers spell, without pointers or dimensions."""
     return size_of_type(plain_type(type_of.specified(words, names, scope)))
 
 
 def is_plain_type(words: Sequence[str], names: Sequence[tree.Name], scope: Scope) -> bool:
-    """Is it a number, a vector, an enumeration or a pointer: no class of the program with constructors of its own?"""
+    """Is it a number, a vector, an enumeration or a pointer, not a class of the program?"""
     kind = plain_type(type_of.specified(words, names, scope))
     return isinstance(kind, (Scalar, Pointer, Enum))

@@ -1,4 +1,4 @@
-"""Types and template arguments in the spelling of C++."""
+"""Spells types and template arguments in C++."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from smem_lsp.semantics.types import (
 
 
 def spell_argument(argument: Argument) -> str:
-    """A template argument as a mention would spell it; ``?`` where it is not known."""
+    """A template argument as C++ spells it; ``?`` if unknown."""
     match argument:
         case None:
             return "?"
@@ -39,7 +39,7 @@ def spell_argument(argument: Argument) -> str:
 
 
 def spell_type(kind: Type | None) -> str:
-    """``const float*``; ``?`` for a type that is not known."""
+    """``const float*``; ``?`` for an unknown type."""
     match kind:
         case None:
             return "?"

@@ -1,4 +1,4 @@
-"""What the standard library's names mean when its headers are not read: traits, limits, arrays, `min` and `max`."""
+"""What names of the standard library mean without its headers: traits, limits, arrays, `min` and `max`."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _COMPLEX = {"float": (8, 4), "double": (16, 8)}
 
 
 def _standard_name(path: tuple[str, ...], scope: Scope) -> str | None:
-    """The last segment when the path is one of the standard library."""
+    """The last segment, if the path names something in the standard library."""
     if path[:-1] in _ROOTS:
         return path[-1]
     if len(path) == 1 and any(("std",) in each.declarations.directives for each in scope.outwards()):
@@ -62,7 +62,7 @@ def _standard_name(path: tuple[str, ...], scope: Scope) -> str | None:
 
 
 def entity(path: tuple[str, ...], arguments: tuple[list[tree.Expr] | None, ...], scope: Scope) -> Entity:
-    """The meaning of a name that nothing in sight declares."""
+    """The meaning of a name without a declaration."""
     if arguments.count(None) == len(path):
         if path[-1] in ("true_type", "false_type") and _standard_name(path, scope) is not None:
             return Named("integral_constant", (TypedConstant(BOOL, int(path[-1] == "true_type")),))
@@ -89,7 +89,7 @@ def entity(path: tuple[str, ...], arguments: tuple[list[tree.Expr] | None, ...],
 
 
 def _vendor(path: tuple[str, ...], arguments: tuple[Argument, ...]) -> Entity:
-    """Templates of the CUDA libraries with a size that is documented or was measured."""
+    """Templates of the CUDA libraries whose size is documented or measured."""
     if path in (("cuda", "barrier"), ("cuda", "pipeline_shared_state")):
         return _synchronisation(path[-1], arguments)
     if path == ("thrust", "complex") and len(arguments) == 1 and isinstance(arguments[0], Scalar):
@@ -99,7 +99,7 @@ def _vendor(path: tuple[str, ...], arguments: tuple[Argument, ...]) -> Entity:
 
 
 def _synchronisation(name: str, arguments: tuple[Argument, ...]) -> Entity:
-    """Barriers of one block are a word of 64 bits; a pipeline's state has two for each stage and a count (libcu++)."""
+    """A barrier of one block is a 64-bit word; a pipeline's state has two per stage, and a count (libcu++)."""
     counts = [argument.n for argument in arguments if isinstance(argument, TypedConstant)]
     if name == "barrier" and counts == [_BLOCK_SCOPE]:
         return Scalar("cuda::barrier<block>", 8, 8)
@@ -131,7 +131,7 @@ def _template(name: str, arguments: tuple[Argument, ...], prefix: tuple[str, ...
 
 
 def member(of: Entity, name: str) -> Entity:
-    """``of::name`` for what this module made."""
+    """``of::name`` for an entity that this module made."""
     if isinstance(of, ArrayClass):
         return of.element if name == "value_type" else None
     if not isinstance(of, Named):
@@ -258,7 +258,7 @@ def _trait_value(name: str, arguments: Sequence[Argument]) -> TypedConstant | No
 def call(
     path: tuple[str, ...], callee: tree.Name, arguments: Sequence[TypedConstant], scope: Scope
 ) -> TypedConstant:
-    """A call of a function that nothing in sight defines."""
+    """A call of a function without a declaration."""
     name = path[-1]
     limits = _limits(path, callee, arguments, scope)
     if limits is not None:

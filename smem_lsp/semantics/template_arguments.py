@@ -1,4 +1,4 @@
-"""Template arguments: filled in, converted, matched against specialisations. A match is certain or it is none."""
+"""Template arguments: fills in defaults, converts, matches specialisations. An uncertain match counts as none."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def fit(
     given: Sequence[Argument],
     home: Scope,
 ) -> tuple[Argument, ...] | None:
-    """Arguments for all ``parameters``; defaults are evaluated with the arguments in front of them bound."""
+    """Arguments for all ``parameters``; None if they do not fit. A default sees the arguments before it."""
     found: list[Argument] = []
     bound: dict[str, Argument] = {}
     for number, parameter in enumerate(parameters):
@@ -59,7 +59,7 @@ def _default(parameter: Parameter, scope: Scope) -> Argument:
 
 
 def _converted(parameter: Parameter, value: TypedConstant, scope: Scope) -> Argument:
-    """A value in the type of its parameter."""
+    """A value converted to the type of its parameter."""
     lo, hi = parameter.type
     if parameter.source.kinds[lo:hi] == ["TYPE"] and parameter.source.texts[lo] == "auto":
         return value
@@ -71,9 +71,9 @@ def _converted(parameter: Parameter, value: TypedConstant, scope: Scope) -> Argu
 def instantiate(
     decls: Sequence[ClassDecl], home: Scope, given: Sequence[tree.Expr], where: Scope
 ) -> Record | None:
-    """The instance of a class template. ``where``: the scope in which the arguments stand.
+    """The instance of a class template; None: uncertain. ``where``: the scope of the arguments.
 
-    A specialisation is chosen only when it is certain that it matches and that no other does.
+    A specialisation is chosen only if it surely matches and surely no other does.
     """
     primaries = [d for d in decls if d.arguments is None]
     whole = [d for d in primaries if d.body is not None]
@@ -81,7 +81,7 @@ def instantiate(
         return None
     if any(isinstance(each, tree.Opaque) for each in given):
         return None
-    # defaults may stand at a declaration in front of the definition
+    # a declaration before the definition may have the defaults
     defaults = max(primaries, key=lambda d: sum(p.default is not None for p in d.parameters or ()))
     arguments = fit(defaults.parameters or (), [where.argument(each) for each in given], home)
     if arguments is None:
@@ -111,7 +111,7 @@ _Matched = tuple["Argument", ...]
 
 
 def _match(special: ClassDecl, home: Scope, arguments: Sequence[Argument]) -> _Matched | bool | None:
-    """Arguments of a specialisation's own parameters when it matches; False when it does not; None: not certain."""
+    """Arguments of a specialisation's own parameters if it matches; False if it does not; None: uncertain."""
     assert special.arguments is not None
     source = special.source
     parameters = special.parameters or ()
@@ -140,7 +140,7 @@ def _unify(
     bound: dict[str, Argument],
     home: Scope,
 ) -> bool | None:
-    """Does the pattern ``[lo, hi)`` take ``argument``? Binds parameters. None: not certain."""
+    """Does the pattern ``[lo, hi)`` match ``argument``? Binds parameters. None: uncertain."""
     texts = source.texts[lo:hi]
     if len(texts) == 1 and texts[0] in names:
         name = texts[0]
@@ -169,7 +169,7 @@ def _unify(
 
 
 def same(a: Argument, b: Argument) -> bool | None:
-    """Are two template arguments the same? None: not certain. Qualifiers are not followed."""
+    """Are two template arguments the same? None: uncertain."""
     if a is None or b is None or entities.is_open(a) or entities.is_open(b):
         return None
     if isinstance(a, TypedConstant) and isinstance(b, TypedConstant):

@@ -58,8 +58,8 @@ def specified(
     source: Source | None = None,
     lo: int = 0,
 ) -> Type | None:
-    """The type that specifiers spell. ``record``: what a class body among them declares; ``source`` and ``lo``: the
-    tokens they stand in, for `decltype`."""
+    """The type that specifiers spell. ``record``: the class whose body is among them; ``source`` and ``lo``: where
+    they are, for `decltype`."""
     plain, kind = _spelled(tuple(words))
     if "{}" in plain:
         return record
@@ -74,13 +74,13 @@ def specified(
 
 @remembered(most=4096)
 def _spelled(words: tuple[str, ...]) -> tuple[tuple[str, ...], Type | None]:
-    """Specifiers without those that say nothing of the type, and the fundamental type that they are."""
+    """(specifiers that determine the type, the fundamental type that they spell)."""
     plain = tuple(word for word in words if word not in _IGNORED)
     return plain, fundamental(list(plain)) if plain else None
 
 
 def named(name: tree.Name, scope: Scope) -> Type | None:
-    """The type a name stands for; None when it is none or not known."""
+    """The type a name stands for; None if it is no type or unknown."""
     meaning = scope.resolve(name)
     if isinstance(meaning, Undeclared):
         return None if name.templated else builtin("::".join(meaning.path))
@@ -122,13 +122,13 @@ def type_id(node: tree.TypeId, scope: Scope) -> Type | None:
 
 
 def pointee(node: tree.TypeId, scope: Scope) -> Type | None:
-    """The type of a type-id that an address leads to, in which `volatile` counts: what is written there stays."""
+    """The type at an address, from its type-id. `volatile` counts: such writes must not be removed."""
     kind = type_id(node, scope)
     return kind if "*" in node.pointers else as_volatile(kind, node.words)
 
 
 def as_volatile(kind: Type | None, words: Sequence[str]) -> Type | None:
-    """The type with what the specifiers ``words`` say of it."""
+    """``kind``, qualified if the specifiers say `volatile`."""
     return Qualified(kind) if kind is not None and {"volatile", "__volatile__"} & set(words) else kind
 
 
@@ -155,7 +155,7 @@ def _compose(
     function: bool,
     scope: Scope,
 ) -> Type | None:
-    """Pointers left of the name, then arrays and parameters right of it, then what parentheses hold together."""
+    """Pointers left of the name, then arrays and parameters right of it, then the declarator in parentheses."""
     stars = [pointer for pointer in pointers if pointer in _POINTERS]
     inner = stars[len(stars) - core[0] :] if core[0] else []
     outer = stars[: len(stars) - core[0]] if core[0] else stars
@@ -190,8 +190,7 @@ def _arrays(kind: Type | None, dims: Sequence[tree.Expr | None], scope: Scope) -
 
 
 def underlying(decl: EnumDecl, scope: Scope) -> Scalar | None:
-    """The type an enumeration is stored in. Without a fixed one it is what holds all values, `unsigned` or wider
-    (GCC)."""
+    """The underlying type of an enumeration. If it is not fixed, it is the one that GCC picks to hold all values."""
     if decl.underlying is not None:
         parsed = decl.source.parse("declaration", *decl.underlying)
         if isinstance(parsed, tree.Declaration):
@@ -208,12 +207,12 @@ def underlying(decl: EnumDecl, scope: Scope) -> Scalar | None:
 
 
 def enum_values(decl: EnumDecl, scope: Scope) -> dict[str, int | None]:
-    """Values of all enumerators by name, in order; None where one is not known."""
+    """Values of all enumerators by name, in order; None where unknown."""
     store, key = scope.state.store, (scope, decl)
     known = _ENUM_VALUES.find(store, key)
     if known is not None:
         return known
-    with _ENUM_VALUES.growing(store, key, {}) as values:  # an initializer sees those in front of it
+    with _ENUM_VALUES.growing(store, key, {}) as values:  # an initializer sees the earlier ones
         _fill_enum_values(decl, scope, values)
     return values
 
@@ -276,7 +275,7 @@ def spelled_type(source: Source, lo: int, hi: int, scope: Scope) -> Type | None:
     parsed = source.parse("expression", start, hi)
     if isinstance(parsed, tree.Name):
         return named(parsed, scope)
-    # as the argument of a sizeof: the one place where the grammar takes any type-id
+    # parse it as the operand of sizeof, the one place where the grammar takes any type-id
     kinds = ["SIZEOF", "LP", *source.kinds[lo:hi], "RP"]
     texts = ["sizeof", "(", *source.texts[lo:hi], ")"]
     parsed = declarations.parse_tokens("expression", kinds, texts, source.symbols)
@@ -286,7 +285,7 @@ def spelled_type(source: Source, lo: int, hi: int, scope: Scope) -> Type | None:
 
 
 def member_pointer(source: Source, lo: int, hi: int) -> Type | None:
-    """A pointer to a member, which the grammar does not read: 8 bytes, 16 for a function."""
+    """A pointer to member, which the grammar does not parse: 8 bytes, 16 for a function."""
     for i in range(lo, hi - 1):
         if source.kinds[i] == "SCOPE" and source.kinds[i + 1] == "STAR":
             function = "RP" in source.kinds[i:hi] and source.kinds[hi - 1] in ("RP", "QUALIFIER")
@@ -299,7 +298,7 @@ def member_pointer(source: Source, lo: int, hi: int) -> Type | None:
 
 
 def aligned(source: Source, where: tuple[int, int], kind: Type | None) -> Type | None:
-    """``kind`` unless an attribute of its typedef gives it another alignment, which is not followed."""
+    """``kind``; None if an attribute of its typedef may change the alignment."""
     return None if "ATTRIBUTE" in source.kinds[slice(*where)] else kind
 
 
@@ -372,7 +371,7 @@ def _deduced(
 
 
 def _counted(kind: Type | None, declarator: tree.Declarator) -> Type | None:
-    """``kind``, an array without a bound with as many elements as its initializer lists."""
+    """``kind``; an array without a bound gets the number of elements of its initializer."""
     given = declarator.initializer
     if not isinstance(kind, Array) or kind.count is not None or not isinstance(given, tree.Braces):
         return kind

@@ -1,7 +1,7 @@
-"""C++ types as far as sizes and integer arithmetic need them, and the table of the types that CUDA brings.
+"""C++ types as far as sizes and integer arithmetic need them, and a table of CUDA's types.
 
-Sizes and alignments are in bytes; device and host agree on all of them (nvcc 13.0 on x86-64). ``None`` in the place of
-a type stands for one that is not known.
+Sizes and alignments are in bytes; device and host agree on all of them (nvcc 13.0 on x86-64). ``None`` stands for an
+unknown type.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Reference:
 
 @record
 class Qualified:
-    """``const`` or ``volatile``, where it tells template arguments apart; everything else looks through it."""
+    """``const`` or ``volatile``, where it distinguishes template arguments; all other code ignores it."""
 
     target: Type | None
 
@@ -52,7 +52,7 @@ class Qualified:
 @record
 class Array:
     element: Type | None
-    count: int | None  # None: not known, or `[]`
+    count: int | None  # None: unknown, or `[]`
 
 
 @record
@@ -62,7 +62,7 @@ class FunctionType:
 
 @record
 class Enum:
-    """An enumeration. ``underlying`` None: not known."""
+    """An enumeration. ``underlying`` None: unknown."""
 
     decl: EnumDecl
     scope: Scope
@@ -71,9 +71,9 @@ class Enum:
 
 @record
 class Record:
-    """A class, struct or union; for an instance of a template ``scope`` has its arguments bound.
+    """A class, struct or union. In an instance of a template, ``scope`` binds its arguments.
 
-    Two records are the same type when they come from the same declaration with the same arguments.
+    Two records are the same type if they come from the same declaration with the same arguments.
     """
 
     decl: ClassDecl
@@ -82,7 +82,7 @@ class Record:
 
 @record
 class Sequence:
-    """``std::array<T, N>``: an array behind a class name. ``count`` 0 has the layout of an empty class."""
+    """``std::array<T, N>``: an array in a class. ``count`` 0 has the layout of an empty class."""
 
     element: Type | None
     count: int | None
@@ -90,7 +90,7 @@ class Sequence:
 
 @record
 class Named:
-    """A class template of the standard library that is known by what it answers: ``std::is_same<A, B>`` and so on."""
+    """A standard class template of which only the members are known: ``std::is_same<A, B>`` and so on."""
 
     name: str
     arguments: tuple[object, ...]
@@ -215,8 +215,8 @@ _VECTOR_ELEMENTS = {
 
 
 def _vectors() -> dict[str, Size]:
-    """``float4`` and its kind (vector_types.h): 2 and 4 elements are aligned to the whole, 16 bytes at most; ``_32a``
-    to the whole."""
+    """``float4`` and the like (vector_types.h): 2 and 4 elements are aligned to the whole vector, at most 16 bytes;
+    ``_32a`` to 32."""
     table: dict[str, Size] = {}
     elements = {name: INTEGERS[element].size for name, element in _VECTOR_ELEMENTS.items()}
     for name, size in (*elements.items(), ("float", 4), ("double", 8)):
@@ -255,7 +255,7 @@ def _builtin() -> dict[str, Scalar]:
     return table
 
 
-BUILTIN = _builtin()  # by the one word that names them; "std::" and "::" are taken off first
+BUILTIN = _builtin()  # by their one-word name, without "std::" or "::"
 _STANDARD_ONLY = frozenset(("byte", "nullptr_t", "max_align_t"))
 
 
@@ -267,8 +267,8 @@ TORCH = {
 
 
 def builtin(name: str) -> Scalar | None:
-    """The type that an unqualified, ``::`` or ``std::`` name has when nothing in sight declares it; PyTorch's numbers
-    too."""
+    """The type of an unqualified, ``::`` or ``std::`` name that no file declares; also of PyTorch's numbers. None:
+    none."""
     plain = name.removeprefix("::")
     space, _, last = plain.rpartition("::")
     if space in ("at", "c10", "torch", "torch::headeronly"):
@@ -281,21 +281,21 @@ def builtin(name: str) -> Scalar | None:
 
 
 def is_aggregate(kind: Scalar) -> bool:
-    """Is it a number, a vector or a handle, not a class with constructors of its own (`__half`, `dim3`)? It matters
-    to `packed` and to who may use tail padding."""
+    """Is it a number, a vector or a handle, not a class with constructors (`__half`, `dim3`)? This matters for
+    `packed` and for reuse of tail padding."""
     return kind.name not in _CLASSES or kind.name.endswith(("_raw", "_storage_t"))
 
 
 def is_struct(kind: Scalar) -> bool:
-    """Does the optimiser see a struct of several members in it, which it may take apart? Vectors of 2 and 4 elements
-    it leaves whole (measured)."""
+    """Does the optimiser see a struct of several members, which it may split? It does not split vectors of 2 and 4
+    elements (measured)."""
     if kind.name in _VECTORS:
         return kind.name.endswith("3")
     return kind.name in ("dim3", "__half2", "__half2_raw", "__nv_bfloat162", "__nv_bfloat162_raw")
 
 
 def vector_element(name: str) -> Scalar | None:
-    """Type of ``x`` in ``float4 v; v.x``; None when ``name`` is no vector."""
+    """Type of ``x`` in ``float4 v; v.x``; None if ``name`` is no vector."""
     if name not in _VECTORS:
         return UNSIGNED if name == "dim3" else None
     plain = name.split("_")[0].rstrip("1234")
@@ -330,7 +330,7 @@ def fundamental(words: list[str]) -> Scalar | None:
 
 
 def scalar_of(kind: Type | None) -> Scalar | None:
-    """The arithmetic type behind a type: itself, what an enumeration is stored in, what a reference refers to."""
+    """The scalar behind a type: itself, the underlying type of an enumeration, the target of a reference."""
     while isinstance(kind, (Reference, Qualified)):
         kind = kind.target
     if isinstance(kind, Enum):
@@ -339,7 +339,7 @@ def scalar_of(kind: Type | None) -> Scalar | None:
 
 
 def plain_type(kind: Type | None) -> Type | None:
-    """The type an expression has after references and qualifiers are looked through."""
+    """``kind`` without references and qualifiers."""
     while isinstance(kind, (Reference, Qualified)):
         kind = kind.target
     return kind

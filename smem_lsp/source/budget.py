@@ -1,8 +1,8 @@
-"""How much a piece of work may use, and whether anybody still waits for it.
+"""Limits on the time and memory of a piece of work, and cancellation when nobody waits for it.
 
-A loop that grows with the text calls ``checkpoint()``. It costs a tenth of a microsecond where nothing is limited and
-little more where something is; now and then it looks at the clock. Budgets nest, each within the one around it: a pass
-within its kernel, a kernel within its file. They belong to the thread that opened them.
+Every loop whose length depends on the text calls ``checkpoint()``. It costs a tenth of a microsecond without a budget
+and little more with one; every few calls it reads the clock. Budgets nest: a pass within its kernel, a kernel within
+its file. A budget belongs to the thread that opened it.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from contextlib import contextmanager
 from types import TracebackType
 
 processor_time: Callable[[], float] = getattr(time, "thread_time", time.process_time)
-"""Processor seconds of this thread; of the process where Python knows no threads, as in a browser."""
+"""Processor seconds of this thread; of the process where Python has no threads, as in a browser."""
 
-STEPS = 16  # checkpoints between two looks at the clock
-MEMORY_INTERVAL = 0.01  # seconds of processor time between two looks at the memory
+STEPS = 16  # checkpoints between two readings of the clock
+MEMORY_INTERVAL = 0.01  # seconds of processor time between two readings of the memory
 
 
 class OutOfBudget(Exception):
@@ -31,16 +31,16 @@ class OutOfBudget(Exception):
 
 
 class Superseded(Exception):
-    """Nobody wants the answer any more, or somebody wants another one first."""
+    """The answer is no longer wanted, or another one is more urgent."""
 
 
 class Budget:
-    """Limits the work inside a ``with`` block: processor time of this thread in seconds, and bytes by which the process
-    grows meanwhile. ``stale`` is asked whether anybody still waits. ``own``: what runs ``apart`` inside does not count.
+    """Limits the work inside a ``with`` block: processor time of this thread in seconds, and growth of the process in
+    MiB. ``stale``: True once nobody waits for the answer. ``own``: work in ``apart`` inside does not count.
 
-    ``checkpoint`` inside raises OutOfBudget or Superseded. Once used up it stays used up: whoever goes on with
-    something else inside the block is stopped at the next look. The processor time of a thread does not pass while it
-    waits for a compiler, nor while other programs run.
+    ``checkpoint`` inside raises OutOfBudget or Superseded. A used-up budget stays used up: any further work inside the
+    block is stopped at the next look. The processor time of a thread does not pass while it waits for a compiler, nor
+    while other programs run.
     """
 
     __slots__ = ("_bytes", "_deadline", "_limit", "_own", "_parent", "_seconds", "_stale")
@@ -78,7 +78,7 @@ class Budget:
         _running.budget = self._parent
 
     def look(self) -> None:
-        """Raise OutOfBudget or Superseded where this budget or one around it says so."""
+        """Raise OutOfBudget or Superseded if this budget or an enclosing one is exceeded."""
         now = processor_time()
         held: int | None = None
         if now >= _running.next_memory:
@@ -98,7 +98,7 @@ class Budget:
 
 @contextmanager
 def apart() -> Iterator[None]:
-    """For work that has a budget of its own: the ``own`` budgets around it neither stop it nor pay for it."""
+    """For work with its own budget: the enclosing ``own`` budgets neither stop it nor count it."""
     around = budget = _running.budget
     skipped: list[Budget] = []
     while budget is not None and budget._own:
@@ -117,7 +117,7 @@ def apart() -> Iterator[None]:
 
 
 class _Running(threading.local):
-    """What is limited on a thread."""
+    """The budget of each thread."""
 
     budget: Budget | None = None
     steps = STEPS
@@ -128,7 +128,7 @@ _running = _Running()
 
 
 def checkpoint() -> None:
-    """Stop here if the work takes too much or nobody waits for it. Raises OutOfBudget or Superseded."""
+    """Stop here if the work exceeds its budget or is stale. Raises OutOfBudget or Superseded."""
     running = _running
     if running.budget is None:
         return
@@ -146,7 +146,7 @@ def look() -> None:
 
 
 def used_up() -> bool:
-    """Is the innermost budget of this thread, or one around it, used up?"""
+    """Is the innermost budget of this thread, or an enclosing one, used up?"""
     try:
         look()
     except OutOfBudget:
@@ -155,7 +155,7 @@ def used_up() -> bool:
 
 
 def held_bytes() -> int | None:
-    """Physical memory of this process; None where the system does not tell."""
+    """Physical memory of this process in bytes; None if unknown."""
     if sys.platform == "linux":
         try:
             with open("/proc/self/statm", "rb", buffering=0) as status:  # noqa: PTH123  (ten microseconds, often)

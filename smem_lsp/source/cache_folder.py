@@ -1,4 +1,4 @@
-"""The folder of this user for what can be made again."""
+"""The user's folder for files that can be rebuilt."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def cache_folder() -> Path:
-    """The platform's. Raises RuntimeError where there is no home folder."""
+    """The platform's cache folder for us. Raises RuntimeError if there is no home folder."""
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
     elif sys.platform == "darwin":

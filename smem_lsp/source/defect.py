@@ -1,4 +1,4 @@
-"""A defect of ours in words that can be pasted into a report."""
+"""Describes a defect of ours in words that fit into a report."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ _PACKAGE = Path(__file__).parents[1]
 
 
 def described(error: Exception) -> str:
-    """In one line: the error, where it was raised, what it says, and which Python ran."""
+    """One line with the error, where it was raised, its message, and the Python version."""
     words = " ".join(str(error).split())
     said = f": {words}" if words else ""
     return f"{type(error).__name__} at {_place(error.__traceback__)}{said} (Python {sys.version.split()[0]})"
 
 
 def _place(frames: TracebackType | None) -> str:
-    """File and line where it happened; where that is no file of ours, the last of ours as well."""
+    """File and line where it happened; if that is no file of ours, also the last one of ours."""
     last = ours = ""
     while frames is not None:
         path = Path(frames.tb_frame.f_code.co_filename)

@@ -1,10 +1,10 @@
-"""A text that stands inside another one: CUDA in a string of a Python file, in a cell of a notebook.
+"""A text embedded in another one: CUDA in a string of a Python file, or in a cell of a notebook.
 
-The inner text is made of pieces. A piece is copied from the outer text, or it stands for other characters there, as an
-escape does, or it stands nowhere in the outer text, as a line end between two fragments. Outer text that no piece
-stands for, such as quotes and indentation that is removed, is passed over.
+The inner text consists of pieces. A piece is copied from the outer text, or replaces other characters there (an
+escape), or has no place in the outer text (a line end between two fragments). Outer text without a piece, such as
+quotes and removed indentation, is skipped.
 
-Offsets are code points. The inner text grows from the left to the right, and so does the place of its pieces.
+Offsets are code points. The pieces are in the same order in both texts.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from smem_lsp.source.text import Span
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """``inner`` stands for ``outer``. ``copied``: both hold the same characters, one for one. An empty ``outer``: it
-    stands for nothing."""
+    """``inner`` stands for ``outer``. ``copied``: both have the same characters, one for one. An empty ``outer``: it
+    has no place in the outer text."""
 
     inner: Span
     outer: Span
     copied: bool
 
     def part(self, start: int, end: int) -> Piece:
-        """What the inner offsets ``[start, end)`` of it stand for: all of it unless it is copied."""
+        """Its part at the inner offsets ``[start, end)``; that stands for all of ``outer`` unless copied."""
         if not self.copied:
             return Piece(Span(start, end), self.outer, copied=False)
         by = self.outer.start - self.inner.start
@@ -47,7 +47,7 @@ class EmbeddedText:
 
     @cached_property
     def _placed(self) -> list[Piece]:
-        """The pieces that stand for something."""
+        """The pieces with a place in the outer text."""
         return [piece for piece in self.pieces if piece.outer.start < piece.outer.end]
 
     @cached_property
@@ -55,17 +55,16 @@ class EmbeddedText:
         return [piece.outer.end for piece in self._placed]
 
     def outer(self, span: Span) -> Span | None:
-        """The smallest outer span that holds all that an inner span stands for; an escape is held as a whole. None
-        where it stands for nothing. The place of an empty span is where the character behind it stands, or the end of
-        the one in front of it."""
+        """The smallest outer span that covers an inner span, escapes as a whole; None if it has no place there. The
+        place of an empty span is the start of the character after it, or the end of the one before it."""
         if span.start >= span.end:
             return self._outer_place(span.start)
         found = [piece.outer for piece in self._parts(span) if piece.outer.start < piece.outer.end]
         return Span(found[0].start, found[-1].end) if found else None
 
     def exact(self, span: Span) -> Span | None:
-        """The outer span that stands for an inner span and for nothing else: what an edit may replace. None where the
-        span begins or ends inside an escape, or where its pieces do not stand side by side."""
+        """The outer span that corresponds exactly to an inner span, so that an edit may replace it. None if the span
+        begins or ends inside an escape, or if its pieces are not adjacent."""
         place = self.outer(span)
         if place is None or span.start >= span.end:
             return place
@@ -78,7 +77,7 @@ class EmbeddedText:
         return place
 
     def inner(self, span: Span) -> Span | None:
-        """The smallest inner span that holds all that stands for a part of an outer span. None where nothing does."""
+        """The smallest inner span that covers all pieces of an outer span; None if there are none."""
         first = bisect_right(self._outer_ends, span.start)
         found = [
             self._inner_part(piece, span)
@@ -88,7 +87,7 @@ class EmbeddedText:
         return Span(found[0].start, found[-1].end) if found else None
 
     def without(self, spans: Iterable[Span]) -> EmbeddedText:
-        """The same text without some inner spans, which are in order and apart: indentation that is removed."""
+        """The same text without some inner spans (removed indentation), which are in order and disjoint."""
         builder = Builder()
         at = 0
         for span in (*spans, Span(len(self.text), len(self.text))):
@@ -113,7 +112,7 @@ class EmbeddedText:
         return self.pieces[at].inner == inner
 
     def _outer_place(self, offset: int) -> Span | None:
-        """Where an inner offset between two characters stands; None inside an escape and in text that is nowhere."""
+        """The outer place of an inner offset; None inside an escape and in text without an outer place."""
         at = max(bisect_right(self._inner_starts, offset) - 1, 0)
         for piece in (*self.pieces[at : at + 1], *self.pieces[max(at - 1, 0) : at]):
             if piece.outer.start == piece.outer.end or not piece.inner.start <= offset <= piece.inner.end:
@@ -136,7 +135,7 @@ class EmbeddedText:
 
 
 class Builder:
-    """Makes an embedded text from the left to the right."""
+    """Builds an embedded text from left to right."""
 
     __slots__ = ("_length", "_pieces", "_texts", "_through")
 
@@ -144,25 +143,25 @@ class Builder:
         self._texts: list[str] = []
         self._pieces: list[Piece] = []
         self._length = 0
-        self._through = 0  # the end of the outer text that is taken
+        self._through = 0  # the end of the outer text used so far
 
     def copied(self, outer: str, start: int, end: int) -> None:
-        """``outer[start:end]`` stands in the inner text as it is."""
+        """Append ``outer[start:end]`` unchanged."""
         self.add(outer[start:end], Span(start, end), copied=True)
 
     def replaced(self, start: int, end: int, text: str) -> None:
-        """``text`` stands for the outer ``[start, end)``: an escape."""
+        """Append ``text`` for the outer ``[start, end)``, an escape."""
         self.add(text, Span(start, end), copied=False)
 
     def inserted(self, text: str) -> None:
-        """``text`` stands for nothing in the outer text."""
+        """Append ``text``, which has no place in the outer text."""
         self.add(text, Span(self._through, self._through), copied=False)
 
     def add(self, text: str, outer: Span, copied: bool) -> None:
-        """Append a piece. Raises ValueError for one that stands before what is there."""
+        """Append a piece. Raises ValueError if it is before an earlier one in the outer text."""
         if outer.start < self._through and outer.start < outer.end:
             last = self._pieces[-1] if self._pieces else None
-            if copied or last is None or last.outer != outer:  # what is left of an escape may follow itself
+            if copied or last is None or last.outer != outer:  # parts of one escape may follow each other
                 raise ValueError(f"pieces out of order: {outer} after {self._through}")
         if not text:
             return
@@ -179,13 +178,13 @@ class Builder:
         self._through = max(self._through, outer.end)
 
     def built(self) -> EmbeddedText:
-        """What has been added so far."""
+        """The text added so far."""
         return EmbeddedText("".join(self._texts), tuple(self._pieces))
 
 
 def dedented(embedded: EmbeddedText) -> EmbeddedText:
-    """The text without the white space that all its lines begin with, as ``textwrap.dedent`` removes it. Lines of
-    nothing but white space do not count, and lose all of it."""
+    """The text without the common leading white space of its lines, as ``textwrap.dedent`` removes it. Blank lines do
+    not count, and lose all white space."""
     starts: list[tuple[int, str]] = []
     at = 0
     for line in embedded.text.split("\n"):

@@ -1,5 +1,4 @@
-"""Files as they are asked for everywhere: what is not there, not allowed or no regular file raises or says no, and
-nothing waits for it."""
+"""File access that never blocks: a file that is missing, forbidden or not regular raises an error or gives False."""
 
 from __future__ import annotations
 
@@ -12,10 +11,10 @@ MAX_BYTES = 8 * 1024 * 1024
 
 
 def read_regular(path: str, limit: int = MAX_BYTES) -> bytes:
-    """All bytes of a regular file. Raises OSError, and OverflowError when it is larger than ``limit`` bytes.
+    """All bytes of a regular file. Raises OSError, and OverflowError if it is larger than ``limit`` bytes.
 
-    A FIFO or device is refused without waiting for it. A name that holds a NUL or half a character is an OSError
-    too: each version of Python words its own ValueError for that differently.
+    A FIFO or device raises without waiting for it. So does a name with a NUL or half a character: the ValueError that
+    Python itself raises for it differs between versions.
     """
     if "\0" in path:
         raise OSError(errno.EINVAL, "its name holds a NUL character", path)
@@ -43,16 +42,16 @@ def read_regular(path: str, limit: int = MAX_BYTES) -> bytes:
 
 
 def is_file(path: str | os.PathLike[str]) -> bool:
-    """True for a regular file or a link to one. Where it cannot be looked at the answer is no, whatever the reason:
-    ``Path.is_file`` raises for a folder that may not be searched and for a name that is too long."""
+    """True for a regular file or a link to one; False for any error. ``Path.is_file`` raises for a folder without
+    search permission and for a name that is too long."""
     return os.path.isfile(path)  # noqa: PTH113
 
 
 def is_folder(path: str | os.PathLike[str]) -> bool:
-    """The same for a folder."""
+    """Like ``is_file``, for a folder."""
     return os.path.isdir(path)  # noqa: PTH112
 
 
 def is_there(path: str | os.PathLike[str]) -> bool:
-    """The same for anything, a link that leads nowhere too."""
+    """Like ``is_file``, for any entry, a dangling link included."""
     return os.path.lexists(path)

@@ -1,4 +1,4 @@
-"""Text of others as it may be shown: in a terminal, in a log, in an editor."""
+"""Makes untrusted text safe to show in a terminal, a log or an editor."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _COMMAND = "##["  # GitHub's runner obeys it anywhere in a line
 
 
 def printable(text: str) -> str:
-    """``text`` on one line, every character visible: control and format characters stand as ``\\x1b``, ``\\u202e``.
+    """``text`` on one line, every character visible: control and format characters become ``\\x1b``, ``\\u202e``.
 
-    What moves the cursor, rings, colours, ends a line or turns the direction of reading does nothing any more.
+    So no text can move the cursor, ring, colour, end a line or reverse the reading direction.
     """
     if _COMMAND in text:
         text = text.replace(_COMMAND, r"##\x5b")
@@ -24,13 +24,13 @@ def printable(text: str) -> str:
 
 
 def printable_path(path: str) -> str:
-    """A path at the beginning of a line: one of ``::error::x.cu`` is a command to GitHub's runner."""
+    """A path for the start of a line, where GitHub's runner would obey ``::error::x.cu`` as a command."""
     shown = printable(path)
     return f"./{shown}" if shown.lstrip().startswith("::") else shown
 
 
 def clipped(text: str, most: int = 80) -> str:
-    """``text`` for the middle of a sentence: printable, and cut where it is longer than ``most`` characters."""
+    """``text`` for the middle of a sentence: printable, and cut after ``most`` characters."""
     return printable(text if len(text) <= most else f"{text[:most]}…")
 
 

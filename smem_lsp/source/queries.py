@@ -1,12 +1,12 @@
-"""Queries: questions whose answers are remembered, and the stores that hold the answers.
+"""Queries, whose answers are cached, and the stores that hold the answers.
 
 A query is declared in one line at the top of a module: its name, the types of its keys and answers, how much a store
-keeps, and what it answers to whoever asks it while it is being worked out. A key holds everything that the answer
+keeps, and its answer in a cycle (when it is asked while being computed). A key holds everything that the answer
 depends on and is compared whole. The model is salsa, the query store of rust-analyzer.
 
-A store belongs to what its answers are about, and goes with it: a definition, a block of a file, the scopes of one
-check. ``PROCESS`` holds what is true of a text wherever it stands. Work that is cut off by an exception, as by
-``OutOfBudget``, leaves nothing in a store.
+A store belongs to the object that its answers describe, and lives as long: a definition, a block of a file, the scopes
+of one check. ``PROCESS`` holds answers that hold for a text anywhere. Work that an exception such as ``OutOfBudget``
+interrupts leaves nothing in a store.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ P = ParamSpec("P")
 
 
 class _Mark:
-    """What stands in a table where no answer does."""
+    """Stands in a table for a missing answer."""
 
     __slots__ = ()
 
 
 _MISSING: Final = _Mark()
-_RUNNING: Final = _Mark()  # somebody is working it out
+_RUNNING: Final = _Mark()  # being computed
 
 
 class Bounds(Protocol):
-    """How deep questions may ask each other."""
+    """Limits how deeply queries may nest."""
 
     def enter(self) -> bool:
-        """One step deeper; False where that is too deep. ``leave`` undoes a step."""
+        """Go one step deeper; False if that is too deep. ``leave`` undoes a step."""
 
     def leave(self) -> None: ...
 
 
 class Store:
-    """Answers by query and key. ``shared``: several threads may ask at a time."""
+    """Answers by query and key. ``shared``: several threads may use it at a time."""
 
     __slots__ = ("_tables", "_unkept", "shared")
 
@@ -75,9 +75,9 @@ PROCESS: Final = Store(shared=True)
 
 
 class Query(Generic[K, V]):
-    """A question. ``most``: the weight that all answers in one store have together, None for no bound; those that were
-    asked for last stay. ``cycle``: the answer to itself, directly or through others; a query without one must not ask
-    itself, and only such a query may be asked in a shared store, where another thread may be at work."""
+    """A query. ``most``: bound on the total weight of its answers in one store (None: no bound); the most recently used
+    ones stay. ``cycle``: its answer when it depends on itself. A query without ``cycle`` must not depend on itself;
+    only such a query may use a shared store, where another thread may be computing the same key."""
 
     __slots__ = ("_cycle", "most", "name")
 
@@ -90,12 +90,12 @@ class Query(Generic[K, V]):
         return f"<query: {self.name}>"
 
     def find(self, store: Store, key: K) -> V | None:
-        """The answer that is known; None where none is."""
+        """The cached answer; None if there is none."""
         found = store.table(self).find(key)
         return None if isinstance(found, _Mark) else found
 
     def keep(self, store: Store, key: K, value: V, weight: int = 1) -> V:
-        """Remember an answer. One that is heavier than all together may be is only handed back."""
+        """Cache an answer and return it. One that alone exceeds ``most`` is only returned."""
         store.table(self).keep(key, value, weight)
         return value
 
@@ -108,11 +108,11 @@ class Query(Generic[K, V]):
         store.table(self).clear()
 
     def count(self, store: Store) -> int:
-        """How many answers are known."""
+        """How many answers are cached."""
         return len(store.table(self))
 
     def weight(self, store: Store) -> int:
-        """What the answers weigh together; 0 for a query without a bound."""
+        """Total weight of the answers; 0 for a query without a bound."""
         return store.table(self).weight
 
     def of(
@@ -124,7 +124,7 @@ class Query(Generic[K, V]):
         weigh: Callable[[V], int] | None = None,
         within: Bounds | None = None,
     ) -> V:
-        """The answer: the one that is known, or what ``work`` gives. Beyond the bounds it is that of a cycle."""
+        """The answer: the cached one, or the result of ``work``. Beyond ``within``, the answer of a cycle."""
         table = store.table(self)
         found = table.find(key)
         if found is _RUNNING:
@@ -155,7 +155,7 @@ class Query(Generic[K, V]):
 
     @contextmanager
     def growing(self, store: Store, key: K, value: V) -> Iterator[V]:
-        """Remember ``value`` while it is filled: who asks meanwhile sees what is in it so far."""
+        """Cache ``value`` while it is filled; queries made meanwhile see its content so far."""
         table = store.table(self)
         table.keep(key, value, 1)
         try:
@@ -166,7 +166,7 @@ class Query(Generic[K, V]):
 
 
 class Table(Generic[K, V]):
-    """Answers by key. The weights of all together stay under ``most``: those not asked for longest go."""
+    """Answers by key. Their total weight stays within ``most``; the least recently used ones go first."""
 
     __slots__ = ("_entries", "_lock", "most", "weight")
 
@@ -177,7 +177,7 @@ class Table(Generic[K, V]):
         self.most = most
 
     def find(self, key: K) -> V | _Mark:
-        """The answer, now the one asked for last; a mark where there is none."""
+        """The answer, now the most recently used; a mark if there is none."""
         entry = self._entries.get(key)
         if entry is None:
             return _MISSING
@@ -202,7 +202,7 @@ class Table(Generic[K, V]):
                 self.weight -= self._entries.popitem(last=False)[1][1]
 
     def begin(self, key: K) -> None:
-        """Note that the answer is being worked out."""
+        """Mark the answer as being computed."""
         with self._lock:
             self._entries[key] = _RUNNING, 0
 
@@ -231,8 +231,8 @@ class Table(Generic[K, V]):
 
 
 def remembered(*, most: int) -> Callable[[Callable[P, V]], Callable[P, V]]:
-    """Declares a function as a query of the process: its key is its arguments, all of them immutable, and its answer
-    depends on nothing else. ``most``: the number of answers."""
+    """Declares a function as a query in ``PROCESS``: its arguments, all immutable, are the key, and the answer depends
+    on nothing else. ``most``: bound on the number of answers."""
 
     def declare(function: Callable[P, V]) -> Callable[P, V]:
         memory = lru_cache(maxsize=most)(function)

@@ -1,4 +1,4 @@
-"""What the front end is told about the world outside a file: other files, and how the file is compiled."""
+"""The front end's interface to the world outside a file: other files, and the file's compile flags."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ class FileReader(Protocol):
     """Finds and reads files for ``#include``. Implemented by ``environment``."""
 
     def read(self, path: str) -> str | None:
-        """Text of a regular file, or None when it is missing, too large or not text."""
+        """Text of a regular file, or None if it is missing, too large or not text."""
         ...
 
     def search(self, name: str, including: str) -> str | None:
-        """Path of the one file of the project around ``including`` that an include of ``name`` can mean when no include
-        folder has it; None when there is none or it is not clear which."""
+        """Path of the only file in the project of ``including`` that an include of ``name`` can mean if no include
+        folder has it; None if there is none or there are several."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class CompileFlags:
-    """What a file's compile command says about its preprocessing. Folders and files are absolute."""
+    """The preprocessing options of a file's compile command. Folders and files are absolute."""
 
     include_dirs: tuple[str, ...] = ()  # -I, then -isystem
     quote_dirs: tuple[str, ...] = ()  # -iquote

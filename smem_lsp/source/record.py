@@ -1,4 +1,4 @@
-"""Immutable records that are cheap to make."""
+"""Immutable records that are cheap to create."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     @dataclass_transform(frozen_default=True, field_specifiers=(field,))
     def record(cls: type[T] | None = None, *, order: bool = False) -> object:
-        """A frozen dataclass with slots, compared and hashed by its fields, as far as the type checker sees it. At run
-        time nothing keeps the fields from being assigned: that makes a new one four times as fast."""
+        """A dataclass with slots, compared and hashed by its fields. It is frozen for the type checker only: without
+        the check at run time, creating one is four times as fast."""
 
 else:
 

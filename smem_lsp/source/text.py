@@ -16,8 +16,8 @@ from operator import add
 from smem_lsp.source.record import record
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
-_PIECE = 4096  # code points that are looked at together
-_MOST_PIECES = 6  # then the whole text is
+_PIECE = 4096  # code points scanned together
+_MOST_PIECES = 6  # beyond, the whole text is scanned
 
 
 @record(order=True)
@@ -39,7 +39,7 @@ class Span:
 
 
 class LineIndex:
-    """Line starts of one text version. They are found when somebody asks, around that place first: who looks at one
+    """Line starts of one text version, found on demand and first only around the requested place: a look at one
     function of a large file needs no more."""
 
     __slots__ = ("_length", "_pieces", "_starts", "_text")

@@ -1,7 +1,7 @@
-"""From text to trees.
+"""Turns text into trees.
 
 Holds the preprocessor, the lexer, the Lark grammar and the trees of statements and expressions. May import
 ``source``. Never asks what a name means.
 
-Nothing here raises on what a user has typed.
+Nothing here raises on user text.
 """

@@ -1,9 +1,9 @@
-"""Blocks: regions of a file that belong together, with everything that is known of them alone.
+"""Blocks: regions of a file that belong together, with all facts that depend on them alone.
 
 A file is cut where a `}` stands alone in column 0 (``lexer.regions``), and each region is preprocessed. Most regions
-are whole definitions: brackets, functions and declared names are found in each on its own, once. A region that ends in
-the middle of something is read again together with those behind it. A block means little to the others: the scopes that
-it closes and opens, and the names that it declares.
+are whole definitions: brackets, functions and declared names are found in each on its own, once. A region that ends
+inside a definition is joined with those behind it. Only two things of a block matter to other blocks: the scopes
+that it closes and opens, and the names that it declares.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from smem_lsp.syntax.preprocessed_regions import PreprocessedRegion
 from smem_lsp.syntax.symbols import Names, collect
 from smem_lsp.syntax.variables import hiding_names
 
-MOST_DEFINITIONS = 500_000  # tokens of the functions that are remembered; with their trees 800 B each
-MOST_OUTLINES = 2_000_000  # tokens of declarations that are remembered
-MOST_JOINED = 2_000_000  # tokens of blocks of several regions
+MOST_DEFINITIONS = 500_000  # tokens of all cached functions; with trees, 800 B per token
+MOST_OUTLINES = 2_000_000  # tokens of all cached outlines
+MOST_JOINED = 2_000_000  # tokens of all cached joined blocks
 _BRACES = frozenset(("LC", "RC"))
 
 
 @dataclass(eq=False)
 class Definition:
-    """A function definition, wherever it stands: tokens count from its first one, offsets from that one's.
+    """A function definition, independent of its place: token indices and offsets count from its first token.
 
-    Two functions that are spelled alike are one definition.
+    Two functions with the same spelling are one definition.
     """
 
     text: str  # as the author wrote it
@@ -43,7 +43,7 @@ class Definition:
     island: FunctionIsland  # without the scopes around the block
     invocations: tuple[tuple[int, int], ...]  # of macros, inside the function
 
-    store: Store = field(default_factory=Store)  # what is known of it
+    store: Store = field(default_factory=Store)  # facts about it
     _known: tuple[Symbols, Symbols] | None = None
 
     @cached_property
@@ -67,8 +67,8 @@ class Definition:
         return frozenset(hiding_names(self.tokens.kinds, self.tokens.texts))
 
     def known(self, symbols: Symbols) -> Symbols:
-        """Those of the symbols that it names and that no variable of its own hides; the same object as long as they
-        are the same."""
+        """The symbols that it names and that none of its own variables hides. Equal answers in a row are one
+        object."""
         if self._known is None or self._known[0] is not symbols:
             within = symbols.within(self.words)
             hidden = self._hiding & (within.types | within.templates)
@@ -89,7 +89,7 @@ class Definition:
 
     @cached_property
     def returns_only(self) -> bool:
-        """Is its body nothing but a ``return`` with a value?"""
+        """Is its body just a ``return`` with a value?"""
         kinds = self.body.kinds
         return kinds[:1] == ["RETURN"] and kinds[-1] == "SEMI" and kinds.count("SEMI") == 1
 
@@ -107,7 +107,7 @@ _DEFINITION = Query[tuple[object, ...], Definition]("definition", most=MOST_DEFI
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A definition in a block: offset and index of its first token, scopes of earlier blocks closed before it."""
+    """A definition in a block: offset and index of its first token, number of outer scopes closed before it."""
 
     definition: Definition
     offset: int
@@ -126,8 +126,8 @@ _OUTLINE = Query[tuple[str, ...], Outline]("outline of a block", most=MOST_OUTLI
 
 @dataclass(eq=False)
 class Block:
-    """Tokens relative to the block. ``closes``: scopes of earlier blocks; ``opens``: (name, is a class) of its own
-    that go on behind it; ``open``: a definition goes on behind it."""
+    """Tokens relative to the block. ``closes``: how many scopes of earlier blocks it closes; ``opens``: (name, is a
+    class) of scopes that it leaves open; ``open``: its last definition is incomplete."""
 
     tokens: Tokens
     partner: list[int]
@@ -135,9 +135,9 @@ class Block:
     closes: int
     opens: tuple[tuple[str, bool], ...]
     open: bool
-    loose: tuple[int, ...]  # braces without partner, those inside functions left out
-    unclosed: int  # braces that nothing closes, those of scopes left out
-    store: Store = field(default_factory=Store)  # what is known of it
+    loose: tuple[int, ...]  # braces without partner, except inside functions
+    unclosed: int  # opening braces without partner, except those of scopes
+    store: Store = field(default_factory=Store)  # facts about it
 
     @cached_property
     def names(self) -> Names:
@@ -148,7 +148,7 @@ class Block:
 
     @cached_property
     def outline(self) -> Outline:
-        """Its tokens but for the bodies of functions that no constant can call."""
+        """Its tokens without the bodies of functions that are not ``constexpr``."""
         texts: list[str] = []
         at = 0
         for located in self.functions:
@@ -174,7 +174,7 @@ class Block:
 
     @cached_property
     def declared(self) -> Counter[str]:
-        """How often a name stands where declarations have theirs."""
+        """How often each name stands where a declaration would put its name."""
         kinds, texts = self.tokens.kinds, self.tokens.texts
         return Counter(
             text
@@ -198,24 +198,24 @@ class Block:
 
     @cached_property
     def kernels(self) -> tuple[tuple[int, str], ...]:
-        """(number among the functions of the block, name) of each kernel."""
+        """(index among the functions of the block, name) of each kernel."""
         found = enumerate(located.definition for located in self.functions)
         return tuple((number, definition.name) for number, definition in found if definition.is_kernel)
 
     @cached_property
     def helpers(self) -> tuple[tuple[Definition, int], ...]:
-        """The functions that are no kernels, and how many scopes are closed before each."""
+        """The functions other than kernels, each with the number of outer scopes closed before it."""
         found = ((located.definition, located.left) for located in self.functions)
         return tuple((definition, left) for definition, left in found if not definition.is_kernel)
 
     @cached_property
     def shares_in_helpers(self) -> bool:
-        """Does a function that is no kernel name shared memory?"""
+        """Does a function other than a kernel say ``__shared__``?"""
         return any("__shared__" in definition.body_words for definition, _ in self.helpers)
 
     @cached_property
     def extends_shared(self) -> bool:
-        """Does a function declare ``extern __shared__`` memory, perhaps?"""
+        """May a function declare ``extern __shared__`` memory?"""
         return any({"extern", "__shared__"} <= located.definition.body_words for located in self.functions)
 
     @cached_property
@@ -226,7 +226,7 @@ class Block:
 
 
 _MOST_ARGUMENTS = 2_000  # tokens of the template arguments of a launched kernel
-_ENDS = frozenset(("SEMI", "LC", "RC"))  # no template arguments go on across these
+_ENDS = frozenset(("SEMI", "LC", "RC"))  # no template arguments contain these
 
 
 def _launches(tokens: Tokens) -> Iterator[tuple[str, int]]:
@@ -272,10 +272,10 @@ def place(regions: Sequence[tuple[int, PreprocessedRegion]]) -> list[Placed]:
 
 
 def _joined(regions: Sequence[tuple[int, PreprocessedRegion]], first: int, block: Block) -> tuple[Block, int]:
-    """The open ``block`` of region ``first`` with as many regions behind it as it takes; index behind them.
+    """Join the open ``block`` of region ``first`` with the regions that complete it; index behind the last one.
 
-    The next place where it may end is where its braces add up, or where a function starts in column 0. Each time it
-    is still open there, it takes at least twice as many.
+    It may end where its braces match, or where a function starts in column 0. If it is still open there, the next
+    try takes at least twice as many regions.
     """
     end, least = first + 1, 1
     while block.open and end < len(regions):
@@ -366,8 +366,8 @@ def _block(
 
 
 def _settle(partner: list[int], brace: BraceEnd) -> None:
-    """Let a brace reach as far as the function or scope does: what stands behind that is then what it is without an
-    unfinished brace inside. Without its `}` the last token takes that one's place."""
+    """Pair a brace with the end of its function or scope, so that an unmatched brace inside does not change how the
+    code behind it is read. If the `}` is missing, the last token stands in for it."""
     opening, last = brace.opening, brace.end - 1
     if partner[opening] == last:
         return
@@ -381,7 +381,7 @@ def _settle(partner: list[int], brace: BraceEnd) -> None:
 
 
 def site(offset: int) -> int:
-    """Where a token stands: its offset, or that of the invocation it came from."""
+    """Where a token stands: its offset, or that of the macro invocation it came from."""
     return offset if offset >= 0 else -1 - offset
 
 

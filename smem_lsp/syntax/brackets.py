@@ -1,4 +1,4 @@
-"""Bracket partners, tolerant of missing and superfluous ones."""
+"""Matches brackets, and tolerates missing and extra ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _BRACKETS = frozenset((*OPENING, *_CLOSING))
 
 
 def match_brackets(kinds: Sequence[str]) -> list[int]:
-    """``partner[i]``: index of the bracket that belongs to bracket ``i``, or -1 (also for all other tokens).
+    """``partner[i]``: index of the bracket that matches bracket ``i``, or -1 (also for all other tokens).
 
     A closing ``)`` or ``]`` looks for its partner inside the innermost open brace only: a half-typed call cannot
     swallow the rest of a function.

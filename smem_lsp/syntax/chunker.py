@@ -1,4 +1,4 @@
-"""Cuts a function body into chunks for the statement grammar. Never fails: what it cannot read is a CHUNK_BAD."""
+"""Cuts a function body into chunks for the statement grammar. Never fails: tokens it cannot read become CHUNK_BAD."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _BEFORE_BRACE = frozenset(
 
 @dataclass(slots=True)
 class Chunks:
-    """``marks`` for the grammar; ``macros``: unexpanded macro statements; ``open_ended``: statements without the `;`
-    that they need; ``repaired``: a brace was implied."""
+    """``marks`` for the grammar; ``macros``: unexpanded macro statements; ``open_ended``: statements that lack their
+    `;`; ``repaired``: a brace was implied."""
 
     marks: list[GrammarToken] = field(default_factory=list)
     macros: list[tuple[int, int]] = field(default_factory=list)
@@ -63,7 +63,7 @@ class _Cutter:
         self.line_start = line_start
         self.out = Chunks()
         self.depth = 0
-        self.declarators = 0  # of the declaration found last
+        self.declarators = 0  # where those of the last declaration begin
 
     def run(self) -> Chunks:
         i = self.lo
@@ -138,7 +138,7 @@ class _Cutter:
         return self._simple(i)
 
     def _pragma(self, i: int) -> int:
-        """Past `_Pragma("unroll")`, or `#pragma unroll` out of a macro: that one ends with the line of the macro."""
+        """Skip `_Pragma("unroll")`, or a `#pragma unroll` from a macro, which ends with the line of the macro."""
         if self._kind(i + 1) == "LP" and self._closed(i + 1):
             return self.partner[i + 1] + 1
         i += 1
@@ -257,16 +257,16 @@ class _Cutter:
             after = self._kind(end)
             if after == "LC" or (after in _AFTER_MACRO and self.line_start[end]):
                 return end
-            # `FOR_EACH(i, n) a[i] = 0;`: no call is followed by an operand or a keyword
+            # `FOR_EACH(i, n) a[i] = 0;`: no operand or keyword follows a call
             return end if after in _NEVER_AFTER_CALL and not self._declares(i) else None
         if following in _STARTERS and following != "STORAGE" and self.line_start[i]:
             return i + 1
         return None
 
     def _end(self, i: int, chunk: str) -> int:
-        """Where the statement that starts at ``i`` ends: its `;`, or where the next one seems to start."""
+        """The end of the statement that starts at ``i``: its `;`, or where the next one seems to start."""
         declares = chunk == "CHUNK_DECL"
-        # among specifiers no other statement starts: `__align__(16)` may end a line
+        # no statement starts among specifiers: `__align__(16)` may end a line
         declarators = self.declarators if declares else i
         j = i
         while j < self.hi:

@@ -1,8 +1,7 @@
-"""Marks the tokens of one chunk for the grammar: renames kinds, inserts markers, collapses what is read elsewhere.
+"""Marks the tokens of one chunk for the grammar: renames kinds, inserts markers, collapses parts parsed elsewhere.
 
-The result is a list of marks; a mark keeps the token range it stands for, relative to the chunk. Raises NotRead when
-the chunk cannot be marked (unbalanced brackets, a keyword where none may stand); the caller records the chunk as not
-understood.
+The result is a list of marks; a mark keeps the token range it stands for, relative to the chunk. Raises NotRead if
+the chunk cannot be marked (unbalanced brackets, a misplaced keyword); the caller records the chunk as failed.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ class Classifier(ExpressionMarks):
         self.initializer(colon + 1, hi)
 
     def head_part(self, lo: int, hi: int, *, condition: bool = False) -> None:
-        """A declaration or an expression. What a condition declares has an initializer: ``a * b`` declares nothing."""
+        """A declaration or an expression. A declaration in a condition needs an initializer: ``a * b`` is a product."""
         if self._declares(lo, hi) and (not condition or self._initializes(lo, hi)):
             self.marker("DECL", lo)
             self._specifiers_and_declarators(lo, hi)
@@ -152,7 +151,7 @@ class Classifier(ExpressionMarks):
         return i
 
     def _pointers(self, i: int, hi: int) -> int:
-        """What stands left of the name."""
+        """The tokens left of the name."""
         while i < hi and self.kinds[i] in ("STAR", "AMP", "AND_AND", "QUALIFIER", "ELLIPSIS", "ATTRIBUTE"):
             if self.kinds[i] == "ATTRIBUTE":
                 i = self.skip_parentheses(i + 1)
@@ -189,7 +188,7 @@ class Classifier(ExpressionMarks):
         return i
 
     def _dimensions(self, i: int, hi: int, parameter: bool) -> int:
-        """What stands right of the name: array bounds, parameters."""
+        """The tokens right of the name: array bounds, parameters."""
         while i < hi:
             if self.kinds[i] == "LB":
                 end = self.partner_of(i)
@@ -227,7 +226,7 @@ class Classifier(ExpressionMarks):
         return parameter
 
     def _names_parameter(self, lo: int, hi: int) -> bool:
-        """`T x`: two names in a row are no expression."""
+        """`T x`: two adjacent names are no expression."""
         if lo >= hi or self.kinds[lo] not in ("NAME", "SCOPE"):
             return False
         end = self.ahead.name_end(lo)

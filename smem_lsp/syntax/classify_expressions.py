@@ -1,4 +1,4 @@
-"""Marks expressions: operands and operators, casts against parentheses, lambdas, launches."""
+"""Marks expressions: operands and operators, casts or parentheses, lambdas, launches."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ExpressionMarks(TypeMarks):
         while i < hi:
             kind = self.kinds[i]
             if kind == "NAME" and not operand and self.marks[-1].type == "STRING":
-                self.put("STRING", i)  # "%" PRIu32 "\n": a macro that is not in sight
+                self.put("STRING", i)  # "%" PRIu32 "\n": an unknown macro
                 i += 1
             elif kind == "SCOPE" and self.ahead.kind(i + 1) in ("NEW", "DELETE"):
                 i += 1
@@ -149,16 +149,16 @@ class ExpressionMarks(TypeMarks):
         self.lists = outer
 
     def _enclosed(self, lo: int, hi: int) -> None:
-        """The expression between parentheses: a `>` in it closes nothing outside."""
+        """The expression between parentheses: a `>` in it closes no list outside."""
         outer, self.lists = self.lists, 0
         self.expression(lo, hi)
         self.lists = outer
 
     def _casts(self, lp: int, i: int, hi: int, certainty: int) -> bool:
-        """Is `(type)` in front of ``i`` a cast? ``(x) - 1`` is none; ``(T)x`` is one even for an unknown T.
+        """Is `(type)` before ``i`` a cast? ``(x) - 1`` is not; ``(T)x`` is, even for an unknown T.
 
-        ``(x)(y)``, ``(x) - y`` and the like have two meanings. For a name that nobody declares, its spelling decides,
-        and the name is in doubt.
+        ``(x)(y)``, ``(x) - y`` and the like are ambiguous. The spelling of an undeclared name decides, and the name
+        becomes a doubt.
         """
         if i >= hi:
             return False
@@ -178,9 +178,7 @@ class ExpressionMarks(TypeMarks):
             self.doubts.add(self.texts[lp + 1])
             return True
         typed = name.endswith("_t")
-        if not (
-            typed and kind == "LP"
-        ):  # nobody puts parentheses around the function in a call of `size_t(y)`
+        if not (typed and kind == "LP"):  # in `(size_t)(y)` nobody parenthesises the name of a function
             self.doubts.add(name)
         return typed
 

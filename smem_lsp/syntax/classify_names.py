@@ -6,7 +6,7 @@ from smem_lsp.syntax.grammar_tokens import GrammarTokenWriter, NotRead
 
 
 class NameMarks(GrammarTokenWriter):
-    """What expressions, types and declarations have in common."""
+    """The parts that expressions, types and declarations share."""
 
     __slots__ = ()
 
@@ -38,7 +38,7 @@ class NameMarks(GrammarTokenWriter):
             return i
 
     def template_arguments(self, lt: int, close: tuple[int, int]) -> int:
-        """Mark `<...>`; returns the index after it, or of a `>>` of which an outer list still needs a part."""
+        """Mark `<...>`; returns the index after it, or of a `>>` that also closes an outer list."""
         self.enter()
         self.put("T_LT", lt)
         at, used = close

@@ -38,14 +38,14 @@ class TypeMarks(NameMarks):
             elif kind == "NAME" and self.ahead.kind(i + 1) == "LP" and i + 1 < hi:
                 self.doubts.add(
                     self.texts[i]
-                )  # an attribute's macro: it might say `__shared__` or an alignment
+                )  # an attribute macro: it might expand to `__shared__` or an alignment
                 i = self.partner_of(i + 1) + 1
             elif kind in ("NAME", "SCOPE"):
                 types.append(self.texts[i])
                 i = self.name(i, typed=True)
             else:
                 raise NotRead
-        if len(types) > 1:  # one of them is a macro that is not in sight, and it might say `__shared__`
+        if len(types) > 1:  # one of them is an unknown macro, which might expand to `__shared__`
             self.doubts.update(word for word in types if word and word not in self.ahead.symbols.types)
 
     def member_pointer(self, i: int) -> int:

@@ -1,6 +1,6 @@
 """Integer expressions of ``#if``: a small bounded evaluator, never ``eval`` on user text.
 
-C rules with 64-bit two's complement (C++ [cpp.cond]): an identifier left over is 0, ``true`` is 1.
+C rules in 64-bit two's complement (C++ [cpp.cond]): a remaining identifier is 0, ``true`` is 1.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _COMPARISONS: dict[str, Callable[[int, int], bool]] = {
     ">": arithmetic.gt,
     ">=": arithmetic.ge,
 }
-_MAX_DEPTH = 100  # parentheses in each other
+_MAX_DEPTH = 100  # nested parentheses
 _MAX_TOKENS = 20_000
 _MAX_DIGITS = 64
 _ALL_BITS = (1 << 64) - 1
@@ -70,13 +70,13 @@ def parse_integer(spelling: str) -> int | None:
 
 
 def wrap(value: int) -> int:
-    """Two's complement of 64 bits."""
+    """``value`` in 64-bit two's complement."""
     value &= 0xFFFF_FFFF_FFFF_FFFF
     return value - (1 << 64) if value >> 63 else value
 
 
 def apply_operator(operator: str, a: int, b: int) -> int | None:
-    """``a operator b`` as C computes it on 64-bit integers; None when undefined (division by zero, wild shifts)."""
+    """``a operator b`` on 64-bit C integers; None if undefined (division by zero, shift out of range)."""
     if operator in ("/", "%"):
         if b == 0:
             return None
@@ -131,16 +131,16 @@ def _evaluated(spellings: tuple[str, ...]) -> int | None:
 
 
 def evaluate(spellings: Sequence[str]) -> int | None:
-    """Value of a fully expanded ``#if`` expression; None when it is malformed, undefined, too deep or too long.
+    """Value of a fully expanded ``#if`` expression; None if it is malformed, undefined, too deep or too long.
 
-    C++ [cpp.cond]: operands have 64 bits and are unsigned as soon as one of them is; what is not evaluated (behind
-    ``0 &&``, say) may divide by zero.
+    C++ [cpp.cond]: operands have 64 bits, unsigned if either is; an unevaluated operand (after ``0 &&``, say) may
+    divide by zero.
     """
     return _evaluated(tuple(spellings)) if len(spellings) <= _MAX_TOKENS else None
 
 
 class _Malformed(Exception):
-    """No expression, or one without a value."""
+    """Not an expression, or one without a value."""
 
 
 _Value = tuple[int, bool]  # the value, is it unsigned
@@ -166,7 +166,7 @@ class _Reader:
         return token
 
     def conditional(self, depth: int, *, wanted: bool) -> _Value:
-        """``wanted`` False: the value does not matter, only where the expression ends."""
+        """``wanted`` False: skip the expression, its value does not matter."""
         if depth > _MAX_DEPTH:
             raise _Malformed
         condition = self._binary(0, depth, wanted=wanted)

@@ -33,7 +33,7 @@ OUTSIDE = Conditions()  # no conditional is open
 
 
 def process_header(run: Run, path: str, text: str, depth: int, bare: bool) -> None:
-    """Carry out a header's directives and hand its declarations to the run. ``bare``: its directives only."""
+    """Carry out a header's directives and add its declarations to the run. ``bare``: its directives only."""
     file = File(run, path, TokenList.empty(), None, depth)
     if bare:
         file.process_directives(text)
@@ -42,7 +42,7 @@ def process_header(run: Run, path: str, text: str, depth: int, bare: bool) -> No
 
 
 class _Conditional:
-    """One open ``#if``: was the code around it active, has a branch been taken."""
+    """One open ``#if``. ``outer``: is the code around it active? ``taken``: has a branch been taken?"""
 
     __slots__ = ("outer", "taken")
 
@@ -52,7 +52,7 @@ class _Conditional:
 
 
 class Notes:
-    """What is remembered of the directives of a region of the file itself, that begins at ``start``."""
+    """The directives and inactive ranges of one region of the file itself. ``start``: its offset."""
 
     __slots__ = ("directives", "inactive", "inactive_from", "start")
 
@@ -85,19 +85,19 @@ class File:
         self.out = out
         self.notes = notes
         self.depth = depth
-        self.pending: TokenList | None = None  # an invocation that goes on behind a directive
+        self.pending: TokenList | None = None  # an invocation that continues after a directive
         self.stack = [_Conditional(outer, taken) for outer, taken in before.stack]
         self.active = before.active
 
     def process(self, text: str) -> None:
-        """A whole header."""
+        """Process a whole header."""
         tokens = lex(text)
         self.run.tokens += len(tokens)
         self.process_tokens(tokens.kinds, tokens.texts, tokens.offsets)
         self._piece()
 
     def process_directives(self, text: str) -> None:
-        """A whole header, for its macros only."""
+        """Process only the directives of a header."""
         directives = directives_of(text)
         self.process_tokens(["DIRECTIVE"] * len(directives), list(directives), [0] * len(directives))
 
@@ -158,13 +158,13 @@ class File:
             self.pending = segment.part(done, len(segment))
 
     def _flush(self) -> None:
-        """No `)` will come any more."""
+        """Expand what is pending: no `)` will follow."""
         if self.pending is not None:
             self.run.expander.expand(self.pending, self.out)
             self.pending = None
 
     def _piece(self) -> None:
-        """What a header said so far comes before what it includes."""
+        """Hand over the header's tokens so far, which come before those of its next include."""
         if self.out.texts:
             self.run.pieces.append(Piece(declarations(self.out)))
             self.out = TokenList.empty()
@@ -198,7 +198,7 @@ class File:
         self.run.include(found[1] or found[2], self.path, found[1] is not None, self.depth)
 
     def _computed(self, rest: str) -> str:
-        """What the macros of a computed include spell."""
+        """The spelling of an include whose name is a macro."""
         texts = self._expanded(rest)
         return texts[0] if len(texts) == 1 else "".join(texts)
 
@@ -249,14 +249,14 @@ class File:
 
 
 def _stops(kinds: list[str]) -> list[int]:
-    """Where code is interrupted by a directive."""
+    """Indices of the directives in the code."""
     if "DIRECTIVE" not in kinds and "HASH" not in kinds:
         return []
     return [i for i, kind in enumerate(kinds) if kind == "DIRECTIVE" or kind == "HASH"]
 
 
 def _defined_after_all(texts: list[str], run: Run) -> list[str]:
-    """``defined`` that came out of a macro: compilers answer it, though the standard leaves it open."""
+    """Answer a ``defined`` that a macro produced: undefined by the standard, but compilers accept it."""
     if "defined" not in texts:
         return texts
     out: list[str] = []
@@ -275,7 +275,7 @@ def _defined_after_all(texts: list[str], run: Run) -> list[str]:
 
 @remembered(most=16384)
 def _directive(spelled: str) -> tuple[str, str]:
-    """(name, rest) of a directive, comments and continued lines taken out."""
+    """(name, rest) of a directive, without comments and line continuations."""
     if "\\" in spelled:
         spelled = _CONTINUATION.sub("", spelled)
     if "/" in spelled:

@@ -1,7 +1,7 @@
-"""Macro expansion on token lists ([cpp.replace]). Every token keeps the offset where the author spelled it.
+"""Macro expansion on token lists (C++ [cpp.replace]). Offsets tell where the author spelled each token.
 
 A token of a macro argument keeps its own offset; a token of a macro body gets ``-1 - offset`` of the invocation that
-the author spelled. Expansion is bounded in depth and in tokens: an invocation that goes beyond stays as it is.
+the author spelled. Depth and number of tokens are bounded: an invocation beyond a bound is not expanded.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from smem_lsp.syntax.kinds import kind_of
 from smem_lsp.syntax.lexer import lex_macro
 from smem_lsp.syntax.macros import OPTION, Macro, TokenList
 
-MAX_DEPTH = 500  # macros open inside each other
+MAX_DEPTH = 500  # nested macro expansions
 MAX_NESTED_ARGUMENTS = 60  # invocations in arguments of invocations
-MAX_INVOCATION = 150_000  # tokens that one invocation may produce on the way
-MAX_WASTED = 300_000  # tokens of invocations that were given up; behind them the next is given up sooner
+MAX_INVOCATION = 150_000  # tokens that one invocation may produce, intermediate ones included
+MAX_WASTED = 300_000  # tokens of abandoned invocations; beyond, SMALL_INVOCATION is the bound of the next
 SMALL_INVOCATION = 5_000
-MAX_LITERAL = 50_000  # characters that `#` may make a string of
+MAX_LITERAL = 50_000  # characters that `#` may turn into a string
 MAX_TOKENS = 1_000_000  # of all invocations of a file and its headers
 MAX_ARGUMENT_TOKENS = 50_000
-MAX_MISSED_TOKENS = 2_000_000  # read in search of a `)` that is not there
+MAX_MISSED_TOKENS = 2_000_000  # scanned for a `)` that is missing
 
 LINE, COUNTER, FILE = "__LINE__", "__COUNTER__", "__FILE__"
 _SPACES = {word.strip("_"): word for word in "__shared__ __device__ __global__ __host__ __constant__".split()}
@@ -38,15 +38,15 @@ class Painted(str):
 
 
 class _TooLarge(Exception):
-    """An invocation goes beyond the bounds."""
+    """An invocation exceeds the bounds."""
 
 
 class _Unfinished(Exception):
-    """The arguments of an invocation go on behind the end of the tokens."""
+    """The arguments of an invocation continue behind the end of the tokens."""
 
 
 class _Frame:
-    """Tokens that are read next. ``name``: of the macro they come from; it is not replaced in them."""
+    """Tokens to read next. ``name``: the macro they come from, which is not replaced in them."""
 
     __slots__ = ("at", "name", "tokens")
 
@@ -59,9 +59,9 @@ class _Frame:
 class Expander:
     """Expands token lists against one macro environment.
 
-    ``refused``: macros that went beyond the bounds, with the site of their first invocation (negative offsets as they
-    came); they are not replaced any more. ``invocations``: what the author wrote with arguments. ``pasted``: names that
-    `##` made.
+    ``refused``: macros that exceeded the bounds, with the offset of their first invocation (negative as in
+    ``Tokens``); they are not replaced any more. ``invocations``: spans of invocations with arguments that the author
+    wrote. ``pasted``: names that `##` made.
     """
 
     __slots__ = (
@@ -96,9 +96,9 @@ class Expander:
         self._counter = 0
 
     def expand(self, source: TokenList, out: TokenList, *, keep_tail: bool = False) -> int:
-        """Append ``source`` to ``out``, macros replaced; how many tokens were consumed.
+        """Append ``source`` to ``out`` with macros replaced; returns how many tokens were consumed.
 
-        ``keep_tail``: stop before an invocation whose arguments go on behind the end of ``source``.
+        ``keep_tail``: stop before an invocation whose arguments continue behind the end of ``source``.
         """
         checkpoint()
         first = len(out)
@@ -117,7 +117,7 @@ class Expander:
         base = _Frame(source, 0, None)
         for i in [i for i, text in enumerate(texts) if text in environment]:
             start = base.at
-            if i < start:  # it was an argument
+            if i < start:  # consumed as an argument
                 continue
             if i > start:
                 out.kinds += kinds[start:i]
@@ -150,7 +150,7 @@ class Expander:
         return len(texts)
 
     def _replace(self, base: _Frame, out: TokenList, nested: int) -> None:
-        """Consume the name at ``base``, its arguments, and all that it expands to."""
+        """Expand the invocation at ``base`` into ``out``, its arguments consumed."""
         environment, disabled = self.environment, self._disabled
         frames = [base]
         while True:
@@ -194,7 +194,7 @@ class Expander:
         out: TokenList,
         nested: int,
     ) -> None:
-        """Put the replacement of an invocation in front of what is read next."""
+        """Put the replacement of an invocation in front of the tokens to read next."""
         if len(frames) > MAX_DEPTH:
             raise _TooLarge
         root = offset if offset < 0 else -1 - offset
@@ -227,7 +227,7 @@ class Expander:
     # ---- arguments -----------------------------------------------------------------------------------------------
 
     def _arguments(self, frames: list[_Frame], macro: Macro, nested: int) -> list[TokenList] | None:
-        """Arguments of the function-like macro whose name is read next, both consumed; None: it is not invoked."""
+        """Arguments of the function-like macro whose name is next; None: no invocation. Consumes both."""
         frame = frames[-1]
         texts = frame.tokens.texts
         at = frame.at + 1
@@ -249,7 +249,7 @@ class Expander:
         return self._arguments_behind(frames, macro)
 
     def _arguments_behind(self, frames: list[_Frame], macro: Macro) -> list[TokenList] | None:
-        """Arguments that go on, or begin, behind the end of the expansion that the name stands in."""
+        """Arguments that continue, or begin, behind the end of the expansion that holds the name."""
         following = TokenList.empty()
         for number, frame in enumerate(reversed(frames)):
             start = frame.at + (number == 0)
@@ -285,7 +285,7 @@ class Expander:
         return MAX_ARGUMENT_TOKENS if self._missed < MAX_MISSED_TOKENS else 200
 
     def _painted(self, arguments: list[TokenList]) -> list[TokenList]:
-        """The arguments, names that may not be replaced here marked for good."""
+        """The arguments, with every name that must never be replaced marked ``Painted``."""
         disabled = self._disabled
         if disabled:
             for argument in arguments:
@@ -324,7 +324,7 @@ class Expander:
         return out
 
     def argument(self, tokens: TokenList, nested: int) -> TokenList:
-        """An argument, its macros replaced before it takes the place of its parameter."""
+        """An argument with its macros replaced, ready to take the place of its parameter."""
         if self.environment.keys().isdisjoint(tokens.texts):
             return tokens
         if nested >= MAX_NESTED_ARGUMENTS:
@@ -361,7 +361,7 @@ class _Replacement:
         bound, root = self._bound, self._root
         i, n = 0, len(texts)
         paste = False
-        placemarker = False  # what stands left of `##` is empty
+        placemarker = False  # the left operand of `##` is empty
         while i < n:
             text = texts[i]
             i += 1
@@ -380,7 +380,7 @@ class _Replacement:
                 operand = paste or texts[i : i + 1] == ["##"]
                 piece = bound[text] if operand else self._whole(text)
                 if paste and text == self._variable and body.texts[-1:] == [","] and texts[i - 3] == ",":
-                    # GNU: `, ##__VA_ARGS__` drops the comma when there are no arguments, and glues nothing
+                    # GNU: `, ##__VA_ARGS__` drops the comma if there are no arguments, and pastes nothing
                     if piece.texts:
                         body.extend(piece)
                     else:
@@ -405,7 +405,7 @@ class _Replacement:
         return self._expanded[name]
 
     def _glue(self, body: TokenList, piece: TokenList) -> None:
-        """Join the last token of ``body`` and the first of ``piece``; two that make no token stay two."""
+        """Paste the last token of ``body`` and the first of ``piece``; if that makes no token, keep both."""
         glued = body.texts[-1] + piece.texts[0]
         if not _is_one_token(glued):
             body.extend(piece)
@@ -417,8 +417,8 @@ class _Replacement:
 
 
 def _name_spaces(out: TokenList, first: int) -> None:
-    """``__attribute__((shared))`` is what the macro ``__shared__`` of CUDA's headers stands for: its name, as if the
-    macro had been written out by another one."""
+    """Replace ``__attribute__((shared))``, the body of the macro ``__shared__`` in CUDA's headers, by that macro's
+    name, as if another macro had produced it."""
     texts = out.texts
     for i in range(len(texts) - 6, first - 1, -1):
         word = _SPACES.get(texts[i + 3])
@@ -439,7 +439,7 @@ def _is_one_token(spelling: str) -> bool:
 
 
 def _stringized(tokens: TokenList) -> str:
-    """`#x`: blanks between tokens only where the author left some, when that can be told."""
+    """`#x`: a blank between tokens unless the author wrote them without one."""
     parts: list[str] = []
     end = -1
     if sum(map(len, tokens.texts)) > MAX_LITERAL:
@@ -464,7 +464,7 @@ def _closing(texts: list[str], lp: int) -> int:
 
 
 def _fits(macro: Macro, arguments: list[TokenList]) -> bool:
-    """May the macro be invoked with this many arguments? A compiler refuses any other number."""
+    """Does the macro take this many arguments? A compiler rejects any other number."""
     wanted = len(macro.parameters or ())
     given = len(arguments)
     if macro.variadic:
@@ -488,7 +488,7 @@ def _bind(macro: Macro, arguments: list[TokenList], root: int) -> list[TokenList
 
 
 def _arguments(source: TokenList, lp: int, limit: int) -> tuple[list[TokenList] | None, int]:
-    """Arguments between the `(` at ``lp`` and its `)`, and the index behind it; None when it is not closed."""
+    """Arguments between the `(` at ``lp`` and its `)`, and the index behind it; None if there is no `)`."""
     texts = source.texts
     depth = 0
     start = lp + 1

@@ -1,4 +1,4 @@
-"""Function islands: where each function definition starts and ends, repaired by layout while code is half typed."""
+"""Function islands: where each function definition starts and ends. Layout decides where braces do not match."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from functools import cached_property
 
 from smem_lsp.source import checkpoint, record
 
-# At column 0 inside an open function body these start a new function: the body above lost a closing brace.
+# In column 0 inside an open function body these start a new function: the body above lacks a closing brace.
 # (`extern` and `static` do not: unindented bodies hold `extern __shared__ ...`.)
 TOP_LEVEL = frozenset(("__global__", "__device__", "__host__", "template", "namespace"))
 
 
-# In the column of an indented function these begin what follows it: its body stands further right.
+# In the column of an indented function these start the next declaration: its body is indented further.
 _OUTSIDE = frozenset("RC TAG USING TYPEDEF TEMPLATE NAMESPACE ACCESS STORAGE".split())
 # Between the parameters and the body of a function; a NAME is `override`, `final` or a macro.
 _AFTER_PARAMETERS = frozenset("QUALIFIER SIZEOF ATTRIBUTE STORAGE AMP AND_AND NAME LB".split())
@@ -51,9 +51,9 @@ class FunctionIsland:
 
 @dataclass(slots=True)
 class Islands:
-    """The functions of some tokens. ``islands``: each with the number of scopes closed before it that the tokens did
-    not open; ``closes``: how many at the end; ``opens``: (name, is a class) of scopes that they do not close; ``open``:
-    the last definition is not complete; ``braces``: where they reach."""
+    """The functions of some tokens. ``islands``: each with the number of outer scopes closed before it (scopes that
+    earlier tokens opened); ``closes``: that number at the end; ``opens``: (name, is a class) of scopes left open;
+    ``open``: the last definition is incomplete; ``braces``: where functions and scopes end."""
 
     islands: list[tuple[FunctionIsland, int]]
     closes: int
@@ -64,8 +64,8 @@ class Islands:
 
 @record
 class BraceEnd:
-    """The `{` at index ``opening`` of a function or scope reaches to ``end``, half-open. ``closed``: the last token is
-    its `}`; else that one is missing."""
+    """The `{` at index ``opening`` of a function or scope extends to ``end``, half-open. ``closed``: the last token
+    is its `}`; otherwise the `}` is missing."""
 
     opening: int
     end: int
@@ -90,16 +90,16 @@ def find_functions(
 ) -> Islands:
     """All function definitions at namespace and class scope, in order.
 
-    ``columns``: 0 for tokens in column 0, positive elsewhere, -1 for tokens out of macro bodies; ``partner``: bracket
-    partners; ``indent``: the column of a token that is the first of its line, -1 for any other. It is asked only where
-    braces do not add up.
+    ``columns``: 0 for tokens in column 0, positive elsewhere, -1 for tokens from macro bodies; ``partner``: bracket
+    partners; ``indent``: the column of a token that is the first of its line, -1 for any other. ``indent`` is called
+    only where braces do not match.
     """
     return _Finder(kinds, texts, columns, partner, indent).run()
 
 
 class _Finder:
-    """Walks over declarations. A function is passed over as a whole, so each `}` that is met closes a scope: which one
-    does not depend on braces that are missing or superfluous inside functions."""
+    """Walks over declarations and skips each function as a whole. So every `}` it meets closes a scope, and missing
+    or extra braces inside functions do not change which one."""
 
     def __init__(
         self,
@@ -114,13 +114,13 @@ class _Finder:
         self.columns = columns
         self.partner = partner
         self.indent = indent
-        self.start = 0  # where the declaration at hand begins
+        self.start = 0  # where the current declaration begins
         self.scopes: list[_Scope] = []
         self.found = Islands([], 0, (), False, [])
 
     @cached_property
     def uneven(self) -> bool:
-        """Has some brace no partner?"""
+        """Does a brace lack a partner?"""
         return any(kind in ("LC", "RC") and self.partner[i] < 0 for i, kind in enumerate(self.kinds))
 
     def run(self) -> Islands:
@@ -133,7 +133,7 @@ class _Finder:
         return self.found
 
     def step(self, i: int) -> int:
-        """Past the token at ``i``, with all that belongs to it."""
+        """Index behind the token at ``i`` and all that belongs to it."""
         kinds, partner = self.kinds, self.partner
         kind = kinds[i]
         if kind == "RC":
@@ -152,14 +152,14 @@ class _Finder:
         return i + 1
 
     def close(self, i: int) -> None:
-        """A `}` outside functions: the end of the innermost scope, perhaps of one that other tokens have opened."""
+        """A `}` outside functions ends the innermost scope, which earlier tokens may have opened."""
         if self.scopes:
             self.found.braces.append(BraceEnd(self.scopes.pop().brace, i + 1, True))
         else:
             self.found.closes += 1
 
     def leave_classes(self, i: int) -> None:
-        """A kernel that is not static begins at ``i``. It is no member: a class around it has lost its `}`."""
+        """A non-static kernel begins at ``i``. It cannot be a member: a class around it lacks its `}`."""
         while self.uneven and self.scopes and self.scopes[-1].is_class:
             self.found.braces.append(BraceEnd(self.scopes.pop().brace, i, False))
 
@@ -176,7 +176,7 @@ class _Finder:
         return i + 1
 
     def function(self, lp: int) -> int | None:
-        """The end of the function whose parameters begin at ``lp``; None when it is none."""
+        """The end of the function whose parameters begin at ``lp``; None if this is no function."""
         kinds, texts, columns, partner, start = self.kinds, self.texts, self.columns, self.partner, self.start
         name = _function_name(kinds, texts, lp, start)
         brace = None if name is None else _body_brace(kinds, texts, partner, lp)
@@ -212,7 +212,7 @@ class _Finder:
 
 
 def _function_name(kinds: Sequence[str], texts: Sequence[str], lp: int, start: int) -> int | None:
-    """Index of the name in front of the parameters at ``lp``; of ``k`` in a specialisation ``k<float>(...)``."""
+    """Index of the name before the parameters at ``lp``; in a specialisation ``k<float>(...)``, of ``k``."""
     if lp > start and (kinds[lp - 1] == "NAME" or (lp > 1 and kinds[lp - 2] == "OPERATOR")):
         return lp - 1
     if lp - 3 >= start and kinds[lp - 1] == "RP" and kinds[lp - 3] == "OPERATOR":  # operator()(...)
@@ -233,7 +233,7 @@ def _function_name(kinds: Sequence[str], texts: Sequence[str], lp: int, start: i
 
 
 def _has_parameters(head: Sequence[str]) -> bool:
-    """Does the head declare a template? ``template <>`` is a specialisation: nothing is left open."""
+    """Does the head declare a template? ``template <>`` is a full specialisation: it has no parameters."""
     return any(
         kind == "TEMPLATE" and head[i + 1 : i + 3] != ["LT", "GT"]
         for i, kind in enumerate(head)
@@ -264,7 +264,7 @@ def _body_brace(kinds: Sequence[str], texts: Sequence[str], partner: Sequence[in
 
 
 def _after_specifiers(kinds: Sequence[str], partner: Sequence[int], i: int) -> int | None:
-    """Past `const`, `noexcept(...)`, attributes and macros behind the parameters; None: it is no function."""
+    """Index behind `const`, `noexcept(...)`, attributes and macros after the parameters; None: no function."""
     n = len(kinds)
     while i < n and kinds[i] in _AFTER_PARAMETERS:
         i += 1
@@ -278,7 +278,7 @@ def _after_specifiers(kinds: Sequence[str], partner: Sequence[int], i: int) -> i
 
 
 def _after_constraint(kinds: Sequence[str], partner: Sequence[int], i: int) -> int:
-    """Past the expression of a ``requires`` clause: it has no braces but those of a requires-expression."""
+    """Index behind the expression of a ``requires`` clause. Only a requires-expression in it has braces."""
     n = len(kinds)
     while i < n and kinds[i] not in ("LC", "SEMI"):
         if kinds[i] == "REQUIRES":  # requires (T x) { ... }
@@ -314,8 +314,8 @@ def _body_end(
 ) -> tuple[int, int, bool]:
     """(end of the body, end of the definition, repaired), half-open token indices.
 
-    Braces decide where they add up. Where they do not, layout does: a top-level keyword in column 0 starts the next
-    function, and the last `}` in column 0 before it ends one that started in column 0.
+    Matching braces decide. Where they do not match, layout does: a top-level keyword in column 0 starts the next
+    function, and the last `}` in column 0 before it ends a function that started in column 0.
     """
     checkpoint()
     n = len(kinds)
@@ -348,7 +348,7 @@ def _indented_body_end(
     brace: int,
     start: int,
 ) -> tuple[int, int, bool]:
-    """Like ``_body_end`` for a function inside an indented namespace or class, where some brace has no partner."""
+    """Like ``_body_end``, for a function in an indented namespace or class when some brace has no partner."""
     checkpoint()
     n = len(kinds)
     own = indent(start)
@@ -361,7 +361,7 @@ def _indented_body_end(
             if i == close:
                 return i, i + 1, False
         elif 0 <= column <= own and (kinds[i] in _OUTSIDE or texts[i] in TOP_LEVEL):
-            # the next declaration, or the end of what is around this one: a brace is missing
+            # the next declaration, or the end of the enclosing scope: a brace is missing
             return (last, last + 1, True) if last > 0 else (i, i, True)
     if close < 0:
         return (last, last + 1, True) if last > 0 else (n, n, True)
@@ -375,7 +375,7 @@ def _indented_body_end(
 
 
 def _orphan_close(kinds: Sequence[str], columns: Sequence[int], close: int) -> int | None:
-    """A `}` in column 0 before anything that could start a declaration there: the body had one `}` too many."""
+    """A `}` in column 0 before anything that could start a declaration: the body has one `}` too many."""
     line_shares_open = False
     for i in range(close + 1, len(kinds)):
         if columns[i] == 0:
@@ -401,7 +401,7 @@ def _template_close(kinds: Sequence[str], texts: Sequence[str], lt: int) -> int:
 
 
 def _scope_name(kinds: Sequence[str], texts: Sequence[str], start: int, brace: int) -> str | None:
-    """Name of the namespace or class that opens at ``brace``; "" when it has none; None when it is neither."""
+    """Name of the namespace or class that opens at ``brace``; "" if it is anonymous; None if it is neither."""
     while kinds[start] == "TEMPLATE" and start + 1 < brace and kinds[start + 1] == "LT":
         start = _template_close(kinds, texts, start + 1) + 1
     head = kinds[start:brace]

@@ -1,8 +1,8 @@
-"""The Lark parser over ``grammar/cuda.lark``: built once, its tables kept in the user's cache folder.
+"""The Lark parser for ``grammar/cuda.lark``: built once, its tables cached in the user's cache folder.
 
-The cache is a pickle. It lies in the user's own cache folder, but that may be part of what is checked (an
-``XDG_CACHE_HOME`` of continuous integration), so nothing in it can name what is to be called. A missing, stale or
-unreadable cache costs 0.3 s once and nothing else.
+The cache is a pickle. The checked project may control that folder (an ``XDG_CACHE_HOME`` of continuous integration),
+so unpickling never calls anything that the file names, except two known classes. A missing, stale or unreadable
+cache costs 0.3 s once and nothing else.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ STARTS = ("statements", "expression", "declaration", "for_head", "condition", "p
 
 
 class MarkLexer(Lexer):
-    """Hands over marks that are already made."""
+    """Passes marks on to the parser unchanged."""
 
     __future_interface__ = 1
 
@@ -60,7 +60,7 @@ def grammar_text() -> str:
 
 @remembered(most=1)
 def parser() -> lark.Lark:
-    """The parser, with tables from the cache where they are there."""
+    """The parser, with its tables from the cache if possible."""
     text = grammar_text()
     key = hashlib.sha256(
         f"{text}\0{lark.__version__}\0{sys.version_info[:2]}\0{STARTS}".encode()
@@ -82,7 +82,7 @@ def _build(text: str) -> lark.Lark:
 
 
 class _Unpickler(pickle.Unpickler):
-    """Plain data and the two classes that are named in the parser's options."""
+    """Loads only plain data and the two classes that the parser's options name."""
 
     def find_class(self, module: str, name: str, /) -> object:
         for known in (MarkLexer, TreeBuilder):
@@ -91,7 +91,7 @@ class _Unpickler(pickle.Unpickler):
         raise pickle.UnpicklingError(f"{module}.{name} is no part of the tables")
 
 
-_MOST_BYTES = 16 * 1024 * 1024  # of the tables; they take half of one million
+_MOST_BYTES = 16 * 1024 * 1024  # of the tables, which take about 500,000
 
 
 def _load(path: Path) -> lark.Lark | None:
@@ -122,10 +122,10 @@ _BETWEEN_LOOKS = 0xFF  # marks, about half a millisecond
 
 
 def parse(start: str, marks: Sequence[GrammarToken]) -> Any:
-    """Parse marks from ``start``. Raises lark.UnexpectedInput when they do not fit.
+    """Parse marks from ``start``. Raises lark.UnexpectedInput if they do not match the grammar.
 
-    This is Lark's own loop over Lark's tables with its calls taken out: three times as fast, and half of the time of
-    a first parse. tests/syntax/test_grammar.py holds it to what Lark itself says.
+    This is Lark's own LALR loop over Lark's tables, with its calls inlined: three times as fast, which halves the
+    time of a first parse. tests/syntax/test_grammar.py compares it with Lark.
     """
     tables = _tables()
     actions, chains = tables.actions, tables.chains
@@ -168,15 +168,15 @@ def parse(start: str, marks: Sequence[GrammarToken]) -> Any:
     raise AssertionError("the last mark is accepted or refused")
 
 
-# next state; or children, builder, symbol, and whether the builder hands its only child on
+# next state; or number of children, builder, symbol, and whether the builder returns its only child
 _Action = tuple[int, int, Callable[[list[Any]], Any] | None, str, bool]
 
 
 class _Tables:
-    """Lark's tables. The actions of a state are made ready when it is first entered.
+    """Lark's tables. The actions of a state are prepared when it is first entered.
 
-    ``chains``: (state below, state, kind of the next mark) -> the state behind all rules in a row that only hand their
-    child on. They are most of what there is to do for an expression.
+    ``chains``: (state below, state, kind of the next mark) -> the state after a run of reductions by rules that only
+    return their child. Most reductions in an expression are of that kind.
     """
 
     __slots__ = ("_callbacks", "_states", "actions", "chains", "ends", "starts")

@@ -1,4 +1,4 @@
-"""Marks: the terminals that a chunk's tokens become, and the base of what writes them.
+"""Marks: the terminals that a chunk's tokens become, and the base class of their writers.
 
 A mark keeps the token range it stands for, relative to the chunk.
 """
@@ -22,7 +22,7 @@ class NotRead(Exception):
 class GrammarToken:
     """One terminal for the grammar: ``type`` is its name, ``[lo, hi)`` the tokens it stands for."""
 
-    # what lark reads of the last token for its end marker
+    # lark copies these from the last token to its end marker
     start_pos: ClassVar[None] = None
     end_pos: ClassVar[None] = None
     line: ClassVar[None] = None
@@ -39,8 +39,8 @@ class GrammarToken:
 class GrammarTokenWriter(ABC):
     """Marks ranges of one token list. Every method that reads tokens appends to ``marks``.
 
-    ``doubts``: names of which only convention says whether they are types, templates or variables. What was marked
-    would be marked otherwise if that were wrong.
+    ``doubts``: names that convention alone classifies as types, templates or variables. Another classification
+    would give other marks.
     """
 
     __slots__ = ("ahead", "doubts", "kinds", "listed", "lists", "marks", "nesting", "partner", "texts")
@@ -53,23 +53,23 @@ class GrammarTokenWriter(ABC):
         self.marks: list[GrammarToken] = []
         self.doubts: set[str] = set()
         self.nesting = 0
-        self.lists = 0  # template lists around this place, up to the next bracket: a `>>` may close so many
-        self.listed = 0  # brackets around this place in which commas separate
+        self.lists = 0  # enclosing template lists inside the innermost bracket: a `>>` may close that many
+        self.listed = 0  # enclosing brackets in which commas separate
 
     def put(self, kind: str, lo: int, hi: int | None = None) -> None:
         self.marks.append(GrammarToken(kind, lo, lo + 1 if hi is None else hi, self.texts[lo]))
 
     def put_whole(self, kind: str, lo: int, hi: int) -> None:
-        """Like ``put``, and the mark's text is that of all its tokens."""
+        """Like ``put``, with the text of all its tokens."""
         self.marks.append(GrammarToken(kind, lo, hi, "".join(self.texts[lo:hi])))
 
     def template_list(self, lt: int, *, typed: bool = False) -> tuple[int, int] | None:
-        """Where the template argument list at the `<` ends, and how many `>` of that token it uses."""
+        """(index of the token that closes the template list at the `<`, how many `>` of it the list uses)."""
         close = self.ahead.template_close(lt, typed=typed)
         if close is None:
             return None
         at, used, guessed = close
-        if len(self.texts[at]) - used > self.lists:  # nobody needs the rest of this `>>`
+        if len(self.texts[at]) - used > self.lists:  # no outer list needs the rest of this `>>`
             return None
         if guessed and self.listed:
             self.doubts.add(self.texts[lt - 1])
@@ -93,7 +93,7 @@ class GrammarTokenWriter(ABC):
         return self.partner_of(i) + 1 if self.ahead.kind(i) == "LP" else i
 
     def top_level(self, lo: int, hi: int, kind: str) -> int | None:
-        """First token of ``kind`` outside brackets (and, for a colon, outside ``?:``)."""
+        """First token of ``kind`` outside brackets."""
         i = lo
         while i < hi:
             if self.kinds[i] in ("LP", "LB", "LC"):

@@ -24,12 +24,12 @@ class HeaderFunction:
 
     @property
     def at(self) -> int:
-        """Its first token among those of the headers."""
+        """Index of its first token among the header tokens."""
         return self.island.head
 
     @cached_property
     def definition(self) -> Definition:
-        """Its tokens, all at one place: wherever it is called."""
+        """Its definition; all tokens have the offset of the call."""
         lo, hi = self.island.head, self.island.end
         count = hi - lo
         tokens = Tokens(self.header.kinds[lo:hi], self.header.texts[lo:hi], [-1] * count)
@@ -48,7 +48,7 @@ class Headers:
 
 
 def read_headers(header: TokenList) -> Headers:
-    """Everything that a file needs to know of its headers' tokens."""
+    """The names and functions that a file needs from its headers' tokens."""
     kinds, texts = header.kinds, header.texts
     islands = [
         island for island, _ in find_functions(kinds, texts, [1] * len(kinds), match_brackets(kinds)).islands
@@ -72,7 +72,7 @@ def read_headers(header: TokenList) -> Headers:
 
 
 def _outside(header: TokenList, islands: list[FunctionIsland]) -> TokenList:
-    """The tokens that stand in no function body."""
+    """The tokens outside function bodies."""
     out = TokenList.empty()
     copied = 0
     for island in islands:

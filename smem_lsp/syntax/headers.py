@@ -1,7 +1,7 @@
-"""What including a header does, kept from one file and one keystroke to the next.
+"""The effects of including headers, cached across files and keystrokes.
 
 The effect of a header depends on its text, on the headers it reads, and on the macros that its words name. While
-these are the same, including it again costs a look at each of them.
+these stay the same, including it again only costs comparing them.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ _KEPT_BODY = 400  # tokens of a constexpr function's body
 _KEPT_DEVICE = 3_000  # tokens of a device function's body
 
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
-# Comments and literals are passed over; a directive is what it is for the lexer.
+# Skips comments and literals; a directive matches as in the lexer.
 _DIRECTIVES = re.compile(
     r"//(?:[^\n\\]|\\(?:\r\n|(?s:.)))*|/\*(?s:.*?)(?:\*/|\Z)"
     r'|R"([^()\\\s]{0,16})\((?s:.*?)(?:\)\1"|\Z)|"(?:[^"\\\n]|\\(?:\r\n|(?s:.)))*"?|\'(?:[^\'\\\n]|\\.)*\'?'
     r"|\n[ \t\v\f\r]*(" + DIRECTIVE + ")"
 )
-_TELLING = frozenset(("__shared__", "<<<"))  # what a body tells about its file, though its code is not read
+_TELLING = frozenset(("__shared__", "<<<"))  # kept of a dropped body: they matter for the whole file
 _SPECIFIERS_BEHIND = frozenset(("const", "noexcept", "override", "final", "volatile", "&", "&&"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Piece:
-    """Declarations out of one region of a header; bodies of host functions are left out."""
+    """Declarations from one region of a header, without the bodies of host functions."""
 
     tokens: TokenList
 
 
 @dataclass(slots=True, eq=False)
 class Reads:
-    """What a header looked for: files by path, names in the project, and what its headers looked for."""
+    """What a header looked up: files by path, names in the project, and the effects of its own includes."""
 
     reads: dict[str, str | None] = field(default_factory=dict)
     searches: dict[tuple[str, str], str | None] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Reads:
 
 
 class Look:
-    """One look at the files: while one text is preprocessed none of them changes."""
+    """A snapshot of the files: none of them changes while one text is preprocessed."""
 
     __slots__ = ("_answers", "_reader", "_same", "_texts")
 
@@ -76,7 +76,7 @@ class Look:
         return self._answers[key]
 
     def unchanged(self, reads: Reads) -> bool:
-        """Is everything found that was found, and does it say the same?"""
+        """Do all lookups still give the same files with the same text?"""
         known = self._same.get(id(reads))
         if known is None:
             known = self._same[id(reads)] = reads, self._unchanged(reads)
@@ -94,26 +94,26 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What including a header did, headers inside it and all."""
+    """What including a header did, nested headers included."""
 
     text: str
     uses: Mapping[str, Macro]  # macros that its words named
     words: frozenset[str]  # all names that could have been macros
     entered: frozenset[str]  # paths read: none of them may be under `#pragma once`
-    skipped: frozenset[str]  # paths passed over because of it
+    skipped: frozenset[str]  # paths skipped because of it
     own: Reads
-    changes: Mapping[str, Macro | None]  # macros defined, or None: not defined any more
+    changes: Mapping[str, Macro | None]  # macros defined; None: undefined
     once: frozenset[str]
     pieces: tuple[Piece, ...]
     missing: tuple[tuple[str, bool], ...]  # name, quoted
     headers: int  # files read
     tokens: int  # of their code
     length: int  # of their text, code points
-    stage: int  # how much of headers was read then
+    stage: int  # ``includes.stage`` at that time
 
     @property
     def size(self) -> int:
-        """What it weighs in memory, in tokens."""
+        """Its approximate memory, in tokens."""
         return sum(len(piece.tokens) for piece in self.pieces) + len(self.words) + 100
 
     def holds(self, text: str, macros: Mapping[str, Macro], once: set[str], look: Look) -> bool:
@@ -142,13 +142,13 @@ def find_effect(
     look: Look,
     fits: Callable[[Effect], bool],
 ) -> Effect | None:
-    """What including the header did before, where it would do the same now. ``fits``: would as much be read?"""
+    """The cached effect of including the header, if it still holds. ``fits``: would as much be read now?"""
     known = _EFFECTS.find(PROCESS, path) or ()
     return next((each for each in known if fits(each) and each.holds(text, macros, once, look)), None)
 
 
 def keep_effect(path: str, effect: Effect) -> None:
-    """Remember what including a header did, with what it did under other macros."""
+    """Cache the effect of including a header, beside its effects under other macros."""
     others = [old for old in _EFFECTS.find(PROCESS, path) or () if old.text == effect.text]
     kept = (effect, *others[: _VARIANTS - 1])
     _EFFECTS.keep(PROCESS, path, kept, sum(each.size for each in kept))
@@ -170,7 +170,7 @@ def guarded(text: str) -> bool:
 
 @remembered(most=1024)
 def words_of(text: str) -> frozenset[str]:
-    """All names in a text, whatever they are."""
+    """All identifiers in a text, keywords included."""
     checkpoint()
     return frozenset(_WORD.findall(text))
 
@@ -178,9 +178,9 @@ def words_of(text: str) -> frozenset[str]:
 def used_macros(
     words: frozenset[str], before: Mapping[str, Macro], changed: Mapping[str, Macro | None]
 ) -> tuple[dict[str, Macro], frozenset[str]]:
-    """(macros that the words name, and what those name in turn; all names looked up).
+    """(macros that the words name, directly or through other macros; all names looked up).
 
-    ``before``: macros now; ``changed``: those that were others when the header began.
+    ``before``: macros now; ``changed``: macros that the header changed, with their definition when it began.
     """
     uses: dict[str, Macro] = {}
     asked: set[str] = set(words)
@@ -199,7 +199,7 @@ def used_macros(
 
 
 class HeaderKey:
-    """The identity of a list of header tokens: equal keys, the same list."""
+    """The identity of a list of header tokens: equal keys mean the same list."""
 
     __slots__ = ()
 
@@ -220,8 +220,8 @@ def _flattened(pieces: Sequence[Piece]) -> tuple[TokenList, HeaderKey]:
 
 
 def declarations(tokens: TokenList) -> TokenList:
-    """``tokens`` without the bodies of host functions, but for short ``constexpr`` ones and the words that tell
-    something about the whole file. What kernels may call keeps its body."""
+    """``tokens`` without function bodies. Kept are short bodies of ``constexpr`` and ``__device__`` functions, and the
+    words of ``_TELLING``."""
     kinds, texts = tokens.kinds, tokens.texts
     out = TokenList.empty()
     copied = head = 0

@@ -1,4 +1,4 @@
-"""Includes: which file is meant, what it did when it was read before, and what all files of a run share."""
+"""Includes: finds the file, replays its cached effect or reads it, and holds the state of a whole run."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from smem_lsp.syntax.known_names import KNOWN_HEADERS
 from smem_lsp.syntax.macros import Macro
 
 MAX_INCLUDE_DEPTH = 64
-MAX_FOLDERS = 1_000  # that one include is looked for in
-MAX_HEADERS = 4_000  # read for one file, every time counted
+MAX_FOLDERS = 1_000  # searched for one include
+MAX_HEADERS = 4_000  # read for one file, repeats counted
 MAX_HEADER_TEXT = 48_000_000  # code points
-# Tokens of headers, in the order of inclusion. Behind the first many the code of headers without device functions is
-# passed over, behind the second many all code: only directives are read then.
+# Tokens of headers, in the order of inclusion. After MAX_CODE_TOKENS the code of headers without device functions
+# is skipped, after MAX_DEVICE_TOKENS all code: then only directives are read.
 MAX_CODE_TOKENS = 150_000
 MAX_DEVICE_TOKENS = 400_000
 
@@ -39,28 +39,28 @@ def stage(tokens: int) -> int:
     return (tokens >= MAX_CODE_TOKENS) + (tokens >= MAX_DEVICE_TOKENS)
 
 
-# gcc and nvcc know the questions about includes, attributes and builtins, clang alone those about features.
+# gcc and nvcc have the tests of includes, attributes and builtins; only clang has those of features.
 _DEFINED_TESTS = frozenset(
     ("__has_include", "__has_include_next", "__has_attribute", "__has_cpp_attribute", "__has_builtin")
 )
 
 
 class ProcessHeader(Protocol):
-    """Carries out a header's directives and hands its declarations to the run. ``bare``: its directives only."""
+    """Carries out a header's directives and adds its declarations to the run. ``bare``: its directives only."""
 
     def __call__(self, run: Run, path: str, text: str, depth: int, bare: bool) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that the preprocessor gave up on. ``span``: in the file itself."""
+    """A construct that the preprocessor gave up on. ``span``: in the file itself."""
 
     span: Span
     message: str
 
 
 class Run:
-    """What the file and its headers share. The lists only grow: what a header did is what was added meanwhile."""
+    """The state that a file and its headers share. Its lists only grow, so a header's effect is what it appended."""
 
     __slots__ = (
         "changes",
@@ -103,10 +103,10 @@ class Run:
         self.quote_dirs = quote_dirs
         self.process = process
         self.once: set[str] = set()  # paths under `#pragma once`
-        self.opened: list[str] = []  # headers inside each other
+        self.opened: list[str] = []  # stack of open headers
         self.pieces: list[Piece] = []
         self.changes: list[tuple[str, Macro | None, Macro | None]] = []  # name, before, after
-        self.own = Reads()  # what the innermost header looked for
+        self.own = Reads()  # what the innermost header looked up
         self.words: list[frozenset[str]] = []
         self.entered: list[str] = []
         self.skipped: list[str] = []
@@ -115,9 +115,9 @@ class Run:
         self.headers = 0
         self.tokens = 0  # of the code of headers
         self.text = 0  # code points of headers
-        self.limited = 0  # how often a bound was met
+        self.limited = 0  # how often a bound was hit
         self.problems: list[Problem] = []
-        self.site = Span(0, 0)  # of the directive of the file itself that is carried out
+        self.site = Span(0, 0)  # of the file's own directive now carried out
         self.directive = 0  # its offset in its region
 
     # ---- macros --------------------------------------------------------------------------------------------------
@@ -162,7 +162,7 @@ class Run:
             self._read(candidate, text, depth)
 
     def _same_stage(self, effect: Effect) -> bool:
-        """Would as much of a header and those in it be read as when it had this effect?"""
+        """Would as much of a header and its nested headers be read as when it had this effect?"""
         return effect.stage == stage(self.tokens) == stage(self.tokens + effect.tokens)
 
     def _refuse(self, message: str) -> None:
@@ -171,7 +171,7 @@ class Run:
             self.problems.append(Problem(self.site, message))
 
     def _read(self, path: str, text: str, depth: int) -> None:
-        """Process a header, and keep what it did."""
+        """Process a header and cache its effect."""
         expander = self.expander
         lists = (
             self.changes,
@@ -199,10 +199,10 @@ class Run:
         expander.path = outer
         self.opened.pop()
         for name in list(expander.refused)[counts[4] :]:
-            expander.refused[name] = -1 - self.directive  # where the file itself can do something about it
+            expander.refused[name] = -1 - self.directive  # report at the file's own include
         if (self.limited, len(expander.refused)) != counts[3:] or stage(self.tokens) != before_it:
             around.add(own)
-            return  # what was met here depends on more than on the header
+            return  # the effect depends on more than the header
         changes, words, entered, skipped, once, missing, pieces, pasted = (
             each[start:]  # type: ignore[index]
             for each, start in zip(lists, starts)
@@ -254,7 +254,7 @@ class Run:
         self.text += effect.length
 
     def find(self, wanted: str, path: str, quoted: bool) -> tuple[str, str] | None:
-        """(path, text) of an include: beside the file, in the folders in order, then anywhere in the project."""
+        """(path, text) of an include; looks beside the file, in the folders in order, then in the whole project."""
         reader = self.reader
         if reader is None:
             return None

@@ -1,4 +1,4 @@
-"""One-pass lexer: the whole scan runs inside ``re``; comments and white space are skipped, directives are one token."""
+"""One-pass lexer: ``re`` does the whole scan. It skips comments and white space; a directive is one token."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from smem_lsp.syntax.kinds import kind_of
 if TYPE_CHECKING:
     from smem_lsp.syntax.preprocessed_regions import PreprocessedRegion
 
-MOST_TEXT = 8_000_000  # characters of the regions that are remembered
-_JOINED = 16  # regions that one invocation may stand in
+MOST_TEXT = 8_000_000  # characters of all cached regions
+_JOINED = 16  # regions that one invocation may span
 
 _COMMENT = r"//(?:[^\n\\]|\\(?:\r\n|(?s:.)))*|/\*(?s:.*?)(?:\*/|\Z)"
 _TRIVIA = rf"(\s*(?:(?:{_COMMENT}|\\\r?\n)\s*)*)"
@@ -45,8 +45,8 @@ _COMMENTS = re.compile(rf'{_COMMENT}|"(?:[^"\\\n]+|\\(?:\r\n|(?s:.)))*"?|\'(?:[^
 
 @record
 class Tokens:
-    """Parallel lists. ``offsets``: code points into the file; negative for a token that a macro body produced:
-    ``-1 - offset`` of the outermost invocation. A token with a negative offset can never be edited."""
+    """Parallel lists. ``offsets``: in code points from the start of the file. A token from a macro body has
+    ``-1 - offset`` of the outermost invocation; a token with a negative offset can never be edited."""
 
     kinds: list[str]
     texts: list[str]
@@ -58,9 +58,9 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Region:
-    """Tokens of a piece of a file, offsets relative to it. A region can be read on its own.
+    """Tokens of a piece of a file that can be read on its own; offsets are relative to it.
 
-    ``firsts``: offsets of the tokens that are the first of their line; ``margins``: of those in column 0.
+    ``firsts``: offsets of the first tokens of lines; ``margins``: offsets of the tokens in column 0.
     """
 
     text: str
@@ -69,10 +69,10 @@ class Region:
     offsets: list[int]
     firsts: frozenset[int]
     margins: frozenset[int]
-    loose: str  # its parentheses without partner, such as ")(("
+    loose: str  # its unmatched parentheses, such as ")(("
     preprocessed_regions: list[PreprocessedRegion] = field(
         default_factory=list
-    )  # what the preprocessor made of it, last first
+    )  # its results after preprocessing, last first
 
 
 def moved(offsets: list[int], by: int) -> list[int]:
@@ -85,8 +85,8 @@ def moved(offsets: list[int], by: int) -> list[int]:
 
 
 def lex(text: str) -> Tokens:
-    """All tokens of ``text``, directives as single tokens, without an end marker. Regions that were read before are
-    not read again."""
+    """All tokens of ``text``, directives as single tokens, without an end marker. Cached regions are not lexed
+    again."""
     kinds: list[str] = []
     texts: list[str] = []
     offsets: list[int] = []
@@ -98,10 +98,10 @@ def lex(text: str) -> Tokens:
 
 
 def regions(text: str, earlier: Sequence[tuple[int, Region]] = ()) -> list[tuple[int, Region]]:
-    """(offset, region) of the whole text. Regions end after a `}` alone in column 0, but not inside parentheses: an
-    invocation of a macro stands in one region.
+    """(offset, region) of the whole text. Regions end after a `}` alone in column 0, but not inside parentheses, so
+    that a macro invocation lies in one region.
 
-    ``earlier``: the answer for an earlier version of the text; what is the same is taken from there.
+    ``earlier``: the answer for an earlier version of the text, whose unchanged regions are reused.
     """
     found = _changed(text, earlier) or [(start, _region(piece)) for start, piece in _cut(text)]
     if any("(" in region.loose for _, region in found):
@@ -110,11 +110,11 @@ def regions(text: str, earlier: Sequence[tuple[int, Region]] = ()) -> list[tuple
 
 
 def _changed(text: str, earlier: Sequence[tuple[int, Region]]) -> list[tuple[int, Region]]:
-    """The regions as ``_cut`` would have them, by way of an earlier version; none where that does not help.
+    """The regions that ``_cut`` would give, derived from an earlier version; empty if that does not help.
 
-    A text with a raw string is one region, others have several. Where a region ends depends on nothing but the text
-    from its start on: behind the same text the same regions begin, and from a place on where both versions have the
-    same text and a region begins, they are the same.
+    A text with a raw string is one region, others have several. The end of a region depends only on the text from
+    its start on. So equal leading text has equal regions, and so does equal trailing text that begins where both
+    versions begin a region.
     """
     if len(earlier) < 2 or any("(" in region.loose for _, region in earlier):
         return []
@@ -124,7 +124,7 @@ def _changed(text: str, earlier: Sequence[tuple[int, Region]]) -> list[tuple[int
             break
         same += 1
     if same == len(earlier):
-        same -= 1  # the last one may go on now
+        same -= 1  # the last one may be longer now
     first, ends_with, end = same, text.endswith, len(text)
     behind: dict[int, int] = {}  # where one of the last regions begins -> its number
     for number in range(len(earlier) - 1, first - 1, -1):
@@ -149,8 +149,8 @@ def _changed(text: str, earlier: Sequence[tuple[int, Region]]) -> list[tuple[int
 
 
 def _joined(text: str, found: list[tuple[int, Region]]) -> list[tuple[int, Region]]:
-    """Regions whose parentheses are closed a few regions further on become one. Those that are never closed do not:
-    somebody is typing."""
+    """Join regions where a later one closes the parentheses of an earlier one. Parentheses that are never closed
+    join nothing: the user is typing."""
     out: list[tuple[int, Region]] = []
     i = 0
     while i < len(found):
@@ -172,12 +172,12 @@ def _joined(text: str, found: list[tuple[int, Region]]) -> list[tuple[int, Regio
 
 
 def _cut(text: str) -> Iterable[tuple[int, str]]:
-    """(offset, text) of pieces that can be read on their own: no comment and no raw string crosses their ends."""
+    """(offset, text) of pieces that can be lexed on their own: no comment or raw string crosses their ends."""
     return [(0, text)] if 'R"' in text else _pieces(text, 0)
 
 
 def _pieces(text: str, start: int) -> Iterator[tuple[int, str]]:
-    """Those from ``start`` on, where nothing is open; there is no raw string."""
+    """The pieces from ``start`` on, where no comment is open. The text has no raw string."""
     commented = text.find("/*", start) >= 0
     for found in _REGION_END.finditer(text, max(start - 1, 0)):
         end = found.end() + 1
@@ -215,7 +215,7 @@ def _read(text: str) -> Region:
 
 
 def _loose(texts: list[str]) -> str:
-    """The parentheses that have no partner: closing ones, then opening ones."""
+    """The unmatched parentheses: closing ones, then opening ones."""
     look()
     depth = lowest = 0
     for text in [text for text in texts if text == "(" or text == ")"]:
@@ -231,12 +231,12 @@ def lex_macro(text: str) -> tuple[list[str], list[str]]:
 
 
 def comments(text: str) -> list[Span]:
-    """Spans of all comments, string literals left alone."""
+    """Spans of all comments; string literals contain none."""
     return [Span(*m.span()) for m in _COMMENTS.finditer(text) if m[0][0] == "/"]
 
 
 def without_comments(text: str) -> str:
-    """A piece of a line or of several, on one line where there are comments in it."""
+    """``text`` without its comments; if it has any, joined on one line."""
     if "/*" not in text and "//" not in text:
         return text
     for span in reversed(comments(text)):

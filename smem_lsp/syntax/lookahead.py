@@ -1,4 +1,4 @@
-"""What stands here: a type, a declaration? Lookahead over tokens, no parsing."""
+"""Is this a type, or a declaration? Lookahead over tokens, no parsing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from smem_lsp.syntax.names_ahead import Symbols as Symbols
 
 
 class Lookahead(NamesAhead):
-    """Questions about one token list. Token indices are positions in it."""
+    """Answers questions about one token list. Token indices are positions in it."""
 
     __slots__ = ()
 
@@ -109,11 +109,11 @@ class Lookahead(NamesAhead):
         if self.kind(y) != "NAME" or self.kinds[i] == "SCOPE" or self.texts[x - 1] in self.symbols.values:
             return False
         after = self.kind(self.name_end(y))
-        # `a * b = ...;` means nothing as an expression, `a * b;` is no use; a reference has an initializer
+        # as expressions `a * b = ...;` is invalid and `a * b;` useless; a reference has an initializer
         return after == "EQ" or (self.kinds[x] == "STAR" and after in ("SEMI", "END"))
 
     def _casts_alike(self, lp: int) -> bool:
-        """`T (*rows)[4] = reinterpret_cast<T (*)[4]>(s);`: is ``T`` used as a type for what is put in the name?"""
+        """`T (*rows)[4] = reinterpret_cast<T (*)[4]>(s);`: does the initializer use ``T`` as a type?"""
         kinds, texts = self.kinds, self.texts
         close = self.partner[lp]
         if self.kind(lp + 2) != "NAME" or close != lp + 3 or self.kind(close + 1) != "LB":
@@ -140,7 +140,7 @@ class Lookahead(NamesAhead):
         return self.member_pointer(lp + 1) is not None
 
     def attribute_macro(self, x: int, end: int, typed: bool) -> int | None:
-        """Index after `MACRO(...)` at ``x`` (its name ends at ``end``) when it stands among specifiers."""
+        """Index after a `MACRO(...)` among specifiers at ``x``, whose name ends at ``end``; None: no such macro."""
         if self.kind(end) != "LP" or self.partner[end] < end or self.kinds[x] != "NAME" or end != x + 1:
             return None
         after = self.partner[end] + 1
@@ -168,7 +168,7 @@ class Lookahead(NamesAhead):
 
     # One function, because it is a state machine over token kinds: what was seen decides how the next one is read.
     def type_at(self, i: int, stop: int) -> int:
-        """How surely the tokens ``[i, stop)`` are a type-id: 0 not, 1 perhaps (names only), 2 surely."""
+        """Are the tokens ``[i, stop)`` a type-id? 0: no, 1: perhaps (names only), 2: surely."""
         kinds, texts = self.kinds, self.texts
         typed = sure = False
         x = i

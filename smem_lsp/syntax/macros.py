@@ -1,4 +1,4 @@
-"""Macros: their definitions, and which of their tokens stand for what."""
+"""Macros: their definitions, and which parameter each body token names."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ OPTION = "__VA_OPT__"
 class Macro:
     """``#define``: ``parameters`` None for an object-like macro.
 
-    ``weak``: the meaning of a well-known name whose header was not found. It is used in code; ``#ifdef`` does not
-    see it. ``plan``: for each token of the body its parameter or -1; None when the body has operators.
+    ``weak``: the built-in meaning of a well-known name whose header was not found. Code uses it; ``#ifdef`` does not
+    see it. ``plan``: for each body token the index of its parameter or -1; None if the body has operators.
     """
 
     parameters: tuple[str, ...] | None
@@ -69,7 +69,7 @@ def object_macro(body: str) -> Macro:
 
 
 def weak(macro: Macro) -> Macro:
-    """``macro`` as the meaning of a name whose header is not in sight."""
+    """``macro`` as the meaning of a name whose header was not found."""
     return replace(macro, weak=True)
 
 

@@ -1,7 +1,7 @@
 """Names ahead: where a qualified name ends, and whether `<` begins template arguments or compares.
 
 C++ needs name lookup for that. Known types and templates (of the file, its headers and CUDA) decide where they can;
-otherwise the shape of the tokens does, as it is met in real code.
+otherwise the shape of the tokens decides, by what is common in real code.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from smem_lsp.source import record
 
 _TEMPLATE_LOOKAHEAD = 400
 _STOPS_TEMPLATE = frozenset("SEMI LC RC ASSIGN EQ END STRING IF FOR RETURN RP RB".split())
-# What binds less tightly than `<`: between two comparisons as often as inside a template argument.
+# These bind less tightly than `<`: as common between two comparisons as in a template argument.
 _LOOSE = frozenset("AND_AND OR_OR QUESTION COLON".split())
-# What the right side of a comparison can begin with. After anything else a `>` closes a list.
+# The right side of a comparison can begin with these. Before anything else a `>` closes a list.
 _OPERANDS = frozenset(
     "NAME NUMBER STRING LITERAL LP STAR AMP SIGN NOT STEP SIZEOF TYPE TYPENAME NAMED_CAST DECLTYPE NEW OPERATOR"
     " EXTENSION".split()
@@ -28,7 +28,7 @@ _VALUES = frozenset(("NUMBER", "LITERAL", "SIZEOF"))
 
 @record
 class Symbols:
-    """Names that are known to be types and templates. ``values``: of names in doubt, those known to be variables."""
+    """Names known to be types and templates. ``values``: doubtful names that are known to be variables."""
 
     types: frozenset[str]
     templates: frozenset[str]
@@ -39,17 +39,17 @@ class Symbols:
         return cls(types, templates, frozenset())
 
     def within(self, words: frozenset[str]) -> Symbols:
-        """Those among ``words``."""
+        """The symbols among ``words``."""
         types, templates, values = self.types & words, self.templates & words, self.values & words
         return Symbols(types, templates, values)
 
     def knowing(self, values: frozenset[str]) -> Symbols:
-        """The same, and that these names are variables."""
+        """The same symbols, with these names as variables."""
         return Symbols(self.types - values, self.templates - values, values)
 
 
 class _Reading(Enum):
-    """How a list between `<` and `>` came to be one: it must be, it is where a type stands, or it is likely."""
+    """How surely `<` and `>` enclose template arguments: surely, only where a type may stand, or probably."""
 
     SURE = auto()
     TYPE = auto()
@@ -75,9 +75,9 @@ class NamesAhead:
         return self.kinds[i] if 0 <= i < self.n else "END"
 
     def template_close(self, lt: int, *, typed: bool = True) -> tuple[int, int, bool] | None:
-        """For the `<` at ``lt``: (index of the token that closes the list, how many `>` of it are then used, whether
-        only the shape of the tokens says that it is a list). ``typed``: a declarator may follow, as it does in a
-        declaration and never in an expression."""
+        """For the `<` at ``lt``: (index of the token that closes the list, how many `>` of it the list uses, whether
+        it is a guess from the shape of the tokens). ``typed``: a declarator may follow, as in a declaration but
+        never in an expression."""
         if lt not in self._closings:
             self._closings[lt] = self._template_close(lt)
         found = self._closings[lt]
@@ -144,7 +144,7 @@ class NamesAhead:
         following = self.kind(close + 1)
         if (
             unused > 0 or following not in _OPERANDS
-        ):  # the next `>` needs this one to be an end; no operand follows
+        ):  # an outer list needs the next `>`; or no operand follows
             return _Reading.SURE
         if following in _NEVER_AFTER_NAME:
             return None
@@ -154,7 +154,7 @@ class NamesAhead:
             return _Reading.GUESS if known else None
         if not comma:  # nobody compares `a < b > c`
             return _Reading.SURE
-        # `f(a < b, c > d)` hands over two comparisons; where a declaration may stand, it is one
+        # `f(a < b, c > d)` passes two comparisons; where a declaration may stand, it declares
         if following in ("NAME", "STAR", "AMP"):
             return _Reading.TYPE
         if following != "LP":
@@ -204,7 +204,7 @@ class NamesAhead:
             return i
 
     def member_pointer(self, i: int) -> int | None:
-        """Index after the `C::*` at ``i``, None when there is none."""
+        """Index after the `C::*` at ``i``; None if there is none."""
         if self.kind(i) not in ("NAME", "SCOPE"):
             return None
         end = self.name_end(i)

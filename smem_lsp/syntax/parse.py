@@ -1,6 +1,6 @@
-"""Text to trees: the translation unit, its functions, their statement trees and chunks on demand.
+"""Parses text into trees: the translation unit and its functions; statement trees and chunks on demand.
 
-Nothing here raises on user text. A chunk that the grammar does not accept is None and is counted.
+Nothing here raises on user text. A chunk that the grammar rejects is None and is counted.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from smem_lsp.syntax.variables import value_names
 
 MAX_CHUNK_TOKENS = 20_000
 MAX_TREE_DEPTH = 150
-_CHUNK_TOKENS = 600_000  # of the chunks that are remembered
-_UNIT_TEXT = 20_000_000  # characters of the files whose last version is remembered
-_READINGS = 4  # of one function, under different types
+_CHUNK_TOKENS = 600_000  # tokens of all cached chunks
+_UNIT_TEXT = 20_000_000  # characters of all files whose last version is cached
+_READINGS = 4  # parses kept of one function, under different types
 _REPAIRS = 200
-BEHIND = 1_000_000_000  # tokens of headers count from here on
+BEHIND = 1_000_000_000  # index of the first header token
 _NO_DOUBTS: frozenset[str] = frozenset()
 
 _MARK_WITH = {
@@ -60,7 +60,7 @@ class _Statements:
     macros: list[tuple[int, int]]
     open_ended: list[tuple[int, int]]
     repaired: bool
-    store: Store = field(default_factory=Store)  # what is known of them
+    store: Store = field(default_factory=Store)  # facts about them
 
 
 _STATEMENTS = Query[Symbols, _Statements](
@@ -81,8 +81,8 @@ class Body:
     symbols: Symbols
     repaired: bool = False
     macros: list[tuple[int, int]] = field(default_factory=list)
-    failed: set[tuple[int, int]] = field(default_factory=set)  # chunks that the grammar did not accept
-    # chunks that could be read in another way, and the names that decide it; statements without their `;`
+    failed: set[tuple[int, int]] = field(default_factory=set)  # chunks that the grammar rejected
+    # ambiguous chunks, each with the names that decide how it parses; statements without their `;`
     guessed: dict[tuple[int, int], frozenset[str]] = field(default_factory=dict)
     _root: tree.Block | None = None
 
@@ -97,18 +97,18 @@ class Body:
 
     @property
     def store(self) -> Store:
-        """Holds what depends on nothing but the statements and the head."""
+        """Holds facts that depend only on the statements and the head."""
         return self._read.store
 
     @property
     def line_start(self) -> Sequence[bool]:
-        """Whether each token is the first of its line."""
+        """For each token: is it the first of its line?"""
         lo, hi = self.definition.island.body
         return self.definition.line_start[lo:hi]
 
     @cached_property
     def _read(self) -> _Statements:
-        """Read once for all places where the function stands, and for all versions of the file."""
+        """Parsed once for all places and all file versions that spell the same function."""
         return _STATEMENTS.of(self.definition.store, self.symbols, self._read_whole)
 
     def _read_whole(self) -> _Statements:
@@ -124,7 +124,7 @@ class Body:
         return root
 
     def block(self, lo: int, hi: int) -> tree.Block:
-        """The statement tree of the tokens ``[lo, hi)``, a lambda's."""
+        """The statement tree of a lambda body, the tokens ``[lo, hi)``."""
         work = partial(_read_statements, self.ahead, lo, hi, self.line_start)
         return self._noted(_LAMBDA.of(self.store, (lo, hi), work))
 
@@ -137,7 +137,7 @@ class Body:
         return read.root
 
     def chunk(self, start: str, span: tuple[int, int]) -> Any:
-        """The tree of a chunk from a start rule, or None when it was not understood."""
+        """The tree of a chunk, parsed from the start rule ``start``; None if it does not parse."""
         lo, hi = span
         key = (start, lo, hi)
         parsed, doubts = _PART.of(self.store, key, partial(self._chunk, start, lo, hi))
@@ -153,7 +153,7 @@ class Body:
         kinds, texts = tokens.kinds[lo:hi], tokens.texts[lo:hi]
         parsed, doubts = _read(start, kinds, texts, self.symbols)
         values = doubts & self.values if doubts else doubts
-        if values:  # read it again: these names are variables here
+        if values:  # parse again: these names are variables here
             again, doubts = _read(start, kinds, texts, self.symbols.knowing(values))
             parsed = again or parsed
         return parsed, doubts
@@ -165,15 +165,15 @@ class Body:
         return frozenset(value_names(body.kinds, body.texts) | value_names(head.kinds, head.texts))
 
     def span(self, lo: int, hi: int) -> Span | None:
-        """Where the tokens ``[lo, hi)`` are spelled; None when one of them came out of a macro body."""
+        """Where the tokens ``[lo, hi)`` are spelled; None if one of them comes from a macro body."""
         offsets = self.tokens.offsets[lo:hi]
         if not offsets or min(offsets) < 0:
             return None
         return Span(offsets[0], offsets[-1] + len(self.tokens.texts[hi - 1]))
 
     def span_between(self, lo: int, hi: int) -> Span | None:
-        """From the first to the last of the tokens ``[lo, hi)``, when those two are spelled here: what lies between
-        may come out of macros and is kept as the author wrote it."""
+        """The span from the first to the last of the tokens ``[lo, hi)``; None unless the author spelled both.
+        Tokens between them may come from macros; the span covers their text as the author wrote it."""
         offsets = self.tokens.offsets
         if lo >= hi or offsets[lo] < 0 or offsets[hi - 1] < offsets[lo]:
             return None
@@ -214,7 +214,7 @@ def parse_chunk(start: str, kinds: Sequence[str], texts: Sequence[str], symbols:
 def _read(
     start: str, kinds: Sequence[str], texts: Sequence[str], symbols: Symbols
 ) -> tuple[Any, frozenset[str]]:
-    """(tree or None, the names that would change it if they were not what they seem to be)."""
+    """(tree or None, the names whose guessed kind - type, template or value - decides it)."""
     if not texts or len(texts) > MAX_CHUNK_TOKENS:
         return [] if start == "parameters" and not texts else None, _NO_DOUBTS
     key = (
@@ -244,7 +244,7 @@ def _read_anew(
 
 
 def _depth(root: Any) -> int:
-    """Nesting of a chunk's tree, without recursion."""
+    """Nesting depth of a chunk's tree, without recursion."""
     deepest = 0
     stack: list[tuple[Any, int]] = [(root, 1)]
     while stack:
@@ -259,7 +259,7 @@ def _depth(root: Any) -> int:
 
 
 def _nesting(root: tree.Statement) -> int:
-    """How deep statements stand in each other, without recursion."""
+    """Nesting depth of a statement tree, without recursion."""
     deepest = 0
     stack: list[tuple[tree.Statement, int]] = [(root, 1)]
     while stack:
@@ -283,7 +283,7 @@ def _nesting(root: tree.Statement) -> int:
 
 
 def _parse_with_repairs(marks: Sequence[GrammarToken]) -> tree.Block:
-    """Statements although heads lack bodies or an ``else`` has no ``if``: supply what is missing, drop the rest."""
+    """Parse statements in which a head lacks its body or an ``else`` its ``if``: insert or drop marks as needed."""
     interactive: Any = grammar.parser().parse_interactive(start="statements")
     repairs = 0
     end = marks[-1].hi if marks else 0
@@ -307,11 +307,11 @@ def _parse_with_repairs(marks: Sequence[GrammarToken]) -> tree.Block:
 
 
 def _supply(accepted: set[str], mark: GrammarToken) -> GrammarToken | None:
-    """What to put before ``mark`` so that parsing can go on; None: nothing, the mark is superfluous."""
+    """The mark to insert before ``mark`` so that parsing can go on; None: drop ``mark`` instead."""
     if "$END" in accepted:  # between two statements
         return None
     for kind in ("SEMI", "COND", "HEAD", "CHUNK_EXPR", "COLON", "WHILE", "CATCH", "CLOSE"):
-        # a missing body, head, expression ... but inside a block only what the block itself lacks
+        # a missing body, head or expression; inside a block only what the block itself lacks
         if kind in accepted and (kind != "SEMI" or "CLOSE" not in accepted) and kind != mark.type:
             if kind in ("WHILE", "CLOSE") and "CLOSE" in accepted and mark.type != "$END":
                 return None
@@ -328,12 +328,12 @@ class Function:
     first_token: int  # index of its first token in the file
     number: int  # in the order of the file
     file_symbols: Symbols
-    scopes: tuple[str, ...]  # around the block that the definition stands in
+    scopes: tuple[str, ...]  # around the block that holds the definition
     _body: Body | None = None
 
     @cached_property
     def island(self) -> FunctionIsland:
-        """Where its parts are among the tokens of the file."""
+        """Its parts, as indices of the file's tokens."""
         island = self.definition.island.moved(self.first_token)
         return replace(island, enclosing=self.scopes + island.enclosing) if self.scopes else island
 
@@ -380,7 +380,7 @@ class Function:
 
     @cached_property
     def parameters(self) -> list[tree.Declaration] | None:
-        """None: not understood."""
+        """None: they do not parse."""
         tokens = self.definition.parameters
         parsed: list[tree.Declaration] | None = parse_chunk(
             "parameters", tokens.kinds, tokens.texts, self.symbols
@@ -413,7 +413,7 @@ class TranslationUnit:
             checkpoint()
             block, base = placed.block, len(partner)
             partner += [p + base if p >= 0 else p for p in block.partner] if base else block.partner
-            for i in block.loose:  # of scopes that go on behind the block, and of what is half typed
+            for i in block.loose:  # braces of scopes that outlast the block, and of half-typed code
                 if block.tokens.kinds[i] == "LC":
                     opened.append(base + i)
                 elif opened:
@@ -423,7 +423,7 @@ class TranslationUnit:
 
     @cached_property
     def taken(self) -> frozenset[str]:
-        """Names of macros and functions: what is written into the file may not use them for anything else."""
+        """Names of macros and functions. A fix that declares a name must avoid them."""
         return frozenset(self.preprocessed.macros) | {function.name for function in self.functions}
 
     @property
@@ -432,8 +432,8 @@ class TranslationUnit:
         return _header(self.preprocessed).words
 
     def header_definitions(self, name: str, offset: int) -> list[Function]:
-        """The device functions of this name that headers define, as if they stood at ``offset``, where they are
-        called: none of their tokens can be edited."""
+        """The device functions ``name`` that headers define, placed at ``offset``, the offset of the call. None of
+        their tokens can be edited."""
         return [
             Function(found.definition, offset, BEHIND + found.at, -1, self.symbols, ())
             for found in _header(self.preprocessed).definitions.get(name, ())
@@ -449,12 +449,12 @@ def parse(
     flags: CompileFlags = NO_FLAGS,
     arch: str | None = None,
 ) -> TranslationUnit:
-    """Parse a file. Never raises on user text; statement trees and chunks are made when asked for.
+    """Parse a file. Never raises on user text; statement trees and chunks are parsed on demand.
 
-    What is known of earlier texts is used again, part by part: regions of text (``lexer``), what the preprocessor made
-    of them (``preprocessed_regions``), blocks of whole definitions and the definitions (``blocks``), chunks. Each is
-    found by everything that it depends on, and its offsets count from its own start. So a text that is parsed after
-    others gives what it gives alone. A keystroke reads its own function again, and looks at every other block once.
+    Results of earlier texts are reused, part by part: regions of text (``lexer``), preprocessed regions
+    (``preprocessed_regions``), blocks and definitions (``blocks``), chunks. Each is keyed by everything that it
+    depends on, and its offsets count from its own start. So the result does not depend on what was parsed before.
+    A keystroke reparses its own function, and looks at every other block once.
     """
     settings = source.path, tuple(include_dirs), tuple(defines), flags, arch
     earlier = _UNIT.find(PROCESS, settings)
@@ -485,7 +485,7 @@ def forget_units() -> None:
 
 
 def _functions(blocks: Sequence[Placed], symbols: Symbols, earlier: TranslationUnit | None) -> list[Function]:
-    """The functions of the file in order: those of an earlier version as far as nothing has changed."""
+    """The functions of the file in order; those before the first changed block come from ``earlier``."""
     first = count = same = 0
     functions: list[Function] = []
     if earlier is not None and earlier.symbols is symbols:

@@ -1,4 +1,4 @@
-"""What a declaration is put together from while it is parsed: specifiers, pointers, names, dimensions."""
+"""The parts of a declaration under construction: specifiers, pointers, names, dimensions."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any
 
 from smem_lsp.syntax import tree
 
-POINTERS = ("*", "&", "&&", "::*")  # the last to a member
+POINTERS = ("*", "&", "&&", "::*")  # "::*": pointer to member
 
 
 class Words(list[str]):
-    """Specifier words with their token range. ``name``: the word is one."""
+    """Specifier words with their token range. ``name``: the word, if it is a name."""
 
     __slots__ = ("hi", "lo", "name")
 
@@ -22,7 +22,7 @@ class Words(list[str]):
 
 
 class Arguments(list[Any]):
-    """Call arguments, told apart from other children."""
+    """Call arguments; a type of their own, to tell them from other children."""
 
     __slots__ = ()
 

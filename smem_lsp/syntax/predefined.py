@@ -1,4 +1,4 @@
-"""Macros that stand before the first line: the compiler's own, the settings', and well-known ones of unseen headers."""
+"""Macros defined before the first line: by the compiler, by the settings, and by well-known headers not found."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from smem_lsp.syntax.macros import Macro, object_macro, parse_definition, weak
 
 DEFAULT_ARCH = "sm_90"  # a newer architecture takes more branches of real code than an old one
 
-# What nvcc 13 with gcc predefines for device code.
+# nvcc 13 with gcc predefines these for device code.
 _COMPILER = {
     "__CUDACC__": "1",
     "__NVCC__": "1",
@@ -43,7 +43,7 @@ _ARCH = re.compile(r"(?:sm|compute)_(\d+)([af]?)\Z")
 def initial_macros(
     arch: str | None, defines: Sequence[str], flags: CompileFlags = NO_FLAGS
 ) -> dict[str, Macro]:
-    """The macro environment of a file's first line. Later definitions win: the settings over the compile command."""
+    """The macros at a file's first line. ``defines`` come from the settings and override the compile command."""
     macros = dict(_base(arch or DEFAULT_ARCH))
     for name in flags.undefines:
         macros.pop(name, None)

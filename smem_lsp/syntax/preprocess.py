@@ -1,7 +1,7 @@
-"""Token-level preprocessor: conditionals, macros and includes, with exact offsets and no text in between.
+"""Token-level preprocessor: conditionals, macros and includes, with exact offsets and no intermediate text.
 
-Headers contribute macros, and their tokens for declarations (types, constants, templates); their code is not part of
-the token stream of the file. Only the active branch of a conditional is kept.
+Headers contribute macros and the tokens of their declarations (types, constants, templates); their code is not part
+of the file's token stream. Only the active branch of a conditional is kept.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Preprocessed:
     """The active tokens of one file. ``preprocessed_regions``: each with its offset; ``header``: declarations of the
     headers that were found.
 
-    The lists of the whole file are made when somebody asks for them.
+    The lists of the whole file are built on demand.
     """
 
     preprocessed_regions: list[tuple[int, PreprocessedRegion]]
@@ -73,7 +73,7 @@ class Preprocessed:
 
     @cached_property
     def macros(self) -> dict[str, Macro]:
-        """Those behind the last line."""
+        """The macros after the last line."""
         return self.environment.table
 
     @cached_property
@@ -99,7 +99,7 @@ class Preprocessed:
         for start, preprocessed in self.preprocessed_regions:
             checkpoint()
             for number, (lo, hi) in enumerate(preprocessed.inactive):
-                if number == 0 and lo == 0 and found and not preprocessed.before.active:  # it goes on
+                if number == 0 and lo == 0 and found and not preprocessed.before.active:  # continued
                     found[-1] = Span(found[-1].start, hi + start)
                 else:
                     found.append(Span(lo + start, hi + start))
@@ -107,7 +107,7 @@ class Preprocessed:
 
     @property
     def exhausted(self) -> bool:
-        """A macro or the headers went beyond the bounds: what they stand for is not known."""
+        """A macro or the headers exceeded the bounds, so their meaning is unknown."""
         return bool(self.problems)
 
 
@@ -157,7 +157,7 @@ def preprocess(
 
 @remembered(most=64)
 def _first_version(arch: str | None, defines: tuple[str, ...], flags: CompileFlags) -> Version:
-    """That of the macros before the first line."""
+    """The version of the macros before the first line."""
     return Version()
 
 
@@ -170,7 +170,7 @@ def _read_region(
     path: str,
     text: str,
 ) -> PreprocessedRegion:
-    """What the region at ``start`` becomes, its macros replaced now."""
+    """Preprocess the region at ``start`` without the cache."""
     look()
     expander = run.expander
     refused = set(expander.refused)
@@ -227,7 +227,7 @@ def _read_region(
 
 
 def _layout(region: Region, offsets: list[int]) -> tuple[list[int], list[bool]]:
-    """For each token: 0 in column 0, 1 elsewhere, -1 out of a macro body; and whether it is the first of its line."""
+    """For each token: 0 in column 0, 1 elsewhere, -1 from a macro body; and whether it is the first of its line."""
     checkpoint()
     firsts, margins = region.firsts, region.margins
     columns = [0 if offset in margins else 1 if offset >= 0 else -1 for offset in offsets]
@@ -242,7 +242,7 @@ def _layout(region: Region, offsets: list[int]) -> tuple[list[int], list[bool]]:
 
 
 def _too_large(refused: Mapping[str, int]) -> list[Problem]:
-    """One problem for all macros that were given up, at the first of them."""
+    """One problem for all refused macros, at the first of them."""
     if not refused:
         return []
     name, offset = next(iter(refused.items()))

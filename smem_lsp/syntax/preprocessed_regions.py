@@ -1,7 +1,7 @@
-"""Preprocessed regions: the regions of a file after preprocessing, kept from one keystroke to the next.
+"""Preprocessed regions: the regions of a file after preprocessing, cached from one keystroke to the next.
 
-What a region becomes depends on its text, on the conditionals that are open where it begins, and on the macros that
-its words name. While these are the same, the result is the same object, and everything that hangs on it stays.
+The result depends on the region's text, on the conditionals open where it begins, and on the macros that its words
+name. While these stay the same, the result is the same object, and all facts stored with it stay valid.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from smem_lsp.syntax.macros import Macro
 if TYPE_CHECKING:
     from smem_lsp.syntax.blocks import Block
 
-Changes = tuple[tuple[str, Macro | None], ...]  # macros defined; None: not defined any more
+Changes = tuple[tuple[str, Macro | None], ...]  # macros defined; None: undefined
 
-_VARIANTS = 4  # results that are kept for one region, under different macros
-_FOLLOWING = 16  # versions that are kept behind one
+_VARIANTS = 4  # results cached for one region, under different macros
+_FOLLOWING = 16  # successors cached for one version
 
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """The conditionals that are open at a place: for each, was the code around it active, was a branch taken."""
+    """The conditionals open at a place: for each, was the code around it active, and was a branch taken?"""
 
     stack: tuple[tuple[bool, bool], ...] = ()
     active: bool = True
 
 
 class Version:
-    """The identity of a table of macros: what is equal is the same object as long as somebody holds it."""
+    """The identity of a table of macros. Equal changes to one version give the same next version, while cached."""
 
     __slots__ = ("_following",)
 
@@ -54,9 +54,9 @@ class Version:
 class PreprocessedRegion:
     """The active tokens of one region, macros replaced. Offsets and ranges are relative to the region.
 
-    ``columns``: 0 for tokens in column 0, positive elsewhere, -1 for tokens out of macro bodies; ``uses``: the macros
-    that its words name, and those that they name; ``words``: all names that could have been macros; ``fixed``: it
-    depends on nothing else, as one with an include does.
+    ``columns``: 0 for tokens in column 0, positive elsewhere, -1 for tokens from macro bodies; ``uses``: the macros
+    that its words name, directly or through macros; ``words``: all names that could have been macros; ``fixed``: it
+    depends on nothing else (a region with an include does).
     """
 
     text: str
@@ -72,17 +72,15 @@ class PreprocessedRegion:
     uses: Mapping[str, Macro]
     words: frozenset[str]
     fixed: bool
-    produced: int  # tokens, on the way through macros
-    block: Block | None = None  # what it is as a block of its own
-    held: tuple[Version | None, Version | None] = field(
-        default=(None, None)
-    )  # macros before it, and behind it
+    produced: int  # tokens that macros produced
+    block: Block | None = None  # the region as a block of its own
+    held: tuple[Version | None, Version | None] = field(default=(None, None))  # macros before it and after it
 
     def __len__(self) -> int:
         return len(self.text)
 
     def same_as(self, other: PreprocessedRegion) -> bool:
-        """Do both say the same, whatever they depend on?"""
+        """Are both results equal, whatever they depend on?"""
         return (
             self.before == other.before
             and self.after == other.after
@@ -94,7 +92,7 @@ class PreprocessedRegion:
         )
 
     def behind(self, version: Version) -> Version:
-        """The macros behind it, when ``version`` are those before it."""
+        """The macros after it, given the macros ``version`` before it."""
         before, after = self.held
         if before is not version or after is None:
             after = version.after(self.changes)
@@ -103,7 +101,7 @@ class PreprocessedRegion:
 
 
 class Environment:
-    """The macros at a place of the file. The table is brought up to date when somebody asks."""
+    """The macros at a place of the file. The table is brought up to date on demand."""
 
     __slots__ = ("_pending", "_table", "version")
 
@@ -125,14 +123,14 @@ class Environment:
         return self._table
 
     def pass_over(self, preprocessed: PreprocessedRegion, *, applied: bool) -> None:
-        """Go behind ``preprocessed``. ``applied``: its changes are in the table already."""
+        """Move past ``preprocessed``. ``applied``: the table already has its changes."""
         self.version = preprocessed.behind(self.version)
         if preprocessed.changes and not applied:
             self._pending.append(preprocessed.changes)
 
 
 def find(region: Region, before: Conditions, environment: Environment) -> PreprocessedRegion | None:
-    """What the region is known to become here."""
+    """The cached result of the region here, if there is one."""
     version = environment.version
     for preprocessed in region.preprocessed_regions:
         checkpoint()
@@ -148,7 +146,7 @@ def find(region: Region, before: Conditions, environment: Environment) -> Prepro
 
 
 def keep(region: Region, preprocessed: PreprocessedRegion) -> PreprocessedRegion:
-    """Remember what the region became. Returns an earlier result that says the same, if there is one."""
+    """Cache the result of the region. Returns an equal earlier result instead, if there is one."""
     known = region.preprocessed_regions
     for old in known:
         if old.fixed == preprocessed.fixed and old.uses == preprocessed.uses and old.same_as(preprocessed):

@@ -1,4 +1,4 @@
-"""Names of types and templates, and where integer constants are declared, found in one pass over tokens."""
+"""Names of types, templates and aliases, found in one pass over tokens."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _DECLARING = frozenset(("TAG", "USING", "TYPEDEF", "TYPENAME", "TEMPLATE"))
 
 @dataclass(slots=True, eq=False)
 class Names:
-    """What a file and its headers declare. ``constants``: name -> token range of its initializer, per list."""
+    """What a file and its headers declare. ``aliases``: name -> tokens of the type it stands for."""
 
     types: set[str] = field(default_factory=lambda: set(KNOWN_TYPES | KNOWN_HEADER_TYPES))
     templates: set[str] = field(default_factory=lambda: set(KNOWN_TEMPLATES))
-    # using X = float;  typedef float X;  An empty spelling: declared as a class, or in two ways
+    # using X = float;  typedef float X;  Empty: declared as a class, or in two different ways
     aliases: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
@@ -32,14 +32,14 @@ class Names:
         return bool(self.types or self.templates or self.aliases)
 
     def add(self, other: Names) -> None:
-        """Everything that ``other`` declares, too."""
+        """Add everything that ``other`` declares."""
         self.types |= other.types
         self.templates |= other.templates
         for name, spelling in other.aliases.items():
             self.alias(name, spelling)
 
     def alias(self, name: str, spelling: tuple[str, ...]) -> None:
-        """Scopes are not told apart: a name with two meanings has none."""
+        """Add an alias. Scopes are ignored: a name with two meanings gets none."""
         self.types.add(name)
         self.aliases[name] = spelling if self.aliases.get(name, spelling) == spelling else ()
 
@@ -86,7 +86,7 @@ def _tag(kinds: Sequence[str], texts: Sequence[str], i: int, names: Names) -> No
     if i < len(kinds) and kinds[i] == "NAME":
         names.types.add(texts[i])
         if i + 1 < len(kinds) and kinds[i + 1] in ("LC", "COLON"):
-            names.alias(texts[i], ())  # its own class, whatever CUDA calls by this name
+            names.alias(texts[i], ())  # the file's own class, even if CUDA has one of that name
 
 
 def _typedef(kinds: Sequence[str], texts: Sequence[str], i: int, names: Names) -> None:

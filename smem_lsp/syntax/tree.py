@@ -1,7 +1,7 @@
 """The statement tree of a function body and the expression trees of its chunks.
 
-``lo`` and ``hi`` are half-open token indices: absolute in statements, relative to the chunk in everything below a
-chunk (a chunk's tree is memoised by its spelling and shared by all places that spell the same).
+``lo`` and ``hi`` are half-open token indices: absolute in statements, relative to the chunk in the nodes of a chunk
+(equal spellings share one memoised chunk tree).
 Nodes are immutable by convention; they are not frozen because their creation is on the hot path.
 """
 
@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True, eq=False)
 class Name:
-    """A possibly qualified name. ``text`` leaves template arguments out; ``templated`` says that there were some, and
-    ``arguments`` has the list of each segment of a qualified or templated name, None for a segment without."""
+    """A name, perhaps qualified. ``text`` omits template arguments; ``templated``: there were some; ``arguments``:
+    the template arguments of each segment of a qualified or templated name, None for a segment without."""
 
     lo: int
     hi: int
@@ -151,7 +151,7 @@ class Braces:
 
 @dataclass(slots=True, eq=False)
 class Lambda:
-    """``captures``, ``parameters`` and ``body``: token ranges with their brackets left out."""
+    """``captures``, ``parameters`` and ``body``: token ranges without their brackets."""
 
     lo: int
     hi: int
@@ -162,8 +162,8 @@ class Lambda:
 
 @dataclass(slots=True, eq=False)
 class TypeId:
-    """``words``: specifiers as spelled; ``pointers``: ``*`` and ``&``; ``dims``: array dimensions; ``names``: those of
-    the words that are names, with their template arguments."""
+    """``words``: specifiers as spelled; ``pointers``: ``*`` and ``&``; ``dims``: array dimensions; ``names``: the
+    words that are names, with their template arguments."""
 
     lo: int
     hi: int
@@ -176,8 +176,8 @@ class TypeId:
 
 @dataclass(slots=True, eq=False)
 class Opaque:
-    """Anything that only its operands matter of: new, delete, throw, pack expansion, statement expression, a range of
-    ``case`` values."""
+    """An expression whose operands alone matter: new, delete, throw, pack expansion, statement expression, range
+    of ``case`` values."""
 
     lo: int
     hi: int
@@ -224,7 +224,7 @@ class Declarator:
     style: str  # how it is initialised: "", "=", "(", "{"
     bindings: list[str] = field(default_factory=list)
     width: Expr | None = None  # of a bit-field, in bits
-    # what the innermost parentheses apply to the name first: the last so many pointers, the first so many dimensions
+    # (p, d): the innermost parentheses apply the last p pointers and the first d dimensions to the name first
     core: tuple[int, int] = (0, 0)
 
 
@@ -235,7 +235,7 @@ class Declaration:
     words: list[str]  # specifiers as spelled, attributes left out
     declarators: list[Declarator]
     declarators_at: int  # token index where the first declarator starts
-    names: list[Name] = field(default_factory=list)  # those of the words that are names
+    names: list[Name] = field(default_factory=list)  # the words that are names
 
 
 @dataclass(slots=True, eq=False)
@@ -267,7 +267,7 @@ class ConditionWithInit:
 
 
 def value_start(kinds: Sequence[str], chunk: tuple[int, int]) -> str:
-    """The start rule for what a ``return`` gives back: braces are no expression."""
+    """The start rule for the value of a ``return``: a braced list is not an expression."""
     return "initializer" if kinds[chunk[0]] == "LC" else "expression"
 
 
@@ -374,7 +374,7 @@ class AsmStatement:
 
 @dataclass(slots=True, eq=False)
 class MacroStatement:
-    """A macro that is not in sight, without ``;``: ``UNROLL``, ``CHECK(x)``, or ``LOOP(i, n)`` with the block after it.
+    """An unknown macro without ``;``: ``UNROLL``, ``CHECK(x)``, or ``LOOP(i, n)`` with the block after it.
     ``chunk``: the macro's own tokens."""
 
     lo: int
@@ -394,7 +394,7 @@ class Empty:
 
 @dataclass(slots=True, eq=False)
 class Bad:
-    """Not understood."""
+    """Does not parse."""
 
     lo: int
     hi: int

@@ -1,4 +1,4 @@
-"""Names that a function uses or declares as values: what is one of them is no type and no template."""
+"""Names that a function uses or declares as values: such a name is neither a type nor a template there."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 # `x = ...`, `x[i]`, `x.y`, `x + 1`: only a value is followed by these ...
 _AFTER_VALUE = frozenset("EQ ASSIGN LB DOT STEP SIGN FACTOR RELATION EQUALITY QUESTION SEMI RB".split())
-# ... but for `using T = ...`, `typename T;`, `new T[n]`, `class T = int`
+# ... except `using T = ...`, `typename T;`, `new T[n]`, `class T = int`
 _BEFORE_TYPE = frozenset("USING TAG TYPENAME NEW TYPEDEF GOTO NAMESPACE SCOPE DOT OPERATOR LT COMMA".split())
-# `T x,` and `T* x)`: what follows a type or an operator and ends there
+# `T x,` and `T* x)`: a value follows a type or an operator and ends there
 _BEFORE_VALUE = frozenset("TYPE NAME STAR AMP AND_AND SIGN FACTOR EQ ASSIGN RETURN".split())
 _ENDS = frozenset(("COMMA", "RP", "LC", "COLON", "END"))
 
@@ -30,15 +30,15 @@ def value_names(kinds: Sequence[str], texts: Sequence[str]) -> set[str]:
     return found
 
 
-# `float row = ...`, `float* row,`, `vec<4> row;`, `int row : ...`: what follows a type is declared ...
+# `float row = ...`, `float* row,`, `vec<4> row;`, `int row : ...`: a name after a type is declared
 _AFTER_TYPE = frozenset("TYPE NAME STAR AMP AND_AND GT".split())
 _AFTER_DECLARED = frozenset("EQ LB SEMI COMMA RP LC COLON".split())
 _INSIDE_TYPE = frozenset("STAR AMP AND_AND GT TYPE NAME QUALIFIER".split())
 
 
 def hiding_names(kinds: Sequence[str], texts: Sequence[str]) -> set[str]:
-    """The names among the tokens that are declared as variables, and that nothing there takes for types: whatever
-    else they mean outside."""
+    """The names that the tokens declare as variables and never use as types. They hide any outer meaning of the
+    same name."""
     found: set[str] = set()
     types: set[str] = set()
     last = len(kinds) - 1
@@ -47,7 +47,7 @@ def hiding_names(kinds: Sequence[str], texts: Sequence[str]) -> set[str]:
             continue
         before, after = kinds[i - 1] if i else "SEMI", kinds[i + 1] if i < last else "END"
         if (
-            before in ("TAG", "SCOPE")  # `outer::row` is looked for elsewhere
+            before in ("TAG", "SCOPE")  # `outer::row` is looked up elsewhere
             or after in ("NAME", "SCOPE")
             or (after in ("STAR", "AMP") and kinds[i + 2 : i + 3] in (["GT"], ["RP"]))
         ):

@@ -1,4 +1,4 @@
-"""One record per compute capability: what an SM holds, and in which units it is given to blocks.
+"""One record per compute capability: the resources of an SM and their allocation granularity.
 
 Two sources, named in each record. NVIDIA's occupancy header (``cuda_occupancy.h`` of CUDA 13.0) fixes blocks
 per SM, granularities, sub-partitions, carve-out steps, barriers and virtual resources. It takes the rest
@@ -38,10 +38,10 @@ class Target:
 
     registers_per_sm: int
     registers_per_block: int
-    registers_per_thread: int  # what the instruction set can name: ptxas never uses more
-    registers_per_thread_launch: int  # what a launch is checked against: the header allows 256 from 7.0
+    registers_per_thread: int  # limit of the instruction set: ptxas never uses more
+    registers_per_thread_launch: int  # limit checked at a launch: the header allows 256 from 7.0
     register_granularity: int  # a warp's registers are rounded up to this
-    sub_partitions: int  # each holds an equal part of the registers and its own warps
+    sub_partitions: int  # each has an equal share of the registers and its own warps
     sub_partitions_family: (
         int  # a launch must fit with this many as well: all of Pascal runs it, or none does
     )
@@ -181,7 +181,7 @@ _THOR = replace(
     warps_per_sm=48,
     barriers_per_sm=24,
 )
-# The name that 11.0 had before CUDA 13: the header still knows it, nvcc 13 does not.
+# The name of 11.0 before CUDA 13: the header still has it, nvcc 13 does not.
 _THOR_101 = replace(_THOR, name="sm_101", major=10, minor=1, nvcc_13=False, source=_UNCHECKED)
 _BLACKWELL_120 = replace(
     _THOR,

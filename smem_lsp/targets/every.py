@@ -1,6 +1,6 @@
 """Numbers that are the same on every CUDA target, so that rules may rely on them.
 
-Each is taken from the records if they have it, so that a target that differs fails at import, not in a finding. The
+A number that the records have is taken from them, so a target that differs fails at import, not in a finding. The
 rest is from the CUDA C++ Programming Guide, "Compute Capabilities".
 """
 

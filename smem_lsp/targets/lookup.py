@@ -1,4 +1,4 @@
-"""From the spellings that compilers accept to a record."""
+"""Looks up the record of a target by the spellings that compilers accept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expressions that stand in the comments of a function."""
+"""Expressions in the comments of a function."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from smem_lsp.unit.unit_facts import UnitFacts
 
 
 def stated_value(text: str, around: UnitFacts, function: Function, binding: Binding | None) -> int | None:
-    """The value of ``text`` with the macros, constants and template arguments of ``function``; None where it is not
-    constant or no expression."""
+    """The value of ``text`` with the macros, constants and template arguments of ``function``; None if it is no
+    constant expression."""
     expanded = _expanded(text, around.unit)
     parsed = parse_tokens("initializer", expanded.kinds, expanded.texts, function.body.symbols)
     names = None if binding is None else binding.names

@@ -1,4 +1,4 @@
-"""Thread block clusters: ``__cluster_dims__``, and who may launch more of them than every device takes."""
+"""Thread block clusters: ``__cluster_dims__``, and whether non-portable cluster sizes are allowed."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _NON_PORTABLE = frozenset(
 
 
 def attribute_values(function: Function, name: str, constants: Scope) -> tuple[int | None, ...]:
-    """The arguments of ``__launch_bounds__`` or another attribute in the head of a function; () where it is absent or
-    not understood."""
+    """The arguments of ``__launch_bounds__`` or another attribute in the head of a function; () if it is absent or
+    does not parse."""
     kinds, texts = function.head.kinds, function.head.texts
     if name not in texts:
         return ()
@@ -41,7 +41,7 @@ def attribute_values(function: Function, name: str, constants: Scope) -> tuple[i
 
 
 def cluster_of(function: Function, constants: Scope) -> Dims | None:
-    """Blocks of a cluster by ``__cluster_dims__(x, y, z)``; None where there is none or it is not constant."""
+    """Blocks per cluster from ``__cluster_dims__(x, y, z)``; None if there is none or it is not constant."""
     values = attribute_values(function, "__cluster_dims__", constants)
     known = [value for value in values if value is not None and value > 0]
     if not 1 <= len(values) <= 3 or len(known) != len(values) or "__block_size__" in function.head.texts:
@@ -51,7 +51,7 @@ def cluster_of(function: Function, constants: Scope) -> Dims | None:
 
 
 def may_be_non_portable(unit: TranslationUnit) -> bool:
-    """Does anything in sight allow clusters of more blocks than every device takes?"""
+    """Does the file or a header allow clusters of non-portable size?"""
     return not _NON_PORTABLE.isdisjoint(unit.header_words) or any(
         not _NON_PORTABLE.isdisjoint(placed.block.tokens.texts) for placed in unit.blocks
     )

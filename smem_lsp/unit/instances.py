@@ -1,7 +1,7 @@
-"""Which instances of its templates a file makes: explicit instantiations, launches and every other mention.
+"""The instances that a file makes of its templates: by explicit instantiations, launches and every other mention.
 
-A mention `k<N, float>` in a function that is a template itself is looked at once for each instance of that function.
-A template in a source file has no other instances than those that the file mentions; one in a header may have.
+A mention `k<N, float>` inside another template is evaluated once for each instance of that template.
+A template in a source file has only the instances that the file mentions; one in a header may have others.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from smem_lsp.syntax.lexer import Tokens
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.unit.torch_dispatch import dispatched
 
-MOST_INSTANCES = 8  # of one template that are told apart
+MOST_INSTANCES = 8  # of one template
 MOST_VISITS = 200  # of functions of one file
 
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """What the template parameters of one instance are. ``text``: ``float, 32``, as a mention would spell them."""
+    """The template arguments of one instance. ``text``: ``float, 32``, as a mention would spell them."""
 
     arguments: tuple[tuple[str, Argument], ...]
     text: str
@@ -46,8 +46,8 @@ class Binding:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A launch of one instance: in which function, at which token of its body (the kernel's name and the ``<<<``), and
-    the configuration as far as template arguments decide it."""
+    """A launch of one instance: the function, the tokens of its body (the kernel's name and the ``<<<``), and the
+    configuration as far as template arguments decide it."""
 
     binding: Binding
     function: int
@@ -59,7 +59,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Instances:
-    """The instances of one template in sight. ``complete``: there can be no other one; else ``why`` not."""
+    """The known instances of one template. ``complete``: there are no others; if False, ``why`` there may be."""
 
     bindings: tuple[Binding, ...] = ()
     why: str | None = None
@@ -81,7 +81,7 @@ class _Found:
 
 
 def find_instances(unit: TranslationUnit, top: Scope) -> Mapping[int, Instances]:
-    """Instances of the templates that are kernels or lead to one, by the number of the function."""
+    """Instances of kernel templates and of templates that lead to one, by function number."""
     search = _Search(unit, top)
     if not search.templates:
         return {}
@@ -200,7 +200,7 @@ class _Search:
             self._unclear(name, "an explicit instantiation is not understood")
 
     def _outside(self) -> None:
-        """Mentions outside function bodies, and files that others include."""
+        """Note why there may be other instances: included files and inactive regions."""
         header = self.unit.source.path.rpartition(".")[2] in ("h", "hpp", "hu", "cuh", "inl", "inc", "hxx")
         for name, functions in self.templates.items():
             checkpoint()
@@ -221,7 +221,7 @@ class _Search:
     def mention(
         self, name: tree.Name, scope: Scope, given: Sequence[Type | None] | None
     ) -> list[tuple[Function, Binding]]:
-        """``k<32>`` or, with the types ``given`` to it, ``k`` in some function: the instances that it makes."""
+        """The instances that ``k<32>`` makes, or ``k`` with arguments of the types ``given``."""
         last = name.text.rpartition("::")[2]
         explicit = name.arguments[-1] if name.arguments else None
         arguments = [] if explicit is None else [scope.argument(each) for each in explicit]
@@ -258,7 +258,7 @@ class _Search:
         return all(outer is not meaning.scope for outer in function_scope(self.top, function).outwards())
 
     def _tables(self) -> None:
-        """``void (*table[])(float*) = {k<2>, k<4>};`` outside of functions."""
+        """``void (*table[])(float*) = {k<2>, k<4>};`` outside functions."""
         for decl in value_declarations(self.top):
             checkpoint()
             lo, hi = decl.range
@@ -295,7 +295,7 @@ class _Search:
 
 
 class _Walk:
-    """Walks a function body in order, following names that it declares."""
+    """Walks a function body in order, with the names that it declares in scope."""
 
     def __init__(self, search: _Search, function: Function, scope: Scope) -> None:
         self.search = search
@@ -368,7 +368,7 @@ class _Walk:
         self.scope = outer
 
     def _chunk(self, start: str, chunk: tuple[int, int]) -> Any:
-        """Read a chunk and what it declares and mentions."""
+        """Process the declarations and mentions of a chunk."""
         parsed = self.body.chunk(start, chunk)
         if parsed is None:
             self._not_read(*chunk)
@@ -439,7 +439,7 @@ class _Walk:
             self._expression(child)
 
     def _launched(self, node: tree.Launch, made: Iterable[tuple[Function, Binding]]) -> None:
-        """Note a launch of one instance."""
+        """Record a launch of one instance."""
         kinds = self.body.tokens.kinds
         name = self.base + node.callee.lo
         opening = next((i for i in range(name, len(kinds)) if kinds[i] == "LAUNCH_OPEN"), name)

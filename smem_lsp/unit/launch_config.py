@@ -1,7 +1,7 @@
-"""``cudaLaunchKernelEx(&config, kernel, ...)``: what the function that calls it has put into ``config``.
+"""``cudaLaunchKernelEx(&config, kernel, ...)``: the values that the calling function stores in ``config``.
 
-Members that are assigned once, outside every branch and loop, are known; an object that is handed to another function
-is not.
+A member is known if it is assigned once, outside all branches and loops, and its object is never passed to another
+function.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ Path = tuple[str, ...]  # of a member: ("gridDim",), ("0", "val", "clusterDim", 
 
 @dataclass(slots=True)
 class _Object:
-    """A ``cudaLaunchConfig_t`` or an array of ``cudaLaunchAttribute``. ``members``: None where a value is not sure."""
+    """A ``cudaLaunchConfig_t`` or an array of ``cudaLaunchAttribute``. ``members``: None where a value is unknown."""
 
     zero: bool  # whatever is not assigned is zero
     members: dict[Path, tree.Expr | None] = field(default_factory=dict)
-    at: dict[Path, int] = field(default_factory=dict)  # what the token indices of each are relative to
+    at: dict[Path, int] = field(default_factory=dict)  # base of the token indices of each
 
 
 @dataclass(frozen=True, slots=True)
 class Configured:
-    """Expressions of one launch; None where they are not known. ``cluster``: of its three axes."""
+    """Expressions of one launch; None where unknown. ``cluster``: one for each of the three axes."""
 
     kernel: tree.Name
     grid: tree.Expr | None
     block: tree.Expr | None
     dynamic: tree.Expr | None
-    dynamic_at: int  # what its token indices are relative to
+    dynamic_at: int  # base of its token indices
     no_dynamic: bool  # none is passed
     cluster: tuple[tree.Expr, ...] | None
 
 
 class LaunchConfigs:
-    """The configurations of one function, told what its statements do in order."""
+    """The launch configurations of one function; the caller reports its statements in order."""
 
     __slots__ = ("_objects",)
 
@@ -67,7 +67,7 @@ class LaunchConfigs:
                 self._objects[declarator.name] = _Object(zero)
 
     def assign(self, expr: tree.Expr, at: int, *, sure: bool) -> None:
-        """``sure``: the statement runs whenever the function does; ``at``: what token indices are relative to."""
+        """``sure``: the statement runs whenever the function does; ``at``: base of the token indices."""
         if not isinstance(expr, tree.Assign):
             return
         name, path = _path(expr.target)
@@ -82,7 +82,7 @@ class LaunchConfigs:
         known.at[path] = at
 
     def launch(self, expr: tree.Expr) -> Configured | None:
-        """The launch that a call is; None: it is none."""
+        """The launch of a call; None if it is no launch."""
         if (
             not isinstance(expr, tree.Call)
             or not isinstance(expr.callee, tree.Name)
@@ -132,7 +132,7 @@ class LaunchConfigs:
 
 
 def dims_of(exprs: Sequence[tree.Expr], evaluate: Callable[[tree.Expr], int | None]) -> Dims | None:
-    """Three extents, where all are positive constants."""
+    """Three extents; None unless all are positive constants."""
     values = [evaluate(expr) for expr in exprs]
     x, y, z = values
     if x is None or y is None or z is None or min(x, y, z) <= 0:
@@ -157,7 +157,7 @@ def _is_zero(expr: tree.Expr) -> bool:
 
 
 def _stays_here(body: Body, name: str) -> bool:
-    """Is the address of an object given to nobody but those who read it, and no reference bound to it?"""
+    """Is the address of an object passed only to functions that read it, and is no reference bound to it?"""
     kinds, texts = body.tokens.kinds, body.tokens.texts
     for i, text in enumerate(texts):
         checkpoint()

@@ -16,7 +16,7 @@ from smem_lsp.unit.size_functions import counted
 
 
 class LaunchFinder:
-    """Walks one host function in order, following constants and ``dim3`` variables."""
+    """Walks one host function in order and tracks its constants and ``dim3`` variables."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class LaunchFinder:
         self.body = function.body
         self.constants = constants
         self.dims: dict[str, Dims | None] = {}
-        self.sums: dict[str, tuple[int | None, ...]] = {}  # constants that are one
+        self.sums: dict[str, tuple[int | None, ...]] = {}  # addends of constants that are sums
         self.found = found
         self.configs = LaunchConfigs() if LAUNCH in function.definition.words else None
         self.depth = 0  # of branches and loops around
@@ -104,8 +104,8 @@ class LaunchFinder:
                 self.sums[declarator.name] = self._addends(initializer)
 
     def _settled(self, name: str, *, constant: bool) -> bool:
-        """Does a local keep the value of its declaration wherever its name stands? It is declared once, and nothing
-        assigns it, takes its address, binds it or hands it to a function that might."""
+        """Does a local always keep its initial value? It must be declared once, and nothing may assign it, take its
+        address, bind a reference to it or pass it to a function that might."""
         kinds, texts = self.body.tokens.kinds, self.body.tokens.texts
         declarations = 0
         for i, text in enumerate(texts):
@@ -139,7 +139,7 @@ class LaunchFinder:
         return declarations == 1
 
     def _by_value(self, i: int) -> bool:
-        """Is the argument at token ``i`` one of a launch, of ``dim3`` or of a function that takes values?"""
+        """Does the argument at token ``i`` go to a launch, to ``dim3`` or to a function that takes values?"""
         partner = self.body.ahead.partner
         kinds, texts = self.body.tokens.kinds, self.body.tokens.texts
         for at in range(i - 1, -1, -1):
@@ -231,7 +231,7 @@ class LaunchFinder:
         )
 
     def _passed(self, dynamic: tree.Expr | None) -> tuple[int | None, ...]:
-        """What the bytes of a launch are the sum of."""
+        """The addends of the dynamic bytes of a launch."""
         if isinstance(dynamic, tree.Name):
             return self.sums.get(dynamic.text, ())
         return () if dynamic is None else self._addends(dynamic)
@@ -248,8 +248,8 @@ class LaunchFinder:
         return self.source.slice(span) if span else None
 
     def _bytes(self, expr: tree.Expr) -> int | None:
-        """The value of an expression, which may be what a function of this file counts; None where a launch cannot
-        pass so many bytes."""
+        """The value of an expression, perhaps through a size function of this file; None if it is unknown or
+        negative."""
         value = evaluate(expr, self.constants)
         if value is None:
             found = counted(expr, self.counting, self.constants, self.top)
@@ -257,17 +257,17 @@ class LaunchFinder:
         return None if value is None or value < 0 else value
 
     def _addends(self, expr: tree.Expr) -> tuple[int | None, ...]:
-        """Of a sum, or of what a function of this file counts as one; nothing of anything else."""
+        """The addends of a sum, perhaps returned by a size function of this file; empty if it is no sum."""
         found = counted(expr, self.counting, self.constants, self.top)
         return _addends(expr, self.constants) if found is None else _addends(*found)
 
     def _positive(self, expr: tree.Expr | None) -> Dims | None:
-        """Extents that a launch can have."""
+        """Extents, if all are positive."""
         dims = None if expr is None else self._block(expr)
         return dims if dims is None or all(d > 0 for d in dims) else None
 
     def _extended(self, expr: tree.Expr, base: int) -> None:
-        """``cudaLaunchKernelEx``, be it in a macro that checks its result."""
+        """``cudaLaunchKernelEx``, also inside a macro that checks its result."""
         assert self.configs is not None
         launch = self.configs.launch(expr)
         if launch is None:

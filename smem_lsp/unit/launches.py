@@ -24,15 +24,15 @@ Said = tuple[tuple[str, Configuration], ...]  # the kernel that is named, and ho
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Launches:
-    """Those of one block in order, at offsets in the block, without lines. ``said``: what they say, places left out;
-    equal things are one object."""
+    """The launches of one block in order, at offsets in the block, without lines. ``said``: their configurations
+    without places; one object for equal ones."""
 
     sites: tuple[LaunchSite, ...]
     said: Said
 
 
 def find_launches(unit: TranslationUnit, constants: Scope) -> list[tuple[Placed, Launches]]:
-    """All launches of the file, block by block. A block of threads that is not sure to be a constant is None."""
+    """All launches of the file, block by block. Thread block dimensions that may not be constant are None."""
     if not any(placed.block.launches or placed.block.extended_launches for placed in unit.blocks):
         return []
     found: list[tuple[Placed, Launches]] = []
@@ -59,7 +59,7 @@ def _launching(function: Function) -> bool:
 def _called(
     unit: TranslationUnit, constants: Scope, function: Function, counting: Mapping[str, Function]
 ) -> tuple[Identity, ...]:
-    """The functions that may count the bytes of its launches."""
+    """The functions that may compute the dynamic bytes of its launches."""
     if not counting or not _launching(function):
         return ()
     names = sorted(function.definition.words & counting.keys())
@@ -94,7 +94,7 @@ def _in_block(
         checkpoint()
         if read[name]:
             read[name] -= 1
-        else:  # in an initializer, a lambda, a macro ...: it is there, and nothing is known of it
+        else:  # in an initializer, a lambda, a macro ...: a launch with unknown configuration
             found.append(LaunchSite(name, None, None, None, Span(start, start + 3), 0))
     found.sort(key=lambda site: site.span.start)
     said = tuple((site.kernel, site.configuration) for site in found)
@@ -115,7 +115,7 @@ def _launches_of(
     hidden: Iterable[str],
     counting: Mapping[str, Function],
 ) -> tuple[LaunchSite, ...]:
-    """Launches in one function, wherever it stands. ``hidden``: names that may mean something else in it;
+    """Launches in one function, at offsets from its start. ``hidden``: names that may mean something else in it;
     ``counting``: functions that return one expression, by name."""
     local = function_scope(constants, function).child()
     local.values.update(dict.fromkeys(hidden))
@@ -130,8 +130,8 @@ def _names(tokens: Tokens) -> set[str]:
 
 
 def _declared_twice(unit: TranslationUnit, constants: Scope) -> frozenset[str]:
-    """Constants of the file whose names something else in it declares too: a member, parameter or variable may hide
-    them."""
+    """Names of constants that the file declares more than once: a member, parameter or variable may hide the
+    constant."""
     names = value_names(constants)
     declared: Counter[str] = Counter()
     if names:

@@ -1,4 +1,4 @@
-"""Does the host raise the dynamic shared memory that a kernel may get, with ``cudaFuncSetAttribute`` or the like?"""
+"""Does the host raise a kernel's limit of dynamic shared memory, with ``cudaFuncSetAttribute`` or the like?"""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _CALLS = frozenset(
 
 
 def may_opt_in(unit: TranslationUnit, kernel: Function) -> bool:
-    """Is there a call in sight that may be about this kernel: one that names it, or any, when the kernel's name is used
-    for something else than launches (a pointer to it, an argument)?"""
+    """May an opt-in call concern this kernel? It may if the call is in a header or outside functions, or if the file
+    uses the kernel's name other than to declare or launch it (a pointer to it, an argument)."""
     if not _CALLS.isdisjoint(unit.header_words):
         return True
     if all(_CALLS.isdisjoint(function.definition.words) for function in unit.functions):

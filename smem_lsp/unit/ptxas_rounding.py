@@ -1,4 +1,4 @@
-"""How ptxas rounds the static total of every kernel of a file, and why a file's totals may not be exact."""
+"""How ptxas rounds the static shared memory of a file's kernels, and why a file's totals may be inexact."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from smem_lsp.unit.shared_declarations import MIN_ROUNDING, _shared_declarations
 
 
 class Rounding(NamedTuple):
-    """Bytes that every static total is a multiple of. ``possible``: a larger one, when it is not certain that a
-    function which would ask for it is compiled at all."""
+    """Every static total is a multiple of ``certain`` bytes. ``possible``: the multiple if functions that may not be
+    compiled are."""
 
     certain: int = 1
     possible: int = 1
 
 
 def rounding(unit: TranslationUnit, top: Scope) -> Rounding:
-    """How static totals of the file are rounded: to 16 bytes, or to the alignment of the ``extern __shared__`` array
-    if that is more, once a function that is compiled uses one."""
+    """How static totals of the file are rounded: if a compiled function uses an ``extern __shared__`` array, to 16
+    bytes or to the alignment of that array, whichever is more."""
     certain = possible = 1
     if not any(placed.block.extends_shared for placed in unit.blocks):
         return Rounding()
@@ -52,8 +52,8 @@ def rounding(unit: TranslationUnit, top: Scope) -> Rounding:
 
 
 def is_compiled(unit: TranslationUnit, function: Function) -> bool | None:
-    """Does the compiler make code of a function? Of a kernel that is no template it does; of a template that nothing
-    names it does not. None: not certain."""
+    """Does the compiler generate code for a function? Yes for a kernel that is no template, no for a function that
+    nothing names. None: uncertain."""
     if function.is_kernel and not function.island.template:
         return True
     named = sum(
@@ -67,8 +67,8 @@ def is_compiled(unit: TranslationUnit, function: Function) -> bool | None:
 
 
 def header_names(unit: TranslationUnit, top: Scope) -> frozenset[str] | None:
-    """Names of the functions and classes of headers that declare shared memory or reach one that does; None when not
-    every `__shared__` of the headers stands in one of those."""
+    """Names of header functions and classes that declare shared memory or reach one that does; None if some
+    `__shared__` of the headers is outside functions and classes."""
     if "__shared__" not in unit.header_words:
         return frozenset()
     return _HEADER_NAMES.of(top.state.store, (), partial(_header_names, unit, top))
@@ -109,7 +109,7 @@ def _body_of(decl: Declared) -> tuple[int, int] | None:
 
 
 def file_unexact(unit: TranslationUnit) -> str | None:
-    """Why no total of this file can be relied on."""
+    """Why no total of this file is exact; None: no reason."""
     if any(placed.block.shares_outside for placed in unit.blocks):
         return "shared memory is declared outside functions"
     if unit.preprocessed.exhausted:
@@ -118,7 +118,7 @@ def file_unexact(unit: TranslationUnit) -> str | None:
 
 
 def header_unexact(unit: TranslationUnit, top: Scope, reached: Iterable[Function]) -> str | None:
-    """Why headers keep the total of a kernel from being exact: ``reached`` are the kernel and its helpers."""
+    """Why headers make the total of a kernel inexact; None: they do not. ``reached``: the kernel and its helpers."""
     names = header_names(unit, top)
     if names is None:
         return "a header declares shared memory"

@@ -1,4 +1,4 @@
-"""``__shared__`` declarations as buffers: element type, extents, alignment, and where each part stands in the text."""
+"""``__shared__`` declarations as buffers: element type, extents, alignment, and the source text of each part."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def shared_buffer(
     constants: Scope,
     function: str,
 ) -> Buffer:
-    """The buffer that one declarator of a ``__shared__`` declaration declares; index and site are not set."""
+    """The buffer of one declarator of a ``__shared__`` declaration; its index and site are not set."""
     declarator = declaration.declarators[position]
     words = [word for word in declaration.words if word not in _NOT_TYPE]
     attributes, align_asked = _attributes(body, base, declaration, declarator, constants)
@@ -47,7 +47,7 @@ def shared_buffer(
     else:
         dims, element = (), None
     space = AddressSpace.DYNAMIC if "extern" in declaration.words else AddressSpace.STATIC
-    # on a variable the attribute decides, even for less than the type would have (nvcc 13.0)
+    # on a variable the attribute decides, even if it is less than the type's alignment (nvcc 13.0)
     align = None if element is None else align_asked or element[1]
     if align_asked == 0:
         align = None
@@ -79,7 +79,7 @@ def shared_buffer(
 
 
 def _total(element: int, dims: Sequence[int | None]) -> int | None:
-    """Bytes of an array; None where an extent is not known."""
+    """Bytes of an array; None if an extent is unknown."""
     total = element
     for dim in dims:
         if dim is None or dim < 0:
@@ -134,7 +134,7 @@ def _text(body: Body, base: int, text: str, lo: int, hi: int) -> str:
 def _attributes(
     body: Body, base: int, declaration: tree.Declaration, declarator: tree.Declarator, constants: Scope
 ) -> tuple[tuple[str, ...], int | None]:
-    """(attributes as written, alignment they ask for). Alignment 0: asked for, but not known."""
+    """(attributes as written, alignment in bytes that they request). Alignment 0: requested, but unknown."""
     kinds, texts = body.tokens.kinds, body.tokens.texts
     written: list[str] = []
     align: int | None = None
@@ -167,7 +167,7 @@ def _attributes(
 
 
 def _joined(texts: Sequence[str]) -> str:
-    """Tokens without white space, but for that between two words: ``alignas(long long)``."""
+    """Tokens without white space except between two words: ``alignas(long long)``."""
     text = ""
     for each in texts:
         text += f" {each}" if re.search(r"\w\Z", text) and re.match(r"\w", each) else each
@@ -175,7 +175,7 @@ def _joined(texts: Sequence[str]) -> str:
 
 
 def _after_last_attribute(body: Body, hi: int) -> int:
-    """Attributes behind the dimensions belong to the declarator in front of them."""
+    """Attributes after the dimensions belong to the declarator before them."""
     kinds = body.tokens.kinds
     while hi + 1 < len(kinds) and kinds[hi] == "ATTRIBUTE" and kinds[hi + 1] == "LP":
         hi = max(hi + 1, body.ahead.partner[hi + 1]) + 1
@@ -183,7 +183,7 @@ def _after_last_attribute(body: Body, hi: int) -> int:
 
 
 def _before_first_specifier(kinds: list[str], lo: int) -> int:
-    """Attributes in front of the first specifier belong to the declaration."""
+    """Attributes before the first specifier belong to the declaration."""
     i = lo
     while i > 0 and kinds[i - 1] not in ("SEMI", "LC", "RC", "COLON"):
         i -= 1
@@ -225,7 +225,7 @@ def helper_buffers(unit: TranslationUnit, helper: Function, top: Scope) -> list[
 
 
 def _shared_declarations(function: Function, top: Scope) -> Iterator[tuple[tree.Declaration, int, Scope]]:
-    """(declaration, its first token, the scope it stands in) of every ``__shared__`` declaration statement."""
+    """(declaration, its first token, its scope) of every ``__shared__`` declaration statement."""
     scope = function_scope(top, function).child()
     declare_parameters(function.parameters or (), scope)
     yield from _walk(function, function.body.statements, scope)

@@ -1,4 +1,4 @@
-"""Functions of the host that return one expression: they count the bytes that launches pass."""
+"""Host functions that return one expression: they compute the bytes that launches pass."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OTHERS = frozenset(("char", "short", "bool", "__device__", "*", "&"))
 
 
 def counting_functions(unit: TranslationUnit) -> dict[str, Function]:
-    """By name. What two functions of the file share, or one of a header has, names none of them."""
+    """The size functions by name, without names that several functions of the file or its headers share."""
     found: dict[str, Function] = {}
     names: set[str] = set(unit.header_functions)
     for function in unit.functions:
@@ -43,7 +43,7 @@ def _counts(function: Function) -> bool:
 
 
 def returned(function: Function) -> tuple[int, int] | None:
-    """The tokens of its body that spell the expression."""
+    """The tokens of its body that spell the returned expression."""
     statements = function.body.statements.statements
     first = statements[0] if len(statements) == 1 else None
     return first.chunk if isinstance(first, tree.JumpStatement) and first.kind == "return" else None
@@ -52,8 +52,8 @@ def returned(function: Function) -> tuple[int, int] | None:
 def counted(
     expr: tree.Expr, functions: Mapping[str, Function], here: Scope, top: Scope
 ) -> tuple[tree.Expr, Scope] | None:
-    """What a call of one of the ``functions`` returns, and the scope that it means something in. ``here``: where the
-    call stands; ``top``: the global scope. None: it is no such call."""
+    """The expression that a call of one of the ``functions`` returns, and its scope. ``here``: the scope of the call;
+    ``top``: the global scope. None: no such call."""
     if not isinstance(expr, tree.Call) or not isinstance(expr.callee, tree.Name):
         return None
     function = functions.get(expr.callee.text)

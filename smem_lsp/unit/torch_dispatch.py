@@ -38,7 +38,7 @@ _MACRO = re.compile(r"AT_DISPATCH_(?P<group>[A-Z_]*?TYPES)(?:_AND(?P<count>\d*)|
 
 
 def dispatched(name: str, arguments: Sequence[tree.Expr]) -> tuple[str, tuple[Type, ...]] | None:
-    """(name that the macro binds in the lambda, the types it takes in turn); None for another function."""
+    """(name that the macro binds in the lambda, the types it binds in turn); None for any other function."""
     if name in ("AT_DISPATCH_CASE", "THO_DISPATCH_CASE") and arguments:
         kind = _scalar_type(arguments[0])
         return None if kind is None else ("scalar_t", (kind,))

@@ -1,6 +1,6 @@
-"""What a file tells about its kernels before any of them is read: constants, helpers, launches, instances.
+"""Facts of a file about its kernels, before any kernel is lowered: constants, helpers, launches, instances.
 
-Most of it is found in one block of the file at a time and kept with the block: a keystroke costs the work of one block.
+Most facts come from one block of the file and are cached with it: a keystroke costs the work of one block.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Key = tuple[object, ...]
 
 
 class Fingerprint:
-    """The identity of all that the kernels of a file depend on outside themselves: equal things are one object."""
+    """The identity of all that a file's kernels depend on outside themselves: one object for equal dependencies."""
 
     __slots__ = ()
 
@@ -37,24 +37,24 @@ _FINGERPRINT = Query[Key, Fingerprint]("what kernels depend on outside themselve
 
 
 def forget_fingerprints() -> None:
-    """Drop what is known of files that were looked at."""
+    """Drop the cached fingerprints of all files."""
     _FINGERPRINT.forget(PROCESS)
 
 
 @dataclass(frozen=True)
 class UnitFacts:
-    """What a file tells about its kernels, worked out once. ``unexact``: why no total of the file is exact."""
+    """Facts of a file about its kernels. ``unexact``: why no shared-memory total of the file is exact."""
 
     unit: TranslationUnit
     constants: Scope
     found: Sequence[tuple[Placed, Launches]]  # the blocks with launches
     unexact: str | None
     rounding: ptxas_rounding.Rounding
-    instances: Mapping[int, Instances]  # of templates, by the number of the function
+    instances: Mapping[int, Instances]  # of templates, by function number
 
     @cached_property
     def helpers(self) -> Mapping[str, list[Function]]:
-        """Functions that are no kernels, by name."""
+        """Functions other than kernels, by name."""
         helpers: dict[str, list[Function]] = defaultdict(list)
         for function in self.unit.functions:
             if not function.is_kernel:
@@ -67,12 +67,12 @@ class UnitFacts:
 
     @cached_property
     def unnamed(self) -> tuple[Function, ...]:
-        """Constructors and operators: what calls them need not name them."""
+        """Constructors and operators: a caller need not name them."""
         return tuple(f for group in self.helpers.values() for f in group if _is_unnamed(f))
 
     @cached_property
     def callers(self) -> Mapping[str, int]:
-        """How many kernels reach each function; empty where no function but kernels has shared arrays."""
+        """How many kernels reach each function; empty if only kernels have shared arrays."""
         counts: Counter[str] = Counter()
         if any(placed.block.shares_in_helpers for placed in self.unit.blocks):
             for kernel in self.unit.functions:
@@ -83,7 +83,7 @@ class UnitFacts:
 
     @cached_property
     def overloaded(self) -> frozenset[str]:
-        """Names that several kernels have: their launches are not told apart."""
+        """Names shared by several kernels, whose launches cannot be told apart."""
         names = [name for placed in self.unit.blocks for _, name in placed.block.kernels]
         if len(set(names)) == len(names):
             return frozenset()
@@ -107,7 +107,7 @@ class UnitFacts:
 
     @cached_property
     def launched(self) -> Mapping[tuple[int, Binding], tuple[LaunchSite, ...]]:
-        """The launches of each instance, with the configuration that its template arguments give."""
+        """The launches of each instance, configured by its template arguments."""
         unit = self.unit
         found: dict[tuple[int, Binding], tuple[LaunchSite, ...]] = {}
         for number, known in self.instances.items():
@@ -134,21 +134,21 @@ class UnitFacts:
         )
 
     def launches_of(self, function: Function, binding: Binding | None) -> tuple[LaunchSite, ...]:
-        """The launches in sight of a kernel, or of one instance of it."""
+        """The known launches of a kernel, or of one instance of it."""
         if binding is None:
             return self._placed(function.name)
         return self.launched.get((function.number, binding), ())
 
     def unplaced(self, function: Function, binding: Binding | None) -> Sequence[LaunchSite]:
-        """The same without their places."""
+        """Like ``launches_of``, but with spans relative to the block."""
         if binding is None:
             return [site for _, site in self.launches.get(function.name, ())]
         return self.launched.get((function.number, binding), ())
 
     @cached_property
     def fingerprint(self) -> Fingerprint:
-        """What all kernels depend on outside themselves: the same object as for an earlier version of the file where
-        all of it is the same. Kernels that are instances of templates depend on more."""
+        """What all kernels depend on outside themselves: the same object for two versions of the file if nothing of
+        it differs. Instances of kernel templates depend on more."""
         blocks = self.unit.blocks
         key = (
             self.constants.declarations,
@@ -177,14 +177,14 @@ def survey_file(unit: TranslationUnit) -> UnitFacts:
 
 
 def bindings_of(around: UnitFacts, function: Function) -> Sequence[Binding | None]:
-    """The instances of a kernel that are looked at: those in sight, or the kernel as it stands."""
+    """The instances of a kernel to analyse: the known ones, or the kernel itself (None)."""
     found = around.instances.get(function.number)
     return found.bindings if found is not None and found.bindings else (None,)
 
 
 def kernels_of(around: UnitFacts) -> list[tuple[Function, Sequence[tuple[Binding | None, Key]]]]:
-    """The kernels of a file in order, each with the instances that are looked at and the keys of these. Equal keys give
-    equal kernels, but for where they stand: the memo key of everything about a kernel."""
+    """The kernels of a file in order, each with the instances to analyse and their keys. Equal keys mean equal kernels
+    apart from their place, so a key is the cache key of all facts about a kernel."""
     functions = around.unit.functions
     fingerprint = around.fingerprint
     found: list[tuple[Function, Sequence[tuple[Binding | None, Key]]]] = []
@@ -218,7 +218,7 @@ def _instances(around: UnitFacts, function: Function) -> _Keyed:
 
 
 def _lasting(around: UnitFacts, function: Function) -> bool:
-    """Does its key stay the same as long as the fingerprint does?"""
+    """Does its key stay the same while the fingerprint does?"""
     return not (
         function.number in around.instances
         or internally_linked(function)
@@ -247,8 +247,8 @@ def kernel_key(around: UnitFacts, function: Function, binding: Binding | None) -
 
 
 def parts_of(function: Function, around: UnitFacts) -> tuple[Function, ...]:
-    """The functions of the file that the IR of a kernel is made of: itself and those that it may reach by name, in
-    source order, and all that are called without their names."""
+    """The functions that the IR of a kernel may contain: itself, those that it reaches by name, and those that are
+    called without a name; after the kernel, in source order."""
     helpers, names = around.helpers, around.helper_names
     reached: dict[int, Function] = {each.number: each for each in around.unnamed}
     stack = [function, *around.unnamed]
@@ -275,7 +275,7 @@ def _is_unnamed(function: Function) -> bool:
 
 
 def internal(unit: TranslationUnit, function: Function) -> bool:
-    """Are all launches of the kernel in sight?"""
+    """Does this file contain all launches of the kernel?"""
     return internally_linked(function) and not _named_elsewhere(unit, function)
 
 
@@ -285,14 +285,14 @@ def internally_linked(function: Function) -> bool:
 
 
 def opts_in(around: UnitFacts, function: Function, binding: Binding | None) -> bool:
-    """May some call raise the dynamic shared memory of the kernel? It matters where launches pass dynamic bytes."""
+    """May a call raise the kernel's dynamic shared memory limit? False unless launches pass dynamic bytes."""
     return any(site.dynamic_bytes for site in around.unplaced(function, binding)) and may_opt_in(
         around.unit, function
     )
 
 
 def non_portable(around: UnitFacts, function: Function, binding: Binding | None) -> bool:
-    """May clusters of the kernel be larger than every device takes? It matters where it has clusters."""
+    """May clusters of the kernel exceed the portable size? False if it has no clusters."""
     return _clusters(around, function, binding) and may_be_non_portable(around.unit)
 
 
@@ -303,8 +303,8 @@ def _clusters(around: UnitFacts, function: Function, binding: Binding | None) ->
 
 
 def _named_elsewhere(unit: TranslationUnit, kernel: Function) -> bool:
-    """May the kernel be launched from where we do not see it? Its name stands somewhere else than in its definition,
-    in a prototype and in launches, or part of the file is in another one."""
+    """May unseen code launch the kernel? It may if its name occurs outside its definition, prototypes and launches,
+    or if part of the program is in unread files."""
     if "<<<" in unit.header_words or unit.preprocessed.missing_quoted:
         return True
     if any(kernel.name in unit.source.slice(region) for region in unit.preprocessed.inactive):
