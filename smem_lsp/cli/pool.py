@@ -7,6 +7,7 @@ They are started with ``-I`` and the module path of this process, without the en
 from __future__ import annotations
 
 import os
+import queue
 import signal
 import subprocess
 import sys
@@ -41,29 +42,31 @@ def check_in_children(
 class _Pool:
     """One thread per child hands it one task after another. A child that dies costs only the file that it had."""
 
-    __slots__ = ("_changed", "_children", "_done", "_ended", "_options", "_waiting")
+    __slots__ = ("_answers", "_children", "_done", "_ended", "_lock", "_options", "_waiting")
 
     def __init__(self, tasks: Sequence[FileTask | FileOutcome], options: Options) -> None:
         self._options = options
         self._waiting = deque((index, task) for index, task in enumerate(tasks) if isinstance(task, FileTask))
-        self._done: dict[int, FileOutcome] = {}
+        # Not a condition: Ctrl-C in the moment in which it takes its lock again leaves it without.
+        self._answers: queue.SimpleQueue[tuple[int, FileOutcome]] = queue.SimpleQueue()
+        self._done: dict[int, FileOutcome] = {}  # of the thread that waits
         self._children: set[_Child] = set()
         self._ended = False
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
 
     def start(self, processes: int) -> None:
         for _ in range(min(processes, len(self._waiting))):
             threading.Thread(target=self._serve, daemon=True).start()
 
     def wait(self, index: int) -> FileOutcome:
-        with self._changed:
-            while index not in self._done:
-                self._changed.wait()
-            return self._done.pop(index)
+        while index not in self._done:
+            number, outcome = self._answers.get()
+            self._done[number] = outcome
+        return self._done.pop(index)
 
     def end(self) -> None:
         """End all children: nobody waits for the rest."""
-        with self._changed:
+        with self._lock:
             self._ended = True
             children = list(self._children)
         for child in children:
@@ -83,18 +86,16 @@ class _Pool:
                 outcome = failed(task.path, f"{task.path}: {_why(error)}")
                 self._leave(child)
                 child = None
-            with self._changed:
-                self._done[index] = outcome
-                self._changed.notify_all()
+            self._answers.put((index, outcome))
         self._leave(child)
 
     def _next(self) -> tuple[int, FileTask] | None:
-        with self._changed:
+        with self._lock:
             return self._waiting.popleft() if self._waiting and not self._ended else None
 
     def _new_child(self) -> _Child:
         child = _Child(self._options)
-        with self._changed:
+        with self._lock:
             self._children.add(child)
             ended = self._ended
         if ended:
@@ -104,7 +105,7 @@ class _Pool:
     def _leave(self, child: _Child | None) -> None:
         if child is not None:
             child.leave()
-            with self._changed:
+            with self._lock:
                 self._children.discard(child)
 
 
