@@ -1,5 +1,5 @@
-"""What another layout of a buffer does to the bank conflicts of all its accesses: padded rows, or columns swizzled by
-exclusive or."""
+"""The effect of another layout of a buffer on the bank conflicts of all its accesses: padded rows, or columns swizzled
+by exclusive or."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from smem_lsp.source import checkpoint
 from smem_lsp.targets.every import BANK_WIDTH, BANKS, STATIC_LIMIT, WARP_SIZE
 
 _PADS = (1, 2, 4, 8)  # words, or elements where these are larger
-_TILE = 16  # bytes: what the pitch of a matrix that a warp moves is a multiple of
-_GAIN = 2  # a remedy that leaves more than this share of the wavefronts is none
+_TILE = 16  # bytes: the pitch of a matrix that a warp moves is a multiple of it
+_GAIN = 2  # a remedy must divide the wavefronts by more than this
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """An access with its first byte, where that is known, and the bytes that it moves. ``rows``: of the matrices that a
-    warp moves together."""
+    """An access with its first byte (None: unknown) and the ``width`` in bytes that each lane moves. ``rows``: of the
+    matrices that a warp moves together."""
 
     place: Located
     offset: Term | None
@@ -33,12 +33,12 @@ class Use:
 
     @property
     def lanes(self) -> int:
-        """How many of a warp give an address."""
+        """How many lanes of a warp give an address."""
         return self.rows or WARP_SIZE
 
     @property
     def landing(self) -> bool:
-        """Does it stand for copies that have landed, which are counted where they are issued?"""
+        """Is it the arrival of an asynchronous copy, which is counted where it is issued?"""
         access = self.place.access
         return access.asynchronous and access.kind is AccessKind.UPDATE
 
@@ -69,9 +69,8 @@ Counter = Callable[[Asked, int, int], Count]  # of lanes with so many bytes, of 
 def remedies(
     kernel: Kernel, use: Use, uses: Sequence[Use], warps: Warps, total: Counter
 ) -> tuple[Remedy, ...]:
-    """The cheapest change of the declaration, and of the indices, after which ``use`` takes less than half of its
-    wavefronts and no other access to the buffer takes more, the one that leaves fewer first; none where not every
-    access is known."""
+    """The best padding and the best swizzle after which ``use`` takes less than half of its wavefronts and no other
+    access to the buffer takes more; the better one first. Empty if some access to the buffer is unknown."""
     buffer = kernel.buffers[use.place.access.buffer]
     others = [each for each in uses if each.place.access.buffer == buffer.index and not each.landing]
     rows = _Rows.of(buffer, warps)
@@ -99,12 +98,12 @@ def remedies(
 
 
 def _worse(now: Count, then: Count) -> bool:
-    """More wavefronts for each that is needed, where that is more than one?"""
+    """Are there more wavefronts per needed one, and more than one?"""
     return now[0] * then[1] > max(then) * now[1]
 
 
 def _choices(kernel: Kernel, buffer: Buffer, uses: Sequence[Use]) -> Iterator[Remedy]:
-    """Other layouts, the one that is easiest to write first. What vectors are loaded from stays aligned and whole."""
+    """Other layouts, the one easiest to write first. Vector accesses stay aligned and whole."""
     element, columns = buffer.element_bytes or 1, buffer.dims[-1] or 0
     widest = max(BANK_WIDTH, *(_TILE if use.tile is not None else use.width for use in uses))
     rows = (buffer.bytes or 0) // max(element * columns, 1)
@@ -132,7 +131,7 @@ class _Rows:
 
     @staticmethod
     def of(buffer: Buffer, warps: Warps) -> _Rows | None:
-        """None: it has none that could be changed."""
+        """The rows; None: there are none that could be changed."""
         if not buffer.placed or buffer.element_bytes is None or len(buffer.dims) < 2:
             return None
         columns = None if any(dim is None for dim in buffer.dims) else buffer.dims[-1]
@@ -143,7 +142,7 @@ class _Rows:
         return self.columns * self.element
 
     def can_move(self, use: Use) -> bool:
-        """Is it an access to rows of this length, and none that counts rows as one long array?"""
+        """Does it access rows of this length, and not the rows as one long array?"""
         if use.tile is not None:
             return use.tile.pitch == self.pitch
         if use.offset is None:
@@ -177,7 +176,7 @@ class _Rows:
         return None if asked is None else total(asked, use.width, use.rows)
 
     def _moved(self, use: Use, choice: Remedy) -> Term | None:
-        """Where it begins after the change."""
+        """First byte of the access after the change; None: unknown."""
         table = self.warps.values.table
         place = row_and_byte(self.warps.forms, self.buffer, use.offset, use.indices)
         if place is None:

@@ -1,4 +1,4 @@
-"""Which buffers may not share bytes: the answer of the walks, and the question of every allocator."""
+"""Which buffers may not share bytes: the result of the data-flow walks, and the input of every allocator."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def pair(a: int, b: int) -> frozenset[int]:
 
 @record
 class Conflicts:
-    """What may not share bytes (reference: reuse of shared memory, sections 1 and 2).
+    """Pairs of buffers that may not share bytes.
 
     ``hard``: one is written while the other holds a value; no barrier helps. ``soft``: no proved barrier
     between two accesses. ``equal``: only at the same offset (own slots).
