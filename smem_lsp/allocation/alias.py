@@ -11,11 +11,11 @@ from smem_lsp.source import checkpoint
 
 
 def alias(items: Sequence[Item], conflicts: Conflicts) -> Plan:
-    """The layout in bytes where a buffer takes the place of an earlier one in own slots with it, else its own.
+    """The layout in bytes where each buffer takes the bytes of an earlier one that it may alias, or else gets its own.
 
-    Only pairs of equal size that need no barrier because no thread touches an element of another thread; barriers
-    that are there already are not used. An alias is never more than one step from the buffer whose bytes it takes
-    (nvFuser csrc/device_lower/pass/alias_memory.cpp; reference: allocators, section 1).
+    Two buffers may alias when they have one size and every thread touches only its own elements of both, so that no
+    barrier is needed; barriers that are there already are not used. An alias takes the bytes of a buffer that is none
+    (nvFuser csrc/device_lower/pass/alias_memory.cpp).
     """
     piles: list[list[Item]] = []
     for item in items:

@@ -15,19 +15,19 @@ from smem_lsp.allocation.stacked_height import stacked_height
 from smem_lsp.analysis.dataflow.conflicts import Conflicts
 from smem_lsp.analysis.dataflow.liveness import Life, bits
 
-EXACT = 30  # buffers; more than that are laid out by the first-fit orders alone
+EXACT = 30  # buffers; with more only the first-fit orders are tried
 TRIES = 60  # orders tried after the first ones
-WORK = 40_000  # for many buffers fewer: placing n takes about n * n / 2 comparisons
+WORK = 40_000  # bounds the tries for many buffers: to place n takes about n * n / 2 comparisons
 STEPS = 4000  # of the search, about 4 ms: a count, so that equal input gives equal output
-FEW = 12  # buffers; with more of them a step takes longer, and fewer are made
+FEW = 12  # buffers; beyond it a step takes longer, so the search makes fewer
 
 
 def best(items: Sequence[Item], conflicts: Conflicts, lives: Mapping[int, Life] | None = None) -> Plan:
     """The smallest layout of ``items`` (bytes), exact unless the search runs out of steps.
 
-    ``optimal`` says that no layout is smaller; ``lower_bound`` is what ``clique`` alone forces, which may
-    be less than any layout can reach. When nothing is saved the declared order stays. Ties go to the
-    declared order. ``lives`` only orders the first attempts (reference: reuse of shared memory, 3.1).
+    ``optimal``: no layout is smaller; ``lower_bound``: the bytes that ``clique`` alone forces, which may be
+    fewer than any layout reaches. Where nothing is saved, and in a tie, the declared order stays. ``lives``
+    only orders the first attempts.
     """
     as_declared = declared(items)
     of = problem(items, conflicts)
@@ -39,7 +39,7 @@ def best(items: Sequence[Item], conflicts: Conflicts, lives: Mapping[int, Life] 
     highest = reached = 0
     spans = _spans(items, lives or {})
     for part, part_bound, forced in parts:
-        goal = max(part_bound, reached)  # smaller than the other parts is of no use
+        goal = max(part_bound, reached)  # smaller than the largest part so far gains nothing
         placed = _first_fits(of, part, spans, list(bits(forced)), goal)
         proved = part_bound
         if peak(of, placed) > goal:
@@ -68,7 +68,7 @@ def _spans(items: Sequence[Item], lives: Mapping[int, Life]) -> list[tuple[int, 
 def _first_fits(
     of: Problem, part: int, spans: Sequence[tuple[int, int]], clique: list[int], goal: int
 ) -> dict[int, int]:
-    """The best first fit of some orders and of those around the best of them; ties go to the earlier one."""
+    """The best first fit of a set of orders and of the neighbours of the best one; in a tie the earlier one."""
     lowest = stacked_height(of, clique)
     best_order: list[int] = []
     placed: dict[int, int] = {}

@@ -1,4 +1,4 @@
-"""TVM's MergeSharedMemoryAllocations: free regions are taken again whole, the best fitting one first."""
+"""TVM's MergeSharedMemoryAllocations: a free region is reused whole, the one that fits best first."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from smem_lsp.analysis.dataflow.conflicts import Conflicts
 from smem_lsp.ir.nodes import Access, Assign, Branch, Loop, Node, Place, Seq, walk
 from smem_lsp.source import checkpoint
 
-LARGER = 16  # a region is not taken by a buffer that fills less than this part of it
-SMALL = 4  # bytes: buffers up to this size keep a region of their own
+LARGER = 16  # a buffer does not take a region more than this many times its size
+SMALL = 4  # bytes: a buffer up to this size keeps a region of its own
 
 
 def best_fit(items: Sequence[Item], body: Seq, conflicts: Conflicts, outline: Seq | None = None) -> Plan:
-    """The layout in bytes; it may be larger than declared. ``outline``: of ``body``, where it is there already.
+    """The layout in bytes; it may be larger than declared. ``outline``: that of
+    ``body``, if it has been made already.
 
     A buffer lives from the first to the last statement of the kernel's body that touches it; a loop or branch is
     one statement. TVM inserts the barriers that this needs; here none is added, so where two buffers share bytes
-    against ``conflicts`` a life is extended (``resolve_overlaps``). Without conflicts the layout is TVM's (TVM
-    src/tir/transforms/merge_shared_memory_allocations.cc; reference: allocators, section 2), but for two things: a
-    region starts at the alignment of all its buffers, and a buffer that TVM gives no place gets one of its own.
+    against ``conflicts`` a life is extended (``resolve_overlaps``). Without conflicts the layout is TVM's
+    (src/tir/transforms/merge_shared_memory_allocations.cc), but for two things: a region starts at the alignment
+    of all its buffers, and a buffer that TVM gives no place gets one of its own.
     """
     statements = _statements(body)
     lives: Lives = {}
@@ -49,7 +50,7 @@ def best_fit(items: Sequence[Item], body: Seq, conflicts: Conflicts, outline: Se
 
 
 def _statements(body: Seq) -> list[list[Node]]:
-    """What stands in ``body`` between two places where a barrier could, assignments left out."""
+    """The nodes of ``body`` between two places where a barrier could stand, without assignments."""
     out: list[list[Node]] = [[]]
     for node in body:
         if isinstance(node, Place):
@@ -70,7 +71,7 @@ class _Region:
 
 @dataclass(slots=True)
 class _Memory:
-    """``free``: by rising bytes, of equal ones the first freed first. ``kept``: regions never given back."""
+    """``free``: by rising bytes, among equals in the order they were freed; ``kept``: regions never given back."""
 
     free: list[_Region] = field(default_factory=list)
     kept: list[_Region] = field(default_factory=list)
@@ -120,7 +121,7 @@ def _place(
         order = {buffer: place for place, buffer in enumerate(buffers)}
         for group in (arriving[number], leaving[number]):
             group.sort(key=lambda item: order.get(item.index, len(order)))
-        # What a plain statement is the last to use is free for what it is the first to use.
+        # The last use of one buffer and the first of another in a plain statement: the second may reuse the first.
         plain = number < len(composite) and not composite[number]
         early = [item for item in leaving[number] if plain and lives[item.index][0] < number]
         for item in early:

@@ -17,7 +17,7 @@ def lower_bound(of: Problem, among: int) -> tuple[int, int]:
 
     In a pile of buffers aligned to multiples of G, all but the topmost take their size rounded up to G. Every
     alignment G is tried with the buffers that have at least it; then the lowest piles of whole cliques, where
-    alignments differ (reference: allocators, section 8).
+    alignments differ.
     """
     best, clique = 0, 0
     heavy: set[tuple[int, ...]] = set()

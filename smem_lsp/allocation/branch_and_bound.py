@@ -26,8 +26,8 @@ def branch_and_bound(
 
     Pushing every buffer down turns any layout into one where, taken by rising offset, each sits at 0, right
     above one below it, or at the offset of one it may only coincide with. Only those are tried, in that
-    order; ends when ``goal`` bytes are reached or ``steps`` items looked at (reference: allocators, section
-    8; MiniMalloc).
+    order, as in MiniMalloc (Moffitt, ASPLOS 2023); the search ends when ``goal`` bytes are reached or ``steps`` items
+    have been looked at.
     """
     grain = _grain(of, part)
     left = sorted(bits(part), key=lambda place: (-of.size[place], place))

@@ -9,7 +9,7 @@ from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.ir.nodes import Access, Assign, Branch, Loop, Place, Seq
 from smem_lsp.source import checkpoint
 
-UNKNOWN_TRIPS = 8  # turns a loop of unknown count is taken to make
+UNKNOWN_TRIPS = 8  # assumed trips of a loop whose count is unknown
 
 Path = tuple[tuple[Seq, int], ...]  # from the kernel's body down: the block and the position in it
 
@@ -23,11 +23,11 @@ class Candidate:
 
 
 def candidates(body: Seq, facts: Facts, witnesses: Iterable[tuple[Access, Access]]) -> list[Candidate]:
-    """Places that may cure one of ``witnesses`` (o -> m), by rising point (reference: reuse of shared memory, 3.2).
+    """Places where a barrier may separate one of ``witnesses``, accesses o and m with m after o, by rising point.
 
     Per witness: right before m and before each statement around m that does not hold o; at the end of the
-    body of each loop that holds both; right after the statement that holds o where the two part. Of places
-    with nothing between them that matters, the latest.
+    body of each loop that holds both; right after the statement that holds o, in the innermost block that
+    holds both. Of several places with nothing but assignments between them, only the latest.
     """
     index = _Index(facts)
     _visit(body, (), 1, index)

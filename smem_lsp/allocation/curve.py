@@ -1,4 +1,4 @@
-"""Bytes against barriers: what k added barriers buy."""
+"""Bytes against barriers: the bytes that each number of added barriers saves."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from smem_lsp.ir.nodes import Seq
 from smem_lsp.source import checkpoint
 
 BARRIERS = 3  # more are never proposed
-SUBSETS = 3000  # sets of places tried for one number of barriers; beyond that, greedily
-EVENTS = 300_000  # and events walked, and pairs judged, for that: about half a second
-SOFT = 20_000  # pairs of buffers without a barrier between them: with more of them none is looked for
-WITNESSES = 100_000  # pairs of accesses that a barrier is looked for between
+SUBSETS = 3000  # sets of places tried for one number of barriers; beyond it a greedy search
+EVENTS = 300_000  # walked, and pairs of buffers judged, for the same: about half a second
+SOFT = 20_000  # pairs of buffers without a barrier between them; beyond it no barrier is looked for
+WITNESSES = 100_000  # pairs of accesses for which places are looked for
 
 
 def curve(
@@ -41,12 +41,11 @@ def curve(
     found: Interference | None = None,
 ) -> list[Plan]:
     """The best plan without added barriers, then each that more barriers (up to ``limit``) make smaller.
-    ``found``: the survey of ``body``, where it is there already.
+    ``found``: the interference of ``body``, if it has been worked out already.
 
     ``Plan.barriers`` are Place points, ``Plan.cost`` the executions of the added barriers per block. Among
     sets of the same bytes the cheapest is taken, then the one with the later points. Where there are too
-    many sets to try them all the points come from a greedy search and may need fewer barriers: ``optimal``
-    is False there (reference: reuse of shared memory, 3.2).
+    many sets to try, a greedy search chooses the points; fewer barriers might do, and ``optimal`` is False.
     """
     if len(items) < 2:
         return [best(items, Conflicts())]
@@ -55,10 +54,10 @@ def curve(
     plans = [best(items, now, work.found.liveness.lives)]
     present = {item.index for item in items}
     if not any(key <= present for key in now.soft) or len(now.soft) > SOFT:
-        return plans  # nothing that a barrier could cure, or too much
+        return plans  # no pair that a barrier could separate, or too many
     most = -(-WITNESSES // len(work.found.accesses))
     places = candidates(body, facts, witnesses(work.found, most=most))
-    # Every candidate at once frees the most: nothing under it can be reached.
+    # All candidates at once free the most: no set of them leads to fewer bytes.
     reach = work.plan(places).bytes
     for count in range(1, min(limit, len(places)) + 1):
         checkpoint()
@@ -79,13 +78,12 @@ class _Work:
     items: Sequence[Item]
     found: Interference
     graphs: dict[Graph, Plan] = field(default_factory=dict)
-    layouts: dict[tuple[Pairs, Pairs], Plan] = field(
-        default_factory=dict
-    )  # few sets of barriers differ in these
+    # many sets of barriers leave the same pairs
+    layouts: dict[tuple[Pairs, Pairs], Plan] = field(default_factory=dict)
 
     @property
     def cost(self) -> int:
-        """Of trying one set of barriers, in events."""
+        """What it takes to try one set of barriers, in events."""
         return 1 + self.found.length + len(relate(self.found).soft)
 
     def plan(self, added: Iterable[Candidate]) -> Plan:
@@ -115,8 +113,8 @@ def _cheapest(work: _Work, places: Sequence[Candidate], count: int, reach: int) 
 
 
 def _greedy(work: _Work, places: Sequence[Candidate], count: int) -> list[Candidate]:
-    """One barrier after the other, each time the place that frees the most bytes of soft pairs. Where walking that
-    often would take too long, some of the places are tried, as far from each other as can be."""
+    """One barrier after the other, each time the place that frees the most bytes of soft pairs. Where trying
+    every place would take too long, an evenly spaced part of them is tried."""
     sizes = {item.index: item.size for item in work.items}
     step = -(-len(places) * work.cost // EVENTS)
     tried = places[step // 2 :: step]

@@ -8,7 +8,8 @@ from smem_lsp.allocation.plan import Item, Plan, align_up
 
 
 def declared(items: Sequence[Item]) -> Plan:
-    """``items`` in the given order, each at the next multiple of its alignment (ptxas observation). Bytes."""
+    """``items`` in the given order, each at the next multiple of its alignment: the
+    layout that ptxas makes of static shared arrays. Bytes."""
     offsets: dict[int, int] = {}
     end = 0
     for item in items:

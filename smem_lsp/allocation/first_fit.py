@@ -10,7 +10,7 @@ from smem_lsp.allocation.problem import Problem
 from smem_lsp.analysis.dataflow.liveness import bits
 from smem_lsp.source import checkpoint
 
-SIDEWAYS = 0.1  # how often a worse order is gone on with
+SIDEWAYS = 0.1  # share of the worse orders from which the search goes on all the same
 
 
 def peak(of: Problem, offsets: dict[int, int]) -> int:
@@ -19,7 +19,7 @@ def peak(of: Problem, offsets: dict[int, int]) -> int:
 
 
 def first_fit(of: Problem, order: Iterable[int]) -> dict[int, int]:
-    """Offsets in bytes: each item as low as the ones before it leave room, holes included."""
+    """Offsets in bytes: each item as low as those placed before it allow, in a hole between them if it fits."""
     offsets: dict[int, int] = {}
     placed: list[tuple[int, int, int]] = []  # start, end, item: by rising start
     for place in order:
@@ -82,8 +82,9 @@ def climb(of: Problem, order: Sequence[int], goal: int, tries: int) -> dict[int,
 def orders(
     of: Problem, part: int, spans: Sequence[tuple[int, int]], first: Sequence[int]
 ) -> Iterable[list[int]]:
-    """The declared order, ``first`` and then the others by size or by area, and the rest of the orders of
-    allocators.md section 8. ``spans``: first and last point of each life."""
+    """Orders to place the items of the mask ``part`` in: as declared; ``first`` and then the others, by size or by
+    area; then all by size, area, alignment, length of life, first point and last point, the largest in front.
+    ``spans``: first and last point of each life; an area is bytes times length of life."""
     members = list(bits(part))
     size = of.size
     length = [last - start + 1 for start, last in spans]

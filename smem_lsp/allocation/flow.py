@@ -1,14 +1,14 @@
 """The control flow of a kernel as a plain graph, for the validator alone.
 
 The walks of the analysis follow the region tree and join sets on the way; here every event is a node, every
-way for control to go on is an edge, and questions are answered by looking which nodes can be reached. Two
+step that control may take is an edge, and an answer is a set of nodes that can be reached. Two independent
 methods that agree are worth more than one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.ir.nodes import Access, Assign, Barrier, Branch, Jump, JumpKind, Loop, Place, Seq
@@ -19,10 +19,10 @@ from smem_lsp.source import checkpoint, record
 class Flow:
     """``onward[n]``: where a thread may go from n. ``past[n]``: more edges that only matter to barriers.
 
-    ``walls``: nodes that are proved barriers. ``covers``: nodes after which nothing of these buffers' old
-    values is needed. ``beside``: accesses of the two arms of each divergent branch, which run at once: at
-    the first node of an arm the other one has ``written``, after the last the other one has yet to
-    ``read``.
+    ``walls``: nodes that are proved barriers. ``covers``: nodes that overwrite these buffers whole, so that
+    no older value is read after them. ``beside``: accesses of the two arms of each divergent branch, which
+    run at once. ``written``: at the first node of an arm, the buffers that the other arm may have written by
+    then. ``read``: at the last node of an arm, the buffers that the other arm may still read.
     """
 
     onward: list[list[int]] = field(default_factory=list)
@@ -38,12 +38,13 @@ class Flow:
 def flow(body: Seq, facts: Facts, added: frozenset[int]) -> Flow:
     """The graph of ``body``; node 0 is the start. ``added``: Place points that hold a barrier."""
     out = Flow()
-    _lay(body, _node(out), _node(out), _node(out), out, facts, added)
+    start, outside = _node(out), _Targets(_node(out), _node(out))
+    _Builder(out, facts, added).seq(body, start, outside)
     return out
 
 
 def reach(edges: Sequence[Sequence[int]], starts: Iterable[int], stops: set[int]) -> set[int]:
-    """Nodes reached from ``starts`` in one step or more, without going on from a node of ``stops``."""
+    """Nodes reached from ``starts`` in one step or more; a path ends at a node of ``stops``."""
     seen: set[int] = set()
     todo = list(starts)
     while todo:
@@ -65,53 +66,85 @@ def _node(out: Flow, *before: int) -> int:
     return number
 
 
-def _lay(
-    seq: Seq, here: int, at_break: int, at_continue: int, out: Flow, facts: Facts, added: frozenset[int]
-) -> int:
-    """Adds the nodes of ``seq`` after ``here`` and returns the node at its end."""
-    for node in seq.items:
-        checkpoint()
-        if isinstance(node, Assign):
-            continue
-        if node.point in facts.covering:
-            here = _node(out, here)
-            out.covers[here] = facts.covering[node.point]
-        if isinstance(node, Access):
-            here = _node(out, here)
-            out.accesses[here] = node
-        elif isinstance(node, (Barrier, Place)):
-            if node.point in (facts.barriers if isinstance(node, Barrier) else added):
+@dataclass(frozen=True, slots=True)
+class _Targets:
+    """The nodes that ``break`` and ``continue`` lead to."""
+
+    at_break: int
+    at_continue: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Builder:
+    """Adds nodes to ``out``; a method takes the node in front and returns the one at the end."""
+
+    out: Flow
+    facts: Facts
+    added: frozenset[int]
+
+    def seq(self, seq: Seq, here: int, targets: _Targets) -> int:
+        out, facts = self.out, self.facts
+        for node in seq.items:
+            checkpoint()
+            if isinstance(node, Assign):
+                continue
+            if node.point in facts.covering:
                 here = _node(out, here)
-                out.walls.add(here)
-        elif isinstance(node, Branch):
-            arms = []
-            for arm in (node.then, node.otherwise):
-                first = _node(out, here)
-                last = _node(out, _lay(arm, first, at_break, at_continue, out, facts, added))
-                arms.append((first, last))
-            join = _node(out, *(last for _, last in arms))
-            if node.point not in facts.uniform:
-                out.onward[here].append(join)  # a thread may skip either arm
-                inside = [[each for each in range(*arm) if each in out.accesses] for arm in arms]
-                out.beside.append((inside[0], inside[1]))
-                for (first, last), other in zip(arms, reversed(inside), strict=True):
-                    met = [out.accesses[each] for each in other]
-                    out.written[first] = {access.buffer for access in met if access.kind.writes}
-                    out.read[last] = {access.buffer for access in met if access.kind.reads}
-            here = join
-        elif isinstance(node, Loop):
-            top, turn, after = _node(out, here), _node(out), _node(out)
-            out.onward[_lay(node.body, top, after, turn, out, facts, added)].append(turn)
-            out.onward[turn] += [top, after]
-            if node.min_trip == 0:
-                out.onward[here].append(after)
-            elif node.point not in facts.uniform:
-                # A thread may be done with the loop while another has yet to start it.
-                out.past.setdefault(here, []).append(after)
-            here = after
-        elif isinstance(node, Jump):
-            jump = _node(out, here)
-            if node.kind is not JumpKind.RETURN:
-                out.onward[jump].append(at_break if node.kind is JumpKind.BREAK else at_continue)
-            here = _node(out) if node.point in facts.uniform else _node(out, jump)
-    return here
+                out.covers[here] = facts.covering[node.point]
+            if isinstance(node, Access):
+                here = _node(out, here)
+                out.accesses[here] = node
+            elif isinstance(node, (Barrier, Place)):
+                if node.point in (facts.barriers if isinstance(node, Barrier) else self.added):
+                    here = _node(out, here)
+                    out.walls.add(here)
+            elif isinstance(node, Branch):
+                here = self._branch(node, here, targets)
+            elif isinstance(node, Loop):
+                here = self._loop(node, here)
+            elif isinstance(node, Jump):
+                here = self._jump(node, here, targets)
+        return here
+
+    def _branch(self, node: Branch, here: int, targets: _Targets) -> int:
+        out = self.out
+        arms: list[tuple[int, int]] = []  # first and last node
+        for arm in (node.then, node.otherwise):
+            first = _node(out, here)
+            arms.append((first, _node(out, self.seq(arm, first, targets))))
+        join = _node(out, *(last for _, last in arms))
+        if node.point not in self.facts.uniform:
+            out.onward[here].append(join)  # a thread may skip either arm
+            self._beside(arms)
+        return join
+
+    def _beside(self, arms: Sequence[tuple[int, int]]) -> None:
+        """The arms of a divergent branch run at once."""
+        out = self.out
+        inside = [[each for each in range(*arm) if each in out.accesses] for arm in arms]
+        out.beside.append((inside[0], inside[1]))
+        for (first, last), other in zip(arms, reversed(inside), strict=True):
+            met = [out.accesses[each] for each in other]
+            out.written[first] = {access.buffer for access in met if access.kind.writes}
+            out.read[last] = {access.buffer for access in met if access.kind.reads}
+
+    def _loop(self, node: Loop, here: int) -> int:
+        out = self.out
+        top, turn, after = _node(out, here), _node(out), _node(out)
+        end = self.seq(node.body, top, _Targets(at_break=after, at_continue=turn))
+        out.onward[end].append(turn)
+        out.onward[turn] += [top, after]
+        if node.min_trip == 0:
+            out.onward[here].append(after)
+        elif node.point not in self.facts.uniform:
+            # A thread may be done with the loop while another has yet to start it.
+            out.past.setdefault(here, []).append(after)
+        return after
+
+    def _jump(self, node: Jump, here: int, targets: _Targets) -> int:
+        out = self.out
+        jump = _node(out, here)
+        if node.kind is not JumpKind.RETURN:
+            target = targets.at_break if node.kind is JumpKind.BREAK else targets.at_continue
+            out.onward[jump].append(target)
+        return _node(out) if node.point in self.facts.uniform else _node(out, jump)

@@ -49,7 +49,7 @@ COMPARED = tuple(name for name in ALLOCATORS if name != "best")
 def task(
     items: Sequence[Item], body: Seq, facts: Facts, fixed: frozenset[int], found: Interference | None = None
 ) -> Task:
-    """The task of one kernel. ``found``: the survey of ``body``, where it is there already."""
+    """The task of one kernel. ``found``: the interference of ``body``, if it has been worked out already."""
     found = found or interference(body, facts, fixed)
     return Task(items, body, facts, fixed, found, relate(found))
 

@@ -39,7 +39,7 @@ def problem(items: Sequence[Item], conflicts: Conflicts) -> Problem:
 
 
 def components(of: Problem) -> list[int]:
-    """Masks of items that have to do with each other; any two of different masks may share bytes freely."""
+    """Masks of the connected items; two items of different masks may share bytes freely."""
     left = (1 << len(of.size)) - 1
     out: list[int] = []
     while left:

@@ -8,7 +8,7 @@ from smem_lsp.allocation.plan import Item
 from smem_lsp.analysis.dataflow.conflicts import Conflicts
 from smem_lsp.source import checkpoint
 
-ROUNDS = 60  # after that lives are extended to the end of the kernel at once
+ROUNDS = 60  # beyond it a life is extended right to the end of the kernel
 CHECKS = 1_000_000  # pairs compared, about a quarter of a second; then no layout is given
 
 Lives = dict[int, tuple[int, int]]  # buffer -> first and last position, both inclusive
@@ -21,11 +21,11 @@ def resolve_overlaps(
     end: int,
     place: Callable[[Lives], dict[int, int]],
 ) -> dict[int, int] | None:
-    """Offsets in bytes that ``place`` finds for ``lives``, or for longer ones; None: there are too many buffers.
+    """Offsets in bytes that ``place`` finds for ``lives``, extended where needed; None: there are too many buffers.
 
     An allocator that works on intervals sees neither back edges nor missing barriers. Where two buffers share
     bytes against ``conflicts``, the life that ends first is extended to the end of the other, in ``lives`` itself,
-    and ``place`` runs again; ``end`` is a position after everything (reference: reuse of shared memory, 3.1).
+    and ``place`` runs again; ``end`` is a position after everything.
     """
     pairs = _pairs(items, conflicts)
     rounds = min(ROUNDS + len(items), CHECKS // (1 + len(pairs)))
@@ -46,7 +46,7 @@ def resolve_overlaps(
 
 
 def _pairs(items: Sequence[Item], conflicts: Conflicts) -> list[tuple[Item, Item, bool]]:
-    """Items that may not overlap, by name; True: they may if they start at the same offset."""
+    """Items that may not overlap, by name; True: they may where both start at the same offset."""
     by_name = sorted(items, key=lambda item: (item.name, item.index))
     rank = {item.index: number for number, item in enumerate(by_name)}
     only_equal = conflicts.equal - conflicts.hard - conflicts.soft

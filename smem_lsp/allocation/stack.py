@@ -23,13 +23,12 @@ def stack(
     added: frozenset[int] = frozenset(),
 ) -> Plan:
     """The stack layout in bytes, with ``added`` (Place points) as barriers; it may be larger than declared.
-    ``body``: of the kernel, or its outline.
+    ``body``: that of the kernel, or its outline.
 
     Lives are closed intervals from the first write to the last read, lifted to the outermost loop around
     the access; a barrier counts outside branches and where every loop around it runs. nvFuser checks
     neither back edges nor branches, so where two buffers share bytes against ``conflicts`` the earlier life
-    is extended and the allocator runs again (``resolve_overlaps``; nvFuser csrc/device_lower/pass/alias_memory.cpp;
-    reference: reuse of shared memory, 3.1).
+    is extended and the allocator runs again (``resolve_overlaps``; nvFuser csrc/device_lower/pass/alias_memory.cpp).
     """
     walk = Walk(facts, added)
     end = collect(body, None, True, walk) + 1
@@ -85,7 +84,7 @@ def collect(seq: Seq, lifted: tuple[int, int] | None, counts: bool, walk: Walk) 
             last = max(last, collect(node.otherwise, lifted, False, walk))
         elif isinstance(node, Loop):
             span = lifted or (node.point, node.end_point)
-            # A loop of exactly one turn has no back edge to be careful about.
+            # A loop that runs exactly once has no back edge.
             inner = lifted if node.trips == 1 else span
             collect(node.body, inner, counts and node.min_trip >= 1, walk)
             last = max(last, node.end_point)

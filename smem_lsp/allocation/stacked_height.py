@@ -13,7 +13,7 @@ STATES = 1024  # sets of buffers looked at for one pile, about a millisecond
 
 
 def stacked_height(of: Problem, places: Sequence[int]) -> tuple[int, list[int]] | None:
-    """Bytes of the lowest pile of the items ``places``, and them from bottom to top; None: too many to tell.
+    """Bytes of the lowest pile of the items ``places``, and those items from bottom to top; None: too many.
 
     The end of a pile is the least over its top item of the end without it, aligned, plus its size: a search over
     sets. Items of one alignment that are equally long past a multiple of the largest alignment change places
@@ -57,7 +57,7 @@ def stacked_height(of: Problem, places: Sequence[int]) -> tuple[int, list[int]] 
 
 
 def stacked(of: Problem, order: Sequence[int]) -> int:
-    """Bytes of the pile of the items in this order, from the bottom."""
+    """Bytes of a pile of the items in this order, from the bottom up."""
     end = 0
     for place in order:
         end = align_up(end, of.align[place]) + of.size[place]

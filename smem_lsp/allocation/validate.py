@@ -12,7 +12,7 @@ from smem_lsp.analysis.dataflow.facts import Facts, Footprint
 from smem_lsp.ir.nodes import AccessKind, Seq
 from smem_lsp.source import checkpoint, record
 
-PAIRS = 5000  # that share bytes: more of them are not checked, and the plan is not used
+PAIRS = 5000  # that share bytes; a plan with more is not checked and not used
 
 
 @record
@@ -28,9 +28,8 @@ def validate(
 ) -> list[Violation]:
     """Everything wrong with ``plan``: alignment, size, and each pair of buffers that overlaps but may not.
 
-    Nothing of the allocators or of the conflicts is used: the kernel becomes a graph of events, and each
-    overlapping pair is judged by what can be reached in it (reference: reuse of shared memory, fact 1 and
-    section 2).
+    Independent of the allocators and of the conflicts: the kernel becomes a graph of events, and each overlapping
+    pair is judged by what can be reached in that graph.
     """
     return Validator(body, facts, fixed).violations(items, plan)
 

@@ -86,6 +86,7 @@ def _options(flags: argparse.Namespace) -> Options:
         policy,
         not flags.no_cache,
         sys.stdout.isatty(),
+        flags.statistics,
         trees([path for path in flags.paths if path != _STDIN] or ["."]) if flags.fix else (),
     )
 

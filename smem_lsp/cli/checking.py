@@ -47,7 +47,13 @@ class Options:
     policy: FixPolicy = field(default_factory=FixPolicy)
     reuse: bool = True  # use what a compiler said in earlier runs
     terminal: bool = False  # stdout is one
+    statistics: bool = False  # count what was read
     trees: tuple[str, ...] = ()  # folders that no link may lead out of when a file is written
+
+    @property
+    def whole(self) -> bool:
+        """Is every kernel of a file reported, or only what the rules find?"""
+        return self.format == "json" or self.statistics
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +156,9 @@ class FileChecker:
             return lambda text: check_compiled(text, path, config, self._reader, notes.setdefault, measurer)
         from smem_lsp.engine import check
 
-        return lambda text: check(text, path=path, config=config, reader=self._reader)
+        return lambda text: check(
+            text, path=path, config=config, reader=self._reader, whole=self._options.whole
+        )
 
 
 def _outcome(fixed: Fixed, task: FileTask, options: Options) -> FileOutcome:

@@ -40,6 +40,7 @@ def check(
     cache: Store | None = None,
     measured: Measured = NOT_MEASURED,
     limits: Limits = LIMITS,
+    whole: bool = True,
 ) -> Report:
     """Check the CUDA C++ source ``text``, such as a ``.cu`` file, and report on every kernel in it.
 
@@ -50,6 +51,8 @@ def check(
     :param cache: answers of earlier checks. Functions that have not changed are not analysed again.
     :param measured: what a compiler reported for this very text, in registers per thread and bytes.
     :param limits: processor seconds and megabytes that the check, each kernel and each pass may use.
+    :param whole: report on every kernel. False: kernels that no selected rule can say anything of are neither analysed
+        nor reported, and statements are not counted where no rule asks.
     :returns: findings in source order, with spans in code points of ``text``; each kernel's buffers and layouts in
         bytes, and its occupancy in blocks/SM. Bytes are those that ptxas would report (``lowering.ptxas_layout``),
         blocks those of NVIDIA's occupancy header (``analysis.occupancy``). Whatever is unknown is None.
@@ -58,7 +61,7 @@ def check(
     No text makes it raise otherwise: an analysis that runs out of its budget or fails is left out, and ``stopped`` of
     the report names it.
     """
-    read = partial(_report, path=path, config=config or Config(), reader=reader)
+    read = partial(_report, path=path, config=config or Config(), reader=reader, whole=whole)
 
     def rewritten(other: str) -> Report:
         return read(other, fixes=_no_fixes)
@@ -87,6 +90,7 @@ def _report(
     cache: Store | None = None,
     measured: Measured = NOT_MEASURED,
     limits: Limits = LIMITS,
+    whole: bool,
 ) -> Report:
     """What ``check`` reports, with the ``fixes`` of its findings."""
     source = SourceText(text, path)
@@ -95,9 +99,9 @@ def _report(
         begin = partial(_begin, source, config, reader, Store() if cache is None else cache, measured, limits)
         setting = attempts.run("everything", begin, None, limits.file_seconds)
         rules = [rule for rule in RULES.values() if _selected(rule, config)]
-        judged = [] if setting is None else judge_kernels(setting, rules, attempts)
+        judged = [] if setting is None else judge_kernels(setting, rules, attempts, every=whole)
         counted = None
-        if setting is not None:
+        if setting is not None and (whole or any(rule.on_file is not None for rule in rules)):
             counted = attempts.run(
                 "statements", partial(count_statements, setting.unit), None, limits.file_seconds
             )

@@ -17,7 +17,7 @@ from smem_lsp.source import plural
 from smem_lsp.source.budget import used_up
 from smem_lsp.syntax.parse import Function
 from smem_lsp.unit.instances import Binding
-from smem_lsp.unit.unit_facts import Key, kernels_of
+from smem_lsp.unit.unit_facts import Key, kernels_of, parts_of
 
 _Instances = Sequence[tuple[Binding | None, Key]]
 
@@ -37,9 +37,12 @@ class JudgedKernel:
                 yield replace(each, span=kernel.facts.kernel.name_span)
 
 
-def judge_kernels(setting: Setting, rules: Sequence[Rule], attempts: Attempts) -> list[JudgedKernel]:
-    """All kernels that can be analysed within the budget; ``attempts`` notes the others. A kernel is left out as a
-    whole where one of its instances is: what is said of it, and done to it, has to hold in every instance."""
+def judge_kernels(
+    setting: Setting, rules: Sequence[Rule], attempts: Attempts, *, every: bool
+) -> list[JudgedKernel]:
+    """The kernels that can be analysed within the budget: ``every`` one, or those that concern a rule. ``attempts``
+    notes those that cannot. A kernel is left out as a whole where one of its instances is: what is said of it, and
+    done to it, has to hold in every instance."""
     limits = setting.limits
     of_kernels = tuple(rule for rule in rules if rule.on_kernel is not None)
     found: list[JudgedKernel] = []
@@ -52,6 +55,8 @@ def judge_kernels(setting: Setting, rules: Sequence[Rule], attempts: Attempts) -
         limits.file_seconds,
     )
     for at, (function, instances) in enumerate(wanted):
+        if not every and not _concerned(setting, function, of_kernels):
+            continue
         if used_up():
             others = len(wanted) - at - 1
             name = f"{function.name} and {plural(others, 'more kernel')}" if others else function.name
@@ -78,6 +83,14 @@ def judge_kernels(setting: Setting, rules: Sequence[Rule], attempts: Attempts) -
             found.append(judged)
             first += len(instances)
     return found
+
+
+def _concerned(setting: Setting, function: Function, rules: Sequence[Rule]) -> bool:
+    """May a rule have anything to say of a kernel?"""
+    if any(rule.concerns is None for rule in rules):
+        return True
+    parts = parts_of(function, setting.around) if rules else ()
+    return any(rule.concerns(setting.unit.source, parts) for rule in rules if rule.concerns is not None)
 
 
 def _findings(rules: tuple[Rule, ...], instances: Sequence[PlacedKernel]) -> Iterator[tuple[Rule, Finding]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Protocol
@@ -60,7 +60,7 @@ class Measured:
     ``rewritten``: what was measured of another text in the place of this one; nothing where it was not compiled."""
 
     kernels: Sequence[Measurement] = ()
-    under: object = None
+    under: Hashable = None
     rewritten: Callable[[str], Sequence[Measurement]] = field(default=lambda text: (), compare=False)
 
     @cached_property

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Generic, TypeVar, cast, overload
+from typing import Generic, TypeVar, overload
 
 from smem_lsp.facts.attempts import Attempts, Limits
 from smem_lsp.facts.stopped import Stopped
 from smem_lsp.source import Budget
 from smem_lsp.source.budget import apart, processor_time
+from smem_lsp.source.queries import Query, Store
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -27,7 +28,7 @@ class Passes:
         self._attempts = Attempts(limits, kernel)
         self._left = limits.kernel_seconds
         self._metered = False
-        self._results: dict[str, object] = {}
+        self._results = Store()
 
     @property
     def limits(self) -> Limits:
@@ -43,11 +44,9 @@ class Passes:
         """Is the time of all passes together used up?"""
         return self._left <= 0
 
-    def result(self, name: str, find: Callable[[], T]) -> T:
-        """What ``find`` finds, or has found before under ``name``."""
-        if name not in self._results:
-            self._results[name] = find()
-        return cast(T, self._results[name])
+    def result(self, query: Query[None, T], find: Callable[[], T]) -> T:
+        """What ``find`` finds, or has found before for this kernel."""
+        return query.of(self._results, None, find)
 
     def run(self, what: str, work: Callable[[], T], otherwise: T, seconds: float | None = None) -> T:
         """The result of a pass, or ``otherwise``. What asks for it does not pay for it; the kernel does."""
@@ -77,7 +76,7 @@ class Pass(Generic[S, T]):
         needs: Callable[[S], bool] | None,
     ) -> None:
         self._what, self._work, self._otherwise, self._needs = what, work, otherwise, needs
-        self.name = work.__name__
+        self._query = Query[None, T](work.__name__)
         self.__doc__ = work.__doc__
 
     @overload
@@ -87,7 +86,7 @@ class Pass(Generic[S, T]):
     def __get__(self, of: S | None, owner: type[S]) -> T | Pass[S, T]:
         if of is None:
             return self
-        return of.result(self.name, partial(self._found, of))
+        return of.result(self._query, partial(self._found, of))
 
     def _found(self, of: S) -> T:
         if self._needs is not None and not self._needs(of):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from smem_lsp.fixes.declarations import Refused, indentation, next_line_start, remove_lines
 from smem_lsp.ir.nodes import Access, Barrier, BarrierKind, Buffer, Kernel, Loop, Place, Seq, walk
@@ -179,12 +179,12 @@ def _reason(kernel: Kernel, point: int, sharing: Sequence[Sequence[Buffer]]) -> 
     return f"{name} reuses {'/'.join(others)}: every warp must be done reading {they}"
 
 
-def _next_access(body: Seq, point: int, among: object) -> Access | None:
-    """The first write of one of the buffers after ``point``, round the innermost loop if need be."""
+def _next_access(body: Seq, point: int, among: Container[int]) -> Access | None:
+    """The first write of one of the buffers after ``point``, in the next iteration of the innermost loop if need be."""
     nodes = list(walk(body))
     inner = [n for n in nodes if isinstance(n, Loop) and n.point < point < n.end_point]
     end = inner[-1].end_point if inner else None
-    accesses = [n for n in nodes if isinstance(n, Access) and n.kind.writes and n.buffer in among]  # type: ignore[operator]
+    accesses = [n for n in nodes if isinstance(n, Access) and n.kind.writes and n.buffer in among]
     after = [n for n in accesses if n.point > point and (end is None or n.point < end)]
     if after:
         return min(after, key=lambda n: n.point)

@@ -62,7 +62,7 @@ def merge_as_bytes(
 
 
 def _measured(group: Group, buffers: Measures) -> Laid:
-    """The byte buffer where its members take other bytes: each stands on the end of the same one as here."""
+    """The byte buffer in an instance with other sizes: each member starts at the end of the same member as here."""
     order = sorted(group.buffers, key=lambda b: (group.offsets[b.index], b.declared.start))
     inner: dict[int, int] = {}
     for buffer in order:
@@ -100,7 +100,7 @@ def _alignment(group: Group) -> str:
 
 
 def _least_alignment(group: Group) -> int:
-    """The number that the storage is aligned to; 0: the types are enough."""
+    """The number that the storage is aligned to; 0: the alignment of the types suffices."""
     natural = max(b.align or 1 for b in group.buffers)
     needed = max(group.item(b).align for b in group.buffers)
     return needed if needed > natural or any(b.attributes for b in group.buffers) else 0
@@ -167,13 +167,13 @@ def size_in_full(group: Group) -> str:
 
 
 def _sum(terms: list[str]) -> str:
-    """``2 * sizeof(float[7168])`` for equal terms."""
+    """The sum as an expression; equal terms become ``2 * sizeof(float[7168])``."""
     counted = Counter(terms)
     return " + ".join(term if count == 1 else f"{count} * {term}" for term, count in counted.items())
 
 
 def _below(group: Group, order: list[Buffer], buffer: Buffer) -> Buffer:
-    """The buffer on whose end this one stands."""
+    """The buffer at whose end this one starts."""
     offset = group.offsets[buffer.index]
     align = group.item(buffer).align
     for other in order:

@@ -43,8 +43,8 @@ class CheckedKernel:
 
 @dataclass(frozen=True, slots=True)
 class Cure(Generic[R]):
-    """``fix`` raises Refused; ``task``: what could not be done then, for ``Cannot {task}: ...``. ``compiled``: a
-    compiler has a say in whether the fix is worth it."""
+    """``fix`` raises Refused; ``task``: what it was to do, for ``Cannot {task}: ...``. ``compiled``: a
+    compiler helps to decide whether the fix is worth it."""
 
     remedy: type[R]
     task: Callable[[R, Kernel], str]
@@ -53,7 +53,7 @@ class Cure(Generic[R]):
 
 
 def assuming(facts: KernelFacts, title: str, edits: tuple[TextEdit, ...], *, proved: bool) -> Fix:
-    """A fix that is safe when nothing is assumed; the title says what is."""
+    """A fix that is safe unless something is assumed; the title names each assumption."""
     kernel, assumed = facts.kernel, [*map(str, facts.shape_assumption)]
     if not proved:
         assumed.append("not proved for every block and input")

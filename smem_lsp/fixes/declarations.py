@@ -9,8 +9,8 @@ from smem_lsp.ir.nodes import Buffer, Kernel
 from smem_lsp.source import SourceText, Span, TextEdit, checkpoint
 from smem_lsp.syntax.lexer import comments
 
-MOST_COLUMNS = 120  # of a line of ours
-_BREAKS = re.compile(r" = |, (?=\")")  # behind which a statement goes on in the next line
+MOST_COLUMNS = 120  # characters of a line that a fix writes
+_BREAKS = re.compile(r" = |, (?=\")")  # a line that ends in one of these goes on in the next
 
 
 class Refused(Exception):
@@ -104,7 +104,7 @@ def indentation(source: SourceText, offset: int) -> str:
 
 
 def rest_of_line(source: SourceText, span: Span) -> str:
-    """What stands after a statement on its last line."""
+    """The text after a statement on its last line."""
     return source.text[span.end : source.line_end(span.end)]
 
 

@@ -14,7 +14,7 @@ from smem_lsp.syntax.parse import TranslationUnit
 
 
 def fixes_for(finding: Finding, kernels: Sequence[KernelFacts], unit: TranslationUnit) -> tuple[Fix, ...]:
-    """The fixes of a finding; a refused one is a display fix whose title is the reason."""
+    """The fixes of a finding; a refused fix becomes a display fix whose title gives the reason."""
     remedy = finding.remedy
     if remedy is None:
         return ()

@@ -95,7 +95,7 @@ def _host(kernel: Kernel, group: Group) -> Buffer:
         if any(set(host.qualifiers) - set(other.qualifiers) for other in others):
             continue
         if host.name in kernel.redeclared or any(other.name == host.name for other in others):
-            continue  # where a guest stands the name may mean something else
+            continue  # the name may mean something else where the guest is declared
         return host
     raise Refused("no buffer covers the others")
 

@@ -18,31 +18,15 @@ from smem_lsp.source import Span, checkpoint
 def require_right_in(
     sibling: KernelFacts, facts: KernelFacts, rewrites: Sequence[GroupRewrite], candidate: Candidate
 ) -> None:
-    """Raises Refused unless the layout that rewrites for ``facts`` have in another instance is valid there. An instance
-    with a size that is not known is not judged."""
+    """Raises Refused unless the rewrites made for ``facts`` give a valid layout in another instance, ``sibling``. An
+    instance with an unknown size is not judged."""
     if sibling.declared is None or not sibling.best:
         return
     instance = sibling.kernel.instance
     barriers = _same_places(facts.kernel, sibling.kernel, candidate.plan.barriers)
     buffers = sibling.kernel.buffers
     items = {item.index: item for item in sibling.items}
-    twins = {buffer.declared: buffer.index for buffer in buffers}
-    own = {buffer.index: twins.get(buffer.declared) for buffer in facts.kernel.buffers}
-    laid: list[GroupRewrite] = []
-    for rewrite in rewrites:
-        checkpoint()
-        measures: dict[int, Item] = {}
-        for index in rewrite.inner:
-            twin = own[index]
-            if twin is None or buffers[twin].bytes is None:
-                raise Refused(f"`{facts.kernel.buffers[index].name}` has no known size in {instance}")
-            other = buffers[twin]
-            size = items[twin].size if twin in items else other.bytes or 0
-            measures[index] = Item(twin, other.name, size, other.align or 1)  # as the text aligns it
-        inner, size, align = rewrite.measured(measures)
-        offsets = {own[index]: offset for index, offset in inner.items() if own[index] in items}
-        found = {index: offset for index, offset in offsets.items() if index is not None}
-        laid.append(GroupRewrite(rewrite.anchor, size, align, found, (), rewrite.measured))
+    laid = _rewrites_in(sibling, facts.kernel, rewrites)
     positions = {buffer.index: buffer.declared.start for buffer in buffers}
     after = layout_after(sibling.items, positions, {i: buffers[i].align or 1 for i in items}, laid)
     needed = needed_alignment(sibling)
@@ -58,8 +42,34 @@ def require_right_in(
         raise Refused(f"in {instance} {violations[0].why}")
 
 
+def _rewrites_in(
+    sibling: KernelFacts, kernel: Kernel, rewrites: Sequence[GroupRewrite]
+) -> list[GroupRewrite]:
+    """The rewrites of ``kernel`` with the sizes and the buffers of another instance. Raises Refused where the size of
+    one of its buffers is unknown."""
+    items = {item.index: item for item in sibling.items}
+    twins = {buffer.declared: buffer for buffer in sibling.kernel.buffers}
+    laid: list[GroupRewrite] = []
+    for rewrite in rewrites:
+        checkpoint()
+        measures: dict[int, Item] = {}
+        for index in rewrite.inner:
+            buffer = kernel.buffers[index]
+            twin = twins.get(buffer.declared)
+            if twin is None or twin.bytes is None:
+                raise Refused(f"`{buffer.name}` has no known size in {sibling.kernel.instance}")
+            size = items[twin.index].size if twin.index in items else twin.bytes
+            measures[index] = Item(twin.index, twin.name, size, twin.align or 1)  # as the text aligns it
+        inner, size, align = rewrite.measured(measures)
+        offsets = {measures[index].index: offset for index, offset in inner.items()}
+        placed = {twin: offset for twin, offset in offsets.items() if twin in items}
+        laid.append(GroupRewrite(rewrite.anchor, size, align, placed, (), rewrite.measured))
+    return laid
+
+
 def _same_places(here: Kernel, there: Kernel, points: Sequence[int]) -> tuple[int, ...]:
-    """The places of another instance that stand where these do in the text. Raises Refused where one has none."""
+    """The places of the kernel ``there`` at the same spots of the text as ``points``. Raises Refused where one is
+    missing."""
     own, other = _places(here), _places(there)
     found: list[int] = []
     for point in points:

@@ -157,7 +157,7 @@ def _by_function(unit: TranslationUnit, launch: LaunchSite, call: Span, saved: i
 
 
 def _less(text: str, launch: LaunchSite, saved: int) -> str | None:
-    """What ``text`` becomes that says how many bytes a launch passes; None: it is not understood."""
+    """``text``, the bytes that a launch passes, with ``saved`` fewer; None: it is not understood."""
     before, addends = launch.dynamic_bytes or 0, launch.addends
     found = _scaled(text, before, saved)
     if found is not None or not addends:

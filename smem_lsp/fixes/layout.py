@@ -39,8 +39,8 @@ Laid = tuple[dict[int, int], int, int]  # offset of each buffer in a shared obje
 
 @dataclass(frozen=True, slots=True)
 class GroupRewrite:
-    """One shared object that replaces a group. ``inner``: offset of each buffer in it, in bytes; ``measured``: the same
-    with size and alignment in an instance whose buffers take other bytes."""
+    """One shared object that replaces a group. ``inner``: offset of each buffer in it, in bytes; ``measured``: from
+    the sizes of the buffers in another instance to the offsets, size and alignment there."""
 
     anchor: int  # offset in the text of its declaration: its place in the declaration order
     size: int

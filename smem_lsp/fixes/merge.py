@@ -95,7 +95,7 @@ def _drained_alike(sibling: KernelFacts, kernel: Kernel) -> KernelFacts:
 
 
 def _of_wait(kernel: Kernel) -> Span | None:
-    """The statement that the wait would stand before."""
+    """The statement that the wait would go in front of."""
     drained = kernel.drained
     places = (n for n in walk(kernel.body) if isinstance(n, Place) and drained and n.point == drained.place)
     return next((place.statement for place in places), None)
@@ -149,8 +149,8 @@ def _rewrite(
     names: frozenset[str],
     siblings: Sequence[KernelFacts],
 ) -> tuple[list[GroupRewrite], Plan, list[TextEdit]]:
-    """Each group in the first style that keeps the promise of the plan, the layout after it, and the edits that keep
-    the other buffers aligned."""
+    """Each group in the first style whose layout is as small as the plan promised, that layout, and the edits that
+    keep the other buffers aligned."""
     kernel = facts.kernel
     styles: tuple[_Style, ...] = (
         lambda group, taken: merge_into_host(kernel, source, group, [each.kernel for each in siblings]),

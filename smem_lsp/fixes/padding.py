@@ -79,7 +79,7 @@ def _require_subscripts(function: Function, buffer: Buffer, unit: TranslationUni
 
 
 def _subscripts(function: Function, at: int) -> Iterator[int]:
-    """Where each of the subscripts that begin at a token ends."""
+    """The ends of the subscripts that begin at a token."""
     texts = function.body.tokens.texts
     depth = 0
     while at < len(texts) and (depth or texts[at] == "["):

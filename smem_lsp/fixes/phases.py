@@ -7,7 +7,7 @@ The house idiom of GEMM epilogues: no casts, right under any tile size.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import partial
@@ -36,22 +36,8 @@ def merge_as_union(kernel: Kernel, source: SourceText, group: Group, taken: set[
     phases = _phases(group, raised)
     if len(phases) < 2:
         raise Refused("the buffers do not fall into phases")
-    for a in group.buffers:
-        checkpoint()
-        for b in group.buffers:
-            if (
-                a.index < b.index
-                and group.same_offset_only(a, b)
-                and _phase_of(phases, a) != _phase_of(phases, b)
-            ):
-                if phases[_phase_of(phases, a)][0] is not a or phases[_phase_of(phases, b)][0] is not b:
-                    raise Refused(f"`{a.name}` and `{b.name}` may share only at the same offset")
-    for buffer in group.buffers:
-        require_reference(kernel, source, buffer)
-        if buffer.type == "dim3":
-            raise Refused(f"the type of `{buffer.name}` has a constructor: it cannot be a member of a union")
-        if buffer.index in raised and buffer.attributes:
-            raise Refused(f"`{buffer.name}` is accessed as wider vectors than it is declared for")
+    _require_same_offsets(group, phases)
+    _require_members(kernel, source, group, raised)
     at, at_top = storage_place(kernel, source, group)
     require_visible(kernel, group, at)
     measured = partial(_layout, [[buffer.index for buffer in phase] for phase in phases], raised)
@@ -61,21 +47,47 @@ def merge_as_union(kernel: Kernel, source: SourceText, group: Group, taken: set[
     type_name, object_name = fresh_name("Smem", taken), fresh_name("smem", taken)
     names = _phase_names(kernel, phases, taken)
     lines = _union_lines(kernel, source, phases, names, raised, type_name, object_name)
-    edits = [declared_at(source, at, lines, at_top=at_top)]
-    seen: set[int] = set()
+    members = {
+        b.index: f"{object_name}.{f'{names[_phase_of(phases, b)]}.' if names else ''}{b.name}"
+        for b in group.buffers
+    }
+    edits = [declared_at(source, at, lines, at_top=at_top), *_references(kernel, source, group, members)]
+    return GroupRewrite(at, size, align, inner, tuple(edits), measured)
+
+
+def _require_same_offsets(group: Group, phases: list[list[Buffer]]) -> None:
+    """Two buffers that may share only at the same offset must both come first in their structs."""
+    for a in group.buffers:
+        checkpoint()
+        for b in group.buffers:
+            if a.index >= b.index or not group.same_offset_only(a, b):
+                continue
+            one, other = _phase_of(phases, a), _phase_of(phases, b)
+            if one != other and (phases[one][0] is not a or phases[other][0] is not b):
+                raise Refused(f"`{a.name}` and `{b.name}` may share only at the same offset")
+
+
+def _require_members(kernel: Kernel, source: SourceText, group: Group, raised: Mapping[int, int]) -> None:
+    """Each buffer must be able to become a member of the union and a reference to it."""
     for buffer in group.buffers:
-        start = statement_of(buffer).start
-        if start in seen:
-            continue
-        seen.add(start)
+        require_reference(kernel, source, buffer)
+        if buffer.type == "dim3":
+            raise Refused(f"the type of `{buffer.name}` has a constructor: it cannot be a member of a union")
+        if buffer.index in raised and buffer.attributes:
+            raise Refused(f"`{buffer.name}` is accessed as wider vectors than it is declared for")
+
+
+def _references(
+    kernel: Kernel, source: SourceText, group: Group, members: Mapping[int, str]
+) -> Iterator[TextEdit]:
+    """Every declaration of the group's buffers becomes one of references to ``members``, by buffer index."""
+    for start in dict.fromkeys(statement_of(buffer).start for buffer in group.buffers):
         siblings = [
             b for b in kernel.buffers if b.site.statement is not None and statement_of(b).start == start
         ]
         here = [b for b in group.buffers if statement_of(b).start == start]
-        within = {b.index: f"{names[_phase_of(phases, b)]}." if names else "" for b in here}
-        lines = [f"auto& {b.name} = {object_name}.{within[b.index]}{b.name};" for b in here]
-        edits += replace_declarators(source, siblings, {b.index for b in here}, lines)
-    return GroupRewrite(at, size, align, inner, tuple(edits), measured)
+        lines = [f"auto& {b.name} = {members[b.index]};" for b in here]
+        yield from replace_declarators(source, siblings, {b.index for b in here}, lines)
 
 
 def storage_place(kernel: Kernel, source: SourceText, group: Group) -> tuple[int, bool]:
@@ -90,7 +102,7 @@ def storage_place(kernel: Kernel, source: SourceText, group: Group) -> tuple[int
 
 
 def fresh_name(wanted: str, taken: set[str]) -> str:
-    """``wanted``, or with the first free number: ``Smem_2``. From now on it is taken."""
+    """``wanted``, with the first free number if it is in use: ``Smem_2``. Adds the name to ``taken``."""
     name = _free_name(wanted, taken)
     taken.add(name)
     return name
@@ -106,7 +118,7 @@ def _free_name(wanted: str, taken: Collection[str]) -> str:
 
 
 def _raised(group: Group) -> dict[int, int]:
-    """The alignment of the buffers whose accesses need more than their types have."""
+    """Buffer -> alignment, where its accesses need more than its type has."""
     wanted = {buffer.index: group.item(buffer).align for buffer in group.buffers}
     return {b.index: wanted[b.index] for b in group.buffers if wanted[b.index] > (b.align or 1)}
 
@@ -132,8 +144,8 @@ def _phase_of(phases: list[list[Buffer]], buffer: Buffer) -> int:
 
 
 def _layout(phases: Sequence[Sequence[int]], raised: Mapping[int, int], buffers: Measures) -> Laid:
-    """The union by C++'s rules; ``phases``: the members of each struct; ``raised``: what their alignment is raised to.
-    Those without measures are left out."""
+    """The union by C++'s rules; ``phases``: the members of each struct; ``raised``: the alignments that
+    the text asks for. Buffers without measures are left out."""
     aligns = {index: max(item.align, raised.get(index, 1)) for index, item in buffers.items()}
     inner: dict[int, int] = {}
     size = 0
@@ -150,9 +162,9 @@ def _layout(phases: Sequence[Sequence[int]], raised: Mapping[int, int], buffers:
 
 
 def _phase_names(kernel: Kernel, phases: list[list[Buffer]], taken: AbstractSet[str]) -> list[str]:
-    """`mainloop` and `epilogue` where that is what they are, else `phase1`, `phase2`, ...; none where each phase is one
-    buffer and its name is enough. A member may not have the name of a macro, and it shall not have that of anything in
-    the kernel; two unions may have members of one name."""
+    """`mainloop` and `epilogue` where the phases are a loop and what follows it, else `phase1`, `phase2`, ...; none
+    where each phase is one buffer, whose name is enough. A name must not be that of a macro, and should not be that of
+    anything else in the kernel; two unions may use the same one."""
     alone = [phase[0].name for phase in phases if len(phase) == 1]
     if len(set(alone)) == len(phases):
         return []
@@ -167,7 +179,7 @@ def _phase_names(kernel: Kernel, phases: list[list[Buffer]], taken: AbstractSet[
 
 
 def _outer_loop(body: Seq, buffers: set[int]) -> Loop | None:
-    """The outermost loop that holds every access of the buffers, when there is a barrier loop like that."""
+    """The outermost loop that holds every access of the buffers; None: there is none."""
     for node in body:
         checkpoint()
         if isinstance(node, Loop):

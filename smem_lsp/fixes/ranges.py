@@ -26,7 +26,7 @@ from smem_lsp.source import SourceText, Span, TextEdit, checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function, TranslationUnit
 
-MOST_RANGES = 8  # that every set of moves is tried for
+MOST_RANGES = 8  # with more of them not every set of moves is tried
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _TYPES = re.compile(r"\w+_cast\b|sizeof\s*\([^()]*\)|<[^<>]*>|\([^()]*\*\s*\)")
@@ -109,7 +109,7 @@ def _moved(facts: KernelFacts, unit: TranslationUnit) -> _Moved:
     plan = _fewest_moves(divided, candidate, ranges)
     pointers = {pointer.name: pointer for pointer in _pointers(function)}
     base = kernel.buffers[divided.partition.base]
-    names: dict[int, list[str]] = {}  # offset afterwards -> who starts there
+    names: dict[int, list[str]] = {}  # offset afterwards -> the ranges that start there
     for each in divided.partition.ranges:
         names.setdefault(plan.offsets[each.index], []).append(each.name)
     shifts = {each.name: plan.offsets[each.index] - each.offset for each in divided.partition.ranges}
@@ -155,7 +155,7 @@ def _carried(
 
 
 def _fewest_moves(divided: PartitionLayouts, candidate: Candidate, ranges: KernelFacts) -> Plan:
-    """A layout of as many bytes as the plan in which as many ranges as can be stay where they are."""
+    """A layout with the bytes of the plan that moves as few ranges as possible."""
     items = divided.items
     if len(items) > MOST_RANGES:
         return candidate.plan
@@ -174,7 +174,7 @@ def _fewest_moves(divided: PartitionLayouts, candidate: Candidate, ranges: Kerne
 def _placed_around(
     kept: Sequence[Item], divided: PartitionLayouts, candidate: Candidate
 ) -> dict[int, int] | None:
-    """Offsets that leave ``kept`` in place and put the others, large ones first, where they first fit."""
+    """Offsets that leave ``kept`` in place and put each of the others, large ones first, where it first fits."""
     conflicts, most = candidate.conflicts, candidate.plan.bytes
     apart = {*conflicts.hard, *conflicts.soft, *conflicts.equal}
     sizes = {item.index: item.size for item in divided.items}

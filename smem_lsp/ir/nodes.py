@@ -407,6 +407,10 @@ def storages_of(buffers: Sequence[Buffer]) -> dict[int, int]:
     return {each.index: dynamic if each.space is AddressSpace.DYNAMIC else each.index for each in buffers}
 
 
+# block, dynamic bytes and the expression for them, grid, cluster
+Configuration = tuple[Dims | None, int | None, str | None, Dims | None, Dims | None]
+
+
 @record
 class LaunchSite:
     """``kernel<<<grid, block, dynamic>>>(...)`` or ``cudaLaunchKernelEx`` in sight; None where the argument is no
@@ -429,7 +433,7 @@ class LaunchSite:
         return None if self.block is None else self.block[0] * self.block[1] * self.block[2]
 
     @property
-    def configuration(self) -> tuple[object, ...]:
+    def configuration(self) -> Configuration:
         """All but the place."""
         return self.block, self.dynamic_bytes, self.dynamic_expression, self.grid, self.cluster
 

@@ -8,6 +8,7 @@ not followed (a load, a call), and two unknowns are never equal unless they are 
 from __future__ import annotations
 
 import enum
+from collections.abc import Hashable
 
 from smem_lsp.source import record
 from smem_lsp.syntax.conditions import apply_operator
@@ -167,11 +168,12 @@ def _fold_binary(operator: Operator, left: Value, right: Value) -> Value | None:
 
 @record
 class MemberPath:
-    """Which member of a class a place is or is inside of, where the layout of the class is not known. ``base``: where
-    the object begins; ``path``: names of members in each other; ``overlaps``: what follows is inside a union, so no
-    two names tell bytes apart."""
+    """The member of a class that holds a place, where the layout of the class is not known. ``record``: the declaration
+    of the class, the same object for the same class; ``base``: where the object begins; ``path``: the names of the
+    members, from the outermost in; ``overlaps``: the rest lies inside a union, so different names may share bytes.
+    """
 
-    record: object
+    record: Hashable
     base: Value
     path: tuple[str, ...]
     overlaps: bool = False

@@ -30,8 +30,8 @@ _MOST = 4  # things told of one pair
 
 
 def open_pairs(facts: KernelFacts, under: Facts) -> dict[frozenset[int], tuple[Access, Access]]:
-    """Each pair of buffers that only a barrier could let share, with the first two accesses that no proved barrier
-    separates: the one that is open, the one that it meets."""
+    """Each pair of buffers that could share bytes if a barrier were added, with the first two accesses that no proved
+    barrier separates, the one that runs first in front."""
     fixed = frozenset(buffer.index for buffer in facts.kernel.buffers if buffer.fixed is not None)
     found: dict[frozenset[int], tuple[Access, Access]] = {}
     for earlier, later in witnesses(interference(facts.kernel.body, under, fixed)):
@@ -108,7 +108,7 @@ def _fences(facts: KernelFacts, first: int, last: int) -> Iterator[str]:
 
 
 def _parts(branch: Branch, earlier: Access, later: Access) -> bool:
-    """Is one in the one arm, the other in the other?"""
+    """Do the two stand in different arms of one branch?"""
     inside = [_points(arm) for arm in (branch.then, branch.otherwise)]
     a, b = ([each.point in arm for arm in inside] for each in (earlier, later))
     return a != b

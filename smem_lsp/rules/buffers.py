@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from smem_lsp.ir.nodes import Access, Buffer, walk
 from smem_lsp.rules.facts import KernelFacts
-from smem_lsp.source import Span, checkpoint
+from smem_lsp.source import SourceText, Span, checkpoint
 from smem_lsp.syntax.lexer import comments
+from smem_lsp.syntax.parse import Function
 
 _NAME = re.compile(r"(?<![\w.])(?<!->)[^\W\d]\w*")
 
@@ -45,6 +46,25 @@ class Mentions:
         if places is None:
             places = self._places[span] = _names(self._facts.source.slice(span), span.start)
         return places
+
+
+def may_be_unused(source: SourceText, parts: Sequence[Function]) -> bool:
+    """May a shared array of the kernel, the first of ``parts``, stand nowhere but in its declaration? Arrays of the
+    functions that it calls are not looked at: they may be."""
+    kernel, *called = parts
+    if any("__shared__" in each.definition.body_words for each in called):
+        return True
+    places = _names(source.slice(kernel.span), kernel.span.start)
+    declaring = False
+    tokens = kernel.body.tokens
+    for kind, text in zip(tokens.kinds, tokens.texts):
+        if text == "__shared__":
+            declaring = True
+        elif text == ";":
+            declaring = False
+        elif declaring and kind == "NAME" and len(places.get(text, ())) < 2:
+            return True
+    return False
 
 
 def _names(text: str, start: int) -> Mapping[str, Sequence[int]]:

@@ -67,12 +67,12 @@ class KernelFacts:
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """In force."""
+        """The targets that the kernel is checked for."""
         return tuple(self.analysis.config.arch)
 
     @property
     def configured(self) -> bool:
-        """Did somebody say that these targets are meant?"""
+        """Did the user choose the targets?"""
         return self.analysis.config.arch_configured
 
     @property
@@ -82,7 +82,7 @@ class KernelFacts:
 
     @property
     def withheld(self) -> str | None:
-        """Why nothing that rests on control or data flow is said of this kernel."""
+        """Why rules that rest on control or data flow say nothing of this kernel; None: they may."""
         return self.analysis.withheld
 
     @property
@@ -112,17 +112,17 @@ class KernelFacts:
 
     @property
     def redundant(self) -> tuple[Redundant, ...]:
-        """Barriers."""
+        """Barriers that no accesses need."""
         return self.analysis.redundant
 
     @property
     def mispaired(self) -> tuple[Mispaired, ...]:
-        """Barriers that some threads of the block miss."""
+        """Barriers that some threads of the block do not reach."""
         return self.analysis.mispaired
 
     @property
     def hoists(self) -> tuple[Hoist, ...]:
-        """Of those barriers."""
+        """Where those barriers could move to."""
         return self.analysis.hoists
 
     @property
@@ -165,7 +165,7 @@ class KernelFacts:
 
     @property
     def compared(self) -> tuple[Plan, ...]:
-        """Of the other allocators: alias, best_fit."""
+        """The plans of the other allocators: alias, best_fit."""
         found = {} if self.instead is not None else self.analysis.compared
         return tuple(found[name] for name in ("alias", "best_fit") if name in found)
 

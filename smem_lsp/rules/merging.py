@@ -77,7 +77,7 @@ def partners(facts: KernelFacts, plan: Plan, buffer: Buffer, among: Iterable[Buf
 
 
 def why_free(facts: KernelFacts, candidate: Candidate, buffer: Buffer, others: list[Buffer]) -> Words:
-    """In words: why ``buffer`` may use the bytes of ``others``."""
+    """Why ``buffer`` may use the bytes of ``others``, in words."""
     if all(pair(buffer.index, other.index) in candidate.conflicts.equal for other in others):
         return said("each thread uses only its own elements")
     first, _ = reach(facts, buffer)

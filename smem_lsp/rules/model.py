@@ -6,7 +6,7 @@ import enum
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from smem_lsp.facts.layouts import Candidate
     from smem_lsp.rules.facts import FileFacts, KernelFacts
     from smem_lsp.rules.suppressions import Suppression
+    from smem_lsp.source import SourceText
+    from smem_lsp.syntax.parse import Function
 
 
 class Severity(enum.IntEnum):
-    """LSP's numbers: a smaller one is graver."""
+    """The numbers of LSP: a smaller one is more severe."""
 
     ERROR = 1
     WARNING = 2
@@ -50,7 +52,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """What would cure a finding; ``fixes`` has a cure for each type. ``kernel``: an index into the report's kernels."""
+    """A change that cures a finding; ``fixes`` has a cure for each type. ``kernel``: its index in the report."""
 
     kernel: int
 
@@ -203,7 +205,7 @@ class Finding:
 
     @property
     def spans(self) -> tuple[Span, ...]:
-        """Every place that it points to."""
+        """Every place that the finding points to."""
         return (self.span, *(note.span for note in self.related))
 
     def moved(self, kernel: int, characters: int, lines: int, launches: int) -> Finding:
@@ -229,6 +231,7 @@ class Finding:
 
 
 KernelCheck = Callable[["KernelFacts"], Iterator[Finding]]
+Concern = Callable[["SourceText", "Sequence[Function]"], bool]
 FileCheck = Callable[["FileFacts"], Iterator[Finding]]
 ResultCheck = Callable[["FileFacts", "Collection[Suppression]", "Collection[str]"], Iterator[Finding]]
 
@@ -247,13 +250,16 @@ class Rule:
         None  # after all others: gets the suppressions used and the codes that ran
     )
     unanimous: bool = False  # of a template it holds only when it holds for every instance in sight
+    concerns: Concern | None = (
+        None  # by its words alone, may a kernel give the rule anything to say? None: any may
+    )
 
     @property
     def summary(self) -> str:
         return self.doc.strip().splitlines()[0].rstrip(".")
 
     def is_called(self, written: str) -> bool:
-        """Is this its code or its name, in any case?"""
+        """Is this the code or the name of the rule, in upper or lower case?"""
         return written.casefold() in (self.code.casefold(), self.name)
 
     def block(self, heading: str) -> str | None:
@@ -263,12 +269,18 @@ class Rule:
 
 
 def kernel_rule(
-    code: str, name: str, severity: Severity, *, unanimous: bool = False
+    code: str,
+    name: str,
+    severity: Severity,
+    *,
+    unanimous: bool = False,
+    concerns: Concern | None = None,
 ) -> Callable[[KernelCheck], Rule]:
     """Declare a rule that looks at one kernel; the module's docstring documents it. ``unanimous``: what it says of a
-    template has to hold for every instance in sight."""
+    template has to hold for every instance in sight. ``concerns``: sees the text of the file, the kernel, and the
+    functions that it may call; a kernel that concerns no selected rule is not analysed."""
     return lambda check: Rule(
-        code, name, severity, _documentation(check), on_kernel=check, unanimous=unanimous
+        code, name, severity, _documentation(check), on_kernel=check, unanimous=unanimous, concerns=concerns
     )
 
 

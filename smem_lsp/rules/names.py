@@ -17,7 +17,7 @@ class UnknownRule(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class WrongRule:
-    """A word of a setting that means nothing. ``key``: of the config file."""
+    """A word in a setting that names no rule. ``key``: the key of the config file."""
 
     key: str
     problem: str

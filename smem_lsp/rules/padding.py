@@ -44,7 +44,7 @@ def bytes_with(facts: KernelFacts, items: Sequence[Item]) -> int:
 
 
 def block_lost(facts: KernelFacts, buffer: Buffer, pad: int) -> str | None:
-    """In words, what padding costs in resident blocks on some target; None: nothing as far as one knows."""
+    """In words, the resident blocks that padding costs on some target; None: it is not known to cost any."""
     return _lost(facts, buffer, pad, facts.occupied)
 
 

@@ -19,7 +19,7 @@ DOES = {AccessKind.READ: "reads", AccessKind.WRITE: "writes", AccessKind.UPDATE:
 
 
 def findings(facts: KernelFacts, code: str, severity: Severity) -> Iterator[Finding]:
-    """Those races of a kernel that the rule ``code`` tells, one for each gap where a barrier is missing."""
+    """The races of a kernel that the rule ``code`` reports, one for each gap where a barrier is missing."""
     if not followed(facts):
         return
     for gap in facts.missing_barriers.across:
@@ -30,7 +30,7 @@ def findings(facts: KernelFacts, code: str, severity: Severity) -> Iterator[Find
 
 
 def followed(facts: KernelFacts) -> bool:
-    """Is so much of the kernel understood that an order between threads would have been seen?"""
+    """Is enough of the kernel understood to see every order between its threads?"""
     kernel = facts.kernel
     return kernel.complete and not (facts.withheld or kernel.hidden or kernel.unknown_barriers)
 
@@ -93,7 +93,7 @@ def sentence(facts: KernelFacts, race: Race, *, back: bool) -> Words:
         return said(both, Line(race.first.line), ") and no atomic is used")
     again = " in the next iteration" if back and race.first.point != race.second.point else ""
     first, second = DOES[race.first.kind], DOES[race.second.kind]
-    if race.data:  # one of the two goes where its data lead
+    if race.data:  # the data decide which bytes one of the two touches
         first, second = "may " + first.removesuffix("s"), "may " + second.removesuffix("s")
     return said(
         *(f"thread {race.threads[0]} {first} {place} (line ", Line(race.first.line)),
@@ -173,7 +173,7 @@ def _note(facts: KernelFacts, access: Access) -> Note:
 
 def element(buffer: Buffer, byte: int) -> str:
     """``tile[3][5]``, or the byte where the buffer is no array of numbers."""
-    size = buffer.element_bytes or 1  # elements of a size that is not known are counted like bytes
+    size = buffer.element_bytes or 1  # an element of unknown size counts as one byte
     record = buffer.record and buffer.element_bytes is not None
     if record or buffer.space is AddressSpace.DYNAMIC or None in buffer.dims[1:]:
         return f"byte {byte} of `{buffer.name}`"

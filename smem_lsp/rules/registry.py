@@ -72,7 +72,7 @@ _ALL = (
 
 RULES: Mapping[str, Rule] = MappingProxyType({rule.code: rule for rule in _ALL})
 
-# Codes that are promised and not built yet: `explain` and `--select` say so.
+# Codes that are planned but not built yet: `explain` and `--select` say so.
 RESERVED: Mapping[str, str] = MappingProxyType(
     {
         "SMEM601": "stream-leak",

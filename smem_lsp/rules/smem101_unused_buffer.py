@@ -32,12 +32,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from smem_lsp.rules.buffers import Mentions, accessed
+from smem_lsp.rules.buffers import Mentions, accessed, may_be_unused
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, RemoveDeclarator, Severity, kernel_rule
 
 
-@kernel_rule("SMEM101", "unused-buffer", Severity.WARNING, unanimous=True)
+@kernel_rule("SMEM101", "unused-buffer", Severity.WARNING, unanimous=True, concerns=may_be_unused)
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
     kernel = facts.kernel
     if not kernel.complete:

@@ -140,7 +140,7 @@ def _merge(facts: KernelFacts) -> Iterator[Finding]:
 
 
 def _weigh(facts: KernelFacts, before: int, after: int) -> tuple[str, Severity, Step | None] | None:
-    """The bytes and what they buy in words, how loud to say it, and the step; None: not worth saying."""
+    """The bytes and what they buy, in words; the severity; the step. None: not worth saying."""
     step = best_step(facts, before, after)
     gains = step is not None and step.after > step.before
     limit = crosses_limit(facts, before, after)
@@ -275,7 +275,7 @@ def _members(facts: KernelFacts, divided: PartitionLayouts) -> Iterator[Finding]
 
 
 def _step_of_ranges(facts: KernelFacts, saved: int) -> Step | None:
-    """The first target that gains resident blocks when every launch passes so many bytes less."""
+    """The first target that gains resident blocks when every launch passes so many bytes fewer."""
     static = facts.static_bytes
     for row in facts.occupied:
         if static is None or row.dynamic_bytes < saved:

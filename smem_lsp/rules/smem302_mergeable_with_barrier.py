@@ -58,6 +58,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from smem_lsp.allocation.plan import Plan
 from smem_lsp.facts.layouts import Candidate
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.merging import (
@@ -93,22 +94,18 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
     merged = merged_buffers(facts, plan)
     if not merged:
         return
-    count = len(plan.barriers)
-    added = "1 added barrier" if count == 1 else f"{count} added barriers"
-    added = f"one more wait for its copies and {added}" if waits else added
-    times = f", {plan.cost} executions per block" if plan.cost > count else ""
-    message = f"{headline(facts, candidate, merged)}: with {added}{times} {before:,} → {after:,} B"
+    message = (
+        f"{headline(facts, candidate, merged)}: with {_added(plan, waits=waits)} {before:,} → {after:,} B"
+    )
     if without < before:
         message += f" ({without:,} without)"
     if limit:
         message += f", within the {facts.static_limit:,} B that ptxas accepts"
     gains = step is not None and step.after > step.before
     if step is not None and gains:
-        first = Step(step.row, facts.blocks(step.row, before), step.after)
-        message += f", {first.words()}"
-        if first.before != step.before:
-            message += f" ({step.before} without)"
-        step = first
+        from_declared = Step(step.row, facts.blocks(step.row, before), step.after)
+        message += _blocks_gained(step, from_declared)
+        step = from_declared
     known = step is not None and step.row.registers is not None
     shown = best_step(facts, before, after)
     yield Finding(
@@ -122,6 +119,20 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         data={**data_of(facts, plan, step or shown), "bytes_saved_over_301": without - after},
         remedy=MergeBuffers(facts.index, candidate, step.with_launch() if step is not None else "", waits),
     )
+
+
+def _added(plan: Plan, *, waits: bool) -> str:
+    """What the plan adds to the kernel, and how often that runs."""
+    count = len(plan.barriers)
+    added = "1 added barrier" if count == 1 else f"{count} added barriers"
+    added = f"one more wait for its copies and {added}" if waits else added
+    return f"{added}, {plan.cost} executions per block" if plan.cost > count else added
+
+
+def _blocks_gained(step: Step, from_declared: Step) -> str:
+    """The blocks gained over the declared layout; ``step``: over the plan without added barriers."""
+    gained = f", {from_declared.words()}"
+    return gained if from_declared.before == step.before else f"{gained} ({step.before} without)"
 
 
 def _first_that_gains(facts: KernelFacts, without: int) -> tuple[Candidate, Step | None, bool] | None:

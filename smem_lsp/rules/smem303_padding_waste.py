@@ -43,13 +43,14 @@ their order is not one that the author can choose.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.plan import Item
 from smem_lsp.facts.layouts import WORTH_SAYING
+from smem_lsp.ir.nodes import Buffer
 from smem_lsp.rules.facts import KernelFacts
-from smem_lsp.rules.merging import best_step, names
+from smem_lsp.rules.merging import Step, best_step, names
 from smem_lsp.rules.model import Finding, Note, ReorderDeclarations, Severity, kernel_rule
 
 
@@ -61,9 +62,7 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
     buffers = [kernel.buffers[item.index] for item in facts.items]
     if any(buffer.function != kernel.name for buffer in buffers):
         return
-    # ptxas aligns as declared; accesses that are wider must go on to happen to be aligned
-    needed = {item.index: item.align for item in facts.items}
-    ordered = sorted(buffers, key=lambda buffer: -max(buffer.align or 1, needed[buffer.index]))
+    ordered = _by_alignment(facts, buffers)
     plan = declared([Item(b.index, b.name, b.bytes or 0, b.align or 1) for b in ordered])
     before, after = facts.total(facts.declared.bytes), facts.total(plan.bytes)
     step = best_step(facts, before, after)
@@ -71,13 +70,9 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
     if before - after < WORTH_SAYING and not (gains and after < before):
         return
     moved = next(b for b, now in zip(buffers, ordered) if b is not now)
-    message = f"{before - after:,} B between buffers are lost to alignment: {before:,} → {after:,} B when declared in "
-    message += f"the order {names(ordered)}"
-    if step is not None and gains:
-        message += f", {step.words()}"
     yield Finding(
         "SMEM303",
-        message,
+        _message(before, after, ordered, step if gains else None),
         moved.declared,
         Severity.INFO,
         kernel=kernel.name,
@@ -94,3 +89,16 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         },
         remedy=ReorderDeclarations(facts.index, tuple(b.index for b in ordered)),
     )
+
+
+def _by_alignment(facts: KernelFacts, buffers: Sequence[Buffer]) -> list[Buffer]:
+    """The largest alignment first. ptxas aligns as declared; an access that needs more than that happens to be aligned
+    today, and must stay so."""
+    needed = {item.index: item.align for item in facts.items}
+    return sorted(buffers, key=lambda buffer: -max(buffer.align or 1, needed[buffer.index]))
+
+
+def _message(before: int, after: int, ordered: Sequence[Buffer], gained: Step | None) -> str:
+    message = f"{before - after:,} B between buffers are lost to alignment: {before:,} → {after:,} B when declared in "
+    message += f"the order {names(ordered)}"
+    return message if gained is None else f"{message}, {gained.words()}"

@@ -51,7 +51,7 @@ from collections.abc import Iterator
 from math import gcd
 
 from smem_lsp.analysis.banks.conflicts import BankConflict
-from smem_lsp.analysis.banks.padding_and_swizzle import Remedy
+from smem_lsp.analysis.banks.padding_and_swizzle import LayoutChange
 from smem_lsp.ir.nodes import Access, Buffer, walk
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, PadRows, Severity, ShowSwizzle, kernel_rule
@@ -145,47 +145,47 @@ def _why(found: BankConflict) -> str:
     return f"lanes are {abs(words)} words apart, {where}"
 
 
-def _cures(facts: KernelFacts, buffer: Buffer, found: BankConflict) -> list[tuple[Remedy, str]]:
+def _cures(facts: KernelFacts, buffer: Buffer, found: BankConflict) -> list[tuple[LayoutChange, str]]:
     """The change to make, in words, and behind padding that costs a resident block the one that does not."""
-    best = found.remedies[0] if found.remedies else None
+    best = found.layout_changes[0] if found.layout_changes else None
     if best is None:
         return []
     lost = block_lost(facts, buffer, best.pad) if best.pad else None
     words = _in_words(buffer, best)
     if lost is None:
         return [(best, words)]
-    swizzle = next((each for each in found.remedies if not each.pad), None)
+    swizzle = next((each for each in found.layout_changes if not each.pad), None)
     costly = (best, f"{words}, and costs a block: {lost}")
     return [costly] if swizzle is None else [costly, (swizzle, _in_words(buffer, swizzle))]
 
 
-def _in_words(buffer: Buffer, remedy: Remedy) -> str:
-    few = remedy.pad <= 1
+def _in_words(buffer: Buffer, change: LayoutChange) -> str:
+    few = change.pad <= 1
     effect = (
         f"remove{'s' if few else ''} it"
-        if remedy.wavefronts == remedy.least
-        else f"leave{'s' if few else ''} {remedy.wavefronts} of {remedy.before} wavefronts"
+        if change.wavefronts == change.least
+        else f"leave{'s' if few else ''} {change.wavefronts} of {change.before} wavefronts"
     )
-    if remedy.pad:
-        width = wider(buffer.dims_text[-1], remedy.pad)
+    if change.pad:
+        width = wider(buffer.dims_text[-1], change.pad)
         dims = "".join(f"[{text}]" for text in buffer.dims_text[:-1])
-        columns = "one column" if remedy.pad == 1 else f"{remedy.pad} columns"
-        pitch = f", leading dimension {width}" if remedy.leading else ""
+        columns = "one column" if change.pad == 1 else f"{change.pad} columns"
+        pitch = f", leading dimension {width}" if change.leading else ""
         return f"{columns} of padding (`{buffer.name}{dims}[{width}]`{pitch}) {effect}"
-    return f"a swizzled column ({_swizzle(buffer, remedy)}) {effect}"
+    return f"a swizzled column ({_swizzle(buffer, change)}) {effect}"
 
 
-def _swizzle(buffer: Buffer, remedy: Remedy) -> str:
-    row = f"row % {remedy.rows}" if remedy.unit == 1 else f"row % {remedy.rows} * {remedy.unit}"
+def _swizzle(buffer: Buffer, change: LayoutChange) -> str:
+    row = f"row % {change.rows}" if change.unit == 1 else f"row % {change.rows} * {change.unit}"
     return f"`column ^ {row}` in every index of `{buffer.name}`"
 
 
 def _remedy(
-    facts: KernelFacts, buffer: Buffer, found: BankConflict, cures: list[Remedy]
+    facts: KernelFacts, buffer: Buffer, found: BankConflict, changes: list[LayoutChange]
 ) -> PadRows | ShowSwizzle | None:
-    if not cures:
+    if not changes:
         return None
-    first, *others = cures
+    first, *others = changes
     if not first.pad:
         return ShowSwizzle(facts.index, _swizzle(buffer, first))
     effect = f"{first.before:,} → {first.wavefronts:,} wavefronts in all"

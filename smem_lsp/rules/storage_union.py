@@ -6,6 +6,8 @@ shown, by the rules of C++, not those of the layout that it came from.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from smem_lsp.allocation.declared import declared
@@ -30,7 +32,8 @@ class Union:
 
 
 def as_union(facts: KernelFacts, divided: PartitionLayouts, candidate: Candidate) -> Union | None:
-    """The class with a union for all that shares bytes in the plan; None where it does not fall into phases."""
+    """The class with a union for each group of ranges that share bytes in the plan; None where none of the groups falls
+    into phases."""
     base = facts.kernel.buffers[divided.partition.base]
     ranges = divided.partition.ranges
     names = [member.path.rpartition(".")[2] for each in ranges for member in each.members]
@@ -39,8 +42,27 @@ def as_union(facts: KernelFacts, divided: PartitionLayouts, candidate: Candidate
     groups = [phases for group in _groups(ranges, candidate) if len(phases := _phases(group, candidate)) > 1]
     if not groups:
         return None
-    first = {min(r.offset for phase in phases for r in phase): phases for phases in groups}
     grouped = {each.index for phases in groups for phase in phases for each in phase}
+    text, after, align = _class_of(ranges, groups, grouped)
+    items = [
+        Item(item.index, item.name, after, item.align) if item.index == base.index else item
+        for item in facts.items
+    ]
+    return Union(
+        text=text,
+        before=align_up(divided.declared.bytes, align) if base.bytes is None else base.bytes,
+        after=after,
+        total=facts.total(declared(items).bytes),
+        sharing=tuple(each.index for each in ranges if each.index in grouped),
+    )
+
+
+def _class_of(
+    ranges: Sequence[Range], groups: Sequence[list[list[Range]]], grouped: AbstractSet[int]
+) -> tuple[str, int, int]:
+    """The members of the class, its bytes and its alignment, with a union for each of ``groups`` where its first range
+    was. ``grouped``: the indices of the ranges in them."""
+    first = {min(r.offset for phase in phases for r in phase): phases for phases in groups}
     parts: list[str] = []
     pieces: list[tuple[int, int]] = []  # bytes and alignment
     for each in ranges:
@@ -51,26 +73,12 @@ def as_union(facts: KernelFacts, divided: PartitionLayouts, candidate: Candidate
         elif each.index not in grouped:
             parts += [f"{member.text};" for member in each.members]
             pieces += [(member.size, member.align) for member in each.members]
-    end, align = 0, 1
-    for size, asked in pieces:
-        end = align_up(end, asked) + size
-        align = max(align, asked)
-    after = align_up(end, align)
-    items = [
-        Item(item.index, item.name, after, item.align) if item.index == base.index else item
-        for item in facts.items
-    ]
-    return Union(
-        text=" ".join(parts),
-        before=align_up(divided.declared.bytes, align) if base.bytes is None else base.bytes,
-        after=after,
-        total=facts.total(declared(items).bytes),
-        sharing=tuple(each.index for each in ranges if each.index in grouped),
-    )
+    end, align = _one_after_the_other(pieces)
+    return " ".join(parts), align_up(end, align), align
 
 
 def _groups(ranges: tuple[Range, ...], candidate: Candidate) -> list[list[Range]]:
-    """Ranges that overlap in the plan, directly or by way of others."""
+    """Ranges that overlap in the plan, directly or through others."""
     offsets = candidate.plan.offsets
     groups: list[list[Range]] = []
     end = 0
@@ -86,7 +94,7 @@ def _groups(ranges: tuple[Range, ...], candidate: Candidate) -> list[list[Range]
 
 
 def _phases(group: list[Range], candidate: Candidate) -> list[list[Range]]:
-    """Those that may not share bytes together, in declared order."""
+    """The phases of a group, in declared order: ranges that may not share bytes are in one phase."""
     phases: list[list[Range]] = []
     for each in sorted(group, key=lambda each: each.offset):
         checkpoint()
@@ -103,10 +111,15 @@ def _apart(candidate: Candidate, a: Range, b: Range) -> bool:
 
 def _struct(members: list[Range]) -> tuple[int, int]:
     """Bytes without the padding at the end, and alignment, of ranges one after the other."""
+    return _one_after_the_other((member.size, member.align) for each in members for member in each.members)
+
+
+def _one_after_the_other(pieces: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    """Bytes without the padding at the end, and alignment, of pieces given by theirs."""
     end, align = 0, 1
-    for member in (member for each in members for member in each.members):
-        end = align_up(end, member.align) + member.size
-        align = max(align, member.align)
+    for size, asked in pieces:
+        end = align_up(end, asked) + size
+        align = max(align, asked)
     return end, align
 
 

@@ -40,7 +40,7 @@ class Words:
 
 
 def said(*parts: str | Line | Words) -> Words:
-    """The parts, one behind the other."""
+    """The parts in one text."""
     found: list[str | Line] = []
     for part in parts:
         if isinstance(part, Words):

@@ -70,9 +70,12 @@ class Instances:
         return self.why is None
 
 
+_Values = tuple[Argument | int, ...]  # template arguments; of a constant only its value tells instances apart
+
+
 @dataclass
 class _Found:
-    bindings: dict[tuple[object, ...], Binding] = field(default_factory=dict)
+    bindings: dict[_Values, Binding] = field(default_factory=dict)
     why: str | None = None
     launches: list[Mention] = field(default_factory=list)
 
@@ -275,7 +278,7 @@ class _Search:
 
     def _add(self, function: Function, bound: tuple[Argument, ...]) -> Binding | None:
         found = self.found[function.number]
-        key: tuple[object, ...] = tuple(a.n if isinstance(a, TypedConstant) else a for a in bound)
+        key: _Values = tuple(a.n if isinstance(a, TypedConstant) else a for a in bound)
         if key in found.bindings:
             return found.bindings[key]
         if len(found.bindings) >= MOST_INSTANCES:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from smem_lsp.ir.nodes import LaunchSite
+from smem_lsp.ir.nodes import Configuration, LaunchSite
 from smem_lsp.semantics.function_scope import Identity, function_scope, identify, value_names
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import SourceText, Span, checkpoint
@@ -19,6 +19,8 @@ from smem_lsp.unit.launch_config import LAUNCH
 from smem_lsp.unit.launch_walk import LaunchFinder
 from smem_lsp.unit.size_functions import counting_functions
 
+Said = tuple[tuple[str, Configuration], ...]  # the kernel that is named, and how it is launched
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Launches:
@@ -26,7 +28,7 @@ class Launches:
     without places; one object for equal ones."""
 
     sites: tuple[LaunchSite, ...]
-    said: tuple[object, ...]
+    said: Said
 
 
 def find_launches(unit: TranslationUnit, constants: Scope) -> list[tuple[Placed, Launches]]:
@@ -95,7 +97,7 @@ def _in_block(
         else:  # in an initializer, a lambda, a macro ...: a launch with unknown configuration
             found.append(LaunchSite(name, None, None, None, Span(start, start + 3), 0))
     found.sort(key=lambda site: site.span.start)
-    said = tuple((site.kernel, *site.configuration) for site in found)
+    said = tuple((site.kernel, site.configuration) for site in found)
     return Launches(tuple(found), _SAID.of(PROCESS, said, lambda: said))
 
 
@@ -103,7 +105,7 @@ _OF_BLOCK = Query[tuple[object, ...], Launches]("launches in a block", most=1)
 _OF_FUNCTION = Query[tuple[object, ...], tuple[LaunchSite, ...]](
     "launches in a function, spans relative to it", most=10_000
 )
-_SAID = Query[tuple[object, ...], tuple[object, ...]]("the one object for equal launches", most=10_000)
+_SAID = Query[Said, Said]("the one object for equal launches", most=10_000)
 
 
 def _launches_of(

@@ -25,7 +25,12 @@ _RULES = (("SMEM101", "unused-buffer"), ("SMEM201", "missing-barrier"), ("SMEM30
 
 
 def toy_check(
-    text: str, *, path: str = "<memory>", config: Config | None = None, reader: FileReader | None = None
+    text: str,
+    *,
+    path: str = "<memory>",
+    config: Config | None = None,
+    reader: FileReader | None = None,
+    whole: bool = True,
 ) -> Report:
     settings = config or Config()
     findings = []

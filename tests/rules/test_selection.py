@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from carets import codes
@@ -13,6 +14,9 @@ from smem_lsp.engine import check
 from smem_lsp.rules.model import Rule, Severity
 from smem_lsp.rules.names import UnknownRule, canonical, canonical_settings
 from smem_lsp.rules.registry import RULES
+from smem_lsp.source import Span
+
+KERNELS = Path(__file__).parents[1] / "kernels"
 
 
 @EVERY_RULE
@@ -100,3 +104,40 @@ def test_settings_are_made_canonical_once() -> None:
     assert (made.severity, made.per_file_ignores) == ({"SMEM301": "hint"}, {"*.cu": ("SMEM201",)})
     assert [each.key for each in wrong] == ["severity", "select", "ignore", "per-file-ignores"]
     assert canonical_settings(made) == (made, [])
+
+
+UNUSED = "__global__ void k(float* out) { __shared__ float s[32]; out[0] = 0; }\n"
+USED = "__global__ void q(float* out) { __shared__ float s[32]; s[0] = 0; out[0] = s[0]; }\n"
+IN_A_HELPER = "__device__ void h(float* o) { __shared__ float s[32]; o[0] = 0; }\n"
+CALLER = "__global__ void r(float* out) { __shared__ float t[32]; t[0] = 0; out[0] = t[0]; h(out); }\n"
+
+
+def test_a_kernel_that_concerns_no_selected_rule_is_not_analysed() -> None:
+    config = Config(select=("SMEM101",))
+    report = check(UNUSED + USED, config=config, whole=False)
+    assert [(each.code, each.kernel) for each in report.findings] == [("SMEM101", "k")]
+    assert [each.kernel.name for each in report.kernels] == ["k"]
+    assert [each.kernel.name for each in check(UNUSED + USED, config=config).kernels] == ["k", "q"]
+    # an array of a function that it calls is a reason to look; every kernel concerns a rule that does not say which do
+    assert [each.kernel.name for each in check(IN_A_HELPER + CALLER, config=config, whole=False).kernels] == [
+        "r"
+    ]
+    both = Config(select=("SMEM101", "SMEM102"))
+    assert [each.kernel.name for each in check(UNUSED + USED, config=both, whole=False).kernels] == ["k", "q"]
+
+
+@pytest.mark.parametrize(
+    "rule", [rule for rule in RULES.values() if rule.concerns], ids=lambda rule: rule.code
+)
+def test_what_is_left_out_would_have_said_nothing(rule: Rule) -> None:
+    """On all kernels of the tests, and on each with the name of every buffer used once."""
+    config = Config(select=(rule.code,))
+    for path in sorted(KERNELS.glob("*.cu")):
+        text = path.read_text(encoding="utf-8")
+        names = {buffer.name for facts in check(text).facts for buffer in facts.kernel.buffers}
+        for one in (text, *(re.sub(rf"\b{name}\b", "other", text, count=1) for name in sorted(names))):
+            assert said(one, config, whole=False) == said(one, config, whole=True)
+
+
+def said(text: str, config: Config, *, whole: bool) -> list[tuple[str, Span]]:
+    return [(each.message, each.span) for each in check(text, config=config, whole=whole).findings]

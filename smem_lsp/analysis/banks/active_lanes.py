@@ -79,7 +79,7 @@ class _Paths:
                 path = (*path, *(left for _, left in leaving))
 
     def leaving(self, node: Node) -> list[tuple[JumpKind, Left]]:
-        """The jumps inside ``node`` that skip the code after it, with the lanes that take them."""
+        """The jumps below ``node`` that skip what follows it, with the lanes that take them."""
         if isinstance(node, Jump):
             return [(node.kind, Left(()))]
         if not isinstance(node, (Branch, Loop)):

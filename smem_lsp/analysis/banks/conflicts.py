@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from smem_lsp.analysis.banks.active_lanes import Located, located
 from smem_lsp.analysis.banks.lane_addresses import Asked, Pattern, Warps
-from smem_lsp.analysis.banks.padding_and_swizzle import Remedy, Use, remedies
+from smem_lsp.analysis.banks.padding_and_swizzle import LayoutChange, Use, layout_changes
 from smem_lsp.analysis.banks.wavefronts import (
     WIDTHS,
     Cost,
@@ -54,7 +54,7 @@ class BankConflict:
     stride: int | None
     in_bank: int
     looped: bool
-    remedies: tuple[Remedy, ...]  # the best padding and the best swizzle, the better one first
+    layout_changes: tuple[LayoutChange, ...]  # the best padding and the best swizzle, the better one first
     at_least: bool = False
 
 
@@ -112,6 +112,9 @@ def _in_rows(kernel: Kernel) -> bool:
 
 def _covers(dims: Dims, axes: str) -> bool:
     return all(dims["xyz".index(axis)] > 1 or axis == "x" for axis in axes)
+
+
+_Kin = tuple[int, int, int, bool, bool]  # buffer, width, rows of matrices, does it read, does it write
 
 
 class _Search:
@@ -173,7 +176,9 @@ class _Search:
             stride=tile.pitch,
             in_bank=cost.wavefronts,
             looped=use.place.looped,
-            remedies=() if self.warps is None else remedies(self.kernel, use, self.uses, self.warps, _total),
+            layout_changes=()
+            if self.warps is None
+            else layout_changes(self.kernel, use, self.uses, self.warps, _total),
             at_least=True,
         )
 
@@ -201,14 +206,14 @@ class _Search:
             stride=strides.pop() if len(strides) == 1 else None,
             in_bank=most_in_one_bank(worst, use.width),
             looped=use.place.looped,
-            remedies=remedies(self.kernel, use, self.uses, warps, _total),
+            layout_changes=layout_changes(self.kernel, use, self.uses, warps, _total),
         )
 
     # ---- vectors that the compiler may make ----------------------------------------------------------------------
 
-    def _neighbours(self) -> Mapping[tuple[object, ...], list[Use]]:
-        """Accesses of one kind and width to one buffer."""
-        found: defaultdict[tuple[object, ...], list[Use]] = defaultdict(list)
+    def _neighbours(self) -> Mapping[_Kin, list[Use]]:
+        """Accesses of one width that do the same to one buffer."""
+        found: defaultdict[_Kin, list[Use]] = defaultdict(list)
         for use in self.uses:
             if use.offset is not None:
                 found[_kin(use)].append(use)
@@ -259,7 +264,7 @@ class _Search:
         return near
 
 
-def _kin(use: Use) -> tuple[int, int, int, bool, bool]:
+def _kin(use: Use) -> _Kin:
     access = use.place.access
     return access.buffer, use.width, use.rows, access.kind.reads, access.kind.writes
 

@@ -33,7 +33,7 @@ Start = tuple[int, Pattern]  # number of the warp, distances from its first acti
 
 
 class _Unknown(Exception):
-    """An index or a guard depends on an unknown value."""
+    """An index or a guard depends on something unknown."""
 
 
 @record
@@ -78,7 +78,7 @@ class Warps:
         }
         self.left = _MAX_KERNEL
         self._sized: dict[Term, bool] = {}
-        self._last: tuple[object, list[Evaluator] | None] | None = None
+        self._last: tuple[tuple[Path, frozenset[int], bool], list[Evaluator] | None] | None = None
 
     def asked(
         self, offset: Term, path: Path, *, unguarded: bool = False, lanes: int = WARP_SIZE
@@ -124,7 +124,7 @@ class Warps:
         return out
 
     def _product(self, symbols: tuple[str, ...]) -> int | None:
-        """The product of block dimensions; None: unknown."""
+        """The product of block dimensions; None: one of them is unknown."""
         product = 1
         for name in symbols:
             vector, _, axis = name.rpartition(".")
@@ -175,7 +175,7 @@ class Warps:
         return self.threads.constant(term) if self._sizes_known(term) else None
 
     def _sizes_known(self, term: Term) -> bool:
-        """Is it independent of unknown block dimensions?"""
+        """Are all block dimensions that it depends on known?"""
         if self.dims is not None:
             return True
         found = self._sized.get(term)
@@ -301,7 +301,7 @@ class Warps:
         return None if known is None else [bool(each) == guard.taken for each in known]
 
     def _alike(self, condition: Term) -> bool:
-        """Do all lanes of a warp decide alike?"""
+        """Do all lanes of a warp decide the same way?"""
         return self.levels.level(condition) <= Level.WARP or self.levels.uniform(condition)
 
     # ---- loops -----------------------------------------------------------------------------------------------------

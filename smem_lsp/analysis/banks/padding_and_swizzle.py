@@ -15,9 +15,9 @@ from smem_lsp.ir.nodes import AccessKind, AddressSpace, Buffer, Kernel, Tile
 from smem_lsp.source import checkpoint
 from smem_lsp.targets.every import BANK_WIDTH, BANKS, STATIC_LIMIT, WARP_SIZE
 
-_PADS = (1, 2, 4, 8)  # words, or elements where these are larger
+_PADS = (1, 2, 4, 8)  # in words, or in elements that are larger than a word
 _TILE = 16  # bytes: the pitch of a matrix that a warp moves is a multiple of it
-_GAIN = 2  # a remedy must divide the wavefronts by more than this
+_GAIN = 2  # a change is worth making when it leaves less than 1/2 of the wavefronts
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,10 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True)
-class Remedy:
-    """``pad``: elements to add to the innermost dimension; else the last index is to be xor-ed with the row before it,
-    modulo ``rows``, times ``unit`` elements. ``wavefronts``: of the access afterwards, where ``before`` were; it needs
-    ``least``. ``leading``: some access is told the length of the rows."""
+class LayoutChange:
+    """Another layout of a buffer: ``pad`` elements more in each row or, where that is 0, the last index xor-ed with
+    ``row % rows * unit`` elements. ``before`` and ``wavefronts``: wavefronts of the access in the old and the new
+    layout; ``least``: those that it needs. ``leading``: some access is told the length of the rows."""
 
     pad: int
     rows: int
@@ -66,11 +66,11 @@ Count = tuple[int, int]  # (wavefronts, least) of all instructions
 Counter = Callable[[Asked, int, int], Count]  # of lanes with so many bytes, of matrices of so many rows
 
 
-def remedies(
+def layout_changes(
     kernel: Kernel, use: Use, uses: Sequence[Use], warps: Warps, total: Counter
-) -> tuple[Remedy, ...]:
-    """The best padding and the best swizzle after which ``use`` takes less than half of its wavefronts and no other
-    access to the buffer takes more; the better one first. Empty if some access to the buffer is unknown."""
+) -> tuple[LayoutChange, ...]:
+    """The best padding and the best swizzle, the one that leaves fewer wavefronts first. Each leaves ``use`` less than
+    half of its wavefronts and costs no other access to the buffer any. None where some access is not known."""
     buffer = kernel.buffers[use.place.access.buffer]
     others = [each for each in uses if each.place.access.buffer == buffer.index and not each.landing]
     rows = _Rows.of(buffer, warps)
@@ -80,7 +80,7 @@ def remedies(
     if any(each is None for each in before):
         return ()
     number = others.index(use)
-    best: dict[bool, Remedy] = {}  # of padding, of swizzles
+    best: dict[bool, LayoutChange] = {}  # by whether it is padding
     for choice in _choices(kernel, buffer, others):
         checkpoint()
         after = [rows.count(each, choice, total) for each in others]
@@ -98,12 +98,12 @@ def remedies(
 
 
 def _worse(now: Count, then: Count) -> bool:
-    """Are there more wavefronts per needed one, and more than one?"""
+    """Are there more wavefronts for each that is needed, and more than one?"""
     return now[0] * then[1] > max(then) * now[1]
 
 
-def _choices(kernel: Kernel, buffer: Buffer, uses: Sequence[Use]) -> Iterator[Remedy]:
-    """Other layouts, the one easiest to write first. Vector accesses stay aligned and whole."""
+def _choices(kernel: Kernel, buffer: Buffer, uses: Sequence[Use]) -> Iterator[LayoutChange]:
+    """Other layouts, the one that is easiest to write first. What vectors are loaded from stays aligned and whole."""
     element, columns = buffer.element_bytes or 1, buffer.dims[-1] or 0
     widest = max(BANK_WIDTH, *(_TILE if use.tile is not None else use.width for use in uses))
     rows = (buffer.bytes or 0) // max(element * columns, 1)
@@ -112,12 +112,12 @@ def _choices(kernel: Kernel, buffer: Buffer, uses: Sequence[Use]) -> Iterator[Re
         pad = max(1, BANK_WIDTH // element) * words
         room = buffer.space is AddressSpace.STATIC and used + rows * pad * element <= STATIC_LIMIT
         if room and pad * element % widest == 0:
-            yield Remedy(pad, 0, 0)
+            yield LayoutChange(pad, 0, 0)
     unit = max(1, widest // element)
     turned = min(BANKS * BANK_WIDTH // (unit * element), columns // unit)
     powers = turned & (turned - 1) == 0 and element & (element - 1) == 0
     if turned > 1 and powers and columns % (turned * unit) == 0:
-        yield Remedy(0, turned, unit)
+        yield LayoutChange(0, turned, unit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ class _Rows:
         if use.offset is None:
             return False
         if use.indices is None:
-            raw = use.rows > 0 or use.place.access.asynchronous  # by an address, however its author counts
+            raw = use.rows > 0 or use.place.access.asynchronous  # accessed by an address, not by indices
             return self.warps.forms.divided(use.offset, self.pitch, turned=raw) is not None
         if len(use.indices) != len(self.buffer.dims):
             return False
@@ -159,7 +159,7 @@ class _Rows:
         high = self.warps.forms.bounds.interval(column)[1]
         return high < self.columns or self.warps.dims is None
 
-    def count(self, use: Use, choice: Remedy | None, total: Counter) -> Count | None:
+    def count(self, use: Use, choice: LayoutChange | None, total: Counter) -> Count | None:
         """Wavefronts after a change, with all lanes active: lanes that a guard keeps away never cause a conflict."""
         if use.tile is not None:
             if choice is not None and not choice.pad:
@@ -175,8 +175,8 @@ class _Rows:
         )
         return None if asked is None else total(asked, use.width, use.rows)
 
-    def _moved(self, use: Use, choice: Remedy) -> Term | None:
-        """First byte of the access after the change; None: unknown."""
+    def _moved(self, use: Use, choice: LayoutChange) -> Term | None:
+        """Where it begins after the change."""
         table = self.warps.values.table
         place = row_and_byte(self.warps.forms, self.buffer, use.offset, use.indices)
         if place is None:

@@ -13,7 +13,7 @@ def pair(a: int, b: int) -> frozenset[int]:
 
 @record
 class Conflicts:
-    """Pairs of buffers that may not share bytes.
+    """What may not share bytes.
 
     ``hard``: one is written while the other holds a value; no barrier helps. ``soft``: no proved barrier
     between two accesses. ``equal``: only at the same offset (own slots).

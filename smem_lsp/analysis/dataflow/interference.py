@@ -36,7 +36,8 @@ def conflicts(
 ) -> Conflicts:
     """All pairs that may not share, with ``added`` (Place points) taken as proved barriers.
 
-    ``fixed``: buffers that never share. They, and buffers read before any write, are ``hard`` against all others.
+    ``fixed``: buffers that never share, to which the ones read before any write are added: they are ``hard``
+    against all others.
     """
     return relate(interference(body, facts, fixed), added)
 

@@ -74,7 +74,7 @@ class Liveness:
 
 
 def liveness(body: Seq, facts: Facts) -> Liveness:
-    """Lives, overwrites and early reads of all buffers of ``body``."""
+    """Lives of all buffers of ``body``."""
     nodes = tuple(walk(body))
     record = Record(facts)
     backward(body, 0, 0, 0, record)

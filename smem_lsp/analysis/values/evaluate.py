@@ -231,27 +231,15 @@ class Evaluator:
             return self._short_circuit(name, args[0], args[1])
         if name not in _PLAIN and name not in _SINGLE:
             return None  # a function: `__shfl_down_sync()`
-        operands = [self.value(arg) for arg in args]
+        first = self.value(args[0])
         if len(args) == 1:
-            a = operands[0]
-            if a is None:
-                return None
-            single = _SINGLE[name]
-            return self._checked(term, single(a) if isinstance(a, int) else [single(v) for v in a])
-        a, b = operands
-        if a is None or b is None:
+            return None if first is None else self._checked(term, _each(_SINGLE[name], first))
+        second = self.value(args[1])
+        if first is None or second is None:
             return None
-        if name in ("/", "%") and (b == 0 or (isinstance(b, list) and 0 in b)):
+        if name in ("/", "%") and (second == 0 or (isinstance(second, list) and 0 in second)):
             return None
-        function = _PLAIN[name]
-        if isinstance(a, int):
-            return self._checked(term, function(a, b) if isinstance(b, int) else [function(a, v) for v in b])
-        if isinstance(b, int):
-            quick = _OF_VECTOR.get(name) if 0 <= b <= _MAX_SHIFT or name != ">>" else None
-            if quick is not None and b >= 0 and (name not in _TRUNCATING or args[0].natural or min(a) >= 0):
-                return self._checked(term, quick(a, b))
-            return self._checked(term, [function(v, b) for v in a])
-        return self._checked(term, list(map(function, a, b)))
+        return self._checked(term, _pairwise(name, first, second, natural=args[0].natural))
 
     def _checked(self, term: Op, value: Vector) -> Vector | None:
         if not self.strict or term.operator in _TRUTHS:
@@ -294,6 +282,23 @@ class Evaluator:
             return None
         answers = iter(found)
         return [int(bool(next(answers))) if each else int(not goes_on) for each in asked]
+
+
+def _each(function: Callable[[int], int], value: Vector) -> Vector:
+    return function(value) if isinstance(value, int) else [function(v) for v in value]
+
+
+def _pairwise(name: str, a: Vector, b: Vector, *, natural: bool) -> Vector:
+    """The operator thread by thread; ``natural``: ``a`` is never negative."""
+    function = _PLAIN[name]
+    if isinstance(a, int):
+        return function(a, b) if isinstance(b, int) else [function(a, v) for v in b]
+    if isinstance(b, list):
+        return list(map(function, a, b))
+    quick = _OF_VECTOR.get(name) if b >= 0 and (name != ">>" or b <= _MAX_SHIFT) else None
+    if quick is not None and (natural or name not in _TRUNCATING or min(a) >= 0):
+        return quick(a, b)
+    return [function(v, b) for v in a]
 
 
 def _whole(values: list[int | None]) -> Vector | None:

@@ -179,25 +179,12 @@ class _Walk:
             if type(node) is Assign:
                 self.assign(node)
             elif type(node) is Access:
-                if node.index is not None:
-                    self.indices[node.point] = tuple([self.term(value) for value in node.index])
-                elif node.offset is not None:
-                    self.offsets[node.point] = self.term(node.offset)
-                if node.part is not None:
-                    self.bases[node.point] = self.term(node.part.base)
-                if node.start is not None:
-                    self.copied[node.point] = self.term(node.start)
-                if node.stored is not None:
-                    self.stored[node.point] = self.term(node.stored)
+                self.access(node)
             elif type(node) is GlobalAccess:
                 if node.base is not None and node.index is not None:
                     self.outside[node.point] = self.term(node.base), self.term(node.index)
             elif type(node) is Exchange or type(node) is Barrier:
-                if node.mask is not None:
-                    self.masks[node.point] = self.term(node.mask)
-                if type(node) is Barrier and node.kind is BarrierKind.NAMED:
-                    number = None if node.number is None else self.term(node.number)
-                    self.named[node.point] = number, None if node.count is None else self.term(node.count)
+                self.meeting(node)
             elif type(node) is Proxy:
                 if node.offset is not None:
                     self.offsets[node.point] = self.term(node.offset)
@@ -209,6 +196,27 @@ class _Walk:
                 self.jump(node)
                 alive = False
         return alive
+
+    def access(self, node: Access) -> None:
+        point = node.point
+        if node.index is not None:
+            self.indices[point] = tuple([self.term(value) for value in node.index])
+        elif node.offset is not None:
+            self.offsets[point] = self.term(node.offset)
+        if node.part is not None:
+            self.bases[point] = self.term(node.part.base)
+        if node.start is not None:
+            self.copied[point] = self.term(node.start)
+        if node.stored is not None:
+            self.stored[point] = self.term(node.stored)
+
+    def meeting(self, node: Barrier | Exchange) -> None:
+        """Threads that wait for each other: the mask of lanes, or the number and thread count of a named barrier."""
+        if node.mask is not None:
+            self.masks[node.point] = self.term(node.mask)
+        if type(node) is Barrier and node.kind is BarrierKind.NAMED:
+            number = None if node.number is None else self.term(node.number)
+            self.named[node.point] = number, None if node.count is None else self.term(node.count)
 
     def assign(self, node: Assign) -> None:
         term = self.term(node.value)
@@ -412,8 +420,8 @@ class _Walk:
     def variable(self, index: int) -> Term:
         """The variable's value here."""
         found = self.env.get(index)
-        if found is not None and type(found) is not _Later:
-            return found  # type: ignore[return-value]  # every other entry is a term
+        if isinstance(found, Term):
+            return found
         if found is _ESCAPED:
             return self.resolved(found, index)
         resolved = self.env[index] = self.resolved(found, index)

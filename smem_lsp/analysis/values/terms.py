@@ -111,13 +111,17 @@ _WARPS = {
 _FULL_MASK = (0xFFFFFFFF, -1, 0xFFFFFFFFFFFFFFFF)
 
 
+# a constant, a symbol, ("thread", axis), ("opaque", key) or the loop and number of a variable
+_Leaf = int | str | tuple[str, str] | tuple[str, int] | tuple[int, int]
+
+
 @dataclass(slots=True)
 class Table:
     """All terms of one kernel. ``rows``: a warp is 32 threads of one row, so ``threadIdx.x / 32`` is its number."""
 
     rows: bool = False
-    _ops: dict[tuple[object, ...], Term] = field(default_factory=dict)
-    _leaves: dict[object, Term] = field(default_factory=dict)
+    _ops: dict[tuple[str, tuple[Term, ...]], Term] = field(default_factory=dict)
+    _leaves: dict[_Leaf, Term] = field(default_factory=dict)
     _serial: int = 0
 
     def _next(self) -> int:
@@ -145,13 +149,16 @@ class Table:
         """Does the kernel compute a warp's number from ``threadIdx.x`` alone (``threadIdx.x / 32``), and use ``y`` and
         ``z`` only in ``x + blockDim.x * (y + blockDim.y * z)``? ``roots``: terms used by themselves."""
         x, y, z = (self._leaves.get(("thread", axis)) for axis in "xyz")
-        rank = (("*", self.sym("blockDim.y"), z), ("+", y, self._ops.get(("*", self.sym("blockDim.y"), z))))
+        height = self.sym("blockDim.y")
+        rows = None if z is None else self._ops.get(("*", (height, z)))  # of all planes in front
+        rank = (("*", (height, z)), ("+", (y, rows)))
         others = {each for each in (y, z) if each is not None}
         warps = False
         for key in self._ops:
-            if key[0] in _WARPS and key[1] is x and isinstance(key[2], Const):
-                warps = warps or key[2].n >= _WARPS[key[0]]
-            elif key not in rank and not others.isdisjoint(key):
+            operator, args = key
+            if operator in _WARPS and args[0] is x and isinstance(args[1], Const):
+                warps = warps or args[1].n >= _WARPS[operator]
+            elif key not in rank and not others.isdisjoint(args):
                 return False
         return warps and others.isdisjoint(roots)
 
@@ -199,8 +206,8 @@ class Table:
         return made
 
     def op(self, operator: str, *args: Term) -> Term:
-        """``operator`` applied to ``args``, folded where that is correct for every C integer type."""
-        key = (operator, *args)
+        """``operator`` applied to ``args``, folded where that is certain for every C integer type."""
+        key = operator, args
         found = self._ops.get(key)
         if found is None:
             found = self._ops[key] = self._fold(operator, args) or self._make(operator, args)
