@@ -140,7 +140,7 @@ class UnitFacts:
         return self.launched.get((function.number, binding), ())
 
     def unplaced(self, function: Function, binding: Binding | None) -> Sequence[LaunchSite]:
-        """Like ``launches_of``, but with spans relative to the block."""
+        """Like ``launches_of``, for their configurations only."""
         if binding is None:
             return [site for _, site in self.launches.get(function.name, ())]
         return self.launched.get((function.number, binding), ())

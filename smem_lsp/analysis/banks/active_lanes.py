@@ -1,4 +1,4 @@
-"""Under which conditions each shared access runs: guards, loops and earlier jumps decide which lanes are active."""
+"""The conditions under which each shared access runs: guards, loops and earlier jumps decide the active lanes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from smem_lsp.source import checkpoint, record
 
 @record
 class Guard:
-    """Lanes for which ``condition`` is ``taken`` go on."""
+    """Only lanes for which ``condition`` is ``taken`` continue."""
 
     condition: Term
     taken: bool
@@ -20,7 +20,7 @@ class Guard:
 
 @record
 class Left:
-    """Lanes for which all ``guards`` hold have jumped away before. ``again``: in some iteration of a loop."""
+    """Lanes for which all ``guards`` hold have left by a jump. ``again``: in some iteration of a loop."""
 
     guards: tuple[Guard, ...]
     again: bool = False

@@ -1,7 +1,7 @@
-"""Bank conflicts: shared accesses that take more wavefronts than their lanes would need.
+"""Bank conflicts: shared accesses that take more wavefronts than their lanes need.
 
-An access counts as it is written, and as the vector that nvcc may make of it and its neighbours at constant distances
-(unrolled iterations, statements beside it): the smaller excess of the two is the one that is reported.
+An access is counted as written, and as part of the vector access that nvcc may form with neighbours at constant
+distances (unrolled iterations, adjacent statements). It is reported only if every count has the excess.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from smem_lsp.source.queries import remembered
 from smem_lsp.targets.every import BANK_WIDTH, WARP_SIZE
 
 WORTH_SAYING = 4  # times the wavefronts that the lanes need
-_MAX_ACCESSES = 2_000  # of a kernel; beyond it nothing is said
+_MAX_ACCESSES = 2_000  # of a kernel; beyond, nothing is reported
 _WIDEST = 16  # bytes: the longest vector
 
 
@@ -68,7 +68,7 @@ class _Totals:
         return self.wavefronts / self.least if self.least else 0.0
 
 
-_QUIET = _Totals(0, 1)  # what hardware does with it is not documented, or nothing runs
+_QUIET = _Totals(0, 1)  # undocumented hardware behaviour, or nothing runs
 
 
 def bank_conflicts(
@@ -81,7 +81,7 @@ def bank_conflicts(
 ) -> tuple[BankConflict, ...]:
     """The accesses with at least ``excess`` times the wavefronts that they need, in order.
 
-    Without a block shape only kernels that use ``threadIdx.x`` alone are looked at: 32 lanes in a row.
+    Without a block shape, only kernels that use ``threadIdx.x`` alone are analysed: 32 lanes in a row.
     """
     if kernel.irregular is not None:
         return ()
@@ -96,16 +96,16 @@ def bank_conflicts(
 
 
 def _warps_known(kernel: Kernel, values: ValueFacts, shape: BlockShape | None) -> bool:
-    """Is it known which threads make a warp, and is there anything that tells them apart?"""
+    """Is it known which threads form a warp, and does the kernel distinguish them?"""
     axes = values.table.axes()
     if shape is None:
         return axes == "x" and _in_rows(kernel)
-    # else nobody said how far the block reaches in y
+    # otherwise the block's extent in y is unknown
     return bool(axes) and (shape.source == "launch" or _covers(shape.dims, axes))
 
 
 def _in_rows(kernel: Kernel) -> bool:
-    """May a warp of a block of unknown shape be taken for 32 threads in a row?"""
+    """May 32 threads in a row be assumed to form a warp of a block of unknown shape?"""
     blocks = [site.block for site in kernel.launches if site.block is not None]
     return most_threads(kernel)[0] >= WARP_SIZE and all(block[0] % WARP_SIZE == 0 for block in blocks)
 
@@ -220,7 +220,7 @@ class _Search:
         return found
 
     def _vectors(self, use: Use, offset: Term, asked: Asked, warps: Warps) -> Iterator[_Totals]:
-        """The cost with each of the vectors that the access may be a part of, where it may be."""
+        """The cost with each vector access that the access may become a part of."""
         beside = self._beside(use, offset, asked, warps)
         anywhere = set[int]().union(*beside.values())
         exact = not asked.steps and len(asked.patterns) == 1
@@ -243,8 +243,8 @@ class _Search:
                     yield _Totals(together.wavefronts + rest.wavefronts, together.least + rest.least)
 
     def _beside(self, use: Use, offset: Term, asked: Asked, warps: Warps) -> Mapping[Pattern, set[int]]:
-        """Bytes to the neighbours that are accessed too, in the same statements or in other iterations, by the
-        distances of the lanes from each other: neighbours in one iteration need not be that in the next."""
+        """Byte distances to accessed neighbours, in the same statements or in other iterations, per pattern of lane
+        distances: neighbours in one iteration may not be neighbours in the next."""
         near: dict[Pattern, set[int]] = {distances: set() for _, distances in asked.starts}
         for other in self.beside[_kin(use)]:
             checkpoint()
@@ -270,7 +270,7 @@ def _kin(use: Use) -> _Kin:
 
 
 def _reach(distances: set[int], steps: Iterable[int]) -> set[int]:
-    """Distances below a vector that whole numbers of ``steps`` lead to."""
+    """Distances, shorter than the longest vector, that whole multiples of ``steps`` reach."""
     found = {at for at in distances if abs(at) < 4 * _WIDEST}
     for step in steps:
         checkpoint()
@@ -281,7 +281,7 @@ def _reach(distances: set[int], steps: Iterable[int]) -> set[int]:
 
 
 def _aligned(pattern: Pattern, width: int, *, exact: bool) -> bool:
-    """Can every lane load ``width`` bytes at once? ``exact``: the offsets are counted from an aligned byte."""
+    """Can every lane load ``width`` bytes at once? ``exact``: offsets count from an aligned byte."""
     active = [offset for offset in pattern if offset is not None]
     return not any((offset - (0 if exact else active[0])) % width for offset in active)
 
@@ -292,7 +292,7 @@ def _total(asked: Asked, width: int, rows: int) -> tuple[int, int]:
 
 
 def _cost(patterns: Mapping[Pattern, int], shared_step: int, width: int, rows: int) -> _Totals:
-    """Wavefronts of all instructions, for the start within a word that needs fewest."""
+    """Wavefronts of all instructions, for the best start within a word."""
     starts: Iterable[int] = (0,)
     if width < BANK_WIDTH and shared_step % BANK_WIDTH:
         starts = range(0, BANK_WIDTH, shared_step & -shared_step)
@@ -315,7 +315,7 @@ def _cost(patterns: Mapping[Pattern, int], shared_step: int, width: int, rows: i
 
 
 def _distances(pattern: Pattern) -> Pattern:
-    """From the first active lane."""
+    """Distances from the first active lane."""
     first = next((offset for offset in pattern if offset is not None), 0)
     return _shifted(pattern, -first)
 

@@ -1,8 +1,8 @@
-"""The byte offsets that the lanes of each warp ask for in one access.
+"""The byte offsets that the lanes of each warp request in one access.
 
-What all lanes of a warp share only turns the banks and cancels. A variable that a loop advances by such a step counts
-as what it is in the first iteration; one that is not merely added is followed through all iterations. Where an index, a
-guard or a loop depends on what is not known there is no answer.
+An addend that all lanes of a warp share only rotates the banks and cancels. So a variable that a loop advances by a
+shared step keeps its first value; a variable used otherwise is followed through all iterations. There is no answer if
+an index, a guard or a loop depends on an unknown value.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ class _Unknown(Exception):
 
 @record
 class Asked:
-    """``patterns``: what the lanes ask for -> how often, over the warps of the block and the iterations that were
-    followed; the first active lane is within the first 16 bytes. ``starts``: a warp and the distances of its lanes from
-    the first active one -> offsets of that lane in the iterations, for one warp of each. ``shared_step``: what the warp
-    shares is a multiple of so many bytes, 0: it is nothing; ``steps``: bytes by which the loops around it advance it,
-    in whole iterations; ``folds``: what the warp shares may move by single elements between iterations."""
+    """``patterns``: offsets of the lanes -> how often, over the warps of the block and the followed iterations; the
+    first active lane is within the first 16 bytes. ``starts``: a warp and the distances of its lanes from the first
+    active one -> offsets of that lane in the iterations, for one warp of each. ``shared_step``: the dropped shared
+    addend is a multiple of this many bytes, 0: there is none; ``steps``: bytes that the loops around the access advance
+    it per iteration; ``folds``: the shared addend may change by single elements between iterations."""
 
     patterns: Mapping[Pattern, int]
     starts: Mapping[Start, frozenset[int]]
@@ -53,7 +53,7 @@ class Asked:
 
 @dataclass(slots=True)
 class _Sum:
-    """An offset as the lanes see it: ``own`` differs between lanes, what they share is dropped."""
+    """An offset without the addends that all lanes share; ``own``: addends that differ between lanes."""
 
     own: list[tuple[int, Term]] = field(default_factory=list)
     constant: int = 0
@@ -83,8 +83,8 @@ class Warps:
     def asked(
         self, offset: Term, path: Path, *, unguarded: bool = False, lanes: int = WARP_SIZE
     ) -> Asked | None:
-        """What the lanes ask for in an access at ``offset`` bytes; None: not known. ``unguarded``: as if all lanes
-        came there; ``lanes``: how many of a warp give an address."""
+        """The requests of the lanes in an access at ``offset`` bytes; None: unknown. ``unguarded``: as if all lanes
+        were active; ``lanes``: how many of a warp give an address."""
         if unguarded:
             path = tuple(step for step in path if isinstance(step, LoopFacts))
         try:
@@ -138,7 +138,7 @@ class Warps:
         return self.levels.level(term) <= Level.WARP
 
     def _jumps(self, atom: Term, followed: frozenset[int]) -> bool:
-        """Is it a variable of a loop that is followed, which goes on in other than equal steps?"""
+        """Is it a variable of a followed loop that does not advance in equal steps?"""
         moves = self.moves.get(atom) if isinstance(atom, LoopVar) and atom.loop in followed else None
         return moves is not None and moves.kind != "affine"
 
@@ -161,7 +161,7 @@ class Warps:
         out.folds = out.folds or (atom is not None and bool(atom.carried))
 
     def _start(self, out: _Sum, n: int, atom: LoopVar) -> Term:
-        """A variable of a loop that is not followed, at its start: the loop advances all lanes alike."""
+        """The start of a variable whose loop is not followed: the loop advances all lanes alike."""
         moves = self.moves.get(atom)
         if moves is None or moves.kind != "affine" or moves.by is None or not self._shared(moves.by):
             raise _Unknown
@@ -205,7 +205,7 @@ class Warps:
         return Asked(dict(counts), known, found.shared_step, tuple(found.steps), found.folds)
 
     def _turns(self, path: Path, followed: frozenset[int], unguarded: bool) -> Sequence[Evaluator]:
-        """The threads that get to the end of ``path``, in each iteration; kept for the next access there."""
+        """The threads that reach the end of ``path``, in each iteration; cached for the next access there."""
         asked = path, followed, unguarded
         if self._last is None or self._last[0] != asked:
             most = min(_MAX_ITERATIONS, _MAX_EVALUATED // len(self.threads.threads))
@@ -248,7 +248,7 @@ class Warps:
     def _active(
         self, path: Path, at: int, threads: Evaluator, followed: frozenset[int], unguarded: bool
     ) -> Iterator[Evaluator]:
-        """The threads that get to the end of ``path``, in each iteration of the loops that are followed."""
+        """The threads that reach the end of ``path``, in each iteration of the followed loops."""
         checkpoint()
         while at < len(path):
             step = path[at]
@@ -270,7 +270,7 @@ class Warps:
         yield threads
 
     def _mask(self, step: Step, threads: Evaluator) -> list[bool] | None:
-        """Which threads go on; None: all, or all of a warp alike."""
+        """Which threads continue; None: all, or all of a warp alike."""
         if isinstance(step, Guard):
             return self._tested(step, threads)
         if isinstance(step, LoopFacts):
@@ -307,7 +307,7 @@ class Warps:
     # ---- loops -----------------------------------------------------------------------------------------------------
 
     def _needed(self, atoms: Sequence[Term], guards: Path, path: Path) -> frozenset[int]:
-        """Loops of ``path`` whose iteration decides which lanes pass ``guards``, or what ``atoms`` are."""
+        """Loops of ``path`` whose iteration decides which lanes pass ``guards``, or the values of ``atoms``."""
         wanted = [each for atom in atoms for each in atom.carried]
         for step in guards:
             checkpoint()

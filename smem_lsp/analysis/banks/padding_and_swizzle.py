@@ -1,5 +1,5 @@
-"""What another layout of a buffer does to the bank conflicts of all its accesses: padded rows, or columns swizzled by
-exclusive or."""
+"""The effect of another layout of a buffer on the bank conflicts of all its accesses: padded rows, or columns swizzled
+by exclusive or."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _GAIN = 2  # a change is worth making when it leaves less than 1/2 of the wavefr
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """An access with its first byte, where that is known, and the bytes that it moves. ``rows``: of the matrices that a
-    warp moves together."""
+    """An access with its first byte (None: unknown) and the ``width`` in bytes that each lane moves. ``rows``: of the
+    matrices that a warp moves together."""
 
     place: Located
     offset: Term | None
@@ -33,12 +33,12 @@ class Use:
 
     @property
     def lanes(self) -> int:
-        """How many of a warp give an address."""
+        """How many lanes of a warp give an address."""
         return self.rows or WARP_SIZE
 
     @property
     def landing(self) -> bool:
-        """Does it stand for copies that have landed, which are counted where they are issued?"""
+        """Is it the arrival of an asynchronous copy, which is counted where it is issued?"""
         access = self.place.access
         return access.asynchronous and access.kind is AccessKind.UPDATE
 
@@ -131,7 +131,7 @@ class _Rows:
 
     @staticmethod
     def of(buffer: Buffer, warps: Warps) -> _Rows | None:
-        """None: it has none that could be changed."""
+        """The rows; None: there are none that could be changed."""
         if not buffer.placed or buffer.element_bytes is None or len(buffer.dims) < 2:
             return None
         columns = None if any(dim is None for dim in buffer.dims) else buffer.dims[-1]
@@ -142,7 +142,7 @@ class _Rows:
         return self.columns * self.element
 
     def can_move(self, use: Use) -> bool:
-        """Is it an access to rows of this length, and none that counts rows as one long array?"""
+        """Does it access rows of this length, and not the rows as one long array?"""
         if use.tile is not None:
             return use.tile.pitch == self.pitch
         if use.offset is None:

@@ -1,4 +1,4 @@
-"""Where accesses to a buffer stand in its rows, in words that hold for rows of another length too."""
+"""The row and byte of each access to a buffer, in a form that also holds for rows of another length."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class InRow:
 
 
 def row_length(buffer: Buffer) -> int | None:
-    """Bytes from one row to the next; None: there are no rows, or it is not known."""
+    """Bytes from one row to the next; None: no rows, or unknown."""
     if len(buffer.dims) < 2 or not buffer.dims[-1] or not buffer.element_bytes or None in buffer.dims:
         return None
     return buffer.dims[-1] * buffer.element_bytes
@@ -37,8 +37,8 @@ def row_length(buffer: Buffer) -> int | None:
 def row_and_byte(
     forms: Forms, buffer: Buffer, offset: Term | None, indices: tuple[Term, ...] | None
 ) -> tuple[Term, Term] | None:
-    """The row that an access is in, counted over all dimensions but the last, and the byte in it; None: not known.
-    Without ``indices`` the rows are told by ``offset``, in bytes."""
+    """(row of an access, counted over all dimensions but the last, byte in it); None: unknown. Without ``indices`` they
+    come from ``offset``, in bytes."""
     table = forms.table
     if indices is None or len(indices) != len(buffer.dims):
         length = row_length(buffer)
@@ -52,7 +52,7 @@ def row_and_byte(
 def in_rows(
     kernel: Kernel, buffer: Buffer, shape: BlockShape | None
 ) -> Iterator[tuple[Access, InRow | None]]:
-    """Every access to the buffer, with its place where that is known. ``shape``: of the block."""
+    """Every access to the buffer, with its place in a row if known. ``shape``: of the block."""
     values = propagate(kernel.body, memory=kernel.memory)
     bounds = (
         Bounds(values.loops, most_threads(kernel))
@@ -113,7 +113,7 @@ _OPPOSITE = {"<": (False, 0), "<=": (False, 1), ">": (True, 0), ">=": (True, 1)}
 
 
 def _spelled(term: Term) -> Spelled | None:
-    """A term without the table that it belongs to. None: it has a part that is not followed."""
+    """A term independent of its table. None: it has an unknown part."""
     if isinstance(term, Const):
         return ("const", term.n)
     if isinstance(term, Thread):

@@ -57,8 +57,8 @@ def _busy(passes: Sequence[Lanes]) -> int:
 
 
 def tile_wavefronts(rows: int, row_bytes: int, pitch: int) -> Cost:
-    """Of the instructions that move a matrix which begins at a word, whatever lane moves what: each word has to come
-    through its bank. The fewest that this can take, and the fewest for so many words."""
+    """A lower bound for the instructions that move a matrix, whichever lane moves which word: each word must pass its
+    bank. The matrix begins at a word; ``row_bytes`` and ``pitch`` are in bytes."""
     words = {
         word
         for row in range(rows)
@@ -69,13 +69,13 @@ def tile_wavefronts(rows: int, row_bytes: int, pitch: int) -> Cost:
 
 
 def most_in_one_bank(lanes: Lanes, width: int) -> int:
-    """The largest number of different words of one bank that a pass asks for."""
+    """The largest number of different words of one bank that a pass requests."""
     size = WARP_SIZE if width <= BANK_WIDTH else WARP_SIZE * BANK_WIDTH // width
     return max(_wavefronts(lanes[first : first + size], width) for first in range(0, WARP_SIZE, size))
 
 
 def stride(lanes: Lanes) -> int | None:
-    """Bytes from each active lane to the next one, where they are all the same."""
+    """Bytes from each active lane to the next; None if they differ."""
     active = [offset for offset in lanes if offset is not None]
     steps = {after - before for before, after in pairwise(active)}
     return steps.pop() if len(steps) == 1 else None

@@ -1,4 +1,4 @@
-"""Which buffers may not share bytes: the answer of the walks, and the question of every allocator."""
+"""Which buffers may not share bytes: the result of the data-flow walks, and the input of every allocator."""
 
 from __future__ import annotations
 

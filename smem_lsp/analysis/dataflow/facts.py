@@ -1,4 +1,4 @@
-"""What the walks need to know about a region tree, proved before they run.
+"""The facts about a region tree that the walks need, proved before they run.
 
 A walk never looks at conditions or indices: uniformity, full writes and own slots are proved elsewhere and arrive
 here as sets of points, so that the walks can be tested on trees written by hand.

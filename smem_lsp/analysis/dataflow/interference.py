@@ -1,13 +1,13 @@
-"""Which buffers may share bytes, and what keeps the others apart.
+"""Which buffers may share bytes, and why the others may not.
 
 An access stays *open* until a proved barrier; two accesses of different buffers that are open together, one
 of them a write, need a barrier between them or own slots. The walk follows every path: a barrier in a
 uniform branch clears only that path, a loop that may not run leaves the path round it open, and a back edge
 carries open accesses into the next turn.
 
-The tree is first boiled down to the few events that matter, and sets of open accesses are bit masks: the walk is run
-again for every set of barriers that the curve tries. The accesses of a buffer are neighbouring bits, and the bit above
-them stands for the buffer: one addition finds the buffers of any number of accesses.
+The tree is first reduced to the few events that matter, and sets of open accesses are bit masks, because the walk runs
+again for every set of barriers that is tried. The accesses of a buffer are adjacent bits, and the bit above them stands
+for the buffer: one addition finds the buffers of any set of accesses.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def own_slots(a: Footprint, b: Footprint) -> bool:
 
 @record
 class Interference:
-    """What no added barrier changes: hard pairs, and the tree ready for the walk of open accesses."""
+    """The results that added barriers do not change: hard pairs, and the tree prepared for the walk."""
 
     outline: Seq
     facts: Facts
@@ -90,8 +90,8 @@ class Interference:
 def interference(
     body: Seq, facts: Facts, fixed: frozenset[int], like: Interference | None = None
 ) -> Interference:
-    """Everything about ``body`` that holds for any set of added barriers. ``like``: the survey of ``body`` under other
-    facts, of which what is the same is taken over."""
+    """Everything about ``body`` that holds for any set of added barriers. ``like``: the result for ``body`` under other
+    facts, whose unchanged parts are reused."""
     known = like.facts if like is not None else None
     if like is None or (facts.barriers, facts.uniform, facts.places) != (
         like.facts.barriers,
@@ -195,8 +195,8 @@ def pairs_of(found: Interference, edges: Graph) -> tuple[Pairs, Pairs]:
 def witnesses(
     found: Interference, added: frozenset[int] = frozenset(), most: int | None = None
 ) -> Iterator[tuple[Access, Access]]:
-    """The pairs of accesses of soft pairs that no proved barrier separates: the one that is open, the one it meets.
-    ``most``: of one that is met."""
+    """(open access, later access) for each two accesses of a soft pair that no proved barrier separates. ``most``:
+    bound per later access."""
     for later, (needs, _) in _open_pairs(found, added):
         checkpoint()
         to = found.accesses[later]
@@ -220,8 +220,8 @@ def open_interfering(
 def ordered_interfering(
     body: Seq, facts: Facts, accesses: Sequence[Access], interfering: Sequence[int], barrier: int
 ) -> list[int]:
-    """Per access, those of its ``interfering`` from which some path leads to it through the barrier at that point and
-    through no other proved one."""
+    """Per access, those of its ``interfering`` from which a path through the barrier at point ``barrier``, and through
+    no other proved one, leads to it."""
     index_of = {access.point: index for index, access in enumerate(accesses)}
     count = len(accesses)
     hits = dict.fromkeys(range(count), 0)

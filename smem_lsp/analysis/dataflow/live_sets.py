@@ -1,6 +1,6 @@
-"""What every program point has in hand: the buffers that hold a value there, and the accesses that are still open.
+"""Per program point: the buffers that hold a value there, and the accesses that are still open.
 
-The walks are those of ``liveness`` and ``reuse``; here their result is kept for each point, for who draws or prints it.
+The walks are those of ``liveness`` and ``interference``; their result is kept per point, to be drawn or printed.
 """
 
 from __future__ import annotations

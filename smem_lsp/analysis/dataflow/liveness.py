@@ -65,7 +65,7 @@ class Liveness:
     lives: Mapping[int, Life]
 
     def on_lines(self, line: Callable[[int], int]) -> Liveness:
-        """The same for the kernel at another place of its file. ``line``: from a line to where it stands now."""
+        """The result for the kernel at another place of its file. ``line``: maps an old line to the new one."""
         lives = {
             buffer: Life(life.first, life.last, line(life.first_line), line(life.last_line))
             for buffer, life in self.lives.items()

@@ -1,4 +1,4 @@
-"""Reads of shared memory that nobody can have written before: whatever path was taken, whichever thread ran ahead."""
+"""Reads of shared memory that no write can precede, on any path and by any thread."""
 
 from __future__ import annotations
 

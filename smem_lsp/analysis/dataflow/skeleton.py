@@ -1,6 +1,6 @@
-"""The region tree without what the walks of shared memory cannot tell apart.
+"""The region tree reduced to the nodes that matter to the walks of shared memory.
 
-Most nodes of a kernel assign local variables, and many loops and branches hold nothing else.
+Most nodes of a kernel assign local variables, and many loops and branches contain nothing else.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _SILENT = frozenset(
 
 @record
 class Stretch(Place):
-    """Stands at ``point``, the last of neighbouring nodes that are left out. ``places``: where among them a barrier
-    may be added."""
+    """Replaces adjacent omitted nodes, at the ``point`` of the last one. ``places``: where among them a barrier may be
+    added."""
 
     places: tuple[int, ...] = ()
 

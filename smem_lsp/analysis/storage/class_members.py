@@ -1,7 +1,7 @@
 """Members of a class in static shared memory as buffers of their own.
 
-An access belongs to the member that it names, as one to an array belongs to that array, whatever its index. One that
-names none, or that shows its way out of the member, belongs to all that it may touch: those members are one.
+An access belongs to the member that it names, whatever its index, as for arrays. One that names none, or that visibly
+leaves the member, belongs to all members that it may touch; these are merged.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def storages(kernel: Kernel) -> tuple[Buffer, ...]:
 
 
 def split(kernel: Kernel, values: ValueFacts, shape: BlockShape | None, buffer: Buffer) -> Partition | None:
-    """The members of one buffer; None where there are fewer than two that an access can be told to stay in."""
+    """The members of one buffer; None unless its accesses split them into at least two groups."""
     if kernel.irregular is not None or any(kept.within is None for kept in buffer.kept):
         return None
     reached = _reached(kernel, values, shape, buffer)
@@ -64,7 +64,7 @@ def split(kernel: Kernel, values: ValueFacts, shape: BlockShape | None, buffer: 
 def _reached(
     kernel: Kernel, values: ValueFacts, shape: BlockShape | None, buffer: Buffer
 ) -> Mapping[int, Extent] | None:
-    """Access -> the bytes that it may touch; None where one may touch any."""
+    """Access -> the bytes that it may touch; None if one may touch any byte."""
     assert buffer.bytes is not None
     fact = shape if shape is not None and shape.fact else None
     known = Bounds(values.loops, fact.dims, exact=True) if fact is not None else None
@@ -84,7 +84,7 @@ def _reached(
 
 
 def _groups(members: Iterable[StorageMember], reached: Iterable[Extent]) -> list[list[StorageMember]]:
-    """The members, those together that one access may touch."""
+    """The members, grouped where one access may touch several."""
     groups = [[member] for member in members]
     for low, high in reached:
         checkpoint()
@@ -96,7 +96,7 @@ def _groups(members: Iterable[StorageMember], reached: Iterable[Extent]) -> list
 
 
 def _element(low: int, size: int, widths: list[int]) -> int | None:
-    """Bytes of an element, where all accesses are of one power of two."""
+    """Bytes of an element, if all accesses have this width, a power of two."""
     width = widths[0] if widths and len(set(widths)) == 1 else 0
     fits = width > 0 and width & (width - 1) == 0 and low % width == 0 and size % width == 0
     return width if fits else None

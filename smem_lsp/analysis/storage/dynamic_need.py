@@ -1,7 +1,7 @@
-"""How many dynamic bytes a block of a given shape is sure to touch.
+"""How many dynamic bytes a block of a given shape surely touches.
 
-Only what every run of the kernel does counts: statements that nothing guards but conditions on the thread, the block's
-shape and constants, in loops whose number of iterations is known.
+Only accesses in every run of the kernel count: guarded at most by conditions on the thread, the block's shape and
+constants, in loops whose number of iterations is known.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from smem_lsp.source import checkpoint
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """``bytes``: at least so many, from the start of dynamic shared memory; ``access``: the point of the one that needs
+    """``bytes``: a lower bound, from the start of dynamic shared memory; ``access``: the point of the access that needs
     them."""
 
     bytes: int
@@ -26,7 +26,7 @@ class Need:
 
 
 def dynamic_need(kernel: Kernel, values: ValueFacts, dims: Dims) -> Need | None:
-    """The most that is known; None when nothing is."""
+    """The largest known need; None: unknown."""
     dynamic = {buffer.index for buffer in kernel.buffers if buffer.space is AddressSpace.DYNAMIC}
     if not dynamic or kernel.irregular is not None:
         return None

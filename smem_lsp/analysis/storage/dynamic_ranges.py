@@ -1,8 +1,8 @@
 """Ranges that pointers carve out of dynamic shared memory: ``float* a = smem; float* b = a + N;``.
 
-A range begins where a pointer with a constant offset points, and ends where the next one begins. It counts only when
-every access to dynamic shared memory is known to stay in one of the ranges, for the block that is launched; ranges that
-an access reaches across are one.
+A range begins where a pointer with a constant offset points, and ends where the next one begins. Ranges count only if
+every access to dynamic shared memory surely stays in one of them, for the launched block; ranges that one access spans
+are merged.
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ class Partition:
 
     @property
     def bytes(self) -> int:
-        """What the ranges take as they are."""
+        """Bytes that the ranges take in the present layout."""
         return max(each.offset + each.size for each in self.ranges)
 
     def applied(self, kernel: Kernel) -> Kernel:
-        """``kernel`` with the ranges as buffers behind its own, and the accesses to them in the place of those to the
-        array."""
+        """``kernel`` with the ranges as buffers behind its own; accesses to the array become accesses to its
+        ranges."""
         base = kernel.buffers[self.base]
         size = self.bytes if base.bytes is None else base.bytes
         own = (replace(each, bytes=size, fixed=None) if each is base else each for each in kernel.buffers)
@@ -79,7 +79,7 @@ class Partition:
 
 
 def partition_of(kernel: Kernel, values: ValueFacts, shape: BlockShape | None) -> Partition | None:
-    """The ranges of a kernel; None where one access is not known to stay in its range."""
+    """The ranges of a kernel; None if an access may leave its range."""
     dynamic = _in_sight(kernel)
     if not dynamic:
         return None
@@ -116,10 +116,10 @@ def partition_of(kernel: Kernel, values: ValueFacts, shape: BlockShape | None) -
 
 
 def _in_sight(kernel: Kernel) -> dict[int, Buffer]:
-    """The buffers in dynamic shared memory; none where not every use of them is known."""
+    """The buffers in dynamic shared memory; empty unless all their uses are known."""
     dynamic = {buffer.index: buffer for buffer in kernel.buffers if buffer.space is AddressSpace.DYNAMIC}
     if kernel.irregular is not None or kernel.unknown_accesses or kernel.opaque:
-        return {}  # what is called may declare the same array
+        return {}  # a called function may declare the same array
     kept = [each.within for buffer in dynamic.values() for each in buffer.kept]
     known = bool(kept) or all(buffer.seen for buffer in dynamic.values())
     return dynamic if known and None not in kept else {}
@@ -132,8 +132,8 @@ def _reached(
     accesses: Iterable[Access],
     dynamic: Mapping[int, Buffer],
 ) -> tuple[dict[int, Extent], bool] | None:
-    """The bytes that each access (its point) may touch, and whether this rests on the shape of the block; None where
-    one may touch any."""
+    """(bytes that each access (its point) may touch, whether this depends on the shape of the block); None if one may
+    touch any byte."""
     kept = [each.within for buffer in dynamic.values() for each in buffer.kept]
     named = Reach(kernel, values, shape)
     bounds = None if shape is None else Bounds(values.loops, shape.dims, exact=True)
@@ -152,7 +152,7 @@ def _reached(
 def _alignment(
     kernel: Kernel, dynamic: Iterable[Buffer], inside: Iterable[Access], members: Iterable[StorageMember]
 ) -> int:
-    """Bytes that a range has to be aligned to, for the accesses to it and the members in it."""
+    """Alignment in bytes that the accesses to a range and the members in it need."""
     widths = (access.width or kernel.buffers[access.buffer].element_bytes or 1 for access in inside)
     return max(
         *(buffer.required_align for buffer in dynamic),
@@ -163,7 +163,7 @@ def _alignment(
 
 
 def _may_move(dynamic: Iterable[Buffer], members: Iterable[StorageMember], low: int, end: int) -> bool:
-    """Are these bytes free of constructors and of bytes whose address is kept?"""
+    """Have these bytes no constructor and no stored address?"""
     kept = (each.within for buffer in dynamic for each in buffer.kept)
     return all(member.plain for member in members) and not any(
         part and part[0] < end and low < part[1] for part in kept
@@ -201,7 +201,7 @@ def _reason(base: Buffer, each: Range) -> str:
 
 
 def _parts(bases: list[int], reached: Iterable[Extent]) -> Iterator[Extent]:
-    """The ranges between neighbouring bases that something is accessed in, joined where an access reaches across."""
+    """The accessed ranges between neighbouring bases, merged where an access spans several."""
     touched = list(reached)
     if not touched:
         return

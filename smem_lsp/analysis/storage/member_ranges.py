@@ -1,7 +1,7 @@
 """The bytes of a buffer that an access names: those of a member of a class, whatever its index.
 
-An access belongs to the object that it names, as one to an array belongs to that array. One that shows its way out of
-it belongs to all that it may touch.
+An access belongs to the object that it names, as for arrays. One that visibly leaves the object belongs to all bytes
+that it may touch.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Reach:
         self._guarded = _guarded(kernel.body, values)
 
     def of(self, access: Access) -> Extent | None:
-        """First byte and end of what an access may touch; None: it names no object."""
+        """(first byte, end byte) that an access may touch; None: it names no object."""
         within = access.within
         if within is None or access.strayed or self._walks(access):
             return None
@@ -38,7 +38,7 @@ class Reach:
         return min(extent[0], within[0]), max(extent[1], within[1])
 
     def _walks(self, access: Access) -> bool:
-        """Is it through a pointer that a loop moves, nobody knows how far?"""
+        """Does it use a pointer that a loop moves without a known bound?"""
         offset = self._values.offset(access, self._kernel.buffers[access.buffer])
         if offset is None or max(map(abs, self._bounds.interval(offset))) < INFINITE:
             return False
@@ -50,7 +50,7 @@ class Reach:
 
 
 def _guarded(seq: Seq, values: ValueFacts, inside: bool = False) -> frozenset[int]:
-    """Accesses that only some threads may run: their index has bounds that are not followed."""
+    """Accesses that only some threads may run: guards bound their index in ways not modelled here."""
     found: set[int] = set()
     for node in seq:
         checkpoint()

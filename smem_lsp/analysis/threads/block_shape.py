@@ -1,7 +1,7 @@
-"""The size of the thread block: what is known of it, from where, and whether that is a fact.
+"""The shape of the thread block, its source, and whether it is a fact.
 
 A launch in the same file is a fact only for a kernel that cannot be launched from anywhere else (internal linkage);
-otherwise it is an assumption that every result resting on it has to name. ``__launch_bounds__`` is only an upper
+otherwise it is an assumption, which every result that depends on it must name. ``__launch_bounds__`` is only an upper
 bound.
 """
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 def block_shape(
     kernel: Kernel, *, assumed: dict[str, int] | None = None, setting: int | None = None, axes: str = "x"
 ) -> BlockShape | None:
-    """The best knowledge of the block's shape. ``assumed``: ``assume(blockDim.x == 256)`` comments by axis; ``axes``:
-    those of ``threadIdx`` that the kernel reads: a number of threads is no shape where it is more than one."""
+    """The block's shape from the best source; None: unknown. ``assumed``: ``assume(blockDim.x == 256)`` comments by
+    axis; ``axes``: those of ``threadIdx`` that the kernel reads; with several, a thread count gives no shape."""
     more = axes.replace("x", "")
     if assumed and "x" in assumed:
         if any(axis not in assumed for axis in more):
@@ -46,7 +46,7 @@ def block_shape(
 
 
 def smallest_grid(kernel: Kernel) -> Dims | None:
-    """Blocks that every launch in sight has at least; None where they are not all known."""
+    """Blocks that every known launch has at least; None if the grid of one is unknown."""
     grids = [site.grid for site in kernel.launches if site.grid is not None and min(site.grid) > 0]
     if not grids or len(grids) < len(kernel.launches):
         return None
@@ -56,9 +56,9 @@ def smallest_grid(kernel: Kernel) -> Dims | None:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a kernel's own text says about its block. ``upper``: facts, if no index leaves its array; ``equal``: a
-    symbol that names the extent of an array indexed by a bare coordinate, per axis; ``sample``: a block worth trying,
-    the upper bounds rounded down to warps. ``sources``: in words, per axis."""
+    """What a kernel's own text implies about its block. ``upper``: bounds that hold if no index leaves its array;
+    ``equal``: per axis, the spelled extent of an array indexed by that coordinate alone; ``sample``: a block worth
+    trying, the bounds rounded down to warps. ``sources``: of the bounds in words, per axis."""
 
     upper: Dims
     equal: Mapping[str, str]
@@ -93,7 +93,7 @@ def evidence(kernel: Kernel, values: ValueFacts, control: Control) -> Evidence:
 
 
 def shape_of_threads(threads: int, kernel: Kernel, values: ValueFacts, control: Control) -> BlockShape | None:
-    """The shape of a block of so many threads that the kernel's arrays are made for, if they tell."""
+    """The shape of a block of ``threads`` threads that the kernel's arrays imply; None: they imply none."""
     dims = evidence(kernel, values, control).sample
     return BlockShape(dims, "setting", fact=False) if math.prod(dims) == threads else None
 

@@ -5,8 +5,8 @@ that are uniform are taken as true, anything else that cannot be evaluated leave
 one known block shape, or blocks of 64, 256 and 512 threads; every sample, with two assignments of unrelated large
 values to the free symbols, has to show some threads at the barrier and others not.
 
-The two arms of one branch that run equally many barriers are one barrier in two places, if the branch splits the
-block between warps: the idiom of warp specialisation.
+If both arms of a branch run equally many barriers and the branch splits the block between warps, these are the same
+barriers in two places: the idiom of warp specialisation.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _MAX_TOTAL = 240  # of one kernel
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """Points of block barriers that are not proved to be run by all. ``paired``: run by all in one arm or the other;
-    ``divergent``: run by some only, under every sample."""
+    """Points of block barriers that not all threads are proved to run. ``paired``: all run it in one arm or the other;
+    ``divergent``: only some run it, under every sample."""
 
     paired: frozenset[int]
     divergent: frozenset[int]
@@ -49,7 +49,7 @@ class Guard:
 
 @dataclass(slots=True)
 class _Budget:
-    """Masks that may still be worked out."""
+    """How many more masks may be computed."""
 
     total: int = _MAX_TOTAL
     left: int = 0
@@ -82,7 +82,7 @@ def judge(body: Seq, levels: Levels, control: Control, dims: Dims | None) -> Ver
 
 
 def samples_for(values: ValueFacts) -> list[Dims]:
-    """Blocks to try when none is known, of as many dimensions as the kernel looks at."""
+    """Blocks to try if none is known, in as many dimensions as the kernel reads."""
     axes = values.axes()
     if "z" in axes:
         return [(8, 4, 2), (8, 8, 4), (8, 8, 8)]
@@ -92,8 +92,8 @@ def samples_for(values: ValueFacts) -> list[Dims]:
 
 
 def assignments(terms: Sequence[Term], dims: Dims, grid: Dims | None = None) -> Iterator[dict[str, int]]:
-    """Values for the free symbols, all different: large ones, multiples of the block, for what the kernel is given; a
-    block among the first ones of a grid. ``grid``: its blocks, where they are known."""
+    """Different values for the free symbols: large multiples of the block for parameters, one of the first blocks for
+    a place in the grid. ``grid``: its size in blocks, if known."""
     names = sorted(names_in(terms))
     threads = dims[0] * dims[1] * dims[2]
     for turn in range(_ASSIGNMENTS if names else 1):
@@ -116,7 +116,7 @@ def _of_grid(name: str, turn: int, grid: Dims | None) -> int:
 def open_barriers(
     seq: Seq, control: Control, guards: tuple[Guard, ...], returned: list[bool]
 ) -> Iterator[tuple[Barrier, tuple[Guard, ...], bool]]:
-    """Barriers without proof, what stands around them, and whether some threads may have returned or jumped before."""
+    """(barrier without proof, its guards, whether some threads may have returned or jumped before it)."""
     for node in seq.items:
         if isinstance(node, Barrier):
             if node.kind is BarrierKind.BLOCK and not node.guess and node.point not in control.barriers:
@@ -135,7 +135,7 @@ def open_barriers(
 def split(
     guards: tuple[Guard, ...], values: ValueFacts, levels: Levels, dims: Dims
 ) -> tuple[tuple[int, ...], int] | None:
-    """Threads of a block that get through the guards when not all of them do, and the first that does not."""
+    """(threads of a block that pass the guards, the first that does not); None if all or none are known to."""
     for symbols in assignments(list(_terms(guards, values)), dims):
         checkpoint()
         whole = Evaluator(dims, symbols)
@@ -149,7 +149,7 @@ def split(
 def _misses(
     guards: tuple[Guard, ...], values: ValueFacts, levels: Levels, samples: Sequence[Dims], budget: _Budget
 ) -> bool:
-    """Do some threads reach what the guards stand around, and others not, under every sample?"""
+    """Do some threads pass the guards and others not, under every sample?"""
     terms = list(_terms(guards, values))
     for dims in samples:
         checkpoint()
@@ -178,7 +178,7 @@ def _terms(guards: tuple[Guard, ...], values: ValueFacts) -> Iterator[Term]:
 def _through(
     guards: tuple[Guard, ...], here: Evaluator, values: ValueFacts, levels: Levels, budget: _Budget
 ) -> Iterator[Evaluator]:
-    """The threads that get through the guards, for each combination of iterations that is known."""
+    """The threads that pass the guards, for each known combination of iterations."""
     if budget.spent():
         return
     if not guards:
@@ -197,7 +197,7 @@ def _through(
     condition = values.conditions[guard.node.point]
     mask = here.values(condition)
     if mask is None:
-        if levels.uniform(condition):  # taken: the code is there to be run
+        if levels.uniform(condition):  # assume it is taken
             yield from _through(rest, here, values, levels, budget)
         return
     if not guard.arm:
@@ -207,7 +207,7 @@ def _through(
 
 
 def _turns(loop: LoopFacts, here: Evaluator, levels: Levels) -> Iterator[Evaluator | None]:
-    """The first iterations; one without known loop variables where only that the loop is uniform is known."""
+    """The first iterations; one without loop variables if the loop is only known to be uniform."""
     found = False
     for inside in iterations(loop, here, _ITERATIONS):
         found = found or inside is not None
@@ -225,8 +225,8 @@ def _turns(loop: LoopFacts, here: Evaluator, levels: Levels) -> Iterator[Evaluat
 def _pairing(
     guards: tuple[Guard, ...], values: ValueFacts, levels: Levels, samples: Sequence[Dims]
 ) -> bool | None:
-    """Is the innermost branch one whose arms run equally many barriers? True when it splits the block between warps,
-    False when it splits a warp, None when it is no such branch or that is not known."""
+    """Do both arms of the innermost branch run equally many barriers? True if it then splits the block between warps,
+    False if it splits a warp, None if it is no such branch or unknown."""
     if not guards or not isinstance(guards[-1].node, Branch):
         return None
     node = guards[-1].node
@@ -250,14 +250,14 @@ def _pairing(
 
 
 def agreed(guard: Guard, values: ValueFacts, levels: Levels) -> bool:
-    """Do all threads that come to it take the same way?"""
+    """Do all threads that reach the guard decide alike?"""
     loop = values.loops.get(guard.node.point)
     terms = (values.conditions[guard.node.point],) if loop is None else (loop.first, loop.again, *loop.exits)
     return all(map(levels.uniform, terms))
 
 
 def _straight_barriers(seq: Seq) -> int | None:
-    """How many block barriers every thread in ``seq`` runs, if that can be counted."""
+    """How many block barriers every thread runs in ``seq``; None: unknown."""
     count = 0
     for node in seq.items:
         if isinstance(node, Barrier):

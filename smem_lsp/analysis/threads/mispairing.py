@@ -1,8 +1,8 @@
-"""Barriers that some threads of a block pass by on their way to another one.
+"""Barriers that some threads of a block bypass on their way to another one.
 
-A thread that has exited counts as arrived (from sm_70 on), so a barrier that some threads miss does no harm when these
-go on to the end. When they come to another barrier the two are taken for one: threads run ahead of data, or wait for
-ever. Found by evaluation: a block in which it happens is shown.
+A thread that has exited counts as arrived (from sm_70 on), so a barrier that some threads miss is harmless if these run
+to the end. If they reach another barrier, the hardware pairs the two: threads run ahead of data, or wait for ever.
+Found by evaluation, with an example block.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Mispaired:
 def mispairings(
     kernel: Kernel, levels: Levels, control: Control, verdicts: Verdicts, shape: BlockShape | None
 ) -> tuple[Mispaired, ...]:
-    """Each barrier that is mispaired, with an example. ``shape``: the block, if one is known or launched in sight."""
+    """Each mispaired barrier, with an example. ``shape``: the block, if known or launched in this file."""
     if not verdicts.divergent or kernel.irregular is not None:
         return ()
     found: list[Mispaired] = []
@@ -92,8 +92,8 @@ def _example(
 
 
 def _following(body: Seq, guards: tuple[Guard, ...], control: Control, levels: Levels) -> Barrier | None:
-    """A barrier that threads come to which do not take the last of the guards; the guards before it are decided alike
-    by all threads. Where somebody may jump on the way nothing is known."""
+    """A barrier that threads reach if they do not pass the last guard; all threads decide the earlier guards alike.
+    None if there is none, or if a thread may jump on the way."""
     path: list[tuple[Seq, int]] = []
     seq = body
     for guard in guards:
@@ -128,7 +128,7 @@ def _jumps(nodes: tuple[Node, ...]) -> bool:
 
 
 def _reached(nodes: tuple[Node, ...], control: Control) -> Iterator[Barrier]:
-    """Block barriers that every thread that is here comes to, up to the first jump."""
+    """Block barriers that every thread here reaches, up to the first jump."""
     for node in nodes:
         if isinstance(node, Barrier):
             if node.kind is BarrierKind.BLOCK and node.point in control.barriers:

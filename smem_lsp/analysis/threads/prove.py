@@ -11,7 +11,7 @@ from smem_lsp.ir.nodes import Kernel
 
 
 def prove(kernel: Kernel, control: Control, shape: BlockShape | None, values: ValueFacts) -> Facts:
-    """Facts for the walks. ``shape`` None: nothing is known of the block, no slot is proved."""
+    """Facts for the walks. ``shape`` None: the block is unknown, and no slot is proved."""
     found = find_footprints(kernel, control, shape, values)
     return Facts(
         uniform=control.uniform,

@@ -1,6 +1,6 @@
-"""Loops that may wait for what another thread does to shared memory: for a flag, a lock, a counter.
+"""Loops that may wait for another thread to change shared memory: a flag, a lock, a counter.
 
-One that counts up to a number it reads does not, nor does one that looks at another element in every iteration.
+A loop that counts up to a number it reads does not wait, nor one that reads another element in every iteration.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def may_wait(node: Loop, values: ValueFacts) -> bool:
 
 
 def _counts(condition: Term, counters: Collection[LoopVar]) -> bool:
-    """Does a counter of the loop decide, whatever it is compared with?"""
+    """Does a counter of the loop alone decide the condition?"""
     if not isinstance(condition, Op):
         return False
     if condition.operator in ("&&", "||", "!"):
@@ -45,7 +45,7 @@ def _counts(condition: Term, counters: Collection[LoopVar]) -> bool:
 
 
 def _moves(term: Term, counters: Collection[LoopVar]) -> bool:
-    """Is it another number in every iteration?"""
+    """Does the term change in every iteration?"""
     if isinstance(term, Op) and len(term.args) == 2 and term.known:
         moving = [_moves(arg, counters) for arg in term.args]
         still = [arg for arg, moves in zip(term.args, moving) if not moves]
@@ -56,7 +56,7 @@ def _moves(term: Term, counters: Collection[LoopVar]) -> bool:
 
 
 def _loads(terms: Collection[Term]) -> set[int]:
-    """The accesses to shared memory (points) whose values ``terms`` are made of."""
+    """Points of the shared-memory loads in ``terms``."""
     stack, seen, found = list(terms), set[Term](), set[int]()
     while stack:
         each = stack.pop()

@@ -1,7 +1,7 @@
-"""Which elements each thread touches, and which writes leave nothing of the old value.
+"""Which elements each thread touches, and which writes overwrite a buffer completely.
 
-Everything is evaluated for every thread of a known block shape: no sampling. An index that depends on more than the
-thread, constants and variables that loops advance by constant steps has no slot.
+Everything is evaluated for every thread of a known block shape: no sampling. An index has no slot if it depends on more
+than the thread, constants and loop variables with constant steps.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Footprints:
 
 
 class _Block:
-    """The threads of one block and what is known of the kernel's values."""
+    """The threads of one block, and the values of the kernel."""
 
     def __init__(self, kernel: Kernel, values: ValueFacts, shape: BlockShape) -> None:
         self.kernel = kernel
@@ -149,7 +149,7 @@ def _loop_covers(loop: Loop, block: _Block) -> frozenset[int]:
 
 
 def _fills(access: Access, buffer: Buffer, goes_on: Term, block: _Block) -> bool:
-    """``goes_on``: the condition of the loop that the access stands in."""
+    """Does the access fill the buffer? ``goes_on``: the condition of the loop around it."""
     count = _elements(buffer)
     flat = block.values.element(access, buffer)
     if count is None or flat is None or not isinstance(goes_on, Op) or goes_on.operator not in ("<", "<="):

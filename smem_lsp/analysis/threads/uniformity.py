@@ -1,10 +1,10 @@
 """Which values all threads of a block share, which decisions they take alike, and which barriers they all run.
 
-Every value has a level, the widest group of threads that surely agree on it: const < block < warp < thread. An
-operation has the level of its operands, a value that depends on the path has that of the condition too, a variable of
-a loop also that of whatever ends the loop. Loop variables start at block level and rise until nothing changes. A value
-read from shared memory is at thread level, unless all threads read one address and no write to that buffer can run
-between two barriers that stand around the read.
+Every value has a level, the widest group of threads that surely agree on it: const < block < warp < thread. The level
+of an operation is the highest of its operands'; a value that depends on the path adds the condition's, a loop variable
+that of the conditions that end the loop. Loop variables start at const and rise until nothing changes. A value read
+from shared memory is at thread level, unless all threads read one address and no write to that buffer can run between
+the barriers around the read.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ _MAX_ROUNDS = 6
 @record
 class Control:
     """Points that are proved; see ``Facts``. ``steady``: points reached by all threads of the block together.
-    ``alike``: branches, loops, jumps and barriers that are as if proved in every run without a race: they rest on
-    values that all threads read from one address in shared memory."""
+    ``alike``: branches, loops, jumps and barriers that are uniform in every run without a race: they depend on values
+    that all threads read from one address in shared memory."""
 
     uniform: frozenset[int]
     barriers: frozenset[int]
@@ -57,8 +57,8 @@ class Control:
 
 @dataclass(slots=True)
 class Levels:
-    """The level of every term. ``shape``: a block shape that is a fact; ``shared``: loads of a value that all agree
-    on as far as they agree on the address."""
+    """The level of every term. ``shape``: a block shape that is a fact; ``shared``: loads whose value is as uniform as
+    their address."""
 
     values: ValueFacts
     bounds: Bounds
@@ -74,7 +74,7 @@ class Levels:
         self._solve()
 
     def level(self, term: Term) -> Level:
-        """How widely threads agree on it."""
+        """The level of a term."""
         checkpoint()
         level = term.level
         for carrier in term.carried:
@@ -84,7 +84,7 @@ class Levels:
         return level
 
     def uniform(self, term: Term) -> bool:
-        """Is the value the same for all threads of the block? Also by bounds, and for a known shape by trying all."""
+        """Is the value the same for all threads of the block? By level, by bounds or, for a known shape, by trying."""
         found = self._decided.get(term)
         if found is None:
             found = self._decided[term] = self.level(term) <= Level.BLOCK or self._computed(term)
@@ -101,7 +101,7 @@ class Levels:
         return Evaluator(self.shape.dims).constant(term) is not None
 
     def _solve(self) -> None:
-        """Least levels under which every loop variable is as uniform as its start, its next value and its loop."""
+        """The least levels at which each loop variable is at or above its start, its next value and its loop."""
         rest = [recurrence for loop in self.values.loops.values() for recurrence in loop.recurrences]
         for recurrence in rest:
             self.of[recurrence.atom] = Level.CONST
@@ -138,11 +138,11 @@ def prove_levels(
     shape: BlockShape | None = None,
     upper: tuple[int, int, int] = MAX_BLOCK,
 ) -> tuple[Control, Levels]:
-    """Control flow and the levels that it rests on.
+    """Control flow and the levels that it depends on.
 
-    Loads that decide something are first taken to be uniform, and those whose writes the barriers that are proved
-    then do not separate from them are dropped until none is left to drop. That is sound: the first load in a run to
-    give two threads different values would have all barriers before it in place, and so no write near it.
+    Loads that decide something are first assumed uniform; those that the barriers proved so do not separate from
+    writes are dropped, until none remains to drop. That is sound: before the first load in a run that gives two
+    threads different values, all barriers are in place, and so no write is near it.
     """
     dims = upper if shape is None else shape.dims
     levels = Levels(values, Bounds(values.loops, dims, shape is not None), shape)
@@ -156,7 +156,7 @@ def prove_levels(
             break
         raised = replace(levels, shared=shared, of={}, _decided={})
         found = _control(body, raised)
-        if alike is None:  # in this round no write is taken to be near a load
+        if alike is None:  # this round assumes no write near a load
             polled = any("volatile" in buffer.qualifiers for buffer in buffers)
             alike = frozenset() if polled else found.uniform | found.barriers
         agreed = _agreed_loads(body, values, followed, shared, found)
@@ -167,13 +167,13 @@ def prove_levels(
 
 
 def _loads_of(buffers: Collection[int], body: Seq, points: Collection[int]) -> frozenset[int]:
-    """Those of the accesses at ``points`` that go to ``buffers``."""
+    """The points in ``points`` of accesses to ``buffers``."""
     accesses = (node for node in walk(body) if isinstance(node, Access))
     return frozenset(node.point for node in accesses if node.buffer in buffers and node.point in points)
 
 
 def _followed(buffers: Sequence[Buffer]) -> dict[int, int]:
-    """The buffers all of whose accesses are known -> the storage that they are; all dynamic ones begin at one byte."""
+    """Buffers with only known accesses -> their storage; all dynamic buffers begin at the same byte."""
     dynamic = [buffer for buffer in buffers if buffer.space is AddressSpace.DYNAMIC]
     followed = {buffer.index: buffer.index for buffer in buffers if buffer.seen}
     for buffer in dynamic:
@@ -186,7 +186,7 @@ def _followed(buffers: Sequence[Buffer]) -> dict[int, int]:
 def _agreed_loads(
     body: Seq, values: ValueFacts, followed: Mapping[int, int], wanted: frozenset[int], control: Control
 ) -> frozenset[int]:
-    """Those of the loads ``wanted`` with no write to their bytes between the barriers around them."""
+    """The loads among ``wanted`` without a write to their bytes between the barriers around them."""
     accesses = [node for node in walk(body) if isinstance(node, Access) and node.buffer in followed]
     by_storage: dict[int, list[int]] = {}
     for index, node in enumerate(accesses):
@@ -223,7 +223,7 @@ def _apart(one: Access, other: Access, values: ValueFacts) -> bool:
 
 
 def _deciding_loads(levels: Levels) -> set[int]:
-    """Loads at a known index on which some decision rests that is not uniform without them."""
+    """Loads at a known index that decide a branch or loop not otherwise proved uniform."""
     values = levels.values
     deciding = [*values.conditions.values()]
     for loop in values.loops.values():
@@ -253,7 +253,7 @@ def _deciding_loads(levels: Levels) -> set[int]:
 
 @dataclass(slots=True)
 class _State:
-    """What is found out on one walk. ``returned``: line of the first return that only some threads have taken."""
+    """The results of one walk. ``returned``: line of the first return that only some threads take."""
 
     levels: Levels
     conditions: Mapping[int, Term]
@@ -302,7 +302,7 @@ def _walk(seq: Seq, state: _State, *, divergent: bool) -> bool:
             inside = divergent or not agreed
             _walk(node.then, state, divergent=inside)
             _walk(node.otherwise, state, divergent=inside)
-            # where some threads have jumped to the end of the body, not all are here until then
+            # if some threads jumped to the end of the body, not all are here until then
             divergent = divergent or bool(_divergent_jumps((node,), state, divergent))
         elif isinstance(node, Loop):
             _loop(node, state, divergent=divergent)
@@ -333,8 +333,8 @@ def _loop(node: Loop, state: _State, *, divergent: bool) -> None:
 def _divergent_jumps(items: Iterable[Node], state: _State, divergent: bool) -> frozenset[JumpKind]:
     """Kinds of ``break`` and ``continue`` of the loop around ``items`` that only some threads take.
 
-    Behind one that only some take the others are alone until the end of the iteration, so whatever jumps there, on a
-    condition that all would decide alike too, takes only some.
+    After such a jump the other threads are alone until the end of the iteration, so any later jump takes only some,
+    even on a uniform condition.
     """
     found: frozenset[JumpKind] = frozenset()
     for node in items:
@@ -377,6 +377,6 @@ def _settled(node: Loop, state: _State) -> bool:
 
 
 def _ends_alike(node: Loop, state: _State) -> bool:
-    """Does the condition of the loop say the same to all threads, in every iteration?"""
+    """Is the condition of the loop uniform in every iteration?"""
     facts = state.levels.values.loops.get(node.point)
     return facts is not None and all(map(state.levels.uniform, (facts.first, facts.head, facts.again)))

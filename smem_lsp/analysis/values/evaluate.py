@@ -1,8 +1,8 @@
 """Values of terms in every thread of a sample block, a vector at a time.
 
-A value is an int when all threads agree by form, else a list in order of the linear thread id. Integers are unbounded.
-``strict``: an operation whose result is negative or needs more than 31 bits has no value, because what C computes
-then depends on types that terms do not carry; proofs ask strictly, searches for an example need not.
+A value is an int if all threads agree by form, else a list in order of the linear thread id. Integers are unbounded.
+``strict``: an operation whose result is negative or needs more than 31 bits has no value, because the C result then
+depends on types that terms do not carry. Proofs must be strict; searches for an example need not be.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ _SINGLE: dict[str, Callable[[int], int]] = {
 
 
 def asks(access: Access, threads: Evaluator) -> Evaluator | None:
-    """Those of ``threads`` whose address counts in ``access``: all but for the later lanes of an instruction on
-    matrices; None: there is none."""
+    """Those of ``threads`` whose address ``access`` uses: all, except that a matrix instruction uses only the first
+    lanes of a warp; None: there are none."""
     if not access.rows:
         return threads
     return threads.of([thread % WARP_SIZE < access.rows for thread in threads.threads])
@@ -80,17 +80,16 @@ def asks(access: Access, threads: Evaluator) -> Evaluator | None:
 
 @dataclass(slots=True)
 class Work:
-    """``left``: so many numbers may still be worked out; from then on no further value is known."""
+    """``left``: how many more numbers may be computed; beyond, every value is unknown."""
 
     left: int
 
 
 @dataclass(slots=True)
 class Evaluator:
-    """Values under one assignment. ``threads``: linear ids of the threads asked about; ``bound``: loop variables of
-    the iterations asked about; ``symbols``: values of parameters and the like; ``exits``: what variables are behind
-    loops that have run, by thread; ``work``: what all of one run may cost together. ``blockDim`` follows from
-    ``dims``."""
+    """Values under one assignment. ``threads``: linear ids of the threads; ``bound``: loop variables of the current
+    iterations; ``symbols``: values of parameters and the like; ``exits``: values of variables behind finished loops,
+    by thread; ``work``: the shared budget of one run. ``blockDim`` follows from ``dims``."""
 
     dims: Dims
     symbols: Mapping[str, int] = field(default_factory=dict)
@@ -112,13 +111,13 @@ class Evaluator:
 
     @property
     def positions(self) -> Mapping[int, int]:
-        """Where each of ``threads`` stands among them."""
+        """The position of each thread in ``threads``."""
         if self._positions is None:
             self._positions = {thread: position for position, thread in enumerate(self.threads)}
         return self._positions
 
     def value(self, term: Term) -> Vector | None:
-        """The value in ``threads``; None: not known."""
+        """The value in ``threads``; None: unknown."""
         if term.known:
             known = self._known
         elif self.exits:
@@ -152,12 +151,12 @@ class Evaluator:
         return value
 
     def values(self, term: Term) -> list[int] | None:
-        """The same, one number for each thread."""
+        """Like ``value``, one number for each thread."""
         found = self.value(term)
         return [found] * len(self.threads) if isinstance(found, int) else found
 
     def constant(self, term: Term) -> int | None:
-        """The value when it is the same in all threads."""
+        """The value, if it is the same in all threads."""
         found = self.value(term)
         if isinstance(found, list):
             return found[0] if found and found.count(found[0]) == len(found) else None
@@ -176,7 +175,7 @@ class Evaluator:
         )
 
     def of(self, mask: Sequence[int]) -> Evaluator | None:
-        """The same; None: there is none."""
+        """Like ``only``; None: there is none."""
         if all(mask):
             return self
         return self.only(mask) if any(mask) else None
@@ -314,8 +313,8 @@ def _truth(value: Vector) -> Vector:
 
 
 def advance(recurrence: Recurrence, before: Evaluator) -> tuple[list[int], int] | None:
-    """(value in the first iteration for each thread, constant step) of a variable that a loop adds to; None: it does
-    something else, or that is not known. ``before``: evaluates in front of the loop."""
+    """(value in the first iteration for each thread, constant step) of a variable that a loop advances; None: no
+    constant step, or unknown. ``before``: evaluates before the loop."""
     if recurrence.kind != "affine" or recurrence.by is None:
         return None
     step = before.constant(recurrence.by)
@@ -324,7 +323,7 @@ def advance(recurrence: Recurrence, before: Evaluator) -> tuple[list[int], int] 
 
 
 def decided(condition: Term, threads: Evaluator) -> list[int] | None:
-    """What it says to each of ``threads``, also where one side of it is enough and the other one is not known."""
+    """The condition's value in each thread; of ``&&`` and ``||`` one side may suffice. None: unknown."""
     found = threads.values(condition)
     if found is None and isinstance(condition, Op) and condition.operator in ("&&", "||"):
         enough = condition.operator == "||"
@@ -337,10 +336,10 @@ def decided(condition: Term, threads: Evaluator) -> list[int] | None:
 def iterations(
     loop: LoopFacts, outside: Evaluator, most: int = 70, *, together: bool = False
 ) -> Iterator[Evaluator | None]:
-    """The evaluators of a loop's iterations, from the first one on, each for the threads that still run.
+    """The evaluators of a loop's iterations, from the first on, each for the threads that still run.
 
-    Ends with None when it is not known whether or how the loop goes on, ``break`` included, and after ``most``.
-    ``together``: all go on or none; they are taken to go on then, and ``break`` is left to who asks.
+    Ends with None if it is unknown whether or how the loop continues, ``break`` included, and after ``most``.
+    ``together``: all threads continue or none; the unknown counts as continuing, and ``break`` is left to the caller.
     """
     base = outside  # knows nothing of this loop's variables
     if not loop.min_trip:

@@ -13,8 +13,8 @@ Extent = tuple[int, int]
 
 
 def extents(kernel: Kernel, values: ValueFacts, fact: BlockShape | None) -> Mapping[int, Extent]:
-    """Buffer -> (first byte, end byte) of all that its accesses may touch. A buffer is left out when no bound of some
-    access is known, or when not every access to it is. ``fact``: the shape of every block."""
+    """Buffer -> (first byte, end byte) that its accesses may touch. Buffers with an unbounded or an unknown access are
+    left out. ``fact``: the shape of every block."""
     bounds = (
         Bounds(values.loops, most_threads(kernel))
         if fact is None
@@ -36,7 +36,7 @@ def extents(kernel: Kernel, values: ValueFacts, fact: BlockShape | None) -> Mapp
 
 
 def extent_of(kernel: Kernel, values: ValueFacts, bounds: Bounds, access: Access) -> Extent | None:
-    """First and end byte of what one access may touch, from the start of its buffer."""
+    """(first byte, end byte) that one access may touch, from the start of its buffer; None: unknown."""
     buffer = kernel.buffers[access.buffer]
     width = access.width if access.width is not None else buffer.element_bytes
     offset = values.offset(access, buffer)

@@ -1,4 +1,4 @@
-"""What rests on a value that the kernel is given, or on the block's place in the grid."""
+"""Which terms depend on the kernel's parameters, or on the block's place in the grid."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PLACE = ("blockDim.", "blockIdx.", "gridDim.")  # of a block: no sizes
 
 
 def names_in(terms: Iterable[Term]) -> frozenset[str]:
-    """The symbols that some terms are made of, but for the block's shape."""
+    """The symbols in some terms, except the block's shape."""
     return frozenset(
         part.name
         for part in parts_of(*terms)
@@ -23,13 +23,13 @@ def names_in(terms: Iterable[Term]) -> frozenset[str]:
 
 @dataclass(slots=True)
 class Dependence:
-    """Which symbols the terms of a kernel rest on, each asked for once."""
+    """The symbols that the terms of a kernel depend on; cached."""
 
     values: ValueFacts
     _known: dict[Term, frozenset[str]] = field(default_factory=dict)
 
     def rests_on(self, term: Term, names: frozenset[str]) -> bool:
-        """Is a term made of one of these symbols, or of a loop variable that starts or moves by one?"""
+        """Does a term depend on one of these symbols, directly or through a loop variable?"""
         found = self._known.get(term)
         if found is None:
             found = self._known[term] = self._names(term)
@@ -54,8 +54,8 @@ class Dependence:
 
 
 def narrows(condition: Term, truth: bool, sizes: frozenset[str]) -> bool:
-    """May the condition be so only for small ``sizes``, such as those of a single warp? Then the block is small too,
-    perhaps, where the kernel's text does not say so: ``n <= 32``, ``warps == 1``."""
+    """Does the condition's ``truth`` suggest small ``sizes``, such as a single warp's (``n <= 32``, ``warps == 1``)?
+    Then the block may be small too."""
     if not isinstance(condition, Op):
         return False
     name, args = condition.operator, condition.args
@@ -68,7 +68,7 @@ def narrows(condition: Term, truth: bool, sizes: frozenset[str]) -> bool:
     ):
         return False  # a choice, not a size
     if any(isinstance(each, Const) and each.n <= 0 for each in args):
-        return False  # nor is what may be nothing at all
+        return False  # a size may be zero: no bound
     if name in ("==", "!="):
         return (name == "==") == truth
     if name in ("<", "<=", ">", ">="):
@@ -78,7 +78,7 @@ def narrows(condition: Term, truth: bool, sizes: frozenset[str]) -> bool:
 
 
 def symbols_of(term: Term) -> set[str]:
-    """What the kernel is given, by name."""
+    """Names of the parameters in a term."""
     return {
         each.name for each in parts_of(term) if isinstance(each, Sym) and not each.name.startswith(_PLACE)
     }
@@ -86,14 +86,14 @@ def symbols_of(term: Term) -> set[str]:
 
 @dataclass(slots=True)
 class Rests:
-    """What terms rest on: what the kernel is given, a block's place and values that are not followed, a bit for each,
-    by name or as ``#`` and numbers (the same for all loads from an address); and whether such a thing decides."""
+    """The dependences of terms on parameters, a block's place and unknown values. Each has a bit, by its name or by
+    ``#`` and numbers (the same for all loads from one address)."""
 
     bits: dict[str, int] = field(default_factory=dict)
     _known: dict[Term, tuple[int, bool]] = field(default_factory=dict)
 
     def on(self, term: Term) -> tuple[int, bool]:
-        """The symbols as bits; does anything but the block's shape and constants decide?"""
+        """(its dependences as bits, does anything but the block's shape and constants decide it?)."""
         found = self._known.get(term)
         if found is None:
             if isinstance(term, Op):
@@ -129,5 +129,5 @@ class Rests:
 
 
 def named(bits: Mapping[str, int], mask: int) -> frozenset[str]:
-    """The names of the symbols in ``mask``, but for the block's place."""
+    """The names of the symbols in ``mask``, except the block's place."""
     return frozenset(name for name, bit in bits.items() if bit & mask and not name.startswith(_PLACE))

@@ -1,9 +1,8 @@
-"""Which loads from global memory give all threads of a block one value when they load from one address.
+"""Which loads from global memory give all threads of a block the same value if they use the same address.
 
-That holds for memory that the kernel leaves alone: what a parameter points to as const, and what a pointer leads to
-through which nobody writes, works atomically or looks as volatile. Another pointer may lead to the same memory; then
-its writes are ordered by barriers against these loads, or they race with them and the kernel means nothing (PTX ISA,
-memory consistency model).
+That holds for memory that the kernel does not change: memory behind a parameter that points to const, and behind a
+pointer without writes, atomics or volatile reads. Another pointer may lead to the same memory; then barriers order its
+writes against these loads, or they race and the kernel has no meaning (PTX ISA, memory consistency model).
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from smem_lsp.ir import values as ir
 from smem_lsp.ir.global_memory import GlobalMemory
 from smem_lsp.source import checkpoint, record
 
-# of whose operands the result may be an address
+# the result may be the address that an operand is
 _KEEP = (ir.Operator.ADD, ir.Operator.SUBTRACT, ir.Operator.CONDITIONAL, ir.Operator.CAST)
 _MAX_MEMBERS = 4  # of members; beyond it the whole object counts
 
@@ -28,7 +27,7 @@ class Untouched:
     written: frozenset[str]
 
     def covers(self, address: Term) -> bool:
-        """Is what the address leads to left alone?"""
+        """Does the kernel leave the memory at the address unchanged?"""
         leaves = list(_leaves(address))
         names = [name for leaf in leaves if (name := _path(leaf)) is not None]
         pointers = [name for name in names if name in self.memory.pointers or name.startswith("::")]

@@ -1,4 +1,4 @@
-"""Which variables a loop changes, and which are known to something that is not followed."""
+"""Which variables a loop changes, and which have escaped to unknown code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from smem_lsp.ir.nodes import Assign, Branch, Loop, Node
 
 
 def escapes(node: Assign) -> bool:
-    """Does the address of the variable get to something that is not followed here?"""
+    """Does the address of the variable escape to unknown code here?"""
     return type(node.value) is ir.Unknown and node.value.escaped
 
 

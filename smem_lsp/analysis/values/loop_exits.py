@@ -1,4 +1,4 @@
-"""Behind a loop that is run to its end: what the variables are that it changes."""
+"""The values of loop-changed variables behind a loop that has run to its end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST = 70  # iterations
 def exit_values(
     loop: LoopFacts, outside: Evaluator, wanted: Sequence[Exit]
 ) -> Mapping[Term, Mapping[int, int]]:
-    """The values by thread, for the threads of ``outside``; none where it is not known how often the loop runs."""
+    """The values by thread, for the threads of ``outside``; empty if the number of iterations is unknown."""
     if loop.exits or loop.once:
         return {}
     found: dict[Term, dict[int, int]] = {exit_.value: {} for exit_ in wanted}
@@ -50,7 +50,7 @@ def _leave(
     *,
     ran: bool,
 ) -> None:
-    """``threads`` leave the loop after the iteration ``where``, or have not come into it."""
+    """Record that ``threads`` leave the loop after the iteration ``where``, or never enter it."""
     leaving = where.of([thread in threads for thread in where.threads]) if threads else None
     if leaving is None:
         return

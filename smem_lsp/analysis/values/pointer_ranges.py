@@ -1,7 +1,7 @@
-"""Where the pointers begin that a kernel's accesses go through, as far as these are constants: the parts of a buffer.
+"""The parts of a buffer, from the constant offsets of the pointers that a kernel's accesses use.
 
-``float* row = smem + D * D; float* col = row + D;``: what goes through ``row`` is meant to stay in front of ``col``,
-whatever the sizes that the kernel is given.
+``float* row = smem + D * D; float* col = row + D;``: accesses through ``row`` are meant to stay below ``col``, for all
+sizes that the kernel may get.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _END = 1 << 62
 
 
 def parts(kernel: Kernel) -> Mapping[int, Extent]:
-    """Access (its point) -> the bytes from where its pointer begins to where the next one does. Left out: buffers that
-    only one begins in, and pointers whose beginning is not known. The last part has no end."""
+    """Access (its point) -> the bytes from the start of its pointer to the start of the next. Without buffers that have
+    only one such start, and without pointers of unknown start. The last part has no end."""
     assigned = _assigned(kernel)
     storages = storages_of(kernel.buffers)
     begins: dict[int, tuple[int, int]] = {}  # access -> storage, first byte
@@ -74,14 +74,14 @@ def _assigned(kernel: Kernel) -> _Assigned:
 
 
 def _name(kernel: Kernel, variable: int) -> str:
-    """Of the pointer whose distance from the start of its buffer the variable is; empty: it is none."""
+    """Name of the pointer whose byte offset in its buffer the variable holds; empty: there is none."""
     name = kernel.variables[variable]
     return name.removesuffix(_IN_BYTES) if name.endswith(_IN_BYTES) else ""
 
 
 def _begin(kernel: Kernel, access: Access, assigned: _Assigned) -> int | None:
-    """Where the pointer begins that an access goes through: of pointers made of each other, the last one that has a
-    constant beginning. An array that does not say how large it is counts as one."""
+    """The start of an access's pointer; of pointers derived from each other, of the last one with a constant start.
+    An array without a bound counts as a pointer."""
     pending = _pointers(kernel, access.offset)
     if not pending and kernel.buffers[access.buffer].space is AddressSpace.DYNAMIC:
         return 0

@@ -1,7 +1,7 @@
 """Bounds of terms that hold for every block that can be launched, or for every block of a known shape.
 
-Counters are taken not to overflow their type: for signed ones the language says so, and an unsigned one would have to
-start within one step of 2**32.
+Counters are assumed not to overflow: a signed one must not (C++), and an unsigned one would have to start within one
+step of 2**32.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from smem_lsp.analysis.values.value_facts import LoopFacts, Recurrence
 from smem_lsp.source import checkpoint
 from smem_lsp.targets.every import MAX_BLOCK, MAX_GRID
 
-INFINITE = 1 << 64  # bounds at or beyond it are none
+INFINITE = 1 << 64  # at or beyond it: unbounded
 Interval = tuple[int, int]
 
 ANY: Interval = (-INFINITE, INFINITE)

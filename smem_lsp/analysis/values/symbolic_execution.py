@@ -1,9 +1,9 @@
-"""What every index and condition of a kernel is in terms of threads, symbols and loop variables.
+"""Expresses every index and condition of a kernel in threads, symbols and loop variables.
 
 One walk in program order with an environment from variables to terms. An assignment replaces; after an ``if`` two
-values that differ become ``c ? a : b``; a variable that a loop changes becomes a loop variable inside it, with what it
-starts from and what it is in the next iteration, and behind the loop a value of its own. Jumps carry their
-environment to where they lead. Nothing is guessed: what cannot be expressed is opaque, and keeps what it is made of.
+different values become ``c ? a : b``; a variable that a loop changes becomes a loop variable inside it, with its
+initial and its next value, and a new value behind the loop. Jumps carry their environment to their target. Nothing is
+guessed: a value that cannot be expressed is opaque, and keeps its sources.
 """
 
 from __future__ import annotations
@@ -43,20 +43,19 @@ from smem_lsp.ir.nodes import (
 from smem_lsp.ir.nodes import walk as walk_tree
 from smem_lsp.source import checkpoint
 
-_MAX_PENDING = 40  # entries that are worked out one inside the other
+_MAX_PENDING = 40  # nested lazy entries
 
 
 @dataclass(slots=True, eq=False)
 class _Later:
-    """A value that is worked out when someone reads it: most variables are not read behind the loop or branch that
-    assigns them."""
+    """A lazily computed value: most variables are not read behind the loop or branch that assigns them."""
 
     make: Callable[[], Term]
     depth: int
     term: Term | None = None
 
 
-# A variable whose address is known to something that is not followed: it may change at any time from there on.
+# A variable whose address has escaped to unknown code: from then on it may change at any time.
 _ESCAPED = _Later(lambda: Term(0), 0)
 
 _Entry = Term | _Later
@@ -74,8 +73,8 @@ def propagate(
 ) -> ValueFacts:
     """Terms of a kernel's accesses, branches and loops.
 
-    ``memory``: what the kernel does to global memory; ``rows``: see ``Table``; ``agreed``: values that
-    the author states to be the same for all threads of a block.
+    ``memory``: the kernel's effects on global memory; ``rows``: see ``Table``; ``agreed``: values that, as the author
+    states, are the same for all threads of a block.
     """
     assigned: dict[int, list[ir.Value]] = {}
     for node in walk_tree(body):
@@ -106,7 +105,7 @@ def propagate(
 class _Target:
     """A loop and the jumps that lead out of its body, in program order."""
 
-    guards: int  # how many guards stood around the loop
+    guards: int  # how many guards enclose the loop
     jumps: list[_Leaving] = field(default_factory=list)
 
     def of(self, kind: JumpKind) -> list[_Leaving]:
@@ -116,14 +115,14 @@ class _Target:
 @dataclass(frozen=True, slots=True, eq=False)
 class _Leaving:
     kind: JumpKind  # break or continue
-    taken: Term  # when it is
+    taken: Term  # its condition
     env: Environment
 
 
 @dataclass(slots=True)
 class _Open:
-    """A loop on the walk. ``init`` and ``end``: what variables are before it and at the end of its body; ``left``:
-    what they are at each ``break``."""
+    """A loop on the walk. ``init`` and ``end``: the environments before it and at the end of its body; ``left``: those
+    at each ``break``."""
 
     node: Loop
     init: Environment
@@ -164,8 +163,8 @@ class _Walk:
     copied: dict[int, Term] = field(default_factory=dict)
     guards: list[Term] = field(default_factory=list)
     targets: list[_Target] = field(default_factory=list)
-    exits: dict[int, list[Exit]] = field(default_factory=dict)  # loop -> what its variables are behind it
-    alike: dict[Term, Term] = field(default_factory=dict)  # what the author states that all threads agree on
+    exits: dict[int, list[Exit]] = field(default_factory=dict)  # loop -> values of its variables behind it
+    alike: dict[Term, Term] = field(default_factory=dict)  # terms that the author states to be uniform
     changes: list[int] = field(default_factory=list)  # variables in order of assignment
     changed_in: dict[int, frozenset[int]] = field(default_factory=dict)  # loop -> variables
     escaping_in: dict[int, frozenset[int]] = field(default_factory=dict)  # loop -> variables
@@ -173,7 +172,7 @@ class _Walk:
     # ---- statements ------------------------------------------------------------------------------------------------
 
     def seq(self, items: Sequence[Node]) -> bool:
-        """Walk the nodes; False when no thread gets to the end."""
+        """Walk the nodes; False if no thread reaches the end."""
         alive = True
         for node in items:
             checkpoint()
@@ -252,7 +251,7 @@ class _Walk:
         return True
 
     def merge(self, variable: int, condition: Term, then: _Entry | None, into: Environment) -> None:
-        """``variable`` becomes ``condition ? then : what it is in into``."""
+        """``variable`` becomes ``condition ? then : into[variable]``."""
         otherwise = into.get(variable)
         if then is _ESCAPED or otherwise is _ESCAPED:
             into[variable] = _ESCAPED
@@ -315,7 +314,7 @@ class _Walk:
         return bool(breaks) or not endless
 
     def started(self, here: _Open, variable: int) -> Term:
-        """What a variable that the loop changes is at the start of an iteration."""
+        """The value of a loop-changed variable at the start of an iteration."""
         atom = here.atoms.get(variable)
         if atom is None:
             atom = here.atoms[variable] = self.table.loop_var(here.node.point, variable)
@@ -330,7 +329,7 @@ class _Walk:
         here.recurrences.append(recurrence(self.table, atom, init, following))
 
     def once(self, node: Loop) -> bool:
-        """A body that runs exactly once: what a call or a ``switch`` becomes."""
+        """A body that runs exactly once: a lowered call or ``switch``."""
         zero = self.conditions[node.point] = self.table.const(0)
         target = _Target(len(self.guards))
         self.targets.append(target)
@@ -352,7 +351,7 @@ class _Walk:
         return True
 
     def unless_earlier(self, jump: _Leaving, target: _Target) -> _Leaving:
-        """A ``break`` that is taken by who has not left with a ``continue`` before."""
+        """The ``break``, taken only by threads that took no earlier ``continue``."""
         taken = jump.taken
         for earlier in target.jumps[: target.jumps.index(jump)]:
             if earlier.kind is JumpKind.CONTINUE:
@@ -360,7 +359,7 @@ class _Walk:
         return replace(jump, taken=taken)
 
     def joined(self, leaving: list[_Leaving], end: Environment | None) -> Environment | None:
-        """The environment where jumps and the end of a body meet."""
+        """The environment where jumps join the end of a body."""
         if not leaving:
             return end
         if end is None:
@@ -375,7 +374,7 @@ class _Walk:
         return merged
 
     def after(self, here: _Open, variable: int) -> Term:
-        """What a variable that the loop changes is behind it: that depends on when the loop ended."""
+        """The value behind the loop of a variable that it changes."""
         node = here.node
         init = self.resolved(here.init.get(variable), variable)
         following = self.resolved(here.end.get(variable), variable)
@@ -401,14 +400,14 @@ class _Walk:
     # ---- expressions -----------------------------------------------------------------------------------------------
 
     def later(self, make: Callable[[], Term], *entries: _Entry | None) -> _Entry:
-        """An entry that rests on others; worked out at once where the chain of them gets long."""
+        """An entry that depends on others; computed at once if the chain gets long."""
         depth = 1 + max((each.depth for each in entries if type(each) is _Later), default=0)
         return make() if depth > _MAX_PENDING else _Later(make, depth)
 
     def resolved(self, entry: _Entry | None, variable: int) -> Term:
         checkpoint()
         if entry is None:
-            # nobody may read it, so any value will do: it never keeps threads from agreeing
+            # reading it is undefined, so any value will do: it counts as uniform
             return self.table.opaque("unset", key=-1 - variable)
         if entry is _ESCAPED:
             return self.table.opaque("lost", level=Level.THREAD)
@@ -419,7 +418,7 @@ class _Walk:
         return entry
 
     def variable(self, index: int) -> Term:
-        """Its value here."""
+        """The variable's value here."""
         found = self.env.get(index)
         if isinstance(found, Term):
             return found
@@ -434,8 +433,8 @@ class _Walk:
         return self.followed(value)
 
     def stated(self, term: Term) -> Term:
-        """The same value, now that the author says that all threads agree on it. Where the threads' places alone decide
-        it, they do not."""
+        """The term, made uniform because the author states it. A term that ``threadIdx`` and the block's shape decide
+        stays as it is."""
         if not term.carried and (term.level <= Level.BLOCK or not is_free(term)):
             return term
         if term not in self.alike:
@@ -469,7 +468,7 @@ class _Walk:
         if operator in (
             ir.Operator.LOAD,
             ir.Operator.READONLY,
-        ):  # the last operand tells one load from the next
+        ):  # the last operand distinguishes loads
             constant = operator is ir.Operator.READONLY or self.untouched.covers(args[0])
             return self.table.opaque("load", args, level=Level.BLOCK if constant else Level.THREAD)
         if operator is ir.Operator.MEMBER:

@@ -1,9 +1,9 @@
 """Expressions over threads, symbols and loop variables, with one object for each expression.
 
-Terms of one kernel live in one ``Table``: equal terms are the same object, so equality is identity, and they go when
-the table goes. Integers are unbounded here; what C would compute differently is left to those who evaluate or prove
-(``evaluate``, ``intervals``). Every term carries how uniform it is as far as the term alone tells: ``level`` for what
-is certain and ``carried`` for the loop variables and loads whose own levels are worked out later.
+Terms of one kernel live in one ``Table``: equal terms are the same object, so equality is identity, and they live as
+long as the table. Integers are unbounded here; ``evaluate`` and ``ranges`` handle what C computes differently. Every
+term carries its uniformity as far as the term alone decides it: ``level`` is certain, and ``carried`` holds the loop
+variables and loads whose own levels are computed later.
 """
 
 from __future__ import annotations
@@ -27,14 +27,12 @@ class Level(IntEnum):
     THREAD = 3
 
 
-MAX_DEPTH = 24  # nodes on the longest path: what is deeper is lost
+MAX_DEPTH = 24  # nodes on the longest path; a deeper term becomes opaque
 
 _NONE: Final[frozenset[Carrier]] = frozenset()
 
 
-@dataclass(
-    slots=True, eq=False
-)  # not frozen, although nothing changes a term: that would double the cost of one
+@dataclass(slots=True, eq=False)  # immutable by convention: frozen would double the cost of creation
 class Term:
     """``serial``: order of creation. ``known``: no opaque part, so it can be evaluated. ``natural``: never negative."""
 
@@ -87,10 +85,10 @@ class Op(Term):
 
 @dataclass(slots=True, eq=False)
 class Opaque(Term):
-    """A value that is not followed. ``origin``: "load", "call", "lost" (too hard), "exit" (of a loop), "unset".
+    """An unknown value. ``origin``: "load", "call", "lost" (too hard), "exit" (of a loop), "unset".
 
-    ``sources``: what it is made of; it is at least as uniform as all of them unless ``level`` says less.
-    ``access``: the access whose value it is, for a shared load.
+    ``sources``: the terms it depends on; it is as uniform as the least uniform of them, unless ``level`` says less.
+    ``access``: for a shared load, the point of the access.
     """
 
     key: int = 0
@@ -102,11 +100,14 @@ class Opaque(Term):
 Carrier = LoopVar | Opaque
 
 _ARITHMETIC = frozenset("+ - * / % & | ^ << >> < <= > >= == != && || neg ! ~ ?: min max".split())
-_NATURAL = frozenset("+ * / % & | ^ << >> min max".split())  # of operands that are not negative
+_NATURAL = frozenset("+ * / % & | ^ << >> min max".split())  # not negative if no operand is
 _TRUTH = frozenset("< <= > >= == != && || !".split())
 _BUILTIN = ("blockIdx.", "blockDim.", "gridDim.")
-_MEETS = {"ballot", "any", "all"}  # votes and reductions: one answer for the warp
-_WARPS = {"/": WARP_SIZE, ">>": WARP_SIZE.bit_length() - 1}  # by how much a number of threads is one of warps
+_MEETS = {"ballot", "any", "all"}  # votes: one answer for the warp
+_WARPS = {
+    "/": WARP_SIZE,
+    ">>": WARP_SIZE.bit_length() - 1,
+}  # operand that turns a thread number into a warp's
 _FULL_MASK = (0xFFFFFFFF, -1, 0xFFFFFFFFFFFFFFFF)
 
 
@@ -141,12 +142,12 @@ class Table:
         return found
 
     def axes(self) -> str:
-        """The coordinates of ``threadIdx`` that were asked for: "", "x", "xy", ..."""
+        """The coordinates of ``threadIdx`` that the kernel uses: "", "x", "xy", ..."""
         return "".join(axis for axis in "xyz" if ("thread", axis) in self._leaves)
 
     def counts_in_x(self, roots: Collection[Term]) -> bool:
-        """Is a warp's number worked out from ``threadIdx.x`` alone (``threadIdx.x / 32``), and are the others parts of
-        nothing but ``x + blockDim.x * (y + blockDim.y * z)``? ``roots``: terms that count by themselves."""
+        """Does the kernel compute a warp's number from ``threadIdx.x`` alone (``threadIdx.x / 32``), and use ``y`` and
+        ``z`` only in ``x + blockDim.x * (y + blockDim.y * z)``? ``roots``: terms used by themselves."""
         x, y, z = (self._leaves.get(("thread", axis)) for axis in "xyz")
         height = self.sym("blockDim.y")
         rows = None if z is None else self._ops.get(("*", (height, z)))  # of all planes in front
@@ -187,7 +188,7 @@ class Table:
         key: int | None = None,
         access: int | None = None,
     ) -> Term:
-        """A new unknown value; with ``key`` the one of that key. At least at ``level``."""
+        """A new unknown value, at least at ``level``; with ``key``, the existing one of that key."""
         checkpoint()
         if key is not None and (found := self._leaves.get(("opaque", key))) is not None:
             return found
@@ -216,8 +217,8 @@ class Table:
         return then if then is otherwise else self.op("?:", condition, then, otherwise)
 
     def member(self, name: str, of: Term) -> Term:
-        """A member of an object: what was set, or what an assignment to a part of it left; assignments to others do
-        not matter."""
+        """A member of an object: its last assigned value, or opaque after an assignment to a part of it. Assignments
+        to other members do not matter."""
         while isinstance(of, Op) and of.operator.startswith(("with .", "set .")):
             if of.operator == f"set {name}":
                 return of.args[1]
@@ -339,7 +340,7 @@ def _exchanged(kind: str, args: tuple[Term, ...]) -> tuple[Level, frozenset[Carr
 
 
 def _is_row(operator: str, number: Term, by: Term) -> bool:
-    """``threadIdx.x`` by a multiple of 32."""
+    """Is it ``threadIdx.x`` divided by a multiple of 32?"""
     size = by.n if isinstance(by, Const) else 0
     if operator == ">>":
         size = 1 << min(max(size, 0), 31)
@@ -371,7 +372,7 @@ def is_free(term: Term) -> bool:
 
 
 def parts_of(*terms: Term) -> Iterator[Term]:
-    """All that some terms are expressions of, themselves too, each once."""
+    """Some terms and all their subterms, each once."""
     stack, seen = list(terms), set[Term]()
     while stack:
         each = stack.pop()

@@ -26,8 +26,8 @@ class Iterations:
         return self._turn([0] * len(self.counts), [count > 0 for count in self.counts])
 
     def last(self, back: int = 0) -> Evaluator | None:
-        """The last iteration of each thread, or so many before that; of loop variables only those that advance by
-        constant steps are known."""
+        """The iteration ``back`` before each thread's last one. Only loop variables with a constant step are
+        known."""
         numbers = [count - 1 - back for count in self.counts]
         return self._turn(numbers, [number >= 0 for number in numbers])
 
@@ -44,7 +44,7 @@ class Iterations:
 
 
 def iterations_of(facts: LoopFacts, threads: Evaluator) -> Iterations | None:
-    """``threads``: evaluates in front of the loop. None: how often it runs is not known."""
+    """The iterations of a loop; None: unknown number. ``threads``: evaluates before the loop."""
     advancing: dict[LoopVar, tuple[list[int], int]] = {}
     for recurrence in facts.recurrences:
         found = advance(recurrence, threads)

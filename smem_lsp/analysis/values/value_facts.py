@@ -1,4 +1,4 @@
-"""What is known of a kernel's values: terms by point, and how loops change variables."""
+"""Facts about a kernel's values: terms by point, and how loops change variables."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Recurrence:
 
 @record
 class LoopFacts:
-    """``head``: the condition over this iteration's values; ``again``: the same over the next one's, so what decides
-    whether the loop goes on; ``first``: over the values before the loop. ``tested``: the condition is checked before
-    every iteration, the first one included. ``exits``: when a ``break`` is taken; ``once``: no loop at all."""
+    """``head``: the condition over this iteration's values; ``again``: over the next one's, which decides whether the
+    loop continues; ``first``: over the values before the loop. ``tested``: the condition is checked before every
+    iteration, the first included. ``exits``: the conditions of each ``break``; ``once``: no real loop."""
 
     point: int
     recurrences: tuple[Recurrence, ...]
@@ -45,8 +45,8 @@ class LoopFacts:
 
 @record
 class Exit:
-    """What a variable is behind a loop that changes it: ``following`` as the last iteration has left it, ``init`` where
-    none was run."""
+    """A variable's value behind a loop that changes it: ``following`` in terms of the last iteration, or ``init`` if
+    none ran."""
 
     value: Term
     following: Term
@@ -55,8 +55,8 @@ class Exit:
 
 @record
 class ValueFacts:
-    """Terms by point. ``indices``: one per dimension; ``offsets``: bytes from the start of the buffer, where an access
-    has no index; ``bases``: where the object begins that a member is accessed of."""
+    """Terms by point. ``indices``: one per dimension; ``offsets``: bytes from the start of the buffer, if an access has
+    no index; ``bases``: for an access to a member, where its object begins."""
 
     table: Table
     indices: Mapping[int, tuple[Term, ...]]
@@ -68,14 +68,14 @@ class ValueFacts:
     stored: Mapping[int, Term]  # what writes put into shared memory
     outside: Mapping[int, tuple[Term, Term]]  # base and index of accesses to memory that is not shared
     masks: Mapping[int, Term]  # of barriers and exchanges inside a warp: lanes that take part
-    # of named barriers: number, and threads that they are for
+    # of named barriers: number, and how many threads take part
     named: Mapping[int, tuple[Term | None, Term | None]]
     exits: Mapping[int, tuple[Exit, ...]]  # by loop
     copied: Mapping[int, Term]  # first bytes of copies that threads make together
 
     def axes(self) -> str:
-        """The coordinates of ``threadIdx`` in which the kernel takes the threads of its block to differ: those that it
-        asks for, but ``x`` alone where it counts warps in that and wants the others for the number of a thread only."""
+        """The coordinates of ``threadIdx`` in which the kernel expects threads to differ: those that it reads; only
+        ``x`` if it counts warps in ``x`` and reads the others for the linear thread number only."""
         axes = self.table.axes()
         if len(axes) < 2:
             return axes
@@ -89,13 +89,13 @@ class ValueFacts:
         return "x" if self.table.counts_in_x(roots) else axes
 
     def address(self, access: int) -> tuple[Term, ...] | None:
-        """What decides which bytes the access at this point touches; None: not known."""
+        """The terms that decide which bytes the access at this point touches; None: unknown."""
         if access in self.indices:
             return self.indices[access]
         return (self.offsets[access],) if access in self.offsets else None
 
     def element(self, access: Access, buffer: Buffer) -> Term | None:
-        """Row-major number of the element that is accessed."""
+        """Row-major number of the accessed element; None: unknown."""
         index = self.indices.get(access.point)
         if index is None or len(index) != len(buffer.dims) or any(dim is None for dim in buffer.dims[1:]):
             return None
@@ -106,7 +106,7 @@ class ValueFacts:
         return flat
 
     def offset(self, access: Access, buffer: Buffer) -> Term | None:
-        """First byte that is accessed, from the start of the buffer."""
+        """First accessed byte, from the start of the buffer; None: unknown."""
         element = self.element(access, buffer)
         if element is None or buffer.element_bytes is None:
             return self.offsets.get(access.point)
@@ -114,7 +114,7 @@ class ValueFacts:
 
 
 def recurrence(table: Table, atom: LoopVar, init: Term, following: Term) -> Recurrence:
-    """What kind of sequence a variable runs through that becomes ``following`` in every iteration."""
+    """The recurrence of a variable that becomes ``following`` in every iteration."""
     if isinstance(following, Op) and len(following.args) == 2:
         a, b = following.args
         moves = following.operator
@@ -136,5 +136,5 @@ def recurrence(table: Table, atom: LoopVar, init: Term, following: Term) -> Recu
 
 
 def varies_in(term: Term, loop: int) -> bool:
-    """May the value be another one in the next iteration of the loop?"""
+    """May the value differ in the next iteration of the loop?"""
     return not term.known or any(isinstance(each, LoopVar) and each.loop == loop for each in term.carried)
