@@ -14,12 +14,10 @@ from smem_lsp.lowering.callees.intrinsics import (
     ADDRESS_NUMBERS,
     ADDRESS_QUESTIONS,
     ATOMICS,
-    BLOCK_BARRIERS,
     EFFECTS,
     SAME_ADDRESS,
     STATE_MAKERS,
     STATE_READERS,
-    WARP_BARRIERS,
 )
 from smem_lsp.lowering.library import (
     addresses,
@@ -35,8 +33,10 @@ from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.syntax import tree
+from smem_lsp.targets.dialects import Dialect
 
 Names = Collection[str] | re.Pattern[str]
+NamesOf = Callable[[Dialect], Names]
 FunctionHandler = Callable[[Context, tree.Call, str, LocalScope], Value | Ref | None]
 MethodHandler = Callable[[Context, tree.Call, tree.Member, LocalScope], Value | Ref | None]
 
@@ -45,24 +45,24 @@ _EVERY = re.compile(r".*")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Functions by their last name, without a namespace, or by a pattern of it; ``handler`` lowers a
-    call, or returns None where it is another function. ``reserved``: such a name means this function, whatever the file
-    declares; else a function of the file or of a header in sight goes first."""
+    """Functions by their last name, without a namespace, by a pattern of it, or by what the dialect calls them.
 
-    names: Names
+    ``handler`` lowers a call, or returns None where it is another function. ``reserved``: such a name means this
+    function, whatever the file declares; else a function of the file or of a header in sight goes first."""
+
+    names: Names | NamesOf
     handler: FunctionHandler
     reserved: bool = True
 
-    def means(self, name: str) -> bool:
-        if isinstance(self.names, re.Pattern):
-            return self.names.fullmatch(name) is not None
-        return name in self.names
+    def means(self, name: str, dialect: Dialect) -> bool:
+        names = self.names(dialect) if callable(self.names) else self.names
+        return names.fullmatch(name) is not None if isinstance(names, re.Pattern) else name in names
 
 
 FUNCTIONS = (  # the first that understands a call lowers it
-    Row(BLOCK_BARRIERS, barriers.block_barrier),
-    Row(("__barrier_sync_count",), barriers.counted_barrier),
-    Row(WARP_BARRIERS, barriers.warp_barrier),
+    Row(lambda dialect: dialect.block_barriers, barriers.block_barrier),
+    Row(lambda dialect: dialect.counted_barriers, barriers.counted_barrier),
+    Row(lambda dialect: (dialect.warp_barrier,), barriers.warp_barrier),
     Row(("sync",), cooperative_groups.sync_call),
     Row(cooperative_groups.FACTORIES, cooperative_groups.group_made),
     Row(("assert",), barriers.assertion),
@@ -93,7 +93,7 @@ def function_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -
     """A call of a function of a library; None: no row understands it. ``name``: without namespaces."""
     own = is_own(ctx, name)
     for row in FUNCTIONS:
-        if row.means(name) and (row.reserved or not own):
+        if row.means(name, ctx.dialect) and (row.reserved or not own):
             result = row.handler(ctx, expr, name, scope)
             if result is not None:
                 return result
