@@ -53,11 +53,6 @@ class Dialect:
         """Functions at which every thread of the block waits for all others."""
         return self.voting_barriers | self.numbered_barriers | {self.block_barrier}
 
-    @cached_property
-    def ordering(self) -> frozenset[str]:
-        """Words that make a function matter to shared memory although it is handed none."""
-        return self.block_barriers | {self.shared, self.warp_barrier}
-
 
 CUDA = Dialect(
     name="CUDA",

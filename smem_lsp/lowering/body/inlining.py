@@ -34,7 +34,7 @@ from smem_lsp.lowering.body import (
     statements,
     unknown_calls,
 )
-from smem_lsp.lowering.callees import overloads
+from smem_lsp.lowering.callees import library_names, overloads
 from smem_lsp.lowering.callees.overloads import Callee, Parameter
 from smem_lsp.lowering.library import cooperative_groups
 from smem_lsp.lowering.library.copy_groups import Wait
@@ -185,7 +185,7 @@ def matters(ctx: Context, function: Function, expr: tree.Call, scope: LocalScope
 
 def tells(ctx: Context, function: Function) -> bool:
     """Does a function, or one that it calls, have shared arrays, barriers or assembler?"""
-    return overloads.reaches(ctx, [function], overloads.telling(ctx.dialect))
+    return overloads.reaches(ctx, [function], library_names.telling(ctx.dialect))
 
 
 def is_shared(ctx: Context, argument: tree.Expr, scope: LocalScope) -> bool:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from smem_lsp.lowering.callees import overloads
-from smem_lsp.lowering.callees.intrinsics import is_pure
+from smem_lsp.lowering.callees import library_names
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.semantics.types import vector_element
 from smem_lsp.source import checkpoint
@@ -15,9 +14,9 @@ from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.parse import Function
 from smem_lsp.targets.dialects import Dialect
 
-# What stands before a parenthesis and calls nothing, or nothing that matters.
-_HARMLESS = frozenset(
-    "__ldg printf if for while switch return sizeof alignof decltype static_assert float double int unsigned long short"
+# What stands before a parenthesis and calls nothing.
+_WORDS = frozenset(
+    "if for while switch return sizeof alignof decltype static_assert float double int unsigned long short"
     " char bool signed half __half size_t int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t".split()
 )
 _CASTS = frozenset(("static_cast", "reinterpret_cast", "const_cast"))
@@ -59,7 +58,7 @@ _CALLED = Query[Dialect, frozenset[str] | None]("functions that a definition cal
 def _found_called(definition: Definition, dialect: Dialect) -> frozenset[str] | None:
     texts = definition.body.texts
     names = frozenset(_names(texts, dialect))
-    plain = "volatile" not in texts and overloads.telling(dialect).isdisjoint(texts) and None not in names
+    plain = "volatile" not in texts and library_names.telling(dialect).isdisjoint(texts) and None not in names
     return frozenset(name for name in names if name is not None) if plain else None
 
 
@@ -74,8 +73,9 @@ def _names(texts: Sequence[str], dialect: Dialect) -> Iterator[str | None]:
             if texts[opening - 1] not in _CASTS:
                 yield None
         elif text[0].isalpha() or text[0] == "_":
-            computes = is_pure(text) and not dialect.exchanges.fullmatch(text)
             if at and (texts[at - 1] in (".", "->") or (texts[at - 1] == "::" and texts[at - 2] != "std")):
                 yield None
-            elif not (computes or text in _HARMLESS or vector_element(text) is not None):
+            elif not (
+                library_names.is_calm(text, dialect) or text in _WORDS or vector_element(text) is not None
+            ):
                 yield None if at and texts[at - 1] == "::" else text

@@ -43,12 +43,10 @@ from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.functions import FunctionIsland
 from smem_lsp.syntax.lexer import Tokens
 from smem_lsp.syntax.parse import Function
-from smem_lsp.targets.dialects import Dialect
 
 MAX_TOKENS = 8_000  # of a body
 MOST_CANDIDATES = 4  # functions that one call may mean
 
-_ORDERING = frozenset("this_thread_block this_grid asm __asm__ __cvta_generic_to_shared".split())
 _BEHIND = 1 << 41  # token indices of constant functions of headers, apart from all others
 
 
@@ -459,11 +457,6 @@ def _definition_of(decl: FunctionDecl, lo: int, hi: int) -> Definition:
 
 
 # ---- functions that matter -------------------------------------------------------------------------------------------
-
-
-def telling(dialect: Dialect) -> frozenset[str]:
-    """Words that make a function matter although it is handed nothing shared."""
-    return dialect.ordering | _ORDERING
 
 
 def reaches(ctx: Context, functions: Sequence[Function], spelled: frozenset[str]) -> bool:
