@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -115,10 +114,10 @@ def test_three_hundred_random_patterns_as_the_executor_counts_them() -> None:
 
 def agree(name: str, text: str, programs: Programs, seed: int) -> int:
     """How many accesses of the program were compared."""
-    facts = replace(kernel_facts(text), shape=BlockShape((32, 1, 1), "assume", fact=True))
-    lines = {node.point: node.line for node in walk(facts.kernel.body) if isinstance(node, Access)}
+    kernel, warp = kernel_facts(text).kernel, BlockShape((32, 1, 1), "assume", fact=True)
+    lines = {node.point: node.line for node in walk(kernel.body) if isinstance(node, Access)}
     # what is silent because lanes coincide in pairs has no wavefronts
-    known = {lines[each.point]: each.wavefronts for each in bank_conflicts_of(facts, 0.5)}
+    known = {lines[each.point]: each.wavefronts for each in bank_conflicts_of(kernel, warp, 0.5)}
     run = {each.line: each.wavefronts for each in programs.run(name, banks=True).banks}
     compared = [line for line in marked_lines(text) if line in known]
     wrong = {line: (known[line], run.get(line, 0)) for line in compared if known[line] != run.get(line, 0)}

@@ -10,8 +10,9 @@ from harness import kernel_facts
 from smem_lsp import check
 from smem_lsp.analysis.banks.conflicts import BankConflict, bank_conflicts
 from smem_lsp.analysis.threads.uniformity import prove_levels
+from smem_lsp.analysis.values.block_shape import BlockShape
 from smem_lsp.analysis.values.symbolic_execution import propagate
-from smem_lsp.ir.nodes import Access, walk
+from smem_lsp.ir.nodes import Access, Kernel, walk
 from smem_lsp.rules.facts import KernelFacts
 
 LOOP = """{helpers}__global__ void k(const float* in, float* out, int n, int m) {{
@@ -278,7 +279,7 @@ def test_a_reduction_with_strides_that_grow() -> None:
             lanes: Lanes = [8 * step * t if 2 * step * t < 256 else None for t in threads]
             total += by_words(lanes, 4)
             least += bool(by_words(lanes, 4))
-    found = bank_conflicts_of(facts, 1.0)
+    found = bank_conflicts_of(facts.kernel, facts.shape, 1.0)
     assert {(each.total_wavefronts, each.total_least) for each in found} == {(total, least)}
     assert bool(facts.banks) == (total >= 4 * least)
 
@@ -297,12 +298,11 @@ def test_a_reduction_with_many_threads() -> None:
     assert (found.wavefronts, found.least, found.alike) == (32, 1, False)
 
 
-def bank_conflicts_of(facts: KernelFacts, excess: float) -> tuple[BankConflict, ...]:
+def bank_conflicts_of(kernel: Kernel, shape: BlockShape | None, excess: float) -> tuple[BankConflict, ...]:
     """With another threshold."""
-    kernel = facts.kernel
     values = propagate(kernel.body, memory=kernel.memory)
-    _, levels = prove_levels(kernel.body, values, buffers=kernel.buffers, shape=facts.shape)
-    return bank_conflicts(kernel, values, levels, facts.shape, excess=excess)
+    _, levels = prove_levels(kernel.body, values, buffers=kernel.buffers, shape=shape)
+    return bank_conflicts(kernel, values, levels, shape, excess=excess)
 
 
 # ---- instructions for matrices, copies -----------------------------------------------------------------------------
@@ -367,7 +367,7 @@ def test_only_the_lanes_that_give_an_address_count() -> None:
 def test_matrices_of_a_warp(fragment: str, call: str, expected: tuple[int, int] | None) -> None:
     """A lower bound, whatever lane moves what."""
     text = text_of("half a[32][64]", f"wmma::fragment<wmma::{fragment}> f; wmma::{call};")
-    found = bank_conflicts_of(kernel_facts(text), 1.5)
+    found = bank_conflicts_of((facts := kernel_facts(text)).kernel, facts.shape, 1.5)
     assert [(each.wavefronts, each.least) for each in found] == ([] if expected is None else [expected])
     assert all(each.at_least for each in found)
     assert {each.code for each in check(text).findings if each.code == "SMEM401"} == (
