@@ -13,9 +13,12 @@ from functools import cached_property
 from smem_lsp.targets.every import WARP_SIZE
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Dialect:
-    """Spellings are single tokens, without namespaces. ``warp_size``: lanes."""
+    """Spellings are single tokens, without namespaces. ``warp_size``: lanes.
+
+    Two records are two dialects, whatever they say: remembered answers are found by the identity of the record.
+    """
 
     name: str
     suffixes: tuple[str, ...]  # of files that are device code whatever they hold: ".cu"
