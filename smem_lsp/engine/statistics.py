@@ -10,10 +10,11 @@ from smem_lsp.source import Span, checkpoint
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Body, Function, TranslationUnit
+from smem_lsp.targets.dialects import CUDA
 
 Unread = tuple[Span, str, str | None]  # where, why, name of the kernel
 
-_DEVICE = frozenset(("__global__", "__device__"))
+_DEVICE = frozenset((CUDA.kernel, CUDA.device))
 
 
 @dataclass(frozen=True, slots=True)

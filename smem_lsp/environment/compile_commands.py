@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from smem_lsp.source import NO_FLAGS, CompileFlags, is_file, is_folder, read_regular
+from smem_lsp.targets.dialects import CUDA
 
 NAME = "compile_commands.json"
 PLACES = (NAME, f"build/{NAME}")  # in a folder, the first that exists
@@ -24,8 +25,6 @@ MAX_ENTRIES = 200_000
 MAX_VALUES = 10_000_000  # lists, tables and their parts in one database
 MAX_COMMAND = 1_000_000  # characters of one command
 MAX_FLAGS = 10_000  # definitions and folders of one command
-
-_CUDA_SUFFIXES = (".cu", ".cuh")
 
 # flag -> what follows it, in the same word or in the next one
 _VALUED = {
@@ -220,7 +219,7 @@ class _Nearest:
         self._entries = sorted(entries, key=lambda entry: _key(entry.file))
         self._paths = [_key(entry.file) for entry in self._entries]
         ranks = [
-            (path.count(os.sep), not entry.file.lower().endswith(_CUDA_SUFFIXES), entry.file, at)
+            (path.count(os.sep), not entry.file.lower().endswith(CUDA.suffixes), entry.file, at)
             for at, (path, entry) in enumerate(zip(self._paths, self._entries, strict=True))
         ]
         place_of = {rank[-1]: place for place, rank in enumerate(sorted(ranks))}

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from smem_lsp.environment.encoding import Encoding, decode
 from smem_lsp.source import MAX_BYTES, is_folder, is_there, read_regular
+from smem_lsp.targets.dialects import CUDA
 
-CUDA_SUFFIXES = frozenset({".cu", ".cuh"})
 HEADER_SUFFIXES = frozenset({".h", ".hpp", ".hu", ".inl"})
 
 _DEVICE_CODE = re.compile(rb"__(?:global|device|shared)__")
@@ -145,7 +145,7 @@ def _skipped(entry: os.DirEntry[str]) -> bool:
 
 def _is_cuda(path: str, errors: list[SourceError]) -> bool:
     suffix = Path(path).suffix
-    if suffix in CUDA_SUFFIXES:
+    if suffix in CUDA.suffixes:
         return True
     if suffix not in HEADER_SUFFIXES:
         return False

@@ -23,6 +23,7 @@ from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import SourceText, Span
 from smem_lsp.syntax.lexer import Tokens
 from smem_lsp.syntax.parse import Body, Function, TranslationUnit
+from smem_lsp.targets.dialects import Dialect
 from smem_lsp.unit import ptxas_rounding, shared_declarations
 from smem_lsp.unit.clusters import attribute_values, cluster_of
 from smem_lsp.unit.instances import Binding, Instances
@@ -88,6 +89,7 @@ def build_kernel(
             Visitor(),
             _conditional_regions(unit, function.span),
             stated.uniform,
+            around.dialect,
         )
     )
     _note_irregular(ctx)
@@ -154,7 +156,7 @@ def _finished(ctx: Context, around: UnitFacts, binding: Binding | None, stated: 
         more_instances=around.instances.get(function.number, Instances()).why,
         internal=internal(unit, function),
         may_opt_in=opts_in(around, function, binding),
-        launch_bounds=_launch_bounds(function, ctx.around.constants),
+        launch_bounds=_launch_bounds(function, ctx.around.constants, ctx.dialect),
         cluster=cluster_of(function, ctx.around.constants),
         stated=stated,
         agreed=frozenset(ctx.agreed),
@@ -248,9 +250,9 @@ def _opening(function: Function) -> int | None:
     return function.start + offset + 1 if offset >= 0 else None
 
 
-def _launch_bounds(function: Function, constants: Scope) -> tuple[int, int | None] | None:
+def _launch_bounds(function: Function, constants: Scope, dialect: Dialect) -> tuple[int, int | None] | None:
     """``__launch_bounds__(threads, blocks)``; None when absent or not constant."""
-    values = attribute_values(function, "__launch_bounds__", constants)
+    values = attribute_values(function, dialect.launch_bounds, constants)
     if not values or values[0] is None or values[0] <= 0:
         return None
     blocks = values[1] if len(values) > 1 else None

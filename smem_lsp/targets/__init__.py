@@ -1,7 +1,7 @@
 """GPU targets.
 
-Holds one record for each compute capability, and the numbers that all of them share. May import nothing of ours.
-Never computes anything about a kernel.
+Holds one record for each compute capability, the numbers that all of them share, and the names of each dialect. May
+import nothing of ours. Never computes anything about a kernel.
 """
 
 from smem_lsp.targets.capabilities import TARGETS as TARGETS

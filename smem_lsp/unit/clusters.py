@@ -8,13 +8,7 @@ from smem_lsp.semantics.scope import Scope
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.parse import Function, TranslationUnit, parse_chunk
-
-_NON_PORTABLE = frozenset(
-    (
-        "cudaFuncAttributeNonPortableClusterSizeAllowed",
-        "CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED",
-    )
-)
+from smem_lsp.targets.dialects import CUDA
 
 
 def attribute_values(function: Function, name: str, constants: Scope) -> tuple[int | None, ...]:
@@ -41,8 +35,8 @@ def attribute_values(function: Function, name: str, constants: Scope) -> tuple[i
 
 
 def cluster_of(function: Function, constants: Scope) -> Dims | None:
-    """Blocks per cluster from ``__cluster_dims__(x, y, z)``; None if there is none or it is not constant."""
-    values = attribute_values(function, "__cluster_dims__", constants)
+    """Blocks of a cluster by ``__cluster_dims__(x, y, z)``; None where there is none or it is not constant."""
+    values = attribute_values(function, CUDA.cluster_dims, constants)
     known = [value for value in values if value is not None and value > 0]
     if not 1 <= len(values) <= 3 or len(known) != len(values) or "__block_size__" in function.head.texts:
         return None
@@ -51,7 +45,7 @@ def cluster_of(function: Function, constants: Scope) -> Dims | None:
 
 
 def may_be_non_portable(unit: TranslationUnit) -> bool:
-    """Does the file or a header allow clusters of non-portable size?"""
-    return not _NON_PORTABLE.isdisjoint(unit.header_words) or any(
-        not _NON_PORTABLE.isdisjoint(placed.block.tokens.texts) for placed in unit.blocks
+    """Does anything in sight allow clusters of more blocks than every device takes?"""
+    return not CUDA.cluster_opt_ins.isdisjoint(unit.header_words) or any(
+        not CUDA.cluster_opt_ins.isdisjoint(placed.block.tokens.texts) for placed in unit.blocks
     )

@@ -13,14 +13,8 @@ from smem_lsp.ir.nodes import Dims
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Body
+from smem_lsp.targets.dialects import CUDA
 
-LAUNCH = "cudaLaunchKernelEx"
-_READERS = (
-    LAUNCH,
-    "cudaLaunchKernelExC",
-    "cudaOccupancyMaxActiveClusters",
-    "cudaOccupancyMaxPotentialClusterSize",
-)
 _AXES = {"x": 0, "y": 1, "z": 2}
 
 Path = tuple[str, ...]  # of a member: ("gridDim",), ("0", "val", "clusterDim", "x")
@@ -57,7 +51,7 @@ class LaunchConfigs:
         self._objects: dict[str, _Object] = {}
 
     def declare(self, declaration: tree.Declaration, body: Body) -> None:
-        if not {"cudaLaunchConfig_t", "cudaLaunchAttribute"} & set(declaration.words):
+        if CUDA.config_types.isdisjoint(declaration.words):
             return
         for declarator in declaration.declarators:
             checkpoint()
@@ -90,7 +84,7 @@ class LaunchConfigs:
         ):
             return None
         config, kernel = expr.arguments[:2]
-        if expr.callee.text.split("::")[-1] != LAUNCH or not isinstance(kernel, tree.Name):
+        if expr.callee.text.split("::")[-1] != CUDA.configured_launch or not isinstance(kernel, tree.Name):
             return None
         known = None
         if (
@@ -168,7 +162,7 @@ def _stays_here(body: Body, name: str) -> bool:
             opening = i - 2
             while opening > 0 and kinds[opening] != "LP":
                 opening -= 1
-            if texts[opening - 1] in _READERS:
+            if texts[opening - 1] in CUDA.config_readers:
                 continue
             return False
         attributes = before == "EQ" and texts[i - 2 : i - 1] == ["attrs"]

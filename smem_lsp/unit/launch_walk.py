@@ -11,7 +11,8 @@ from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import SourceText, Span
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
-from smem_lsp.unit.launch_config import LAUNCH, LaunchConfigs, dims_of
+from smem_lsp.targets.dialects import CUDA
+from smem_lsp.unit.launch_config import LaunchConfigs, dims_of
 from smem_lsp.unit.size_functions import counted
 
 
@@ -35,7 +36,7 @@ class LaunchFinder:
         self.dims: dict[str, Dims | None] = {}
         self.sums: dict[str, tuple[int | None, ...]] = {}  # addends of constants that are sums
         self.found = found
-        self.configs = LaunchConfigs() if LAUNCH in function.definition.words else None
+        self.configs = LaunchConfigs() if CUDA.configured_launch in function.definition.words else None
         self.depth = 0  # of branches and loops around
 
     def block(self, node: tree.Block) -> None:

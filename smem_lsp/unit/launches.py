@@ -15,7 +15,7 @@ from smem_lsp.source.queries import PROCESS, Query
 from smem_lsp.syntax.blocks import Placed
 from smem_lsp.syntax.lexer import Tokens
 from smem_lsp.syntax.parse import Function, TranslationUnit
-from smem_lsp.unit.launch_config import LAUNCH
+from smem_lsp.targets.dialects import CUDA
 from smem_lsp.unit.launch_walk import LaunchFinder
 from smem_lsp.unit.size_functions import counting_functions
 
@@ -53,7 +53,7 @@ def find_launches(unit: TranslationUnit, constants: Scope) -> list[tuple[Placed,
 
 
 def _launching(function: Function) -> bool:
-    return "<<<" in function.definition.words or LAUNCH in function.definition.words
+    return "<<<" in function.definition.words or CUDA.configured_launch in function.definition.words
 
 
 def _called(

@@ -6,21 +6,17 @@ from collections.abc import Sequence
 
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax.parse import Function, TranslationUnit
-
-_CALLS = frozenset(
-    "cudaFuncSetAttribute cuFuncSetAttribute cudaKernelSetAttribute cuKernelSetAttribute"
-    " cudaFuncAttributeMaxDynamicSharedMemorySize CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES"
-    " hipFuncSetAttribute".split()
-)
+from smem_lsp.targets.dialects import Dialect
 
 
-def may_opt_in(unit: TranslationUnit, kernel: Function) -> bool:
-    """May an opt-in call concern this kernel? It may if the call is in a header or outside functions, or if the file
-    uses the kernel's name other than to declare or launch it (a pointer to it, an argument)."""
-    if not _CALLS.isdisjoint(unit.header_words):
+def may_opt_in(unit: TranslationUnit, kernel: Function, dialect: Dialect) -> bool:
+    """Is there a call in sight that may be about this kernel: one that names it, or any, when the kernel's name is used
+    for something else than launches (a pointer to it, an argument)?"""
+    calls = dialect.dynamic_opt_ins
+    if not calls.isdisjoint(unit.header_words):
         return True
-    if all(_CALLS.isdisjoint(function.definition.words) for function in unit.functions):
-        return any(not _CALLS.isdisjoint(placed.block.tokens.texts) for placed in unit.blocks)
+    if all(calls.isdisjoint(function.definition.words) for function in unit.functions):
+        return any(not calls.isdisjoint(placed.block.tokens.texts) for placed in unit.blocks)
     for placed in unit.blocks:
         checkpoint()
         texts = placed.block.tokens.texts

@@ -11,6 +11,7 @@ from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax.parse import Function, TranslationUnit
+from smem_lsp.targets.dialects import CUDA
 from smem_lsp.unit.shared_declarations import MIN_ROUNDING, _shared_declarations, shared_buffer
 
 
@@ -30,7 +31,7 @@ def rounding(unit: TranslationUnit, top: Scope) -> Rounding:
         return Rounding()
     for function in unit.functions:
         checkpoint()
-        if not {"extern", "__shared__"} <= function.definition.body_words:
+        if not {"extern", CUDA.shared} <= function.definition.body_words:
             continue
         asked = 1
         texts = function.body.tokens.texts
@@ -67,9 +68,9 @@ def is_compiled(unit: TranslationUnit, function: Function) -> bool | None:
 
 
 def header_names(unit: TranslationUnit, top: Scope) -> frozenset[str] | None:
-    """Names of header functions and classes that declare shared memory or reach one that does; None if some
-    `__shared__` of the headers is outside functions and classes."""
-    if "__shared__" not in unit.header_words:
+    """Names of the functions and classes of headers that declare shared memory or reach one that does; None when not
+    every `__shared__` of the headers stands in one of those."""
+    if CUDA.shared not in unit.header_words:
         return frozenset()
     return _HEADER_NAMES.of(top.state.store, (), partial(_header_names, unit, top))
 
@@ -86,11 +87,11 @@ def _header_names(unit: TranslationUnit, top: Scope) -> frozenset[str] | None:
         if where is None or decl_source_kinds(decl) is not header.kinds:
             continue
         texts = header.texts[where[0] : where[1]]
-        counted += texts.count("__shared__")
+        counted += texts.count(CUDA.shared)
         bodies.append((decl.name, frozenset(texts)))
-    if counted != header.texts.count("__shared__"):
+    if counted != header.texts.count(CUDA.shared):
         return None
-    reached = {name for name, words in bodies if "__shared__" in words}
+    reached = {name for name, words in bodies if CUDA.shared in words}
     grown = True
     while grown:
         checkpoint()

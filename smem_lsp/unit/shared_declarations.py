@@ -19,10 +19,11 @@ from smem_lsp.semantics.types import Array, Enum, Pointer, Scalar, Type, is_stru
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.lexer import without_comments
 from smem_lsp.syntax.parse import Body, Function, TranslationUnit
+from smem_lsp.targets.dialects import CUDA
 
 _NOT_TYPE = frozenset(
-    "static extern __shared__ __device__ const volatile __const constexpr inline __volatile__ register mutable".split()
-)
+    "static extern const volatile __const constexpr inline __volatile__ register mutable".split()
+) | {CUDA.shared, CUDA.device}
 
 
 def shared_buffer(
@@ -214,7 +215,7 @@ MIN_ROUNDING = 16  # bytes: of every static total of a file that uses an `extern
 
 def helper_buffers(unit: TranslationUnit, helper: Function, top: Scope) -> list[Buffer]:
     """Static arrays that a function declares: one copy per function, whoever calls it."""
-    if "__shared__" not in helper.definition.body_words:
+    if CUDA.shared not in helper.definition.body_words:
         return []
     return [
         shared_buffer(helper.body, base, unit.source.text, declaration, position, scope, helper.name)
@@ -257,5 +258,5 @@ def _walk(
                 declare_statement(body, node.chunk[0], node.hi, scope)
             else:
                 declare_constants(declaration, scope)
-            if "__shared__" in declaration.words:
+            if CUDA.shared in declaration.words:
                 yield declaration, node.chunk[0], scope

@@ -12,11 +12,12 @@ from smem_lsp.semantics.local_declarations import declare_parameters
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function, TranslationUnit
+from smem_lsp.targets.dialects import CUDA
 
 _COUNTS = frozenset(
     ("auto", "int", "unsigned", "long", "size_t", "uint32_t", "int32_t", "uint64_t", "int64_t")
 )
-_OTHERS = frozenset(("char", "short", "bool", "__device__", "*", "&"))
+_OTHERS = frozenset(("char", "short", "bool", CUDA.device, "*", "&"))
 
 
 def counting_functions(unit: TranslationUnit) -> dict[str, Function]:

@@ -18,6 +18,7 @@ from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import PROCESS, Query
 from smem_lsp.syntax.blocks import Placed
 from smem_lsp.syntax.parse import Function, TranslationUnit
+from smem_lsp.targets.dialects import CUDA, Dialect
 from smem_lsp.unit import ptxas_rounding
 from smem_lsp.unit.clusters import may_be_non_portable
 from smem_lsp.unit.instances import Binding, Instances, find_instances
@@ -50,7 +51,8 @@ class UnitFacts:
     found: Sequence[tuple[Placed, Launches]]  # the blocks with launches
     unexact: str | None
     rounding: ptxas_rounding.Rounding
-    instances: Mapping[int, Instances]  # of templates, by function number
+    instances: Mapping[int, Instances]  # of templates, by the number of the function
+    dialect: Dialect = CUDA
 
     @cached_property
     def helpers(self) -> Mapping[str, list[Function]]:
@@ -158,12 +160,13 @@ class UnitFacts:
             self.unexact,
             self.rounding,
             tuple(sorted(self.callers.items())),
+            self.dialect,
             self.unit.preprocessed.exhausted,
         )
         return _FINGERPRINT.of(PROCESS, key, Fingerprint)
 
 
-def survey_file(unit: TranslationUnit) -> UnitFacts:
+def survey_file(unit: TranslationUnit, dialect: Dialect = CUDA) -> UnitFacts:
     """Constants, helpers and launches of a file."""
     constants = file_constants(unit)
     return UnitFacts(
@@ -173,6 +176,7 @@ def survey_file(unit: TranslationUnit) -> UnitFacts:
         ptxas_rounding.file_unexact(unit),
         ptxas_rounding.rounding(unit, constants),
         find_instances(unit, constants),
+        dialect,
     )
 
 
@@ -240,6 +244,7 @@ def kernel_key(around: UnitFacts, function: Function, binding: Binding | None) -
         internal(unit, function),
         opts_in(around, function, binding),
         non_portable(around, function, binding),
+        around.dialect,
         unit.preprocessed.exhausted,
         binding,
         around.instances.get(function.number, Instances()).why if around.instances else None,
@@ -287,7 +292,7 @@ def internally_linked(function: Function) -> bool:
 def opts_in(around: UnitFacts, function: Function, binding: Binding | None) -> bool:
     """May a call raise the kernel's dynamic shared memory limit? False unless launches pass dynamic bytes."""
     return any(site.dynamic_bytes for site in around.unplaced(function, binding)) and may_opt_in(
-        around.unit, function
+        around.unit, function, around.dialect
     )
 
 

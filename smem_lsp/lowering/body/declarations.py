@@ -48,7 +48,7 @@ def declare(
     if "typedef" in declaration.words:
         return
     _note_unknown_type(ctx, declaration)
-    if "__shared__" in declaration.words:
+    if ctx.dialect.shared in declaration.words:
         _declare_shared(ctx, declaration, scope, block, in_switch)
         return
     if "{}" not in declaration.words:

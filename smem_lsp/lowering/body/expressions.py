@@ -172,18 +172,20 @@ def _constant_name(ctx: Context, name: str, scope: LocalScope) -> Value:
             return Sym(f"::{name}*" if pointer else f"::{name}")
         if declared:
             return ctx.out.fresh()
-    if calls.MACRO_NAME.match(name) and any(name in _in_bounds(f.definition) for f in ctx.at.stack):
+    if calls.MACRO_NAME.match(name) and any(
+        name in _in_bounds(f.definition, ctx.dialect.shared) for f in ctx.at.stack
+    ):
         return Sym(f"::{name}")  # nothing in sight defines it, but the bound of an array is a constant
     return ctx.out.fresh()
 
 
 @remembered(most=512)
-def _in_bounds(definition: Definition) -> frozenset[str]:
-    """Names in the bounds of the shared arrays that a function declares."""
+def _in_bounds(definition: Definition, shared: str) -> frozenset[str]:
+    """Names in the bounds of the arrays that a function declares with the specifier ``shared``."""
     found: set[str] = set()
     inside, depth = False, 0
     for kind, text in zip(definition.body.kinds, definition.body.texts):
-        inside = (inside or text == "__shared__") and kind != "SEMI"
+        inside = (inside or text == shared) and kind != "SEMI"
         depth = depth + {"LB": 1, "RB": -1}.get(kind, 0) if inside else 0
         if depth and kind == "NAME":
             found.add(text)

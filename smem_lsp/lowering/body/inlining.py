@@ -34,7 +34,7 @@ from smem_lsp.lowering.body import (
     statements,
     unknown_calls,
 )
-from smem_lsp.lowering.callees import overloads
+from smem_lsp.lowering.callees import library_names, overloads
 from smem_lsp.lowering.callees.overloads import Callee, Parameter
 from smem_lsp.lowering.library import cooperative_groups
 from smem_lsp.lowering.library.copy_groups import Wait
@@ -100,7 +100,7 @@ def inline_function(
     if not all(room(ctx, each.function) for each in found):
         if important:
             name = found[0].function.name
-            own = overloads.reaches(ctx, [each.function for each in found], overloads.SHARED)
+            own = overloads.reaches(ctx, [each.function for each in found], frozenset((ctx.dialect.shared,)))
             ctx.limits.note_unknown(f"line {ctx.at.line(expr.lo)}: {name} is not followed", accesses=int(own))
         return None
     return _one_of(ctx, found, callee, expr, scope)
@@ -122,7 +122,7 @@ def _one_of(
     first, rest = found[0], found[1:]
     if not rest:
         return _inline(ctx, first, callee, expr, scope)
-    if any("__shared__" in each.function.definition.words for each in found):
+    if any(ctx.dialect.shared in each.function.definition.words for each in found):
         ctx.limits.note_unexact(f"which {first.function.name}() is called is not known")
     condition = ctx.out.fresh(uniform=True)
     point = ctx.out.next_point()
@@ -185,7 +185,7 @@ def matters(ctx: Context, function: Function, expr: tree.Call, scope: LocalScope
 
 def tells(ctx: Context, function: Function) -> bool:
     """Does a function, or one that it calls, have shared arrays, barriers or assembler?"""
-    return overloads.reaches(ctx, [function], overloads.TELLING)
+    return overloads.reaches(ctx, [function], library_names.telling(ctx.dialect))
 
 
 def is_shared(ctx: Context, argument: tree.Expr, scope: LocalScope) -> bool:

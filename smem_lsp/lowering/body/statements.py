@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from smem_lsp.ir.global_memory import GlobalMemory
 from smem_lsp.ir.nodes import (
@@ -243,7 +244,8 @@ def _for(ctx: Context, node: tree.For, scope: LocalScope) -> None:
         with ctx.out.collect() as again:
             if head.condition is not None:
                 checked = _same_name(ctx, condition, _head_part(ctx, head.condition, inner))
-    _loop(ctx, node, point, condition, first_check, body, step, again, initial, min_trip=0, checked=checked)
+    parts = _LoopParts(point, condition, body, first_check, step, again, checked, initial)
+    _loop(ctx, node, parts)
 
 
 def _range_for(ctx: Context, node: tree.For, head: tree.RangeFor, scope: LocalScope) -> None:
@@ -259,7 +261,7 @@ def _range_for(ctx: Context, node: tree.For, head: tree.RangeFor, scope: LocalSc
     point = ctx.out.next_point()
     with ctx.out.collect() as body:
         _body(ctx, node.body, scope)
-    _loop(ctx, node, point, ctx.out.fresh(), [], body, [], [], None, min_trip=0)
+    _loop(ctx, node, _LoopParts(point, ctx.out.fresh(), body))
 
 
 def _while(ctx: Context, node: tree.While, scope: LocalScope) -> None:
@@ -272,7 +274,8 @@ def _while(ctx: Context, node: tree.While, scope: LocalScope) -> None:
         _body(ctx, node.body, inner)
     with ctx.out.collect() as again:
         checked = _same_name(ctx, condition, head_value(ctx, node.condition, LocalScope(scope)))
-    _loop(ctx, node, point, condition, first_check, body, [], again, initial, min_trip=0, checked=checked)
+    parts = _LoopParts(point, condition, body, first_check, again=again, checked=checked, initial=initial)
+    _loop(ctx, node, parts)
 
 
 def _same_name(ctx: Context, first: Value, again: Value) -> Value:
@@ -288,7 +291,7 @@ def _do(ctx: Context, node: tree.DoWhile, scope: LocalScope) -> None:
         _body(ctx, node.body, LocalScope(scope))
     with ctx.out.collect() as again:
         condition = head_value(ctx, node.condition, LocalScope(scope))
-    _loop(ctx, node, point, condition, [], body, [], again, None, min_trip=1)
+    _loop(ctx, node, _LoopParts(point, condition, body, again=again, late=True))
 
 
 class _Before:
@@ -312,54 +315,66 @@ class _Before:
         return None
 
 
-def _loop(
-    ctx: Context,
-    node: tree.For | tree.While | tree.DoWhile,
-    point: int,
-    condition: Value,
-    first_check: list[Node],
-    body: list[Node],
-    step: list[Node],
-    again: list[Node],
-    initial: _Before | None,
-    *,
-    min_trip: int,
-    checked: Value | None = None,
-) -> None:
-    """Put a loop together. The check runs once before the loop and again after each iteration, where it is
-    ``checked``."""
-    effects = [item for item in (*step, *again) if not isinstance(item, Assign)]
-    if effects and any(
-        isinstance(item, Jump) and item.kind is JumpKind.CONTINUE for item in walk(Seq(tuple(body)))
-    ):
+@dataclass(frozen=True, slots=True)
+class _LoopParts:
+    """What a loop is made of.
+
+    The check runs once before it (``first_check``, with ``condition`` as its value) and again after each iteration
+    (``again``, with ``checked``). ``initial``: None where no induction is looked for.
+    """
+
+    point: int
+    condition: Value
+    body: list[Node]
+    first_check: list[Node] = field(default_factory=list)
+    step: list[Node] = field(default_factory=list)
+    again: list[Node] = field(default_factory=list)
+    checked: Value | None = None
+    initial: _Before | None = None
+    late: bool = False  # the body runs before the first check
+
+    @property
+    def behind(self) -> list[Node]:
+        """What runs between two iterations."""
+        return [*self.step, *self.again]
+
+
+def _loop(ctx: Context, node: tree.For | tree.While | tree.DoWhile, parts: _LoopParts) -> None:
+    """Put a loop together."""
+    condition, initial = parts.condition, parts.initial
+    if not all(isinstance(item, Assign) for item in parts.behind) and _continues(parts.body):
         ctx.limits.note_irregular(f"`continue` in the loop at line {line_of(ctx, node.lo)}")
-    for item in first_check:
+    for item in parts.first_check:
         ctx.out.emit(item)
-    if min_trip == 0 and initial is not None and never_runs(condition, initial.get):
+    if initial is not None and never_runs(condition, initial.get):
         return
-    whole = [*body, *step, *again]
-    late = min_trip == 1
-    least, trips = (min_trip, None) if initial is None else count_trips(condition, step, body, initial.get)
+    least, trips = int(parts.late), None
+    induction = None
     endless = isinstance(condition, Const) and condition.n != 0
-    min_trip = 1 if endless else least
-    induction = None if endless or initial is None else _induction(condition, step, body, initial)
+    if initial is not None:
+        least, trips = count_trips(condition, parts.step, parts.body, initial.get)
+        induction = None if endless else _induction(condition, parts.step, parts.body, initial)
     end = ctx.out.end_of_loop()
     ctx.out.emit(
         Loop(
-            point,
+            parts.point,
             end,
-            min_trip,
+            1 if endless else least,
             None if endless else trips,
             condition,
             induction,
-            Seq(tuple(whole)),
+            Seq((*parts.body, *parts.behind)),
             span_of(ctx, node),
             line_of(ctx, node.lo),
-            None if checked == condition else checked,
-            len(step) + len(again),
-            late,
+            None if parts.checked == condition else parts.checked,
+            len(parts.behind),
+            parts.late,
         )
     )
+
+
+def _continues(body: list[Node]) -> bool:
+    return any(isinstance(item, Jump) and item.kind is JumpKind.CONTINUE for item in walk(Seq(tuple(body))))
 
 
 _LESS = (Operator.LESS, Operator.LESS_EQUAL)

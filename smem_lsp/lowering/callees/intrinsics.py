@@ -8,16 +8,7 @@ from __future__ import annotations
 
 import re
 
-# Barriers that every thread of the block takes part in (CUDA programming guide, "Synchronization Functions").
-VOTING_BARRIERS = frozenset(("__syncthreads_count", "__syncthreads_and", "__syncthreads_or"))
-BLOCK_BARRIERS = VOTING_BARRIERS | {"__syncthreads", "__barrier_sync"}
-WARP_BARRIERS = frozenset(("__syncwarp",))
-
-# Lanes of a warp exchange values ("Warp Shuffle Functions", "Warp Vote Functions", ...); with `_sync` the first
-# argument is the mask of those that take part. Then the same of a thread group.
-EXCHANGES = re.compile(
-    r"__(?:shfl(?:_up|_down|_xor)?|any|all|ballot)(?:_sync)?|__(?:match_any|match_all|reduce_\w+)_sync"
-)
+# Lanes of a thread group exchange values (CUDA programming guide, "Cooperative Groups").
 GROUP_EXCHANGES = frozenset("shfl shfl_up shfl_down shfl_xor any all ballot match_any match_all".split())
 
 ATOMICS = re.compile(r"atomic(Add|Sub|Exch|Min|Max|Inc|Dec|CAS|And|Or|Xor)(_block|_system)?\Z")

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from smem_lsp.lowering.callees import overloads
-from smem_lsp.lowering.callees.intrinsics import EXCHANGES, is_pure
+from smem_lsp.lowering.callees import library_names
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.semantics.types import vector_element
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.parse import Function
+from smem_lsp.targets.dialects import Dialect
 
-# What stands before a parenthesis and calls nothing, or nothing that matters.
-_HARMLESS = frozenset(
-    "__ldg printf if for while switch return sizeof alignof decltype static_assert float double int unsigned long short"
+# What stands before a parenthesis and calls nothing.
+_WORDS = frozenset(
+    "if for while switch return sizeof alignof decltype static_assert float double int unsigned long short"
     " char bool signed half __half size_t int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t".split()
 )
 _CASTS = frozenset(("static_cast", "reinterpret_cast", "const_cast"))
@@ -47,20 +47,22 @@ def is_calm(ctx: Context, functions: Sequence[Function]) -> bool:
 
 def _called(ctx: Context, function: Function) -> frozenset[str] | None:
     """The functions of the file that a function may call by name; None where it does more than to compute."""
-    return _CALLED.of(function.definition.store, (), partial(_found_called, function.definition))
+    return _CALLED.of(
+        function.definition.store, ctx.dialect, partial(_found_called, function.definition, ctx.dialect)
+    )
 
 
-_CALLED = Query[tuple[()], frozenset[str] | None]("functions that a definition calls")
+_CALLED = Query[Dialect, frozenset[str] | None]("functions that a definition calls")
 
 
-def _found_called(definition: Definition) -> frozenset[str] | None:
+def _found_called(definition: Definition, dialect: Dialect) -> frozenset[str] | None:
     texts = definition.body.texts
-    names = frozenset(_names(texts))
-    plain = "volatile" not in texts and overloads.TELLING.isdisjoint(texts) and None not in names
+    names = frozenset(_names(texts, dialect))
+    plain = "volatile" not in texts and library_names.telling(dialect).isdisjoint(texts) and None not in names
     return frozenset(name for name in names if name is not None) if plain else None
 
 
-def _names(texts: Sequence[str]) -> Iterator[str | None]:
+def _names(texts: Sequence[str], dialect: Dialect) -> Iterator[str | None]:
     """What is called, but for arithmetic; None: something that is not known by its name."""
     for at, text in enumerate(texts[:-1]):
         checkpoint()
@@ -71,8 +73,9 @@ def _names(texts: Sequence[str]) -> Iterator[str | None]:
             if texts[opening - 1] not in _CASTS:
                 yield None
         elif text[0].isalpha() or text[0] == "_":
-            computes = is_pure(text) and not EXCHANGES.fullmatch(text)
             if at and (texts[at - 1] in (".", "->") or (texts[at - 1] == "::" and texts[at - 2] != "std")):
                 yield None
-            elif not (computes or text in _HARMLESS or vector_element(text) is not None):
+            elif not (
+                library_names.is_calm(text, dialect) or text in _WORDS or vector_element(text) is not None
+            ):
                 yield None if at and texts[at - 1] == "::" else text

@@ -47,12 +47,6 @@ from smem_lsp.syntax.parse import Function
 MAX_TOKENS = 8_000  # of a body
 MOST_CANDIDATES = 4  # functions that one call may mean
 
-# What makes a function matter although it is handed nothing shared.
-TELLING = frozenset(
-    "__shared__ __syncthreads __syncthreads_count __syncthreads_and __syncthreads_or __syncwarp __barrier_sync"
-    " this_thread_block this_grid asm __asm__ __cvta_generic_to_shared".split()
-)
-SHARED = frozenset(("__shared__",))
 _BEHIND = 1 << 41  # token indices of constant functions of headers, apart from all others
 
 

@@ -57,7 +57,9 @@ def copying_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) ->
         if kind is None:
             return None
         wait_prior(ctx, 0 if name == "wait" else _first_argument(expr, scope), expr.lo)
-        cooperative_groups.group_barrier(ctx, expr, kind, "__syncthreads();")  # both end in group.sync()
+        cooperative_groups.group_barrier(
+            ctx, expr, kind, f"{ctx.dialect.block_barrier}();"
+        )  # both end in group.sync()
     elif name in _PROXY_FENCES:
         proxy_fence(ctx, expr.lo, expr.hi)
     elif _BULK_STORES.fullmatch(name) or _stores(expr, name):

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from smem_lsp.ir.nodes import Barrier, BarrierKind, CopyWaitKind
 from smem_lsp.ir.values import Const, Value
-from smem_lsp.lowering.callees.intrinsics import VOTING_BARRIERS
 from smem_lsp.lowering.library.copy_groups import CopyEvent, Wait
 from smem_lsp.lowering.library.values import arguments_of
 from smem_lsp.lowering.state.context import Context
@@ -19,11 +18,15 @@ _ALL_LANES = Const(0xFFFFFFFF)
 def block_barrier(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value:
     """``__syncthreads()`` and the like; ``__barrier_sync(n)`` is a named one."""
     arguments = arguments_of(ctx, expr, scope)
-    if name == "__barrier_sync" and arguments[:1] != [Const(0)]:
+    if name in ctx.dialect.numbered_barriers and arguments[:1] != [Const(0)]:
         ctx.out.named_barrier(expr.lo, expr.hi, arguments[0] if arguments else None, None, arrives=False)
     else:
         ctx.out.barrier(
-            BarrierKind.BLOCK, expr.lo, expr.hi, "__syncthreads();", votes=name in VOTING_BARRIERS
+            BarrierKind.BLOCK,
+            expr.lo,
+            expr.hi,
+            f"{ctx.dialect.block_barrier}();",
+            votes=name in ctx.dialect.voting_barriers,
         )
     return ctx.out.fresh(uniform=True)
 

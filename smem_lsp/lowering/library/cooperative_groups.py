@@ -5,22 +5,11 @@ from __future__ import annotations
 from smem_lsp.ir.nodes import BarrierKind
 from smem_lsp.ir.values import Const, Operator, Sym, Thread, Value, operation
 from smem_lsp.lowering.callees.intrinsics import GROUP_EXCHANGES
+from smem_lsp.lowering.callees.library_names import GROUP_FACTORIES
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import Group, GroupKind, LocalScope
 from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.syntax import tree
-
-FACTORIES = {
-    "this_thread_block": GroupKind.BLOCK,
-    "this_grid": GroupKind.GRID,
-    "this_cluster": GroupKind.CLUSTER,
-    "tiled_partition": GroupKind.WARP,
-    "coalesced_threads": GroupKind.WARP,
-    "labeled_partition": GroupKind.WARP,
-    "binary_partition": GroupKind.WARP,
-    "this_thread": GroupKind.OTHER,
-}
-
 
 GROUP_TYPES = {
     "thread_block": GroupKind.BLOCK,
@@ -49,7 +38,7 @@ def group_of(ctx: Context, expr: tree.Expr, scope: LocalScope) -> GroupKind | No
         name = expr.callee.text.split("::")[-1]
         if name == "this_thread_block" and expr.arguments:
             return None
-        return FACTORIES.get(name)
+        return GROUP_FACTORIES.get(name)
     if isinstance(expr, tree.Cast) and expr.style == "functional":
         return (
             GROUP_TYPES.get(expr.type.words[-1].split("::")[-1].removesuffix("<>"))

@@ -290,9 +290,9 @@ def _barrier(
     if "cluster" in words:
         ctx.out.barrier(BarrierKind.CLUSTER, 0, size, "")
     elif "warp" in words:
-        ctx.out.barrier(BarrierKind.WARP, 0, size, "__syncwarp();")
+        ctx.out.barrier(BarrierKind.WARP, 0, size, f"{ctx.dialect.warp_barrier}();")
     elif _PLAIN_BARRIER.match(instruction):
-        ctx.out.barrier(BarrierKind.BLOCK, 0, size, "__syncthreads();")
+        ctx.out.barrier(BarrierKind.BLOCK, 0, size, f"{ctx.dialect.block_barrier}();")
     else:
         number = count = None
         arrives = "arrive" in words

@@ -1,26 +1,15 @@
 """The functions of libraries that lowering understands, and what lowers a call of each.
 
-A new function is a row here and, where no handler fits, a module beside this one.
+A new function is a name in ``callees/library_names.py`` and, where no handler fits, a module beside this one.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 
 from smem_lsp.ir.values import Value
-from smem_lsp.lowering.callees.intrinsics import (
-    ADDRESS_NUMBERS,
-    ADDRESS_QUESTIONS,
-    ATOMICS,
-    BLOCK_BARRIERS,
-    EFFECTS,
-    SAME_ADDRESS,
-    STATE_MAKERS,
-    STATE_READERS,
-    WARP_BARRIERS,
-)
+from smem_lsp.lowering.callees import library_names as names
+from smem_lsp.lowering.callees.library_names import LibraryNames
 from smem_lsp.lowering.library import (
     addresses,
     async_copies,
@@ -36,45 +25,27 @@ from smem_lsp.lowering.state.local_scope import LocalScope
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.syntax import tree
 
-Names = Collection[str] | re.Pattern[str]
 FunctionHandler = Callable[[Context, tree.Call, str, LocalScope], Value | Ref | None]
 MethodHandler = Callable[[Context, tree.Call, tree.Member, LocalScope], Value | Ref | None]
 
-_EVERY = re.compile(r".*")
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """Functions by their last name, without a namespace, or by a pattern of it; ``handler`` lowers a
-    call, or returns None where it is another function. ``reserved``: such a name means this function, whatever the file
-    declares; else a function of the file or of a header in sight goes first."""
-
-    names: Names
-    handler: FunctionHandler
-    reserved: bool = True
-
-    def means(self, name: str) -> bool:
-        if isinstance(self.names, re.Pattern):
-            return self.names.fullmatch(name) is not None
-        return name in self.names
-
-
-FUNCTIONS = (  # the first that understands a call lowers it
-    Row(BLOCK_BARRIERS, barriers.block_barrier),
-    Row(("__barrier_sync_count",), barriers.counted_barrier),
-    Row(WARP_BARRIERS, barriers.warp_barrier),
-    Row(("sync",), cooperative_groups.sync_call),
-    Row(cooperative_groups.FACTORIES, cooperative_groups.group_made),
-    Row(("assert",), barriers.assertion),
-    Row(ATOMICS, addresses.atomic),
-    Row(_EVERY, async_copies.copying_call, reserved=False),
-    Row(STATE_MAKERS, random_numbers.random_call, reserved=False),
-    Row(STATE_READERS, random_numbers.random_call, reserved=False),
-    Row(EFFECTS, addresses.effects_call, reserved=False),
-    Row(SAME_ADDRESS, addresses.same_address, reserved=False),
-    Row(ADDRESS_NUMBERS, addresses.address_number, reserved=False),
-    Row(ADDRESS_QUESTIONS, addresses.address_question, reserved=False),
-)
+# What lowers a call, or returns None where it is another function.
+_HANDLERS: Mapping[LibraryNames, FunctionHandler] = {
+    names.BLOCK_BARRIER: barriers.block_barrier,
+    names.COUNTED_BARRIER: barriers.counted_barrier,
+    names.WARP_BARRIER: barriers.warp_barrier,
+    names.GROUP_BARRIER: cooperative_groups.sync_call,
+    names.GROUP: cooperative_groups.group_made,
+    names.ASSERTION: barriers.assertion,
+    names.ATOMIC: addresses.atomic,
+    names.ASYNC_COPY: async_copies.copying_call,
+    names.RANDOM_STATE: random_numbers.random_call,
+    names.RANDOM_NUMBER: random_numbers.random_call,
+    names.MEMORY: addresses.effects_call,
+    names.ADDRESS: addresses.same_address,
+    names.NUMBERED_ADDRESS: addresses.address_number,
+    names.ADDRESS_QUESTION: addresses.address_question,
+}
+FUNCTIONS = tuple((group, _HANDLERS[group]) for group in names.LIBRARY)
 
 METHODS: tuple[MethodHandler, ...] = (  # of objects of libraries
     cooperative_groups.method,
@@ -90,11 +61,11 @@ def is_own(ctx: Context, name: str) -> bool:
 
 
 def function_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value | Ref | None:
-    """A call of a function of a library; None: no row understands it. ``name``: without namespaces."""
+    """A call of a function of a library; None: no handler understands it. ``name``: without namespaces."""
     own = is_own(ctx, name)
-    for row in FUNCTIONS:
-        if row.means(name) and (row.reserved or not own):
-            result = row.handler(ctx, expr, name, scope)
+    for group, handler in FUNCTIONS:
+        if group.has(name, ctx.dialect) and (group.reserved or not own):
+            result = handler(ctx, expr, name, scope)
             if result is not None:
                 return result
     return None

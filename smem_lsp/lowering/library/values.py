@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.ir.values import Const, Op, Operator, Value, operator_of
-from smem_lsp.lowering.callees.intrinsics import EXCHANGES, LOADS, is_pure
+from smem_lsp.lowering.callees.intrinsics import LOADS, is_pure
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope
 from smem_lsp.syntax import tree
@@ -16,7 +16,7 @@ _EXACT = 1 << 24  # integers that a float keeps: a limit below leaves what is la
 def value_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value:
     """A function for which ``takes_values`` holds; lanes of a warp may exchange their arguments."""
     values = arguments_of(ctx, expr, scope)
-    if EXCHANGES.fullmatch(name):
+    if ctx.dialect.exchanges.fullmatch(name):
         mask = values[0] if values and name.endswith("_sync") else None
         ctx.out.exchange(expr.lo, expr.hi, name, mask)
     return result_of(ctx, name, values)

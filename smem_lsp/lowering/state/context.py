@@ -25,6 +25,7 @@ from smem_lsp.semantics.types import Qualified
 from smem_lsp.source import Span
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function, TranslationUnit
+from smem_lsp.targets.dialects import CUDA, Dialect
 
 
 @dataclass
@@ -69,7 +70,7 @@ class Lowering(Protocol):
 class Surroundings:
     """What a kernel is lowered with. ``constants``: of its function; ``helpers``: the functions of the unit by name;
     ``conditional``: ``#if`` to ``#endif`` inside it; ``stated``: expressions that the author states to be the same for
-    all threads of a block, as in ``Stated.uniform``."""
+    all threads of a block, as in ``Stated.uniform``; ``dialect``: what the source is written in."""
 
     unit: TranslationUnit
     function: Function
@@ -79,6 +80,7 @@ class Surroundings:
     lower: Lowering
     conditional: tuple[Span, ...] = ()
     stated: frozenset[str] = frozenset()
+    dialect: Dialect = CUDA
 
 
 class Context:
@@ -95,6 +97,7 @@ class Context:
     ) -> None:
         self.around = around
         self.lower = around.lower
+        self.dialect = around.dialect
         self.helpers = around.helpers
         self.at = Position(around.unit, around.function)
         self.out = Emitter(self.at)
@@ -120,7 +123,7 @@ class Context:
         """Inside, static arrays belong to the instance of ``function`` with these template arguments."""
         outer = self.inlining.instance
         self.inlining.instance = tuple(a.n if isinstance(a, TypedConstant) else a for a in bound.values())
-        if any(map(is_open, bound.values())) and "__shared__" in function.definition.words:
+        if any(map(is_open, bound.values())) and self.dialect.shared in function.definition.words:
             self.limits.note_unexact(f"the template arguments of {function.name} are not known")
         try:
             yield

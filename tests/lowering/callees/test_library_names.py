@@ -1,0 +1,64 @@
+"""A function that is handed nothing shared is followed where a library function that it calls matters."""
+
+from __future__ import annotations
+
+import pytest
+
+from smem_lsp.ir.nodes import Barrier, BarrierKind, walk
+from smem_lsp.lowering.callees.library_names import LIBRARY, is_calm, telling
+from smem_lsp.lowering.kernel import build_kernels
+from smem_lsp.source import SourceText
+from smem_lsp.syntax.parse import parse
+from smem_lsp.targets.dialects import CUDA
+
+LARGE = " ".join(f"v = v * {n}.5f + sqrtf(v);" for n in range(60))
+
+
+def _kinds(call: str) -> list[BarrierKind]:
+    """The barriers of a kernel that calls a large function with ``call`` in it."""
+    text = f"""\
+__device__ float f(float v) {{ {LARGE} {call}; return v; }}
+__global__ void k(float* out) {{ __shared__ float s[64]; s[threadIdx.x] = f(out[0]); out[1] = s[0]; }}
+"""
+    (kernel,) = build_kernels(parse(SourceText(text, "k.cu")))
+    return [node.kind for node in walk(kernel.body) if isinstance(node, Barrier)]
+
+
+@pytest.mark.parametrize(
+    ("call", "kinds"),
+    [
+        ("__syncthreads()", [BarrierKind.BLOCK]),
+        ("__syncwarp()", [BarrierKind.WARP]),
+        ("__barrier_sync_count(1, 64)", [BarrierKind.NAMED]),
+        ("cooperative_groups::this_thread_block().sync()", [BarrierKind.BLOCK]),
+        ("cooperative_groups::this_cluster().sync()", [BarrierKind.CLUSTER]),
+        ("cooperative_groups::coalesced_threads().sync()", [BarrierKind.WARP]),
+        ("out_of_sight()", []),
+    ],
+)
+def test_a_large_function_with_a_barrier_is_followed(call: str, kinds: list[BarrierKind]) -> None:
+    assert _kinds(call) == kinds
+
+
+def test_what_matters_is_said_once_for_a_group() -> None:
+    for group in LIBRARY:
+        names = group.of(CUDA)
+        if group.matters:
+            assert telling(CUDA).issuperset(names)  # a list of names, no pattern
+        elif not hasattr(names, "fullmatch"):
+            assert telling(CUDA).isdisjoint(names)
+
+
+@pytest.mark.parametrize(
+    ("name", "calm"),
+    [
+        ("sqrtf", True),
+        ("printf", True),
+        ("__ldg", True),
+        ("__ldcv", False),
+        ("__shfl_sync", False),
+        ("f", False),
+    ],
+)
+def test_only_what_computes_is_calm(name: str, calm: bool) -> None:
+    assert is_calm(name, CUDA) == calm
