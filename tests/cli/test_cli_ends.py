@@ -68,11 +68,16 @@ def until(true: Callable[[], object], seconds: float = 60) -> None:
         time.sleep(0.02)
 
 
-def running(process: int) -> bool:
+def state(process: int) -> str:
+    """As Linux has it: R ready to run, S asleep, Z gone but not forgotten; "" for none."""
     try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
-        return False
+        return ""
+
+
+def running(process: int) -> bool:
+    return state(process) not in ("", "Z")
 
 
 def obey_interrupts() -> None:
@@ -104,10 +109,14 @@ def processor_time(process: int) -> float:
 
 
 def waits(process: int) -> bool:
-    """It has started, and does nothing: for a client, or for a reader of what it has found."""
+    """It has started, and does nothing: for a client, or for a reader of what it has found. A process that others keep
+    from running is ready to run."""
     before = processor_time(process)
-    time.sleep(0.3)
-    return processor_time(process) == before > 0.05
+    ready = False
+    for _ in range(6):
+        time.sleep(0.05)
+        ready = ready or any(state(each) == "R" for each in (process, *children(process)))
+    return not ready and processor_time(process) == before > 0.05
 
 
 def interrupt(process: subprocess.Popen[str]) -> None:
