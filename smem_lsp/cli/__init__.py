@@ -38,6 +38,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             _on_ctrl_c(end=True)
             mute(sys.stdout)  # whoever reads it may not go on reading
         complain("interrupted")
+        if argv is None:
+            # At once: an interpreter that was interrupted in an `exec`, as dataclasses are made by one, ends by SIGINT.
+            _leave(EXIT_INTERRUPTED)
         return EXIT_INTERRUPTED
     except LostOutput as error:
         mute(sys.stdout)
@@ -56,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _leave(code: int) -> None:
-    """End the process at once: freeing what is known of a large file, object by object, takes a second."""
+    """End the process at once. Freeing what is known of a large file, object by object, takes a second."""
     import os
 
     if sys.stderr is not None:

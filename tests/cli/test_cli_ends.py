@@ -126,7 +126,7 @@ def interrupt(process: subprocess.Popen[str]) -> None:
     os.killpg(process.pid, signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert time.monotonic() - started < SOON
-    assert process.returncode == 130
+    assert process.returncode == 130, err
     assert [line for line in err.splitlines() if not line.startswith("INFO ")] == ["smem-lsp: interrupted"]
     until(lambda: not any(map(running, below)), 1)
 
