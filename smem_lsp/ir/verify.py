@@ -6,7 +6,7 @@ otherwise show as a wrong finding far away.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from smem_lsp.ir.nodes import (
@@ -27,6 +27,7 @@ from smem_lsp.ir.nodes import (
     ProxyKind,
     Remote,
     Seq,
+    walk,
 )
 from smem_lsp.source import Span
 
@@ -63,9 +64,21 @@ def faults_of(kernel: Kernel) -> Iterator[str]:
     for position, buffer in enumerate(kernel.buffers):
         if buffer.index != position:
             yield f"buffer {buffer.name} has the number {buffer.index} and stands at {position}"
-    yield from _Verifier(kernel).seq(kernel.body, in_loop=False)
+    yield from _Verifier(kernel).seq(kernel.body)
     if kernel.drained is not None:
-        yield from _Verifier(kernel).seq(kernel.drained.body, in_loop=False)
+        yield from _Verifier(kernel).seq(kernel.drained.body)
+
+
+def stray_jump(items: Iterable[Node]) -> Jump | None:
+    """A ``break`` or ``continue`` in no loop; a ``switch`` is one that runs once. The first in the text, or None."""
+    waiting = list(items)[::-1]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Jump) and node.kind in _IN_LOOPS:
+            return node
+        if isinstance(node, Branch):
+            waiting += (*node.then, *node.otherwise)[::-1]
+    return None
 
 
 @dataclass
@@ -73,11 +86,16 @@ class _Verifier:
     kernel: Kernel
     points: dict[int, str] = field(default_factory=dict)  # what was met there
 
-    def seq(self, seq: Seq, *, in_loop: bool) -> Iterator[str]:
-        for node in seq:
-            yield from self.node(node, in_loop=in_loop)
+    def seq(self, seq: Seq) -> Iterator[str]:
+        for node in walk(seq):
+            yield from self.node(node)
+        stray = stray_jump(seq)
+        if (
+            stray is not None and self.kernel.irregular is None
+        ):  # the author's, in a text that does not compile
+            yield f"{stray.kind.value} outside a loop at point {stray.point}"
 
-    def node(self, node: Node, *, in_loop: bool) -> Iterator[str]:
+    def node(self, node: Node) -> Iterator[str]:
         name = type(node).__name__
         if type(node) not in _NODES:
             yield f"{name} at point {node.point} stands in a tree only while that is built"
@@ -90,10 +108,7 @@ class _Verifier:
                 if not 0 <= node.variable < len(self.kernel.variables):
                     yield f"no variable {node.variable}, assigned at point {node.point}"
             case Jump():
-                yield from self.jump(node, in_loop=in_loop)
-            case Branch():
-                yield from self.seq(node.then, in_loop=in_loop)
-                yield from self.seq(node.otherwise, in_loop=in_loop)
+                yield from self.jump(node)
             case Loop():
                 yield from self.loop(node)
 
@@ -120,11 +135,9 @@ class _Verifier:
             if len(node.index) != len(dims):
                 yield f"{len(node.index)} indices for {len(dims)} dimensions at point {node.point}"
 
-    def jump(self, node: Jump, *, in_loop: bool) -> Iterator[str]:
+    def jump(self, node: Jump) -> Iterator[str]:
         if node.kind is JumpKind.LEAVE:
             yield f"the return of a function that was inlined is left at point {node.point}"
-        elif node.kind in _IN_LOOPS and not in_loop:
-            yield f"{node.kind.value} outside a loop at point {node.point}"
 
     def loop(self, node: Loop) -> Iterator[str]:
         yield from self.point(node.end_point, "the end of a Loop")
@@ -132,7 +145,6 @@ class _Verifier:
             yield f"loop at point {node.point}: {node.trips} trips, at least {node.min_trip}"
         if not 0 <= node.tail <= len(node.body):
             yield f"loop at point {node.point}: {node.tail} of {len(node.body)} nodes run after a continue"
-        yield from self.seq(node.body, in_loop=True)
         inside = [each.point for each in node.body]
         if inside and not node.point < min(inside) <= max(inside) < node.end_point:
             yield f"loop from point {node.point} to {node.end_point} does not enclose its body"

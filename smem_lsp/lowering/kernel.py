@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from smem_lsp.ir.author_facts import NOTHING_STATED, Stated
 from smem_lsp.ir.nodes import FunctionPart, Kernel, Seq
-from smem_lsp.ir.verify import verify
+from smem_lsp.ir.verify import stray_jump, verify
 from smem_lsp.lowering import ptxas_layout
 from smem_lsp.lowering.body import statements
 from smem_lsp.lowering.body.visitor import Visitor
@@ -125,6 +125,9 @@ def _note_irregular(ctx: Context) -> None:
             ctx.limits.note_irregular(f"a file is included at line {line}")
     if any(each.body.repaired for each in (function, *ctx.inlining.done.values())):
         ctx.limits.note_irregular("brackets do not match")
+    stray = stray_jump(ctx.out.items)
+    if stray is not None:
+        ctx.limits.note_irregular(f"{stray.kind.value} outside of a loop at line {stray.line}")
 
 
 def _finished(ctx: Context, around: UnitFacts, binding: Binding | None, stated: Stated) -> Kernel:

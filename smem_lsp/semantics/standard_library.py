@@ -136,7 +136,7 @@ def member(of: Entity, name: str) -> Entity:
         return of.element if name == "value_type" else None
     if not isinstance(of, Named):
         return None
-    arguments: tuple[Argument, ...] = of.arguments  # type: ignore[assignment]
+    arguments = of.arguments
     if of.name in _TYPE_TRAITS:
         return _trait_type(of.name, arguments) if name == "type" else None
     if of.name == "integral_constant" or of.name in _VALUE_TRAITS:

@@ -12,6 +12,7 @@ from smem_lsp.source import record
 
 if TYPE_CHECKING:
     from smem_lsp.semantics.declarations import ClassDecl, EnumDecl
+    from smem_lsp.semantics.entities import Argument
     from smem_lsp.semantics.scope import Scope
 
 Size = tuple[int, int]  # (sizeof, alignof)
@@ -93,7 +94,7 @@ class Named:
     """A standard class template of which only the members are known: ``std::is_same<A, B>`` and so on."""
 
     name: str
-    arguments: tuple[object, ...]
+    arguments: tuple[Argument, ...]
 
 
 Type = Scalar | Pointer | Reference | Qualified | Array | FunctionType | Enum | Record | Sequence | Named

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os.path
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from smem_lsp.source import FileReader, Span
 from smem_lsp.source.budget import look
@@ -23,6 +24,8 @@ from smem_lsp.syntax.headers import (
 )
 from smem_lsp.syntax.known_names import KNOWN_HEADERS
 from smem_lsp.syntax.macros import Macro
+
+T = TypeVar("T")
 
 MAX_INCLUDE_DEPTH = 64
 MAX_FOLDERS = 1_000  # searched for one include
@@ -173,17 +176,9 @@ class Run:
     def _read(self, path: str, text: str, depth: int) -> None:
         """Process a header and cache its effect."""
         expander = self.expander
-        lists = (
-            self.changes,
-            self.words,
-            self.entered,
-            self.skipped,
-            self.once_added,
-            self.missing,
-            self.pieces,
-            expander.pasted,
-        )
-        starts = [len(each) for each in lists]
+        changes, words, pieces = _since(self.changes), _since(self.words), _since(self.pieces)
+        entered, skipped, missing = _since(self.entered), _since(self.skipped), _since(self.missing)
+        once, pasted = _since(self.once_added), _since(expander.pasted)
         counts = self.headers, self.tokens, self.text, self.limited, len(expander.refused)
         before_it = stage(self.tokens)
         bare = before_it > ("__device__" in text)
@@ -203,28 +198,24 @@ class Run:
         if (self.limited, len(expander.refused)) != counts[3:] or stage(self.tokens) != before_it:
             around.add(own)
             return  # the effect depends on more than the header
-        changes, words, entered, skipped, once, missing, pieces, pasted = (
-            each[start:]  # type: ignore[index]
-            for each, start in zip(lists, starts)
-        )
         before: dict[str, Macro | None] = {}
         after: dict[str, Macro | None] = {}
-        for name, old, new in changes:
+        for name, old, new in changes():
             before.setdefault(name, old)
             after[name] = new
-        uses, asked = used_macros(frozenset().union(*words, pasted), self.macros, before)
-        added = frozenset(once)
+        uses, asked = used_macros(frozenset().union(*words(), pasted()), self.macros, before)
+        added = frozenset(once())
         effect = Effect(
             text=text,
             uses=uses,
             words=asked,
-            entered=frozenset(entered),
-            skipped=frozenset(skipped) - added,
+            entered=frozenset(entered()),
+            skipped=frozenset(skipped()) - added,
             own=own,
             changes=after,
             once=added,
-            pieces=tuple(pieces),
-            missing=tuple(dict.fromkeys(missing)),
+            pieces=tuple(pieces()),
+            missing=tuple(dict.fromkeys(missing())),
             headers=self.headers - counts[0],
             tokens=self.tokens - counts[1],
             length=self.text - counts[2],
@@ -280,3 +271,9 @@ class Run:
         text = reader.read(found)
         self.own.reads[found] = text
         return None if text is None else (found, text)
+
+
+def _since(items: list[T]) -> Callable[[], list[T]]:
+    """Asks what has been appended from now on."""
+    start = len(items)
+    return lambda: items[start:]

@@ -140,8 +140,10 @@ def _one_of(
     ctx.out.emit(Branch(point, condition, doubtful(then), doubtful(otherwise), span, line))
     if isinstance(yes, Ref) and isinstance(no, Ref):
         return join([yes, no])
-    if isinstance(yes, Ref) or isinstance(no, Ref):
-        return (yes if isinstance(yes, Ref) else no).moved(None)  # type: ignore[union-attr]
+    if isinstance(yes, Ref):
+        return yes.moved(None)
+    if isinstance(no, Ref):
+        return no.moved(None)
     return operation(Operator.CONDITIONAL, condition, yes, no)
 
 

@@ -47,7 +47,7 @@ class Inlining:
     choices: int = 0
     outcomes: list[Outcome] = field(default_factory=list)
     done: dict[int, Function] = field(default_factory=dict)
-    instance: tuple[object, ...] = ()  # template arguments that static arrays belong to
+    instance: tuple[Argument | int, ...] = ()  # template arguments that static arrays belong to
 
 
 class Lowering(Protocol):
