@@ -9,18 +9,18 @@ from functools import partial
 from smem_lsp.allocation.plan import align_up
 from smem_lsp.fixes.declarations import (
     Refused,
+    by_statement,
     element_type,
     pointer_type,
     reference_to,
     replace_declarators,
     require_reference,
-    statement_of,
 )
 from smem_lsp.fixes.declarations import dims_text as dims_of
 from smem_lsp.fixes.layout import Group, GroupRewrite, Laid, Measures
 from smem_lsp.fixes.phases import declared_at, fresh_name, require_visible, storage_place
 from smem_lsp.ir.nodes import Buffer, Kernel
-from smem_lsp.source import SourceText, checkpoint
+from smem_lsp.source import SourceText
 
 
 def merge_as_bytes(
@@ -41,17 +41,7 @@ def merge_as_bytes(
         constants = [line for line in constants if not line.startswith(f"constexpr size_t {size_text} =")]
         lines = [*constants, f"extern __shared__ __align__({align}) unsigned char {storage}[];"]
     edits = [declared_at(source, at, lines, at_top=at_top)]
-    seen: set[int] = set()
-    for buffer in group.buffers:
-        checkpoint()
-        start = statement_of(buffer).start
-        if start in seen:
-            continue
-        seen.add(start)
-        siblings = [
-            b for b in kernel.buffers if b.site.statement is not None and statement_of(b).start == start
-        ]
-        here = [b for b in group.buffers if statement_of(b).start == start]
+    for siblings, here in by_statement(kernel, group.buffers):
         references = [
             f"{reference_to(b)} = *reinterpret_cast<{pointer_type(b)}>({storage}{place[b.index]});"
             for b in here

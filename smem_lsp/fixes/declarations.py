@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from smem_lsp.ir.nodes import Buffer, Kernel
 from smem_lsp.source import SourceText, Span, TextEdit, checkpoint
@@ -44,6 +44,17 @@ def require_reference(kernel: Kernel, source: SourceText, buffer: Buffer) -> Non
 def statement_of(buffer: Buffer) -> Span:
     assert buffer.site.statement is not None
     return buffer.site.statement
+
+
+def by_statement(kernel: Kernel, buffers: Sequence[Buffer]) -> Iterator[tuple[list[Buffer], list[Buffer]]]:
+    """Each statement that declares some of ``buffers``, in their order: all that it declares, and those of them."""
+    declaring = {statement_of(buffer).start: None for buffer in buffers}
+    for start in declaring:
+        checkpoint()
+        yield (
+            [b for b in kernel.buffers if b.site.statement is not None and statement_of(b).start == start],
+            [b for b in buffers if statement_of(b).start == start],
+        )
 
 
 def element_type(buffer: Buffer) -> str:

@@ -9,6 +9,7 @@ from functools import partial
 from smem_lsp.fixes.declarations import (
     Refused,
     alone_on_its_line,
+    by_statement,
     fitted,
     indentation,
     next_line_start,
@@ -171,17 +172,7 @@ def _in_place(
 ) -> list[TextEdit]:
     """Guests declared in or below the host's statement: their declarators go, references come in their place."""
     edits: list[TextEdit] = []
-    seen: set[int] = set()
-    for guest in guests:
-        checkpoint()
-        start = statement_of(guest).start
-        if start in seen:
-            continue
-        seen.add(start)
-        siblings = [
-            b for b in kernel.buffers if b.site.statement is not None and statement_of(b).start == start
-        ]
-        here = [b for b in guests if statement_of(b).start == start]
+    for siblings, here in by_statement(kernel, guests):
         lines = [line for b in here for line in reference_lines(kernel, group, b, host)]
         edits += replace_declarators(source, siblings, {b.index for b in here}, lines)
     return edits

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import get_args
 
 from smem_lsp.ir.nodes import (
     Access,
     Assign,
-    Barrier,
     Branch,
-    CopyWait,
-    Exchange,
-    GlobalAccess,
     Jump,
     JumpKind,
     Kernel,
@@ -25,26 +22,12 @@ from smem_lsp.ir.nodes import (
     Place,
     Proxy,
     ProxyKind,
-    Remote,
     Seq,
     walk,
 )
 from smem_lsp.source import Span
 
-_NODES = (
-    Access,
-    Assign,
-    Barrier,
-    Branch,
-    CopyWait,
-    Exchange,
-    GlobalAccess,
-    Jump,
-    Loop,
-    Place,
-    Proxy,
-    Remote,
-)
+_NODES = get_args(Node)
 _IN_LOOPS = (JumpKind.BREAK, JumpKind.CONTINUE)
 
 
