@@ -63,9 +63,12 @@ def read_name(symbol: str) -> KernelName:
     # Lengths in a mangled name count bytes.
     reader = _NameReader(symbol[:MAX_LENGTH].encode().decode("latin-1"))
     try:
-        return reader.kernel()
+        name = reader.kernel()
     except (_NotUnderstood, IndexError):
+        name = None
+    if name is None or not name.path:  # `_ZNE`: a name of no parts
         return KernelName(tuple(reader.path) or (symbol,), None)
+    return name
 
 
 class _NameReader:

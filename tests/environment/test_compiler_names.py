@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from toolchain import nvcc, require
 
@@ -57,6 +57,7 @@ def test_not_understood_is_no_guess(symbol: str) -> None:
     assert read_name(symbol).arguments is None
 
 
+@example("NE")
 @given(st.text(alphabet="_ZNIEKLSPRTt0123456789afijkQ\u00e4", max_size=60))
 @settings(max_examples=400)
 def test_any_text_is_a_name(text: str) -> None:
