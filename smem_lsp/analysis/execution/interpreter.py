@@ -311,6 +311,8 @@ class Interpreter:
             except Lost:
                 if loop.left_together:
                     self._leave_together(loop, here, frame)
+                elif loop.may_poll:  # what is behind it is ordered by what it waits for
+                    raise
                 else:  # threads leave it one by one, but all come to what is behind it
                     self._pass_over(loop, here, frame)
         if effects.other_barriers or self.synchronisation.calls_between(loop.node.point, loop.end):

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Opaque, Term
-from smem_lsp.analysis.values.value_facts import ValueFacts
+from smem_lsp.analysis.values.terms import Const, Level, LoopVar, Op, Opaque, Term
+from smem_lsp.analysis.values.value_facts import LoopFacts, ValueFacts
 from smem_lsp.ir.nodes import Access, AccessKind, Loop, walk
 from smem_lsp.source import checkpoint
 
@@ -33,6 +33,48 @@ def may_wait(node: Loop, values: ValueFacts) -> bool:
         if address is None or not any(_moves(term, counters) for term in address):
             return True
     return AccessKind.UPDATE in inside.values()
+
+
+def may_poll(node: Loop, values: ValueFacts) -> bool:
+    """May it, or a loop in it, wait for what another thread does anywhere: to a lock or a flag in global memory, too?
+
+    What decides it then rests on a call, an atomic operation, or a load that another thread's write may change. A load
+    from memory that nobody writes does not, nor one that reads another element in every iteration.
+    """
+    inner = [each for each in walk(node.body) if isinstance(each, Loop)]
+    return any(_polls(values.loops[each.point]) for each in (node, *inner) if each.point in values.loops)
+
+
+def _polls(facts: LoopFacts) -> bool:
+    moves = {each.atom: each for each in facts.recurrences}
+    counters = {
+        atom
+        for atom, each in moves.items()
+        if each.kind == "affine" and not (isinstance(each.by, Const) and each.by.n == 0)
+    }
+    stack: list[Term] = [
+        term for term in (facts.first, facts.head, facts.again, *facts.exits) if not _counts(term, counters)
+    ]
+    seen: set[Term] = set()
+    while stack:
+        checkpoint()
+        each = stack.pop()
+        if each in seen or each in counters:
+            continue
+        seen.add(each)
+        if isinstance(each, Op):
+            stack += each.args
+        elif isinstance(each, LoopVar):
+            if each in moves:
+                stack += (moves[each].init, moves[each].next)
+        elif isinstance(each, Opaque) and each.origin != "unset":
+            steady = each.origin == "load" and (
+                each.level <= Level.BLOCK or any(_moves(source, counters) for source in each.sources)
+            )
+            if not steady:
+                return True
+            stack += each.sources
+    return False
 
 
 def _counts(condition: Term, counters: Collection[LoopVar]) -> bool:

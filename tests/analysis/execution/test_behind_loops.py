@@ -210,3 +210,44 @@ def test_what_a_loop_stores_before_it_is_left_races_with_what_is_read_behind_it(
 def test_behind_a_loop_that_may_order_accesses_nothing_is_said(leave: str, inside: str) -> None:
     text = "__device__ void barrier(int*);\n" + BEHIND_BREAK.format(leave=leave, inside=inside, mark="")
     expect(text, among=RACES)
+
+
+POLLED = [
+    # a lock in global memory
+    """__global__ void __launch_bounds__(256) k(int* lock, int* o) {
+  __shared__ int s; __shared__ int c[256]; int t = threadIdx.x;
+  c[t] = 0;
+  if (t == 0) s = 0;
+  __syncthreads();
+  for (int i = 0;; i++) { c[t] = i; if (atomicCAS(lock, 0, 1) == 0) break; }
+  s += t;
+  __threadfence();
+  atomicExch(lock, 0);
+  __syncthreads();
+  o[t] = s;
+}
+""",
+    # a flag in global memory
+    """__global__ void __launch_bounds__(256) k(const int* g, int* gf, int* o) {
+  __shared__ int data; __shared__ int c[256]; int t = threadIdx.x;
+  c[t] = 0;
+  if (t == 0) { data = g[0]; __threadfence(); atomicExch(gf, 1); }
+  for (int i = 0;; i++) { c[t] = i; if (__ldcv(gf) == 1) break; }
+  o[t] = data + c[t];
+}
+""",
+    # a function that waits for one
+    """__device__ void wait(volatile int* gf, int* s, int t) { s[t] = t; if (gf[0]) return; while (!gf[0]); }
+__global__ void __launch_bounds__(256) k(const int* g, volatile int* gf, int* o) {
+  __shared__ int d; __shared__ int c[256]; int t = threadIdx.x;
+  if (t == 0) { d = g[0]; __threadfence(); gf[0] = 1; }
+  wait(gf, c, t);
+  o[t] = d + c[t];
+}
+""",
+]
+
+
+@pytest.mark.parametrize("kernel", POLLED, ids=["lock", "flag", "function"])
+def test_behind_a_loop_that_waits_in_global_memory_nothing_is_told(kernel: str) -> None:
+    assert not [each for each in check(kernel).findings if each.code == "SMEM201"]
