@@ -78,7 +78,7 @@ class Known:
 
 
 # A server has one store for these; a single check makes its own.
-ANALYSES = Query[tuple[object, ...], Known]("what was found out about a kernel", most=500)
+ANALYSES = Query[tuple[object, ...], Known]("what was found out about a kernel", most=2_000)
 _MEASURED = Query[tuple[object, ...], tuple[Measurement, ...]]("what a compiler said of a kernel", most=500)
 
 
@@ -163,7 +163,7 @@ class Setting:
     @cached_property
     def key(self) -> tuple[object, ...]:
         """What the answers depend on beside the kernel itself."""
-        return self.config.arch, self.config.threads, self.config.registers
+        return self.config.arch, self.config.arch_configured, self.config.threads, self.config.registers
 
     def place(
         self, function: Function, binding: Binding | None, own: Key, index: int, stated: Stated
@@ -208,13 +208,14 @@ class Setting:
             facts = KernelFacts.of(facts.index, facts.source, kernel, self.config, self.limits)
         return ANALYSES.keep(self.cache, whole, Known(measure(facts, found), self.limits))
 
-    def forget_cut(self, placed: Iterable[PlacedKernel]) -> None:
-        """Forget those that were cut for what others took: they may be whole the next time."""
+    def forget_cut(self, placed: Iterable[PlacedKernel], *, every: bool) -> None:
+        """Forget those that were cut for what others took, or ``every`` one that was cut: they may be whole the next
+        time."""
         cut = [
             kernel.known
             for kernel in placed
             if kernel.known.stopped
-            and (used_up() or any(each.why is Why.MEMORY for each in kernel.known.stopped))
+            and (every or any(each.why is Why.MEMORY for each in kernel.known.stopped) or used_up())
         ]
         if cut:
             ANALYSES.drop(self.cache, lambda known: any(known is each for each in cut))

@@ -74,10 +74,15 @@ def judge_kernels(
             for index, (binding, key) in enumerate(instances, first):
                 stated = stated_of(function, setting.suppressions, setting.around, binding)
                 placed.append(setting.place(function, binding, key, index, stated))
+                if every:
+                    placed[-1].known.facts.analysis.require_report()
             return JudgedKernel(tuple(placed), tuple(_findings(of_kernels, placed)))
 
-        judged = one.run("everything", judge, None, limits.file_seconds)
-        setting.forget_cut(placed)
+        judged = None
+        try:
+            judged = one.run("everything", judge, None, limits.file_seconds)
+        finally:
+            setting.forget_cut(placed, every=judged is None)
         attempts.stopped += (replace(each, span=function.name_span) for each in one.stopped)
         if judged is not None:
             found.append(judged)

@@ -46,7 +46,7 @@ from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.facts.passes import Passes, run_once
 from smem_lsp.facts.stopped import Why
 from smem_lsp.ir.nodes import Dims, Kernel
-from smem_lsp.source import OutOfBudget
+from smem_lsp.source import OutOfBudget, checkpoint
 from smem_lsp.targets.every import MAX_THREADS
 
 
@@ -125,6 +125,13 @@ class KernelAnalysis(Passes):
         for each in self.stopped:
             if each.what == _DATA_FLOW and each.why in (Why.TIME, Why.MEMORY):
                 raise OutOfBudget("memory" if each.why is Why.MEMORY else "time")
+
+    def require_report(self) -> None:
+        """Work out what a report on the kernel prints, whatever the rules ask for: within the budget of the check,
+        which tells what has no result. Raises as ``require_data_flow``."""
+        for _ in self.compared:
+            checkpoint()
+        self.require_data_flow()
 
     @cached_property
     def occupied(self) -> tuple[Occupied, ...]:

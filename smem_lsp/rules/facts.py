@@ -83,7 +83,9 @@ class KernelFacts:
     @property
     def withheld(self) -> str | None:
         """Why rules that rest on control or data flow say nothing of this kernel; None: they may."""
-        return self.analysis.withheld
+        return (
+            self.kernel.irregular or self.analysis.withheld
+        )  # the first names lines, and moves with the kernel
 
     @property
     def shape(self) -> BlockShape | None:

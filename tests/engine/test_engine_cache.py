@@ -177,3 +177,26 @@ __global__ void k(float* o) {
         trees.append(report.kernels[0].kernel.body)
         assert trees[-1] == check(text + kernel % use, config=Config(threads=256)).kernels[0].kernel.body
     assert trees[0] != trees[1]
+
+
+def test_targets_that_are_configured_are_no_defaults() -> None:
+    """SMEM501 speaks of targets that somebody chose: the same names, now chosen, are another question."""
+    text = """__global__ void __launch_bounds__(256, 7) k(const float* in, float* out) {
+  __shared__ float a[6000];
+  a[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = a[255 - threadIdx.x];
+}
+"""
+    store = Store()
+    for config in (Config(), Config(arch_configured=True)):
+        assert check(text, config=config, cache=store).findings == check(text, config=config).findings
+
+
+def test_a_reason_that_names_a_line_moves_with_its_kernel() -> None:
+    text = "__global__ void k(int* p) {\n  __shared__ int s[32];\n  s[0] = 1;\n  goto end;\nend:\n  p[0] = s[0];\n}\n"
+    store = Store()
+    check(text, cache=store)
+    moved = f"\n\n{text}"
+    (now,), (fresh,) = check(moved, cache=store).facts, check(moved).facts
+    assert now.withheld == fresh.withheld == "goto at line 6"
