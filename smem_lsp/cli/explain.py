@@ -18,7 +18,9 @@ def run(flags: argparse.Namespace) -> int:
 
     rules = list(RULES.values()) if flags.all else [_rule(flags.rule)]
     if flags.format == "json":
-        objects = [rule_object(rule) for rule in rules]
+        from smem_lsp.output.rule_page import rule_page
+
+        objects = [rule_page(rule) for rule in rules]
         print(json.dumps(objects if flags.all else objects[0], indent=2, ensure_ascii=False))
     else:
         sys.stdout.write("\n\n".join(page(rule) for rule in rules))
@@ -29,16 +31,6 @@ def page(rule: Rule) -> str:
     """A rule as Markdown."""
     head = f"# {rule.code} {rule.name}\n\nSeverity: {rule.severity.label}\n\n"
     return f"{head}{rule.doc.strip()}\n"
-
-
-def rule_object(rule: Rule) -> dict[str, object]:
-    return {
-        "code": rule.code,
-        "name": rule.name,
-        "severity": rule.severity.label,
-        "summary": rule.summary,
-        "explanation": rule.doc.strip(),
-    }
 
 
 def _rule(written: str) -> Rule:

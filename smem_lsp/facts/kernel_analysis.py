@@ -46,7 +46,7 @@ from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.facts.passes import Passes, run_once
 from smem_lsp.facts.stopped import Why
 from smem_lsp.ir.nodes import Dims, Kernel
-from smem_lsp.source import OutOfBudget, checkpoint
+from smem_lsp.source import OutOfBudget
 from smem_lsp.targets.every import MAX_THREADS
 
 
@@ -129,8 +129,7 @@ class KernelAnalysis(Passes):
     def require_report(self) -> None:
         """Work out what a report on the kernel prints, whatever the rules ask for: within the budget of the check,
         which tells what has no result. Raises as ``require_data_flow``."""
-        for _ in self.compared:
-            checkpoint()
+        _ = self.compared
         self.require_data_flow()
 
     @cached_property
@@ -214,10 +213,12 @@ class KernelAnalysis(Passes):
         flow = self.flow
         return race_free_accesses(flow.kernel, flow.values, flow.assuming, flow.shape)
 
-    @run_once("data races", None, needs=_has_candidates)
-    def _searched(self) -> Hazards | None:
+    @property
+    def _race_search(self) -> partial[Hazards]:
+        """Looks for races in the kernel, or in the kernel with what its keywords change."""
         flow = self.flow
-        return find_hazards(
+        return partial(
+            find_hazards,
             flow.kernel,
             flow.values,
             flow.control,
@@ -225,6 +226,10 @@ class KernelAnalysis(Passes):
             flow.shape,
             race_free=self._race_free or NONE_RACE_FREE,
         )
+
+    @run_once("data races", None, needs=_has_candidates)
+    def _searched(self) -> Hazards | None:
+        return self._race_search()
 
     @property
     def hazards(self) -> Hazards:
@@ -237,17 +242,10 @@ class KernelAnalysis(Passes):
     )
     def missing_barriers(self) -> MissingBarriers:
         flow = self.flow
-        judged = partial(
-            find_hazards,
-            flow.kernel,
-            flow.values,
-            flow.control,
-            flow.verdicts,
-            flow.shape,
-            race_free=self._race_free or NONE_RACE_FREE,
-        )
         in_warps = warp_places(flow.kernel, flow.values, flow.levels, flow.control.places)
-        return find_missing_barriers(flow.kernel, self.hazards, flow.control.places, in_warps, judged)
+        return find_missing_barriers(
+            flow.kernel, self.hazards, flow.control.places, in_warps, self._race_search
+        )
 
     @cached_property
     def redundant(self) -> tuple[Redundant, ...]:

@@ -9,11 +9,12 @@ from types import MappingProxyType
 from smem_lsp.engine import Report
 from smem_lsp.output import layout_html, layout_svg, layout_text
 from smem_lsp.output.layout_json import layout_object
+from smem_lsp.output.rule_page import rule_page
+from smem_lsp.rules.registry import find_rule
 from smem_lsp.server.analysis import shown_path
 from smem_lsp.server.answering import Handler, or_refused, this_text
 from smem_lsp.server.hover import kernel_at
 from smem_lsp.server.protocol import EXPLAIN, LAYOUT, ExplainParams, LayoutParams, invalid_params
-from smem_lsp.server.rule_page import rule_page
 from smem_lsp.server.to_lsp import to_offset
 from smem_lsp.server.workspace import Workspace
 from smem_lsp.source import SourceText, Span
@@ -50,10 +51,10 @@ def _map(report: Report, index: int, params: LayoutParams) -> str:
 
 
 def _explain(workspace: Workspace, params: ExplainParams) -> dict[str, object]:
-    page = rule_page(params.code)
-    if page is None:
+    rule = find_rule(params.code.strip())
+    if rule is None:
         raise invalid_params(f"no rule is called `{params.code}`")
-    return page
+    return rule_page(rule)
 
 
 HANDLERS: Mapping[str, Handler] = MappingProxyType({LAYOUT: _layout, EXPLAIN: _explain})

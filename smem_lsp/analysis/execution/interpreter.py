@@ -36,6 +36,7 @@ from smem_lsp.analysis.execution.program import (
     WarpBarrierInstruction,
 )
 from smem_lsp.analysis.execution.synchronisation import Synchronisation
+from smem_lsp.analysis.threads.spin_loops import may_poll
 from smem_lsp.analysis.values.evaluate import Evaluator, decided, iterations
 from smem_lsp.analysis.values.loop_exits import exit_values
 from smem_lsp.analysis.values.terms import Term
@@ -311,7 +312,7 @@ class Interpreter:
             except Lost:
                 if loop.left_together:
                     self._leave_together(loop, here, frame)
-                elif loop.may_poll:  # what is behind it is ordered by what it waits for
+                elif may_poll(loop.node, self.values):  # what is behind it is ordered by what it waits for
                     raise
                 else:  # threads leave it one by one, but all come to what is behind it
                     self._pass_over(loop, here, frame)

@@ -178,8 +178,7 @@ class BranchInstruction:
 
 @record
 class LoopInstruction:
-    """A loop. The same words as of a branch; a ``break`` stays inside, so only a ``return`` leaves a loop.
-    ``may_poll``: it may wait for other threads, if not by shared memory."""
+    """A loop. The same words as of a branch; a ``break`` stays inside, so only a ``return`` leaves a loop."""
 
     node: Loop
     body: tuple[Instruction, ...]
@@ -187,7 +186,6 @@ class LoopInstruction:
     uniform: bool
     input_dependent: bool
     symbols: int
-    may_poll: bool
 
     @property
     def end(self) -> int:

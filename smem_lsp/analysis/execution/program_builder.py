@@ -36,7 +36,7 @@ from smem_lsp.analysis.execution.program import (
 )
 from smem_lsp.analysis.execution.slice import Slice, Unknown, slice_of
 from smem_lsp.analysis.threads.divergence import Verdicts
-from smem_lsp.analysis.threads.spin_loops import may_poll, may_wait
+from smem_lsp.analysis.threads.spin_loops import may_wait
 from smem_lsp.analysis.threads.uniformity import Control
 from smem_lsp.analysis.values.free_symbols import Dependence, Rests, named
 from smem_lsp.analysis.values.pointer_ranges import parts
@@ -343,13 +343,7 @@ class _Builder:
             waits = inside.may_wait or (not in_step and may_wait(node, self.values))
             effects = replace(self._around(node, inside), leaves=inside.returns, may_wait=waits)
             yield LoopInstruction(
-                node,
-                body,
-                effects,
-                self._is_uniform(node),
-                deciding.input_dependent,
-                deciding.symbols,
-                may_poll(node, self.values),
+                node, body, effects, self._is_uniform(node), deciding.input_dependent, deciding.symbols
             )
         elif node.point in self.values.exits:
             yield ComputingLoop(node)

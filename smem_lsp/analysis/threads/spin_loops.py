@@ -18,11 +18,7 @@ _COMPARISONS = frozenset(("<", "<=", ">", ">=", "!="))
 def may_wait(node: Loop, values: ValueFacts) -> bool:
     """May it run until another thread has written something?"""
     facts = values.loops[node.point]
-    counters = {
-        each.atom
-        for each in facts.recurrences
-        if each.kind == "affine" and not (isinstance(each.by, Const) and each.by.n == 0)
-    }
+    counters = _counters(facts)
     deciding = [term for term in (facts.head, facts.again, *facts.exits) if not _counts(term, counters)]
     if all(term.known for term in deciding):
         return False  # nothing is read
@@ -47,11 +43,7 @@ def may_poll(node: Loop, values: ValueFacts) -> bool:
 
 def _polls(facts: LoopFacts) -> bool:
     moves = {each.atom: each for each in facts.recurrences}
-    counters = {
-        atom
-        for atom, each in moves.items()
-        if each.kind == "affine" and not (isinstance(each.by, Const) and each.by.n == 0)
-    }
+    counters = _counters(facts)
     stack: list[Term] = [
         term for term in (facts.first, facts.head, facts.again, *facts.exits) if not _counts(term, counters)
     ]
@@ -75,6 +67,15 @@ def _polls(facts: LoopFacts) -> bool:
                 return True
             stack += each.sources
     return False
+
+
+def _counters(facts: LoopFacts) -> set[LoopVar]:
+    """Variables that the loop moves by the same step in every iteration."""
+    return {
+        each.atom
+        for each in facts.recurrences
+        if each.kind == "affine" and not (isinstance(each.by, Const) and each.by.n == 0)
+    }
 
 
 def _counts(condition: Term, counters: Collection[LoopVar]) -> bool:

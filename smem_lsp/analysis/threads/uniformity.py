@@ -320,7 +320,7 @@ def _loop(node: Loop, state: _State, *, divergent: bool) -> None:
     facts = state.levels.values.loops.get(node.point)
     once = facts is not None and facts.once
     agreed = not divergent and _ends_alike(node, state)
-    left = JumpKind.BREAK in _divergent_jumps(node.body, state, False)
+    left = _left_by_some(node, state)
     if agreed and not left:
         state.uniform.add(node.point)
     if state.returned is None and not once:
@@ -372,8 +372,12 @@ def _divergent_return(items: Iterable[Node], state: _State, divergent: bool) -> 
 
 def _settled(node: Loop, state: _State) -> bool:
     """Do all threads that start the loop end it in the same iteration?"""
-    left = JumpKind.BREAK in _divergent_jumps(node.body, state, False)
-    return not left and _ends_alike(node, state)
+    return not _left_by_some(node, state) and _ends_alike(node, state)
+
+
+def _left_by_some(node: Loop, state: _State) -> bool:
+    """Do only some threads ``break`` out of the loop?"""
+    return JumpKind.BREAK in _divergent_jumps(node.body, state, False)
 
 
 def _ends_alike(node: Loop, state: _State) -> bool:
