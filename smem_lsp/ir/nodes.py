@@ -427,6 +427,7 @@ class LaunchSite:
     cluster: Dims | None = None
     extended: bool = False  # cudaLaunchKernelEx
     addends: tuple[int | None, ...] = ()
+    path: str | None = None  # of its file; None: that of the kernel
 
     @property
     def threads(self) -> int | None:

@@ -16,13 +16,12 @@ from smem_lsp.semantics.function_scope import identify
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import PROCESS, Query
-from smem_lsp.syntax.blocks import Placed
-from smem_lsp.syntax.parse import Function, TranslationUnit
+from smem_lsp.syntax.parse import Function, TranslationUnit, UnitFile
 from smem_lsp.targets.dialects import CUDA, Dialect
 from smem_lsp.unit import ptxas_rounding
 from smem_lsp.unit.clusters import may_be_non_portable
 from smem_lsp.unit.instances import Binding, Instances, find_instances
-from smem_lsp.unit.launches import Launches, find_launches
+from smem_lsp.unit.launches import FoundLaunches, find_launches
 from smem_lsp.unit.opt_in import may_opt_in
 
 Key = tuple[object, ...]
@@ -48,7 +47,7 @@ class UnitFacts:
 
     unit: TranslationUnit
     constants: Scope
-    found: Sequence[tuple[Placed, Launches]]  # the blocks with launches
+    found: Sequence[FoundLaunches]  # by block
     unexact: str | None
     rounding: ptxas_rounding.Rounding
     instances: Mapping[int, Instances]  # of templates, by the number of the function
@@ -76,8 +75,8 @@ class UnitFacts:
     def callers(self) -> Mapping[str, int]:
         """How many kernels reach each function; empty if only kernels have shared arrays."""
         counts: Counter[str] = Counter()
-        if any(placed.block.shares_in_helpers for placed in self.unit.blocks):
-            for kernel in self.unit.functions:
+        if any(placed.block.shares_in_helpers for placed in self.unit.all_blocks):
+            for kernel in self.unit.all_functions:
                 checkpoint()
                 if kernel.is_kernel:
                     counts.update({helper.name for helper in parts_of(kernel, self)[1:]})
@@ -86,25 +85,25 @@ class UnitFacts:
     @cached_property
     def overloaded(self) -> frozenset[str]:
         """Names shared by several kernels, whose launches cannot be told apart."""
-        names = [name for placed in self.unit.blocks for _, name in placed.block.kernels]
+        names = [name for placed in self.unit.all_blocks for _, name in placed.block.kernels]
         if len(set(names)) == len(names):
             return frozenset()
         return frozenset(name for name, count in Counter(names).items() if count > 1)
 
     @cached_property
-    def launches(self) -> Mapping[str, Sequence[tuple[int, LaunchSite]]]:
-        """(offset of the block, site in it) of each launch of a kernel of this file, by its name."""
-        found: dict[str, list[tuple[int, LaunchSite]]] = {
+    def launches(self) -> Mapping[str, Sequence[tuple[UnitFile, int, LaunchSite]]]:
+        """(file, offset of the block, site in it) of each launch of a kernel of this file, by its name."""
+        found: dict[str, list[tuple[UnitFile, int, LaunchSite]]] = {
             name: []
             for placed in self.unit.blocks
             for _, name in placed.block.kernels
             if name not in self.overloaded
         }
-        for placed, launches in self.found:
+        for file, placed, launches in self.found:
             checkpoint()
             for site in launches.sites:
                 if site.kernel in found:
-                    found[site.kernel].append((placed.start, site))
+                    found[site.kernel].append((file, placed.start, site))
         return found
 
     @cached_property
@@ -114,12 +113,12 @@ class UnitFacts:
         found: dict[tuple[int, Binding], tuple[LaunchSite, ...]] = {}
         for number, known in self.instances.items():
             checkpoint()
-            sites = {site.span.start: site for site in self._placed(unit.functions[number].name)}
+            sites = {(site.path, site.span.start): site for site in self._placed(unit.function(number).name)}
             for mention in known.launches:
-                body = unit.functions[mention.function].body
+                body, path = unit.function(mention.function).body, self._path(unit.file_of(mention.function))
                 at = body.site(mention.name, mention.name + 1).start
                 opening = body.site(mention.opening, mention.opening + 1).start
-                site = sites.get(at) or sites.get(opening)
+                site = sites.get((path, at)) or sites.get((path, opening))
                 if site is None:
                     continue
                 key = (number, mention.binding)
@@ -129,11 +128,17 @@ class UnitFacts:
         return found
 
     def _placed(self, name: str) -> tuple[LaunchSite, ...]:
-        line = self.unit.source.line_number
         return tuple(
-            site.at(site.span.moved(start), line(start + site.span.start))
-            for start, site in self.launches.get(name, ())
+            replace(
+                site.at(site.span.moved(start), file.source.line_number(start + site.span.start)),
+                path=self._path(file),
+            )
+            for file, start, site in self.launches.get(name, ())
         )
+
+    def _path(self, file: UnitFile) -> str | None:
+        """None: the file that the unit is seen from."""
+        return None if file.source is self.unit.source else file.source.path
 
     def launches_of(self, function: Function, binding: Binding | None) -> tuple[LaunchSite, ...]:
         """The known launches of a kernel, or of one instance of it."""
@@ -144,7 +149,7 @@ class UnitFacts:
     def unplaced(self, function: Function, binding: Binding | None) -> Sequence[LaunchSite]:
         """Like ``launches_of``, for their configurations only."""
         if binding is None:
-            return [site for _, site in self.launches.get(function.name, ())]
+            return [site for _, _, site in self.launches.get(function.name, ())]
         return self.launched.get((function.number, binding), ())
 
     @cached_property
@@ -155,7 +160,7 @@ class UnitFacts:
         key = (
             self.constants.declarations,
             tuple([(p.block.helpers, p.scopes) for p in blocks if p.block.helpers]),
-            tuple([launches.said for _, launches in self.found]),
+            tuple([launches.said for _, _, launches in self.found]),
             self.overloaded,
             self.unexact,
             self.rounding,
@@ -310,7 +315,7 @@ def _clusters(around: UnitFacts, function: Function, binding: Binding | None) ->
 def _named_elsewhere(unit: TranslationUnit, kernel: Function) -> bool:
     """May unseen code launch the kernel? It may if its name occurs outside its definition, prototypes and launches,
     or if part of the program is in unread files."""
-    if "<<<" in unit.header_words or unit.preprocessed.missing_quoted:
+    if "<<<" in unit.header_words or unit.preprocessed.missing_quoted or unit.main != unit.source.path:
         return True
     if any(kernel.name in unit.source.slice(region) for region in unit.preprocessed.inactive):
         return True  # another configuration may launch it otherwise
