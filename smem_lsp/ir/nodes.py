@@ -486,6 +486,7 @@ class Kernel:
     parts: tuple[FunctionPart, ...] = ()  # itself and the functions of the file that it may reach
     instance: str | None = None  # of a template: `k<32, float>`
     siblings: int = 0  # other instances of it in sight
+    contexts: tuple[str, ...] = ()  # main files through which its header was read
     more_instances: str | None = None  # why there may be others than those in sight; None: there are not
     unknown: tuple[str, ...] = ()  # reasons for accesses and barriers that are not resolved
     unknown_accesses: int = 0

@@ -6,11 +6,11 @@ Most facts come from one block of the file and are cached with it: a keystroke c
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from smem_lsp.ir.nodes import LaunchSite
+from smem_lsp.ir.nodes import Configuration, LaunchSite
 from smem_lsp.semantics.file_scope import file_constants
 from smem_lsp.semantics.function_scope import identify
 from smem_lsp.semantics.scope import Scope
@@ -52,6 +52,7 @@ class UnitFacts:
     rounding: ptxas_rounding.Rounding
     instances: Mapping[int, Instances]  # of templates, by the number of the function
     dialect: Dialect = CUDA
+    foreign: Mapping[str, tuple[LaunchSite, ...]] = field(default_factory=dict)  # of other units, by kernel
 
     @cached_property
     def helpers(self) -> Mapping[str, list[Function]]:
@@ -143,13 +144,14 @@ class UnitFacts:
     def launches_of(self, function: Function, binding: Binding | None) -> tuple[LaunchSite, ...]:
         """The known launches of a kernel, or of one instance of it."""
         if binding is None:
-            return self._placed(function.name)
+            return (*self._placed(function.name), *self.foreign.get(function.name, ()))
         return self.launched.get((function.number, binding), ())
 
     def unplaced(self, function: Function, binding: Binding | None) -> Sequence[LaunchSite]:
         """Like ``launches_of``, for their configurations only."""
         if binding is None:
-            return [site for _, _, site in self.launches.get(function.name, ())]
+            own = [site for _, _, site in self.launches.get(function.name, ())]
+            return [*own, *self.foreign.get(function.name, ())]
         return self.launched.get((function.number, binding), ())
 
     @cached_property
@@ -185,18 +187,58 @@ def survey_file(unit: TranslationUnit, dialect: Dialect = CUDA) -> UnitFacts:
     )
 
 
+def launched_elsewhere(around: UnitFacts, names: Collection[str]) -> Mapping[str, tuple[LaunchSite, ...]]:
+    """The launches of kernels with these names that the unit itself does not define, with the files they stand in."""
+    own = {name for placed in around.unit.all_blocks for _, name in placed.block.kernels}
+    found: dict[str, tuple[LaunchSite, ...]] = {}
+    for file, placed, launches in around.found:
+        for site in launches.sites:
+            if site.kernel not in names or site.kernel in own:
+                continue
+            span = site.span.moved(placed.start)
+            there = replace(site.at(span, file.source.line_number(span.start)), path=file.source.path)
+            found[site.kernel] = (*found.get(site.kernel, ()), there)
+    return found
+
+
 def bindings_of(around: UnitFacts, function: Function) -> Sequence[Binding | None]:
     """The instances of a kernel to analyse: the known ones, or the kernel itself (None)."""
     found = around.instances.get(function.number)
     return found.bindings if found is not None and found.bindings else (None,)
 
 
-def kernels_of(around: UnitFacts) -> list[tuple[Function, Sequence[tuple[Binding | None, Key]]]]:
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """What the host does with a kernel, without places: the configurations of its launches, and whether calls may raise
+    its limit of dynamic shared memory or allow clusters that not every device takes."""
+
+    configurations: tuple[Configuration, ...]
+    may_opt_in: bool
+    non_portable: bool
+
+    def joined(self, other: Launched) -> Launched:
+        """What two units do with it."""
+        return Launched(
+            tuple(dict.fromkeys((*self.configurations, *other.configurations))),
+            self.may_opt_in or other.may_opt_in,
+            self.non_portable or other.non_portable,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class KernelKey:
+    """``text``: all that a kernel depends on but its launches."""
+
+    text: Key
+    launched: Launched
+
+
+def kernels_of(around: UnitFacts) -> list[tuple[Function, Sequence[tuple[Binding | None, KernelKey]]]]:
     """The kernels of a file in order, each with the instances to analyse and their keys. Equal keys mean equal kernels
     apart from their place, so a key is the cache key of all facts about a kernel."""
     functions = around.unit.functions
     fingerprint = around.fingerprint
-    found: list[tuple[Function, Sequence[tuple[Binding | None, Key]]]] = []
+    found: list[tuple[Function, Sequence[tuple[Binding | None, KernelKey]]]] = []
     first = 0
     for placed in around.unit.blocks:
         checkpoint()
@@ -214,7 +256,7 @@ def kernels_of(around: UnitFacts) -> list[tuple[Function, Sequence[tuple[Binding
     return found
 
 
-_Keyed = tuple[tuple[Binding | None, Key], ...]  # instances of one kernel with their keys
+_Keyed = tuple[tuple[Binding | None, KernelKey], ...]  # instances of one kernel with their keys
 _KEYS = Query[tuple[Fingerprint, tuple[tuple[str, bool], ...]], tuple[_Keyed, ...]](
     "keys of the kernels of a block, by what they depend on and the scopes around it", most=1
 )
@@ -232,28 +274,32 @@ def _lasting(around: UnitFacts, function: Function) -> bool:
         function.number in around.instances
         or internally_linked(function)
         or any(site.dynamic_bytes for site in around.unplaced(function, None))
+        or function.name in around.foreign
         or _clusters(around, function, None)
     )
 
 
-def kernel_key(around: UnitFacts, function: Function, binding: Binding | None) -> Key:
+def kernel_key(around: UnitFacts, function: Function, binding: Binding | None) -> KernelKey:
     """See ``kernels_of``."""
     unit = around.unit
     parts = parts_of(function, around)
-    return (
+    launched = Launched(
+        tuple([site.configuration for site in around.unplaced(function, binding)]),
+        opts_in(around, function, binding),
+        non_portable(around, function, binding),
+    )
+    text = (
         tuple([identify(unit, around.constants, part) for part in parts]),
         around.unexact,
         around.rounding,
         tuple(around.callers.get(part.name, 0) for part in parts) if around.callers else (),
-        tuple([site.configuration for site in around.unplaced(function, binding)]),
         internal(unit, function),
-        opts_in(around, function, binding),
-        non_portable(around, function, binding),
         around.dialect,
         unit.preprocessed.exhausted,
         binding,
         around.instances.get(function.number, Instances()).why if around.instances else None,
     )
+    return KernelKey(text, launched)
 
 
 def parts_of(function: Function, around: UnitFacts) -> tuple[Function, ...]:
