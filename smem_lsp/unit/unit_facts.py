@@ -21,6 +21,7 @@ from smem_lsp.targets.dialects import CUDA, Dialect
 from smem_lsp.unit import ptxas_rounding
 from smem_lsp.unit.clusters import may_be_non_portable
 from smem_lsp.unit.instances import Binding, Instances, find_instances
+from smem_lsp.unit.kernel_words import in_kernel_words
 from smem_lsp.unit.launches import FoundLaunches, find_launches
 from smem_lsp.unit.opt_in import may_opt_in
 
@@ -143,9 +144,13 @@ class UnitFacts:
 
     def launches_of(self, function: Function, binding: Binding | None) -> tuple[LaunchSite, ...]:
         """The known launches of a kernel, or of one instance of it."""
-        if binding is None:
-            return (*self._placed(function.name), *self.foreign.get(function.name, ()))
-        return self.launched.get((function.number, binding), ())
+        sites = (
+            (*self._placed(function.name), *self.foreign.get(function.name, ()))
+            if binding is None
+            else self.launched.get((function.number, binding), ())
+        )
+        bound = None if binding is None else binding.names
+        return tuple(in_kernel_words(site, function, self.constants, bound) for site in sites)
 
     def unplaced(self, function: Function, binding: Binding | None) -> Sequence[LaunchSite]:
         """Like ``launches_of``, for their configurations only."""
