@@ -154,12 +154,16 @@ class FileChecker:
         return outcome
 
     def _check_of(self, task: FileTask, notes: dict[str, None]) -> Callable[[str], Report]:
-        path, config = task.path, task.config
+        from smem_lsp.engine import Within
+
+        path, config, within = task.path, task.config, Within(task.within)
         if config.nvcc not in (None, OFF):
             from smem_lsp.cli.compiling import Measurer, check_compiled
 
             measurer = self._measurer = self._measurer or Measurer(reuse=self._options.reuse)
-            return lambda text: check_compiled(text, path, config, self._reader, notes.setdefault, measurer)
+            return lambda text: check_compiled(
+                text, path, config, self._reader, notes.setdefault, measurer, within
+            )
         from smem_lsp.engine import check
 
         return lambda text: check(
@@ -168,7 +172,7 @@ class FileChecker:
             config=config,
             reader=self._reader,
             whole=self._options.whole,
-            within=task.within,
+            within=within,
         )
 
 

@@ -163,6 +163,7 @@ class Setting:
     """What all kernels of one check share."""
 
     units: tuple[UnitFacts, ...]  # through which the file is read
+    more_units: bool  # that were not read this time
     suppressions: Suppressions
     config: Config
     cache: Store

@@ -9,7 +9,7 @@ from functools import partial
 
 from smem_lsp.config import Config
 from smem_lsp.engine.cache import Setting
-from smem_lsp.engine.contexts import read_units
+from smem_lsp.engine.contexts import MOST_CONTEXTS, WHOLE_PROJECT, Within, read_units
 from smem_lsp.engine.fixing import Fixer
 from smem_lsp.engine.kernels import JudgedKernel, judge_kernels
 from smem_lsp.engine.lazy import LazySequence
@@ -40,7 +40,7 @@ def check(
     measured: Measured = NOT_MEASURED,
     limits: Limits = LIMITS,
     whole: bool = True,
-    within: Sequence[str] | None = None,
+    within: Within = WHOLE_PROJECT,
 ) -> Report:
     """Check the CUDA C++ source ``text``, such as a ``.cu`` file, and report on every kernel in it.
 
@@ -53,8 +53,7 @@ def check(
     :param limits: processor seconds and megabytes that the check, each kernel and each pass may use.
     :param whole: report on every kernel. False: kernels that no selected rule can say anything of are neither analysed
         nor reported, and statements are not counted where no rule asks.
-    :param within: main files of the units through which a header is read; None: those that ``reader`` knows to include
-        it. Where none does, the header stands alone.
+    :param within: the units through which a header is read. Where none reads it, the header stands alone.
     :returns: findings in source order, with spans in code points of ``text``; each kernel's buffers and layouts in
         bytes, and its occupancy in blocks/SM. Bytes are those that ptxas would report (``lowering.ptxas_layout``),
         blocks those of NVIDIA's occupancy header (``analysis.occupancy``). Whatever is unknown is None.
@@ -66,7 +65,7 @@ def check(
     read = partial(_report, path=path, config=config or Config(), reader=reader, whole=whole, within=within)
 
     def rewritten(other: str) -> Report:
-        return read(other, fixes=_no_fixes)
+        return read(other, fixes=_no_fixes, within=replace(within, most=MOST_CONTEXTS))
 
     def fixes(fixer: Fixer, finding: Finding, report: Report) -> tuple[Fix, ...]:
         return fixer.fixes(finding, report, measured, rewritten)
@@ -93,7 +92,7 @@ def _report(
     measured: Measured = NOT_MEASURED,
     limits: Limits = LIMITS,
     whole: bool,
-    within: Sequence[str] | None,
+    within: Within,
 ) -> Report:
     """What ``check`` reports, with the ``fixes`` of its findings."""
     source = SourceText(text, path)
@@ -134,6 +133,7 @@ def _report(
         ended=lambda: tuple(dict.fromkeys((*attempts.stopped, *_stopped_in(judged)))),
         facts=LazySequence(len(kernels), lambda index: kernels[index].facts),
         unit=unit,
+        more_contexts=setting is not None and setting.more_units,
     )
     return report
 
@@ -149,11 +149,11 @@ def _begin(
     cache: Store,
     measured: Measured,
     limits: Limits,
-    within: Sequence[str] | None,
+    within: Within,
 ) -> Setting:
     """Read the file as far as all of its kernels need it."""
-    units = read_units(source, reader, config, newest_target(config), within)
-    return Setting(units, suppressions_of(source), config, cache, measured, limits)
+    units, more = read_units(source, reader, config, newest_target(config), within)
+    return Setting(units, more, suppressions_of(source), config, cache, measured, limits)
 
 
 def newest_target(config: Config) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from smem_lsp.config import Config
 from smem_lsp.ir.nodes import LaunchSite
@@ -19,35 +19,44 @@ _MOST_NAMING = 8  # files that launch a kernel without including it
 _MAIN_SUFFIXES = frozenset((".cu", ".hip", ".cpp", ".cc", ".cxx", ".c"))
 
 
-def read_units(
-    source: SourceText,
-    reader: FileReader | None,
-    config: Config,
-    arch: str | None,
-    within: Sequence[str] | None,
-    most: int = MOST_CONTEXTS,
-) -> tuple[UnitFacts, ...]:
-    """The units through which a file is read, at least one.
+@dataclass(frozen=True, slots=True)
+class Within:
+    """Through which units a header is read. ``mains``: their main files, None: those that the project has; ``most``: of
+    them, the first ones."""
 
-    ``within``: main files to read it through; None: those that the project has. A header that none of them reads
-    stands alone, and so does a file without kernels. A source file has its own unit, too, which comes first.
+    mains: tuple[str, ...] | None = None
+    most: int = MOST_CONTEXTS
+
+
+WHOLE_PROJECT = Within()
+
+
+def read_units(
+    source: SourceText, reader: FileReader | None, config: Config, arch: str | None, within: Within
+) -> tuple[tuple[UnitFacts, ...], bool]:
+    """(the units through which a file is read, at least one; are there more than were wanted?)
+
+    A header that no main file reads stands alone, and so does a file without kernels. A source file has its own unit,
+    too, which comes first.
     """
     found: list[TranslationUnit] = []
+    more = False
     asked = reader is not None and "__global__" in source.text
-    if within is not None or (asked and reader is not None):
-        assert reader is not None
-        mains = reader.includers(source.path) if within is None else within
+    if reader is not None and (asked or within.mains is not None):
+        mains = reader.includers(source.path) if within.mains is None else within.mains
         for main in mains[:_MOST_TRIED]:
             look()
-            if len(found) >= most or (found and used_up()):
+            if len(found) >= within.most or (found and used_up()):
+                more = len(found) < MOST_CONTEXTS
                 break
-            found += _through(source, shown_like(main, source.path), reader, config, arch)[
-                : most - len(found)
-            ]
-    if not found or (within is None and is_main(source.path)):
+            read = _through(source, shown_like(main, source.path), reader, config, arch)
+            found += read[: within.most - len(found)]
+    if not found or (within.mains is None and is_main(source.path)):
         found.insert(0, _alone(source, reader, config, arch))
     units = [survey_file(unit) for unit in found]
-    return tuple(_with_foreign(units, reader, config, arch) if asked and reader is not None else units)
+    if asked and reader is not None:
+        units = _with_foreign(units, reader, config, arch)
+    return tuple(units), more
 
 
 def is_main(path: str) -> bool:

@@ -86,6 +86,7 @@ class Report:
     fixes_for: Callable[[Finding], tuple[Fix, ...]]  # computed when asked
     facts: Sequence[KernelFacts] = ()  # of the same kernels, for who needs more than the report
     unit: TranslationUnit | None = None  # None: the file could not be read
+    more_contexts: bool = False  # a header that other files include, too, which were not read this time
     ended: Callable[[], tuple[Stopped, ...]] = (
         tuple  # what is asked for later may end without a result as well
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smem_lsp.engine import check
+from smem_lsp.engine import Within, check
 from tests.syntax.files import Files
 
 HEADER = """\
@@ -23,7 +23,9 @@ MAIN = '#include "k.cuh"\nvoid run(float* p) { k<<<1, 256>>>(p); }\n'
 
 
 def test_no_move_to_dynamic_memory_with_a_launch_elsewhere() -> None:
-    report = check(HEADER, path="k.cuh", reader=Files({"k.cuh": HEADER, "main.cu": MAIN}), within=["main.cu"])
+    report = check(
+        HEADER, path="k.cuh", reader=Files({"k.cuh": HEADER, "main.cu": MAIN}), within=Within(("main.cu",))
+    )
 
     found = next(finding for finding in report.findings if finding.code == "SMEM502")
     fixes = report.fixes_for(found)
