@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+VERSION = 1
+"""To be raised when a text is summarised in another way: summaries of other versions are not used."""
+
 
 class FileSummary(NamedTuple):
     """Every name once, in the order of the text. Names stand without namespaces; text in comments, in strings and
@@ -20,8 +23,8 @@ class FileSummary(NamedTuple):
     """Kernels without a body."""
 
     used: tuple[str, ...] = ()
-    """``name<arguments>`` of what is launched or instantiated, arguments only where there are any; ``&name`` of what may
-    be passed to a launch."""
+    """``name<arguments>`` of what is launched or instantiated, arguments only where there are any; ``&name`` of what
+    may be passed to a launch."""
 
     macros: tuple[str, ...] = ()
     """``NAME=value`` of macros without parameters."""

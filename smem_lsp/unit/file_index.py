@@ -31,14 +31,18 @@ _BLANK = re.compile(
 _INCLUDE = re.compile(
     r'\#[ \t]*include(?:_next)?[ \t]*(?:/\*[^\n]{0,200}?\*/[ \t]*)?(?:"([^"\n]{1,500})"|<([^>\n]{1,500})>)'
 )
-_CONDITIONAL = re.compile(r"^[ \t]*\#[ \t]*(if|ifdef|ifndef|elif|elifdef|elifndef|else|endif)\b([^\n]*)", re.M)
+_CONDITIONAL = re.compile(
+    r"^[ \t]*\#[ \t]*(if|ifdef|ifndef|elif|elifdef|elifndef|else|endif)\b([^\n]*)", re.M
+)
 _CONSTANT = re.compile(r"[ \t]*\(?[ \t]*(0|1|false|true)[ \t]*\)?[ \t]*")
 _MACRO = re.compile(r"\#[ \t]*define[ \t]+([A-Za-z_]\w*)[ \t]+([^\n]+)")
 _KERNEL = re.compile(r"__global__\b")
 _TOKEN = re.compile(r"\s*([A-Za-z_]\w*|::|\[\[|.)", re.S)
 _INSTANTIATION = re.compile(r"template(?=\s+[A-Za-z_])[^;{}()]{0,300}?\b([A-Za-z_]\w*)\s*<")
 _LAUNCH = re.compile("<<<")
-_LAUNCHER = re.compile(r"(?:aunch(?!_bounds)|FuncSetAttribute|MaxActiveBlocks|MaxPotentialBlock|MaxActiveClusters)\w*")
+_LAUNCHER = re.compile(
+    r"(?:aunch(?!_bounds)|FuncSetAttribute|MaxActiveBlocks|MaxPotentialBlock|MaxActiveClusters)\w*"
+)
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _POINTER = re.compile(r"(?:[=?&]|(?<!:):(?!:))\s*(?:::)?(?:[A-Za-z_]\w*::)*([A-Za-z_]\w*)\s*(?=[<;:},)])")
 _TABLE = re.compile(r"\]\s*=\s*\{")
