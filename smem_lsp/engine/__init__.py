@@ -8,6 +8,7 @@ from smem_lsp.engine.check import apply, check
 from smem_lsp.engine.contexts import Within
 from smem_lsp.engine.memory import forget_files
 from smem_lsp.engine.report import FileStatistics, KernelReport, OccupancyRow, Report
+from smem_lsp.unit.file_index import summarise
 
 __all__ = [
     "FileStatistics",
@@ -18,4 +19,5 @@ __all__ = [
     "apply",
     "check",
     "forget_files",
+    "summarise",
 ]

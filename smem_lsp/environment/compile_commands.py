@@ -120,6 +120,19 @@ class CompileCommands:
             return Command(database=place, problem=flags)
         return Command(flags, place)
 
+    def compiled(self, paths: Iterable[str]) -> list[str]:
+        """Those of some absolute paths that have an entry in the nearest database."""
+        places: dict[str, str | None] = {}
+        found: list[str] = []
+        for path in paths:
+            folder = os.path.dirname(path)  # noqa: PTH120
+            if folder not in places:
+                places[folder] = _database_of(path)
+            place = places[folder]
+            if place is not None and _key(path) in self._database(place).entries:
+                found.append(path)
+        return found
+
     def _database(self, place: str) -> _Database:
         stamp = _stamp(place)
         known = self._databases.get(place)
