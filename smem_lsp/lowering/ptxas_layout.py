@@ -112,6 +112,8 @@ def _any_between(points: Sequence[int], start: int, end: int) -> bool:
 
 def _changed(ctx: Context, buffer: Buffer, uses: _Uses, fixed: str | None) -> str | None:
     """How the optimiser may change an array that the kernel reads; None when it certainly leaves it alone."""
+    if buffer.collective is False:
+        return f"ptxas drops {buffer.name} where the threads of its collective need no shared memory"
     if fixed is not None:
         return None
     if not uses.reads:
@@ -119,6 +121,8 @@ def _changed(ctx: Context, buffer: Buffer, uses: _Uses, fixed: str | None) -> st
             uses.writes and buffer.holds_pointers
         ):  # the optimiser does not drop what may be the root of something
             return f"ptxas may keep {buffer.name}, which nobody reads, because it may hold pointers"
+        return None
+    if buffer.collective:
         return None
     if not uses.writes:
         return f"{buffer.name} is never written: ptxas may drop it"

@@ -38,6 +38,8 @@ def collective(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalS
     kind = class_of(name, scope.constant_scope())
     if kind is None or scope.lookup(name.text) is not None:
         return None
+    if not storage:
+        ctx.limits.note_unexact(f"cub::{kind} makes a shared array of its own")
     used = [_touch(ctx, argument, scope) for argument in storage]  # the storage, and perhaps thread numbers
     place = used[0] if used and kind in REUSED else None
     if place is not None:
