@@ -135,7 +135,7 @@ def _changed(ctx: Context, buffer: Buffer, uses: _Uses, fixed: str | None) -> st
         if _one_constant(ctx, buffer):
             return f"{buffer.name} only ever gets one value: ptxas may drop it"
     elif all(_is_constant(access) for access in accesses):
-        if not _reaches_inside(ctx, buffer.name):
+        if buffer.index not in ctx.buffers.exchanged and not _reaches_inside(ctx, buffer.name):
             return f"{buffer.name} is only used in constant places: ptxas may split it"
     indices = {access.index for access in accesses}
     if buffer.dims and len(indices) == 1 and None not in indices:

@@ -126,14 +126,28 @@ def _cub_template(name: str, arguments: tuple[Argument, ...]) -> Entity:
     return None
 
 
-def _cub_storage(of: Named) -> Storage | None:
+def _cub_storage(name: str, arguments: Sequence[Argument]) -> Storage | None:
     """``TempStorage`` of a collective."""
-    given = [each.n if isinstance(each, TypedConstant) else _size(each) for each in of.arguments]
-    size = cub_storage.storage(of.name.removeprefix("cub::"), given)
+    given = [each.n if isinstance(each, TypedConstant) else _size(each) for each in arguments]
+    size = cub_storage.storage(name, given)
     if size is None:
         return None
-    spelled = f"{of.name}<{', '.join(map(spell_argument, of.arguments))}>::TempStorage"
-    return Storage(spelled, *size)
+    return Storage(f"cub::{name}<{', '.join(map(spell_argument, arguments))}>::TempStorage", *size)
+
+
+def _declared_storage(of: Record) -> Storage | None:
+    """The same where CUB's headers are in sight, whose declarations are too deep to lay out."""
+    outer = of.scope.parent
+    if of.decl.name not in cub_storage.CLASSES or outer is None or not _in_cub(of.scope):
+        return None
+    return _cub_storage(of.decl.name, [outer.bound.get(each.name) for each in of.decl.parameters or ()])
+
+
+def _in_cub(scope: Scope) -> bool:
+    return any(
+        outer.parent is not None and outer.parent.declarations.namespaces.get("cub") is outer.declarations
+        for outer in scope.outwards()
+    )
 
 
 def _types(arguments: Sequence[Argument]) -> list[Type | None]:
@@ -207,14 +221,16 @@ def _template(name: str, arguments: tuple[Argument, ...], prefix: tuple[str, ...
 
 
 def member(of: Entity, name: str) -> Entity:
-    """``of::name`` for an entity that this module made."""
+    """``of::name`` for an entity that this module made, or for a class of CUB."""
+    if isinstance(of, Record):
+        return _declared_storage(of) if name == "TempStorage" else None
     if isinstance(of, ArrayClass):
         return of.element if name == "value_type" else None
     if not isinstance(of, Named):
         return None
     arguments = of.arguments
     if of.name.startswith("cub::"):
-        return _cub_storage(of) if name == "TempStorage" else None
+        return _cub_storage(of.name.removeprefix("cub::"), arguments) if name == "TempStorage" else None
     if of.name in _TYPE_TRAITS:
         return _trait_type(of.name, arguments) if name == "type" else None
     if of.name == "integral_constant" or of.name in _VALUE_TRAITS:
