@@ -105,6 +105,7 @@ class Buffer:
     function: str = ""  # name of the function that declares it
     record: bool = False  # an element is a class, struct or union
     holds_pointers: bool = False  # an element is or has a pointer, as far as one can tell
+    collective: bool | None = None  # storage of a collective of CUB: do several warps exchange values through it?
     rank: tuple[int, int] = (0, 0)  # the order in which ptxas lays the static buffers out
     members: tuple[StorageMember, ...] = ()  # of the classes that its bytes are seen as, rising offsets
     kept: tuple[Kept, ...] = ()  # parts of it

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from smem_lsp.semantics.cub_storage import CLASSES
 from smem_lsp.semantics.declarations import ClassDecl, Declared, FunctionDecl
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import SourceText, checkpoint
@@ -88,15 +89,15 @@ _HEADER_NAMES = Query[tuple[()], frozenset[str] | None]("names in headers that r
 def _header_names(unit: TranslationUnit, top: Scope) -> frozenset[str] | None:
     header = unit.preprocessed.header
     bodies: list[tuple[str, frozenset[str]]] = []
-    counted = 0
+    places: set[int] = set()
     for decl in top.declarations.walk():
         where = _body_of(decl)
         if where is None or decl_source_kinds(decl) is not header.kinds:
             continue
         texts = header.texts[where[0] : where[1]]
-        counted += texts.count(CUDA.shared)
+        places.update(where[0] + at for at, text in enumerate(texts) if text == CUDA.shared)
         bodies.append((decl.name, frozenset(texts)))
-    if counted != header.texts.count(CUDA.shared):
+    if len(places) != header.texts.count(CUDA.shared):
         return None
     reached = {name for name, words in bodies if CUDA.shared in words}
     grown = True
@@ -105,7 +106,14 @@ def _header_names(unit: TranslationUnit, top: Scope) -> frozenset[str] | None:
         more = {name for name, words in bodies if name not in reached and reached & words}
         reached |= more
         grown = bool(more)
-    return frozenset(reached)
+    return frozenset(reached - _collectives(top, {name for name in reached if name in CLASSES}))
+
+
+def _collectives(top: Scope, names: set[str]) -> set[str]:
+    """The ``names`` that are CUB's alone: what its collectives keep is known."""
+    cub = top.declarations.namespaces.get("cub")
+    inside = set() if cub is None or not names else {id(decl) for decl in cub.walk()}
+    return names - {decl.name for decl in top.declarations.walk() if id(decl) not in inside}
 
 
 def decl_source_kinds(decl: Declared) -> Sequence[str] | None:
