@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -13,6 +12,7 @@ from smem_lsp.engine.fixing import Fixer
 from smem_lsp.engine.kernels import JudgedKernel, judge_kernels
 from smem_lsp.engine.lazy import LazySequence
 from smem_lsp.engine.measured import NOT_MEASURED, Measured
+from smem_lsp.engine.reading import read_unit
 from smem_lsp.engine.report import BarrierRow, FileStatistics, KernelReport, OccupancyRow, Report
 from smem_lsp.engine.statistics import count_statements
 from smem_lsp.facts.attempts import LIMITS, Attempts, Limits
@@ -27,8 +27,6 @@ from smem_lsp.source import Budget, FileReader, SourceText, apply_edits
 from smem_lsp.source.budget import processor_time
 from smem_lsp.source.queries import Store
 from smem_lsp.syntax.lexer import comments
-from smem_lsp.syntax.parse import parse
-from smem_lsp.unit.unit_facts import survey_file
 
 
 def check(
@@ -99,6 +97,8 @@ def _report(
         begin = partial(_begin, source, config, reader, Store() if cache is None else cache, measured, limits)
         setting = attempts.run("everything", begin, None, limits.file_seconds)
         rules = [rule for rule in RULES.values() if _selected(rule, config)]
+        if setting is not None:
+            rules = [rule for rule in rules if rule.holds_in(setting.around.dialect)]
         judged = [] if setting is None else judge_kernels(setting, rules, attempts, every=whole)
         counted = None
         if setting is not None and (whole or any(rule.on_file is not None for rule in rules)):
@@ -146,22 +146,8 @@ def _begin(
     limits: Limits,
 ) -> Setting:
     """Read the file as far as all of its kernels need it."""
-    unit = parse(
-        source,
-        reader=reader,
-        include_dirs=config.include_dirs,
-        defines=config.defines,
-        flags=config.compile_flags,
-        arch=newest_target(config),
-    )
-    return Setting(unit, survey_file(unit), suppressions_of(source), config, cache, measured, limits)
-
-
-def newest_target(config: Config) -> str | None:
-    """The target whose code is read: the newest that is configured or that the file is compiled for."""
-    if not config.arch_configured:
-        return config.compile_flags.arch
-    return max(config.arch, key=lambda name: (int(re.sub(r"\D", "", name) or 0), name), default=None)
+    around = read_unit(source, config, reader)
+    return Setting(around.unit, around, suppressions_of(source), config, cache, measured, limits)
 
 
 def apply(text: str, fix: Fix) -> str:

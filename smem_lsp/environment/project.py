@@ -18,7 +18,7 @@ MAX_FILES = 100_000
 MAX_ANSWERS = 100_000
 
 _SUFFIXES = frozenset(
-    ".h .hh .hpp .hxx .h++ .hu .cuh .cu .inl .inc .ipp .tpp .txx .impl .def .c .cc .cpp .cxx .cui".split()
+    ".h .hh .hpp .hxx .h++ .hu .cuh .cu .hip .inl .inc .ipp .tpp .txx .impl .def .c .cc .cpp .cxx .cui".split()
 )
 _SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 

@@ -16,6 +16,7 @@ from smem_lsp.ir.global_memory import GlobalMemory
 from smem_lsp.ir.values import Bytes, Value
 from smem_lsp.ir.values import MemberPath as MemberPart
 from smem_lsp.source import Span, checkpoint, record
+from smem_lsp.targets.dialects import CUDA, Dialect
 
 
 class AddressSpace(enum.Enum):
@@ -513,6 +514,7 @@ class Kernel:
         frozenset()
     )  # values that the author states to be the same for all threads of a block
 
+    dialect: Dialect = CUDA  # what it is written in
     drained: WithFinalWait | None = None  # None: no copy is left in flight, or one wait is not enough
 
     def with_wait(self, drained: WithFinalWait) -> Kernel:

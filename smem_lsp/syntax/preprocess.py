@@ -56,6 +56,7 @@ class Preprocessed:
     regions: Sequence[tuple[int, Region]] = ()
     header: TokenList = field(default_factory=TokenList.empty)
     header_key: HeaderKey = field(default_factory=HeaderKey)  # the identity of the list ``header``
+    entered: list[str] = field(default_factory=list)  # paths of the headers that were read
     missing: list[str] = field(default_factory=list)  # includes that were not found
     missing_quoted: bool = False  # one of them is spelled "..."
     problems: list[Problem] = field(default_factory=list)
@@ -149,6 +150,7 @@ def preprocess(
         result.preprocessed_regions.append((start, preprocessed))
         conditions = preprocessed.after
     result.header, result.header_key = flatten(run.pieces)
+    result.entered = run.entered
     result.missing = [name for name, _ in run.missing]
     result.missing_quoted = any(quoted for _, quoted in run.missing)
     result.problems = run.problems + _too_large(run.expander.refused)
