@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
 from smem_lsp.config import Config
 from smem_lsp.engine.cache import Setting
+from smem_lsp.engine.contexts import read_units
 from smem_lsp.engine.fixing import Fixer
 from smem_lsp.engine.kernels import JudgedKernel, judge_kernels
 from smem_lsp.engine.lazy import LazySequence
 from smem_lsp.engine.measured import NOT_MEASURED, Measured
-from smem_lsp.engine.reading import read_unit
 from smem_lsp.engine.report import BarrierRow, FileStatistics, KernelReport, OccupancyRow, Report
 from smem_lsp.engine.statistics import count_statements
 from smem_lsp.facts.attempts import LIMITS, Attempts, Limits
@@ -39,6 +40,7 @@ def check(
     measured: Measured = NOT_MEASURED,
     limits: Limits = LIMITS,
     whole: bool = True,
+    within: Sequence[str] | None = None,
 ) -> Report:
     """Check the CUDA C++ source ``text``, such as a ``.cu`` file, and report on every kernel in it.
 
@@ -51,6 +53,8 @@ def check(
     :param limits: processor seconds and megabytes that the check, each kernel and each pass may use.
     :param whole: report on every kernel. False: kernels that no selected rule can say anything of are neither analysed
         nor reported, and statements are not counted where no rule asks.
+    :param within: main files of the units through which a header is read; None: those that ``reader`` knows to include
+        it. Where none does, the header stands alone.
     :returns: findings in source order, with spans in code points of ``text``; each kernel's buffers and layouts in
         bytes, and its occupancy in blocks/SM. Bytes are those that ptxas would report (``lowering.ptxas_layout``),
         blocks those of NVIDIA's occupancy header (``analysis.occupancy``). Whatever is unknown is None.
@@ -59,7 +63,7 @@ def check(
     No text makes it raise otherwise: an analysis that runs out of its budget or fails is left out, and ``stopped`` of
     the report names it.
     """
-    read = partial(_report, path=path, config=config or Config(), reader=reader, whole=whole)
+    read = partial(_report, path=path, config=config or Config(), reader=reader, whole=whole, within=within)
 
     def rewritten(other: str) -> Report:
         return read(other, fixes=_no_fixes)
@@ -89,27 +93,31 @@ def _report(
     measured: Measured = NOT_MEASURED,
     limits: Limits = LIMITS,
     whole: bool,
+    within: Sequence[str] | None,
 ) -> Report:
     """What ``check`` reports, with the ``fixes`` of its findings."""
     source = SourceText(text, path)
     attempts, started = Attempts(limits), processor_time()
     with Budget(seconds=limits.file_seconds, megabytes=limits.megabytes):
-        begin = partial(_begin, source, config, reader, Store() if cache is None else cache, measured, limits)
+        begin = partial(
+            _begin, source, config, reader, Store() if cache is None else cache, measured, limits, within
+        )
         setting = attempts.run("everything", begin, None, limits.file_seconds)
         rules = [rule for rule in RULES.values() if _selected(rule, config)]
         if setting is not None:
-            rules = [rule for rule in rules if rule.holds_in(setting.around.dialect)]
+            dialects = {around.dialect for around in setting.units}
+            rules = [rule for rule in rules if any(map(rule.holds_in, dialects))]
         judged = [] if setting is None else judge_kernels(setting, rules, attempts, every=whole)
         counted = None
         if setting is not None and (whole or any(rule.on_file is not None for rule in rules)):
             counted = attempts.run(
-                "statements", partial(count_statements, setting.unit), None, limits.file_seconds
+                "statements", partial(count_statements, setting.around.unit), None, limits.file_seconds
             )
     kernels = [kernel for each in judged for kernel in each.instances]
     attempts.stopped += _stopped_in(judged)
     left = limits.file_seconds - (processor_time() - started)
     fixer = Fixer(limits, attempts.stopped, max(limits.fix_seconds, left))
-    unit = None if setting is None else setting.unit
+    unit = None if setting is None else setting.around.unit
     unread = () if counted is None else counted[1]
     suppressions = NO_SUPPRESSIONS if setting is None else setting.suppressions
     facts = FileFacts(source, unit, unread, suppressions)
@@ -144,10 +152,18 @@ def _begin(
     cache: Store,
     measured: Measured,
     limits: Limits,
+    within: Sequence[str] | None,
 ) -> Setting:
     """Read the file as far as all of its kernels need it."""
-    around = read_unit(source, config, reader)
-    return Setting(around.unit, around, suppressions_of(source), config, cache, measured, limits)
+    units = read_units(source, reader, config, newest_target(config), within)
+    return Setting(units, suppressions_of(source), config, cache, measured, limits)
+
+
+def newest_target(config: Config) -> str | None:
+    """The target whose code is read: the newest that is configured or that the file is compiled for."""
+    if not config.arch_configured:
+        return config.compile_flags.arch
+    return max(config.arch, key=lambda name: (int(re.sub(r"\D", "", name) or 0), name), default=None)
 
 
 def apply(text: str, fix: Fix) -> str:

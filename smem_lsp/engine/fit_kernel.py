@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from smem_lsp.config import Config
-from smem_lsp.engine.check import suppressions_of
-from smem_lsp.engine.reading import read_unit
+from smem_lsp.engine.check import newest_target, suppressions_of
+from smem_lsp.engine.contexts import read_alone
 from smem_lsp.engine.stated import stated_of
 from smem_lsp.ir.nodes import LaunchSite
 from smem_lsp.lowering.kernel import build_kernel
@@ -49,7 +49,7 @@ class Place:
         """A version of the text, and in it kernel ``number`` with its instance ``ordinal``, in source order; None where
         there is no such kernel."""
         source = SourceText(text, self.path)
-        around = read_unit(source, config, self.reader)
+        around = read_alone(source, self.reader, config, newest_target(config))
         unit = around.unit
         kernels = [function for function in unit.functions if function.is_kernel]
         if number >= len(kernels):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from smem_lsp.environment.encoding import decode
 from smem_lsp.environment.project import Projects
-from smem_lsp.source import MAX_BYTES, read_regular
+from smem_lsp.source import MAX_BYTES, FileReader, read_regular
 
 MAX_HELD = 64 * 1024 * 1024
 """Code points of all files that are kept in memory."""
@@ -26,7 +26,7 @@ class _Stamp:
     size: int  # bytes
 
 
-class DiskReader:
+class DiskReader(FileReader):
     """Reads regular files of at most 8 MB, once per version. Open buffers of an editor hide the disk.
 
     ``fresh_for``: seconds before a file is looked at again; 0 looks every time.

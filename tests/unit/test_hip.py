@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from smem_lsp.config import Config
-from smem_lsp.engine.reading import read_unit
+from smem_lsp.engine.contexts import read_alone, read_units
 from smem_lsp.environment import DiskReader
 from smem_lsp.ir.nodes import AddressSpace, Kernel
 from smem_lsp.lowering.kernel import build_kernel
@@ -22,7 +22,7 @@ KERNEL = (
 
 
 def read(text: str, path: str = "k.hip") -> UnitFacts:
-    return read_unit(SourceText(text, path), Config(), None)
+    return read_alone(SourceText(text, path), None, Config(), None)
 
 
 def kernels(text: str, path: str = "k.hip") -> list[Kernel]:
@@ -60,7 +60,7 @@ def test_a_header_in_sight_tells_it_too() -> None:
 def test_an_include_of_an_include_tells_it(tmp_path: Path) -> None:
     (tmp_path / "common.h").write_text(INCLUDE)
     text = '#include "common.h"\n' + KERNEL
-    around = read_unit(SourceText(text, str(tmp_path / "k.cu")), Config(), DiskReader())
+    around = read_alone(SourceText(text, str(tmp_path / "k.cu")), DiskReader(), Config(), None)
     assert around.dialect is HIP
 
 
@@ -120,3 +120,14 @@ def test_the_lanes_of_a_warp_are_no_constant() -> None:
     )
     assert [kernel.buffers[0].bytes for kernel in kernels(text)] == [None]
     assert [kernel.buffers[0].bytes for kernel in kernels(text, "k.cu")] == [128]
+
+
+def test_a_header_is_of_the_dialect_of_the_file_that_includes_it(tmp_path: Path) -> None:
+    mains = []
+    for name in ("one.cu", "two.hip"):
+        (tmp_path / name).write_text('#include "k.h"\n')
+        mains.append(str(tmp_path / name))
+    (tmp_path / "k.h").write_text(KERNEL)
+    source = SourceText(KERNEL, str(tmp_path / "k.h"))
+    units = read_units(source, DiskReader(), Config(), None, mains)
+    assert [around.dialect for around in units] == [CUDA, HIP]
