@@ -91,6 +91,15 @@ class Report:
     )
 
     @property
+    def headers(self) -> tuple[str, ...]:
+        """The headers with kernels that the file includes, where it is the main file of its unit."""
+        unit = self.unit
+        if unit is None or unit.main != self.source.path:
+            return ()
+        found = (file.source.path for file in unit.others if any(f.is_kernel for f in file.functions))
+        return tuple(dict.fromkeys(found))
+
+    @property
     def stopped(self) -> tuple[Stopped, ...]:
         """Analyses without a result, of those that were asked for so far."""
         return self.ended()

@@ -7,6 +7,7 @@ import stat
 import time
 from collections import OrderedDict
 from dataclasses import dataclass
+from pathlib import Path
 
 from smem_lsp.environment.encoding import decode
 from smem_lsp.environment.project import Projects
@@ -60,6 +61,12 @@ class DiskReader(FileReader):
         """The file in the project around ``including`` whose path ends in ``name``; None if there is none or several
         fit."""
         return self._projects.search(name, including, self.read)
+
+    def in_project(self, path: str, *, around: str) -> bool:
+        """Does ``path`` belong to the project of the file ``around``, or, if that has none, stand below its folder?"""
+        folder = os.path.dirname(os.path.abspath(around))  # noqa: PTH100, PTH120
+        root = self._projects.root(folder) or folder
+        return Path(os.path.abspath(path)).is_relative_to(root)  # noqa: PTH100
 
     def show(self, path: str, text: str) -> None:
         """An editor has opened ``path``: from now on it reads as ``text``."""

@@ -504,6 +504,11 @@ class LaunchSite:
             self.terms,
         )
 
+    @property
+    def place(self) -> str:
+        """In words: ``line 40``, or ``runner.cu:203`` in another file."""
+        return f"line {self.line}" if self.path is None else f"{self.path}:{self.line}"
+
     def at(self, span: Span, line: int) -> LaunchSite:
         """The same launch at another place."""
         return replace(self, span=span, line=line)

@@ -180,7 +180,7 @@ def _launches(facts: KernelFacts) -> Iterator[str]:
     for site in facts.kernel.launches:
         block = "unknown" if site.block is None else " x ".join(str(dim) for dim in site.block)
         dynamic = "unknown" if site.dynamic_bytes is None else f"{site.dynamic_bytes} B"
-        yield f"line {site.line}: block {block}, dynamic {dynamic}"
+        yield f"{site.place}: block {block}, dynamic {dynamic}"
     if facts.kernel.launch_bounds is not None:
         yield f"__launch_bounds__: {facts.kernel.launch_bounds[0]} threads at most"
     if facts.shape is not None:

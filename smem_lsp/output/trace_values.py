@@ -29,7 +29,7 @@ def binding_lines(unit: TranslationUnit, function: Function, kernel: Kernel) -> 
         if kernel.instance == f"{function.name}<{binding.text}>":
             for name, argument in binding.arguments:
                 yield f"{name} = {spell_argument(argument)}"
-            lines = [str(site.line) for site in kernel.launches]
+            lines = [site.place.removeprefix("line ") for site in kernel.launches]
             if lines:
                 yield f"launched at line {', '.join(lines)}"
     if kernel.instance is None:

@@ -96,7 +96,8 @@ def _launches(facts: KernelFacts, static_bytes: int) -> Iterator[str]:
         held = facts.blocks(replace(row, dynamic_bytes=site.dynamic_bytes or 0), static_bytes)
         bound = "≤ " if row.registers is None else ""
         words = f"{static_bytes:,} B static + {site.dynamic_bytes:,} B dynamic"
-        yield f"Line {site.line}: {words}: {bound}{plural(held, 'block')}/SM ({row.arch})"
+        place = site.place[:1].upper() + site.place[1:] if site.path is None else site.place
+        yield f"{place}: {words}: {bound}{plural(held, 'block')}/SM ({row.arch})"
 
 
 def kernel_stairs(facts: KernelFacts) -> Iterator[str]:

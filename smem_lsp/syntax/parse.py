@@ -482,6 +482,12 @@ class TranslationUnit:
         """Spellings of all tokens of the headers."""
         return _header(self.preprocessed).words
 
+    def header_reach(self, names: frozenset[str]) -> tuple[frozenset[str], tuple[tuple[str, ...], ...]]:
+        """See ``Headers.reached``; nothing where no function of a header is named."""
+        if self.header_functions.isdisjoint(names):
+            return names, ()
+        return _header(self.preprocessed).reached(names)
+
     def header_definitions(self, name: str, offset: int) -> list[Function]:
         """The device functions ``name`` that headers define, placed at ``offset``, the offset of the call. None of
         their tokens can be edited."""
