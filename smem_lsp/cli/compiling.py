@@ -73,7 +73,7 @@ def check_compiled(
         )
 
     plain = report(NOT_MEASURED)
-    if not any(facts.kernel.buffers or facts.kernel.helper_bytes for facts in plain.facts):
+    if not any(facts.measurable for facts in plain.facts):
         return plain
     request = measurer.request(text, path, config)
     if request is None:

@@ -58,6 +58,8 @@ class Known:
         """What a kernel rule finds in ``facts``, which are those of this kernel, perhaps at another place."""
         on_kernel = rule.on_kernel
         assert on_kernel is not None
+        if not rule.holds_in(facts.kernel.dialect):
+            return ()
         attempts = Attempts(self.limits, facts.kernel.instance or facts.kernel.name)
         found = attempts.run(
             f"{rule.code} {rule.name}", lambda: tuple(on_kernel(facts)), tuple[Finding, ...]()

@@ -103,6 +103,9 @@ def _report(
         )
         setting = attempts.run("everything", begin, None, limits.file_seconds)
         rules = [rule for rule in RULES.values() if _selected(rule, config)]
+        if setting is not None:
+            dialects = {around.dialect for around in setting.units}
+            rules = [rule for rule in rules if any(map(rule.holds_in, dialects))]
         judged = [] if setting is None else judge_kernels(setting, rules, attempts, every=whole)
         counted = None
         if setting is not None and (whole or any(rule.on_file is not None for rule in rules)):

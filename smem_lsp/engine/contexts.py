@@ -7,11 +7,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from smem_lsp.config import Config
+from smem_lsp.engine.dialects import read_in_dialect
 from smem_lsp.ir.nodes import LaunchSite
-from smem_lsp.source import FileReader, SourceText
+from smem_lsp.source import CompileFlags, FileReader, SourceText
 from smem_lsp.source.budget import look, used_up
 from smem_lsp.syntax.parse import TranslationUnit, parse, parse_within
-from smem_lsp.unit.unit_facts import UnitFacts, launched_elsewhere, survey_file
+from smem_lsp.unit.unit_facts import UnitFacts, launched_elsewhere
 
 MOST_CONTEXTS = 8  # of one header
 _MOST_TRIED = 16  # files that may include it
@@ -39,7 +40,7 @@ def read_units(
     A header that no main file reads stands alone, and so does a file without kernels. A source file has its own unit,
     too, which comes first.
     """
-    found: list[TranslationUnit] = []
+    found: list[UnitFacts] = []
     more = False
     asked = reader is not None and "__global__" in source.text
     if reader is not None and (asked or within.mains is not None):
@@ -52,11 +53,10 @@ def read_units(
             read = _through(source, shown_like(main, source.path), reader, config, arch)
             found += read[: within.most - len(found)]
     if not found or (within.mains is None and is_main(source.path)):
-        found.insert(0, _alone(source, reader, config, arch))
-    units = [survey_file(unit) for unit in found]
+        found.insert(0, read_alone(source, reader, config, arch))
     if asked and reader is not None:
-        units = _with_foreign(units, reader, config, arch)
-    return tuple(units), more
+        found = _with_foreign(found, reader, config, arch)
+    return tuple(found), more
 
 
 def is_main(path: str) -> bool:
@@ -71,34 +71,42 @@ def shown_like(path: str, like: str) -> str:
     return os.path.relpath(path)
 
 
-def _alone(
-    source: SourceText, reader: FileReader | None, config: Config, arch: str | None
-) -> TranslationUnit:
-    return parse(
-        source,
-        reader=reader,
-        include_dirs=config.include_dirs,
-        defines=config.defines,
-        flags=config.compile_flags,
-        arch=arch,
-    )
+def read_alone(source: SourceText, reader: FileReader | None, config: Config, arch: str | None) -> UnitFacts:
+    """The file as its own unit."""
+
+    def read(flags: CompileFlags) -> list[TranslationUnit]:
+        unit = parse(
+            source,
+            reader=reader,
+            include_dirs=config.include_dirs,
+            defines=config.defines,
+            flags=flags,
+            arch=arch,
+        )
+        return [unit]
+
+    return read_in_dialect(source.path, config, read)[0]
 
 
 def _through(
     source: SourceText, main: str, reader: FileReader, config: Config, arch: str | None
-) -> list[TranslationUnit]:
+) -> list[UnitFacts]:
     """The file as the unit of ``main`` reads it; empty where it does not."""
     text = reader.read(main)
     if text is None:
         return []
-    return parse_within(
-        source,
-        SourceText(text, main),
-        reader=_Instead(reader, source),
-        include_dirs=config.include_dirs,
-        defines=config.defines,
-        flags=config.compile_flags,
-        arch=arch,
+    return read_in_dialect(
+        main,
+        config,
+        lambda flags: parse_within(
+            source,
+            SourceText(text, main),
+            reader=_Instead(reader, source),
+            include_dirs=config.include_dirs,
+            defines=config.defines,
+            flags=flags,
+            arch=arch,
+        ),
     )
 
 
@@ -115,7 +123,7 @@ def _with_foreign(
         text = reader.read(shown)
         if text is None or used_up():
             continue
-        around = survey_file(_alone(SourceText(text, shown), reader, config, arch))
+        around = read_alone(SourceText(text, shown), reader, config, arch)
         for name, sites in launched_elsewhere(around, names).items():
             foreign.setdefault(name, []).extend(sites)
     if not foreign:

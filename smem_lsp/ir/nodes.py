@@ -17,6 +17,7 @@ from smem_lsp.ir.host_terms import HostTerm
 from smem_lsp.ir.values import Bytes, Operator, Value
 from smem_lsp.ir.values import MemberPath as MemberPart
 from smem_lsp.source import Span, checkpoint, record
+from smem_lsp.targets.dialects import CUDA, Dialect
 
 
 class AddressSpace(enum.Enum):
@@ -105,7 +106,9 @@ class Buffer:
     function: str = ""  # name of the function that declares it
     record: bool = False  # an element is a class, struct or union
     holds_pointers: bool = False  # an element is or has a pointer, as far as one can tell
-    collective: bool | None = None  # storage of a collective of CUB: do several warps exchange values through it?
+    collective: bool | None = (
+        None  # storage of a collective of CUB: do several warps exchange values through it?
+    )
     rank: tuple[int, int] = (0, 0)  # the order in which ptxas lays the static buffers out
     members: tuple[StorageMember, ...] = ()  # of the classes that its bytes are seen as, rising offsets
     kept: tuple[Kept, ...] = ()  # parts of it
@@ -591,6 +594,7 @@ class Kernel:
         frozenset()
     )  # values that the author states to be the same for all threads of a block
 
+    dialect: Dialect = CUDA  # what it is written in
     drained: WithFinalWait | None = None  # None: no copy is left in flight, or one wait is not enough
 
     def with_wait(self, drained: WithFinalWait) -> Kernel:

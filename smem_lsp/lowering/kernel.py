@@ -167,6 +167,7 @@ def _finished(
         may_opt_in=launched.may_opt_in,
         launch_bounds=_launch_bounds(function, ctx.around.constants, ctx.dialect),
         cluster=cluster_of(function, ctx.around.constants),
+        dialect=ctx.dialect,
         stated=stated,
         agreed=frozenset(ctx.agreed),
         non_portable=launched.non_portable,
@@ -174,7 +175,8 @@ def _finished(
         complete=_is_complete(ctx),
         irregular=limits.irregular,
         drained=ctx.copies.with_final_wait,
-        unexact=around.unexact
+        unexact=_other_compiler(ctx.dialect)
+        or around.unexact
         or limits.unexact
         or ptxas_rounding.header_unexact(unit, around.constants, parts)
         or ptxas_layout.unexact(ctx, body, helper_bytes),
@@ -194,6 +196,10 @@ def _finished(
         opening=_opening(function),
         identifiers=frozenset((*_names(function.body.tokens), *_names(function.head))),
     )
+
+
+def _other_compiler(dialect: Dialect) -> str | None:
+    return None if dialect.nvidia else "ptxas does not lay it out"
 
 
 def _names(tokens: Tokens) -> Iterator[str]:
@@ -260,9 +266,10 @@ def _opening(function: Function) -> int | None:
 
 
 def _launch_bounds(function: Function, constants: Scope, dialect: Dialect) -> tuple[int, int | None] | None:
-    """``__launch_bounds__(threads, blocks)``; None when absent or not constant."""
+    """``__launch_bounds__(threads, blocks)``; None when absent or not constant. In HIP the second argument counts warps
+    of an execution unit: no blocks."""
     values = attribute_values(function, dialect.launch_bounds, constants)
     if not values or values[0] is None or values[0] <= 0:
         return None
-    blocks = values[1] if len(values) > 1 else None
+    blocks = values[1] if len(values) > 1 and dialect.nvidia else None
     return values[0], None if blocks is None or blocks < 0 else blocks

@@ -108,7 +108,7 @@ def _cub_name(path: tuple[str, ...], scope: Scope) -> str | None:
 def _cub_constant(path: tuple[str, ...], scope: Scope) -> Scalar | TypedConstant | None:
     """An algorithm of CUB, or its type for no value."""
     name = path[-1]
-    if name != "NullType" and name not in cub_storage.ENUMERATORS or _cub_name(path, scope) is None:
+    if (name != "NullType" and name not in cub_storage.ENUMERATORS) or _cub_name(path, scope) is None:
         return None
     return _NO_VALUE if name == "NullType" else TypedConstant(INT, cub_storage.ENUMERATORS[name])
 

@@ -323,7 +323,13 @@ def is_struct(kind: Scalar) -> bool:
     elements (measured)."""
     if kind.name in _VECTORS:
         return kind.name.endswith("3")
-    return kind.name in _STATES or kind.name in ("dim3", "__half2", "__half2_raw", "__nv_bfloat162", "__nv_bfloat162_raw")
+    return kind.name in _STATES or kind.name in (
+        "dim3",
+        "__half2",
+        "__half2_raw",
+        "__nv_bfloat162",
+        "__nv_bfloat162_raw",
+    )
 
 
 def vector_element(name: str) -> Scalar | None:

@@ -80,7 +80,7 @@ def _resident_lines(facts: KernelFacts, before: int, after: int) -> Iterator[str
         yield f"Clusters of {prod(clusters)} blocks: blocks/SM are a per-SM bound only"
     if isinstance(facts, MeasuredFacts):
         yield from compiler_lines(facts)
-    if not facts.occupied:
+    if not facts.occupied and kernel.dialect.nvidia:
         yield "Blocks/SM unknown: no launch in sight gives the number of threads"
     shown = shown_row(facts, before, after)
     if shown is not None and (words := carve_out(shown, before, facts.blocks(shown, before))):

@@ -61,6 +61,7 @@ class Preprocessed:
     regions: Sequence[tuple[int, Region]] = ()
     header: TokenList = field(default_factory=TokenList.empty)
     header_key: HeaderKey = field(default_factory=HeaderKey)  # the identity of the list ``header``
+    entered: list[str] = field(default_factory=list)  # paths of the headers that were read
     missing: list[str] = field(default_factory=list)  # includes that were not found
     missing_quoted: bool = False  # one of them is spelled "..."
     problems: list[Problem] = field(default_factory=list)
@@ -146,6 +147,7 @@ def preprocess(
     result.preprocessed_regions += _read_regions(run, result.regions, environment, path, text, 0)
     result.pieces, result.files = tuple(run.pieces), run.files
     result.header, result.header_key = flatten(run.pieces)
+    result.entered = run.entered
     result.missing = [name for name, _ in run.missing]
     result.missing_quoted = any(quoted for _, quoted in run.missing)
     result.problems = run.problems + _too_large(run.expander.refused)

@@ -172,7 +172,7 @@ class LaunchFinder:
                         "ceil",
                     )
                     or kinds[at - 2 : at - 1] == ["TYPE"]
-                    or before.startswith("cudaMemcpy")
+                    or before.startswith(("cudaMemcpy", "hipMemcpy"))
                     or before in self.counting
                 )
         return False

@@ -180,13 +180,13 @@ class UnitFacts:
 
 def survey_file(unit: TranslationUnit, dialect: Dialect = CUDA) -> UnitFacts:
     """Constants, helpers and launches of a file."""
-    constants = file_constants(unit)
+    constants = file_constants(unit, dialect.warp_size)
     return UnitFacts(
         unit,
         constants,
         find_launches(unit, constants),
         ptxas_rounding.file_unexact(unit),
-        ptxas_rounding.rounding(unit, constants),
+        ptxas_rounding.rounding(unit, constants) if dialect.nvidia else ptxas_rounding.Rounding(),
         find_instances(unit, constants),
         dialect,
     )
