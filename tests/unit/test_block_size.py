@@ -149,7 +149,7 @@ def test_a_kernel_that_is_used_elsewhere_may_be_launched_with_any_size(declarati
 @pytest.mark.parametrize(
     "statements",
     [
-        pytest.param("int t = 256; t *= 2; k<<<1, t>>>(in, out, 4);"),
+        pytest.param("int t = 256; t *= s; k<<<1, t>>>(in, out, 4);"),
         pytest.param("int t = 256; t /= 2; k<<<1, t>>>(in, out, 4);"),
         pytest.param("int t = 257; --t; k<<<1, t - 1>>>(in, out, 4);"),
         pytest.param("int t = 256; pick(&t); k<<<1, t>>>(in, out, 4);"),
@@ -173,7 +173,7 @@ def test_a_kernel_that_is_used_elsewhere_may_be_launched_with_any_size(declarati
         "char t = 256; k<<<1, t>>>(in, out, 4);",
         "int t = s ? 256 : 128; k<<<1, t>>>(in, out, 4);",
         pytest.param("dim3 t(256); t.x /= 2; k<<<1, t>>>(in, out, 4);"),
-        "dim3 t(256); t.y = 2; k<<<1, t>>>(in, out, 4);",
+        "dim3 t(256); t.y = s; k<<<1, t>>>(in, out, 4);",
         pytest.param("dim3 t(256); pick(t); k<<<1, t>>>(in, out, 4);"),
         "dim3 t(256); if (s) t = dim3(128); k<<<1, t>>>(in, out, 4);",
         "dim3* t = new dim3(256); k<<<1, *t>>>(in, out, 4);",
