@@ -8,6 +8,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from threading import Thread
 
 from smem_lsp.environment.compile_commands import CompileCommands
@@ -99,6 +100,12 @@ class DiskReader(FileReader):
         """The file in the project around ``including`` whose path ends in ``name``; None if there is none or several
         fit."""
         return self._projects.search(name, including, self.read)
+
+    def in_project(self, path: str, *, around: str) -> bool:
+        """Does ``path`` belong to the project of the file ``around``, or, if that has none, stand below its folder?"""
+        folder = os.path.dirname(os.path.abspath(around))  # noqa: PTH100, PTH120
+        root = self._projects.root(folder) or folder
+        return Path(os.path.abspath(path)).is_relative_to(root)  # noqa: PTH100
 
     def includers(self, path: str) -> Sequence[str]:
         """The main files through whose units ``path`` is read, the best contexts first."""

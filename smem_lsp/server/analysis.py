@@ -152,7 +152,7 @@ def _worth_compiling(
 ) -> Request | None:
     """``request`` with its headers. None when no kernel uses shared memory, so that its registers tell nothing, and
     when the compiler would read other headers than the analysis did."""
-    if not any(facts.kernel.buffers or facts.kernel.helper_bytes for facts in report.facts):
+    if not any(facts.measurable for facts in report.facts):
         return None
     headers = header_versions(included, snapshot.reader, snapshot.opened & included)
     return None if headers is None else replace(request, headers=headers)
