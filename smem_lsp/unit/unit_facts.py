@@ -224,11 +224,13 @@ def bindings_of(around: UnitFacts, function: Function) -> Sequence[Binding | Non
 @dataclass(frozen=True, slots=True)
 class Launched:
     """What the host does with a kernel, without places: the configurations of its launches, and whether calls may raise
-    its limit of dynamic shared memory or allow clusters that not every device takes."""
+    its limit of dynamic shared memory or allow clusters that not every device takes. ``open``: other files may lead to
+    a launch with other numbers."""
 
     configurations: tuple[Configuration, ...]
     may_opt_in: bool
     non_portable: bool
+    open: bool = False
 
     def joined(self, other: Launched) -> Launched:
         """What two units do with it."""
@@ -236,6 +238,7 @@ class Launched:
             tuple(dict.fromkeys((*self.configurations, *other.configurations))),
             self.may_opt_in or other.may_opt_in,
             self.non_portable or other.non_portable,
+            self.open or other.open,
         )
 
 
@@ -301,6 +304,7 @@ def kernel_key(around: UnitFacts, function: Function, binding: Binding | None) -
         tuple([site.configuration for site in around.unplaced(function, binding)]),
         opts_in(around, function, binding),
         non_portable(around, function, binding),
+        any(site.open for site in around.unplaced(function, binding)),
     )
     text = (
         tuple([identify(unit, around.constants, part) for part in parts]),

@@ -255,3 +255,9 @@ def test_the_bytes_of_a_launch_are_read() -> None:
 
 def test_launch_bounds_are_no_block_size() -> None:
     assert not proved(kernel("").replace("void k(", "void __launch_bounds__(256) k("))
+
+
+@pytest.mark.parametrize(("linkage", "expected"), [("static ", True), ("", False)])
+def test_other_files_may_pass_another_size(linkage: str, expected: bool) -> None:
+    below = f"{linkage}void run(const float* in, float* out, int t) {{ k<<<1, t>>>(in, out, 4); }}\n"
+    assert proved(kernel(f"{below}void go(const float* in, float* out) {{ run(in, out, 256); }}")) == expected
