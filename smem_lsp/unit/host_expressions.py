@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from smem_lsp.ir.host_terms import HostTerm, Symbol, apply, constant, named
 from smem_lsp.ir.nodes import Comparison
 from smem_lsp.semantics import type_of
-from smem_lsp.semantics.entities import Functions, Template, TypedConstant
+from smem_lsp.semantics.entities import Functions, Template, TypedConstant, Undeclared
 from smem_lsp.semantics.evaluate import evaluate, evaluate_value
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import plain_type, scalar_of
@@ -167,7 +167,7 @@ class Expressions:
             known = meaning.type is not None and (scalar is None or scalar.kind != "int" or scalar.size < 4)
             return None if known else path.symbol(expr.text, path.epoch, doubtful=meaning.type is None)
         self.mentioned(last)
-        return None
+        return path.symbol(expr.text, path.epoch, doubtful=True) if isinstance(meaning, Undeclared) else None
 
     def mentioned(self, name: str) -> None:
         """A function is named, but not called."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from smem_lsp.ir.host_terms import constant, named
 from smem_lsp.ir.nodes import Comparison
+from smem_lsp.semantics.entities import TypedConstant
 from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.local_declarations import declare_constants, declare_statement
 from smem_lsp.source import checkpoint
@@ -108,6 +109,8 @@ class Statements(Expressions):
             if variable is not None:
                 for path in paths:
                     self.share(path, variable)
+            elif isinstance(self.frame.scope.meaning((name,), (None,)), TypedConstant):
+                self.frame.blocks[-1][name] = None  # it may be declared there
         for path in paths:
             self.disturb(path)
 

@@ -57,7 +57,6 @@ class Callees:
     by_value: frozenset[str]
     kernels: frozenset[str]
     bounded: frozenset[str]
-    hidden: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +119,6 @@ class LaunchFinder(Statements):
             own = {p.name for p in parameters_of(function)}
             others = {name: argument for name, argument in bound.items() if name not in own}
             scope = scope.bind(others).child() if others else scope
-        scope.values.update(dict.fromkeys(self.callees.hidden & function.definition.words))
         frame = Frame(function, number, scope, bound or {}, depth, self.watched, self.callees.by_value)
         frame.open = bool(depth) and (not closed(function) or self.frame.open)
         outer = getattr(self, "frame", None)
@@ -348,9 +346,6 @@ class LaunchFinder(Statements):
         made = apply(name, left, right)
         if made is None:
             return None
-        if made.number is None:
-            for limit in (left, right):
-                path.learn(Comparison(made, "<=" if name == "min" else ">=", limit))
         return Number(made)
 
     def _occupancy(self, path: Path, name: str, given: Sequence[tree.Expr]) -> None:

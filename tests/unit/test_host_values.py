@@ -201,7 +201,7 @@ def facts(site: LaunchSite) -> list[str]:
         ("k<<<dim3(n, m), 32>>>(d, n, m);", ["n == gridDim.x", "tile == gridDim.y"]),
         (
             "k<<<1, min(n, 64)>>>(d, n, m);",
-            ["blockDim.x == min(n, 64)", "min(n, 64) <= n", "min(n, 64) <= 64"],
+            ["blockDim.x == min(n, 64)", "blockDim.x <= 64"],
         ),
         ("float t = n; k<<<1, 32>>>(d, t, m);", []),
         ("k<<<1, n>>>(d, -1, m);", ["n == -1"]),
@@ -370,7 +370,8 @@ template <int N> __global__ void k(float* d, int n) {{
     "below",
     [
         "void go(float* d) { k<32><<<1, 64>>>(d, 1); k<16><<<1, 32>>>(d, 1); }",
-        "template <int M> void run(float* d) { k<M><<<1, 2 * M>>>(d, 1); } void go(float* d) { run<32>(d); run<16>(d); }",
+        "template <int M> void run(float* d) { k<M><<<1, 2 * M>>>(d, 1); }"
+        " void go(float* d) { run<32>(d); run<16>(d); }",
         "template <int M> void run(float* d, int t) { k<M><<<1, t>>>(d, 1); }"
         " void go(float* d) { run<32>(d, 64); run<16>(d, 32); }",
         "void go(float* d, int n) { auto f = n == 64 ? k<32> : k<16>; f<<<1, n == 64 ? 64 : 32>>>(d, 1); }",
