@@ -427,6 +427,7 @@ class LaunchSite:
     cluster: Dims | None = None
     extended: bool = False  # cudaLaunchKernelEx
     addends: tuple[int | None, ...] = ()
+    path: str | None = None  # of the file that it stands in; None: the kernel's own
 
     @property
     def threads(self) -> int | None:
