@@ -30,7 +30,6 @@ from smem_lsp.analysis.values.evaluate import Evaluator, Work
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, Barrier, BarrierKind, Dims, Kernel, Node, Proxy, walk
 from smem_lsp.source import checkpoint
-from smem_lsp.targets.every import WARP_SIZE
 
 _MAX_WORK = 200_000  # numbers that are worked out in one run, each counted once for every thread
 
@@ -188,7 +187,9 @@ class Search:
     def run_tail(self, dims: Dims) -> Interpreter:
         """A run in which sizes end in the midst of the block, and no access counts."""
         program = self.program.only(frozenset())
-        recorder = AccessRecorder(self.kernel, self.values, program, ConflictingAccesses(WARP_SIZE))
+        recorder = AccessRecorder(
+            self.kernel, self.values, program, ConflictingAccesses(self.kernel.dialect.lanes)
+        )
         return self._run_once(recorder, dims, _tail(program, dims), program=program)
 
     def run(self, dims: Dims, symbols: dict[str, int], *, brief: bool = False) -> Interpreter:
@@ -220,8 +221,8 @@ class Search:
             self.kernel,
             self.values,
             self.program,
-            ConflictingAccesses(WARP_SIZE, self.compared),
-            None if self.traced_threads is None else Traces(self.traced_threads),
+            ConflictingAccesses(self.kernel.dialect.lanes, self.compared),
+            None if self.traced_threads is None else Traces(self.traced_threads, self.kernel.dialect.lanes),
             Proxies() if self.proxy_reads else None,
             block_known=self.ground.is_certain,
         )
