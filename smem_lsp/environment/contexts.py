@@ -13,6 +13,7 @@ from smem_lsp.source import checkpoint
 
 MOST = 32
 _MAX_TRIED = 256  # files that may be given, looked at closely: the nearest
+_MAX_COMPARED = 1_000  # main files whose macros are compared: the best
 _MAX_WORDS = 1_000_000  # code points of a header in which words are looked for
 
 _MAIN = (".cu", ".hip", ".cpp", ".cc", ".cxx", ".cui")
@@ -47,7 +48,8 @@ def includers(
 
     ranked = sorted((*rank(each), each) for each in mains)
     return _spread(
-        [(each[0], each[-1]) for each in ranked], lambda each: _makes(index, each, above, path, words)
+        [(each[0], each[-1]) for each in ranked[:_MAX_COMPARED]],
+        lambda each: _makes(index, each, above, path, words),
     )
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-from bisect import insort
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -63,11 +62,11 @@ class ProjectIndex:
     files: dict[str, IndexedFile] = field(default_factory=dict)
     ready: bool = False
     generation: int = 0
-    includers: dict[str, list[str]] = field(default_factory=dict)
-    defining: dict[str, list[str]] = field(default_factory=dict)
-    declaring: dict[str, list[str]] = field(default_factory=dict)
-    using: dict[str, list[str]] = field(default_factory=dict)  # "name", or "&name"
-    _wanting: dict[str, list[str]] = field(
+    includers: dict[str, set[str]] = field(default_factory=dict)
+    defining: dict[str, set[str]] = field(default_factory=dict)
+    declaring: dict[str, set[str]] = field(default_factory=dict)
+    using: dict[str, set[str]] = field(default_factory=dict)  # "name", or "&name"
+    _wanting: dict[str, set[str]] = field(
         default_factory=dict
     )  # last part of an include -> files that have it
     _noted: set[str] = field(default_factory=set)  # to be looked at; any thread may add to it
@@ -170,7 +169,7 @@ class ProjectIndex:
             self._add_names(path)
             self._link(path)
         if (known is None) != (now is None):
-            for other in self._wanting.get(os.path.basename(path), ()):  # noqa: PTH119
+            for other in list(self._wanting.get(os.path.basename(path), ())):  # noqa: PTH119
                 checkpoint()
                 self._unlink(other)
                 self._link(other)
@@ -197,7 +196,7 @@ class ProjectIndex:
     def _add_names(self, path: str) -> None:
         for table, names in self._names(path):
             for name in names:
-                insort(table.setdefault(sys.intern(name), []), path)
+                table.setdefault(sys.intern(name), set()).add(path)
 
     def _remove_names(self, path: str) -> None:
         for table, names in self._names(path):
@@ -206,7 +205,7 @@ class ProjectIndex:
                 if not table[name]:
                     del table[name]
 
-    def _names(self, path: str) -> tuple[tuple[dict[str, list[str]], set[str]], ...]:
+    def _names(self, path: str) -> tuple[tuple[dict[str, set[str]], set[str]], ...]:
         summary = self.files[path].summary
         return (
             (self.defining, set(summary.defined)),
@@ -220,7 +219,7 @@ class ProjectIndex:
         found = (self.resolve(each, path) for each in file.summary.includes)
         file.includes = tuple(dict.fromkeys(each for each in found if each is not None and each != path))
         for each in file.includes:
-            insort(self.includers.setdefault(each, []), path)
+            self.includers.setdefault(each, set()).add(path)
 
     def _unlink(self, path: str) -> None:
         for each in self.files[path].includes:
@@ -284,7 +283,7 @@ class ProjectIndex:
 
     def above(self, path: str) -> dict[str, str]:
         """The files through which ``path`` is read -> the file that each of them includes on the way; nearest first."""
-        return _reached(path, lambda each: self.includers.get(each, ()))
+        return _reached(path, lambda each: sorted(self.includers.get(each, ())))
 
     def below(self, path: str) -> dict[str, str]:
         """The files of the project that ``path`` includes, directly or not."""

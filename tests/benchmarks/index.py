@@ -1,0 +1,195 @@
+"""How long the index of a project of 10,000 CUDA files takes, and how much memory.
+
+Run it by hand: ``python tests/benchmarks/index.py [FILES]``. It makes the project in a temporary folder, and reads it
+in processes of their own: cold, warm from the cache, then with edits, a header that comes and goes, and the questions
+that a check asks. Times are seconds of one processor; memory is what the process grew by, and what Python holds of it.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import random
+import subprocess
+import sys
+import tempfile
+import time
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from smem_lsp.environment.disk_reader import DiskReader, Indexing
+from smem_lsp.environment.index_store import IndexStore
+from smem_lsp.source.budget import held_bytes
+from smem_lsp.unit.file_index import summarise
+
+FILES = 10_000
+PER_MODULE = 100  # files of a folder, a third of them headers
+_COMMENT = (
+    "// Each thread loads one element, so that neighbours read neighbouring addresses of the row below.\n"
+)
+
+
+def make(root: Path, files: int) -> None:
+    """A project: modules of headers with kernels, launchers, and files that declare kernels of others."""
+    chance = random.Random(1)
+    (root / "pyproject.toml").write_text("")
+    for name in ("config", "types", "check"):
+        path = root / "include" / "common" / f"{name}.cuh"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"#pragma once\n#define {name.upper()}_VERSION 1\n")
+    for number in range(files - 3):
+        module = number // PER_MODULE
+        folder = root / "csrc" / f"group_{module // 10}" / f"module_{module}"
+        folder.mkdir(parents=True, exist_ok=True)
+        at = number % PER_MODULE
+        name, text = (
+            (f"tile_{at}.cuh", _header(module, at))
+            if at % 3 == 0
+            else (f"run_{at}.cu", _launcher(module, at, chance))
+        )
+        (folder / name).write_text(text + _filler(chance))
+
+
+def _header(module: int, at: int) -> str:
+    inner = f'#include "tile_{at - 3}.cuh"\n' if at % 9 else ""
+    return f"""#pragma once
+#include <cuda_runtime.h>
+#include "common/config.cuh"
+{inner}
+template <int N, typename T> __global__ void __launch_bounds__(N) kernel_{module}_{at}(const T* in, T* out) {{
+  __shared__ T tile[TILE][TILE + 1];
+  tile[threadIdx.y][threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = tile[threadIdx.x][threadIdx.y];
+}}
+"""
+
+
+def _launcher(module: int, at: int, chance: random.Random) -> str:
+    tile = chance.choice((16, 32, 64, 128))
+    used = at - at % 3
+    return f"""#define TILE {tile}
+#include <vector>
+#include "tile_{used}.cuh"
+#include "common/types.cuh"
+#include "module_{max(0, module - 1)}/tile_{used}.cuh"
+__global__ void elsewhere_{module}_{at % 7}(float* data);
+template __global__ void kernel_{module}_{used}<{tile}, float>(const float*, float*);
+void run_{module}_{at}(float* a, float* b, int n) {{
+  kernel_{module}_{used}<{tile}, float><<<n / {tile}, dim3({tile}, {tile})>>>(a, b);
+  elsewhere_{module}_{at % 7}<<<1, 256>>>(b);
+  cudaFuncSetAttribute(kernel_{module}_{used}<{tile}, double>, cudaFuncAttributeMaxDynamicSharedMemorySize, n);
+}}
+"""
+
+
+def _filler(chance: random.Random) -> str:
+    """A body of the usual length: comments, strings, host and device functions."""
+    lines = [
+        f'static int helper_{n}(int a, const char* name = "value_{n}") {{ return static_cast<int>(a * {n}); }}\n'
+        f"{_COMMENT}/* over\n   several lines */\n"
+        f"__device__ __forceinline__ float step_{n}(float x, float y) {{ return x * {n}.0f + y / ({n} + 1); }}\n"
+        for n in range(chance.randrange(5, 55))
+    ]
+    return "".join(lines)
+
+
+def _reader(cache: str) -> DiskReader:
+    return DiskReader(indexing=Indexing(summarise, IndexStore(Path(cache)), background=True))
+
+
+def _timed(work: Callable[[], object]) -> float:
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def measure(root: str, cache: str, how: str) -> dict[str, float]:
+    """In a process of its own. ``how``: time, edit or memory."""
+    path = f"{root}/include/common/config.cuh"
+    gc.collect()
+    before = held_bytes() or 0
+    if how == "memory":
+        tracemalloc.start()
+    reader = _reader(cache)
+    steps: list[float] = []
+
+    def build() -> None:
+        reader.index(path)
+        done = False
+        while not done:
+            start = time.process_time()
+            done = reader.advance(lambda start=start: time.process_time() - start > 0.005)
+            steps.append(time.process_time() - start)
+
+    found = {"build": _timed(build), "longest step": max(steps)}
+    index = reader.index(path)
+    assert index is not None
+    gc.collect()
+    found["files"] = len(index.files)
+    found["links"] = sum(len(file.includes) for file in index.files.values())
+    found["grown MB"] = ((held_bytes() or 0) - before) / 1e6
+    if how == "memory":
+        found["python MB"] = tracemalloc.get_traced_memory()[0] / 1e6
+    if how == "edit":
+        found |= _edits(reader, Path(root))
+    return found
+
+
+def _edits(reader: DiskReader, root: Path) -> dict[str, float]:
+    edits: list[float] = []
+    launchers = sorted(root.glob("csrc/group_0/module_*/run_*.cu"))[:200]
+    for number, path in enumerate(launchers):
+        text = path.read_text()
+        path.write_text(f'#define NEW {number}\n#include "tile_{number % 30 * 3}.cuh"\n{text}')
+        edits.append(_timed(lambda path=path: (reader.forget([str(path)]), reader.advance())))
+        path.write_text(text)
+    header = root / "include" / "common" / "config.cuh"
+    kept = header.read_text()
+
+    def forgotten(path: Path) -> float:
+        return _timed(lambda: (reader.forget([str(path)]), reader.advance()))
+
+    header.unlink()
+    gone = forgotten(header)
+    header.write_text(kept)
+    came = forgotten(header)
+    reader.forget([str(path) for path in launchers])
+    reader.advance()
+    common = str(header)
+    kernels = str(root / "csrc/group_0/module_1/tile_6.cuh")
+    edits.sort()
+    return {
+        "edit, median": edits[len(edits) // 2],
+        "edit, longest": edits[-1],
+        "header of all gone": gone,
+        "header of all back": came,
+        "includers of a header of all": _timed(lambda: reader.includers(common)),
+        "includers of one header": _timed(lambda: reader.includers(kernels)),
+        "naming": _timed(lambda: reader.naming(kernels, ("elsewhere_1_6", "kernel_1_6"))),
+        "walked again": _timed(lambda: (reader.forget(), reader.advance())),
+    }
+
+
+def main(files: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        root, cache = Path(folder, "project"), str(Path(folder, "cache"))
+        root.mkdir()
+        make(root, files)
+        size = sum(path.stat().st_size for path in root.rglob("*") if path.is_file())
+        print(f"{files:,} files, {size / 1e6:.0f} MB")
+        for title, how in (("cold", "time"), ("warm", "edit"), ("memory, warm", "memory")):
+            command = [sys.executable, __file__, "measure", str(root), cache, how]
+            answer = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+            print(f"{title}: " + ", ".join(f"{name} {value:.4g}" for name, value in answer.items()))
+        print(f"cache: {sum(path.stat().st_size for path in Path(cache).iterdir()) / 1e6:.1f} MB")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["measure"]:
+        print(json.dumps(measure(*sys.argv[2:5])))
+    else:
+        main(int(sys.argv[1]) if len(sys.argv) > 1 else FILES)
