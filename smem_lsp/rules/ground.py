@@ -13,7 +13,6 @@ from smem_lsp.analysis.values.block_shape import BlockShape, Ground
 from smem_lsp.ir.nodes import Dims, Kernel
 from smem_lsp.rules.model import Severity
 from smem_lsp.rules.words import Line, Words, said
-from smem_lsp.targets.every import WARP_SIZE
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +50,16 @@ def condition(kernel: Kernel, ground: Ground) -> Words:
     if ground.named:
         return said(", with ", blocks(kernel, ground))
     if ground.above:
-        return said(", for every block of ", _more_than(ground.above), _limits(ground))
+        return said(", for every block of ", _more_than(ground), _limits(ground))
     if ground.tried is not None:
         return said(f", when the block is {dims_words(ground.tried)}")
     return Words()
 
 
-def _more_than(threads: int) -> str:
-    if threads == WARP_SIZE - 1:
-        return f"{WARP_SIZE} threads or more"
+def _more_than(ground: Ground) -> str:
+    threads = ground.above or 0
+    if threads == ground.warp - 1:
+        return f"{ground.warp} threads or more"
     return f"more than {threads} thread{'' if threads == 1 else 's'}"
 
 

@@ -26,7 +26,6 @@ from smem_lsp.analysis.values.block_shape import Ground, most_threads
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Dims, Kernel, Node, Proxy, walk
 from smem_lsp.source import checkpoint
-from smem_lsp.targets.every import WARP_SIZE
 
 _MOST_BLOCKS = 40  # that are run
 
@@ -51,15 +50,15 @@ def proved_grounds(
     rows = axes == "xy"
     if not rows and not values.table.asks_for_block():
         return dict(search.in_first_threads(upper[0]))
-    blocks = _whole_warps(upper, most_threads(kernel)[0], rows=rows)
+    blocks = _whole_warps(upper, most_threads(kernel)[0], kernel.dialect.lanes, rows=rows)
     return dict(search.in_every_block(blocks, rows=rows)) if 0 < len(blocks) <= _MOST_BLOCKS else {}
 
 
-def _whole_warps(upper: Dims, most: int, *, rows: bool) -> list[Dims]:
+def _whole_warps(upper: Dims, most: int, warp: int, *, rows: bool) -> list[Dims]:
     """All blocks whose rows are whole warps, the largest first."""
     found: list[Dims] = [
         (x, y, 1)
-        for x in range(WARP_SIZE, upper[0] + 1, WARP_SIZE)
+        for x in range(warp, upper[0] + 1, warp)
         for y in range(1, (min(upper[1], most // x) if rows else 1) + 1)
     ]
     return sorted(found, key=math.prod, reverse=True)
@@ -127,12 +126,12 @@ class _Runs:
                     holds = min(middle, found[key] + 1)
                 else:
                     fails = middle
-            yield key, Ground(above=fails, largest=most)
+            yield key, Ground(above=fails, warp=self.kernel.dialect.lanes, largest=most)
 
     def in_every_block(self, blocks: Sequence[Dims], *, rows: bool) -> Iterator[tuple[Key, Ground]]:
         """By the largest of these that does not show it; ``blocks``: all of whole warps, the largest first."""
         left = set(self.wanted)
-        most = math.prod(blocks[0])
+        most, warp = math.prod(blocks[0]), self.kernel.dialect.lanes
         for dims in blocks:
             checkpoint()
             if not left:
@@ -140,9 +139,9 @@ class _Runs:
             threads, shown = math.prod(dims), self._shown(dims)
             for key in left - shown.keys():
                 left.discard(key)
-                yield key, Ground(above=threads, whole_warps=True, rows=rows, largest=most)
+                yield key, Ground(above=threads, whole_warps=True, rows=rows, warp=warp, largest=most)
         for key in left:
-            yield key, Ground(above=WARP_SIZE - 1, whole_warps=True, rows=rows, largest=most)
+            yield key, Ground(above=warp - 1, whole_warps=True, rows=rows, warp=warp, largest=most)
 
     def _shown(self, dims: Dims) -> Mapping[Key, int]:
         """What all runs of such a block show, with the number of the last thread that takes part."""

@@ -34,7 +34,6 @@ from smem_lsp.ir.nodes import (
     walk,
 )
 from smem_lsp.source import checkpoint
-from smem_lsp.targets.every import WARP_SIZE
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +118,11 @@ def _example(
         if seen is None:
             return None
         if shown is None or dims[0] == 256:
-            ground = Ground(above=WARP_SIZE, whole_warps=True) if flat else Ground(tried=dims)
+            ground = (
+                Ground(above=kernel.dialect.lanes, warp=kernel.dialect.lanes, whole_warps=True)
+                if flat
+                else Ground(tried=dims)
+            )
             shown = (dims, *seen, ground)
     return shown
 

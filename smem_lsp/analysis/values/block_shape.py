@@ -32,14 +32,15 @@ class Ground:
 
     ``named``: blocks that somebody names; ``all_named``: it is shown for all that are; ``above``: it is proved for
     every block in ``x`` of more threads than that, in whole warps if ``whole_warps``, or in ``x`` and ``y`` with rows
-    of whole warps (``rows``); ``largest``: threads of the largest that the kernel is written for; ``tried``: else it is
-    shown for this block, which nobody names."""
+    of whole warps (``rows``), where a warp has up to ``warp`` lanes; ``largest``: threads of the largest that the
+    kernel is written for; ``tried``: else it is shown for this block, which nobody names."""
 
     named: tuple[BlockShape, ...] = ()
     all_named: bool = True
     above: int | None = None
     whole_warps: bool = False
     rows: bool = False
+    warp: int = WARP_SIZE
     largest: int = MAX_THREADS
     tried: Dims | None = None
 
@@ -52,7 +53,7 @@ class Ground:
     def covers_most(self) -> bool:
         """Is it proved for every block of more than one warp, or for more than half of those that it is written for?"""
         return self.above is not None and (
-            self.above <= WARP_SIZE or (self.largest < MAX_THREADS and 2 * self.above <= self.largest)
+            self.above <= self.warp or (self.largest < MAX_THREADS and 2 * self.above <= self.largest)
         )
 
     def joined(self, other: Ground) -> Ground:
