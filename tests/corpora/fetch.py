@@ -97,12 +97,17 @@ class Corpus:
 def corpora() -> list[Corpus]:
     """The pinned corpora: all of them with ``SMEM_CORPORA_ALL=1``, else the default ones."""
     wanted = os.environ.get("SMEM_CORPORA_ALL") == "1"
-    return [corpus for corpus in _parse(LIST.read_text(encoding="utf-8")) if corpus.default or wanted]
+    return [corpus for corpus in pinned() if corpus.default or wanted]
+
+
+def pinned() -> list[Corpus]:
+    """All that are pinned, default or not."""
+    return list(_parse(LIST.read_text(encoding="utf-8")))
 
 
 def corpus_named(name: str) -> Corpus:
     """The pinned corpus of this name, one of the default ones or not."""
-    return next(corpus for corpus in _parse(LIST.read_text(encoding="utf-8")) if corpus.name == name)
+    return next(corpus for corpus in pinned() if corpus.name == name)
 
 
 def cache_folder() -> Path:
