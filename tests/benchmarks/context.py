@@ -1,8 +1,8 @@
 """How much of the program around a kernel the tool knows: launches, bytes, blocks per SM, and what findings rest on.
 
-Run it by hand: ``python tests/benchmarks/context.py CHECKOUT ... --corpora FOLDER ... [--nvcc] [--kernels FILE]
-[--findings FILE] [--seconds 900]``. Each folder is one project, checked by the command line of each checkout in one
-process without cache. All kernels with shared memory that an independent scan of the sources finds are in the
+Run it by hand: ``python tests/benchmarks/context.py CHECKOUT ... --corpora FOLDER ... [--nvcc] [--lenses N]
+[--kernels FILE] [--findings FILE] [--seconds 900]``. Each folder is one project, checked by the command line of each
+checkout in one process without cache. All kernels with shared memory that an independent scan of the sources finds are in the
 denominator: one that the tool does not list counts as missed. Equal files count once. ``--nvcc`` compares exact bytes
 with ptxas.
 
@@ -49,6 +49,9 @@ class Run:
     kernels: list[dict[str, Any]] = field(default_factory=list)
     findings: list[dict[str, Any]] = field(default_factory=list)
     timed_out: list[str] = field(default_factory=list)  # files
+    stopped: list[str] = field(
+        default_factory=list
+    )  # files of which a part was left out: a budget was used up
     failed: list[str] = field(default_factory=list)  # what the tool could not do
     slices: int = 0
     seconds: float = 0.0
@@ -154,8 +157,10 @@ def _check(checkout: Path, paths: Sequence[Path], defines: Sequence[str], second
         result.kernels += document["kernels"]
         result.findings += document["findings"]
         for file in document["files"]:
-            if file["error"] or file["stopped"]:
-                result.failed.append(f"{file['path']}: {file['error'] or file['stopped']}")
+            if file["error"]:
+                result.failed.append(f"{file['path']}: {file['error']}")
+            if file["stopped"]:
+                result.stopped.append(f"{file['path']}: {', '.join(file['stopped'])}")
     return True
 
 
@@ -252,6 +257,7 @@ def _finding_rows(runs: Sequence[Run]) -> list[tuple[str, str]]:
         ("  of a known block, not named", str(grounds["not named"])),
         ("  of a block that nobody named", str(grounds["guessed"])),
         ("files that took too long", str(sum(len(each.timed_out) for each in runs))),
+        ("files of which a part was left out", str(sum(len(each.stopped) for each in runs))),
         ("what the tool could not do", str(sum(len(each.failed) for each in runs))),
         ("seconds", f"{sum(each.seconds for each in runs):.0f}"),
     ]
@@ -279,6 +285,9 @@ def main() -> None:
     parser.add_argument("--nvcc", action="store_true", help="compare exact bytes with ptxas")
     parser.add_argument("--nvcc-seconds", type=int, default=90, help="for one file")
     parser.add_argument("--seconds", type=int, default=900, help="for one project")
+    parser.add_argument(
+        "--lenses", type=int, default=0, metavar="N", help="ask the server for N files a project"
+    )
     parser.add_argument("--kernels", type=Path, help="write what is known of each kernel to this file")
     parser.add_argument("--findings", type=Path, help="write the errors and warnings to this file")
     options = parser.parse_args()
@@ -293,6 +302,7 @@ def _measure(checkout: Path, options: argparse.Namespace) -> list[tuple[str, str
     known: list[Known] = []
     runs: list[Run] = []
     compiled: list[Any] = []
+    told: Counter[str] = Counter()
     for folder in options.corpora:
         folder, defines = folder.resolve(), defines_of(folder)
         done = run(checkout, folder, defines, options.seconds)
@@ -303,8 +313,12 @@ def _measure(checkout: Path, options: argparse.Namespace) -> list[tuple[str, str
         line = f"{folder.name[:44]:<44} {len(own):4d} kernels, block {blocks:4d}, exact {exact:4d} of {static:4d}"
         sliced = f", {done.slices} slices" if done.slices else ""
         print(f"{line}, {len(done.timed_out)} files too long{sliced}, {done.seconds:.0f} s", flush=True)
-        for problem in [*(f"too long: {file}" for file in done.timed_out), *done.failed]:
+        for problem in [*(f"too long: {file}" for file in done.timed_out), *done.stopped, *done.failed]:
             print(f"  {problem}", flush=True)
+        if options.lenses:
+            from lenses import lenses
+
+            told += lenses(checkout, scan, options.lenses)
         known += own
         runs.append(done)
         if options.nvcc:
@@ -314,7 +328,7 @@ def _measure(checkout: Path, options: argparse.Namespace) -> list[tuple[str, str
             for wrong in compiled[-1].wrong:
                 print(f"  wrong: {wrong}", flush=True)
     _write(checkout, known, runs, options)
-    return [*rows(known, runs), *_compiled_rows(compiled)]
+    return [*rows(known, runs), *_compiled_rows(compiled), *_lens_rows(told)]
 
 
 def _compiled_rows(compiled: Sequence[Any]) -> list[tuple[str, str]]:
@@ -328,6 +342,12 @@ def _compiled_rows(compiled: Sequence[Any]) -> list[tuple[str, str]]:
         ("  not compared: no such entry", str(sum(each.unmatched for each in compiled))),
         ("  wrong", str(sum(len(each.wrong) for each in compiled))),
     ]
+
+
+def _lens_rows(told: Counter[str]) -> list[tuple[str, str]]:
+    names = ("exact", "bound", "nothing", "no lens", "no answer")
+    whole = sum(told.values())
+    return [(f"sampled lenses, blocks per SM: {name}", _of(told[name], whole)) for name in names if whole]
 
 
 def _write(checkout: Path, known: Sequence[Known], runs: Sequence[Run], options: argparse.Namespace) -> None:

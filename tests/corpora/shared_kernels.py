@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from scan import blanked, kernel_definitions
 
-_DECLARED = re.compile(r"\b(extern\b[^;{}()]{0,80})?\b__shared__\b([^;{}]{0,400})")
+_DECLARED = re.compile(r"\b(extern\b[^;{}]{0,120}?)?\b__shared__\b([^;{}]{0,400})")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:\\\r?\n|[^\n])*)", re.M)
 _BOUNDS = re.compile(r"__launch_bounds__")
