@@ -2,9 +2,9 @@
 
 Run it by hand: ``python tests/benchmarks/context.py CHECKOUT ... --corpora FOLDER ... [--nvcc] [--lenses N]
 [--kernels FILE] [--findings FILE] [--seconds 900]``. Each folder is one project, checked by the command line of each
-checkout in one process without cache. All kernels with shared memory that an independent scan of the sources finds are in the
-denominator: one that the tool does not list counts as missed. Equal files count once. ``--nvcc`` compares exact bytes
-with ptxas.
+checkout in one process without cache. All kernels with shared memory that an independent scan of the sources finds are
+in the denominator: one that the tool does not list counts as missed. Equal files count once. ``--nvcc`` compares exact
+bytes with ptxas.
 
 A project that takes longer than ``--seconds`` is checked again in slices of 40 files, then file by file; the files that
 still take too long are counted and listed. Folders of pinned corpora get the macros of ``tests/corpora/corpora.txt``.

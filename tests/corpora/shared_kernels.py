@@ -18,7 +18,9 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 _MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:\\\r?\n|[^\n])*)", re.M)
 _BOUNDS = re.compile(r"__launch_bounds__")
 _CONDITIONAL = re.compile(r"^[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b([^\n]*)", re.M)
-_HEAD = re.compile(r"([A-Za-z_]\w*)\s*\([^;{}]*\)\s*(?:const\b|noexcept\b|->[^;{}()]*|\s)*\Z")
+_HEAD = re.compile(
+    r"([A-Za-z_]\w*)\s*(?:<[^;{}()]*>)?\s*\([^;{}]*\)\s*(?:const\b|noexcept\b|->[^;{}()]*|\s)*\Z"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ def shared_kernels(text: str) -> list[SharedKernel]:
     helpers = _helpers(text, code, functions)
     found = []
     for kernel in kernel_definitions(text):
-        body = next(((start, end) for _, start, end in functions if start > kernel.offset), None)
+        body = _body(code, kernel.offset)
         if body is None:
             continue
         head, own = code[kernel.offset : body[0]], _read(code[body[0] : body[1]])
@@ -83,6 +85,16 @@ def without_dead_branches(text: str) -> str:
         elif stack:
             stack[-1] = False
     return "".join([*pieces, text[position:]])
+
+
+def _body(code: str, start: int) -> tuple[int, int] | None:
+    """(offset of the first brace behind ``start``, offset behind the closing one)."""
+    depth, opened = 0, code.find("{", start)
+    for brace in re.finditer(r"[{}]", code[opened:] if opened >= 0 else ""):
+        depth += 1 if brace[0] == "{" else -1
+        if depth == 0:
+            return opened, opened + brace.end()
+    return None
 
 
 def _functions(code: str) -> list[tuple[str, int, int]]:

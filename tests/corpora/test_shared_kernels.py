@@ -27,6 +27,10 @@ __global__ void other(float* p) { *p = 1; }
 """
 TWO_KINDS = "__global__ void k() { __shared__ int a; extern __shared__ __align__(16) char b[]; a = b[0]; }"
 ALIGNED = "__global__ void k() { extern __align__(align_of<T>()) __shared__ char raw[]; raw[0] = 1; }"
+SPECIALISED = """
+template <> __global__ void k<float>(float* p) { *p = 1; }
+template <> __global__ void k<int>(int* p) { __shared__ int a; a = *p; }
+"""
 DEAD = f"#if 0\n{IN_THE_BODY}#else\n__global__ void live() {{ __shared__ int a; a = 1; }}\n#endif\n"
 NOT_CODE = "// __shared__\n__global__ void k(float* p) { *p = 1; /* __shared__ int a; */ }\n"
 
@@ -41,6 +45,7 @@ NOT_CODE = "// __shared__\n__global__ void k(float* p) { *p = 1; /* __shared__ i
         (AT_NAMESPACE_SCOPE, [("k", 4, 4, False, True, False)]),
         (TWO_KINDS, [("k", 1, 1, True, True, False)]),
         (ALIGNED, [("k", 1, 1, False, True, False)]),
+        (SPECIALISED, [("k", 3, 3, True, False, False)]),
         (DEAD, [("live", 7, 7, True, False, False)]),
         (NOT_CODE, []),
     ],
