@@ -65,6 +65,8 @@ def run(flags: argparse.Namespace) -> int:
     totals = _RunTotals()
     tasks = _tasks(flags, settings, totals)
     outcomes = _print_all(tasks, options, flags, totals)
+    if not (options.fix or options.diff):  # what is rewritten is named
+        outcomes += _print_all(_headers(outcomes, settings), options, flags, totals)
     if options.format in ("json", "sarif") and not options.diff:
         # stdout holds the fixed text of stdin and nothing else.
         stream = sys.stderr if flags.fix and _STDIN in flags.paths else sys.stdout
@@ -113,6 +115,23 @@ def _tasks(flags: argparse.Namespace, settings: Settings, totals: _RunTotals) ->
             blamed.add(str(wrong))
             totals.failed = True
             found.append(outcome)
+    return found
+
+
+def _headers(outcomes: Sequence[FileOutcome], settings: Settings) -> list[FileTask | FileOutcome]:
+    """The headers with kernels that the checked files include, through these, but those that were checked."""
+    checked = {os.path.abspath(outcome.path) for outcome in outcomes}  # noqa: PTH100
+    mains: dict[str, list[str]] = {}
+    for outcome in outcomes:
+        for path in outcome.headers:
+            if os.path.abspath(path) not in checked and not settings.excludes(path):  # noqa: PTH100
+                mains.setdefault(path, []).append(outcome.path)
+    found: list[FileTask | FileOutcome] = []
+    for path, through in mains.items():
+        try:
+            found.append(FileTask(path, settings.for_file(path), within=tuple(through)))
+        except ConfigError as wrong:
+            found.append(failed(path, f"{path}: not checked, its settings are wrong: {wrong}"))
     return found
 
 

@@ -58,11 +58,13 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class FileTask:
-    """A file to check under its own settings. ``given``: its text, when it does not come from the disk."""
+    """A file to check under its own settings. ``given``: its text, when it does not come from the disk; ``within``: the
+    files through which it is read, None: those that the project has."""
 
     path: str
     config: Config
     given: SourceFile | None = None
+    within: tuple[str, ...] | None = None
 
 
 @dataclass(slots=True)
@@ -75,6 +77,7 @@ class FileOutcome:
     findings: list[JsonObject] = field(default_factory=list)
     kernels: list[JsonObject] = field(default_factory=list)
     file: JsonObject = field(default_factory=dict)
+    headers: tuple[str, ...] = ()  # of its project, with kernels, which it includes
     counts: Counter[tuple[Severity, str]] = field(default_factory=Counter)  # findings by severity and code
     fixed: Counter[str] = field(default_factory=Counter)  # findings fixed, by code
     fixable: int = 0  # findings that --fix would fix, or could not fix
@@ -120,6 +123,9 @@ class FileChecker:
         notes: dict[str, None] = {}  # what a compiler did not do, each line once
         outcome = self._applied(source, task, self._check_of(task, notes))
         outcome.notes.extend(notes)
+        outcome.headers = tuple(
+            path for path in outcome.headers if self._reader.in_project(path, around=task.path)
+        )
         return outcome
 
     def _applied(self, source: SourceFile, task: FileTask, check: Callable[[str], Report]) -> FileOutcome:
@@ -148,22 +154,31 @@ class FileChecker:
         return outcome
 
     def _check_of(self, task: FileTask, notes: dict[str, None]) -> Callable[[str], Report]:
-        path, config = task.path, task.config
+        from smem_lsp.engine import Within
+
+        path, config, within = task.path, task.config, Within(task.within)
         if config.nvcc not in (None, OFF):
             from smem_lsp.cli.compiling import Measurer, check_compiled
 
             measurer = self._measurer = self._measurer or Measurer(reuse=self._options.reuse)
-            return lambda text: check_compiled(text, path, config, self._reader, notes.setdefault, measurer)
+            return lambda text: check_compiled(
+                text, path, config, self._reader, notes.setdefault, measurer, within
+            )
         from smem_lsp.engine import check
 
         return lambda text: check(
-            text, path=path, config=config, reader=self._reader, whole=self._options.whole
+            text,
+            path=path,
+            config=config,
+            reader=self._reader,
+            whole=self._options.whole,
+            within=within,
         )
 
 
 def _outcome(fixed: Fixed, task: FileTask, options: Options) -> FileOutcome:
     report = fixed.report
-    outcome = FileOutcome(task.path, fixed=fixed.counts)
+    outcome = FileOutcome(task.path, headers=report.headers, fixed=fixed.counts)
     match options.format:
         case "json" | "sarif":
             outcome.findings = json_.finding_objects(report, rule_names())

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from smem_lsp.cli.path_settings import NVCC
 from smem_lsp.config import Config
-from smem_lsp.engine import check
+from smem_lsp.engine import Within, check
 from smem_lsp.engine.measured import NOT_MEASURED, Measured
 from smem_lsp.engine.report import Report
 from smem_lsp.environment.compiler import Compiler, Request, user_store
@@ -61,16 +61,19 @@ def check_compiled(
     reader: FileReader,
     tell: Callable[[str], None],
     measurer: Measurer,
+    within: Within,
 ) -> Report:
     """The report on a text whose kernels are compiled for every target in force. ``tell`` gets one line about what was
     not compiled."""
     engine = Store()
 
     def report(found: Measured) -> Report:
-        return check(text, path=path, config=config, reader=reader, cache=engine, measured=found)
+        return check(
+            text, path=path, config=config, reader=reader, cache=engine, measured=found, within=within
+        )
 
     plain = report(NOT_MEASURED)
-    if not any(facts.kernel.buffers or facts.kernel.helper_bytes for facts in plain.facts):
+    if not any(facts.measurable for facts in plain.facts):
         return plain
     request = measurer.request(text, path, config)
     if request is None:

@@ -15,6 +15,7 @@ from smem_lsp.engine.measured import Measured
 from smem_lsp.engine.report import Report
 from smem_lsp.environment import DiskReader, SourceError, read_source
 from smem_lsp.source import is_folder
+from smem_lsp.targets.dialects import dialect_of
 
 
 def run(flags: argparse.Namespace) -> int:
@@ -31,6 +32,9 @@ def run(flags: argparse.Namespace) -> int:
         source = read_source(file)
     except (SourceError, ConfigError) as error:
         raise UsageError(str(error)) from None
+    dialect = dialect_of(file)
+    if not dialect.nvidia:
+        raise UsageError(f"{file}: {dialect.name} code; verify asks nvcc, which does not compile it")
     reader = DiskReader()
 
     def judged(text: str, found: Measured) -> Report:

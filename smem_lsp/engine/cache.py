@@ -12,6 +12,7 @@ from functools import cached_property
 
 from smem_lsp.config import Config
 from smem_lsp.engine.measured import Measured, Measurement, measure, sized
+from smem_lsp.engine.readings import Reading
 from smem_lsp.facts.attempts import Attempts, Limits
 from smem_lsp.facts.stopped import Stopped, Why
 from smem_lsp.ir.author_facts import Stated
@@ -24,9 +25,8 @@ from smem_lsp.rules.suppressions import Suppressions
 from smem_lsp.source import SourceText
 from smem_lsp.source.budget import look, used_up
 from smem_lsp.source.queries import Query, Store
-from smem_lsp.syntax.parse import Function, TranslationUnit
-from smem_lsp.unit.instances import Binding
-from smem_lsp.unit.unit_facts import Key, UnitFacts, parts_of
+from smem_lsp.syntax.parse import Function
+from smem_lsp.unit.unit_facts import UnitFacts, parts_of
 
 
 @dataclass
@@ -58,6 +58,8 @@ class Known:
         """What a kernel rule finds in ``facts``, which are those of this kernel, perhaps at another place."""
         on_kernel = rule.on_kernel
         assert on_kernel is not None
+        if not rule.holds_in(facts.kernel.dialect):
+            return ()
         attempts = Attempts(self.limits, facts.kernel.instance or facts.kernel.name)
         found = attempts.run(
             f"{rule.code} {rule.name}", lambda: tuple(on_kernel(facts)), tuple[Finding, ...]()
@@ -87,18 +89,24 @@ class PlacedKernel:
     """A known kernel where it stands now."""
 
     known: Known
-    around: UnitFacts
-    function: Function
-    binding: Binding | None
+    reading: Reading
     index: int
+
+    @property
+    def around(self) -> UnitFacts:
+        return self.reading.around
+
+    @property
+    def function(self) -> Function:
+        return self.reading.function
 
     @property
     def source(self) -> SourceText:
         return self.around.unit.source
 
-    @cached_property
+    @property
     def launches(self) -> tuple[LaunchSite, ...]:
-        return self.around.launches_of(self.function, self.binding)
+        return self.reading.launches
 
     @cached_property
     def moves(self) -> Moves:
@@ -106,9 +114,11 @@ class PlacedKernel:
         return moves(self.known.facts.kernel, parts_of(self.function, self.around), self.source)
 
     @property
-    def instance(self) -> str | None:
-        """`k<32>`, when it is one of a template."""
-        return self.known.facts.kernel.instance
+    def label(self) -> str:
+        """``k<32>``, or ``k<32> through runner.cu`` where other files read it differently."""
+        kernel = self.known.facts.kernel
+        name = kernel.instance or kernel.name
+        return f"{name} through {self.reading.mains[0]}" if self.reading.differs else name
 
     @cached_property
     def facts(self) -> KernelFacts:
@@ -120,7 +130,7 @@ class PlacedKernel:
             kernel, moved = old.kernel, None
         else:
             kernel, moved = shift_kernel(old.kernel, self.moves), self.moves
-        kernel = replace(kernel, launches=self.launches)
+        kernel = replace(kernel, launches=self.launches, contexts=self.reading.mains)
         return replace(old, index=self.index, source=self.source, kernel=kernel, moves=moved)
 
     def findings(self, rule: Rule) -> Sequence[Finding]:
@@ -131,12 +141,14 @@ class PlacedKernel:
         if not found or known.facts.source is self.source:
             return found
         before = known.facts.kernel.launches
+        renamed = [each.path for each in before] != [each.path for each in self.launches]
         moved = {now.line - then.line for now, then in zip(self.launches, before)}
         own = known.facts.kernel.span
         quoted = bool(known.facts.kernel.hidden)  # reasons name lines, too
         elsewhere = any(not own.covers(note) for finding in found for note in finding.spans)
         if (
             quoted
+            or renamed
             or elsewhere
             or len(moved) > 1
             or len(before) != len(self.launches)
@@ -152,46 +164,47 @@ class PlacedKernel:
 class Setting:
     """What all kernels of one check share."""
 
-    unit: TranslationUnit
-    around: UnitFacts
+    units: tuple[UnitFacts, ...]  # through which the file is read
+    more_units: bool  # that were not read this time
     suppressions: Suppressions
     config: Config
     cache: Store
     measured: Measured
     limits: Limits
 
+    @property
+    def around(self) -> UnitFacts:
+        """The first of the units."""
+        return self.units[0]
+
     @cached_property
     def key(self) -> tuple[object, ...]:
         """What the answers depend on beside the kernel itself."""
         return self.config.arch, self.config.arch_configured, self.config.threads, self.config.registers
 
-    def place(
-        self, function: Function, binding: Binding | None, own: Key, index: int, stated: Stated
-    ) -> PlacedKernel:
-        """Everything about one kernel, from the cache where nothing that matters has changed. ``own``: its key."""
-        unit, around = self.unit, self.around
-        key = (own, self.key, stated)
+    def place(self, reading: Reading, index: int, stated: Stated) -> PlacedKernel:
+        """Everything about one kernel, from the cache where nothing that matters has changed."""
+        key = (reading.key, reading.others, self.key, stated)
         known = ANALYSES.find(self.cache, key)
         if known is None:
             look()
-            kernel = build_kernel(unit, around, function, binding, stated)
+            unit = reading.around.unit
+            kernel = build_kernel(
+                unit, reading.around, reading.function, reading.binding, stated, reading.key.launched
+            )
+            kernel = replace(
+                kernel, launches=reading.launches, siblings=reading.others, contexts=reading.mains
+            )
             facts = KernelFacts.of(index, unit.source, kernel, self.config, self.limits)
             known = ANALYSES.keep(self.cache, key, Known(facts, self.limits))
-        known = self._measured(known, key, function, binding)
-        return PlacedKernel(known, around, function, binding, index)
+        return PlacedKernel(self._measured(known, key, reading), reading, index)
 
-    def _measured(
-        self,
-        known: Known,
-        key: tuple[object, ...],
-        function: Function,
-        binding: Binding | None,
-    ) -> Known:
+    def _measured(self, known: Known, key: tuple[object, ...], reading: Reading) -> Known:
         """``known`` with what a compiler said of this text, or of an earlier one with the same kernel in it."""
         under = self.measured.under
         if under is None:
             return known
-        found = self.measured.of(self.unit, function, binding)
+        found = self.measured.of(reading.around.unit, reading.function, reading.binding)
         if found:
             _MEASURED.keep(self.cache, (key, under), found)
         else:

@@ -9,6 +9,7 @@ from functools import partial
 
 from smem_lsp.config import Config
 from smem_lsp.engine.cache import Setting
+from smem_lsp.engine.contexts import MOST_CONTEXTS, WHOLE_PROJECT, Within, read_units
 from smem_lsp.engine.fixing import Fixer
 from smem_lsp.engine.kernels import JudgedKernel, judge_kernels
 from smem_lsp.engine.lazy import LazySequence
@@ -27,8 +28,6 @@ from smem_lsp.source import Budget, FileReader, SourceText, apply_edits
 from smem_lsp.source.budget import processor_time
 from smem_lsp.source.queries import Store
 from smem_lsp.syntax.lexer import comments
-from smem_lsp.syntax.parse import parse
-from smem_lsp.unit.unit_facts import survey_file
 
 
 def check(
@@ -41,6 +40,7 @@ def check(
     measured: Measured = NOT_MEASURED,
     limits: Limits = LIMITS,
     whole: bool = True,
+    within: Within = WHOLE_PROJECT,
 ) -> Report:
     """Check the CUDA C++ source ``text``, such as a ``.cu`` file, and report on every kernel in it.
 
@@ -53,6 +53,7 @@ def check(
     :param limits: processor seconds and megabytes that the check, each kernel and each pass may use.
     :param whole: report on every kernel. False: kernels that no selected rule can say anything of are neither analysed
         nor reported, and statements are not counted where no rule asks.
+    :param within: the units through which a header is read. Where none reads it, the header stands alone.
     :returns: findings in source order, with spans in code points of ``text``; each kernel's buffers and layouts in
         bytes, and its occupancy in blocks/SM. Bytes are those that ptxas would report (``lowering.ptxas_layout``),
         blocks those of NVIDIA's occupancy header (``analysis.occupancy``). Whatever is unknown is None.
@@ -61,10 +62,10 @@ def check(
     No text makes it raise otherwise: an analysis that runs out of its budget or fails is left out, and ``stopped`` of
     the report names it.
     """
-    read = partial(_report, path=path, config=config or Config(), reader=reader, whole=whole)
+    read = partial(_report, path=path, config=config or Config(), reader=reader, whole=whole, within=within)
 
     def rewritten(other: str) -> Report:
-        return read(other, fixes=_no_fixes)
+        return read(other, fixes=_no_fixes, within=replace(within, most=MOST_CONTEXTS))
 
     def fixes(fixer: Fixer, finding: Finding, report: Report) -> tuple[Fix, ...]:
         return fixer.fixes(finding, report, measured, rewritten)
@@ -91,25 +92,31 @@ def _report(
     measured: Measured = NOT_MEASURED,
     limits: Limits = LIMITS,
     whole: bool,
+    within: Within,
 ) -> Report:
     """What ``check`` reports, with the ``fixes`` of its findings."""
     source = SourceText(text, path)
     attempts, started = Attempts(limits), processor_time()
     with Budget(seconds=limits.file_seconds, megabytes=limits.megabytes):
-        begin = partial(_begin, source, config, reader, Store() if cache is None else cache, measured, limits)
+        begin = partial(
+            _begin, source, config, reader, Store() if cache is None else cache, measured, limits, within
+        )
         setting = attempts.run("everything", begin, None, limits.file_seconds)
         rules = [rule for rule in RULES.values() if _selected(rule, config)]
+        if setting is not None:
+            dialects = {around.dialect for around in setting.units}
+            rules = [rule for rule in rules if any(map(rule.holds_in, dialects))]
         judged = [] if setting is None else judge_kernels(setting, rules, attempts, every=whole)
         counted = None
         if setting is not None and (whole or any(rule.on_file is not None for rule in rules)):
             counted = attempts.run(
-                "statements", partial(count_statements, setting.unit), None, limits.file_seconds
+                "statements", partial(count_statements, setting.around.unit), None, limits.file_seconds
             )
     kernels = [kernel for each in judged for kernel in each.instances]
     attempts.stopped += _stopped_in(judged)
     left = limits.file_seconds - (processor_time() - started)
     fixer = Fixer(limits, attempts.stopped, max(limits.fix_seconds, left))
-    unit = None if setting is None else setting.unit
+    unit = None if setting is None else setting.around.unit
     unread = () if counted is None else counted[1]
     suppressions = NO_SUPPRESSIONS if setting is None else setting.suppressions
     facts = FileFacts(source, unit, unread, suppressions)
@@ -129,6 +136,7 @@ def _report(
         ended=lambda: tuple(dict.fromkeys((*attempts.stopped, *_stopped_in(judged)))),
         facts=LazySequence(len(kernels), lambda index: kernels[index].facts),
         unit=unit,
+        more_contexts=setting is not None and setting.more_units,
     )
     return report
 
@@ -144,17 +152,11 @@ def _begin(
     cache: Store,
     measured: Measured,
     limits: Limits,
+    within: Within,
 ) -> Setting:
     """Read the file as far as all of its kernels need it."""
-    unit = parse(
-        source,
-        reader=reader,
-        include_dirs=config.include_dirs,
-        defines=config.defines,
-        flags=config.compile_flags,
-        arch=newest_target(config),
-    )
-    return Setting(unit, survey_file(unit), suppressions_of(source), config, cache, measured, limits)
+    units, more = read_units(source, reader, config, newest_target(config), within)
+    return Setting(units, more, suppressions_of(source), config, cache, measured, limits)
 
 
 def newest_target(config: Config) -> str | None:

@@ -103,6 +103,9 @@ def fit(
     found = choose_kernel(here, kernel)
     if found is None:
         raise FitError(no_kernel(here, kernel))
+    assert here is not None
+    if not here.around.dialect.nvidia:
+        raise FitError(f"{here.around.dialect.name} code: what fits is known for NVIDIA devices only")
     number, ordinal = found
     first = place.read(text, config, number, ordinal)
     assert first is not None  # it is the same text

@@ -52,7 +52,7 @@ def constant_at(report: Report, offset: int, config: Config) -> Constant | None:
     if word is None or report.unit is None:
         return None
     kernel = _kernel_of(report, offset, word[0])
-    if kernel is None:
+    if kernel is None or not kernel.dialect.nvidia:
         return None
     unit = report.unit
     function = next((f for f in unit.functions if f.is_kernel and f.name_span == kernel.name_span), None)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from smem_lsp.config import Config
 from smem_lsp.engine.check import newest_target, suppressions_of
+from smem_lsp.engine.contexts import read_alone
 from smem_lsp.engine.stated import stated_of
 from smem_lsp.ir.nodes import LaunchSite
 from smem_lsp.lowering.kernel import build_kernel
@@ -21,9 +22,9 @@ from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.spell_type import spell_argument
 from smem_lsp.semantics.types import INT
 from smem_lsp.source import FileReader, SourceText
-from smem_lsp.syntax.parse import Function, TranslationUnit, parse
+from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.unit.instances import Binding
-from smem_lsp.unit.unit_facts import UnitFacts, bindings_of, survey_file
+from smem_lsp.unit.unit_facts import UnitFacts, bindings_of
 
 
 @dataclass(frozen=True)
@@ -48,18 +49,11 @@ class Place:
         """A version of the text, and in it kernel ``number`` with its instance ``ordinal``, in source order; None where
         there is no such kernel."""
         source = SourceText(text, self.path)
-        unit = parse(
-            source,
-            reader=self.reader,
-            include_dirs=config.include_dirs,
-            defines=config.defines,
-            flags=config.compile_flags,
-            arch=newest_target(config),
-        )
+        around = read_alone(source, self.reader, config, newest_target(config))
+        unit = around.unit
         kernels = [function for function in unit.functions if function.is_kernel]
         if number >= len(kernels):
             return None
-        around = survey_file(unit)
         function = kernels[number]
         bindings = bindings_of(around, function)
         base = bindings[min(ordinal, len(bindings) - 1)]

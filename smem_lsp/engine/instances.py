@@ -14,7 +14,8 @@ class Instance(Protocol):
     """One instance of a kernel."""
 
     @property
-    def instance(self) -> str | None: ...
+    def label(self) -> str:
+        """What tells it from the others."""
 
 
 def join_instances(found: Sequence[tuple[Instance, Sequence[Finding]]], *, unanimous: bool) -> list[Finding]:
@@ -34,12 +35,12 @@ def join_instances(found: Sequence[tuple[Instance, Sequence[Finding]]], *, unani
     for alike in places.values():
         kernel, chosen = max(alike, key=lambda pair: _weight(pair[1]))
         everywhere = len(alike) == len(found) and len({finding.message for _, finding in alike}) == 1
-        if unanimous and len({kernel.instance for kernel, _ in alike}) < len(found):
+        if unanimous and len({kernel.label for kernel, _ in alike}) < len(found):
             continue
         if unanimous and any(finding.remedy is None for _, finding in alike):
             chosen = replace(chosen, remedy=None)  # what is not sure of one is not done to any
         if not everywhere:
-            chosen = replace(chosen, words=said(chosen.words, f" (in {kernel.instance})"))
+            chosen = replace(chosen, words=said(chosen.words, f" (in {kernel.label})"))
         joined.append(chosen)
     return joined
 

@@ -9,6 +9,7 @@ from functools import partial
 
 from smem_lsp.engine.cache import PlacedKernel, Setting
 from smem_lsp.engine.instances import join_instances
+from smem_lsp.engine.readings import Reading, readings_of
 from smem_lsp.engine.stated import stated_of
 from smem_lsp.facts.attempts import Attempts
 from smem_lsp.facts.stopped import Stopped, Why
@@ -16,10 +17,7 @@ from smem_lsp.rules.model import Finding, Rule
 from smem_lsp.source import plural
 from smem_lsp.source.budget import used_up
 from smem_lsp.syntax.parse import Function
-from smem_lsp.unit.instances import Binding
-from smem_lsp.unit.unit_facts import Key, kernels_of, parts_of
-
-_Instances = Sequence[tuple[Binding | None, Key]]
+from smem_lsp.unit.unit_facts import parts_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +48,12 @@ def judge_kernels(
 
     wanted = attempts.run(
         "everything",
-        partial(kernels_of, setting.around),
-        list[tuple[Function, _Instances]](),
+        partial(readings_of, setting.units),
+        list[tuple[Reading, ...]](),
         limits.file_seconds,
     )
-    for at, (function, instances) in enumerate(wanted):
+    for at, instances in enumerate(wanted):
+        function = instances[0].function
         if not every and not _concerned(setting, function, of_kernels):
             continue
         if used_up():
@@ -66,14 +65,13 @@ def judge_kernels(
         placed: list[PlacedKernel] = []
 
         def judge(
-            function: Function = function,
-            instances: _Instances = instances,
+            instances: Sequence[Reading] = instances,
             first: int = first,
             placed: list[PlacedKernel] = placed,
         ) -> JudgedKernel:
-            for index, (binding, key) in enumerate(instances, first):
-                stated = stated_of(function, setting.suppressions, setting.around, binding)
-                placed.append(setting.place(function, binding, key, index, stated))
+            for index, reading in enumerate(instances, first):
+                stated = stated_of(reading.function, setting.suppressions, reading.around, reading.binding)
+                placed.append(setting.place(reading, index, stated))
                 if every:
                     placed[-1].known.facts.analysis.require_report()
             return JudgedKernel(tuple(placed), tuple(_findings(of_kernels, placed)))
@@ -95,7 +93,9 @@ def _concerned(setting: Setting, function: Function, rules: Sequence[Rule]) -> b
     if any(rule.concerns is None for rule in rules):
         return True
     parts = parts_of(function, setting.around) if rules else ()
-    return any(rule.concerns(setting.unit.source, parts) for rule in rules if rule.concerns is not None)
+    return any(
+        rule.concerns(setting.around.unit.source, parts) for rule in rules if rule.concerns is not None
+    )
 
 
 def _findings(rules: tuple[Rule, ...], instances: Sequence[PlacedKernel]) -> Iterator[tuple[Rule, Finding]]:

@@ -241,7 +241,9 @@ def _same_kernel(one: Measurement, other: Measurement) -> bool:
 
 def measure(facts: KernelFacts, measured: Iterable[Measurement]) -> KernelFacts:
     """``facts`` with what was measured of the kernel. Where bytes that were certain differ from ptxas's, one of our
-    proofs is wrong: nothing is offered then, and the kernel is not exact."""
+    proofs is wrong: nothing is offered then, and the kernel is not exact. Of code for other devices it says nothing."""
+    if not facts.kernel.dialect.nvidia:
+        return facts
     found = MeasuredFacts(
         facts.index, facts.source, facts.kernel, facts.analysis, facts.moves, measured=tuple(measured)
     )

@@ -86,9 +86,19 @@ class Report:
     fixes_for: Callable[[Finding], tuple[Fix, ...]]  # computed when asked
     facts: Sequence[KernelFacts] = ()  # of the same kernels, for who needs more than the report
     unit: TranslationUnit | None = None  # None: the file could not be read
+    more_contexts: bool = False  # a header that other files include, too, which were not read this time
     ended: Callable[[], tuple[Stopped, ...]] = (
         tuple  # what is asked for later may end without a result as well
     )
+
+    @property
+    def headers(self) -> tuple[str, ...]:
+        """The headers with kernels that the file includes, where it is the main file of its unit."""
+        unit = self.unit
+        if unit is None or unit.main != self.source.path:
+            return ()
+        found = (file.source.path for file in unit.others if any(f.is_kernel for f in file.functions))
+        return tuple(dict.fromkeys(found))
 
     @property
     def stopped(self) -> tuple[Stopped, ...]:

@@ -5,7 +5,7 @@ Never reads CUDA code, and never runs a program that a project brings.
 """
 
 from smem_lsp.environment.compile_commands import Command, CompileCommands
-from smem_lsp.environment.disk_reader import DiskReader
+from smem_lsp.environment.disk_reader import DiskReader, Indexing
 from smem_lsp.environment.encoding import Encoding, decode, encode
 from smem_lsp.environment.sources import (
     Collected,
@@ -22,6 +22,7 @@ __all__ = [
     "CompileCommands",
     "DiskReader",
     "Encoding",
+    "Indexing",
     "Leftovers",
     "SourceError",
     "SourceFile",

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from smem_lsp.source import NO_FLAGS, CompileFlags, is_file, is_folder, read_regular
-from smem_lsp.targets.dialects import CUDA
+from smem_lsp.targets.dialects import SUFFIXES
 
 NAME = "compile_commands.json"
 PLACES = (NAME, f"build/{NAME}")  # in a folder, the first that exists
@@ -120,6 +120,19 @@ class CompileCommands:
             return Command(database=place, problem=flags)
         return Command(flags, place)
 
+    def compiled(self, paths: Iterable[str]) -> list[str]:
+        """Those of some absolute paths that have an entry in the nearest database."""
+        places: dict[str, str | None] = {}
+        found: list[str] = []
+        for path in paths:
+            folder = os.path.dirname(path)  # noqa: PTH120
+            if folder not in places:
+                places[folder] = _database_of(path)
+            place = places[folder]
+            if place is not None and _key(path) in self._database(place).entries:
+                found.append(path)
+        return found
+
     def _database(self, place: str) -> _Database:
         stamp = _stamp(place)
         known = self._databases.get(place)
@@ -219,7 +232,7 @@ class _Nearest:
         self._entries = sorted(entries, key=lambda entry: _key(entry.file))
         self._paths = [_key(entry.file) for entry in self._entries]
         ranks = [
-            (path.count(os.sep), not entry.file.lower().endswith(CUDA.suffixes), entry.file, at)
+            (path.count(os.sep), not entry.file.lower().endswith(SUFFIXES), entry.file, at)
             for at, (path, entry) in enumerate(zip(self._paths, self._entries, strict=True))
         ]
         place_of = {rank[-1]: place for place, rank in enumerate(sorted(ranks))}
@@ -257,7 +270,7 @@ def _near(path: str, database: _Database) -> _Entry | None:
     for folder in Path(path).parents:
         entry = database.nearest.of(_key(str(folder)))
         if entry is not None:
-            for suffix in (".cu", ".cpp", ".cc", ".cxx"):
+            for suffix in (".cu", ".hip", ".cpp", ".cc", ".cxx"):
                 twin = database.entries.get(_key(str(folder / f"{stem}{suffix}")))
                 if twin is not None:
                     return twin

@@ -6,16 +6,40 @@ import os
 import stat
 import time
 from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from threading import Thread
 
+from smem_lsp.environment.compile_commands import CompileCommands
+from smem_lsp.environment.contexts import includers, naming
 from smem_lsp.environment.encoding import decode
+from smem_lsp.environment.index_store import IndexStore, Stamp
 from smem_lsp.environment.project import Projects
-from smem_lsp.source import MAX_BYTES, read_regular
+from smem_lsp.environment.project_index import ProjectIndex, Summarise
+from smem_lsp.environment.project_tree import ProjectTree
+from smem_lsp.source import MAX_BYTES, FileReader, read_regular
 
 MAX_HELD = 64 * 1024 * 1024
 """Code points of all files that are kept in memory."""
 
 _MOST_TRUSTED = 20_000
+_MOST_ANSWERS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Indexing:
+    """How a reader comes to know which files of a project belong together.
+
+    ``summarise``: what one text says to other files. ``store``: where that is kept for later sessions. ``background``:
+    nobody waits for an index, it is worked on in ``advance``. ``folders``: absolute ones that count as projects where
+    nothing else says where a project begins.
+    """
+
+    summarise: Summarise
+    store: IndexStore | None = None
+    background: bool = False
+    folders: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,19 +50,35 @@ class _Stamp:
     size: int  # bytes
 
 
-class DiskReader:
+class DiskReader(FileReader):
     """Reads regular files of at most 8 MB, once per version. Open buffers of an editor hide the disk.
 
-    ``fresh_for``: seconds before a file is looked at again; 0 looks every time.
+    ``fresh_for``: seconds before a file is looked at again; 0 looks every time. Without ``indexing`` no file lends its
+    context to another.
     """
 
-    __slots__ = ("_cache", "_fresh_for", "_held", "_overlay", "_projects", "_trusted")
+    __slots__ = (
+        "_answers",
+        "_cache",
+        "_commands",
+        "_fresh_for",
+        "_held",
+        "_indexing",
+        "_overlay",
+        "_projects",
+        "_trusted",
+    )
 
-    def __init__(self, *, fresh_for: float = 0.0) -> None:
+    def __init__(self, *, fresh_for: float = 0.0, indexing: Indexing | None = None) -> None:
         self._cache: OrderedDict[str, tuple[_Stamp, str | None]] = OrderedDict()
         self._held = 0  # code points in the cache
         self._overlay: dict[str, str] = {}
-        self._projects = Projects()
+        self._indexing = indexing
+        self._projects = Projects(
+            None if indexing is None else self._make_index, () if indexing is None else indexing.folders
+        )
+        self._commands = CompileCommands()
+        self._answers: dict[_Question, tuple[tuple[int, int], tuple[str, ...]]] = {}
         self._fresh_for = fresh_for
         self._trusted: dict[str, tuple[float, str | None]] = {}  # path as given -> until when, text
 
@@ -61,20 +101,103 @@ class DiskReader:
         fit."""
         return self._projects.search(name, including, self.read)
 
+    def in_project(self, path: str, *, around: str) -> bool:
+        """Does ``path`` belong to the project of the file ``around``, or, if that has none, stand below its folder?"""
+        folder = os.path.dirname(os.path.abspath(around))  # noqa: PTH100, PTH120
+        root = self._projects.root(folder) or folder
+        return Path(os.path.abspath(path)).is_relative_to(root)  # noqa: PTH100
+
+    def includers(self, path: str) -> Sequence[str]:
+        """The main files through whose units ``path`` is read, the best contexts first."""
+
+        def answer(index: ProjectIndex, path: str) -> tuple[str, ...]:
+            return includers(index, path, self.read(path) or "", self._commands.compiled)
+
+        return self._ask(path, (), answer)
+
+    def naming(self, path: str, names: Collection[str]) -> Sequence[str]:
+        """The files that launch, instantiate or declare one of these kernels and do not include ``path``."""
+        wanted = tuple(names)
+        return self._ask(path, wanted, lambda index, path: naming(index, path, wanted)) if wanted else ()
+
+    def index(self, path: str) -> ProjectIndex | None:
+        """The index of the project around a file; None while it is not known yet. Waits for it unless it is made in
+        the background."""
+        if self._indexing is None:
+            return None
+        index = self._projects.index(os.path.abspath(path))  # noqa: PTH100
+        if index is not None and not self._indexing.background and not index.settled:
+            # A budget counts the time of one thread: that of the index is not the file's.
+            builder = Thread(target=self.advance, daemon=True, name="index")
+            builder.start()
+            builder.join()
+        return index if index is not None and index.ready else None
+
+    def advance(self, enough: Callable[[], bool] = bool) -> bool:
+        """Work on the indexes until it is ``enough``. True: there is nothing left to do."""
+        for index in self._projects.indexes():
+            ready = index.ready
+            done = index.advance(enough)
+            if index.ready and not ready:
+                self._projects.decided()
+            if not done:
+                return False
+        return True
+
     def show(self, path: str, text: str) -> None:
         """An editor has opened ``path``: from now on it reads as ``text``."""
         self._overlay[_key(path)] = text
+        self._projects.edited(path)
         self._trusted.clear()
 
     def hide(self, path: str) -> None:
         """The editor has closed ``path``: it reads as on disk again."""
         self._overlay.pop(_key(path), None)
+        self._projects.edited(path)
         self._trusted.clear()
 
-    def forget(self) -> None:
-        """Files on the disk were made, changed or removed: look at them again."""
-        self._projects.forget()
+    def forget(self, paths: Iterable[str] | None = None) -> None:
+        """Files on the disk were made, changed or removed: look at them again. None: any of them."""
+        self._projects.forget(paths)
+        self._answers = {}
         self._trusted.clear()
+
+    def _ask(
+        self, path: str, names: tuple[str, ...], answer: Callable[[ProjectIndex, str], tuple[str, ...]]
+    ) -> tuple[str, ...]:
+        index = self.index(path)
+        if index is None:
+            return ()
+        place = os.path.abspath(path)  # noqa: PTH100
+        if place not in index.files and os.path.realpath(place) in index.files:
+            place = os.path.realpath(place)
+        version = id(index), index.generation
+        known = self._answers.get((place, names))
+        if known is None or known[0] != version:
+            if len(self._answers) >= _MOST_ANSWERS:
+                self._answers = {}
+            known = self._answers[place, names] = version, answer(index, place)
+        return known[1]
+
+    def _make_index(self, tree: ProjectTree) -> ProjectIndex:
+        assert self._indexing is not None
+        return ProjectIndex(
+            tree, self._indexing.summarise, self._versioned, self._version, self.read, self._indexing.store
+        )
+
+    def _versioned(self, path: str) -> tuple[Stamp | None, str] | None:
+        """The text of a file and its stamp, which is None when an editor holds it."""
+        key = _key(path)
+        if key in self._overlay:
+            return None, self._overlay[key]
+        stamp = self._version(path)
+        text = None if stamp is None else _text(key)  # not kept: the index reads every file once
+        return None if text is None else (stamp, text)
+
+    def _version(self, path: str) -> Stamp | None:
+        key = _key(path)
+        stamp = None if key in self._overlay else _stamp(key)
+        return None if stamp is None else (stamp.modified, stamp.size)
 
     def _read(self, path: str) -> str | None:
         key = _key(path)
@@ -94,6 +217,9 @@ class DiskReader:
             _, (_, dropped) = self._cache.popitem(last=False)
             self._held -= len(dropped or "")
         return text
+
+
+_Question = tuple[str, tuple[str, ...]]  # a path, and the names of kernels
 
 
 def _key(path: str) -> str:

@@ -1,100 +1,158 @@
-"""Headers of the project around a file, found by the end of their path if no include folder has them."""
+"""The projects around files: where each begins, its files by name, and what they say of each other."""
 
 from __future__ import annotations
 
 import os
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from pathlib import Path, PurePath
+from pathlib import Path
 
-from smem_lsp.source import checkpoint, is_file, is_there
+from smem_lsp.environment.project_index import ProjectIndex
+from smem_lsp.environment.project_tree import ProjectTree, walk
+from smem_lsp.source import is_file, is_there
 
 MARKERS = (".git", "pyproject.toml", "setup.py", "smem.toml", "PKG-INFO")
 _BUILD_FILE = "CMakeLists.txt"  # every folder may have one: the outermost counts
 
-MAX_FOLDERS = 10_000
-MAX_FILES = 100_000
 MAX_ANSWERS = 100_000
-
-_SUFFIXES = frozenset(
-    ".h .hh .hpp .hxx .h++ .hu .cuh .cu .inl .inc .ipp .tpp .txx .impl .def .c .cc .cpp .cxx .cui".split()
-)
-_SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
+MAX_PROJECTS = 8  # indexes that are held
+_MOST_NOTED = 1_000  # files that changed: beyond, all of them are looked at again
 
 
 @dataclass(slots=True)
-class _FileIndex:
-    """Files below a root by name. ``complete`` False: there were too many to look at all of them."""
-
-    files: dict[str, list[str]] = field(default_factory=dict)
-    complete: bool = True
+class _Project:
+    tree: ProjectTree
+    index: ProjectIndex | None = None
+    noted: set[str] = field(default_factory=set)  # files that may have come or gone; any thread may add to it
+    stale: bool = False  # all files may have
 
 
 class Projects:
-    """Indexes of the projects met so far, made on first use. Any thread may call ``forget``."""
+    """The projects met so far, each walked on first use. Any thread may call ``forget``, one the rest.
 
-    __slots__ = ("_answers", "_indexes", "_roots")
+    ``make_index`` makes the index of a tree; without it there are only files by name.
+    """
 
-    def __init__(self) -> None:
-        self._indexes: dict[str, _FileIndex] = {}
+    __slots__ = ("_answers", "_make_index", "_projects", "_roots", "_stated")
+
+    def __init__(
+        self,
+        make_index: Callable[[ProjectTree], ProjectIndex] | None = None,
+        stated: Iterable[str] = (),
+    ) -> None:
+        self._make_index = make_index
+        self._projects: OrderedDict[tuple[str, bool], _Project] = OrderedDict()
         self._roots: dict[str, str | None] = {}
         self._answers: dict[tuple[str, str], str | None] = {}
+        self._stated = frozenset(stated)
 
-    def forget(self) -> None:
-        """Files have come or gone: look again."""
-        self._indexes, self._roots, self._answers = {}, {}, {}
+    def forget(self, paths: Iterable[str] | None = None) -> None:
+        """These files have come, gone or changed; None: any may have."""
+        noted = None if paths is None else list(paths)
+        for project in list(self._projects.values()):
+            if noted is None or len(noted) > _MOST_NOTED:
+                project.stale = True
+            else:
+                project.noted.update(noted)
+        self._roots, self._answers = {}, {}
+
+    def edited(self, path: str) -> None:
+        """An editor shows another text of this file."""
+        for project in list(self._projects.values()):
+            project.noted.add(path)
 
     def search(self, name: str, including: str, read: Callable[[str], str | None]) -> str | None:
         """The file whose path ends in ``name``, below the root of the project that holds ``including``.
 
-        Of several files, the one that shares the longest path with ``including``. If several share it, any of them if
-        all have the same text, else None. Links are not followed, so nothing outside the root is read.
+        Of several files, the one that shares the longest path with ``including``. If several share it, the one in an
+        include folder; else any of them if all have the same text, else None. Links are not followed, so nothing
+        outside the root is read.
         """
         key = name, including
         answers = self._answers  # `forget` replaces it
         if key not in answers:
             if len(answers) > MAX_ANSWERS:
                 answers.clear()
-            answers[key] = self._search(name, os.path.abspath(including), read)  # noqa: PTH100
+            path = os.path.abspath(including)  # noqa: PTH100
+            root = self.root(os.path.dirname(path))  # noqa: PTH120
+            answers[key] = None if root is None else self._tree(root).find(name, path, read)
         return answers.get(key)
-
-    def _search(self, name: str, including: str, read: Callable[[str], str | None]) -> str | None:
-        folder = os.path.dirname(including)  # noqa: PTH120
-        parts = [part for part in name.replace("\\", "/").split("/") if part not in ("", ".", "..")]
-        root = self.root(folder)
-        if not parts or root is None:
-            return None
-        end = "/" + "/".join(parts)
-        found: list[str] = []
-        for path in self._index(root).files.get(parts[-1], ()):
-            checkpoint()
-            if path.replace(os.sep, "/").endswith(end) and path != including:
-                found.append(path)
-        if len(found) > 1:
-            shared = {path: _shared(path, including) for path in found}
-            most = max(shared.values())
-            found = [path for path in found if shared[path] == most]
-        if len(found) > 1 and len({read(path) for path in found}) > 1:
-            return None
-        return found[0] if found else None
 
     def root(self, folder: str) -> str | None:
         """Root of the project around an absolute folder: the nearest with a marker, else the outermost with a build
-        file; None when there is neither."""
+        file, else the nearest that was stated; None when there is none."""
         if folder not in self._roots:
-            self._roots[folder] = _root(folder)
+            self._roots[folder] = _root(folder, self._stated)
         return self._roots[folder]
 
-    def _index(self, root: str) -> _FileIndex:
-        indexes = self._indexes
-        if root not in indexes:
-            indexes[root] = _index(root)
-        return indexes[root]
+    def index(self, path: str) -> ProjectIndex | None:
+        """The index of the project around a file, as far as it has come; outside of a project that of its folder."""
+        if self._make_index is None:
+            return None
+        folder = os.path.dirname(path)  # noqa: PTH120
+        root = self.root(folder)
+        project = self._project(folder if root is None else root, flat=root is None)
+        if project.index is None:
+            project.index = self._make_index(project.tree)
+            self._answers = {}
+        return project.index
+
+    def indexes(self) -> list[ProjectIndex]:
+        """Those that were asked for, up to date with the files that came and went."""
+        projects = [
+            self._project(*key) for key, known in list(self._projects.items()) if known.index is not None
+        ]
+        return [project.index for project in projects if project.index is not None]
+
+    def decided(self) -> None:
+        """An index knows its include folders now: some includes may lead elsewhere."""
+        self._answers = {}
+
+    def _tree(self, root: str) -> ProjectTree:
+        return self._project(root, flat=False).tree
+
+    def _project(self, root: str, flat: bool) -> _Project:
+        key = root, flat
+        project = self._projects.get(key)
+        if project is None:
+            project = self._projects[key] = _Project(_walked(root, flat))
+            while len(self._projects) > MAX_PROJECTS:
+                self._projects.popitem(last=False)
+            return project
+        self._projects.move_to_end(key)
+        while project.noted:
+            path = project.noted.pop()
+            if path.startswith(root):
+                self._look_at(project, path)
+        if project.stale:
+            project.stale = False
+            roots = project.tree.roots
+            project.tree = _walked(root, flat)
+            project.tree.roots = roots
+            if project.index is not None:
+                project.index.note_all(project.tree)
+        return project
+
+    def _look_at(self, project: _Project, path: str) -> None:
+        if project.tree.may_be_folder(path):
+            project.stale = True
+        elif project.tree.look_at(path):
+            self._answers = {}
+        if project.index is not None:
+            project.index.note((path,))
 
 
-def _root(folder: str) -> str | None:
+def _walked(root: str, flat: bool) -> ProjectTree:
+    tree = ProjectTree(root, flat)
+    for found in walk(root, flat=flat):
+        tree = found
+    return tree
+
+
+def _root(folder: str, stated: frozenset[str]) -> str | None:
     outermost: str | None = None
+    named: str | None = None
     for parent in (Path(folder), *Path(folder).parents):
         if parent == parent.parent:
             break  # the root of the file system is no project
@@ -102,47 +160,6 @@ def _root(folder: str) -> str | None:
             return str(parent)
         if is_file(parent / _BUILD_FILE):
             outermost = str(parent)
-    return outermost
-
-
-def _shared(path: str, other: str) -> int:
-    """How many leading folders two paths share."""
-    count = 0
-    for a, b in zip(PurePath(path).parent.parts, PurePath(other).parent.parts):
-        if a != b:
-            break
-        count += 1
-    return count
-
-
-def _index(root: str) -> _FileIndex:
-    """All files below ``root`` that may be included; outer folders first, so that the bound cuts off the deepest."""
-    index = _FileIndex()
-    pending = deque([root])
-    folders = files = 0
-    while pending:
-        folders += 1
-        if folders > MAX_FOLDERS or files > MAX_FILES:
-            index.complete = False
-            break
-        for entry in _entries(pending.popleft()):
-            if entry.is_dir(follow_symlinks=False):
-                if not entry.name.startswith(".") and entry.name not in _SKIPPED_FOLDERS:
-                    pending.append(entry.path)
-            elif os.path.splitext(entry.name)[1].lower() in _SUFFIXES:  # noqa: PTH122
-                if entry.is_file(follow_symlinks=False):
-                    index.files.setdefault(entry.name, []).append(entry.path)
-                    files += 1
-    return index
-
-
-def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
-    """What is in a folder, by name; nothing when it cannot be read or is a virtual environment."""
-    try:
-        with os.scandir(folder) as listing:
-            entries = sorted(listing, key=lambda entry: entry.name)
-    except OSError:
-        return
-    if any(entry.name == "pyvenv.cfg" for entry in entries):
-        return
-    yield from entries
+        if named is None and str(parent) in stated:
+            named = str(parent)
+    return outermost or named

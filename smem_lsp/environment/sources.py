@@ -10,7 +10,7 @@ from pathlib import Path
 
 from smem_lsp.environment.encoding import Encoding, decode
 from smem_lsp.source import MAX_BYTES, is_folder, is_there, read_regular
-from smem_lsp.targets.dialects import CUDA
+from smem_lsp.targets.dialects import SUFFIXES
 
 HEADER_SUFFIXES = frozenset({".h", ".hpp", ".hu", ".inl"})
 
@@ -48,9 +48,9 @@ class Collected:
 def collect(paths: Sequence[str], excluded: Callable[[str], bool]) -> Collected:
     """Files named by ``paths``; folders are searched for CUDA code.
 
-    A file named outright is taken whatever its suffix, even if ``excluded`` names it. In a folder, ``.cu`` and ``.cuh``
-    files always count, headers only if they hold device code; hidden folders, virtual environments and what
-    ``excluded`` names are left out. A folder that several links lead to is searched once.
+    A file named outright is taken whatever its suffix, even if ``excluded`` names it. In a folder, ``.cu``, ``.cuh``
+    and ``.hip`` files always count, headers only if they hold device code; hidden folders, virtual environments and
+    what ``excluded`` names are left out. A folder that several links lead to is searched once.
     """
     found = Collected()
     seen: set[str] = set()
@@ -63,7 +63,7 @@ def collect(paths: Sequence[str], excluded: Callable[[str], bool]) -> Collected:
         for file in _walk(path, excluded, visited, found.errors):
             _add(file, found, seen)
         if len(found.files) + len(found.errors) == before:
-            problem = "no CUDA files here (.cu, .cuh, or headers with device code)"
+            problem = "no CUDA files here (.cu, .cuh, .hip, or headers with device code)"
             found.errors.append(SourceError(path, problem))
     return found
 
@@ -145,7 +145,7 @@ def _skipped(entry: os.DirEntry[str]) -> bool:
 
 def _is_cuda(path: str, errors: list[SourceError]) -> bool:
     suffix = Path(path).suffix
-    if suffix in CUDA.suffixes:
+    if suffix in SUFFIXES:
         return True
     if suffix not in HEADER_SUFFIXES:
         return False

@@ -43,7 +43,9 @@ def partition_classes(
         start = natural.offsets[buffer.index]
         offsets = {item.index: natural.offsets[item.index] for item in others}
         applied = partition.applied(kernel)
-        again = propagate(applied.body, memory=kernel.memory, rows=values.table.rows)
+        again = propagate(
+            applied.body, memory=kernel.memory, rows=values.table.rows, warp_sizes=values.table.warp_sizes
+        )
         facts = prove(applied, control, fact, again)
         fixed = {item.index for item in others} | {each.index for each in partition.ranges if each.stays}
         of = task(made, applied.body, facts, frozenset(fixed))

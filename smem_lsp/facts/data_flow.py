@@ -17,6 +17,7 @@ from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.config import Config
 from smem_lsp.facts.layouts import kept_buffers, pinned_buffers
 from smem_lsp.ir.nodes import Buffer, Kernel
+from smem_lsp.targets.every import WARP_SIZE
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +47,9 @@ def data_flow(kernel: Kernel, config: Config) -> DataFlow:
     """Follow a kernel once."""
     assumed = dict(kernel.stated.dims)
     shape = block_shape(kernel, assumed=assumed, setting=config.threads)
-    rows = shape is not None and shape.fact and shape.dims[0] % 32 == 0
-    values = propagate(kernel.body, memory=kernel.memory, rows=rows, agreed=kernel.agreed)
+    sizes = kernel.dialect.warp_sizes
+    rows = sizes == (WARP_SIZE,) and shape is not None and shape.fact and shape.dims[0] % WARP_SIZE == 0
+    values = propagate(kernel.body, memory=kernel.memory, rows=rows, agreed=kernel.agreed, warp_sizes=sizes)
     shape = block_shape(kernel, assumed=assumed, setting=config.threads, axes=values.table.axes())
     fact = shape if shape is not None and shape.fact else None
     control, levels = prove_levels(

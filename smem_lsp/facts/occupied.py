@@ -34,7 +34,10 @@ class Occupied:
 
 
 def occupied(kernel: Kernel, shape: BlockShape | None, config: Config) -> tuple[Occupied, ...]:
-    """One row for each target in force that can run the block; none when the threads or bytes are not known."""
+    """One row for each target in force that can run the block; none when the threads or bytes are not known, or when
+    the kernel runs on none of the targets."""
+    if not kernel.dialect.nvidia:
+        return ()
     known = threads_per_block(kernel, shape, config.threads)
     if known is None or any(buffer.bytes is None for buffer in kernel.helper_bytes):
         return ()

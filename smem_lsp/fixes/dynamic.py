@@ -45,6 +45,9 @@ def _fix(remedy: MoveToDynamic, at: CheckedKernel) -> Fix:
         raise Refused(f"{total:,} B are more than the {most:,} B that a block can have")
     if not kernel.launches:
         raise Refused("no launch is in this file")
+    elsewhere = next((launch for launch in kernel.launches if launch.path is not None), None)
+    if elsewhere is not None:
+        raise Refused(f"the launch at {elsewhere.place} is in another file")
     taken = set(kernel.identifiers) | set(unit.preprocessed.macros) | set(_WORD.findall(source.text))
     bytes_ = size_in_full(group)
     edits = list(merge_as_bytes(kernel, source, group, taken, dynamic=True).edits)

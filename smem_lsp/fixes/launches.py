@@ -66,7 +66,7 @@ def fewer_bytes(unit: TranslationUnit, kernel: str, launches: Sequence[LaunchSit
         why = "" if count is None else _held_back(unit, kernel, count, counts)
         if count is None or count.text is None or why:
             bytes_ = "its bytes" if launch.dynamic_bytes is None else f"{launch.dynamic_bytes:,} B"
-            still.append(f"the launch at line {launch.line} still passes {bytes_}{why}")
+            still.append(f"the launch at {launch.place} still passes {bytes_}{why}")
             continue
         edits[count.span] = TextEdit(count.span, count.text)
         constants |= count.constants
@@ -128,6 +128,8 @@ def _names(text: str) -> frozenset[str]:
 
 def _of_launch(unit: TranslationUnit, kernel: str, launch: LaunchSite, saved: int) -> _Count | None:
     """None: what the launch passes is counted in a way that is not understood, or counts something else, too."""
+    if launch.path is not None:
+        return None  # a fix edits one file
     arguments = None if launch.extended else configuration(unit.source, launch.span)
     before = launch.dynamic_bytes
     if arguments is None or len(arguments) < 3 or before is None or before < saved:

@@ -58,7 +58,7 @@ def _fix(remedy: MoveRanges, at: CheckedKernel) -> Fix:
     for launch in launches:
         if launch.dynamic_bytes is not None and launch.dynamic_bytes < found.before:
             raise Refused(
-                f"the launch at line {launch.line} passes {launch.dynamic_bytes:,} B, fewer than the "
+                f"the launch at {launch.place} passes {launch.dynamic_bytes:,} B, fewer than the "
                 f"{found.before:,} B that the ranges may reach"
             )
     passed = fewer_bytes(unit, facts.kernel.name, launches, saved)

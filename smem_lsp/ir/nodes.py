@@ -13,9 +13,11 @@ from dataclasses import dataclass, field, replace
 
 from smem_lsp.ir.author_facts import NOTHING_STATED, Stated
 from smem_lsp.ir.global_memory import GlobalMemory
-from smem_lsp.ir.values import Bytes, Value
+from smem_lsp.ir.host_terms import HostTerm
+from smem_lsp.ir.values import Bytes, Operator, Value
 from smem_lsp.ir.values import MemberPath as MemberPart
 from smem_lsp.source import Span, checkpoint, record
+from smem_lsp.targets.dialects import CUDA, Dialect
 
 
 class AddressSpace(enum.Enum):
@@ -104,6 +106,9 @@ class Buffer:
     function: str = ""  # name of the function that declares it
     record: bool = False  # an element is a class, struct or union
     holds_pointers: bool = False  # an element is or has a pointer, as far as one can tell
+    collective: bool | None = (
+        None  # storage of a collective of CUB: do several warps exchange values through it?
+    )
     rank: tuple[int, int] = (0, 0)  # the order in which ptxas lays the static buffers out
     members: tuple[StorageMember, ...] = ()  # of the classes that its bytes are seen as, rising offsets
     kept: tuple[Kept, ...] = ()  # parts of it
@@ -407,15 +412,58 @@ def storages_of(buffers: Sequence[Buffer]) -> dict[int, int]:
     return {each.index: dynamic if each.space is AddressSpace.DYNAMIC else each.index for each in buffers}
 
 
-# block, dynamic bytes and the expression for them, grid, cluster
-Configuration = tuple[Dims | None, int | None, str | None, Dims | None, Dims | None]
+Axes = tuple[int | None, int | None, int | None]  # extents; None where one is not known
+Configuration = tuple[object, ...]
+
+
+@record
+class HostTerms:
+    """What host code passes to a launch, as terms; None where nothing is known. ``arguments``: those of the kernel."""
+
+    block: tuple[HostTerm | None, HostTerm | None, HostTerm | None] = (None, None, None)
+    grid: tuple[HostTerm | None, HostTerm | None, HostTerm | None] = (None, None, None)
+    dynamic: HostTerm | None = None
+    arguments: tuple[HostTerm | None, ...] = ()
+    conditions: tuple[Comparison, ...] = ()  # that hold whenever the launch is reached
+
+
+@record
+class Comparison:
+    """``left operator right`` is true."""
+
+    left: HostTerm
+    operator: str  # "==", "!=", "<", "<=", ">", ">="
+    right: HostTerm
+
+    def __str__(self) -> str:
+        return f"{self.left} {self.operator} {self.right}"
+
+
+@record
+class LaunchFact:
+    """A comparison that is true for a launch, in the words of its kernel: parameters, ``blockDim``, ``gridDim``.
+    ``text``: ``len == blockDim.x``."""
+
+    left: Value
+    operator: Operator
+    right: Value
+    text: str
+
+
+@record
+class InWords:
+    """A number in the words of a kernel: ``4 * tile``."""
+
+    value: Value
+    text: str
 
 
 @record
 class LaunchSite:
     """``kernel<<<grid, block, dynamic>>>(...)`` or ``cudaLaunchKernelEx`` in sight; None where the argument is no
     constant. ``cluster``: blocks of a cluster, where an attribute of the launch says so; ``addends``: what the dynamic
-    bytes are the sum of, from left to right, where the argument, or the local constant that it is, is a sum."""
+    bytes are the sum of, from left to right, where the argument, or the local constant that it is, is a sum. A launch
+    that host code may reach with different numbers has several sites at one place."""
 
     kernel: str
     block: Dims | None
@@ -427,19 +475,51 @@ class LaunchSite:
     cluster: Dims | None = None
     extended: bool = False  # cudaLaunchKernelEx
     addends: tuple[int | None, ...] = ()
+    path: str | None = None  # of the file that it stands in; None: the kernel's own
+    terms: HostTerms = HostTerms()
+    equalities: tuple[LaunchFact, ...] = ()  # all with ``==``
+    conditions: tuple[LaunchFact, ...] = ()  # others, which hold because the host checks them
+    dynamic: InWords | None = None  # the dynamic bytes, where they are no number
 
     @property
     def threads(self) -> int | None:
         return None if self.block is None else self.block[0] * self.block[1] * self.block[2]
 
     @property
+    def axes(self) -> Axes:
+        """The extents of the block that are known: of ``dim3(n, 1)`` y and z."""
+        return self.block or _numbers(self.terms.block)
+
+    @property
+    def grid_axes(self) -> Axes:
+        """The extents of the grid that are known."""
+        return self.grid or _numbers(self.terms.grid)
+
+    @property
     def configuration(self) -> Configuration:
-        """All but the place."""
-        return self.block, self.dynamic_bytes, self.dynamic_expression, self.grid, self.cluster
+        """All but the place and what follows from the terms."""
+        return (
+            self.block,
+            self.dynamic_bytes,
+            self.dynamic_expression,
+            self.grid,
+            self.cluster,
+            self.terms,
+        )
+
+    @property
+    def place(self) -> str:
+        """In words: ``line 40``, or ``runner.cu:203`` in another file."""
+        return f"line {self.line}" if self.path is None else f"{self.path}:{self.line}"
 
     def at(self, span: Span, line: int) -> LaunchSite:
         """The same launch at another place."""
         return replace(self, span=span, line=line)
+
+
+def _numbers(terms: tuple[HostTerm | None, HostTerm | None, HostTerm | None]) -> Axes:
+    x, y, z = (None if term is None or (term.number or 0) <= 0 else term.number for term in terms)
+    return x, y, z
 
 
 @record
@@ -485,6 +565,7 @@ class Kernel:
     parts: tuple[FunctionPart, ...] = ()  # itself and the functions of the file that it may reach
     instance: str | None = None  # of a template: `k<32, float>`
     siblings: int = 0  # other instances of it in sight
+    contexts: tuple[str, ...] = ()  # main files through which its header was read
     more_instances: str | None = None  # why there may be others than those in sight; None: there are not
     unknown: tuple[str, ...] = ()  # reasons for accesses and barriers that are not resolved
     unknown_accesses: int = 0
@@ -513,6 +594,7 @@ class Kernel:
         frozenset()
     )  # values that the author states to be the same for all threads of a block
 
+    dialect: Dialect = CUDA  # what it is written in
     drained: WithFinalWait | None = None  # None: no copy is left in flight, or one wait is not enough
 
     def with_wait(self, drained: WithFinalWait) -> Kernel:

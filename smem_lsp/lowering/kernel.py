@@ -28,11 +28,11 @@ from smem_lsp.unit import ptxas_rounding, shared_declarations
 from smem_lsp.unit.clusters import attribute_values, cluster_of
 from smem_lsp.unit.instances import Binding, Instances
 from smem_lsp.unit.unit_facts import (
+    Launched,
     UnitFacts,
     bindings_of,
     internal,
-    non_portable,
-    opts_in,
+    kernel_key,
     parts_of,
     survey_file,
 )
@@ -76,8 +76,10 @@ def build_kernel(
     function: Function,
     binding: Binding | None = None,
     stated: Stated = NOTHING_STATED,
+    launched: Launched | None = None,
 ) -> Kernel:
-    """The IR of one kernel, or of one instance of it."""
+    """The IR of one kernel, or of one instance of it. ``launched``: what the host does with it; None: what this unit
+    does."""
     constants = function_scope(around.constants, function, None if binding is None else binding.names)
     ctx = _lowered(
         Surroundings(
@@ -94,7 +96,9 @@ def build_kernel(
     )
     _note_irregular(ctx)
     async_copies.settle(ctx)
-    kernel = _finished(ctx, around, binding, stated)
+    if launched is None:
+        launched = kernel_key(around, function, binding).launched
+    kernel = _finished(ctx, around, binding, stated, launched)
     if VERIFIES:
         verify(kernel)
     return kernel
@@ -130,7 +134,9 @@ def _note_irregular(ctx: Context) -> None:
         ctx.limits.note_irregular(f"{stray.kind.value} outside of a loop at line {stray.line}")
 
 
-def _finished(ctx: Context, around: UnitFacts, binding: Binding | None, stated: Stated) -> Kernel:
+def _finished(
+    ctx: Context, around: UnitFacts, binding: Binding | None, stated: Stated, launched: Launched
+) -> Kernel:
     """The record of what was lowered, with what the unit says of the kernel."""
     unit, function, limits = ctx.at.unit, ctx.at.kernel, ctx.limits
     parts = parts_of(function, around)
@@ -158,17 +164,19 @@ def _finished(ctx: Context, around: UnitFacts, binding: Binding | None, stated: 
         siblings=len(bindings_of(around, function)) - 1,
         more_instances=around.instances.get(function.number, Instances()).why,
         internal=internal(unit, function),
-        may_opt_in=opts_in(around, function, binding),
+        may_opt_in=launched.may_opt_in,
         launch_bounds=_launch_bounds(function, ctx.around.constants, ctx.dialect),
         cluster=cluster_of(function, ctx.around.constants),
+        dialect=ctx.dialect,
         stated=stated,
         agreed=frozenset(ctx.agreed),
-        non_portable=non_portable(around, function, binding),
+        non_portable=launched.non_portable,
         launches=around.launches_of(function, binding),
         complete=_is_complete(ctx),
         irregular=limits.irregular,
         drained=ctx.copies.with_final_wait,
-        unexact=around.unexact
+        unexact=_other_compiler(ctx.dialect)
+        or around.unexact
         or limits.unexact
         or ptxas_rounding.header_unexact(unit, around.constants, parts)
         or ptxas_layout.unexact(ctx, body, helper_bytes),
@@ -188,6 +196,10 @@ def _finished(ctx: Context, around: UnitFacts, binding: Binding | None, stated: 
         opening=_opening(function),
         identifiers=frozenset((*_names(function.body.tokens), *_names(function.head))),
     )
+
+
+def _other_compiler(dialect: Dialect) -> str | None:
+    return None if dialect.nvidia else "ptxas does not lay it out"
 
 
 def _names(tokens: Tokens) -> Iterator[str]:
@@ -254,9 +266,10 @@ def _opening(function: Function) -> int | None:
 
 
 def _launch_bounds(function: Function, constants: Scope, dialect: Dialect) -> tuple[int, int | None] | None:
-    """``__launch_bounds__(threads, blocks)``; None when absent or not constant."""
+    """``__launch_bounds__(threads, blocks)``; None when absent or not constant. In HIP the second argument counts warps
+    of an execution unit: no blocks."""
     values = attribute_values(function, dialect.launch_bounds, constants)
     if not values or values[0] is None or values[0] <= 0:
         return None
-    blocks = values[1] if len(values) > 1 else None
+    blocks = values[1] if len(values) > 1 and dialect.nvidia else None
     return values[0], None if blocks is None or blocks < 0 else blocks

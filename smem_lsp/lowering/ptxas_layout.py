@@ -112,6 +112,8 @@ def _any_between(points: Sequence[int], start: int, end: int) -> bool:
 
 def _changed(ctx: Context, buffer: Buffer, uses: _Uses, fixed: str | None) -> str | None:
     """How the optimiser may change an array that the kernel reads; None when it certainly leaves it alone."""
+    if buffer.collective is False:
+        return f"ptxas drops {buffer.name} where the threads of its collective need no shared memory"
     if fixed is not None:
         return None
     if not uses.reads:
@@ -119,6 +121,8 @@ def _changed(ctx: Context, buffer: Buffer, uses: _Uses, fixed: str | None) -> st
             uses.writes and buffer.holds_pointers
         ):  # the optimiser does not drop what may be the root of something
             return f"ptxas may keep {buffer.name}, which nobody reads, because it may hold pointers"
+        return None
+    if buffer.collective:
         return None
     if not uses.writes:
         return f"{buffer.name} is never written: ptxas may drop it"
@@ -131,7 +135,7 @@ def _changed(ctx: Context, buffer: Buffer, uses: _Uses, fixed: str | None) -> st
         if _one_constant(ctx, buffer):
             return f"{buffer.name} only ever gets one value: ptxas may drop it"
     elif all(_is_constant(access) for access in accesses):
-        if not _reaches_inside(ctx, buffer.name):
+        if buffer.index not in ctx.buffers.exchanged and not _reaches_inside(ctx, buffer.name):
             return f"{buffer.name} is only used in constant places: ptxas may split it"
     indices = {access.index for access in accesses}
     if buffer.dims and len(indices) == 1 and None not in indices:

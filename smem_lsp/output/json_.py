@@ -129,6 +129,7 @@ def kernel_object(source: SourceText, report: KernelReport) -> JsonObject:
         "barriers": [
             {"line": row.line, "kind": row.kind.value, "uniform": row.uniform} for row in report.barriers
         ],
+        "contexts": list(kernel.contexts),
         "launches": [_launch(source, launch) for launch in kernel.launches],
         "occupancy": [_occupancy(row) for row in report.occupancy],
         "unknown": {
@@ -233,12 +234,28 @@ def _lines(report: KernelReport, points: tuple[int, int] | None) -> list[int] | 
 
 
 def _launch(source: SourceText, launch: LaunchSite) -> JsonObject:
+    terms = launch.terms
+    block = [
+        number if number is not None else None if term is None else str(term)
+        for number, term in zip(launch.axes, terms.block)
+    ]
     return {
-        "path": source.path,
+        "path": launch.path or source.path,
         "line": launch.line,
         "threads": launch.threads,
+        "block": block,
+        "equalities": [fact.text for fact in (*launch.equalities, *launch.conditions)],
         "dynamic_bytes": launch.dynamic_bytes,
+        "dynamic_expression": _passed(launch),
     }
+
+
+def _passed(launch: LaunchSite) -> str | None:
+    """The dynamic bytes that a launch passes, as text."""
+    if launch.dynamic is not None:
+        return launch.dynamic.text
+    term = launch.terms.dynamic
+    return launch.dynamic_expression if term is None or term.number is not None else str(term)
 
 
 def _occupancy(row: OccupancyRow) -> JsonObject:

@@ -196,7 +196,8 @@ def remarks(drawn: MemoryMap) -> list[str]:
         helpers = listed(_helper(buffer) for buffer in kernel.helper_bytes)
         found.append(f"Shared arrays of device functions count as well: {helpers}.")
     if report.static_bytes is not None and kernel.helper_bytes:
-        found.append(f"ptxas reports {report.static_bytes:,} B static in all.")
+        all_of_them = "ptxas reports" if kernel.dialect.nvidia else "That is"
+        found.append(f"{all_of_them} {report.static_bytes:,} B static in all.")
     unsized = [buffer.name for buffer in kernel.buffers if buffer.bytes is None]
     if unsized:
         found.append(f"Size not known: {listed(f'`{name}`' for name in unsized)}.")

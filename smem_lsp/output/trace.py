@@ -72,6 +72,7 @@ def sections(report: Report, unit: TranslationUnit, index: int) -> Iterator[Sect
         yield Section("template bindings", tuple(binding_lines(unit, function, facts.kernel)))
     yield Section("buffers", tuple(_buffer(buffer) for buffer in facts.kernel.buffers))
     yield Section("members", tuple(_members(facts)))
+    yield Section("unit", tuple(_unit_lines(report, facts)))
     yield Section("launches", tuple(_launches(facts)))
     yield Section("region tree", tuple(_region(facts.kernel, facts.kernel.body, 0)))
     yield Section("values", tuple(value_lines(facts.kernel, facts.shape)))
@@ -176,11 +177,29 @@ def _members(facts: KernelFacts) -> Iterator[str]:
             yield _plan(split.kernel, plan)
 
 
+def _unit_lines(report: Report, facts: KernelFacts) -> Iterator[str]:
+    """The files through which the kernel is read, and those of the unit that may hold kernels or launches."""
+    for main in facts.kernel.contexts:
+        yield f"read through {main}"
+    if not facts.kernel.contexts:
+        yield "read by itself"
+    for other in () if report.unit is None else report.unit.others:
+        kernels = [function.name for function in other.functions if function.is_kernel]
+        holds = f"kernels {', '.join(kernels)}" if kernels else plural(len(other.functions), "function")
+        yield f"with {other.source.path}: {holds}"
+
+
 def _launches(facts: KernelFacts) -> Iterator[str]:
     for site in facts.kernel.launches:
-        block = "unknown" if site.block is None else " x ".join(str(dim) for dim in site.block)
-        dynamic = "unknown" if site.dynamic_bytes is None else f"{site.dynamic_bytes} B"
-        yield f"line {site.line}: block {block}, dynamic {dynamic}"
+        axes = [
+            "unknown" if number is None and term is None else str(term if number is None else number)
+            for number, term in zip(site.axes, site.terms.block)
+        ]
+        passed = site.dynamic_expression or "unknown"
+        dynamic = passed if site.dynamic_bytes is None else f"{site.dynamic_bytes} B"
+        yield f"{site.place}: block {' x '.join(axes)}, dynamic {dynamic}"
+        for fact in (*site.equalities, *site.conditions):
+            yield f"  {fact.text}"
     if facts.kernel.launch_bounds is not None:
         yield f"__launch_bounds__: {facts.kernel.launch_bounds[0]} threads at most"
     if facts.shape is not None:

@@ -29,7 +29,7 @@ def binding_lines(unit: TranslationUnit, function: Function, kernel: Kernel) -> 
         if kernel.instance == f"{function.name}<{binding.text}>":
             for name, argument in binding.arguments:
                 yield f"{name} = {spell_argument(argument)}"
-            lines = [str(site.line) for site in kernel.launches]
+            lines = [site.place.removeprefix("line ") for site in kernel.launches]
             if lines:
                 yield f"launched at line {', '.join(lines)}"
     if kernel.instance is None:
@@ -43,7 +43,7 @@ def binding_lines(unit: TranslationUnit, function: Function, kernel: Kernel) -> 
 def value_lines(kernel: Kernel, shape: BlockShape | None) -> Iterator[str]:
     """For each access: its index, or else the byte where it begins, in terms of what the kernel gets; how many threads
     agree on that; and what in it is not known."""
-    values = propagate(kernel.body, memory=kernel.memory)
+    values = propagate(kernel.body, memory=kernel.memory, warp_sizes=kernel.dialect.warp_sizes)
     fact = shape if shape is not None and shape.fact else None
     _, levels = prove_levels(
         kernel.body, values, buffers=kernel.buffers, shape=fact, upper=most_threads(kernel)

@@ -66,6 +66,11 @@ class KernelFacts:
         return STATIC_LIMIT
 
     @property
+    def measurable(self) -> bool:
+        """Has the kernel shared memory, and does nvcc compile it?"""
+        return self.kernel.dialect.nvidia and bool(self.kernel.buffers or self.kernel.helper_bytes)
+
+    @property
     def targets(self) -> tuple[str, ...]:
         """The targets that the kernel is checked for."""
         return tuple(self.analysis.config.arch)

@@ -54,7 +54,7 @@ def best_step(facts: KernelFacts, before: int, after: int) -> Step | None:
 
 def crosses_limit(facts: KernelFacts, before: int, after: int) -> bool:
     """Does ptxas accept the kernel only after the merge?"""
-    return before > facts.static_limit >= after
+    return facts.kernel.dialect.nvidia and before > facts.static_limit >= after
 
 
 def merged_buffers(facts: KernelFacts, plan: Plan) -> list[Buffer]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from smem_lsp.rules.suppressions import Suppression
     from smem_lsp.source import SourceText
     from smem_lsp.syntax.parse import Function
+    from smem_lsp.targets.dialects import Dialect
 
 
 class Severity(enum.IntEnum):
@@ -249,6 +250,7 @@ class Rule:
     on_result: ResultCheck | None = (
         None  # after all others: gets the suppressions used and the codes that ran
     )
+    portable: bool = False  # what it says of a kernel holds in every dialect, on devices of any vendor
     unanimous: bool = False  # of a template it holds only when it holds for every instance in sight
     concerns: Concern | None = (
         None  # by its words alone, may a kernel give the rule anything to say? None: any may
@@ -257,6 +259,10 @@ class Rule:
     @property
     def summary(self) -> str:
         return self.doc.strip().splitlines()[0].rstrip(".")
+
+    def holds_in(self, dialect: Dialect) -> bool:
+        """Is what it says true of code in this dialect?"""
+        return self.on_kernel is None or self.portable or dialect.nvidia
 
     def is_called(self, written: str) -> bool:
         """Is this the code or the name of the rule, in upper or lower case?"""
@@ -273,14 +279,23 @@ def kernel_rule(
     name: str,
     severity: Severity,
     *,
+    portable: bool = False,
     unanimous: bool = False,
     concerns: Concern | None = None,
 ) -> Callable[[KernelCheck], Rule]:
-    """Declare a rule that looks at one kernel; the module's docstring documents it. ``unanimous``: what it says of a
+    """Declare a rule that looks at one kernel; the module's docstring documents it. ``portable``: what it says holds in
+    every dialect; ``unanimous``: what it says of a
     template has to hold for every instance in sight. ``concerns``: sees the text of the file, the kernel, and the
     functions that it may call; a kernel that concerns no selected rule is not analysed."""
     return lambda check: Rule(
-        code, name, severity, _documentation(check), on_kernel=check, unanimous=unanimous, concerns=concerns
+        code,
+        name,
+        severity,
+        _documentation(check),
+        on_kernel=check,
+        portable=portable,
+        unanimous=unanimous,
+        concerns=concerns,
     )
 
 

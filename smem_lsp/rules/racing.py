@@ -115,7 +115,11 @@ def condition(facts: KernelFacts, race: Race) -> Words:
         return said(", when the block has a whole warp")
     if not race.proved:
         block = " x ".join(str(n) for n in race.dims if n > 1)
-        return said(", when blockDim.x > 32" if race.several else f", when the block is {block}")
+        return said(
+            f", when blockDim.x > {facts.kernel.dialect.lanes}"
+            if race.several
+            else f", when the block is {block}"
+        )
     return facts.assumed_block
 
 

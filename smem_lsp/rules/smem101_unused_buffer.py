@@ -37,7 +37,9 @@ from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, RemoveDeclarator, Severity, kernel_rule
 
 
-@kernel_rule("SMEM101", "unused-buffer", Severity.WARNING, unanimous=True, concerns=may_be_unused)
+@kernel_rule(
+    "SMEM101", "unused-buffer", Severity.WARNING, portable=True, unanimous=True, concerns=may_be_unused
+)
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
     kernel = facts.kernel
     if not kernel.complete:

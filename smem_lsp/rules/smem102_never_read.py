@@ -43,7 +43,7 @@ from smem_lsp.rules.model import Finding, Note, Severity, kernel_rule
 from smem_lsp.source import checkpoint
 
 
-@kernel_rule("SMEM102", "never-read", Severity.WARNING, unanimous=True)
+@kernel_rule("SMEM102", "never-read", Severity.WARNING, portable=True, unanimous=True)
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
     kernel = facts.kernel
     if not kernel.complete or facts.withheld:

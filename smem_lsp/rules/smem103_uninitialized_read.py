@@ -48,7 +48,7 @@ from smem_lsp.rules.words import Line, said
 from smem_lsp.source import checkpoint
 
 
-@kernel_rule("SMEM103", "uninitialized-read", Severity.ERROR)
+@kernel_rule("SMEM103", "uninitialized-read", Severity.ERROR, portable=True)
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
     if not racing.followed(facts):
         return

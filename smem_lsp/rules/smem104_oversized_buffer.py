@@ -47,7 +47,7 @@ from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, Severity, kernel_rule
 
 
-@kernel_rule("SMEM104", "oversized-buffer", Severity.INFO, unanimous=True)
+@kernel_rule("SMEM104", "oversized-buffer", Severity.INFO, portable=True, unanimous=True)
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
     kernel = facts.kernel
     if not kernel.complete or facts.withheld or kernel.hidden or kernel.more_instances or kernel.conditional:

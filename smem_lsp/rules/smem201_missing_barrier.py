@@ -67,7 +67,7 @@ from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, Severity, kernel_rule
 
 
-@kernel_rule("SMEM201", "missing-barrier", Severity.ERROR)
+@kernel_rule("SMEM201", "missing-barrier", Severity.ERROR, portable=True)
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
     yield from racing.findings(facts, "SMEM201", Severity.ERROR)
     remote = unguarded(facts.kernel) if racing.followed(facts) else None

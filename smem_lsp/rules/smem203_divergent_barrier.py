@@ -59,7 +59,7 @@ from smem_lsp.rules.words import Line, Words, said
 from smem_lsp.source import checkpoint
 
 
-@kernel_rule("SMEM203", "divergent-barrier", Severity.ERROR)
+@kernel_rule("SMEM203", "divergent-barrier", Severity.ERROR, portable=True)
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
     kernel = facts.kernel
     if not kernel.complete or facts.withheld or kernel.hidden:

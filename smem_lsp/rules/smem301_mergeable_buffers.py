@@ -98,7 +98,7 @@ from smem_lsp.rules.words import said
 _WORTH_A_PARAMETER = 1024  # bytes: fewer are not worth another interface
 
 
-@kernel_rule("SMEM301", "mergeable-buffers", Severity.WARNING)
+@kernel_rule("SMEM301", "mergeable-buffers", Severity.WARNING, portable=True)
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
     yield from _ranges(facts)
     for divided in facts.class_partitions:

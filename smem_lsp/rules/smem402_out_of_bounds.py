@@ -55,7 +55,7 @@ from smem_lsp.rules.model import Finding, Severity, kernel_rule
 from smem_lsp.rules.words import said
 
 
-@kernel_rule("SMEM402", "out-of-bounds", Severity.ERROR)
+@kernel_rule("SMEM402", "out-of-bounds", Severity.ERROR, portable=True)
 def RULE(facts: KernelFacts) -> Iterator[Finding]:
     if not racing.followed(facts):
         return

@@ -70,6 +70,7 @@ class State:
     store: Store = field(default_factory=Store)
     outside: frozenset[str] = frozenset()  # classes that are defined outside the class they belong to
     packed: bool = False  # the file has `#pragma pack`: every class layout is uncertain
+    warp_size: int | None = 32  # what `warpSize` is in device code; None: it depends on the device
     types_only: int = 0  # nesting of unevaluated operands
     depth: int = 0
     steps: int = 0

@@ -168,7 +168,9 @@ def _name(expr: tree.Name, scope: Scope) -> TypedConstant:
     meaning = scope.resolve(expr)
     if isinstance(meaning, TypedConstant):
         return meaning
-    return TypedConstant(INT, 32) if isinstance(meaning, Undeclared) and expr.text == "warpSize" else UNKNOWN
+    size = scope.state.warp_size
+    warps = size is not None and isinstance(meaning, Undeclared) and expr.text == "warpSize"
+    return TypedConstant(INT, size) if warps else UNKNOWN
 
 
 def _size_of(expr: tree.SizeOf, scope: Scope) -> TypedConstant:

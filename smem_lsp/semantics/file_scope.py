@@ -73,8 +73,9 @@ class Rules:
         return standard_library.member(of, name)
 
 
-def file_constants(unit: TranslationUnit) -> Scope:
-    """The global scope of a file: what its headers and the file itself declare outside function bodies."""
+def file_constants(unit: TranslationUnit, warp_size: int | None = 32) -> Scope:
+    """The global scope of a file: what its headers and the file itself declare outside function bodies. ``warp_size``:
+    see ``State``."""
     key = (unit.preprocessed.header_key, unit.symbols, *(placed.block.outline for placed in unit.blocks))
     top = _DECLARED.of(PROCESS, key, partial(_collected, unit))
     outside = frozenset(name for level in top.levels() for name in level.outside)
@@ -82,7 +83,9 @@ def file_constants(unit: TranslationUnit) -> Scope:
         directive.name == "pragma" and "pack" in unit.source.slice(directive.span).split("(")[0]
         for directive in unit.preprocessed.directives
     )
-    return Scope(None, State(Rules(), outside=outside, packed=packed), top, namespace=True)
+    return Scope(
+        None, State(Rules(), outside=outside, packed=packed, warp_size=warp_size), top, namespace=True
+    )
 
 
 # Only bodies of `constexpr` functions are read: those of other functions may be from an older text.

@@ -116,12 +116,14 @@ _IDENTITY = Query[tuple[object, ...], Identity]("identity of a definition, by wh
 
 
 def _meaning(unit: TranslationUnit, top: Scope, function: Function) -> tuple[object, ...]:
-    names = function.definition.words.union(function.scopes, function.definition.island.enclosing)
+    named = function.definition.words.union(function.scopes, function.definition.island.enclosing)
+    names, called = unit.header_reach(named)
     return (
         function.scopes,
         function.symbols,
-        unit.symbols.types & names,
-        unit.preprocessed.header_key if unit.header_functions & names else None,
+        unit.symbols.within(names),
+        called,
+        unit.header_functions & names,
         _fingerprint(top.declarations, names),
     )
 

@@ -20,6 +20,7 @@ from smem_lsp.semantics.types import (
     Record,
     Reference,
     Scalar,
+    Storage,
     Type,
     is_aggregate,
     plain_type,
@@ -131,7 +132,7 @@ def named_member(record: Record, name: str, depth: int = 0) -> NamedMember | Non
 def holds_pointers(kind: Type | None, depth: int = 0) -> bool:
     """Is an object of this type a pointer, or does it contain one? True if unknown."""
     element = _element(kind)
-    if isinstance(element, (Scalar, Enum)):
+    if isinstance(element, (Scalar, Enum, Storage)):
         return False
     if isinstance(element, Record) and depth < _MAX_NESTING:
         members = data_members(element)
@@ -356,7 +357,7 @@ class _Builder:
         align = max(align, attribute[1])
         self.align = max(self.align, align)
         self.empty = False
-        if isinstance(kind, Reference):
+        if isinstance(kind, Reference) or isinstance(element, Storage):
             self.pod = False
         elif inner is not None and inner.pod is not True:
             self.pod = inner.pod if self.pod else self.pod

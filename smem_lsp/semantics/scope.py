@@ -317,6 +317,9 @@ class Scope:
             case Record():
                 if of.decl.body is None:
                     return None
+                stated = self.semantics.library_member(of, name)
+                if stated is not None:
+                    return stated
                 own: list[tuple[Declared, Scope]] | None = of.scope.own(name)
                 if not own:
                     own = of.scope.inherited(name, qualified=True)

@@ -16,6 +16,7 @@ from smem_lsp.semantics.types import (
     Reference,
     Scalar,
     Size,
+    Storage,
     Type,
     plain_type,
 )
@@ -30,6 +31,8 @@ def size_of_type(kind: Type | None) -> Size | None:
     match kind:
         case Scalar():
             return None if kind == VOID else (kind.size, kind.align)
+        case Storage():
+            return kind.size, kind.align
         case Pointer():
             return kind.size, 8
         case Reference():

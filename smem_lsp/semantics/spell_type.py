@@ -12,6 +12,7 @@ from smem_lsp.semantics.types import (
     Record,
     Reference,
     Scalar,
+    Storage,
     Type,
     plain_type,
 )
@@ -57,7 +58,7 @@ def spell_type(kind: Type | None) -> str:
             return kind.decl.name
         case Record():
             return _record(kind)
-        case Named():
+        case Named() | Storage():
             return kind.name
     return type(kind).__name__.lower()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from smem_lsp.semantics import arithmetic, entities, template_arguments
+from smem_lsp.semantics import arithmetic, cub_storage, entities, template_arguments
 from smem_lsp.semantics.entities import (
     UNKNOWN,
     Argument,
@@ -16,10 +16,14 @@ from smem_lsp.semantics.entities import (
 )
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.sizes import size_of_type
+from smem_lsp.semantics.spell_type import spell_argument
 from smem_lsp.semantics.types import (
     BOOL,
+    DOUBLE,
+    FLOAT,
     INT,
     INTEGERS,
+    TORCH,
     Array,
     Enum,
     Named,
@@ -28,6 +32,7 @@ from smem_lsp.semantics.types import (
     Record,
     Reference,
     Scalar,
+    Storage,
     Type,
     builtin,
     scalar_of,
@@ -50,6 +55,9 @@ _OTHERS = frozenset(
 )
 _BLOCK_SCOPE = 2  # cuda::thread_scope_block
 _COMPLEX = {"float": (8, 4), "double": (16, 8)}
+_CUB = (("cub",), ("at_cuda_detail", "cub"))
+_NO_VALUE = Scalar("cub::NullType", 1, 1)
+_HALVES = frozenset(("__half", "__nv_bfloat16", *(kind.name for kind in TORCH.values())))
 
 
 def _standard_name(path: tuple[str, ...], scope: Scope) -> str | None:
@@ -66,7 +74,7 @@ def entity(path: tuple[str, ...], arguments: tuple[list[tree.Expr] | None, ...],
     if arguments.count(None) == len(path):
         if path[-1] in ("true_type", "false_type") and _standard_name(path, scope) is not None:
             return Named("integral_constant", (TypedConstant(BOOL, int(path[-1] == "true_type")),))
-        kind = builtin("::".join(path))
+        kind = builtin("::".join(path)) or _cub_constant(path, scope)
         if kind is not None:
             return kind
         return (
@@ -79,7 +87,7 @@ def entity(path: tuple[str, ...], arguments: tuple[list[tree.Expr] | None, ...],
         name = _standard_name(path[:end], scope)
         evaluated = tuple(scope.argument(each) for each in given)
         if name is None:
-            found: Entity = _vendor(path[:end], evaluated)
+            found: Entity = _vendor(path[:end], evaluated, scope)
         else:
             found = _template(name, evaluated, path[: end - 1])
         for member_name in path[end:]:
@@ -88,8 +96,90 @@ def entity(path: tuple[str, ...], arguments: tuple[list[tree.Expr] | None, ...],
     return None
 
 
-def _vendor(path: tuple[str, ...], arguments: tuple[Argument, ...]) -> Entity:
+def _cub_name(path: tuple[str, ...], scope: Scope) -> str | None:
+    """The last segment, if the path names something in CUB."""
+    if path[:-1] in _CUB:
+        return path[-1]
+    if len(path) == 1 and any(d in _CUB for each in scope.outwards() for d in each.declarations.directives):
+        return path[0]
+    return None
+
+
+def _cub_constant(path: tuple[str, ...], scope: Scope) -> Scalar | TypedConstant | None:
+    """An algorithm of CUB, or its type for no value."""
+    name = path[-1]
+    if (name != "NullType" and name not in cub_storage.ENUMERATORS) or _cub_name(path, scope) is None:
+        return None
+    return _NO_VALUE if name == "NullType" else TypedConstant(INT, cub_storage.ENUMERATORS[name])
+
+
+def _cub_template(name: str, arguments: tuple[Argument, ...]) -> Entity:
+    if name in cub_storage.CLASSES:
+        return Named(f"cub::{name}", arguments)
+    sizes = [size_of_type(kind) for kind in _types(arguments)]
+    known = [size for size in sizes if size is not None]
+    spelled = f"cub::{name}<{', '.join(map(spell_argument, arguments))}>"
+    if name == "Uninitialized" and len(known) == len(sizes) == 1:
+        return Scalar(spelled, *cub_storage.raw(known[0]))
+    if name == "KeyValuePair" and len(known) == len(sizes) == 2:
+        return Scalar(spelled, *cub_storage.pair(*known))
+    return None
+
+
+def _cub_storage(name: str, arguments: Sequence[Argument]) -> Storage | None:
+    """``TempStorage`` of a collective."""
+    given = [each.n if isinstance(each, TypedConstant) else _size(each) for each in arguments]
+    size = cub_storage.storage(name, given)
+    if size is None:
+        return None
+    return Storage(f"cub::{name}<{', '.join(map(spell_argument, arguments))}>::TempStorage", *size)
+
+
+def _declared_storage(of: Record) -> Storage | None:
+    """The same where CUB's headers are in sight, whose declarations are too deep to lay out."""
+    outer = of.scope.parent
+    if of.decl.name not in cub_storage.CLASSES or outer is None or not _in_cub(of.scope):
+        return None
+    return _cub_storage(of.decl.name, [outer.bound.get(each.name) for each in of.decl.parameters or ()])
+
+
+def _in_cub(scope: Scope) -> bool:
+    return any(
+        outer.parent is not None and outer.parent.declarations.namespaces.get("cub") is outer.declarations
+        for outer in scope.outwards()
+    )
+
+
+def _types(arguments: Sequence[Argument]) -> list[Type | None]:
+    """The arguments that are types; None for others."""
+    return [None if isinstance(each, (TypedConstant, Template, Functions)) else each for each in arguments]
+
+
+def _size(argument: Argument) -> cub_storage.Given:
+    return size_of_type(_types((argument,))[0])
+
+
+def _accumulated(path: tuple[str, ...], arguments: tuple[Argument, ...]) -> Type | None:
+    """``at::opmath_type<T>`` and ``at::acc_type<T, true>``: the type in which PyTorch computes on a GPU."""
+    kind = _types(arguments[:1])[0] if arguments else None
+    if not isinstance(kind, Scalar):
+        return None
+    if kind.name in _HALVES:
+        return FLOAT
+    if path[-1] == "opmath_type":
+        return kind if kind.kind != "other" else None
+    if len(arguments) != 2 or not isinstance(arguments[1], TypedConstant) or arguments[1].n != 1:
+        return None  # on the host
+    return INTEGERS["long"] if kind.kind == "int" else kind if kind in (FLOAT, DOUBLE, BOOL) else None
+
+
+def _vendor(path: tuple[str, ...], arguments: tuple[Argument, ...], scope: Scope) -> Entity:
     """Templates of the CUDA libraries whose size is documented or measured."""
+    cub = _cub_name(path, scope)
+    if cub in cub_storage.CLASSES or cub in ("Uninitialized", "KeyValuePair"):
+        return _cub_template(cub, arguments)
+    if path in (("at", "opmath_type"), ("at", "acc_type")):
+        return _accumulated(path, arguments)
     if path in (("cuda", "barrier"), ("cuda", "pipeline_shared_state")):
         return _synchronisation(path[-1], arguments)
     if path == ("thrust", "complex") and len(arguments) == 1 and isinstance(arguments[0], Scalar):
@@ -131,12 +221,16 @@ def _template(name: str, arguments: tuple[Argument, ...], prefix: tuple[str, ...
 
 
 def member(of: Entity, name: str) -> Entity:
-    """``of::name`` for an entity that this module made."""
+    """``of::name`` for an entity that this module made, or for a class of CUB."""
+    if isinstance(of, Record):
+        return _declared_storage(of) if name == "TempStorage" else None
     if isinstance(of, ArrayClass):
         return of.element if name == "value_type" else None
     if not isinstance(of, Named):
         return None
     arguments = of.arguments
+    if of.name.startswith("cub::"):
+        return _cub_storage(of.name.removeprefix("cub::"), arguments) if name == "TempStorage" else None
     if of.name in _TYPE_TRAITS:
         return _trait_type(of.name, arguments) if name == "type" else None
     if of.name == "integral_constant" or of.name in _VALUE_TRAITS:

@@ -97,7 +97,30 @@ class Named:
     arguments: tuple[Argument, ...]
 
 
-Type = Scalar | Pointer | Reference | Qualified | Array | FunctionType | Enum | Record | Sequence | Named
+@record
+class Storage:
+    """``TempStorage`` of a collective of CUB. ``kept``: several warps exchange values through it; else a compiler may
+    find that nobody needs it."""
+
+    name: str
+    size: int
+    align: int
+    kept: bool
+
+
+Type = (
+    Scalar
+    | Pointer
+    | Reference
+    | Qualified
+    | Array
+    | FunctionType
+    | Enum
+    | Record
+    | Sequence
+    | Named
+    | Storage
+)
 
 
 def _integers() -> dict[str, Scalar]:
@@ -201,6 +224,14 @@ _CLASSES: dict[str, Size] = {
 }
 del _CLASSES["uint3_aligned"]
 
+# States of cuRAND's generators (curand_kernel.h), structs of C
+_STATES: dict[str, Size] = {
+    **dict.fromkeys(("curandState", "curandState_t", "curandStateXORWOW", "curandStateXORWOW_t"), (48, 8)),
+    **dict.fromkeys(("curandStatePhilox4_32_10", "curandStatePhilox4_32_10_t"), (64, 16)),
+    **dict.fromkeys(("curandStateMRG32k3a", "curandStateMRG32k3a_t"), (48, 8)),
+    **dict.fromkeys(("curandStateSobol32", "curandStateSobol32_t"), (140, 4)),
+}
+
 _VECTOR_ELEMENTS = {
     "char": "signed char",
     "uchar": "unsigned char",
@@ -241,7 +272,7 @@ def _builtin() -> dict[str, Scalar]:
         "void": VOID,
     }
     table |= {alias: INTEGERS[name] for alias, name in _TYPEDEFS.items()}
-    table |= {name: Scalar(name, *size) for name, size in (_CLASSES | _VECTORS).items()}
+    table |= {name: Scalar(name, *size) for name, size in (_CLASSES | _VECTORS | _STATES).items()}
     table |= {"nv_half": table["__half"], "nv_half2": table["__half2"]}
     table |= {"half": table["__half"], "half2": table["__half2"]}
     table |= {"nv_bfloat16": table["__nv_bfloat16"], "nv_bfloat162": table["__nv_bfloat162"]}
@@ -292,7 +323,13 @@ def is_struct(kind: Scalar) -> bool:
     elements (measured)."""
     if kind.name in _VECTORS:
         return kind.name.endswith("3")
-    return kind.name in ("dim3", "__half2", "__half2_raw", "__nv_bfloat162", "__nv_bfloat162_raw")
+    return kind.name in _STATES or kind.name in (
+        "dim3",
+        "__half2",
+        "__half2_raw",
+        "__nv_bfloat162",
+        "__nv_bfloat162_raw",
+    )
 
 
 def vector_element(name: str) -> Scalar | None:

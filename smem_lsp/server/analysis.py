@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -152,7 +152,7 @@ def _worth_compiling(
 ) -> Request | None:
     """``request`` with its headers. None when no kernel uses shared memory, so that its registers tell nothing, and
     when the compiler would read other headers than the analysis did."""
-    if not any(facts.kernel.buffers or facts.kernel.helper_bytes for facts in report.facts):
+    if not any(facts.measurable for facts in report.facts):
         return None
     headers = header_versions(included, snapshot.reader, snapshot.opened & included)
     return None if headers is None else replace(request, headers=headers)
@@ -185,7 +185,7 @@ def shown_path(snapshot: Snapshot) -> str:
     return str(path.relative_to(root) if root is not None and path.is_relative_to(root) else path)
 
 
-class _NotingReader:
+class _NotingReader(FileReader):
     """Reads for the front end and notes which files it asked for."""
 
     __slots__ = ("_reader", "read_files")
@@ -200,6 +200,12 @@ class _NotingReader:
 
     def search(self, name: str, including: str) -> str | None:
         return self._reader.search(name, including)
+
+    def includers(self, path: str) -> Sequence[str]:
+        return self._reader.includers(path)
+
+    def naming(self, path: str, names: Collection[str]) -> Sequence[str]:
+        return self._reader.naming(path, names)
 
 
 def warm_up() -> None:

@@ -30,7 +30,7 @@ def buffer_lines(
     yield "Never accessed" if live is None else f"Live: {_lines(*live)}"
     if sharing := _sharing(analysis, report, facts, buffer):
         yield sharing
-    if pitch := _pitch(buffer):
+    if pitch := _pitch(buffer, nvidia=facts.kernel.dialect.nvidia):
         yield pitch
     if step := _next_step(facts):
         yield step
@@ -138,8 +138,9 @@ def _hard(facts: KernelFacts, buffer: Buffer, other: Buffer) -> bool:
     return bool(facts.best) and key in facts.best[0].conflicts.hard
 
 
-def _pitch(buffer: Buffer) -> str:
-    """The bytes from one row to the next, and the bank conflicts of 32 lanes that read down a column."""
+def _pitch(buffer: Buffer, *, nvidia: bool) -> str:
+    """The bytes from one row to the next, and the bank conflicts of 32 lanes of an NVIDIA device that read down a
+    column."""
     inner = buffer.dims[1:]
     if not inner or buffer.element_bytes is None or any(dim is None for dim in inner):
         return ""
@@ -150,7 +151,7 @@ def _pitch(buffer: Buffer) -> str:
     if rest or not words:
         return f"Row pitch {pitch:,} B"
     text = f"Row pitch {pitch:,} B = {plural(words, 'word')}"
-    if buffer.element_bytes != BANK_WIDTH:
+    if buffer.element_bytes != BANK_WIDTH or not nvidia:
         return text  # the hardware splits wider accesses and joins narrower ones: the pitch alone does not decide
     ways = gcd(words, BANKS) * WARP_SIZE // BANKS
     return f"{text} (column access {'conflict-free' if ways == 1 else f'{ways}-way bank conflict'})"

@@ -80,7 +80,7 @@ def _resident_lines(facts: KernelFacts, before: int, after: int) -> Iterator[str
         yield f"Clusters of {prod(clusters)} blocks: blocks/SM are a per-SM bound only"
     if isinstance(facts, MeasuredFacts):
         yield from compiler_lines(facts)
-    if not facts.occupied:
+    if not facts.occupied and kernel.dialect.nvidia:
         yield "Blocks/SM unknown: no launch in sight gives the number of threads"
     shown = shown_row(facts, before, after)
     if shown is not None and (words := carve_out(shown, before, facts.blocks(shown, before))):
@@ -96,7 +96,8 @@ def _launches(facts: KernelFacts, static_bytes: int) -> Iterator[str]:
         held = facts.blocks(replace(row, dynamic_bytes=site.dynamic_bytes or 0), static_bytes)
         bound = "≤ " if row.registers is None else ""
         words = f"{static_bytes:,} B static + {site.dynamic_bytes:,} B dynamic"
-        yield f"Line {site.line}: {words}: {bound}{plural(held, 'block')}/SM ({row.arch})"
+        place = site.place[:1].upper() + site.place[1:] if site.path is None else site.place
+        yield f"{place}: {words}: {bound}{plural(held, 'block')}/SM ({row.arch})"
 
 
 def kernel_stairs(facts: KernelFacts) -> Iterator[str]:

@@ -14,7 +14,7 @@ from smem_lsp.source import printable
 
 logger = logging.getLogger(__name__)
 
-WATCHED = ("**/{smem,pyproject}.toml", "**/compile_commands.json", "**/*.{cuh,h,hpp,hu,inl,cu}")
+WATCHED = ("**/{smem,pyproject}.toml", "**/compile_commands.json", "**/*.{cuh,h,hpp,hu,inl,cu,hip}")
 
 
 class Outgoing:

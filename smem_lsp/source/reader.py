@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 
 class FileReader(Protocol):
-    """Finds and reads files for ``#include``. Implemented by ``environment``."""
+    """Finds and reads files for ``#include``, and knows which files of the project lend their context to another.
+    Implemented by ``environment``. A reader without an index of the project inherits the empty answers."""
+
+    __slots__ = ()
 
     def read(self, path: str) -> str | None:
         """Text of a regular file, or None if it is missing, too large or not text."""
@@ -17,6 +21,19 @@ class FileReader(Protocol):
         """Path of the only file in the project of ``including`` that an include of ``name`` can mean if no include
         folder has it; None if there is none or there are several."""
         ...
+
+    def includers(self, path: str) -> Sequence[str]:
+        """The main files of the project through whose units ``path`` is read, the best contexts first; at most 32.
+
+        A file with a compile command comes first, then one that includes ``path`` directly, then the others. Files
+        that nobody includes are main files. Empty as long as the project has not been read.
+        """
+        return ()
+
+    def naming(self, path: str, names: Collection[str]) -> Sequence[str]:
+        """The files of the project that launch, instantiate or declare a kernel with one of ``names`` and do not
+        include ``path``, the nearest first; at most 32."""
+        return ()
 
 
 @dataclass(frozen=True, slots=True)

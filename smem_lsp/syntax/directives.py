@@ -67,7 +67,8 @@ OUTSIDE = Conditions()
 
 
 class File:
-    """One file on its way through the preprocessor, or a region of it. ``notes`` is None for a header."""
+    """One file on its way through the preprocessor, or a region of it. ``notes`` is None for a header of which only
+    the declarations are kept; ``depth`` is 0 for the main file."""
 
     __slots__ = ("active", "depth", "notes", "out", "path", "pending", "run", "stack")
 
@@ -118,8 +119,9 @@ class File:
             end = offsets[stop] + len(spelled)
             if notes is not None:
                 notes.directives.append((name, offsets[stop], end))
-                self.run.site = Span(notes.start + offsets[stop], notes.start + end)
-                self.run.directive = offsets[stop]
+                if not self.depth:
+                    self.run.site = Span(notes.start + offsets[stop], notes.start + end)
+                    self.run.directive = offsets[stop]
             was_active = self.active
             if name in ("if", "ifdef", "ifndef"):
                 taken = was_active and self._test(name, rest)
@@ -183,7 +185,7 @@ class File:
                 run.define(words[0], None)
         elif name in ("include", "include_next", "import"):
             self._include(rest)
-        elif name == "pragma" and rest.split() == ["once"] and self.notes is None:
+        elif name == "pragma" and rest.split() == ["once"] and self.depth:
             run.once.add(self.path)
             run.once_added.append(self.path)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from smem_lsp.source import record
+from smem_lsp.source import checkpoint, record
 from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.functions import FunctionIsland, find_functions
@@ -28,6 +28,11 @@ class HeaderFunction:
         return self.island.head
 
     @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """Its tokens."""
+        return tuple(self.header.texts[self.island.head : self.island.end])
+
+    @cached_property
     def definition(self) -> Definition:
         """Its definition; all tokens have the offset of the call."""
         lo, hi = self.island.head, self.island.end
@@ -45,6 +50,23 @@ class Headers:
     declared: frozenset[str]
     words: frozenset[str]
     definitions: Mapping[str, tuple[HeaderFunction, ...]]
+
+    def reached(self, names: Collection[str]) -> tuple[frozenset[str], tuple[tuple[str, ...], ...]]:
+        """(``names`` and all names in the functions that they may call, the tokens of these functions). Operators and
+        constructors count as called: nothing names them."""
+        unnamed = {name for name in self.definitions if not name.isidentifier() or name == "operator"}
+        found, spelled = set(names), list[tuple[str, ...]]()
+        wanted = self.definitions.keys() & found | unnamed
+        done: set[str] = set()
+        while wanted:
+            checkpoint()
+            name = min(wanted)
+            done.add(name)
+            for function in self.definitions[name]:
+                spelled.append(function.texts)
+                found.update(function.texts)
+            wanted = (self.definitions.keys() & found | unnamed) - done
+        return frozenset(found), tuple(spelled)
 
 
 def read_headers(header: TokenList) -> Headers:

@@ -15,6 +15,7 @@ from smem_lsp.source import FileReader, checkpoint
 from smem_lsp.source.queries import PROCESS, Query, remembered
 from smem_lsp.syntax.lexer import DIRECTIVE
 from smem_lsp.syntax.macros import Macro, TokenList
+from smem_lsp.syntax.preprocessed_regions import PreprocessedRegion
 
 MAX_KEPT_TOKENS = 1_500_000
 _VARIANTS = 8  # effects of one header under different macros
@@ -37,6 +38,16 @@ class Piece:
     """Declarations from one region of a header, without the bodies of host functions."""
 
     tokens: TokenList
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IncludedFile:
+    """A file that a unit reads as it reads its main file, with all bodies: it may hold kernels or launches."""
+
+    path: str
+    text: str
+    regions: tuple[tuple[int, PreprocessedRegion], ...]  # each with its offset
+    piece: Piece  # what it declares, for the other files
 
 
 @dataclass(slots=True, eq=False)
@@ -105,6 +116,7 @@ class Effect:
     changes: Mapping[str, Macro | None]  # macros defined; None: undefined
     once: frozenset[str]
     pieces: tuple[Piece, ...]
+    files: tuple[IncludedFile, ...]
     missing: tuple[tuple[str, bool], ...]  # name, quoted
     headers: int  # files read
     tokens: int  # of their code
@@ -129,6 +141,28 @@ class Effect:
         if len(macros.keys() & self.words) != len(self.uses):
             return False
         return look.unchanged(self.own)
+
+
+_PIECE = Query[tuple[PreprocessedRegion, ...], Piece]("what a file declares", most=400)
+_SAME_PIECE = Query[tuple[tuple[str, ...], tuple[str, ...]], Piece](
+    "the one object for equal declarations", most=MAX_KEPT_TOKENS
+)
+
+
+def piece_of(regions: Sequence[tuple[int, PreprocessedRegion]]) -> Piece:
+    """What a file declares, for other files. Equal declarations are one object, so that a keystroke in a body that
+    is left out changes nothing for them."""
+    key = tuple(region for _, region in regions)
+    return _PIECE.of(PROCESS, key, partial(_piece_of, key))
+
+
+def _piece_of(regions: Sequence[PreprocessedRegion]) -> Piece:
+    tokens = TokenList.empty()
+    for region in regions:
+        tokens.extend(TokenList(region.tokens.kinds, region.tokens.texts, region.tokens.offsets))
+    piece = Piece(declarations(tokens))
+    key = tuple(piece.tokens.kinds), tuple(piece.tokens.texts)
+    return _SAME_PIECE.of(PROCESS, key, lambda: piece, weigh=lambda _: len(key[0]) + 1)
 
 
 _EFFECTS = Query[str, tuple[Effect, ...]]("effects of including a header, by its path", most=MAX_KEPT_TOKENS)

@@ -12,6 +12,7 @@ from smem_lsp.source.budget import look
 from smem_lsp.syntax.expand import Expander
 from smem_lsp.syntax.headers import (
     Effect,
+    IncludedFile,
     Look,
     Piece,
     Reads,
@@ -70,6 +71,7 @@ class Run:
         "directive",
         "entered",
         "expander",
+        "files",
         "headers",
         "include_dirs",
         "limited",
@@ -108,6 +110,7 @@ class Run:
         self.once: set[str] = set()  # paths under `#pragma once`
         self.opened: list[str] = []  # stack of open headers
         self.pieces: list[Piece] = []
+        self.files: list[IncludedFile] = []  # those of the unit, in the order in which they end
         self.changes: list[tuple[str, Macro | None, Macro | None]] = []  # name, before, after
         self.own = Reads()  # what the innermost header looked up
         self.words: list[frozenset[str]] = []
@@ -177,6 +180,7 @@ class Run:
         """Process a header and cache its effect."""
         expander = self.expander
         changes, words, pieces = _since(self.changes), _since(self.words), _since(self.pieces)
+        files, invocations = _since(self.files), len(expander.invocations)
         entered, skipped, missing = _since(self.entered), _since(self.skipped), _since(self.missing)
         once, pasted = _since(self.once_added), _since(expander.pasted)
         counts = self.headers, self.tokens, self.text, self.limited, len(expander.refused)
@@ -187,11 +191,13 @@ class Run:
         self.words.append(words_of("\n".join(directives_of(text)) if bare else text))
         self.opened.append(path)
         outer, expander.path = expander.path, path
+        line_of = expander.line_of
         around, own = self.own, Reads()
         self.own = own
         self.process(self, path, text, depth + 1, bare)
         self.own = around
-        expander.path = outer
+        expander.path, expander.line_of = outer, line_of
+        del expander.invocations[invocations:]  # they are the header's
         self.opened.pop()
         for name in list(expander.refused)[counts[4] :]:
             expander.refused[name] = -1 - self.directive  # report at the file's own include
@@ -215,6 +221,7 @@ class Run:
             changes=after,
             once=added,
             pieces=tuple(pieces()),
+            files=tuple(files()),
             missing=tuple(dict.fromkeys(missing())),
             headers=self.headers - counts[0],
             tokens=self.tokens - counts[1],
@@ -240,6 +247,7 @@ class Run:
         self.once_added += effect.once
         self.missing += effect.missing
         self.pieces += effect.pieces
+        self.files += effect.files
         self.headers += effect.headers
         self.tokens += effect.tokens
         self.text += effect.length

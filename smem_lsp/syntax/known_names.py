@@ -48,6 +48,32 @@ cudaMemAttachGlobal 1
 cudaMemAttachHost 2
 """
 
+# HIP, "C++ language extensions" and `hip/hip_runtime.h`: what names are there that CUDA spells otherwise.
+_HIP = """
+hipLaunchKernelGGL(kernel, grid, block, bytes, stream, ...) kernel<<<grid, block, bytes, stream>>>(__VA_ARGS__)
+hipExtLaunchKernelGGL(kernel, grid, block, bytes, stream, start, stop, flags, ...) \
+ kernel<<<grid, block, bytes, stream>>>(__VA_ARGS__)
+hipLaunchKernel cudaLaunchKernel
+hipExtLaunchKernel cudaLaunchKernel
+hipLaunchCooperativeKernel cudaLaunchCooperativeKernel
+hipModuleLaunchKernel cuLaunchKernel
+HIP_KERNEL_NAME(...) __VA_ARGS__
+HIP_DYNAMIC_SHARED(type, name) extern __shared__ type name[];
+HIP_DYNAMIC_SHARED_ATTRIBUTE
+hipThreadIdx_x threadIdx.x
+hipThreadIdx_y threadIdx.y
+hipThreadIdx_z threadIdx.z
+hipBlockIdx_x blockIdx.x
+hipBlockIdx_y blockIdx.y
+hipBlockIdx_z blockIdx.z
+hipBlockDim_x blockDim.x
+hipBlockDim_y blockDim.y
+hipBlockDim_z blockDim.z
+hipGridDim_x gridDim.x
+hipGridDim_y gridDim.y
+hipGridDim_z gridDim.z
+"""
+
 _C = """
 CHAR_BIT 8
 SCHAR_MIN (-128)
@@ -289,7 +315,7 @@ def _lines(*texts: str) -> tuple[str, ...]:
     return tuple(line for text in texts for line in text.strip().splitlines())
 
 
-KNOWN_MACROS = _lines(_CUDA, _C, _CUB, _CUTLASS, _PYTORCH)
+KNOWN_MACROS = _lines(_CUDA, _HIP, _C, _CUB, _CUTLASS, _PYTORCH)
 """``NAME(parameters) body``, as it would follow ``#define``."""
 
 KNOWN_HEADERS = frozenset(

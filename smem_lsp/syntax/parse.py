@@ -5,7 +5,8 @@ Nothing here raises on user text. A chunk that the grammar rejects is None and i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os.path
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
@@ -22,10 +23,11 @@ from smem_lsp.syntax.classify import Classifier
 from smem_lsp.syntax.functions import FunctionIsland
 from smem_lsp.syntax.grammar_tokens import GrammarToken, NotRead
 from smem_lsp.syntax.header_functions import Headers, read_headers
-from smem_lsp.syntax.headers import HeaderKey
+from smem_lsp.syntax.headers import HeaderKey, IncludedFile, piece_of
 from smem_lsp.syntax.lexer import Tokens, moved
 from smem_lsp.syntax.lookahead import Lookahead, Symbols
-from smem_lsp.syntax.preprocess import Preprocessed, preprocess
+from smem_lsp.syntax.preprocess import Preprocessed, preprocess, seen_from
+from smem_lsp.syntax.preprocessed_regions import PreprocessedRegion
 from smem_lsp.syntax.symbols import Names
 from smem_lsp.syntax.variables import value_names
 
@@ -36,6 +38,7 @@ _UNIT_TEXT = 20_000_000  # characters of all files whose last version is cached
 _READINGS = 4  # parses kept of one function, under different types
 _REPAIRS = 200
 BEHIND = 1_000_000_000  # index of the first header token
+OTHER_FILE = 1_000_000  # numbers of functions between one file of a unit and the next
 _NO_DOUBTS: frozenset[str] = frozenset()
 
 _MARK_WITH = {
@@ -326,7 +329,7 @@ class Function:
     definition: Definition
     start: int  # offset of the definition
     first_token: int  # index of its first token in the file
-    number: int  # in the order of the file
+    number: int  # in the order of the file, behind OTHER_FILE for each file of the unit before it
     file_symbols: Symbols
     scopes: tuple[str, ...]  # around the block that holds the definition
     _body: Body | None = None
@@ -392,9 +395,30 @@ class Function:
         return self.definition.is_kernel
 
 
+@dataclass(frozen=True, eq=False)
+class UnitFile:
+    """One file of a translation unit with its functions. Offsets count from the start of the file."""
+
+    source: SourceText
+    preprocessed_regions: Sequence[tuple[int, PreprocessedRegion]]
+    blocks: Sequence[Placed]
+    functions: Sequence[Function]
+
+    @cached_property
+    def inactive_text(self) -> tuple[str, ...]:
+        """What the preprocessor left out."""
+        return tuple(
+            self.source.text[lo + start : hi + start]
+            for start, region in self.preprocessed_regions
+            for lo, hi in region.inactive
+        )
+
+
 @dataclass(eq=False)
 class TranslationUnit:
-    """One parsed file."""
+    """A parsed file with the other files of its unit that may hold kernels or launches: those that it includes and,
+    where it is a header, those of its includer. Everything but ``others`` is of the file itself; what the others
+    declare stands among the declarations of its headers, too."""
 
     source: SourceText
     preprocessed: Preprocessed
@@ -403,6 +427,33 @@ class TranslationUnit:
     symbols: Symbols
     functions: list[Function]
     header_functions: frozenset[str] = frozenset()  # names that headers declare with parameters
+    others: tuple[UnitFile, ...] = ()
+    main: str = ""  # path of the unit's main file: of an includer where the file is a header
+
+    @cached_property
+    def files(self) -> tuple[UnitFile, ...]:
+        """This file, then the others."""
+        own = UnitFile(self.source, self.preprocessed.preprocessed_regions, self.blocks, self.functions)
+        return (own, *self.others)
+
+    @cached_property
+    def all_functions(self) -> Sequence[Function]:
+        """The functions of all files."""
+        return [*self.functions, *(function for other in self.others for function in other.functions)]
+
+    @property
+    def all_blocks(self) -> Iterator[Placed]:
+        """The blocks of all files."""
+        return (placed for file in self.files for placed in file.blocks)
+
+    def function(self, number: int) -> Function:
+        """The function of any file with that number."""
+        file, at = divmod(number, OTHER_FILE)
+        return self.files[file].functions[at]
+
+    def file_of(self, number: int) -> UnitFile:
+        """The file of the function with that number."""
+        return self.files[number // OTHER_FILE]
 
     @cached_property
     def partner(self) -> list[int]:
@@ -430,6 +481,12 @@ class TranslationUnit:
     def header_words(self) -> frozenset[str]:
         """Spellings of all tokens of the headers."""
         return _header(self.preprocessed).words
+
+    def header_reach(self, names: frozenset[str]) -> tuple[frozenset[str], tuple[tuple[str, ...], ...]]:
+        """See ``Headers.reached``; nothing where no function of a header is named."""
+        if self.header_functions.isdisjoint(names):
+            return names, ()
+        return _header(self.preprocessed).reached(names)
 
     def header_definitions(self, name: str, offset: int) -> list[Function]:
         """The device functions ``name`` that headers define, placed at ``offset``, the offset of the call. None of
@@ -468,12 +525,84 @@ def parse(
         arch=arch,
         earlier=() if earlier is None else earlier.preprocessed.regions,
     )
+    unit = _unit(source, preprocessed, preprocessed.files, source.path, earlier)
+    return _UNIT.keep(PROCESS, settings, unit, len(source.text) + 1_000)
+
+
+def parse_within(
+    source: SourceText,
+    main: SourceText,
+    *,
+    reader: FileReader,
+    include_dirs: Sequence[str] = (),
+    defines: Sequence[str] = (),
+    flags: CompileFlags = NO_FLAGS,
+    arch: str | None = None,
+) -> list[TranslationUnit]:
+    """Parse the file ``source`` as the unit of the file ``main`` reads it: with the macros, types and functions of
+    ``main`` and of its other headers. One unit for each time that it is read under other macros; empty if it is not
+    read at all. ``flags``: of ``main``; ``reader`` must give the text of ``source`` for its path."""
+    preprocessed = preprocess(
+        main.text,
+        path=main.path,
+        reader=reader,
+        include_dirs=include_dirs,
+        defines=defines,
+        flags=flags,
+        arch=arch,
+    )
+    outer = IncludedFile(
+        main.path,
+        main.text,
+        tuple(preprocessed.preprocessed_regions),
+        piece_of(preprocessed.preprocessed_regions),
+    )
+    path = os.path.abspath(source.path)  # noqa: PTH100
+    units: list[TranslationUnit] = []
+    seen: list[tuple[tuple[int, PreprocessedRegion], ...]] = []
+    for at, file in enumerate(preprocessed.files):
+        if os.path.abspath(file.path) != path or file.text != source.text or file.regions in seen:  # noqa: PTH100
+            continue
+        seen.append(file.regions)
+        others = [outer, *preprocessed.files[:at], *preprocessed.files[at + 1 :]]
+        key = "within", source.path, main.path, len(units), tuple(include_dirs), tuple(defines), flags, arch
+        unit = _unit(source, seen_from(file, preprocessed), others, main.path, _UNIT.find(PROCESS, key))
+        units.append(_UNIT.keep(PROCESS, key, unit, len(source.text) + 1_000))
+    return units
+
+
+def _unit(
+    source: SourceText,
+    preprocessed: Preprocessed,
+    others: Sequence[IncludedFile],
+    main: str,
+    earlier: TranslationUnit | None,
+) -> TranslationUnit:
     blocks = place(preprocessed.preprocessed_regions)
     names, symbols = _declared(preprocessed, blocks)
     functions = _functions(blocks, symbols, earlier)
     declared = _header(preprocessed).declared
-    unit = TranslationUnit(source, preprocessed, blocks, names, symbols, functions, declared)
-    return _UNIT.keep(PROCESS, settings, unit, len(source.text) + 1_000)
+    around = tuple(_file(other, symbols, number) for number, other in enumerate(others, 1))
+    return TranslationUnit(source, preprocessed, blocks, names, symbols, functions, declared, around, main)
+
+
+def _file(file: IncludedFile, symbols: Symbols, number: int) -> UnitFile:
+    """A file of the unit that is not the one it is seen from."""
+    return _FILE.of(
+        PROCESS,
+        (file.path, file.regions, symbols, number),
+        partial(_placed_file, file, symbols, number),
+        weigh=lambda _: len(file.text) + 1_000,
+    )
+
+
+_FILE = Query[tuple[object, ...], UnitFile]("other file of a unit", most=_UNIT_TEXT)
+
+
+def _placed_file(file: IncludedFile, symbols: Symbols, number: int) -> UnitFile:
+    blocks = place(file.regions)
+    functions = _functions(blocks, symbols, None, number * OTHER_FILE)
+    return UnitFile(SourceText(file.text, file.path), file.regions, blocks, functions)
 
 
 _UNIT = Query[tuple[object, ...], TranslationUnit]("last version of a file, by its settings", most=_UNIT_TEXT)
@@ -484,8 +613,11 @@ def forget_units() -> None:
     _UNIT.forget(PROCESS)
 
 
-def _functions(blocks: Sequence[Placed], symbols: Symbols, earlier: TranslationUnit | None) -> list[Function]:
-    """The functions of the file in order; those before the first changed block come from ``earlier``."""
+def _functions(
+    blocks: Sequence[Placed], symbols: Symbols, earlier: TranslationUnit | None, number: int = 0
+) -> list[Function]:
+    """The functions of the file in order; those before the first changed block come from ``earlier``. ``number``: of
+    the first."""
     first = count = same = 0
     functions: list[Function] = []
     if earlier is not None and earlier.symbols is symbols:
@@ -505,7 +637,7 @@ def _functions(blocks: Sequence[Placed], symbols: Symbols, earlier: TranslationU
                     located.definition,
                     placed.start + located.offset,
                     first + located.head,
-                    count,
+                    number + count,
                     symbols,
                     tuple(name for name, _ in scopes) if scopes else (),
                 )

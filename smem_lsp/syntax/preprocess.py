@@ -1,23 +1,28 @@
 """Token-level preprocessor: conditionals, macros and includes, with exact offsets and no intermediate text.
 
 Headers contribute macros and the tokens of their declarations (types, constants, templates); their code is not part
-of the file's token stream. Only the active branch of a conditional is kept.
+of the file's token stream. Those that may hold kernels or launches are kept as files of the unit, with all bodies.
+Only the active branch of a conditional is kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 
 from smem_lsp.source import NO_FLAGS, CompileFlags, FileReader, Span, checkpoint
 from smem_lsp.source.budget import look
-from smem_lsp.source.queries import remembered
-from smem_lsp.syntax.directives import OUTSIDE, File, Notes, process_header
+from smem_lsp.source.queries import PROCESS, Query, remembered
+from smem_lsp.syntax.directives import OUTSIDE, File, Notes
+from smem_lsp.syntax.directives import process_header as process_declarations
 from smem_lsp.syntax.expand import DYNAMIC, MAX_TOKENS
 from smem_lsp.syntax.headers import (
     HeaderKey,
+    IncludedFile,
+    Piece,
     flatten,
+    piece_of,
     used_macros,
     words_of,
 )
@@ -56,9 +61,12 @@ class Preprocessed:
     regions: Sequence[tuple[int, Region]] = ()
     header: TokenList = field(default_factory=TokenList.empty)
     header_key: HeaderKey = field(default_factory=HeaderKey)  # the identity of the list ``header``
+    entered: list[str] = field(default_factory=list)  # paths of the headers that were read
     missing: list[str] = field(default_factory=list)  # includes that were not found
     missing_quoted: bool = False  # one of them is spelled "..."
     problems: list[Problem] = field(default_factory=list)
+    files: list[IncludedFile] = field(default_factory=list)  # other files of the unit
+    pieces: tuple[Piece, ...] = ()  # of ``header``
 
     @cached_property
     def tokens(self) -> Tokens:
@@ -128,7 +136,7 @@ def preprocess(
     decides ``__CUDA_ARCH__``; ``earlier``: the regions of an earlier version of the text.
     """
     macros = initial_macros(arch, defines, flags)
-    run = Run(macros, reader, (*include_dirs, *flags.include_dirs), flags.quote_dirs, process_header)
+    run = Run(macros, reader, (*include_dirs, *flags.include_dirs), flags.quote_dirs, _process_header)
     run.expander.path = path
     environment = Environment(macros, _first_version(arch, tuple(defines), flags))
     for forced in flags.includes:
@@ -136,23 +144,78 @@ def preprocess(
     if run.changes:
         environment.version = Version()
     result = Preprocessed([], environment, regions=regions(text, earlier))
-    conditions = OUTSIDE
-    for start, region in result.regions:
-        checkpoint()
-        preprocessed = None if run.expander.refused else find(region, conditions, environment)
-        if preprocessed is not None and run.expander.produced + preprocessed.produced <= MAX_TOKENS:
-            run.expander.produced += preprocessed.produced
-            environment.pass_over(preprocessed, applied=False)
-        else:
-            preprocessed = _read_region(run, region, start, conditions, environment.table, path, text)
-            environment.pass_over(preprocessed, applied=True)
-        result.preprocessed_regions.append((start, preprocessed))
-        conditions = preprocessed.after
+    result.preprocessed_regions += _read_regions(run, result.regions, environment, path, text, 0)
+    result.pieces, result.files = tuple(run.pieces), run.files
     result.header, result.header_key = flatten(run.pieces)
+    result.entered = run.entered
     result.missing = [name for name, _ in run.missing]
     result.missing_quoted = any(quoted for _, quoted in run.missing)
     result.problems = run.problems + _too_large(run.expander.refused)
     return result
+
+
+def seen_from(file: IncludedFile, main: Preprocessed) -> Preprocessed:
+    """The same unit with one of its files in the place of the main file, which becomes one of the others."""
+    seen = replace(main, preprocessed_regions=list(file.regions), regions=())
+    pieces = (
+        *(piece for piece in main.pieces if piece is not file.piece),
+        piece_of(main.preprocessed_regions),
+    )
+    seen.pieces = pieces
+    seen.header, seen.header_key = flatten(pieces)
+    return seen
+
+
+_MARKS = ("__global__", "<<<", "LaunchKernel")
+
+
+def holds_kernels(text: str) -> bool:
+    """May a header hold kernels or launch them?"""
+    return any(mark in text for mark in _MARKS)
+
+
+def _process_header(run: Run, path: str, text: str, depth: int, bare: bool) -> None:
+    """Carry out a header's directives and add its declarations to the run, and the file itself if it may hold kernels
+    or launches. ``bare``: its directives only."""
+    if bare or not holds_kernels(text):
+        process_declarations(run, path, text, depth, bare)
+        return
+    cut = _CUT.of(PROCESS, text, partial(regions, text), weigh=lambda _: len(text) + 1)
+    run.tokens += sum(len(region.kinds) for _, region in cut)
+    read = tuple(_read_regions(run, cut, Environment(run.macros, Version()), path, text, depth))
+    file = IncludedFile(path, text, read, piece_of(read))
+    run.files.append(file)
+    run.pieces.append(file.piece)
+
+
+_CUT = Query[str, list[tuple[int, Region]]]("regions of a header", most=4_000_000)
+
+
+def _read_regions(
+    run: Run,
+    cut: Sequence[tuple[int, Region]],
+    environment: Environment,
+    path: str,
+    text: str,
+    depth: int,
+) -> Iterator[tuple[int, PreprocessedRegion]]:
+    """The regions of one file, preprocessed in order. ``depth``: 0 for the main file."""
+    conditions = OUTSIDE
+    for start, region in cut:
+        checkpoint()
+        preprocessed = None if run.expander.refused else find(region, conditions, environment)
+        if preprocessed is not None and run.expander.produced + preprocessed.produced <= MAX_TOKENS:
+            run.expander.produced += preprocessed.produced
+            if depth:
+                for name, macro in preprocessed.changes:
+                    run.define(name, macro)
+            environment.pass_over(preprocessed, applied=bool(depth))
+        else:
+            macros = environment.table
+            preprocessed = _read_region(run, region, start, conditions, macros, path, text, depth)
+            environment.pass_over(preprocessed, applied=True)
+        yield start, preprocessed
+        conditions = preprocessed.after
 
 
 @remembered(most=64)
@@ -169,6 +232,7 @@ def _read_region(
     macros: dict[str, Macro],
     path: str,
     text: str,
+    depth: int,
 ) -> PreprocessedRegion:
     """Preprocess the region at ``start`` without the cache."""
     look()
@@ -183,7 +247,7 @@ def _read_region(
     expander.line_of = lambda offset: text.count("\n", 0, start + offset) + 1
     out = TokenList.empty()
     notes = Notes(start)
-    file = File(run, path, out, notes, 0, before)
+    file = File(run, path, out, notes, depth, before)
     file.process_tokens(region.kinds, region.texts, region.offsets)
     if not file.active:
         notes.inactive.append((notes.inactive_from, len(region.text)))

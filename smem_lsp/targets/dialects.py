@@ -7,7 +7,8 @@ grammar knows (``syntax/kinds.py``) do not stand here.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from smem_lsp.targets.every import WARP_SIZE
@@ -15,13 +16,18 @@ from smem_lsp.targets.every import WARP_SIZE
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Dialect:
-    """Spellings are single tokens, without namespaces. ``warp_size``: lanes.
+    """Spellings are single tokens, without namespaces. ``warp_sizes``: how many lanes a warp may have, rising; what is
+    said has to hold for each. ``nvidia``: nvcc and ptxas compile it, for the devices of ``TARGETS``.
 
     Two records are two dialects, whatever they say: remembered answers are found by the identity of the record.
     """
 
     name: str
     suffixes: tuple[str, ...]  # of files that are device code whatever they hold: ".cu"
+    headers: frozenset[str] = frozenset()  # a file that includes one is of this dialect, whatever its suffix
+    defines: tuple[str, ...] = ()  # what its compiler predefines beside, or instead of, nvcc's macros
+    undefines: tuple[str, ...] = ()  # macros of nvcc that it does not define
+    nvidia: bool = True
 
     # specifiers and attributes
     shared: str
@@ -31,7 +37,7 @@ class Dialect:
     cluster_dims: str
 
     # barriers
-    warp_size: int
+    warp_sizes: tuple[int, ...]
     block_barrier: str  # the plain one: what an edit writes
     voting_barriers: frozenset[str]  # of the block; they also return what its threads vote
     numbered_barriers: frozenset[str]  # (number): of the block; number 0 is that of the plain one
@@ -51,6 +57,17 @@ class Dialect:
     ]  # a call of or with one of these may raise the limit of dynamic shared memory
     cluster_opt_ins: frozenset[str]  # one of these may allow clusters larger than every device takes
 
+    @property
+    def warp_size(self) -> int | None:
+        """Lanes of a warp; None: that depends on the device."""
+        return self.warp_sizes[0] if len(self.warp_sizes) == 1 else None
+
+    @property
+    def lanes(self) -> int:
+        """Threads in a row, from a multiple of this on, that share a warp or several with no others: threads of two
+        such groups are never of one warp."""
+        return self.warp_sizes[-1]
+
     @cached_property
     def block_barriers(self) -> frozenset[str]:
         """Functions at which every thread of the block waits for all others."""
@@ -67,7 +84,7 @@ CUDA = Dialect(
     device="__device__",
     launch_bounds="__launch_bounds__",
     cluster_dims="__cluster_dims__",
-    warp_size=WARP_SIZE,
+    warp_sizes=(WARP_SIZE,),
     # "Synchronization Functions"; the numbered ones stand in crt/device_functions.h
     block_barrier="__syncthreads",
     voting_barriers=frozenset(("__syncthreads_count", "__syncthreads_and", "__syncthreads_or")),
@@ -107,3 +124,40 @@ CUDA = Dialect(
         )
     ),
 )
+
+HIP = replace(
+    CUDA,
+    name="HIP",
+    suffixes=(".hip",),
+    headers=frozenset(("hip/hip_runtime.h",)),
+    # hipcc for AMD, in the pass that compiles device code: HIP documentation, "HIP porting guide", "Compiler defines"
+    defines=("__HIP__=1", "__HIPCC__=1", "__HIP_PLATFORM_AMD__=1", "__HIP_DEVICE_COMPILE__=1", "__clang__=1"),
+    undefines=(
+        *("__CUDACC__", "__NVCC__", "__CUDA_ARCH__", "__CUDA_ARCH_LIST__", "CUDART_VERSION", "CUDA_VERSION"),
+        *("__CUDACC_VER_MAJOR__", "__CUDACC_VER_MINOR__", "__CUDACC_VER_BUILD__"),
+        *("__CUDACC_EXTENDED_LAMBDA__", "__CUDACC_RELAXED_CONSTEXPR__"),
+        # of libraries: lanes of a warp
+        *("C10_WARP_SIZE", "CUB_PTX_WARP_THREADS", "CUB_PTX_LOG_WARP_THREADS", "CUB_WARP_THREADS"),
+        "CUB_LOG_WARP_THREADS",
+    ),
+    nvidia=False,
+    warp_sizes=(32, 64),  # HIP documentation, "Hardware implementation": 64 on CDNA and GCN, 32 or 64 on RDNA
+    numbered_barriers=frozenset(),
+    counted_barriers=frozenset(),
+    config_types=frozenset(),
+    dynamic_opt_ins=frozenset(("hipFuncSetAttribute", "hipFuncAttributeMaxDynamicSharedMemorySize")),
+    cluster_opt_ins=frozenset(),
+)
+
+DIALECTS = (CUDA, HIP)
+SUFFIXES = tuple(suffix for dialect in DIALECTS for suffix in dialect.suffixes)
+"""Of files that are device code whatever they hold."""
+
+
+def dialect_of(path: str, headers: Iterable[str] = ()) -> Dialect:
+    """What a file is written in, by its suffix, and by the ``headers`` that it includes, as written or as paths, where
+    its suffix does not say it; CUDA if nothing says otherwise."""
+    named = path.lower()
+    found = (each for each in DIALECTS if each is not CUDA and named.endswith(each.suffixes))
+    included = (each for each in DIALECTS for header in headers if header.endswith(tuple(each.headers)))
+    return next(found, None) or next(included, CUDA)

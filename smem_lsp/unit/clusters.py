@@ -47,5 +47,5 @@ def cluster_of(function: Function, constants: Scope) -> Dims | None:
 def may_be_non_portable(unit: TranslationUnit) -> bool:
     """Does anything in sight allow clusters of more blocks than every device takes?"""
     return not CUDA.cluster_opt_ins.isdisjoint(unit.header_words) or any(
-        not CUDA.cluster_opt_ins.isdisjoint(placed.block.tokens.texts) for placed in unit.blocks
+        not CUDA.cluster_opt_ins.isdisjoint(placed.block.tokens.texts) for placed in unit.all_blocks
     )

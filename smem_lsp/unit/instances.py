@@ -106,7 +106,7 @@ class _Search:
         wanted = frozenset(self.templates)
         self.mentioning = [
             function
-            for function in unit.functions
+            for function in unit.all_functions
             if wanted and not wanted.isdisjoint(function.definition.body_words)
         ]
 
@@ -117,8 +117,9 @@ class _Search:
         return (
             self.top.declarations,
             unit.source.path,
+            unit.main,
             tuple((number, f.definition, f.scopes, f.symbols) for number, f in sorted(functions.items())),
-            tuple(unit.source.slice(region) for region in unit.preprocessed.inactive),
+            tuple(file.inactive_text for file in unit.files),
             tuple(tuple(tokens.texts[lo:hi]) for tokens, lo, hi in self._spelled()),
         )
 
@@ -145,7 +146,7 @@ class _Search:
 
     def _leading(self) -> list[Function]:
         """Kernels that are templates, and the functions that lead to them."""
-        templates = [f for f in self.unit.functions if f.definition.island.template]
+        templates = [f for f in self.unit.all_functions if f.definition.island.template]
         leading = [f for f in templates if f.is_kernel]
         if not leading:
             return []
@@ -170,7 +171,7 @@ class _Search:
 
     def _spelled(self) -> Iterator[tuple[Tokens, int, int]]:
         """The tokens of explicit instantiations behind ``template``."""
-        for placed in self.unit.blocks:
+        for placed in self.unit.all_blocks:
             checkpoint()
             for lo, hi in placed.block.instantiations:
                 yield placed.block.tokens, lo, hi
@@ -208,9 +209,7 @@ class _Search:
                 found = self.found[function.number]
                 if header:
                     found.why = found.why or "other files may include this one"
-                elif self.unit.preprocessed.inactive and any(
-                    name in self.unit.source.slice(region) for region in self.unit.preprocessed.inactive
-                ):
+                elif any(name in text for file in self.unit.files for text in file.inactive_text):
                     found.why = found.why or "another configuration may make other instances"
 
     def _unclear(self, name: str, why: str) -> None:

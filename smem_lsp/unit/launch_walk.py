@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from smem_lsp.ir.nodes import Dims, LaunchSite
+from smem_lsp.ir.host_terms import HostTerm, apply, constant, named
+from smem_lsp.ir.nodes import Dims, HostTerms, LaunchSite
 from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.local_declarations import declare_constants
 from smem_lsp.semantics.scope import Scope
@@ -14,6 +15,8 @@ from smem_lsp.syntax.parse import Function
 from smem_lsp.targets.dialects import CUDA
 from smem_lsp.unit.launch_config import LaunchConfigs, dims_of
 from smem_lsp.unit.size_functions import counted
+
+Axes3 = tuple[HostTerm | None, HostTerm | None, HostTerm | None]
 
 
 class LaunchFinder:
@@ -35,6 +38,8 @@ class LaunchFinder:
         self.constants = constants
         self.dims: dict[str, Dims | None] = {}
         self.sums: dict[str, tuple[int | None, ...]] = {}  # addends of constants that are sums
+        self.axes: dict[str, Axes3] = {}
+        self.head = function.head
         self.found = found
         self.configs = LaunchConfigs() if CUDA.configured_launch in function.definition.words else None
         self.depth = 0  # of branches and loops around
@@ -90,6 +95,12 @@ class LaunchFinder:
             settled = self._settled(declarator.name, constant=bool(constant))
             if "dim3" in declaration.words and settled:
                 self.dims[declarator.name] = self._dim3(declarator.initializer)
+                if isinstance(declarator.initializer, tree.Expr):
+                    made = declarator.initializer
+                    items = made.items if isinstance(made, tree.Braces) else [made]
+                    self.axes[declarator.name] = self._axes(
+                        items[0] if len(items) == 1 else tree.Call(0, 0, tree.Name(0, 0, "dim3"), list(items))
+                    )
             elif not settled:
                 self.constants.values[declarator.name] = None
             elif (
@@ -104,7 +115,7 @@ class LaunchFinder:
                 self.constants.values[declarator.name] = self._bytes(initializer)
                 self.sums[declarator.name] = self._addends(initializer)
 
-    def _settled(self, name: str, *, constant: bool) -> bool:
+    def _settled(self, name: str, *, constant: bool, declared: int = 1) -> bool:
         """Does a local always keep its initial value? It must be declared once, and nothing may assign it, take its
         address, bind a reference to it or pass it to a function that might."""
         kinds, texts = self.body.tokens.kinds, self.body.tokens.texts
@@ -137,7 +148,7 @@ class LaunchFinder:
                 return False
             if after in ("RP", "COMMA") and before in ("LP", "COMMA") and not self._by_value(i):
                 return False
-        return declarations == 1
+        return declarations == declared
 
     def _by_value(self, i: int) -> bool:
         """Does the argument at token ``i`` go to a launch, to ``dim3`` or to a function that takes values?"""
@@ -161,7 +172,7 @@ class LaunchFinder:
                         "ceil",
                     )
                     or kinds[at - 2 : at - 1] == ["TYPE"]
-                    or before.startswith("cudaMemcpy")
+                    or before.startswith(("cudaMemcpy", "hipMemcpy"))
                     or before in self.counting
                 )
         return False
@@ -228,8 +239,49 @@ class LaunchFinder:
                 line=self.source.line_number(span.start),
                 grid=self._positive(expr.configuration[0]),
                 addends=self._passed(dynamic),
+                terms=HostTerms(
+                    self._axes(expr.configuration[1]),
+                    self._axes(expr.configuration[0]),
+                    constant(0) if dynamic is None else self._term(dynamic),
+                    tuple(self._term(argument) for argument in expr.arguments),
+                ),
             )
         )
+
+    def _axes(self, expr: tree.Expr) -> Axes3:
+        """The extents of a block or grid; None where one is not known."""
+        whole = self._block(expr)
+        if whole is not None:
+            return constant(whole[0]), constant(whole[1]), constant(whole[2])
+        parts: list[tree.Expr] | None = [expr]
+        if isinstance(expr, tree.Call):
+            named_dim3 = isinstance(expr.callee, tree.Name) and expr.callee.text == "dim3"
+            parts = expr.arguments if named_dim3 else None
+        elif isinstance(expr, tree.Cast) and expr.type.words == ["dim3"]:
+            parts = expr.operand.items if isinstance(expr.operand, tree.Braces) else [expr.operand]
+        elif isinstance(expr, tree.Name) and expr.text in self.axes:
+            return self.axes[expr.text]
+        if not parts or len(parts) > 3:
+            return None, None, None
+        x, y, z = (*(self._term(part) for part in parts), constant(1), constant(1))[:3]
+        return x, y, z
+
+    def _term(self, expr: tree.Expr) -> HostTerm | None:
+        """An integer of host code."""
+        number = self._bytes(expr)
+        if number is not None:
+            return constant(number)
+        if isinstance(expr, tree.Name):
+            own = {text for kind, text in zip(self.head.kinds, self.head.texts) if kind == "NAME"}
+            local = "::" not in expr.text and not expr.arguments and expr.text in self.constants.values
+            settled = expr.text not in self.dims and self._settled(
+                expr.text, constant=False, declared=0 if expr.text in own else 1
+            )
+            return named(expr.text) if local and settled else None
+        if isinstance(expr, tree.Binary):
+            left, right = self._term(expr.left), self._term(expr.right)
+            return None if left is None or right is None else apply(expr.operator, left, right)
+        return None
 
     def _passed(self, dynamic: tree.Expr | None) -> tuple[int | None, ...]:
         """The addends of the dynamic bytes of a launch."""

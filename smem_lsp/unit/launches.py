@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 from smem_lsp.ir.nodes import Configuration, LaunchSite
 from smem_lsp.semantics.function_scope import Identity, function_scope, identify, value_names
@@ -14,7 +15,7 @@ from smem_lsp.source import SourceText, Span, checkpoint
 from smem_lsp.source.queries import PROCESS, Query
 from smem_lsp.syntax.blocks import Placed
 from smem_lsp.syntax.lexer import Tokens
-from smem_lsp.syntax.parse import Function, TranslationUnit
+from smem_lsp.syntax.parse import Function, TranslationUnit, UnitFile
 from smem_lsp.targets.dialects import CUDA
 from smem_lsp.unit.launch_walk import LaunchFinder
 from smem_lsp.unit.size_functions import counting_functions
@@ -31,24 +32,33 @@ class Launches:
     said: Said
 
 
-def find_launches(unit: TranslationUnit, constants: Scope) -> list[tuple[Placed, Launches]]:
-    """All launches of the file, block by block. Thread block dimensions that may not be constant are None."""
-    if not any(placed.block.launches or placed.block.extended_launches for placed in unit.blocks):
+class FoundLaunches(NamedTuple):
+    """The launches in one block of a file of the unit."""
+
+    file: UnitFile
+    placed: Placed
+    launches: Launches
+
+
+def find_launches(unit: TranslationUnit, constants: Scope) -> list[FoundLaunches]:
+    """All launches of the unit, block by block. Thread block dimensions that may not be constant are None."""
+    if not any(placed.block.launches or placed.block.extended_launches for placed in unit.all_blocks):
         return []
-    found: list[tuple[Placed, Launches]] = []
+    found: list[FoundLaunches] = []
     hidden = _declared_twice(unit, constants)
     counting = counting_functions(unit)
-    first = 0
-    for placed in unit.blocks:
-        checkpoint()
-        block = placed.block
-        if block.launches or block.extended_launches:
-            functions = unit.functions[first : first + len(block.functions)]
-            called = tuple(each for f in functions for each in _called(unit, constants, f, counting))
-            key = constants.declarations, placed.scopes, hidden, called
-            work = partial(_in_block, unit, placed, functions, constants, hidden, counting)
-            found.append((placed, _OF_BLOCK.of(block.store, key, work)))
-        first += len(block.functions)
+    for file in unit.files:
+        first = 0
+        for placed in file.blocks:
+            checkpoint()
+            block = placed.block
+            if block.launches or block.extended_launches:
+                functions = file.functions[first : first + len(block.functions)]
+                called = tuple(each for f in functions for each in _called(unit, constants, f, counting))
+                key = constants.declarations, placed.scopes, hidden, called
+                work = partial(_in_block, unit, file.source, placed, functions, constants, hidden, counting)
+                found.append(FoundLaunches(file, placed, _OF_BLOCK.of(block.store, key, work)))
+            first += len(block.functions)
     return found
 
 
@@ -68,6 +78,7 @@ def _called(
 
 def _in_block(
     unit: TranslationUnit,
+    source: SourceText,
     placed: Placed,
     functions: Sequence[Function],
     constants: Scope,
@@ -85,7 +96,7 @@ def _in_block(
             words & hidden if hidden else hidden,
             _called(unit, constants, function, counting),
         )
-        work = partial(_launches_of, unit.source, function, constants, hidden, counting)
+        work = partial(_launches_of, source, function, constants, hidden, counting)
         sites = _OF_FUNCTION.of(PROCESS, key, work)
         by = function.start - placed.start
         found += [site.at(site.span.moved(by), 0) for site in sites]
@@ -135,7 +146,7 @@ def _declared_twice(unit: TranslationUnit, constants: Scope) -> frozenset[str]:
     names = value_names(constants)
     declared: Counter[str] = Counter()
     if names:
-        for placed in unit.blocks:
+        for placed in unit.all_blocks:
             checkpoint()
             here = placed.block.declared
             for name in here.keys() & names:

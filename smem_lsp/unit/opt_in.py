@@ -15,9 +15,9 @@ def may_opt_in(unit: TranslationUnit, kernel: Function, dialect: Dialect) -> boo
     calls = dialect.dynamic_opt_ins
     if not calls.isdisjoint(unit.header_words):
         return True
-    if all(calls.isdisjoint(function.definition.words) for function in unit.functions):
-        return any(not calls.isdisjoint(placed.block.tokens.texts) for placed in unit.blocks)
-    for placed in unit.blocks:
+    if all(calls.isdisjoint(function.definition.words) for function in unit.all_functions):
+        return any(not calls.isdisjoint(placed.block.tokens.texts) for placed in unit.all_blocks)
+    for placed in unit.all_blocks:
         checkpoint()
         texts = placed.block.tokens.texts
         for i, text in enumerate(texts):

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from smem_lsp.semantics.cub_storage import CLASSES
 from smem_lsp.semantics.declarations import ClassDecl, Declared, FunctionDecl
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.source import checkpoint
+from smem_lsp.source import SourceText, checkpoint
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.targets.dialects import CUDA
@@ -27,29 +28,36 @@ def rounding(unit: TranslationUnit, top: Scope) -> Rounding:
     """How static totals of the file are rounded: if a compiled function uses an ``extern __shared__`` array, to 16
     bytes or to the alignment of that array, whichever is more."""
     certain = possible = 1
-    if not any(placed.block.extends_shared for placed in unit.blocks):
+    if not any(placed.block.extends_shared for placed in unit.all_blocks):
         return Rounding()
-    for function in unit.functions:
-        checkpoint()
-        if not {"extern", CUDA.shared} <= function.definition.body_words:
-            continue
-        asked = 1
-        texts = function.body.tokens.texts
-        for declaration, base, scope in _shared_declarations(function, top):
-            if "extern" not in declaration.words:
+    for file in unit.files:
+        for function in file.functions:
+            checkpoint()
+            if not {"extern", CUDA.shared} <= function.definition.body_words:
                 continue
-            for position, declarator in enumerate(declaration.declarators):
-                if texts.count(declarator.name) > 1:
-                    buffer = shared_buffer(
-                        function.body, base, unit.source.text, declaration, position, scope, function.name
-                    )
-                    asked = max(asked, MIN_ROUNDING, buffer.align or MIN_ROUNDING)
-        compiled = is_compiled(unit, function)
-        if compiled is not False:
-            possible = max(possible, asked)
-        if compiled:
-            certain = max(certain, asked)
+            asked = _asked(file.source, function, top)
+            compiled = is_compiled(unit, function)
+            if compiled is not False:
+                possible = max(possible, asked)
+            if compiled:
+                certain = max(certain, asked)
     return Rounding(certain, max(certain, possible))
+
+
+def _asked(source: SourceText, function: Function, top: Scope) -> int:
+    """What the ``extern __shared__`` arrays of a function round totals to."""
+    asked = 1
+    texts = function.body.tokens.texts
+    for declaration, base, scope in _shared_declarations(function, top):
+        if "extern" not in declaration.words:
+            continue
+        for position, declarator in enumerate(declaration.declarators):
+            if texts.count(declarator.name) > 1:
+                buffer = shared_buffer(
+                    function.body, base, source.text, declaration, position, scope, function.name
+                )
+                asked = max(asked, MIN_ROUNDING, buffer.align or MIN_ROUNDING)
+    return asked
 
 
 def is_compiled(unit: TranslationUnit, function: Function) -> bool | None:
@@ -59,11 +67,11 @@ def is_compiled(unit: TranslationUnit, function: Function) -> bool | None:
         return True
     named = sum(
         other.definition.body_words.__contains__(function.name)
-        for other in unit.functions
+        for other in unit.all_functions
         if other.name != function.name
     )
-    spelled = unit.preprocessed.tokens.texts.count(function.name)
-    definitions = sum(other.name == function.name for other in unit.functions)
+    spelled = sum(placed.block.tokens.texts.count(function.name) for placed in unit.all_blocks)
+    definitions = sum(other.name == function.name for other in unit.all_functions)
     return None if named or spelled > definitions else False
 
 
@@ -81,15 +89,15 @@ _HEADER_NAMES = Query[tuple[()], frozenset[str] | None]("names in headers that r
 def _header_names(unit: TranslationUnit, top: Scope) -> frozenset[str] | None:
     header = unit.preprocessed.header
     bodies: list[tuple[str, frozenset[str]]] = []
-    counted = 0
+    places: set[int] = set()
     for decl in top.declarations.walk():
         where = _body_of(decl)
         if where is None or decl_source_kinds(decl) is not header.kinds:
             continue
         texts = header.texts[where[0] : where[1]]
-        counted += texts.count(CUDA.shared)
+        places.update(where[0] + at for at, text in enumerate(texts) if text == CUDA.shared)
         bodies.append((decl.name, frozenset(texts)))
-    if counted != header.texts.count(CUDA.shared):
+    if len(places) != header.texts.count(CUDA.shared):
         return None
     reached = {name for name, words in bodies if CUDA.shared in words}
     grown = True
@@ -98,7 +106,14 @@ def _header_names(unit: TranslationUnit, top: Scope) -> frozenset[str] | None:
         more = {name for name, words in bodies if name not in reached and reached & words}
         reached |= more
         grown = bool(more)
-    return frozenset(reached)
+    return frozenset(reached - _collectives(top, {name for name in reached if name in CLASSES}))
+
+
+def _collectives(top: Scope, names: set[str]) -> set[str]:
+    """The ``names`` that are CUB's alone: what its collectives keep is known."""
+    cub = top.declarations.namespaces.get("cub")
+    inside = set() if cub is None or not names else {id(decl) for decl in cub.walk()}
+    return names - {decl.name for decl in top.declarations.walk() if id(decl) not in inside}
 
 
 def decl_source_kinds(decl: Declared) -> Sequence[str] | None:

@@ -15,7 +15,7 @@ from smem_lsp.semantics.function_scope import function_scope
 from smem_lsp.semantics.local_declarations import declare_constants, declare_parameters, declare_statement
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.sizes import size_of_type
-from smem_lsp.semantics.types import Array, Enum, Pointer, Scalar, Type, is_struct
+from smem_lsp.semantics.types import Array, Enum, Pointer, Scalar, Storage, Type, is_struct
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.lexer import without_comments
 from smem_lsp.syntax.parse import Body, Function, TranslationUnit
@@ -76,6 +76,7 @@ def shared_buffer(
         if isinstance(element_type, Scalar)
         else not isinstance(element_type, (Pointer, Enum)),
         holds_pointers=record_layout.holds_pointers(element_type),
+        collective=element_type.kept and not declarator.dims if isinstance(element_type, Storage) else None,
     )
 
 

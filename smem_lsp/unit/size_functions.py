@@ -23,8 +23,9 @@ _OTHERS = frozenset(("char", "short", "bool", CUDA.device, "*", "&"))
 def counting_functions(unit: TranslationUnit) -> dict[str, Function]:
     """The size functions by name, without names that several functions of the file or its headers share."""
     found: dict[str, Function] = {}
-    names: set[str] = set(unit.header_functions)
-    for function in unit.functions:
+    others = {function.name for file in unit.others for function in file.functions}
+    names: set[str] = set(unit.header_functions - others)
+    for function in unit.all_functions:
         if function.name in names:
             found.pop(function.name, None)
             continue

@@ -6,23 +6,23 @@ Most facts come from one block of the file and are cached with it: a keystroke c
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from smem_lsp.ir.nodes import LaunchSite
+from smem_lsp.ir.nodes import Configuration, LaunchSite
 from smem_lsp.semantics.file_scope import file_constants
 from smem_lsp.semantics.function_scope import identify
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import PROCESS, Query
-from smem_lsp.syntax.blocks import Placed
-from smem_lsp.syntax.parse import Function, TranslationUnit
+from smem_lsp.syntax.parse import Function, TranslationUnit, UnitFile
 from smem_lsp.targets.dialects import CUDA, Dialect
 from smem_lsp.unit import ptxas_rounding
 from smem_lsp.unit.clusters import may_be_non_portable
 from smem_lsp.unit.instances import Binding, Instances, find_instances
-from smem_lsp.unit.launches import Launches, find_launches
+from smem_lsp.unit.kernel_words import in_kernel_words
+from smem_lsp.unit.launches import FoundLaunches, find_launches
 from smem_lsp.unit.opt_in import may_opt_in
 
 Key = tuple[object, ...]
@@ -48,11 +48,12 @@ class UnitFacts:
 
     unit: TranslationUnit
     constants: Scope
-    found: Sequence[tuple[Placed, Launches]]  # the blocks with launches
+    found: Sequence[FoundLaunches]  # by block
     unexact: str | None
     rounding: ptxas_rounding.Rounding
     instances: Mapping[int, Instances]  # of templates, by the number of the function
     dialect: Dialect = CUDA
+    foreign: Mapping[str, tuple[LaunchSite, ...]] = field(default_factory=dict)  # of other units, by kernel
 
     @cached_property
     def helpers(self) -> Mapping[str, list[Function]]:
@@ -76,8 +77,8 @@ class UnitFacts:
     def callers(self) -> Mapping[str, int]:
         """How many kernels reach each function; empty if only kernels have shared arrays."""
         counts: Counter[str] = Counter()
-        if any(placed.block.shares_in_helpers for placed in self.unit.blocks):
-            for kernel in self.unit.functions:
+        if any(placed.block.shares_in_helpers for placed in self.unit.all_blocks):
+            for kernel in self.unit.all_functions:
                 checkpoint()
                 if kernel.is_kernel:
                     counts.update({helper.name for helper in parts_of(kernel, self)[1:]})
@@ -86,25 +87,25 @@ class UnitFacts:
     @cached_property
     def overloaded(self) -> frozenset[str]:
         """Names shared by several kernels, whose launches cannot be told apart."""
-        names = [name for placed in self.unit.blocks for _, name in placed.block.kernels]
+        names = [name for placed in self.unit.all_blocks for _, name in placed.block.kernels]
         if len(set(names)) == len(names):
             return frozenset()
         return frozenset(name for name, count in Counter(names).items() if count > 1)
 
     @cached_property
-    def launches(self) -> Mapping[str, Sequence[tuple[int, LaunchSite]]]:
-        """(offset of the block, site in it) of each launch of a kernel of this file, by its name."""
-        found: dict[str, list[tuple[int, LaunchSite]]] = {
+    def launches(self) -> Mapping[str, Sequence[tuple[UnitFile, int, LaunchSite]]]:
+        """(file, offset of the block, site in it) of each launch of a kernel of this file, by its name."""
+        found: dict[str, list[tuple[UnitFile, int, LaunchSite]]] = {
             name: []
             for placed in self.unit.blocks
             for _, name in placed.block.kernels
             if name not in self.overloaded
         }
-        for placed, launches in self.found:
+        for file, placed, launches in self.found:
             checkpoint()
             for site in launches.sites:
                 if site.kernel in found:
-                    found[site.kernel].append((placed.start, site))
+                    found[site.kernel].append((file, placed.start, site))
         return found
 
     @cached_property
@@ -114,12 +115,12 @@ class UnitFacts:
         found: dict[tuple[int, Binding], tuple[LaunchSite, ...]] = {}
         for number, known in self.instances.items():
             checkpoint()
-            sites = {site.span.start: site for site in self._placed(unit.functions[number].name)}
+            sites = {(site.path, site.span.start): site for site in self._placed(unit.function(number).name)}
             for mention in known.launches:
-                body = unit.functions[mention.function].body
+                body, path = unit.function(mention.function).body, self._path(unit.file_of(mention.function))
                 at = body.site(mention.name, mention.name + 1).start
                 opening = body.site(mention.opening, mention.opening + 1).start
-                site = sites.get(at) or sites.get(opening)
+                site = sites.get((path, at)) or sites.get((path, opening))
                 if site is None:
                     continue
                 key = (number, mention.binding)
@@ -129,22 +130,33 @@ class UnitFacts:
         return found
 
     def _placed(self, name: str) -> tuple[LaunchSite, ...]:
-        line = self.unit.source.line_number
         return tuple(
-            site.at(site.span.moved(start), line(start + site.span.start))
-            for start, site in self.launches.get(name, ())
+            replace(
+                site.at(site.span.moved(start), file.source.line_number(start + site.span.start)),
+                path=self._path(file),
+            )
+            for file, start, site in self.launches.get(name, ())
         )
+
+    def _path(self, file: UnitFile) -> str | None:
+        """None: the file that the unit is seen from."""
+        return None if file.source is self.unit.source else file.source.path
 
     def launches_of(self, function: Function, binding: Binding | None) -> tuple[LaunchSite, ...]:
         """The known launches of a kernel, or of one instance of it."""
-        if binding is None:
-            return self._placed(function.name)
-        return self.launched.get((function.number, binding), ())
+        sites = (
+            (*self._placed(function.name), *self.foreign.get(function.name, ()))
+            if binding is None
+            else self.launched.get((function.number, binding), ())
+        )
+        bound = None if binding is None else binding.names
+        return tuple(in_kernel_words(site, function, self.constants, bound) for site in sites)
 
     def unplaced(self, function: Function, binding: Binding | None) -> Sequence[LaunchSite]:
         """Like ``launches_of``, for their configurations only."""
         if binding is None:
-            return [site for _, site in self.launches.get(function.name, ())]
+            own = [site for _, _, site in self.launches.get(function.name, ())]
+            return [*own, *self.foreign.get(function.name, ())]
         return self.launched.get((function.number, binding), ())
 
     @cached_property
@@ -155,7 +167,7 @@ class UnitFacts:
         key = (
             self.constants.declarations,
             tuple([(p.block.helpers, p.scopes) for p in blocks if p.block.helpers]),
-            tuple([launches.said for _, launches in self.found]),
+            tuple([launches.said for _, _, launches in self.found]),
             self.overloaded,
             self.unexact,
             self.rounding,
@@ -168,16 +180,30 @@ class UnitFacts:
 
 def survey_file(unit: TranslationUnit, dialect: Dialect = CUDA) -> UnitFacts:
     """Constants, helpers and launches of a file."""
-    constants = file_constants(unit)
+    constants = file_constants(unit, dialect.warp_size)
     return UnitFacts(
         unit,
         constants,
         find_launches(unit, constants),
         ptxas_rounding.file_unexact(unit),
-        ptxas_rounding.rounding(unit, constants),
+        ptxas_rounding.rounding(unit, constants) if dialect.nvidia else ptxas_rounding.Rounding(),
         find_instances(unit, constants),
         dialect,
     )
+
+
+def launched_elsewhere(around: UnitFacts, names: Collection[str]) -> Mapping[str, tuple[LaunchSite, ...]]:
+    """The launches of kernels with these names that the unit itself does not define, with the files they stand in."""
+    own = {name for placed in around.unit.all_blocks for _, name in placed.block.kernels}
+    found: dict[str, tuple[LaunchSite, ...]] = {}
+    for file, placed, launches in around.found:
+        for site in launches.sites:
+            if site.kernel not in names or site.kernel in own:
+                continue
+            span = site.span.moved(placed.start)
+            there = replace(site.at(span, file.source.line_number(span.start)), path=file.source.path)
+            found[site.kernel] = (*found.get(site.kernel, ()), there)
+    return found
 
 
 def bindings_of(around: UnitFacts, function: Function) -> Sequence[Binding | None]:
@@ -186,12 +212,38 @@ def bindings_of(around: UnitFacts, function: Function) -> Sequence[Binding | Non
     return found.bindings if found is not None and found.bindings else (None,)
 
 
-def kernels_of(around: UnitFacts) -> list[tuple[Function, Sequence[tuple[Binding | None, Key]]]]:
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """What the host does with a kernel, without places: the configurations of its launches, and whether calls may raise
+    its limit of dynamic shared memory or allow clusters that not every device takes."""
+
+    configurations: tuple[Configuration, ...]
+    may_opt_in: bool
+    non_portable: bool
+
+    def joined(self, other: Launched) -> Launched:
+        """What two units do with it."""
+        return Launched(
+            tuple(dict.fromkeys((*self.configurations, *other.configurations))),
+            self.may_opt_in or other.may_opt_in,
+            self.non_portable or other.non_portable,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class KernelKey:
+    """``text``: all that a kernel depends on but its launches."""
+
+    text: Key
+    launched: Launched
+
+
+def kernels_of(around: UnitFacts) -> list[tuple[Function, Sequence[tuple[Binding | None, KernelKey]]]]:
     """The kernels of a file in order, each with the instances to analyse and their keys. Equal keys mean equal kernels
     apart from their place, so a key is the cache key of all facts about a kernel."""
     functions = around.unit.functions
     fingerprint = around.fingerprint
-    found: list[tuple[Function, Sequence[tuple[Binding | None, Key]]]] = []
+    found: list[tuple[Function, Sequence[tuple[Binding | None, KernelKey]]]] = []
     first = 0
     for placed in around.unit.blocks:
         checkpoint()
@@ -209,7 +261,7 @@ def kernels_of(around: UnitFacts) -> list[tuple[Function, Sequence[tuple[Binding
     return found
 
 
-_Keyed = tuple[tuple[Binding | None, Key], ...]  # instances of one kernel with their keys
+_Keyed = tuple[tuple[Binding | None, KernelKey], ...]  # instances of one kernel with their keys
 _KEYS = Query[tuple[Fingerprint, tuple[tuple[str, bool], ...]], tuple[_Keyed, ...]](
     "keys of the kernels of a block, by what they depend on and the scopes around it", most=1
 )
@@ -227,28 +279,32 @@ def _lasting(around: UnitFacts, function: Function) -> bool:
         function.number in around.instances
         or internally_linked(function)
         or any(site.dynamic_bytes for site in around.unplaced(function, None))
+        or function.name in around.foreign
         or _clusters(around, function, None)
     )
 
 
-def kernel_key(around: UnitFacts, function: Function, binding: Binding | None) -> Key:
+def kernel_key(around: UnitFacts, function: Function, binding: Binding | None) -> KernelKey:
     """See ``kernels_of``."""
     unit = around.unit
     parts = parts_of(function, around)
-    return (
+    launched = Launched(
+        tuple([site.configuration for site in around.unplaced(function, binding)]),
+        opts_in(around, function, binding),
+        non_portable(around, function, binding),
+    )
+    text = (
         tuple([identify(unit, around.constants, part) for part in parts]),
         around.unexact,
         around.rounding,
         tuple(around.callers.get(part.name, 0) for part in parts) if around.callers else (),
-        tuple([site.configuration for site in around.unplaced(function, binding)]),
         internal(unit, function),
-        opts_in(around, function, binding),
-        non_portable(around, function, binding),
         around.dialect,
         unit.preprocessed.exhausted,
         binding,
         around.instances.get(function.number, Instances()).why if around.instances else None,
     )
+    return KernelKey(text, launched)
 
 
 def parts_of(function: Function, around: UnitFacts) -> tuple[Function, ...]:
@@ -310,7 +366,7 @@ def _clusters(around: UnitFacts, function: Function, binding: Binding | None) ->
 def _named_elsewhere(unit: TranslationUnit, kernel: Function) -> bool:
     """May unseen code launch the kernel? It may if its name occurs outside its definition, prototypes and launches,
     or if part of the program is in unread files."""
-    if "<<<" in unit.header_words or unit.preprocessed.missing_quoted:
+    if "<<<" in unit.header_words or unit.preprocessed.missing_quoted or unit.main != unit.source.path:
         return True
     if any(kernel.name in unit.source.slice(region) for region in unit.preprocessed.inactive):
         return True  # another configuration may launch it otherwise

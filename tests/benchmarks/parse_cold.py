@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from corpora.fetch import cache_folder
 
 from smem_lsp.lowering.kernel import build_kernels
-from smem_lsp.source import SourceText
+from smem_lsp.source import FileReader, SourceText
 from smem_lsp.source.queries import PROCESS, Query
 from smem_lsp.syntax import blocks, lexer
 from smem_lsp.syntax import parse as parsing
@@ -45,7 +45,7 @@ STANDALONE = (
 WARM_UP = "__global__ void k(int* p) { if (p) p[0] = 1; }"
 
 
-class Disk:
+class Disk(FileReader):
     """Reads headers and counts their lines."""
 
     def __init__(self) -> None:

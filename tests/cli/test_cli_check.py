@@ -100,7 +100,7 @@ def test_folder_without_cuda(smem: Command) -> None:
     Path("empty").mkdir()
     code, out, err = smem("check", "empty")
     assert (code, out) == (2, "")
-    assert err == "smem-lsp: empty: no CUDA files here (.cu, .cuh, or headers with device code)\n"
+    assert err == "smem-lsp: empty: no CUDA files here (.cu, .cuh, .hip, or headers with device code)\n"
 
 
 def test_empty_file_is_fine(smem: Command) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from smem_lsp.environment import DiskReader, project
+from smem_lsp.environment import DiskReader, project, project_tree
 
 
 @pytest.fixture(autouse=True)
@@ -105,7 +105,7 @@ def test_new_files_are_seen_when_the_reader_forgets() -> None:
 
 
 def test_a_huge_tree_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(project, "MAX_FOLDERS", 3)
+    monkeypatch.setattr(project_tree, "MAX_FOLDERS", 3)
     write("p/setup.py", "p/k.cu", "p/a/near.h", "p/a/b/c/d/far.h")
     assert found("near.h", "p/k.cu") == "p/a/near.h"
     assert found("far.h", "p/k.cu") is None
@@ -114,8 +114,8 @@ def test_a_huge_tree_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_index_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     write("p/setup.py", "p/a/x.h", "p/k.cu")
     made: list[str] = []
-    index = project._index
-    monkeypatch.setattr(project, "_index", lambda root: made.append(root) or index(root))
+    index = project._walked
+    monkeypatch.setattr(project, "_walked", lambda root, flat: made.append(root) or index(root, flat))
     reader = DiskReader()
     for name in ("x.h", "y.h", "x.h"):
         reader.search(name, "p/k.cu")

@@ -74,7 +74,7 @@ def test_folder_without_cuda(tmp_path: Path) -> None:
     touch(tmp_path, "empty/readme.md")
     files, errors = found("empty")
     assert files == []
-    assert errors == ["empty: no CUDA files here (.cu, .cuh, or headers with device code)"]
+    assert errors == ["empty: no CUDA files here (.cu, .cuh, .hip, or headers with device code)"]
 
 
 def test_links_in_a_circle(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from interpret import Run
 
 from smem_lsp.engine import check
 from smem_lsp.ir.nodes import Access, Kernel, walk
+from smem_lsp.source import FileReader
 
 
 def kernel_of(above: str, statements: str) -> Kernel:
@@ -127,7 +128,7 @@ def test_names_of_the_kernel_are_not_seen_in_the_function() -> None:
     assert touched(above, "put(a);") == ["W a ?"]
 
 
-class Headers:
+class Headers(FileReader):
     """A reader with one header in memory."""
 
     def __init__(self, text: str) -> None:

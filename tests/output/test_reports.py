@@ -119,7 +119,17 @@ def test_json_order_and_values() -> None:
     assert [b["offset_best"] for b in kernel["buffers"]] == [0, 2048, 0]
     assert [b["live"] for b in kernel["buffers"]] == [[5, 11], [5, 11], [13, 15]]
     assert kernel["plans"][2]["offsets"] == {"As": 0, "Bs": 2048, "Cs": 0}
-    assert kernel["launches"] == [{"path": "kernels/gemm.cu", "line": 17, "threads": 256, "dynamic_bytes": 0}]
+    assert kernel["launches"] == [
+        {
+            "path": "kernels/gemm.cu",
+            "line": 17,
+            "threads": 256,
+            "block": [256, 1, 1],
+            "equalities": [],
+            "dynamic_bytes": 0,
+            "dynamic_expression": None,
+        }
+    ]
 
 
 def test_json_columns_count_code_points() -> None:

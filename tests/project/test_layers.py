@@ -42,7 +42,7 @@ MAY_IMPORT: Mapping[str, tuple[str, ...]] = {  # from the bottom to the top
     "environment": _FACTS,
     "syntax": ("source",),
     "semantics": _TEXT,
-    "ir": _TEXT,
+    "ir": (*_TEXT, "targets"),
     "unit": (*_LOWERING, "targets"),
     "lowering/state": (*_LOWERING, "targets"),
     "lowering/callees": (*_LOWERING, "targets", "lowering/state"),

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from smem_lsp.source import FileReader
 from smem_lsp.syntax.preprocess import Preprocessed, preprocess
 
 
 @dataclass(frozen=True)
-class Files:
+class Files(FileReader):
     """A reader over a dictionary."""
 
     texts: Mapping[str, str]

@@ -96,4 +96,4 @@ def test_more_dynamic_memory_is_asked_for_as_the_dialect_does(call: str, dialect
 
 
 def test_warps_are_those_of_every_target() -> None:
-    assert {record.threads_per_warp for record in TARGETS.values()} == {CUDA.warp_size}
+    assert {record.threads_per_warp for record in TARGETS.values()} == {CUDA.warp_size} == {CUDA.lanes}

@@ -5,8 +5,8 @@ import type { DocumentSelector } from 'vscode-languageclient/node';
  * own, and the server decides which headers hold device code. A text that was never saved has only a language.
  */
 export const DOCUMENTS: DocumentSelector = [
-  { scheme: 'file', pattern: '**/*.{cu,cuh,h,hpp,hu,inl}' },
-  { scheme: 'untitled', pattern: '**/*.{cu,cuh}' },
+  { scheme: 'file', pattern: '**/*.{cu,cuh,hip,h,hpp,hu,inl}' },
+  { scheme: 'untitled', pattern: '**/*.{cu,cuh,hip}' },
   { scheme: 'untitled', language: 'cuda-cpp' },
   { scheme: 'untitled', language: 'cuda' },
 ];

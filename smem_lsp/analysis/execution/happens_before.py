@@ -14,7 +14,6 @@ from smem_lsp.analysis.execution.events import Event
 from smem_lsp.analysis.execution.warp_traces import Arrival, Together, Touch, Traces
 from smem_lsp.ir.nodes import BarrierFamily
 from smem_lsp.source import checkpoint
-from smem_lsp.targets.every import WARP_SIZE
 
 _Clock = list[int]
 
@@ -53,7 +52,7 @@ class _Replay:
         self.together: set[int] = set()  # waiting at a barrier of the block
         self.waiting: set[int] = set()
         self.seen: dict[tuple[int, int], list[_Known]] = {}  # (storage, cell) -> who has touched it
-        self.conflicts = ConflictingAccesses(WARP_SIZE)
+        self.conflicts = ConflictingAccesses(traces.lanes)
 
     def run(self) -> dict[Pair, Conflict]:
         moved = True
@@ -105,7 +104,7 @@ class _Replay:
         if arrival.waits:
             phase.waiting.append(warp)
             self.waiting.add(warp)
-        if WARP_SIZE * len(phase.arrived) == phase.count:
+        if self.traces.lanes * len(phase.arrived) == phase.count:
             del self.phases[arrival.key]
             self._release(phase.waiting, phase.clock)
         return True

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from smem_lsp.analysis.execution.events import Event
 from smem_lsp.ir.nodes import BarrierFamily
 from smem_lsp.source import checkpoint
-from smem_lsp.targets.every import WARP_SIZE
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +43,16 @@ Action = Touch | Arrival | Together
 
 @dataclass(slots=True)
 class Traces:
-    """``actions``: by warp; ``open``: warps whose next action is not known."""
+    """``lanes``: of a warp; ``actions``: by warp; ``open``: warps whose next action is not known."""
 
     threads: int  # of the block
+    lanes: int
     actions: dict[int, list[Action]] = field(default_factory=lambda: defaultdict(list))
     open: set[int] = field(default_factory=set)
 
     @property
     def warps(self) -> int:
-        return (self.threads + WARP_SIZE - 1) // WARP_SIZE
+        return (self.threads + self.lanes - 1) // self.lanes
 
     def access(self, storage: int, unit: int, event: Event) -> None:
         """All threads of an event make their access. Of those that touch one unit, the first and the last count."""
@@ -61,7 +61,7 @@ class Traces:
         for side, cells in enumerate((event.low, event.high)):
             checkpoint()
             for cell, thread in cells.items():
-                parts.setdefault(thread // WARP_SIZE, ({}, {}))[side][cell] = thread
+                parts.setdefault(thread // self.lanes, ({}, {}))[side][cell] = thread
         for warp, (low, high) in parts.items():
             if warp not in self.open:
                 part = replace(event, low={**high, **low}, high={**low, **high})
@@ -85,8 +85,8 @@ class Traces:
 
     def _come(self, threads: Collection[int], returned: Collection[int], action: Action) -> None:
         here = {*threads, *returned}
-        for warp in sorted({thread // WARP_SIZE for thread in threads}):
-            lanes = range(warp * WARP_SIZE, min((warp + 1) * WARP_SIZE, self.threads))
+        for warp in sorted({thread // self.lanes for thread in threads}):
+            lanes = range(warp * self.lanes, min((warp + 1) * self.lanes, self.threads))
             if not here.issuperset(lanes):
                 self.open.add(warp)  # a part of it does something else
             elif warp not in self.open:
@@ -94,4 +94,4 @@ class Traces:
 
     def lose(self, threads: Iterable[int]) -> None:
         """What ``threads`` do from here on is not known."""
-        self.open.update(thread // WARP_SIZE for thread in threads)
+        self.open.update(thread // self.lanes for thread in threads)

@@ -13,7 +13,6 @@ from smem_lsp.analysis.execution.interpreter import Interpreter
 from smem_lsp.analysis.execution.missing_lanes import LaneWitness, others_return
 from smem_lsp.analysis.hazards.model import Hazards, MissingLane, Overrun, ProxyHazard, Race
 from smem_lsp.ir.nodes import Access, Barrier, Dims, Exchange, Kernel, Loop, Node, Place, Proxy, walk
-from smem_lsp.targets.every import WARP_SIZE
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -95,7 +94,7 @@ class Report:
         for pair, conflict in across.items():
             yield self._race(nodes, pair, conflict, lanes=False)
         for pair, conflict in within.items():
-            one, other = (thread // WARP_SIZE for thread in conflict.threads)
+            one, other = (thread // self.kernel.dialect.lanes for thread in conflict.threads)
             if pair not in across and one == other:
                 race = self._race(nodes, pair, conflict, lanes=True)
                 yield replace(race, cut=not inside.isdisjoint(pair))

@@ -30,7 +30,6 @@ from smem_lsp.analysis.values.evaluate import Evaluator, Work
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, Barrier, BarrierKind, Dims, Kernel, Node, Proxy, walk
 from smem_lsp.source import checkpoint
-from smem_lsp.targets.every import WARP_SIZE
 
 _MAX_WORK = 200_000  # numbers that are worked out in one run, each counted once for every thread
 
@@ -183,7 +182,7 @@ class _Search:
             self.program = self.program.only(frozenset())
             for dims in samples:
                 recorder = AccessRecorder(
-                    self.kernel, self.values, self.program, ConflictingAccesses(WARP_SIZE)
+                    self.kernel, self.values, self.program, ConflictingAccesses(self.kernel.dialect.lanes)
                 )
                 tails.note(self._run_once(recorder, dims, _tail(self.program, dims), brief=False))
         return tails
@@ -210,8 +209,8 @@ class _Search:
             self.kernel,
             self.values,
             self.program,
-            ConflictingAccesses(WARP_SIZE, self.compared),
-            None if self.traced_threads is None else Traces(self.traced_threads),
+            ConflictingAccesses(self.kernel.dialect.lanes, self.compared),
+            None if self.traced_threads is None else Traces(self.traced_threads, self.kernel.dialect.lanes),
             Proxies() if self.proxy_reads else None,
             block_known=self.shape_known,
         )

@@ -11,7 +11,7 @@ from smem_lsp.analysis.threads.uniformity import Control
 from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Barrier, Dims, Exchange, Kernel, Node
-from smem_lsp.targets.every import MAX_BLOCK, MAX_THREADS, WARP_SIZE
+from smem_lsp.targets.every import MAX_BLOCK, MAX_THREADS
 
 
 def sample_blocks(
@@ -32,14 +32,20 @@ def sample_blocks(
     if shown.equal:
         return []  # an extent that is not known says how large the block is
     if in_warps or (unordered and shown.upper == MAX_BLOCK):
-        samples = [(min(WARP_SIZE, shown.upper[0]), 1, 1)] if values.table.axes() == "x" else []
+        samples = [(min(kernel.dialect.lanes, shown.upper[0]), 1, 1)] if values.table.axes() == "x" else []
     elif shown.upper == MAX_BLOCK:
-        samples = samples_for(values)
+        samples = _of_warps(values, kernel.dialect.lanes)
     elif math.prod(shown.sample) <= most_threads(kernel)[0]:
         samples = [shown.sample]  # the largest block that the kernel is written for
     else:
-        samples = [each for each in samples_for(values) if _fits(each, shown.upper, most_threads(kernel)[0])]
+        tried, most = _of_warps(values, kernel.dialect.lanes), most_threads(kernel)[0]
+        samples = [each for each in tried if _fits(each, shown.upper, most)]
     return [dims for dims in dict.fromkeys(samples) if 1 < math.prod(dims) <= MAX_THREADS]
+
+
+def _of_warps(values: ValueFacts, lanes: int) -> list[Dims]:
+    """Blocks to try that have several warps, of up to so many lanes."""
+    return [dims for dims in samples_for(values) if math.prod(dims) > lanes]
 
 
 def is_for_warps(kernel: Kernel, nodes: Iterable[Node]) -> bool:

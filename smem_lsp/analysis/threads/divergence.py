@@ -71,9 +71,11 @@ def judge(body: Seq, levels: Levels, control: Control, dims: Dims | None) -> Ver
     missed: dict[tuple[Guard, ...], bool] = {}
     for barrier, guards, returned in open_barriers(body, control, (), [False]):
         pair = _pairing(guards, values, levels, samples)
-        if pair is not None:
-            (paired if pair else divergent).add(barrier.point)
-        elif not returned:
+        if pair == {True}:
+            paired.add(barrier.point)
+        elif pair == {False}:
+            divergent.add(barrier.point)
+        elif pair is None and not returned:
             if guards not in missed:
                 missed[guards] = _misses(guards, values, levels, samples, budget)
             if missed[guards]:
@@ -82,7 +84,7 @@ def judge(body: Seq, levels: Levels, control: Control, dims: Dims | None) -> Ver
 
 
 def samples_for(values: ValueFacts) -> list[Dims]:
-    """Blocks to try if none is known, in as many dimensions as the kernel reads."""
+    """Blocks to try if none is known, in as many dimensions as the kernel reads: from two warps on."""
     axes = values.axes()
     if "z" in axes:
         return [(8, 4, 2), (8, 8, 4), (8, 8, 8)]
@@ -224,9 +226,9 @@ def _turns(loop: LoopFacts, here: Evaluator, levels: Levels) -> Iterator[Evaluat
 
 def _pairing(
     guards: tuple[Guard, ...], values: ValueFacts, levels: Levels, samples: Sequence[Dims]
-) -> bool | None:
-    """Do both arms of the innermost branch run equally many barriers? True if it then splits the block between warps,
-    False if it splits a warp, None if it is no such branch or unknown."""
+) -> set[bool] | None:
+    """Do both arms of the innermost branch run equally many barriers? For each number of lanes that a warp may have:
+    does it then split the block between warps, or a warp? None if it is no such branch or unknown."""
     if not guards or not isinstance(guards[-1].node, Branch):
         return None
     node = guards[-1].node
@@ -236,7 +238,8 @@ def _pairing(
     if counts[0] != counts[1] or not counts[0]:
         return None
     condition = values.conditions[node.point]
-    whole_warps = True
+    sizes = values.table.warp_sizes
+    whole = dict.fromkeys(sizes, True)
     for dims in samples:
         checkpoint()
         for symbols in assignments([condition], dims):
@@ -244,9 +247,10 @@ def _pairing(
             if mask is None:
                 return None
             truth = [bool(each) for each in mask]
-            warps = [truth[start : start + 32] for start in range(0, len(truth), 32)]
-            whole_warps = whole_warps and all(len(set(warp)) == 1 for warp in warps)
-    return whole_warps
+            for size in sizes:
+                warps = (truth[start : start + size] for start in range(0, len(truth), size))
+                whole[size] = whole[size] and all(len(set(warp)) == 1 for warp in warps)
+    return set(whole.values())
 
 
 def agreed(guard: Guard, values: ValueFacts, levels: Levels) -> bool:

@@ -7,6 +7,7 @@ Found by evaluation, with an example block.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -31,7 +32,7 @@ from smem_lsp.source import checkpoint
 @dataclass(frozen=True, slots=True)
 class Mispaired:
     """``dims``: a block in which threads ``inside`` reach the barrier while thread ``outside`` goes on to the one at
-    line ``other``. ``proved``: it is the known block, or it happens in every block of more than 32 threads."""
+    line ``other``. ``proved``: it is the known block, or it happens in every block of more than one warp."""
 
     barrier: Barrier
     decision: Branch | Loop  # that parts the threads
@@ -72,7 +73,7 @@ def _example(
 ) -> tuple[Dims, tuple[int, ...], int, bool] | None:
     values = levels.values
     if shape is not None:
-        seen = split(guards, values, levels, shape.dims)
+        seen = _split(kernel, guards, levels, shape.dims)
         return None if seen is None else (shape.dims, *seen, True)
     most = most_threads(kernel)
     axes = values.table.axes()
@@ -81,14 +82,28 @@ def _example(
         [(threads, 1, 1) for threads in range(64, most[0] + 1, 32)] if flat else samples_for(values)
     )
     samples = [dims for dims in samples if all(n <= limit for n, limit in zip(dims, most))]
+    samples = [dims for dims in samples if math.prod(dims) > kernel.dialect.lanes]
     shown: tuple[Dims, tuple[int, ...], int, bool] | None = None
     for dims in samples:
-        seen = split(guards, values, levels, dims)
+        seen = _split(kernel, guards, levels, dims)
         if seen is None:
             return None
         if shown is None or dims[0] == 256:
             shown = (dims, *seen, flat)
     return shown
+
+
+def _split(
+    kernel: Kernel, guards: tuple[Guard, ...], levels: Levels, dims: Dims
+) -> tuple[tuple[int, ...], int] | None:
+    """As ``split``. Where warps come to a barrier as a whole and their size depends on the device, the thread that does
+    not pass the guards is of a warp without one that does."""
+    seen, lanes = split(guards, levels.values, levels, dims), kernel.dialect.lanes
+    if seen is None or kernel.dialect.warp_size is not None:
+        return seen
+    warps = {thread // lanes for thread in seen[0]}
+    outside = next((thread for thread in range(math.prod(dims)) if thread // lanes not in warps), None)
+    return None if outside is None else (seen[0], outside)
 
 
 def _following(body: Seq, guards: tuple[Guard, ...], control: Control, levels: Levels) -> Barrier | None:

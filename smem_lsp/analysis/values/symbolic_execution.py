@@ -42,6 +42,7 @@ from smem_lsp.ir.nodes import (
 )
 from smem_lsp.ir.nodes import walk as walk_tree
 from smem_lsp.source import checkpoint
+from smem_lsp.targets.every import WARP_SIZE
 
 _MAX_PENDING = 40  # nested lazy entries
 
@@ -70,17 +71,18 @@ def propagate(
     memory: GlobalMemory | None = None,
     rows: bool = False,
     agreed: frozenset[ir.Value] = frozenset(),
+    warp_sizes: tuple[int, ...] = (WARP_SIZE,),
 ) -> ValueFacts:
     """Terms of a kernel's accesses, branches and loops.
 
-    ``memory``: the kernel's effects on global memory; ``rows``: see ``Table``; ``agreed``: values that, as the author
-    states, are the same for all threads of a block.
+    ``memory``: the kernel's effects on global memory; ``rows``, ``warp_sizes``: see ``Table``; ``agreed``: values that,
+    as the author states, are the same for all threads of a block.
     """
     assigned: dict[int, list[ir.Value]] = {}
     for node in walk_tree(body):
         if type(node) is Assign:
             assigned.setdefault(node.variable, []).append(node.value)
-    walk = _Walk(Table(rows), agreed, untouched(memory or GlobalMemory(), assigned))
+    walk = _Walk(Table(rows, warp_sizes), agreed, untouched(memory or GlobalMemory(), assigned))
     walk.seq(body.items)
     loops = {point: facts.finished() for point, facts in walk.loops.items()}
     loads = tuple(walk.loads.values())

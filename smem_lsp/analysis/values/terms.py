@@ -117,12 +117,19 @@ _Leaf = int | str | tuple[str, str] | tuple[str, int] | tuple[int, int]
 
 @dataclass(slots=True)
 class Table:
-    """All terms of one kernel. ``rows``: a warp is 32 threads of one row, so ``threadIdx.x / 32`` is its number."""
+    """All terms of one kernel. ``rows``: a warp is 32 threads of one row, so ``threadIdx.x / 32`` is its number;
+    ``warp_sizes``: how many lanes a warp may have."""
 
     rows: bool = False
+    warp_sizes: tuple[int, ...] = (WARP_SIZE,)
     _ops: dict[tuple[str, tuple[Term, ...]], Term] = field(default_factory=dict)
     _leaves: dict[_Leaf, Term] = field(default_factory=dict)
     _serial: int = 0
+
+    @property
+    def one_size(self) -> bool:
+        """Do all warps have 32 lanes?"""
+        return self.warp_sizes == (WARP_SIZE,)
 
     def _next(self) -> int:
         self._serial += 1
@@ -248,7 +255,7 @@ class Table:
         elif operator in ("&", "max"):
             natural = natural or any(arg.natural for arg in args)
         if operator.endswith("_sync()"):
-            level, carried = _exchanged(operator[2:-7], args)
+            level, carried = _exchanged(operator[2:-7], args) if self.one_size else (Level.THREAD, _NONE)
         elif level == Level.THREAD and self.rows and operator in ("/", ">>") and _is_row(operator, *args):
             level = Level.WARP
         return Op(self._next(), level, depth + 1, known, natural, carried, operator, args)

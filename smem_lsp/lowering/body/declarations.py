@@ -368,7 +368,7 @@ def _declare_object(
         exact=False,
         plain=False,
         of_class=class_name(declaration.words),
-        fragment=wmma.fragment_of(declaration.names, scope.constant_scope()),
+        fragment=wmma.fragment_of(declaration.names, scope.constant_scope()) if ctx.dialect.nvidia else None,
     )
     ctx.assign(variable, value)
 

@@ -104,7 +104,8 @@ def _name(ctx: Context, expr: tree.Name, scope: LocalScope) -> Value | Ref:
     if expr.text == "NULL":
         return Const(0)
     if expr.text == "warpSize":
-        return Const(32)
+        size = ctx.dialect.warp_size
+        return ctx.out.fresh(uniform=True) if size is None else Const(size)
     return _constant_name(ctx, expr.text, scope)
 
 

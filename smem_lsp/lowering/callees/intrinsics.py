@@ -11,7 +11,10 @@ import re
 # Lanes of a thread group exchange values (CUDA programming guide, "Cooperative Groups").
 GROUP_EXCHANGES = frozenset("shfl shfl_up shfl_down shfl_xor any all ballot match_any match_all".split())
 
-ATOMICS = re.compile(r"atomic(Add|Sub|Exch|Min|Max|Inc|Dec|CAS|And|Or|Xor)(_block|_system)?\Z")
+# The last ones are those of HIP ("C++ language extensions", "Atomic functions").
+ATOMICS = re.compile(
+    r"(?:atomic(Add|Sub|Exch|Min|Max|Inc|Dec|CAS|And|Or|Xor)(_block|_system)?|(?:un)?safeAtomic(?:Add|Min|Max))\Z"
+)
 
 # Asynchronous copies into shared memory: in flight until waited for.
 ASYNC_COPIES = frozenset(
@@ -31,7 +34,7 @@ _BY_VALUE = frozenset(
     + (
         "clock clock64 make_dim3 printf assert __ldg __ldcg __ldca __ldcs __ldlu __ldcv __stcg __stcs __stwb __stwt"
         " __threadfence __threadfence_block __threadfence_system __nanosleep __trap __brkpt __assert_fail"
-        " __builtin_unreachable"
+        " __builtin_unreachable __lane_id"
         " __activemask __popc __popcll __clz __clzll __ffs __ffsll __brev __brevll __byte_perm __funnelshift_l"
         " __funnelshift_r __funnelshift_lc __funnelshift_rc __sad __usad __mulhi __umulhi __mul24 __umul24 __mul64hi"
         " __umul64hi __hadd __dp4a __dp2a __rhadd __uhadd __urhadd __fns __isinf __isnan __saturatef __expf __exp10f"
@@ -58,7 +61,7 @@ def takes_values(name: str) -> bool:
 # Loads of one value through a pointer; `__ldg` only reads what nobody writes while the kernel runs.
 LOADS = frozenset(("__ldg", "__ldcg", "__ldca", "__ldcs", "__ldlu", "__ldcv"))
 _IMPURE = re.compile(
-    r"clock(?:64)?|printf|assert|__activemask|__nanosleep|__trap|__brkpt|__assert_fail|__(?:ld|st|threadfence)\w*"
+    r"clock(?:64)?|printf|assert|__activemask|__lane_id|__nanosleep|__trap|__brkpt|__assert_fail|__(?:ld|st|threadfence)\w*"
 )
 
 

@@ -17,12 +17,14 @@ from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope, Variable
 from smem_lsp.lowering.state.places import Ref
+from smem_lsp.semantics import record_layout
 from smem_lsp.semantics.declarations import AliasDecl, Declared, UsingDecl
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.semantics.types import Record
+from smem_lsp.semantics.types import Record, Storage, Type, plain_type
 from smem_lsp.syntax import tree
 
 _MOST_ALIASES = 8  # that name each other
+_MOST_NESTED = 8  # classes in classes
 
 
 def collective(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScope) -> Value | None:
@@ -38,7 +40,11 @@ def collective(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalS
     kind = class_of(name, scope.constant_scope())
     if kind is None or scope.lookup(name.text) is not None:
         return None
+    if not storage:
+        ctx.limits.note_unexact(f"cub::{kind} makes a shared array of its own")
     used = [_touch(ctx, argument, scope) for argument in storage]  # the storage, and perhaps thread numbers
+    if used and used[0] is not None:
+        ctx.buffers.exchanged |= {base for base in used[0].bases if _is_kept(ctx.buffers.kinds.get(base))}
     place = used[0] if used and kind in REUSED else None
     if place is not None:
         _serve(ctx, place, storage[0])
@@ -51,6 +57,15 @@ def collective(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalS
     for number, argument in enumerate(expr.arguments):
         _overwrite(ctx, argument, scope, uniform=number == total)
     return ctx.out.fresh()
+
+
+def _is_kept(kind: Type | None, depth: int = 0) -> bool:
+    """Is storage of several warps in an object of this type, and none of another kind?"""
+    if isinstance(kind, Storage):
+        return kind.kept
+    members = record_layout.data_members(kind) if isinstance(kind, Record) and depth < _MOST_NESTED else None
+    found = [each for _, _, each in members or () if isinstance(plain_type(each), (Storage, Record))]
+    return bool(found) and all(_is_kept(plain_type(each), depth + 1) for each in found)
 
 
 def _serve(ctx: Context, place: Ref, argument: tree.Expr) -> None:

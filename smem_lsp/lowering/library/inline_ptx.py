@@ -63,6 +63,11 @@ class _Operand:
 def lower(ctx: Context, node: tree.AsmStatement, scope: LocalScope) -> None:
     """Lower one ``asm`` statement."""
     lo, hi = node.chunk
+    if not ctx.dialect.nvidia:  # of another machine: it may do anything
+        effects.name_buffers(ctx, lo, hi, scope, "an operand of inline assembler")
+        ctx.limits.complete = False
+        ctx.may_synchronise()
+        return
     groups = _groups(ctx, lo, hi)
     kinds, texts = ctx.at.body.tokens.kinds, ctx.at.body.tokens.texts
     if groups is None:

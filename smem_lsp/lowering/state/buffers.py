@@ -32,6 +32,9 @@ class Buffers:
     written_as_volatile: set[int] = field(default_factory=set)  # however they are declared
     unreferable: dict[int, str] = field(default_factory=dict)  # why no reference can stand for it
     pointer_elements: set[int] = field(default_factory=set)  # whose elements are pointers
+    exchanged: set[int] = field(
+        default_factory=set
+    )  # warps of a collective exchange values through a part of them
     spanned: set[int] = field(default_factory=set)  # with addresses that are subtracted
 
     def __getitem__(self, index: int) -> Buffer:

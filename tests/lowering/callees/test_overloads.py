@@ -8,6 +8,7 @@ from interpret import Run
 
 from smem_lsp.engine import check
 from smem_lsp.ir.nodes import Access, Branch, Kernel, walk
+from smem_lsp.source import FileReader
 
 
 def kernel_of(above: str, statements: str) -> Kernel:
@@ -154,7 +155,7 @@ def test_arrays_of_functions_that_may_not_be_called_make_the_bytes_inexact() -> 
     assert kernel_of(above, "f<W>(out[0]);").unexact == "which f() is called is not known"
 
 
-class Headers:
+class Headers(FileReader):
     """A reader with one header in memory."""
 
     def __init__(self, text: str) -> None:

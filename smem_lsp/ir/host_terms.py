@@ -1,0 +1,250 @@
+"""Numbers of host code as terms: what a launch passes, where it is no constant.
+
+A term is a polynomial over atoms: symbols, which are numbers that host code has, and operations that are not
+multiplied out. Equal terms are equal numbers, as long as host arithmetic does not overflow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from smem_lsp.ir.values import Const, Op, Operator, Value, operation, operator_of
+from smem_lsp.source import record
+
+MOST_PRODUCTS = 16  # of one term; a longer one is an unknown number
+
+
+@record
+class Symbol:
+    """A number that host code has. Two with one ``name``, its spelling, are the same number if their ``version`` is the
+    same, too."""
+
+    name: str
+    version: int = 0
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@record
+class Applied:
+    """``operator`` applied to operands: one of C, or ``min`` and ``max``."""
+
+    operator: str
+    operands: tuple[HostTerm, ...]
+
+    def __str__(self) -> str:
+        if self.operator in ("min", "max"):
+            return f"{self.operator}({', '.join(map(str, self.operands))})"
+        return f" {self.operator} ".join(_operand(operand) for operand in self.operands)
+
+
+Atom = Symbol | Applied
+Product = tuple[Atom, ...]  # sorted; empty: 1
+
+
+@record
+class HostTerm:
+    """The sum of products with their coefficients, sorted; no coefficient is 0."""
+
+    products: tuple[tuple[Product, int], ...]
+
+    @property
+    def number(self) -> int | None:
+        """Its value, if it is a constant."""
+        if not self.products:
+            return 0
+        (product, count), *more = self.products
+        return None if product or more else count
+
+    @property
+    def symbol(self) -> Symbol | None:
+        """The symbol that it is."""
+        if len(self.products) == 1 and self.products[0][1] == 1 and len(self.products[0][0]) == 1:
+            atom = self.products[0][0][0]
+            return atom if isinstance(atom, Symbol) else None
+        return None
+
+    @property
+    def symbols(self) -> frozenset[Symbol]:
+        """All symbols in it."""
+        return frozenset(_symbols(self))
+
+    def __str__(self) -> str:
+        """As C spells it: ``4 * tile + 32``."""
+        if not self.products:
+            return "0"
+        text = ""
+        for product, count in sorted(self.products, key=lambda each: (not each[0], each[1] < 0)):
+            factors = [_factor(atom) for atom in product]
+            if abs(count) != 1 or not factors:
+                factors.insert(0, str(abs(count)))
+            sign = ("-" if count < 0 else "") if not text else (" - " if count < 0 else " + ")
+            text += sign + " * ".join(factors)
+        return text
+
+
+def constant(n: int) -> HostTerm:
+    return HostTerm(((((), n)),) if n else ())
+
+
+def named(name: str, version: int = 0) -> HostTerm:
+    """The term of one symbol."""
+    return _of_atom(Symbol(name, version))
+
+
+def plus(left: HostTerm, right: HostTerm, *, times: int = 1) -> HostTerm | None:
+    """``left + times * right``; None if it is too long."""
+    counts = dict(left.products)
+    for product, count in right.products:
+        counts[product] = counts.get(product, 0) + times * count
+    return _made(counts)
+
+
+def multiplied(left: HostTerm, right: HostTerm) -> HostTerm | None:
+    """``left * right``; None if it is too long."""
+    if len(left.products) * len(right.products) > MOST_PRODUCTS**2:
+        return None
+    counts: dict[Product, int] = {}
+    for product, count in left.products:
+        for other, times in right.products:
+            both = tuple(sorted((*product, *other), key=repr))
+            counts[both] = counts.get(both, 0) + count * times
+    return _made(counts)
+
+
+def apply(operator: str, left: HostTerm, right: HostTerm) -> HostTerm | None:
+    """``left operator right`` in C's integers, ``min`` or ``max``; None if it has no value that is known to exist."""
+    a, b = left.number, right.number
+    match operator:
+        case "+":
+            return plus(left, right)
+        case "-":
+            return plus(left, right, times=-1)
+        case "*":
+            return multiplied(left, right)
+        case "min" | "max" if left == right:
+            return left
+        case "<<" if b is not None and 0 <= b < 64:
+            return multiplied(left, constant(1 << b))
+        case "/" if b == 1:
+            return left
+    if a is not None and b is not None:
+        return _folded(operator, a, b)
+    if operator in ("/", "%") and b == 0:
+        return None
+    if operator not in _APPLIED:
+        return None
+    if operator in ("min", "max"):
+        left, right = sorted((left, right), key=lambda term: (term.number is not None, repr(term)))
+    return _of_atom(Applied(operator, (left, right)))
+
+
+_APPLIED = frozenset(("/", "%", "<<", ">>", "&", "|", "^", "min", "max"))
+
+
+def _folded(operator: str, a: int, b: int) -> HostTerm | None:
+    if operator in ("min", "max"):
+        return constant(min(a, b) if operator == "min" else max(a, b))
+    if min(a, b) < 0:  # depends on the types
+        return None
+    match operator:
+        case "/" | "%":
+            return None if b == 0 else constant(a // b if operator == "/" else a % b)
+        case "<<" | ">>":
+            return None if b > 63 else constant(a << b if operator == "<<" else a >> b)
+        case "&" | "|" | "^":
+            return constant({"&": a & b, "|": a | b, "^": a ^ b}[operator])
+    return None
+
+
+def replaced(term: HostTerm, symbols: Mapping[Symbol, HostTerm]) -> HostTerm | None:
+    """The term with symbols replaced by terms; None if it is too long or has no value."""
+    if not symbols or symbols.keys().isdisjoint(term.symbols):
+        return term
+    total = constant(0)
+    for product, count in term.products:
+        part: HostTerm | None = constant(count)
+        for atom in product:
+            other = _replaced_atom(atom, symbols)
+            part = None if part is None or other is None else multiplied(part, other)
+        added = None if part is None else plus(total, part)
+        if added is None:
+            return None
+        total = added
+    return total
+
+
+def _replaced_atom(atom: Atom, symbols: Mapping[Symbol, HostTerm]) -> HostTerm | None:
+    if isinstance(atom, Symbol):
+        return symbols.get(atom) or _of_atom(atom)
+    operands = [replaced(operand, symbols) for operand in atom.operands]
+    left, right = operands
+    return None if left is None or right is None else apply(atom.operator, left, right)
+
+
+def value_of(term: HostTerm, meaning: Callable[[Symbol], Value | None]) -> Value | None:
+    """The term as a value of a kernel. ``meaning``: what its symbols are there; None if one has no meaning there."""
+    total: Value | None = None
+    for product, count in sorted(term.products, key=lambda each: (not each[0], each[1] < 0)):
+        part: Value = Const(abs(count))
+        for atom in product:
+            factor = _atom_value(atom, meaning)
+            if factor is None:
+                return None
+            part = operation(Operator.MULTIPLY, part, factor)
+        if total is None:
+            total = part if count > 0 else operation(Operator.NEGATE, part)
+        else:
+            total = operation(Operator.ADD if count > 0 else Operator.SUBTRACT, total, part)
+    return Const(0) if total is None else total
+
+
+def _atom_value(atom: Atom, meaning: Callable[[Symbol], Value | None]) -> Value | None:
+    if isinstance(atom, Symbol):
+        return meaning(atom)
+    operands = [value_of(operand, meaning) for operand in atom.operands]
+    known = [operand for operand in operands if operand is not None]
+    if len(known) < len(operands):
+        return None
+    return Op(operator_of(atom.operator), tuple(known))
+
+
+def _of_atom(atom: Atom) -> HostTerm:
+    return HostTerm((((atom,), 1),))
+
+
+def _made(counts: Mapping[Product, int]) -> HostTerm | None:
+    kept = sorted(((product, count) for product, count in counts.items() if count), key=repr)
+    return HostTerm(tuple(kept)) if len(kept) <= MOST_PRODUCTS else None
+
+
+def _symbols(term: HostTerm) -> Iterator[Symbol]:
+    for product, _ in term.products:
+        for atom in product:
+            if isinstance(atom, Symbol):
+                yield atom
+            else:
+                for operand in atom.operands:
+                    yield from _symbols(operand)
+
+
+def _operand(term: HostTerm) -> str:
+    simple = term.number is not None or term.symbol is not None
+    return str(term) if simple else f"({term})"
+
+
+def _factor(atom: Atom) -> str:
+    if isinstance(atom, Symbol):
+        return atom.name if atom.name.replace("_", "").replace(".", "").isalnum() else _closed(atom.name)
+    return str(atom) if atom.operator in ("min", "max") else f"({atom})"
+
+
+def _closed(text: str) -> str:
+    """``text``, in parentheses if it may not be an operand of a product as it is."""
+    depth = 0
+    for char in text:
+        depth += (char in "([{") - (char in ")]}")
+        if char == " " and not depth:
+            return f"({text})"
+    return text

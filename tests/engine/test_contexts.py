@@ -1,0 +1,198 @@
+"""A header is read through the files that include it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from smem_lsp.engine import Report, check
+from smem_lsp.source import FileReader
+
+
+@dataclass(frozen=True)
+class Project(FileReader):
+    """Files in memory, with who includes whom."""
+
+    texts: Mapping[str, str]
+    mains: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    named: Sequence[str] = ()
+
+    def read(self, path: str) -> str | None:
+        return self.texts.get(path)
+
+    def search(self, name: str, including: str) -> str | None:
+        return None
+
+    def includers(self, path: str) -> Sequence[str]:
+        return self.mains.get(path, ())
+
+    def naming(self, path: str, names: Collection[str]) -> Sequence[str]:
+        return self.named
+
+
+TILE = """\
+#pragma once
+template <typename T>
+__global__ void scale(T* out, int n) {
+  __shared__ T tile[BM][BN];
+  tile[threadIdx.y][threadIdx.x] = out[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = tile[threadIdx.x][threadIdx.y];
+}
+"""
+RUNNER = """\
+#define BM 16
+#define BN 32
+typedef double real;
+#include "tile.cuh"
+void run(real* p, int n) {
+  scale<real><<<n, dim3(BN, BM)>>>(p, n);
+}
+"""
+
+
+def seen(project: Project, path: str) -> Report:
+    return check(project.texts[path], path=path, reader=project)
+
+
+def test_macros_types_and_launches_of_the_includer() -> None:
+    report = seen(Project({"tile.cuh": TILE, "run.cu": RUNNER}, {"tile.cuh": ["run.cu"]}), "tile.cuh")
+
+    (kernel,) = (each.kernel for each in report.kernels)
+    assert kernel.instance == "scale<double>"
+    assert report.kernels[0].static_bytes == 16 * 32 * 8
+    assert kernel.contexts == ("run.cu",)
+    (launch,) = kernel.launches
+    assert (launch.path, launch.line, launch.block) == ("run.cu", 6, (32, 16, 1))
+
+
+def test_files_that_differ_are_told_apart() -> None:
+    other = RUNNER.replace("BM 16", "BM 8").replace("double", "float")
+    files = {"tile.cuh": TILE, "run.cu": RUNNER, "other.cu": other, "same.cu": RUNNER}
+    report = seen(Project(files, {"tile.cuh": ["run.cu", "other.cu", "same.cu"]}), "tile.cuh")
+
+    found = [(each.kernel.instance, each.static_bytes, each.kernel.contexts) for each in report.kernels]
+    assert found == [
+        ("scale<double>", 4096, ("run.cu", "same.cu")),
+        ("scale<float>", 1024, ("other.cu",)),
+    ]
+
+
+def test_a_header_that_nobody_reads_stands_alone() -> None:
+    unread = RUNNER.replace("#include", "// #include")
+    report = seen(Project({"tile.cuh": TILE, "run.cu": unread}, {"tile.cuh": ["run.cu"]}), "tile.cuh")
+
+    (kernel,) = (each.kernel for each in report.kernels)
+    assert kernel.template
+    assert kernel.contexts == ()
+    assert report.kernels[0].static_bytes is None
+
+
+def test_an_include_in_an_inactive_branch_is_none() -> None:
+    inactive = RUNNER.replace('#include "tile.cuh"', '#if 0\n#include "tile.cuh"\n#endif')
+    report = seen(Project({"tile.cuh": TILE, "run.cu": inactive}, {"tile.cuh": ["run.cu"]}), "tile.cuh")
+
+    assert report.kernels[0].kernel.contexts == ()
+
+
+def test_a_header_included_twice_under_different_macros_is_two_contexts() -> None:
+    kernel = """\
+__global__ void NAME(float* out) {
+  __shared__ float s[SIZE];
+  s[threadIdx.x] = out[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = s[SIZE - 1 - threadIdx.x];
+}
+"""
+    main = """\
+#define NAME small
+#define SIZE 64
+#include "kernel.inl"
+#undef NAME
+#undef SIZE
+#define NAME large
+#define SIZE 256
+#include "kernel.inl"
+void run(float* p) { small<<<1, 64>>>(p); large<<<1, 256>>>(p); }
+"""
+    report = seen(Project({"kernel.inl": kernel, "main.cu": main}, {"kernel.inl": ["main.cu"]}), "kernel.inl")
+
+    found = {each.kernel.name: (each.static_bytes, each.kernel.launches[0].block) for each in report.kernels}
+    assert found == {"small": (256, (64, 1, 1)), "large": (1024, (256, 1, 1))}
+
+
+def test_a_launcher_between_the_kernel_and_its_user() -> None:
+    launcher = """\
+#pragma once
+#include "tile.cuh"
+template <typename T, int N>
+void launch(T* p, int n) {
+  scale<T><<<n, N>>>(p, n);
+}
+"""
+    main = """\
+#define BM 4
+#define BN 4
+#include "launch.cuh"
+void run(float* p) { launch<float, 96>(p, 3); }
+"""
+    files = {"tile.cuh": TILE, "launch.cuh": launcher, "main.cu": main}
+    report = seen(Project(files, {"tile.cuh": ["main.cu"]}), "tile.cuh")
+
+    (kernel,) = (each.kernel for each in report.kernels)
+    (launch,) = kernel.launches
+    assert kernel.instance == "scale<float>"
+    assert (launch.path, launch.line, launch.block) == ("launch.cuh", 5, (96, 1, 1))
+
+
+def test_a_launch_behind_a_declaration_in_another_file() -> None:
+    kernel = """\
+__global__ void fill(float* out) {
+  __shared__ float s[128];
+  s[threadIdx.x] = 1;
+  __syncthreads();
+  out[threadIdx.x] = s[127 - threadIdx.x];
+}
+"""
+    host = "__global__ void fill(float*);\nvoid run(float* p) { fill<<<1, 128>>>(p); }\n"
+    report = seen(Project({"fill.cu": kernel, "host.cu": host}, named=["host.cu"]), "fill.cu")
+
+    (launch,) = report.kernels[0].kernel.launches
+    assert (launch.path, launch.line, launch.block) == ("host.cu", 2, (128, 1, 1))
+
+
+def test_launches_that_contradict_each_other_are_both_told() -> None:
+    kernel = "#pragma once\n__global__ void k(float* p) { __shared__ float s[64]; s[threadIdx.x] = *p; }\n"
+    files = {
+        "k.cuh": kernel,
+        "a.cu": '#include "k.cuh"\nvoid a(float* p) { k<<<1, 64>>>(p); }\n',
+        "b.cu": '#include "k.cuh"\nvoid b(float* p) { k<<<1, 32>>>(p); }\n',
+    }
+    report = seen(Project(files, {"k.cuh": ["a.cu", "b.cu"]}), "k.cuh")
+
+    (found,) = report.kernels
+    assert [(each.path, each.threads) for each in found.kernel.launches] == [("a.cu", 64), ("b.cu", 32)]
+    assert found.kernel.contexts == ("a.cu", "b.cu")
+
+
+def test_an_unsaved_text_is_the_one_that_is_read() -> None:
+    project = Project({"tile.cuh": TILE, "run.cu": RUNNER}, {"tile.cuh": ["run.cu"]})
+    typed = TILE.replace("[BM][BN]", "[BM][BN + 1]")
+    report = check(typed, path="tile.cuh", reader=project)
+
+    assert report.kernels[0].static_bytes == 16 * 33 * 8
+
+
+def test_a_includer_that_does_not_parse_lends_what_it_can() -> None:
+    broken = RUNNER + "void half( {{{ <<<\n"
+    report = seen(Project({"tile.cuh": TILE, "run.cu": broken}, {"tile.cuh": ["run.cu"]}), "tile.cuh")
+
+    assert report.kernels[0].static_bytes == 4096
+
+
+def test_files_that_include_each_other() -> None:
+    files = {"tile.cuh": '#include "run.cu"\n' + TILE, "run.cu": RUNNER}
+    report = seen(Project(files, {"tile.cuh": ["run.cu"]}), "tile.cuh")
+
+    assert report.kernels[0].kernel.contexts == ("run.cu",)
+    assert report.kernels[0].static_bytes == 4096
