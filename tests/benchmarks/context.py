@@ -102,15 +102,18 @@ class Known:
         return "bound" if rows else "nothing"
 
 
-BLOCKS = ("number", "term", "partial", "nothing")
+# A term that no equality ties to the kernel (`threads`, a local of the host) is no more than a text: told apart.
+BLOCKS = ("number", "term", "text", "partial", "nothing")
 
 
 def _block(launch: Mapping[str, Any]) -> str:
     axes = launch.get("block") or []
     if launch["threads"] is not None or (axes and all(isinstance(axis, int) for axis in axes)):
         return "number"
-    if launch.get("equalities") or any(isinstance(axis, str) for axis in axes):
+    if launch.get("equalities"):
         return "term"
+    if any(isinstance(axis, str) for axis in axes):
+        return "text"
     return "partial" if any(isinstance(axis, int) for axis in axes) else "nothing"
 
 
@@ -218,7 +221,7 @@ def rows(known: Sequence[Known], runs: Sequence[Run]) -> list[tuple[str, str]]:
     static = [each for each in known if each.kernel.static]
     dynamic = [each for each in known if each.kernel.dynamic]
     block, blocks = Counter(each.block for each in known), Counter(each.blocks for each in known)
-    bounds = sum(each.kernel.launch_bounds for each in known if each.block in ("partial", "nothing"))
+    bounds = sum(each.kernel.launch_bounds for each in known if each.block not in ("number", "term"))
     exact, bytes_ = Counter(each.static for each in static), Counter(each.dynamic for each in dynamic)
     everything = len(known)
     table = [
@@ -226,7 +229,8 @@ def rows(known: Sequence[Known], runs: Sequence[Run]) -> list[tuple[str, str]]:
         ("  not listed by the tool", _of(sum(not each.records for each in known), everything)),
         ("  only as a template without instance", _of(sum(map(_open_template, known)), everything)),
         ("  a launch is in sight", _of(sum(bool(each.launches) for each in known), everything)),
-        ("block known: number or term", _of(block["number"] + block["term"], everything)),
+        ("block known: number or equalities", _of(block["number"] + block["term"], everything)),
+        ("  or a text", _of(block["number"] + block["term"] + block["text"], everything)),
         *((f"  {name}", _of(block[name], everything)) for name in BLOCKS),
         ("  by launch bounds only", _of(bounds, everything)),
         ("static bytes exact", _of(exact["exact"], len(static))),
