@@ -35,6 +35,12 @@ _COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 _MOST_TEXT = 60  # characters of a symbol
 _CHECKS = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="}
 ONE = constant(1)
+_MOST_STEPS = 200_000  # expressions that the walk from one function runs
+MOST_LEVELS = 100
+
+
+class TooMuch(Exception):
+    """A function leads to more code than is walked."""
 
 
 class Expressions:
@@ -44,6 +50,8 @@ class Expressions:
         self.kernels = kernels
         self.frame: Frame
         self.serial = 0
+        self.steps = 0
+        self.level = 0  # of what is nested: expressions, statements, calls
 
     def fresh(self) -> int:
         self.serial += 1
@@ -52,8 +60,21 @@ class Expressions:
     # ---- values --------------------------------------------------------------------------------------------------
 
     def value(self, path: Path, expr: tree.Expr) -> HostValue | None:
-        """Run an expression: its value; None if it is none that is followed."""
+        """Run an expression: its value; None if it is none that is followed. Raises TooMuch."""
         checkpoint()
+        self.steps += 1
+        if self.steps > _MOST_STEPS:
+            raise TooMuch
+        if self.level >= MOST_LEVELS:
+            self.forget(path, self.frame.base + expr.lo, self.frame.base + expr.hi)
+            return None
+        self.level += 1
+        try:
+            return self._value(path, expr)
+        finally:
+            self.level -= 1
+
+    def _value(self, path: Path, expr: tree.Expr) -> HostValue | None:
         match expr:
             case tree.Number():
                 n = evaluate(expr, self.frame.scope)

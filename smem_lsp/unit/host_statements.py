@@ -13,7 +13,7 @@ from smem_lsp.semantics.local_declarations import declare_constants, declare_sta
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.targets.dialects import CUDA
-from smem_lsp.unit.host_expressions import ONE, Expressions
+from smem_lsp.unit.host_expressions import MOST_LEVELS, ONE, Expressions
 from smem_lsp.unit.host_frames import LAUNCH_CALLS
 from smem_lsp.unit.host_values import (
     MOST_PATHS,
@@ -66,6 +66,16 @@ class Statements(Expressions):
         paths = self.joined(paths)
         if not paths:
             return self._unreached(node)
+        if self.level >= MOST_LEVELS:
+            self._unread(paths, node.lo, node.hi)
+            return paths
+        self.level += 1
+        try:
+            return self._statement(paths, node)
+        finally:
+            self.level -= 1
+
+    def _statement(self, paths: list[Path], node: tree.Statement) -> list[Path]:
         match node:
             case tree.Block():
                 return self.block(paths, node)

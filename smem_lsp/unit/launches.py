@@ -17,6 +17,7 @@ from smem_lsp.source.queries import PROCESS, Query
 from smem_lsp.syntax.blocks import Placed
 from smem_lsp.syntax.parse import Function, TranslationUnit, UnitFile
 from smem_lsp.targets.dialects import CUDA
+from smem_lsp.unit.host_expressions import TooMuch
 from smem_lsp.unit.host_frames import LAUNCH_CALLS, names_text
 from smem_lsp.unit.launch_walk import Callees, Found, LaunchFinder
 from smem_lsp.unit.size_functions import gives_number
@@ -255,7 +256,10 @@ class HostCode:
         kernels, bounded = self._kernels
         callees = Callees(self.constants, tables[0], tables[1], self.by_value, kernels, bounded)
         finder = LaunchFinder(callees)
-        finder.run(0, reached[0], bound)
+        try:
+            finder.run(0, reached[0], bound)
+        except TooMuch:
+            return _Answer((), frozenset(), frozenset(), frozenset())
         return _Answer(
             tuple(dict.fromkeys(finder.found)),
             frozenset(finder.entered),

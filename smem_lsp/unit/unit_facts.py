@@ -96,8 +96,8 @@ class UnitFacts:
     @cached_property
     def launches(self) -> Mapping[str, Sequence[tuple[UnitFile, int, LaunchSite]]]:
         """(file, offset of the block, site in it) of each launch of a kernel of this file, by its name."""
-        found: dict[str, list[tuple[UnitFile, int, LaunchSite]]] = {
-            name: []
+        found: dict[str, dict[tuple[UnitFile, int, LaunchSite], None]] = {
+            name: {}
             for placed in self.unit.blocks
             for _, name in placed.block.kernels
             if name not in self.overloaded
@@ -106,8 +106,8 @@ class UnitFacts:
             checkpoint()
             for site in launches.sites:
                 if site.kernel in found:
-                    found[site.kernel].append((file, placed.start, site))
-        return found
+                    found[site.kernel][file, placed.start, site] = None
+        return {name: tuple(sites) for name, sites in found.items()}
 
     @cached_property
     def launched(self) -> Mapping[tuple[int, Binding], tuple[LaunchSite, ...]]:
