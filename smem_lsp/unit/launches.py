@@ -17,9 +17,10 @@ from smem_lsp.source.queries import PROCESS, Query
 from smem_lsp.syntax.blocks import Placed
 from smem_lsp.syntax.parse import Function, TranslationUnit, UnitFile
 from smem_lsp.targets.dialects import CUDA
+from smem_lsp.unit.host_calls import Callees
 from smem_lsp.unit.host_expressions import TooMuch
 from smem_lsp.unit.host_frames import LAUNCH_CALLS, names_text
-from smem_lsp.unit.launch_walk import Callees, Found, LaunchFinder
+from smem_lsp.unit.launch_walk import Found, LaunchFinder
 from smem_lsp.unit.size_functions import gives_number
 
 Said = tuple[tuple[str, Configuration], ...]  # the kernel that is named, and how it is launched
