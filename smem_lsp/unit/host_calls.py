@@ -62,6 +62,7 @@ class _Closure:
     blocks: list[dict[str, Variable | None]]
     scope: Scope
     bound: Mapping[str, Argument]
+    generic: bool = False  # walked for arguments that are not known
 
 
 class Calls(Statements):
@@ -141,17 +142,9 @@ class Calls(Statements):
         self, table: Mapping[str, Sequence[tuple[int, Function]]], expr: tree.Call
     ) -> tuple[int, Function] | None:
         """The one function that a call of this name means; None: not known which."""
-        callee = expr.callee
-        name = (
-            callee.text.rpartition("::")[2]
-            if isinstance(callee, tree.Name)
-            else callee.name
-            if isinstance(callee, tree.Member)
-            else ""
-        )
         count = len(expr.arguments)
         fitting = []
-        for at, function in table.get(name, ()):
+        for at, function in table.get(_called(expr), ()):
             parameters = function.parameters
             if parameters is None or "..." in function.definition.parameters.texts:
                 return None
@@ -192,6 +185,7 @@ class Calls(Statements):
     def call(self, path: Path, expr: tree.Call) -> HostValue | None:
         if self.key(expr) in path.chosen:
             chosen = path.chosen[self.key(expr)]
+            self._left(path, expr)
             return None if isinstance(chosen, bool) else self._returned(path, chosen)
         callee = expr.callee
         if isinstance(callee, tree.Lambda):
@@ -228,26 +222,35 @@ class Calls(Statements):
         """Go into a function of the unit; None: it is none, or not known which."""
         results = self.values_of(path, expr)
         if results:
-            return (self._returned(path, results[0]) if len(set(results)) == 1 else None,)
+            self._left(path, expr)
+            return (self._returned(path, results[0]) if len(results) == 1 else None,)
         fitting = self._fitting(self.callees.leading, expr)
-        if fitting is None:
+        if fitting is None or fitting[0] in self._running or self.frame.depth >= _DEEPEST:
+            self.mentioned(_called(expr))
             return None
         at, function = fitting
-        if at in self._running or self.frame.depth >= _DEEPEST:
-            return None
         values = [self.full(path, argument) for argument in expr.arguments]
         bound = self._bound(path, function, expr)
         if parameters_of(function) and bound is None:
+            self.mentioned(function.name)
             return None
         inner = path.copy()
         inner.chosen.clear()
         self._enter(
             inner, at, function, bound, self._with_defaults(path, function, values), self.frame.depth + 1
         )
+        self._left(path, expr)
+        return (None,)
+
+    def _left(self, path: Path, expr: tree.Call) -> None:
+        """What a function of the unit may have changed."""
         for argument in expr.arguments:
             self._argument(path, argument)
-        self.disturb(path)
-        return (None,)
+        name = _called(expr)
+        table = self.callees.valued.get(name, ())
+        only = all(function.definition.returns_only for _, function in table)
+        if not (table and only and name in self.callees.by_value):
+            self.disturb(path)
 
     def full(self, path: Path, expr: tree.Expr) -> HostValue | None:
         value = self.value(path, expr)
@@ -406,7 +409,13 @@ class Calls(Statements):
         values = [self.full(path, argument) for argument in arguments]
         for argument in arguments:
             self._argument(path, argument)
-        if not isinstance(value, LambdaName) or len(self._running) > 2 * _DEEPEST:
+        if not isinstance(value, LambdaName):
+            return None
+        made = self._closures[value.number]
+        if -value.number in self._running or len(self._running) > 2 * _DEEPEST:
+            if not made.generic:  # it calls itself: with whatever it passes
+                made.generic = True
+                self._walk_closure(path, value.number, None)
             return None
         returned = self._walk_closure(path, value.number, values)
         self.disturb(path)
@@ -469,6 +478,14 @@ class Calls(Statements):
     def api_launch(self, path: Path, name: str, expr: tree.Call) -> None:
         """``cudaLaunchKernel(...)`` and the like."""
         raise NotImplementedError
+
+
+def _called(expr: tree.Call) -> str:
+    """The last name of what is called."""
+    callee = expr.callee
+    if isinstance(callee, tree.Name):
+        return callee.text.rpartition("::")[2]
+    return callee.name if isinstance(callee, tree.Member) else ""
 
 
 def _acts(expr: tree.Expr) -> bool:

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from smem_lsp.ir.host_terms import Symbol, apply, constant, named
 from smem_lsp.ir.nodes import Comparison
-from smem_lsp.semantics.evaluate import evaluate
+from smem_lsp.semantics.evaluate import evaluate, evaluate_value
+from smem_lsp.semantics.types import plain_type, scalar_of
 from smem_lsp.syntax import tree
 from smem_lsp.unit.host_expressions import COMPARISONS, ONE, Expressions
 from smem_lsp.unit.host_frames import GUARDS, READING_METHODS
@@ -51,12 +52,26 @@ class Conditions(Expressions):
             yield from self._comparisons(path, condition.left, truth)
             yield from self._comparisons(path, condition.right, truth)
         elif isinstance(condition, tree.Binary) and condition.operator in COMPARISONS:
-            if self.pure(condition):
+            if self.pure(condition) and self._signed_alike(path, condition):
                 probe = path.copy()
                 left, right = self.term(probe, condition.left), self.term(probe, condition.right)
                 if left is not None and right is not None:
                     fact = Comparison(left, condition.operator, right)
                     yield fact if truth else opposite(fact)
+
+    def _signed_alike(self, path: Path, condition: tree.Binary) -> bool:
+        """Does it compare numbers, and not a negative one as a large unsigned one?"""
+        sides = [evaluate_value(side, self.scope(path, side)) for side in (condition.left, condition.right)]
+        kinds = [scalar_of(plain_type(side.type)) for side in sides]
+        if any(kind is not None and kind.kind == "float" for kind in kinds):
+            return False
+        known = [
+            kind.signed and kind.size >= 4
+            for kind, side in zip(kinds, sides)
+            if kind is not None and (side.n is None or side.n < 0)
+        ]
+        unsigned = any(kind is not None and not kind.signed and kind.size >= 4 for kind in kinds)
+        return not (unsigned and any(known))
 
     def pure(self, expr: tree.Expr) -> bool:
         """Does it change nothing, and mean the same a second time?"""

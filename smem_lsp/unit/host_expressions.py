@@ -59,11 +59,8 @@ class Expressions:
         """Run an expression: its value; None if it is none that is followed. Raises TooMuch."""
         checkpoint()
         self.steps += 1
-        if self.steps > _MOST_STEPS:
+        if self.steps > _MOST_STEPS or self.level >= MOST_LEVELS:
             raise TooMuch
-        if self.level >= MOST_LEVELS:
-            self.forget(path, self.frame.base + expr.lo, self.frame.base + expr.hi)
-            return None
         self.level += 1
         try:
             return self._value(path, expr)

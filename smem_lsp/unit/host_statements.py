@@ -13,7 +13,7 @@ from smem_lsp.semantics.local_declarations import declare_statement
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.unit.host_declarations import Declarations, nodes_of
-from smem_lsp.unit.host_expressions import MOST_LEVELS
+from smem_lsp.unit.host_expressions import MOST_LEVELS, TooMuch
 from smem_lsp.unit.host_frames import LAUNCH_CALLS
 from smem_lsp.unit.host_values import (
     MOST_PATHS,
@@ -62,8 +62,7 @@ class Statements(Declarations):
         if not paths:
             return self._unreached(node)
         if self.level >= MOST_LEVELS:
-            self._unread(paths, node.lo, node.hi)
-            return paths
+            raise TooMuch
         self.level += 1
         try:
             return self._statement(paths, node)

@@ -66,7 +66,7 @@ class LaunchFinder(Calls):
         value = self.value(path, callee)
         if isinstance(value, KernelName):
             return value
-        if not isinstance(callee, tree.Name):
+        if not isinstance(callee, tree.Name) or self.frame.find(callee.text)[1]:
             return None
         name = callee.text.rpartition("::")[2]
         return KernelName(name, self.frame.number, self.frame.base + callee.lo, self.frame.names)

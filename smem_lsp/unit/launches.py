@@ -260,7 +260,7 @@ class HostCode:
         try:
             finder.run(0, reached[0], bound)
         except TooMuch:
-            return _Answer((), frozenset(), frozenset(), frozenset())
+            return _Answer((), frozenset(), frozenset(tables[0]), frozenset())
         return _Answer(
             tuple(dict.fromkeys(finder.found)),
             frozenset(finder.entered),

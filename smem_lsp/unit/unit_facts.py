@@ -136,7 +136,13 @@ class UnitFacts:
                             function = unit.function(launch.function)
                             file = unit.file_of(launch.function)
                             named[launch.named].append(self._at(file, function.start, launch.site))
-                found[number, mention.binding].update(dict.fromkeys(named.get(where, ())))
+                sites = named.get(where, ())
+                if not sites and mention.launch is not None:  # in code that is not followed
+                    function = unit.function(mention.function)
+                    span = function.body.site(*mention.launch)
+                    site = LaunchSite(unit.function(number).name, None, None, None, span, 0)
+                    sites = [self._at(unit.file_of(mention.function), 0, site)]
+                found[number, mention.binding].update(dict.fromkeys(sites))
         return {key: tuple(sites) for key, sites in found.items()}
 
     def _at(self, file: UnitFile, start: int, site: LaunchSite) -> LaunchSite:

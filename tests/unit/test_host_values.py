@@ -308,11 +308,62 @@ def test_the_best_block_for_occupancy() -> None:
             {"t"},
         ),
         ("void f(float* d, int t) { k<<<1, t>>>(d, 1, 2); if (t > 32) f(d, t / 2); }", {"t"}),
+        (
+            "void f(float* d, int t) { k<<<1, t>>>(d, 1, 2); if (t > 32) f(d, t / 2); }"
+            " void g(float* d) { f(d, 64); }",
+            {"64", "t"},
+        ),
         ("struct S { int t; void f(float* d) { k<<<1, t>>>(d, 1, 2); } };", {"t"}),
     ],
 )
 def test_arguments_along_calls(below: str, expected: set[str]) -> None:
     assert {text(site)[0] for site in sites(below)} == expected
+
+
+@pytest.mark.parametrize(
+    ("statements", "above", "expected"),
+    [
+        (
+            "int t = 32; int u = pick(t); k<<<1, t>>>(d, u, m);",
+            "int pick(int& t) { t = 3; return 4; }",
+            {"t"},
+        ),
+        (
+            "int t = at; int u = pick(2); k<<<1, t>>>(d, at, u);",
+            "int at; int pick(int) { at = 3; return 4; }",
+            {"at"},
+        ),
+        (
+            "auto f = [&](auto& self, int t) -> void { k<<<1, t>>>(d, n, m); self(self, t / 2); }; f(f, 64);",
+            "",
+            {"t"},
+        ),
+    ],
+)
+def test_what_a_function_changes(statements: str, above: str, expected: set[str]) -> None:
+    found = go(statements, above)
+    assert {text(site)[0] for site in found} >= expected
+    assert not any("n == blockDim.x" in facts(site) for site in found)
+
+
+@pytest.mark.parametrize(
+    ("guard", "known"),
+    [
+        ("if (n < 4) return;", True),
+        ("if (n < 4u) return;", False),  # a negative n is a large number here
+        ("if (n < sizeof(int)) return;", False),
+        ("if (4 > n) return;", True),
+        ("if (n * 0.5f < 4) return;", False),
+    ],
+)
+def test_a_comparison_of_signed_and_unsigned_says_nothing(guard: str, known: bool) -> None:
+    (site,) = go(f"{guard} k<<<1, n>>>(d, n, m);")
+    assert any(fact.text in ("n >= 4", "4 <= n") for fact in site.conditions) == known
+
+
+def test_a_pointer_that_has_the_name_of_a_kernel() -> None:
+    found = sites("void go(float* d, void (*k)(float*, int, int)) { k<<<1, 32>>>(d, 1, 2); }")
+    assert [site.block for site in found] == [None]
 
 
 def test_other_files_may_call_it_otherwise() -> None:
