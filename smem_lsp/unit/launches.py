@@ -334,8 +334,7 @@ def _shared(one: LaunchSite, other: LaunchSite) -> LaunchSite:
 
 
 def _declared_twice(unit: TranslationUnit, constants: Scope) -> frozenset[str]:
-    """Names of constants that the file declares more than once: a member, parameter or variable may hide the
-    constant."""
+    """Names of constants that the unit declares more than once outside functions: a member may hide the constant."""
     names = value_names(constants)
     declared: Counter[str] = Counter()
     if names:
