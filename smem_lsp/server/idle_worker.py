@@ -43,6 +43,10 @@ class IdleWorker(Worker):
         self._queue.add_analysis(job, turn, self.clock())
         self._wake()
 
+    def _put_idle(self, job: Job) -> None:
+        self._queue.add_idle(job)
+        self._wake()
+
     def _report(self, settle: Callable[[], None]) -> None:
         settle()
 
