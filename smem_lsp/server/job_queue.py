@@ -31,6 +31,11 @@ class JobQueue:
     def __len__(self) -> int:
         return len(self._requests) + len(self._analyses) + len(self._idle)
 
+    @property
+    def awaited(self) -> bool:
+        """Does a job wait that somebody waits for?"""
+        return bool(self._requests or self._analyses)
+
     def add_request(self, job: Job, now: float, *, urgent: bool = True) -> None:
         """``urgent`` False: an analysis that is under way need not make room."""
         self._requests.append(job)
