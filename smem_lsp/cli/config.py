@@ -82,6 +82,9 @@ def _value(loaded: Loaded, key: str) -> str:
     value: object = getattr(loaded.config, key.replace("-", "_"))
     if value is None:
         return "(not set)"
+    if key == "threads" and isinstance(value, tuple):
+        x, y, z = value
+        return json.dumps(f"{x}x{y}" if z == 1 else f"{x}x{y}x{z}")
     if isinstance(value, dict):
         pairs = (f"{json.dumps(name)} = {_toml(item)}" for name, item in value.items())
         return f"{{ {', '.join(pairs)} }}" if value else "{}"

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FAILED, UsageError
+from smem_lsp.config.table import BLOCK, BLOCK_FORMS
 from smem_lsp.source import clipped
 
 COMMANDS = ("check", "layout", "fit", "verify", "trace", "explain", "rules", "config", "server")
@@ -90,6 +91,7 @@ def _build() -> _Parser:
 def _layout_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE[:KERNEL]")
     parser.add_argument("--format", default="text", choices=("text", "json", "html", "svg"))
+    _launch_flags(parser)
     _target_flags(parser)
 
 
@@ -103,21 +105,21 @@ def _fit_flags(parser: argparse.ArgumentParser) -> None:
         help="values of a constant, macro or template parameter: 2..8, 32,64,128 or 2..8:2",
     )
     _text_or_json(parser)
-    parser.add_argument("--threads", type=_positive, metavar="N", help="threads per block")
-    parser.add_argument("--registers", type=_positive, metavar="N", help="registers per thread")
+    _launch_flags(parser)
     _target_flags(parser)
 
 
 def _verify_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE[:KERNEL]")
     _text_or_json(parser)
-    parser.add_argument("--threads", type=_positive, metavar="N", help="threads per block")
+    _launch_flags(parser)
     _target_flags(parser)
 
 
 def _trace_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE[:KERNEL]")
     _text_or_json(parser)
+    _launch_flags(parser)
     _target_flags(parser)
 
 
@@ -176,7 +178,12 @@ def _settings_flags(parser: argparse.ArgumentParser) -> None:
     rules = "codes, names or prefixes, with commas"
     add("--select", action="append", metavar="RULES", help=f"rules to run: {rules}")
     add("--ignore", action="append", metavar="RULES", help=f"rules not to run: {rules}")
-    add("--threads", type=_positive, metavar="N", help="threads per block")
+    _launch_flags(parser)
+
+
+def _launch_flags(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--threads", type=_block, metavar="N|NxM[xK]", help="threads per block, where no launch tells")
     add("--registers", type=_positive, metavar="N", help="registers per thread")
 
 
@@ -194,6 +201,15 @@ def _positive(text: str) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 18 or int(text) < 1:
         raise argparse.ArgumentTypeError(f"`{clipped(text)}` is not a whole number above 0")
     return int(text)
+
+
+def _block(text: str) -> int | str:
+    """``256``, or ``32x8`` as it is written. Raises ArgumentTypeError."""
+    if text.lstrip("+-").isdigit():
+        return _positive(text)
+    if not BLOCK.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"`{clipped(text)}` is no block: {BLOCK_FORMS}")
+    return text
 
 
 _COMMANDS: tuple[tuple[str, str, Callable[[argparse.ArgumentParser], None]], ...] = (

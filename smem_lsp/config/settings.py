@@ -16,7 +16,7 @@ class Config:
 
     arch: tuple[str, ...] = DEFAULT_TARGETS
     arch_configured: bool = False  # False: the default targets; no occupancy warning rests on them alone
-    threads: int | None = None  # threads per block
+    threads: int | tuple[int, int, int] | None = None  # per block: how many, or in x, y and z
     registers: int | None = None  # registers per thread
     include_dirs: tuple[str, ...] = ()
     defines: tuple[str, ...] = ()  # "NAME" or "NAME=VALUE"

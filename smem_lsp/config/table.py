@@ -12,7 +12,7 @@ from types import MappingProxyType
 from smem_lsp.config.patterns import MAX_LENGTH, MAX_PATTERNS
 from smem_lsp.config.settings import Config
 from smem_lsp.source import clipped
-from smem_lsp.targets.every import MAX_THREADS
+from smem_lsp.targets.every import MAX_BLOCK, MAX_THREADS
 
 SEVERITIES = ("error", "warning", "info", "hint")
 
@@ -22,6 +22,9 @@ _MOST_BITS = 128
 
 MAX_ITEMS = 10_000  # of one list: rules, definitions, folders
 MAX_TEXT = 10_000  # characters of one item
+
+BLOCK = re.compile(r"\d{1,4}(?:x\d{1,4}){0,2}", re.A)
+BLOCK_FORMS = "use 256, 32x8 or 16x16x2"
 
 _DEFINE = re.compile(r"[A-Za-z_]\w*(?:\([\w\s,.]*\))?(?:=.*)?", re.S)
 
@@ -132,6 +135,20 @@ def _count(maximum: int) -> Callable[[str, object, Path], int]:
     return read
 
 
+def _threads(key: str, value: object, root: Path) -> int | tuple[int, int, int]:
+    """A number of threads, or their numbers in x, y and z."""
+    if not isinstance(value, str):
+        return _count_of_threads(key, value, root)
+    if not BLOCK.fullmatch(value):
+        raise WrongValue(key, f'is "{clipped(value)}": {BLOCK_FORMS}')
+    sizes = [int(size) for size in value.split("x")]
+    x, y, z = (*sizes, 1, 1)[:3]
+    most_x, most_y, most_z = MAX_BLOCK
+    if not (1 <= x <= most_x and 1 <= y <= most_y and 1 <= z <= most_z and x * y * z <= MAX_THREADS):
+        raise WrongValue(key, f"must be a block of 1 to {MAX_THREADS} threads, not {clipped(value)}")
+    return x if len(sizes) == 1 else (x, y, z)
+
+
 def _folders(key: str, value: object, root: Path) -> tuple[str, ...]:
     return tuple(str(root / Path(item).expanduser()) for item in _strings(key, value, root))
 
@@ -209,7 +226,7 @@ def _per_file(key: str, value: object, root: Path) -> dict[str, tuple[str, ...]]
 Setter = Callable[[Config, str, object, Path], Config]
 """(settings, key, value, root) -> the settings with the value of this key. Raises WrongValue."""
 
-_threads = _count(MAX_THREADS)
+_count_of_threads = _count(MAX_THREADS)
 _registers = _count(MAX_REGISTERS)
 
 _SETTERS: Mapping[str, Setter] = MappingProxyType(

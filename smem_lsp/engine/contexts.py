@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os.path
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,13 +11,16 @@ from smem_lsp.config import Config
 from smem_lsp.engine.dialects import read_in_dialect
 from smem_lsp.ir.nodes import LaunchSite
 from smem_lsp.source import CompileFlags, FileReader, SourceText
-from smem_lsp.source.budget import look, used_up
+from smem_lsp.source.budget import look, processor_time, used_up
 from smem_lsp.syntax.parse import TranslationUnit, parse, parse_within
 from smem_lsp.unit.unit_facts import UnitFacts, launched_elsewhere
 
 MOST_CONTEXTS = 8  # of one header
 _MOST_TRIED = 16  # files that may include it
 _MOST_NAMING = 8  # files that launch a kernel without including it
+_MOST_TOKENS = 500_000  # of the headers of the units of one file; the last unit may exceed it
+_MOST_SECONDS = 1.5  # of processor time, after which no further unit is read
+_HOLDS_KERNELS = re.compile(r"__global__(?s:.*)(?i:shared|smem)|(?i:shared|smem)(?s:.*)__global__").search
 _MAIN_SUFFIXES = frozenset((".cu", ".hip", ".cpp", ".cc", ".cxx", ".c"))
 
 
@@ -41,17 +45,19 @@ def read_units(
     too, which comes first.
     """
     found: list[UnitFacts] = []
-    more = False
-    asked = reader is not None and "__global__" in source.text
+    more, read_tokens, started = False, 0, processor_time()
+    asked = reader is not None and _HOLDS_KERNELS(source.text) is not None
     if reader is not None and (asked or within.mains is not None):
         mains = reader.includers(source.path) if within.mains is None else within.mains
         for main in mains[:_MOST_TRIED]:
             look()
-            if len(found) >= within.most or (found and used_up()):
+            late = processor_time() - started > _MOST_SECONDS
+            if len(found) >= within.most or read_tokens > _MOST_TOKENS or (found and late):
                 more = len(found) < MOST_CONTEXTS
                 break
             read = _through(source, shown_like(main, source.path), reader, config, arch)
             found += read[: within.most - len(found)]
+            read_tokens += sum(len(around.unit.preprocessed.header) for around in read[:1])
     if not found or (within.mains is None and is_main(source.path)):
         found.insert(0, read_alone(source, reader, config, arch))
     if asked and reader is not None:

@@ -13,6 +13,7 @@ from smem_lsp.engine.knobs import FitError, Knob, find_knobs
 from smem_lsp.facts.occupied import Occupied
 from smem_lsp.ir.nodes import AddressSpace
 from smem_lsp.rules.facts import KernelFacts
+from smem_lsp.rules.ground import launch_place
 from smem_lsp.source import FileReader, TextEdit, apply_edits
 from smem_lsp.targets import target
 from smem_lsp.targets.every import STATIC_LIMIT
@@ -251,7 +252,8 @@ def _why_unknown(facts: KernelFacts) -> str:
 
 def _threads_from(facts: KernelFacts) -> str | None:
     if facts.shape is not None:
-        return str(facts.shape_source)
+        launched = facts.shape.source == "launch"
+        return f"launch {launch_place(facts.kernel, facts.shape.dims)}" if launched else facts.shape.source
     return "launch_bounds" if facts.occupied else None
 
 

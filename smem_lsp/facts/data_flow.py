@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.dataflow.interference import Interference, interference
-from smem_lsp.analysis.threads.block_shape import block_shape, shape_of_threads
+from smem_lsp.analysis.threads.block_shape import block_shape, named_shapes, only_shape, shape_of_threads
 from smem_lsp.analysis.threads.divergence import Verdicts, judge
 from smem_lsp.analysis.threads.prove import prove
 from smem_lsp.analysis.threads.uniformity import Control, Levels, prove_levels
-from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
+from smem_lsp.analysis.values.block_shape import BlockShape, dims_of, most_threads
 from smem_lsp.analysis.values.symbolic_execution import propagate
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.config import Config
@@ -22,15 +22,20 @@ from smem_lsp.targets.every import WARP_SIZE
 
 @dataclass(frozen=True, slots=True)
 class DataFlow:
-    """``kernel``: the one that was followed, without its flow of control where that was out of budget. ``facts``:
-    proved for every block that can be launched; ``assuming``: for the block of ``shape``, which may be no fact."""
+    """``kernel``: the one that was followed, without its flow of control where that was out of budget. ``shapes``: the
+    blocks that somebody names; ``shape``: the one of all launches. ``facts``: proved for every block that can be
+    launched; ``assuming``: for the block of ``shape``, which may be no fact."""
 
     kernel: Kernel
     values: ValueFacts
+    shapes: tuple[BlockShape, ...]
     shape: BlockShape | None
     control: Control
     levels: Levels
     verdicts: Verdicts
+    judged: tuple[
+        tuple[BlockShape | None, Verdicts], ...
+    ]  # the same for each of ``shapes``; None: there is none
     facts: Facts
     assuming: Facts
     kept: Sequence[Buffer]  # buffers that ptxas keeps
@@ -50,23 +55,31 @@ def data_flow(kernel: Kernel, config: Config) -> DataFlow:
     sizes = kernel.dialect.warp_sizes
     rows = sizes == (WARP_SIZE,) and shape is not None and shape.fact and shape.dims[0] % WARP_SIZE == 0
     values = propagate(kernel.body, memory=kernel.memory, rows=rows, agreed=kernel.agreed, warp_sizes=sizes)
-    shape = block_shape(kernel, assumed=assumed, setting=config.threads, axes=values.table.axes())
+    shapes = named_shapes(kernel, assumed=assumed, setting=config.threads, axes=values.table.axes())
+    shape = only_shape(kernel, shapes)
     fact = shape if shape is not None and shape.fact else None
     control, levels = prove_levels(
         kernel.body, values, buffers=kernel.buffers, shape=fact, upper=most_threads(kernel)
     )
-    if shape is None and config.threads is not None and not kernel.launches and not assumed:
+    if not shapes and isinstance(config.threads, int) and not assumed:
         shape = shape_of_threads(config.threads, kernel, values, control)
+        shapes = () if shape is None else (shape,)
     facts = prove(kernel, control, fact, values)
+    verdicts = judge(kernel.body, levels, control, dims_of(shape))
     kept = kept_buffers(kernel)
     pinned = pinned_buffers(kernel, kept)
     return DataFlow(
         kernel=kernel,
         values=values,
+        shapes=shapes,
         shape=shape,
         control=control,
         levels=levels,
-        verdicts=judge(kernel.body, levels, control, None if shape is None else shape.dims),
+        verdicts=verdicts,
+        judged=tuple(
+            (each, verdicts if each == shape else judge(kernel.body, levels, control, dims_of(each)))
+            for each in shapes or (None,)
+        ),
         facts=facts,
         assuming=facts if shape is None or shape.fact else prove(kernel, control, shape, values),
         kept=kept,

@@ -12,9 +12,12 @@ from smem_lsp.allocation.layouts import layouts, task
 from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.analysis.banks.conflicts import BankConflict, bank_conflicts
 from smem_lsp.analysis.dataflow.interference import interference
-from smem_lsp.analysis.execution.program import NONE_RACE_FREE, RaceFree
+from smem_lsp.analysis.execution.conflicting_accesses import Pair
+from smem_lsp.analysis.execution.named_barrier_arrivals import Miscount
+from smem_lsp.analysis.execution.program import NONE_RACE_FREE, NOTHING_ADDED, Added, RaceFree
 from smem_lsp.analysis.hazards.candidates import race_free_accesses
-from smem_lsp.analysis.hazards.model import Hazards
+from smem_lsp.analysis.hazards.every_block import proved_grounds
+from smem_lsp.analysis.hazards.model import Hazards, Key, MissingLane, Overrun, ProxyHazard, Race, all_hazards
 from smem_lsp.analysis.hazards.races import find_hazards
 from smem_lsp.analysis.hazards.redundant_barriers import Redundant, redundant_barriers
 from smem_lsp.analysis.repairs.barrier_hoisting import Hoist, possible_hoists
@@ -22,8 +25,9 @@ from smem_lsp.analysis.repairs.missing_barriers import MissingBarriers, find_mis
 from smem_lsp.analysis.storage.dynamic_need import Need, dynamic_need
 from smem_lsp.analysis.threads.divergence import judge
 from smem_lsp.analysis.threads.mispairing import Mispaired, mispairings
+from smem_lsp.analysis.threads.prove import prove
 from smem_lsp.analysis.threads.uniformity import prove_levels
-from smem_lsp.analysis.values.block_shape import most_threads
+from smem_lsp.analysis.values.block_shape import Ground, dims_of, most_threads
 from smem_lsp.analysis.values.extents import extents
 from smem_lsp.config import Config
 from smem_lsp.facts.attempts import LIMITS, Limits
@@ -60,6 +64,10 @@ def _can_share(of: KernelAnalysis) -> bool:
 
 def _has_candidates(of: KernelAnalysis) -> bool:
     return of._race_free is not None
+
+
+def _rests_on_tried_blocks(of: KernelAnalysis) -> bool:
+    return not of.flow.shapes
 
 
 def _has_hazards(of: KernelAnalysis) -> bool:
@@ -209,27 +217,38 @@ class KernelAnalysis(Passes):
     # ---- races and barriers
 
     @run_once("data races", None, needs=_is_followed)
-    def _race_free(self) -> RaceFree | None:
+    def _race_free(self) -> tuple[RaceFree, ...] | None:
+        """Accesses that need no run, for each block that is named; else for every block."""
         flow = self.flow
-        return race_free_accesses(flow.kernel, flow.values, flow.assuming, flow.shape)
+        found = []
+        for shape, _ in flow.judged:
+            assumed = flow.assuming
+            if shape != flow.shape:
+                assumed = prove(flow.kernel, flow.control, shape, flow.values)
+            found.append(race_free_accesses(flow.kernel, flow.values, assumed, shape))
+        return tuple(found)
 
-    @property
-    def _race_search(self) -> partial[Hazards]:
-        """Looks for races in the kernel, or in the kernel with what its keywords change."""
+    def _race_search(self, added: Added = NOTHING_ADDED, asked: frozenset[Pair] | None = None) -> Hazards:
+        """Looks for races in each block of the kernel, or in the kernel with what its keywords change."""
         flow = self.flow
-        return partial(
-            find_hazards,
-            flow.kernel,
-            flow.values,
-            flow.control,
-            flow.verdicts,
-            flow.shape,
-            race_free=self._race_free or NONE_RACE_FREE,
-        )
+        search = partial(find_hazards, flow.kernel, flow.values, flow.control, added=added, asked=asked)
+        blocks = zip(flow.judged, self._race_free or ())
+        return all_hazards([search(verdicts, shape, race_free=free) for (shape, verdicts), free in blocks])
 
     @run_once("data races", None, needs=_has_candidates)
     def _searched(self) -> Hazards | None:
         return self._race_search()
+
+    @run_once("blocks that race", dict[Key, Ground](), needs=_rests_on_tried_blocks)
+    def _grounds(self) -> Mapping[Key, Ground]:
+        flow, (race_free, *_) = self.flow, self._race_free or (NONE_RACE_FREE,)
+        return proved_grounds(flow.kernel, flow.values, flow.control, flow.verdicts, self.hazards, race_free)
+
+    def ground(self, shown: Race | Overrun | MissingLane | ProxyHazard | Miscount) -> Ground:
+        """The blocks for which it is shown: named ones, every one above some size, or else only one that was tried."""
+        if shown.ground.tried is None:
+            return shown.ground
+        return self._grounds.get(shown.key, shown.ground)
 
     @property
     def hazards(self) -> Hazards:
@@ -268,7 +287,7 @@ class KernelAnalysis(Passes):
     def mispaired(self) -> tuple[Mispaired, ...]:
         """Barriers that some threads of the block miss."""
         flow = self.flow
-        return mispairings(flow.kernel, flow.levels, flow.control, flow.verdicts, flow.shape)
+        return mispairings(flow.kernel, flow.levels, flow.control, flow.judged)
 
     @run_once("barriers to move", tuple[Hoist, ...](), needs=_is_followed)
     def hoists(self) -> tuple[Hoist, ...]:
@@ -320,8 +339,9 @@ def _is_right(changed: Kernel, barrier: int, flow: DataFlow) -> bool:
     )
     if barrier not in control.barriers:
         return False
-    verdicts = judge(changed.body, levels, control, None if flow.shape is None else flow.shape.dims)
-    found = find_hazards(changed, flow.values, control, verdicts, flow.shape)
-    return not (
-        found.races or found.missing_lanes or mispairings(changed, levels, control, verdicts, flow.shape)
-    )
+    judged = [(shape, judge(changed.body, levels, control, dims_of(shape))) for shape, _ in flow.judged]
+    for shape, verdicts in judged:
+        found = find_hazards(changed, flow.values, control, verdicts, shape)
+        if found.races or found.missing_lanes:
+            return False
+    return not mispairings(changed, levels, control, judged)

@@ -9,7 +9,8 @@ from typing import TypeVar
 from smem_lsp.allocation.plan import Item, Plan, align_up
 from smem_lsp.analysis.banks.conflicts import BankConflict
 from smem_lsp.analysis.dataflow.liveness import Liveness
-from smem_lsp.analysis.hazards.model import Hazards
+from smem_lsp.analysis.execution.named_barrier_arrivals import Miscount
+from smem_lsp.analysis.hazards.model import Hazards, MissingLane, Overrun, ProxyHazard, Race
 from smem_lsp.analysis.hazards.redundant_barriers import Redundant
 from smem_lsp.analysis.occupancy import occupancy, shared_for_one_more_block, shared_until_one_less
 from smem_lsp.analysis.repairs.barrier_hoisting import Hoist
@@ -18,7 +19,7 @@ from smem_lsp.analysis.storage.dynamic_need import Need
 from smem_lsp.analysis.threads.divergence import Verdicts
 from smem_lsp.analysis.threads.mispairing import Mispaired
 from smem_lsp.analysis.threads.uniformity import Control
-from smem_lsp.analysis.values.block_shape import BlockShape
+from smem_lsp.analysis.values.block_shape import BlockShape, Ground
 from smem_lsp.config import Config
 from smem_lsp.facts.attempts import LIMITS, Limits
 from smem_lsp.facts.caller_reuse import CallerReuse
@@ -29,8 +30,11 @@ from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.facts.stopped import Stopped
 from smem_lsp.ir.nodes import Dims, Kernel
 from smem_lsp.ir.shift import Moves
+from smem_lsp.rules import ground
+from smem_lsp.rules.ground import Grade
+from smem_lsp.rules.model import Severity
 from smem_lsp.rules.suppressions import Suppressions
-from smem_lsp.rules.words import Line, Words, said
+from smem_lsp.rules.words import Words, said
 from smem_lsp.source import SourceText, Span
 from smem_lsp.syntax.parse import TranslationUnit
 from smem_lsp.targets.every import STATIC_LIMIT
@@ -229,25 +233,16 @@ class KernelFacts:
         """In words, when the shape of the block is no fact."""
         if self.shape is None or self.shape.fact:
             return ()
-        return (said(f"assumes {self.shape.threads} threads (", self.shape_source, ")"),)
+        return (said("assumes ", ground.block(self.kernel, self.shape)),)
 
-    @property
-    def assumed_block(self) -> Words:
-        """`` (256 threads, launch line 40)`` when the shape of the block is no fact, for the end of a message."""
-        if self.shape is None or self.shape.fact:
-            return Words()
-        return said(f" ({self.shape.threads} threads, ", self.shape_source, ")")
+    def ground(self, shown: Race | Overrun | MissingLane | ProxyHazard | Miscount) -> Ground:
+        """The blocks for which it is shown."""
+        return self.analysis.ground(shown)
 
-    @property
-    def shape_source(self) -> Words:
-        """Where the shape of the block is from, in words: ``launch line 40``, ``setting``, ``assume``; empty when it is
-        not known."""
-        if self.shape is None:
-            return Words()
-        site = self.kernel.launches[0] if self.kernel.launches else None
-        if self.shape.source == "launch" and site is not None:
-            return said("launch line ", Line(site.line, launch=True))
-        return said(self.shape.source)
+    def graded(self, shown: Race | Overrun | MissingLane | ProxyHazard, severity: Severity) -> Grade:
+        """What a finding about it may say; ``severity``: its highest."""
+        likely = (isinstance(shown, Race) and shown.data) or (isinstance(shown, MissingLane) and shown.tail)
+        return ground.graded(self.kernel, self.ground(shown), severity, likely=likely)
 
     @property
     def static_bytes(self) -> int | None:

@@ -60,14 +60,15 @@ def _finding(
         message += ", and no barrier that both come to orders them"
     elif not alone(gap, race):
         message += said(", with no barrier between them; ", _advice(facts, gap, race))
+    grade = facts.graded(race, severity)
     return Finding(
         code,
-        message + condition(facts, race),
+        message + grade.words,
         where(facts, race.second),
-        severity if race.proved else max(severity, Severity.WARNING),
+        grade.severity,
         kernel=facts.kernel.name,
         buffers=tuple(dict.fromkeys(facts.kernel.buffers[each.first.buffer].name for each in races)),
-        verdict="proved" if race.proved else "likely",
+        verdict=grade.verdict,
         related=notes(facts, races),
         data=numbers(race),
         remedy=_remedy(facts, gap, race, buffer),
@@ -104,23 +105,6 @@ def sentence(facts: KernelFacts, race: Race, *, back: bool) -> Words:
 def alone(gap: MissingBarrier, race: Race) -> bool:
     """Does one statement meet itself, so that no barrier helps?"""
     return gap.place is None and race.first.point == race.second.point
-
-
-def condition(facts: KernelFacts, race: Race) -> Words:
-    """What the verdict rests on, for the end of the message."""
-    shape = facts.shape
-    if race.data and shape is not None:
-        return facts.assumed_block
-    if not race.proved and race.lanes:
-        return said(", when the block has a whole warp")
-    if not race.proved:
-        block = " x ".join(str(n) for n in race.dims if n > 1)
-        return said(
-            f", when blockDim.x > {facts.kernel.dialect.lanes}"
-            if race.several
-            else f", when the block is {block}"
-        )
-    return facts.assumed_block
 
 
 def numbers(race: Race) -> dict[str, int | str | bool | None]:

@@ -54,6 +54,7 @@ from dataclasses import replace
 from smem_lsp.analysis.threads.mispairing import Mispaired
 from smem_lsp.ir.nodes import Barrier, Branch, Loop, walk
 from smem_lsp.rules.facts import KernelFacts
+from smem_lsp.rules.ground import graded
 from smem_lsp.rules.model import Finding, MoveBarrier, Note, Severity, kernel_rule
 from smem_lsp.rules.words import Line, Words, said
 from smem_lsp.source import checkpoint
@@ -85,13 +86,14 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         )
         if found.other.span is not None:
             notes.append(Note(found.other.span, "the others wait here"))
+        grade = graded(kernel, found.ground, Severity.ERROR, whatever_inputs=True)
         yield Finding(
             "SMEM203",
-            _message(facts, found),
+            _message(found) + grade.words,
             barrier.span,
-            Severity.ERROR if found.proved else Severity.WARNING,
+            grade.severity,
             kernel=kernel.name,
-            verdict="proved" if found.proved else "likely",
+            verdict=grade.verdict,
             related=tuple(notes),
             data={"threads_inside": len(found.inside), "threads": _threads(found)},
             remedy=next(
@@ -110,7 +112,7 @@ def _threads(found: Mispaired) -> int:
     return x * y * z
 
 
-def _message(facts: KernelFacts, found: Mispaired) -> Words:
+def _message(found: Mispaired) -> Words:
     inside = found.inside
     if len(inside) == 1:
         who = f"only thread {inside[0]} of {_threads(found)} reaches"
@@ -118,10 +120,7 @@ def _message(facts: KernelFacts, found: Mispaired) -> Words:
         who = f"only threads {inside[0]} to {inside[-1]} of {_threads(found)} reach"
     else:
         who = f"only {len(inside)} of {_threads(found)} threads reach"
-    launched = facts.shape is not None and facts.shape.source == "launch"
-    where = said(" (", facts.shape_source, ")") if launched else ""
-    when = "" if found.proved else f", when the block is {' x '.join(map(str, found.dims))}"
     return said(
-        *(f"{who} this barrier", where, f"; thread {found.outside} goes on to the one at line "),
-        *(Line(found.other.line), f" and the two are taken for one{when}: move it out of the branch"),
+        f"{who} this barrier; thread {found.outside} goes on to the one at line ",
+        *(Line(found.other.line), " and the two are taken for one: move it out of the branch"),
     )

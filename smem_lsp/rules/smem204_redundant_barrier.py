@@ -57,6 +57,7 @@ from collections.abc import Iterator
 from smem_lsp.ir.nodes import Barrier, walk
 from smem_lsp.rules import racing
 from smem_lsp.rules.facts import KernelFacts
+from smem_lsp.rules.ground import block
 from smem_lsp.rules.model import Finding, RemoveBarrier, Severity, kernel_rule
 from smem_lsp.rules.words import said
 
@@ -91,7 +92,7 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         if kernel.instance and kernel.siblings:
             message += f" in any of the {kernel.siblings + 1} instances"
         if assumed and facts.shape is not None:
-            message += said(f": redundant for {facts.shape.threads} threads (", facts.shape_source, ")")
+            message += said(", with ", block(kernel, facts.shape))
         yield Finding(
             "SMEM204",
             message,

@@ -87,14 +87,15 @@ def _finding(facts: KernelFacts, gap: MissingBarrier, races: Sequence[Race], sev
     if gap.place is not None:
         reason = f"lanes exchange data through {facts.kernel.buffers[race.first.buffer].name}"
         remedy = InsertBarrier(facts.index, gap.place, reason, race.proved, warp=True)
+    grade = facts.graded(race, severity)
     return Finding(
         "SMEM205",
-        message + racing.condition(facts, race),
+        message + grade.words,
         racing.where(facts, race.second),
-        severity,
+        grade.severity,
         kernel=facts.kernel.name,
         buffers=tuple(dict.fromkeys(facts.kernel.buffers[r.first.buffer].name for r in races)),
-        verdict="proved" if race.proved else "likely",
+        verdict=grade.verdict,
         related=racing.notes(facts, races),
         data=racing.numbers(race),
         remedy=remedy,

@@ -76,14 +76,15 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         checkpoint()
         races = racing.present(facts, gap.races)
         race = races[0]
+        grade = facts.graded(race, Severity.ERROR)
         yield Finding(
             "SMEM206",
-            _message(facts, gap, race) + racing.condition(facts, race),
+            _message(facts, gap, race) + grade.words,
             racing.where(facts, race.second),
-            Severity.ERROR if race.proved else Severity.WARNING,
+            grade.severity,
             kernel=facts.kernel.name,
             buffers=tuple(dict.fromkeys(facts.kernel.buffers[each.first.buffer].name for each in races)),
-            verdict="proved" if race.proved else "likely",
+            verdict=grade.verdict,
             related=racing.notes(facts, races),
             data=racing.numbers(race),
             remedy=_remedy(facts, gap, race),

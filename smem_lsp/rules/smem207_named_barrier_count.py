@@ -60,6 +60,7 @@ from collections.abc import Iterator
 from smem_lsp.analysis.execution.named_barrier_arrivals import Miscount, MiscountKind
 from smem_lsp.ir.nodes import Barrier, walk
 from smem_lsp.rules.facts import KernelFacts
+from smem_lsp.rules.ground import condition
 from smem_lsp.rules.model import Finding, Severity, kernel_rule
 from smem_lsp.rules.words import Words, said
 
@@ -98,4 +99,4 @@ def _message(facts: KernelFacts, found: Miscount) -> Words:
         waits += f", but only {found.come} ever come to it: those wait for ever"
     else:
         waits += f", but {found.come} come to it here: some pass without the others"
-    return said(waits, facts.assumed_block)
+    return said(waits, condition(facts.kernel, found.ground))

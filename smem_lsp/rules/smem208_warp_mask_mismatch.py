@@ -67,16 +67,13 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         )
         if missing.tail:
             message += "; when the size is no multiple of the warp"
-        elif not missing.proved:
-            message += ", when the block has a whole warp"
-        else:
-            message += facts.assumed_block
+        grade = facts.graded(missing, Severity.ERROR)
         yield Finding(
             "SMEM208",
-            message,
+            message + grade.words,
             node.span,
-            Severity.ERROR if missing.proved else Severity.WARNING,
+            grade.severity,
             kernel=facts.kernel.name,
-            verdict="proved" if missing.proved else "likely",
+            verdict=grade.verdict,
             data={"thread": missing.thread, "missing": missing.other},
         )

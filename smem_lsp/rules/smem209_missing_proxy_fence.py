@@ -75,8 +75,9 @@ from smem_lsp.ir.nodes import (
 )
 from smem_lsp.rules import racing
 from smem_lsp.rules.facts import KernelFacts
+from smem_lsp.rules.ground import Grade
 from smem_lsp.rules.model import Finding, InsertFence, Note, Severity, kernel_rule
-from smem_lsp.rules.words import Line, said
+from smem_lsp.rules.words import Line, Words, said
 
 
 @kernel_rule("SMEM209", "missing-proxy-fence", Severity.WARNING)
@@ -94,8 +95,9 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
             told.add(second.buffer)
             place = fence.place
             name = kernel.buffers[second.buffer].name
-            remedy = None if place is None else InsertFence(facts.index, place, name, fence.hazard.proved)
-            yield _unfenced(facts, first, second, remedy, proved=fence.hazard.proved)
+            sure = fence.hazard.ground.is_certain
+            remedy = None if place is None else InsertFence(facts.index, place, name, sure)
+            yield _unfenced(facts, first, second, remedy, facts.graded(fence.hazard, Severity.WARNING))
     reads = [node for node in nodes.values() if isinstance(node, Proxy)]
     if kernel.opaque or any(node.kind is ProxyKind.FENCE for node in reads):
         return
@@ -104,11 +106,11 @@ def RULE(facts: KernelFacts) -> Iterator[Finding]:
         buffer = kernel.buffers[node.buffer]
         if written is not None and buffer.space is AddressSpace.STATIC and not buffer.record:
             told.add(node.buffer)
-            yield _unfenced(facts, written, node, None, proved=False)
+            yield _unfenced(facts, written, node, None, Grade(Severity.WARNING, "likely", Words()))
 
 
 def _unfenced(
-    facts: KernelFacts, written: Access, read: Proxy, remedy: InsertFence | None, *, proved: bool
+    facts: KernelFacts, written: Access, read: Proxy, remedy: InsertFence | None, grade: Grade
 ) -> Finding:
     name = facts.kernel.buffers[read.buffer].name
     what = "this copy" if read.kind is ProxyKind.COPY else "this"
@@ -119,12 +121,13 @@ def _unfenced(
             "have written (line ",
             Line(written.line),
             "): each of them needs `fence.proxy.async` in front of the barrier",
+            grade.words,
         ),
         read.span or racing.where(facts, written),
-        Severity.WARNING,
+        grade.severity,
         kernel=facts.kernel.name,
         buffers=(name,),
-        verdict="proved" if proved else "likely",
+        verdict=grade.verdict,
         related=(Note(racing.where(facts, written), f"`{name}` is written here"),),
         remedy=remedy,
     )
@@ -134,6 +137,7 @@ def _overwritten(facts: KernelFacts, fence: Fence, read: Proxy, written: Access)
     buffer = facts.kernel.buffers[written.buffer]
     place = racing.element(buffer, fence.hazard.byte)
     copier, writer = fence.hazard.threads
+    grade = facts.graded(fence.hazard, Severity.WARNING)
     return Finding(
         "SMEM209",
         said(
@@ -143,12 +147,13 @@ def _overwritten(facts: KernelFacts, fence: Fence, read: Proxy, written: Access)
             ),
             ") may still read it: that thread has to wait with `cp.async.bulk.wait_group.read`, and a barrier has to "
             "follow",
+            grade.words,
         ),
         racing.where(facts, written),
-        Severity.WARNING,
+        grade.severity,
         kernel=facts.kernel.name,
         buffers=(buffer.name,),
-        verdict="proved" if fence.hazard.proved else "likely",
+        verdict=grade.verdict,
         related=() if read.span is None else (Note(read.span, f"`{buffer.name}` is read from here on"),),
     )
 

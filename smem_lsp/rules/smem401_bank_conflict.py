@@ -54,6 +54,7 @@ from smem_lsp.analysis.banks.conflicts import BankConflict
 from smem_lsp.analysis.banks.padding_and_swizzle import LayoutChange
 from smem_lsp.ir.nodes import Access, Buffer, walk
 from smem_lsp.rules.facts import KernelFacts
+from smem_lsp.rules.ground import block
 from smem_lsp.rules.model import Finding, PadRows, Severity, ShowSwizzle, kernel_rule
 from smem_lsp.rules.padding import block_lost, wider
 from smem_lsp.rules.words import said
@@ -88,9 +89,8 @@ def _finding(facts: KernelFacts, span: Span, found: BankConflict) -> Finding:
     cures = _cures(facts, buffer, found)
     if cures:
         message += f"; {'; '.join(words for _, words in cures)}"
-    assumed = facts.shape_assumption
-    for each in assumed:
-        message += said(", ", each)
+    if facts.shape is not None:
+        message += said(", with ", block(kernel, facts.shape))
     return Finding(
         "SMEM401",
         message,
@@ -98,7 +98,6 @@ def _finding(facts: KernelFacts, span: Span, found: BankConflict) -> Finding:
         Severity.WARNING if found.looped else Severity.HINT,
         kernel=kernel.name,
         buffers=(buffer.name,),
-        verdict="likely" if assumed else "proved",
         data={
             "wavefronts": found.wavefronts,
             "minimum": found.least,

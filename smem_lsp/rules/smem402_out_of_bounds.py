@@ -80,14 +80,14 @@ def _finding(facts: KernelFacts, overrun: Overrun, access: Access) -> Finding:
         where = f"byte {overrun.byte:,} of `{buffer.name}`"
         ends = f"it has {buffer.bytes:,} bytes"
     message = said(f"thread {overrun.thread} {racing.DOES[access.kind]} {where}, but {ends}")
-    if overrun.dims is not None:
-        message += facts.assumed_block
+    grade = facts.graded(overrun, Severity.ERROR)
     return Finding(
         "SMEM402",
-        message,
+        message + grade.words,
         racing.where(facts, access),
-        Severity.ERROR,
+        grade.severity,
         kernel=facts.kernel.name,
+        verdict=grade.verdict,
         buffers=(buffer.name,),
         data={"thread": overrun.thread, "byte": overrun.byte, "bytes": buffer.bytes},
     )

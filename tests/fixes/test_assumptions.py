@@ -31,7 +31,7 @@ def test_a_block_size_that_only_a_launch_suggests_makes_a_merge_unsafe() -> None
  void go(const float* in, float* out) { k<<<1, 256>>>(in, out, 4); }
 """,
         safety=Safety.UNSAFE,
-        title="assumes 256 threads (launch line 16)",
+        title="assumes the 256×1×1 block of line 16",
     )
 
 

@@ -303,7 +303,8 @@ def test_where_padding_costs_a_block_a_swizzle_is_shown() -> None:
     assert finding.message.endswith(
         "one column of padding (`tile[32][32 + 1]`) removes it, and costs a block: "
         "20 → ≤ 19 blocks/SM on sm_120 (shared memory alone); "
-        "a swizzled column (`column ^ row % 32` in every index of `tile`) removes it"
+        "a swizzled column (`column ^ row % 32` in every index of `tile`) removes it, "
+        "with the 64×1×1 block that `assume` states"
     )
     assert offered(text).title == (
         "Cannot pad `tile`: it costs a block, 20 → ≤ 19 blocks/SM on sm_120 (shared memory alone); "

@@ -182,7 +182,7 @@ def test_a_barrier_in_a_loop_is_unsafe_and_says_how_often_it_runs() -> None:
 def test_a_block_size_that_a_launch_only_suggests_is_named(name: str) -> None:
     (fix,) = merges_offered(text_of(name))
     assert fix.safety is Safety.UNSAFE
-    assert "assumes 256 threads (launch line" in fix.title
+    assert "assumes the 256×1×1 block of line" in fix.title
 
 
 def test_a_merge_of_a_template_suits_all_its_instances() -> None:

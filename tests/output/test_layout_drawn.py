@@ -323,7 +323,7 @@ def test_a_called_function_stands_where_it_is_called() -> None:
 
 def test_a_value_that_is_assumed_dead_is_told() -> None:
     for text in (svg(HOLE), html(HOLE)):
-        assert "assumes 256 threads (launch line 17)" in text
+        assert "assumes the 256×1×1 block of line 17" in text
 
 
 def test_a_picture_has_room_for_some_remarks_only() -> None:

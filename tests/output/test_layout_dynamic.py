@@ -44,7 +44,7 @@ def test_ranges_begin_behind_the_static_arrays() -> None:
     names = memory_map(check(BESIDE), 0).names
     places = {names[index]: offset for index, offset in best.plan.offsets.items()}
     assert places == {"a": 0, "b": 0, "x": 1200, "y": 2224, "z": 1200}
-    assert "assumes 256 threads (launch line 23)" in best.assumes
+    assert "assumes the 256×1×1 block of line 23" in best.assumes
 
 
 def test_every_format_shows_where() -> None:

@@ -75,7 +75,7 @@ def test_a_buffer_is_drawn_where_it_holds_a_value_only() -> None:
     best = text[text.index("  best  ") : text.index("  buffer  type")]
     (row,) = [line for line in best.splitlines() if " b " in line]
     assert row.count(" a ") == 2 and row.index(" a ") < row.index(" b ") < row.rindex(" a ")
-    assert "best, 2,048 B: assumes 256 threads (launch line 17)." in text
+    assert "best, 2,048 B: assumes the 256×1×1 block of line 17." in text
 
 
 def test_ascii_where_the_terminal_has_no_more() -> None:

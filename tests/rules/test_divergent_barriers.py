@@ -121,7 +121,7 @@ __global__ void k(float* p, int n) {
   s[tid] = p[tid];
   if (tid < 32) {
     __syncthreads();
-//  ^^^^^^^^^^^^^^^ SMEM203 only threads 0 to 31 of 96 reach this barrier (launch line 11)
+//  ^^^^^^^^^^^^^^^ SMEM203 only threads 0 to 31 of 96 reach this barrier
   }
   __syncthreads();
   p[tid] = s[tid ^ 1];
@@ -132,6 +132,7 @@ void host(float* p) { k<<<1, 96>>>(p, 1); }
     )
     (finding,) = findings(report)
     assert "thread 32 goes on to the one at line 8" in finding.message
+    assert finding.message.endswith(", with the 96×1×1 block of line 11")
     assert [note.message for note in finding.related] == [
         "only some threads take this",
         "the others wait here",
@@ -201,4 +202,4 @@ def test_nothing_moves_where_that_would_not_make_it_right(old: str, new: str) ->
 
 def test_a_block_that_is_not_a_fact_is_named() -> None:
     (fix,) = moves(HOISTED.replace("static ", "").replace("__launch_bounds__(256) ", ""))
-    assert fix.safety is Safety.UNSAFE and "assumes 256 threads" in fix.title
+    assert fix.safety is Safety.UNSAFE and "assumes the 256×1×1 block" in fix.title

@@ -320,7 +320,7 @@ void go(const float* in, float* out) { k<<<2, 256, 2048>>>(in, out); }
         hover = client.hover("file:///k.cu", *place(text, "smem"))
     assert hover is not None
     assert (
-        "Ranges: `smem` 0–1,024, `y` 1,024–2,048; 1,024 B would do; assumes 256 threads (launch line 13)"
+        "Ranges: `smem` 0–1,024, `y` 1,024–2,048; 1,024 B would do; assumes the 256×1×1 block of line 13"
         in hover
     )
 

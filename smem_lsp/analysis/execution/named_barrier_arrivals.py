@@ -11,6 +11,7 @@ import enum
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from smem_lsp.analysis.values.block_shape import NO_GROUND, Ground
 from smem_lsp.analysis.values.terms import Const
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Barrier, BarrierFamily, BarrierKind, Kernel, walk
@@ -33,13 +34,18 @@ class MiscountKind(enum.Enum):
 @dataclass(frozen=True, slots=True)
 class Miscount:
     """``number``: of the barrier, -1 if that is not known; ``count``: threads that it waits for; ``come``: threads that
-    come to it, or threads of the block."""
+    come to it, or threads of the block; ``ground``: the blocks that show it, if it does not hold for all."""
 
     barrier: Barrier
     kind: MiscountKind
     number: int
     count: int
     come: int = 0
+    ground: Ground = NO_GROUND
+
+    @property
+    def key(self) -> tuple[str, int, int]:
+        return self.kind.value, self.barrier.point, self.number
 
 
 @dataclass(slots=True)
@@ -101,13 +107,13 @@ class Counts:
                 shown[point, number] = MiscountKind.MANY, site.count, site.most
         return shown
 
-    def miscounts(self, *, known: bool) -> tuple[Miscount, ...]:
-        """The miscounts. ``known``: the block is known; else only those that hold for any block."""
+    def miscounts(self, ground: Ground) -> tuple[Miscount, ...]:
+        """The miscounts: where nobody names the block, only those that hold for any."""
         nodes = {node.point: node for node in self._nodes()}
         found = [
-            Miscount(nodes[point], kind, number, count, come)
+            Miscount(nodes[point], kind, number, count, come, ground)
             for (point, number), (kind, count, come) in (self.found or {}).items()
-            if known
+            if ground.is_certain
         ]
         for point, node in nodes.items():
             number, count = self.values.named[point]

@@ -12,6 +12,7 @@ from smem_lsp.analysis.execution.conflicting_accesses import Conflict, Pair
 from smem_lsp.analysis.execution.interpreter import Interpreter
 from smem_lsp.analysis.execution.missing_lanes import LaneWitness, others_return
 from smem_lsp.analysis.hazards.model import Hazards, MissingLane, Overrun, ProxyHazard, Race
+from smem_lsp.analysis.values.block_shape import Ground
 from smem_lsp.ir.nodes import Access, Barrier, Dims, Exchange, Kernel, Loop, Node, Place, Proxy, walk
 
 K = TypeVar("K")
@@ -69,11 +70,11 @@ def _common(before: Mapping[K, V] | None, now: Mapping[K, V]) -> dict[K, V]:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Turns evidence into hazards. ``samples``: the blocks that were run; ``known``: the block is known, not tried."""
+    """Turns evidence into hazards. ``samples``: the blocks that were run; ``ground``: what they stand for."""
 
     kernel: Kernel
     samples: Sequence[Dims]
-    known: bool
+    ground: Ground
 
     def hazards(self, evidence: Evidence, tails: Evidence) -> Hazards:
         """``tails``: what runs show where sizes are no multiple of the block's."""
@@ -108,8 +109,7 @@ class Report:
             conflict.byte,
             conflict.threads,
             self.samples[0],
-            proved=self.known and not conflict.data,
-            several=len(self.samples) > 1,
+            self.ground,
             lanes=lanes,
             exchanged=lanes and conflict.exchanged,
             data=conflict.data,
@@ -120,8 +120,8 @@ class Report:
     def _overruns(self, nodes: Mapping[int, Node], evidence: Evidence) -> Iterator[Overrun]:
         for point, outside in (evidence.outside or {}).items():
             node = nodes[point]
-            if isinstance(node, Access) and (self.known or outside.thread == 0):  # every block has thread 0
-                yield Overrun(node, outside.byte, outside.thread, self.samples[0] if self.known else None)
+            if isinstance(node, Access) and (self.ground.is_certain or outside.thread == 0):
+                yield Overrun(node, outside.byte, outside.thread, self.ground)  # every block has thread 0
 
     def _missing_lanes(
         self, nodes: Mapping[int, Node], surely: Mapping[int, LaneWitness], tails: Mapping[int, LaneWitness]
@@ -129,10 +129,10 @@ class Report:
         for point, witness in {**tails, **surely}.items():
             node, tail = nodes[point], point not in surely
             if isinstance(node, Barrier | Exchange) and not (tail and others_return(self.kernel, node)):
-                yield MissingLane(node, witness.thread, witness.other, self.known and not tail, tail)
+                yield MissingLane(node, witness.thread, witness.other, self.ground, tail)
 
     def _proxies(self, nodes: Mapping[int, Node], evidence: Evidence) -> Iterator[ProxyHazard]:
         for pair, found in (evidence.unfenced or {}).items():
             first, second = nodes[pair[0]], nodes[pair[1]]
             assert isinstance(first, Access | Proxy) and isinstance(second, Access | Proxy)
-            yield ProxyHazard(first, second, found.byte, found.threads, found.overwritten, self.known)
+            yield ProxyHazard(first, second, found.byte, found.threads, found.overwritten, self.ground)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from smem_lsp.analysis.execution.conflicting_accesses import Pair
 from smem_lsp.analysis.execution.named_barrier_arrivals import Miscount
+from smem_lsp.analysis.values.block_shape import Ground
 from smem_lsp.ir.nodes import Access, Barrier, Dims, Exchange, Proxy
+
+Key = tuple[str, int, int]
+"""What a run shows: its kind, and the points of what takes part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,9 +23,8 @@ class Race:
     barrier of the warp would order them, else a barrier of the block is missing; ``exchanged``: the lanes exchange
     values in between, which orders no memory; ``data``: data decide whether or where one of the accesses happens;
     ``pending``: the first is an asynchronous copy that its thread has not waited for; ``named``: their warps go
-    different ways, and named barriers do not order them; ``proved``: the block is known, else the race happens in every
-    block that was tried, or in the largest block that the kernel is written for; ``several``: more than one block was
-    tried; ``cut``: one access stands in a loop that was not run to its end, so other warps may race, too.
+    different ways, and named barriers do not order them; ``ground``: the blocks for which it is shown; ``cut``: one
+    access stands in a loop that was not run to its end, so other warps may race, too.
     """
 
     first: Access
@@ -28,8 +32,7 @@ class Race:
     byte: int
     threads: tuple[int, int]
     dims: Dims
-    proved: bool
-    several: bool
+    ground: Ground
     lanes: bool = False
     exchanged: bool = False
     data: bool = False
@@ -37,48 +40,69 @@ class Race:
     named: bool = False
     cut: bool = False
 
+    @property
+    def proved(self) -> bool:
+        """Does it happen for a block that somebody names, whatever the data are?"""
+        return self.ground.is_certain and not self.data
+
+    @property
+    def key(self) -> Key:
+        return "within" if self.lanes else "across", self.first.point, self.second.point
+
 
 @dataclass(frozen=True, slots=True)
 class Overrun:
-    """``thread`` accesses memory outside of the buffer, from its ``byte`` on, whatever the kernel's inputs are.
-    ``dims``: in this block; None: in any block."""
+    """``thread`` accesses memory outside of the buffer, from its ``byte`` on, whatever the kernel's inputs are."""
 
     access: Access
     byte: int
     thread: int
-    dims: Dims | None
+    ground: Ground
+
+    @property
+    def key(self) -> Key:
+        return "outside", self.access.point, 0
 
 
 @dataclass(frozen=True, slots=True)
 class MissingLane:
     """``thread`` comes to the barrier or exchange ``node`` of its warp without ``other``, whose lane the mask names and
-    which has not returned. ``proved``: the block is known; ``tail``: it happens only when a size among the kernel's
-    inputs is no multiple of the block's."""
+    which has not returned. ``tail``: it happens only when a size among the kernel's inputs is no multiple of the
+    block's."""
 
     node: Barrier | Exchange
     thread: int
     other: int
-    proved: bool
+    ground: Ground
     tail: bool
+
+    @property
+    def key(self) -> Key:
+        return "tail" if self.tail else "missing", self.node.point, 0
 
 
 @dataclass(frozen=True, slots=True)
 class ProxyHazard:
     """A thread writes ``byte`` (``first``), and the asynchronous proxy reads it without a fence in between
     (``second``). ``overwritten``: a bulk copy reads it (``first``), and a thread overwrites it (``second``) before the
-    copy is waited for. ``proved``: the block is known."""
+    copy is waited for."""
 
     first: Access | Proxy
     second: Access | Proxy
     byte: int
     threads: tuple[int, int]
     overwritten: bool
-    proved: bool
+    ground: Ground
+
+    @property
+    def key(self) -> Key:
+        return "unfenced", self.first.point, self.second.point
 
 
 @dataclass(frozen=True, slots=True)
 class Hazards:
-    """What runs of the kernel show. ``split``: points of added warp barriers that only a part of some warp came to;
+    """What runs of the kernel show, each with its blocks. ``split``: points of added warp barriers that only a
+    part of some warp came to;
     ``miscounts``: named barriers that wait for another number of threads than come; ``full``: there are more races."""
 
     races: tuple[Race, ...] = ()
@@ -103,3 +127,33 @@ class Hazards:
 def pairs_of(races: Iterable[Race]) -> frozenset[Pair]:
     """The accesses (points) of each race."""
     return frozenset((race.first.point, race.second.point) for race in races)
+
+
+Shown = TypeVar("Shown", Race, Overrun, MissingLane, ProxyHazard, Miscount)
+
+
+def all_hazards(found: Sequence[Hazards]) -> Hazards:
+    """What runs of several named blocks show: once, with all the blocks that show it."""
+    if len(found) == 1:
+        return found[0]
+    return Hazards(
+        _joined([each.races for each in found]),
+        _joined([each.overruns for each in found]),
+        _joined([each.missing_lanes for each in found]),
+        frozenset().union(*(each.split for each in found)),
+        _joined([each.miscounts for each in found]),
+        _joined([each.proxies for each in found]),
+        any(each.full for each in found),
+    )
+
+
+def _joined(found: Sequence[Sequence[Shown]]) -> tuple[Shown, ...]:
+    """Equal ones of several blocks as one; one that not all show says so."""
+    by_key: dict[Key, Shown] = {}
+    for each in (each for one in found for each in one):
+        known = by_key.get(each.key)
+        by_key[each.key] = each if known is None else replace(known, ground=known.ground.joined(each.ground))
+    return tuple(
+        replace(each, ground=replace(each.ground, all_named=len(each.ground.named) == len(found)))
+        for each in by_key.values()
+    )

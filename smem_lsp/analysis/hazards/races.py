@@ -25,7 +25,7 @@ from smem_lsp.analysis.hazards.sample_blocks import is_for_warps, sample_blocks
 from smem_lsp.analysis.threads.block_shape import smallest_grid
 from smem_lsp.analysis.threads.divergence import Verdicts, assignments
 from smem_lsp.analysis.threads.uniformity import Control
-from smem_lsp.analysis.values.block_shape import BlockShape
+from smem_lsp.analysis.values.block_shape import BlockShape, Ground
 from smem_lsp.analysis.values.evaluate import Evaluator, Work
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, Barrier, BarrierKind, Dims, Kernel, Node, Proxy, walk
@@ -59,16 +59,16 @@ def find_hazards(
     alone = not barriers and shape is None and kernel.launch_bounds is None
     in_warps = alone and is_for_warps(kernel, nodes)
     samples = sample_blocks(kernel, values, control, shape, in_warps=in_warps, unordered=alone)
-    if not samples:
+    if not samples.blocks:
         return Hazards()
     pairwise = not (proxy_reads or values.named or verdicts.paired)
     if asked is not None and pairwise:
         race_free = race_free.but(frozenset(point for pair in asked for point in pair), nodes)
-    search = _Search(
+    search = Search(
         kernel,
         values,
         build_program(kernel, values, control, verdicts, added, race_free),
-        shape_known=shape is not None,
+        ground=samples.ground,
         traced_threads=_traced_threads(kernel, values, verdicts, shape),
         proxy_reads=proxy_reads,
         pairwise=pairwise,
@@ -76,9 +76,9 @@ def find_hazards(
         compared=asked if pairwise else None,
         counts=Counts(kernel, values),
     )
-    if alone and any(map(search.strays, samples)):
+    if alone and any(map(search.strays, samples.blocks)):
         samples = sample_blocks(kernel, values, control, shape, in_warps=True)
-    return search.hazards(samples)
+    return search.hazards(samples.blocks)
 
 
 def _may_show_anything(
@@ -106,17 +106,18 @@ def _traced_threads(
 
 
 @dataclass(slots=True)
-class _Search:
+class Search:
     """Runs a kernel until what the runs have in common is found.
 
-    ``traced_threads``: of a block whose warps are traced; ``pairwise``: whether two accesses race does not depend on
-    what others do in between; ``compared``: the pairs that a run compares; None: all.
+    ``ground``: what the blocks stand for; ``traced_threads``: of a block whose warps are traced; ``pairwise``: whether
+    two accesses race does not depend on what others do in between; ``compared``: the pairs that a run compares; None:
+    all.
     """
 
     kernel: Kernel
     values: ValueFacts
     program: Program
-    shape_known: bool
+    ground: Ground
     traced_threads: int | None
     proxy_reads: bool
     pairwise: bool
@@ -131,16 +132,16 @@ class _Search:
         if self.asked is not None and not self._answers():
             return Hazards()
         tails = self._run_tails(samples)
-        miscounts = self.counts.miscounts(known=self.shape_known)
+        miscounts = self.counts.miscounts(self.ground)
         if not (self.evidence.anything or tails.missing):
             return Hazards(miscounts=miscounts)
-        report = Report(self.kernel, samples, self.shape_known)
+        report = Report(self.kernel, samples, self.ground)
         return replace(report.hazards(self.evidence, tails), miscounts=miscounts)
 
     def strays(self, dims: Dims) -> bool:
         """Does such a block leave some array, so that the kernel is written for a smaller one?"""
         symbols = next(assignments(self.program.terms, dims, smallest_grid(self.kernel)))
-        return self._run(dims, symbols, brief=False).recorder.strays
+        return self.run(dims, symbols).recorder.strays
 
     def _answers(self) -> bool:
         """Do runs show anything of what is asked about?"""
@@ -153,7 +154,7 @@ class _Search:
             checkpoint()
             for symbols in assignments(self.program.terms, dims, smallest_grid(self.kernel)):
                 first = self.evidence.within is None
-                self._note(self._run(dims, symbols, brief=self.asked is not None), dims)
+                self._note(self.run(dims, symbols, brief=self.asked is not None), dims)
                 if self.asked is not None and not self._answers():
                     return
                 if not (self.evidence.anything or self.counts.found):
@@ -179,15 +180,19 @@ class _Search:
         """Which lanes are missing where sizes are no multiple of the block's."""
         tails = Evidence()
         if self.values.masks and self.asked is None:
-            self.program = self.program.only(frozenset())
             for dims in samples:
-                recorder = AccessRecorder(
-                    self.kernel, self.values, self.program, ConflictingAccesses(self.kernel.dialect.lanes)
-                )
-                tails.note(self._run_once(recorder, dims, _tail(self.program, dims), brief=False))
+                tails.note(self.run_tail(dims))
         return tails
 
-    def _run(self, dims: Dims, symbols: dict[str, int], *, brief: bool) -> Interpreter:
+    def run_tail(self, dims: Dims) -> Interpreter:
+        """A run in which sizes end in the midst of the block, and no access counts."""
+        program = self.program.only(frozenset())
+        recorder = AccessRecorder(
+            self.kernel, self.values, program, ConflictingAccesses(self.kernel.dialect.lanes)
+        )
+        return self._run_once(recorder, dims, _tail(program, dims), program=program)
+
+    def run(self, dims: Dims, symbols: dict[str, int], *, brief: bool = False) -> Interpreter:
         """A run with these values. Where its whole block returns at once, another block of the grid is run, too, and
         the run that comes to more accesses counts."""
         run = self._run_once(self._recorder(), dims, symbols, brief=brief)
@@ -199,10 +204,17 @@ class _Search:
         return min(run, other, key=lambda each: each.recorder.left)
 
     def _run_once(
-        self, recorder: AccessRecorder, dims: Dims, symbols: dict[str, int], *, brief: bool
+        self,
+        recorder: AccessRecorder,
+        dims: Dims,
+        symbols: dict[str, int],
+        *,
+        brief: bool = False,
+        program: Program | None = None,
     ) -> Interpreter:
         block = Evaluator(dims, symbols, work=Work(_MAX_WORK))
-        return Interpreter(self.kernel, self.values, self.program, block, recorder, brief=brief).go()
+        program = self.program if program is None else program
+        return Interpreter(self.kernel, self.values, program, block, recorder, brief=brief).go()
 
     def _recorder(self) -> AccessRecorder:
         return AccessRecorder(
@@ -212,7 +224,7 @@ class _Search:
             ConflictingAccesses(self.kernel.dialect.lanes, self.compared),
             None if self.traced_threads is None else Traces(self.traced_threads, self.kernel.dialect.lanes),
             Proxies() if self.proxy_reads else None,
-            block_known=self.shape_known,
+            block_known=self.ground.is_certain,
         )
 
 

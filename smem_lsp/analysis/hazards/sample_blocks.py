@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from smem_lsp.analysis.threads.block_shape import evidence
 from smem_lsp.analysis.threads.divergence import samples_for
 from smem_lsp.analysis.threads.uniformity import Control
-from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
+from smem_lsp.analysis.values.block_shape import NO_GROUND, BlockShape, Ground, most_threads
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Barrier, Dims, Exchange, Kernel, Node
 from smem_lsp.targets.every import MAX_BLOCK, MAX_THREADS
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """Blocks to run a kernel with, and what they stand for."""
+
+    blocks: Sequence[Dims] = ()
+    ground: Ground = NO_GROUND
 
 
 def sample_blocks(
@@ -22,15 +31,16 @@ def sample_blocks(
     *,
     in_warps: bool,
     unordered: bool = False,
-) -> list[Dims]:
+) -> Samples:
     """``shape`` alone, or blocks to try that the kernel's text does not rule out. ``in_warps``: the kernel may be
     written for a single warp, and is tried with that; ``unordered``: the same, if no array tells how large the block
     is."""
     if shape is not None:
-        return [shape.dims] if 1 < shape.threads <= MAX_THREADS else []
+        blocks = [shape.dims] if 1 < shape.threads <= MAX_THREADS else []
+        return Samples(blocks, Ground(named=(shape,)))
     shown = evidence(kernel, values, control)
     if shown.equal:
-        return []  # an extent that is not known says how large the block is
+        return Samples()  # an extent that is not known says how large the block is
     if in_warps or (unordered and shown.upper == MAX_BLOCK):
         samples = [(min(kernel.dialect.lanes, shown.upper[0]), 1, 1)] if values.table.axes() == "x" else []
     elif shown.upper == MAX_BLOCK:
@@ -40,7 +50,16 @@ def sample_blocks(
     else:
         tried, most = _of_warps(values, kernel.dialect.lanes), most_threads(kernel)[0]
         samples = [each for each in tried if _fits(each, shown.upper, most)]
-    return [dims for dims in dict.fromkeys(samples) if 1 < math.prod(dims) <= MAX_THREADS]
+    blocks = [dims for dims in dict.fromkeys(samples) if 1 < math.prod(dims) <= MAX_THREADS]
+    return Samples(blocks, _ground(kernel, blocks)) if blocks else Samples()
+
+
+def _ground(kernel: Kernel, blocks: Sequence[Dims]) -> Ground:
+    """Of blocks that were tried: nobody names them, but the largest that ``__launch_bounds__`` allows."""
+    bounds = kernel.launch_bounds
+    if bounds is not None and len(blocks) == 1 and math.prod(blocks[0]) == bounds[0]:
+        return Ground(named=(BlockShape(blocks[0], "launch_bounds", fact=False),))
+    return Ground(tried=blocks[0])
 
 
 def _of_warps(values: ValueFacts, lanes: int) -> list[Dims]:

@@ -1,14 +1,14 @@
-"""The shape of the thread block, its source, and whether it is a fact.
+"""The shapes of the thread block that somebody names, their sources, and whether one is a fact.
 
-A launch in the same file is a fact only for a kernel that cannot be launched from anywhere else (internal linkage);
-otherwise it is an assumption, which every result that depends on it must name. ``__launch_bounds__`` is only an upper
-bound.
+The author's ``assume`` comes first, then the launches in sight, then the setting of the user. A launch in the same file
+is a fact only for a kernel that cannot be launched from anywhere else (internal linkage); otherwise it is an
+assumption, which every result that depends on it must name. ``__launch_bounds__`` is only an upper bound.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,26 +23,66 @@ if TYPE_CHECKING:
     from smem_lsp.analysis.threads.uniformity import Control  # which asks for a shape itself
 
 
-def block_shape(
-    kernel: Kernel, *, assumed: dict[str, int] | None = None, setting: int | None = None, axes: str = "x"
-) -> BlockShape | None:
-    """The block's shape from the best source; None: unknown. ``assumed``: ``assume(blockDim.x == 256)`` comments by
-    axis; ``axes``: those of ``threadIdx`` that the kernel reads; with several, a thread count gives no shape."""
+_MOST_SHAPES = 8  # of one kernel that are looked at
+
+
+def named_shapes(
+    kernel: Kernel,
+    *,
+    assumed: Mapping[str, int] | None = None,
+    setting: int | Dims | None = None,
+    axes: str = "x",
+) -> tuple[BlockShape, ...]:
+    """The blocks that somebody names, from the best source; empty: nobody does. ``assumed``: ``assume(blockDim.x ==
+    256)`` comments by axis; ``axes``: those of ``threadIdx`` that the kernel reads; with several, a thread count gives
+    no shape. What the author assumes rules out launches with other blocks, and stands for those that leave it open."""
+    assumed = assumed or {}
     more = axes.replace("x", "")
-    if assumed and "x" in assumed:
-        if any(axis not in assumed for axis in more):
-            return None
-        return BlockShape((assumed["x"], assumed.get("y", 1), assumed.get("z", 1)), "assume", fact=True)
-    shapes = {site.block for site in kernel.launches}
-    if len(shapes) == 1:
-        dims = next(iter(shapes))
-        if dims is not None:
-            threads = dims[0] * dims[1] * dims[2]
-            return BlockShape(dims, "launch", kernel.internal) if 0 < threads <= MAX_THREADS else None
+    launched = [dims for dims in _launched(kernel) if _agrees(dims, assumed)]
+    if launched:
+        every = kernel.internal and all(site.block in launched for site in kernel.launches)
+        fact = len(launched) == 1 and (every or {"x", *more} <= assumed.keys())
+        return tuple(BlockShape(dims, "launch", fact) for dims in launched[:_MOST_SHAPES])
+    if "x" in assumed and all(axis in assumed for axis in more):
+        dims = assumed["x"], assumed.get("y", 1), assumed.get("z", 1)
+        return (BlockShape(dims, "assume", fact=True),)
+    if assumed or _launched(kernel) or setting is None:
+        return ()
+    if not isinstance(setting, int):
+        return (BlockShape(setting, "setting", fact=False),)
+    return () if more else (BlockShape((setting, 1, 1), "setting", fact=False),)
+
+
+def _launched(kernel: Kernel) -> list[Dims]:
+    """The blocks of launches in sight, each once."""
+    blocks = dict.fromkeys(site.block for site in kernel.launches if site.block is not None)
+    return [dims for dims in blocks if 0 < math.prod(dims) <= MAX_THREADS]
+
+
+def _agrees(dims: Dims, assumed: Mapping[str, int]) -> bool:
+    return all(dims["xyz".index(axis)] == size for axis, size in assumed.items())
+
+
+def block_shape(
+    kernel: Kernel,
+    *,
+    assumed: Mapping[str, int] | None = None,
+    setting: int | Dims | None = None,
+    axes: str = "x",
+) -> BlockShape | None:
+    """The one block that is named (``named_shapes``); None: there is none, or a launch may have another."""
+    return only_shape(kernel, named_shapes(kernel, assumed=assumed, setting=setting, axes=axes))
+
+
+def only_shape(kernel: Kernel, shapes: Sequence[BlockShape]) -> BlockShape | None:
+    """The one block that is named, unless a launch in sight may have another."""
+    if len(shapes) != 1 or (shapes[0].source == "launch" and not _all_known(kernel, shapes[0])):
         return None
-    if not shapes and setting is not None and not more:
-        return BlockShape((setting, 1, 1), "setting", fact=False)
-    return None
+    return shapes[0]
+
+
+def _all_known(kernel: Kernel, shape: BlockShape) -> bool:
+    return kernel.stated.dims != () or all(site.block == shape.dims for site in kernel.launches)
 
 
 def smallest_grid(kernel: Kernel) -> Dims | None:
@@ -104,11 +144,11 @@ def _whole_warps(threads: int) -> int:
 
 
 def threads_per_block(
-    kernel: Kernel, shape: BlockShape | None, setting: int | None
+    kernel: Kernel, shape: BlockShape | None, setting: int | Dims | None
 ) -> tuple[int, str] | None:
     """(threads per block, where from) for occupancy: launch, then launch bounds, then the setting."""
     if setting is not None and (shape is None or shape.source == "setting"):
-        return setting, "setting"
+        return setting if isinstance(setting, int) else math.prod(setting), "setting"
     if shape is not None:
         return shape.threads, shape.source
     if kernel.launch_bounds is not None:

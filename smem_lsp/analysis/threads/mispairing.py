@@ -8,12 +8,19 @@ Found by evaluation, with an example block.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from smem_lsp.analysis.threads.divergence import Guard, Verdicts, agreed, open_barriers, samples_for, split
+from smem_lsp.analysis.threads.divergence import (
+    Guard,
+    Verdicts,
+    agreed,
+    open_barriers,
+    samples_for,
+    split,
+)
 from smem_lsp.analysis.threads.uniformity import Control, Levels
-from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
+from smem_lsp.analysis.values.block_shape import BlockShape, Ground, most_threads
 from smem_lsp.ir.nodes import (
     Barrier,
     BarrierKind,
@@ -32,7 +39,7 @@ from smem_lsp.source import checkpoint
 @dataclass(frozen=True, slots=True)
 class Mispaired:
     """``dims``: a block in which threads ``inside`` reach the barrier while thread ``outside`` goes on to the one at
-    line ``other``. ``proved``: it is the known block, or it happens in every block of more than one warp."""
+    line ``other``. ``ground``: the blocks that show it."""
 
     barrier: Barrier
     decision: Branch | Loop  # that parts the threads
@@ -40,16 +47,39 @@ class Mispaired:
     outside: int
     other: Barrier
     dims: Dims
-    proved: bool
+    ground: Ground
+
+    @property
+    def proved(self) -> bool:
+        """Does it happen in a block that somebody names, or in every block of more than one warp?"""
+        return self.ground.is_certain or self.ground.covers_most
 
 
 def mispairings(
-    kernel: Kernel, levels: Levels, control: Control, verdicts: Verdicts, shape: BlockShape | None
+    kernel: Kernel,
+    levels: Levels,
+    control: Control,
+    judged: Sequence[tuple[BlockShape | None, Verdicts]],
 ) -> tuple[Mispaired, ...]:
-    """Each mispaired barrier, with an example. ``shape``: the block, if known or launched in this file."""
-    if not verdicts.divergent or kernel.irregular is not None:
+    """Each mispaired barrier, with an example. ``judged``: the blocks that somebody names, or None, and what is known
+    of the barriers there."""
+    if kernel.irregular is not None:
         return ()
-    found: list[Mispaired] = []
+    found: dict[int, Mispaired] = {}
+    for shape, verdicts in judged:
+        for each in _mispaired(kernel, levels, control, verdicts, shape) if verdicts.divergent else ():
+            known = found.get(each.barrier.point)
+            ground = each.ground if known is None else known.ground.joined(each.ground)
+            found[each.barrier.point] = replace(known or each, ground=ground)
+    return tuple(
+        replace(each, ground=replace(each.ground, all_named=len(each.ground.named) == len(judged)))
+        for each in found.values()
+    )
+
+
+def _mispaired(
+    kernel: Kernel, levels: Levels, control: Control, verdicts: Verdicts, shape: BlockShape | None
+) -> Iterator[Mispaired]:
     for barrier, guards, returned in open_barriers(kernel.body, control, (), [False]):
         checkpoint()
         if barrier.point not in verdicts.divergent or returned:
@@ -62,19 +92,18 @@ def mispairings(
         other = _following(kernel.body, guards[: position + 1], control, levels)
         example = None if other is None else _example(kernel, guards, levels, shape)
         if other is not None and example is not None:
-            dims, inside, outside, proved = example
+            dims, inside, outside, ground = example
             decision = guards[position].node
-            found.append(Mispaired(barrier, decision, inside, outside, other, dims, proved))
-    return tuple(found)
+            yield Mispaired(barrier, decision, inside, outside, other, dims, ground)
 
 
 def _example(
     kernel: Kernel, guards: tuple[Guard, ...], levels: Levels, shape: BlockShape | None
-) -> tuple[Dims, tuple[int, ...], int, bool] | None:
+) -> tuple[Dims, tuple[int, ...], int, Ground] | None:
     values = levels.values
     if shape is not None:
         seen = _split(kernel, guards, levels, shape.dims)
-        return None if seen is None else (shape.dims, *seen, True)
+        return None if seen is None else (shape.dims, *seen, Ground(named=(shape,)))
     most = most_threads(kernel)
     axes = values.table.axes()
     flat = "y" not in axes and "z" not in axes
@@ -83,13 +112,18 @@ def _example(
     )
     samples = [dims for dims in samples if all(n <= limit for n, limit in zip(dims, most))]
     samples = [dims for dims in samples if math.prod(dims) > kernel.dialect.lanes]
-    shown: tuple[Dims, tuple[int, ...], int, bool] | None = None
+    shown: tuple[Dims, tuple[int, ...], int, Ground] | None = None
     for dims in samples:
         seen = _split(kernel, guards, levels, dims)
         if seen is None:
             return None
         if shown is None or dims[0] == 256:
-            shown = (dims, *seen, flat)
+            ground = (
+                Ground(above=kernel.dialect.lanes, warp=kernel.dialect.lanes, whole_warps=True)
+                if flat
+                else Ground(tried=dims)
+            )
+            shown = (dims, *seen, ground)
     return shown
 
 

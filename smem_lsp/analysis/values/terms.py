@@ -152,6 +152,12 @@ class Table:
         """The coordinates of ``threadIdx`` that the kernel uses: "", "x", "xy", ..."""
         return "".join(axis for axis in "xyz" if ("thread", axis) in self._leaves)
 
+    def asks_for_block(self) -> bool:
+        """Does the kernel use the size of its block?"""
+        return any(
+            isinstance(each, Sym) and each.name.startswith("blockDim.") for each in self._leaves.values()
+        )
+
     def counts_in_x(self, roots: Collection[Term]) -> bool:
         """Does the kernel compute a warp's number from ``threadIdx.x`` alone (``threadIdx.x / 32``), and use ``y`` and
         ``z`` only in ``x + blockDim.x * (y + blockDim.y * z)``? ``roots``: terms used by themselves."""

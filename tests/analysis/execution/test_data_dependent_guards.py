@@ -619,5 +619,5 @@ def test_it_is_a_warning_with_threads_that_may_meet() -> None:
     assert [(each.verdict, each.severity.label) for each in found] == [("likely", "warning")]
     assert found[0].message == (
         "thread 0 may write `found` (line 6), thread 255 may read it (line 8), with no barrier between them; "
-        "put one before line 8 (256 threads, launch line 10)"
+        "put one before line 8, with the 256×1×1 block of line 10"
     )

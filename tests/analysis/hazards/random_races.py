@@ -14,7 +14,7 @@ from unittest.mock import patch
 
 from analysis.random_kernels import DIMS, MEMORY, SYMBOLS, Generator, Interpreter, Turn, Undefined
 from smem_lsp.analysis.execution import assumed_paths, interpreter
-from smem_lsp.analysis.hazards import evidence, races
+from smem_lsp.analysis.hazards import races
 from smem_lsp.analysis.hazards.model import Race
 from smem_lsp.analysis.hazards.redundant_barriers import redundant_barriers
 from smem_lsp.analysis.threads.divergence import judge
@@ -27,6 +27,7 @@ from smem_lsp.ir.values import Const, Operator, operation
 from smem_lsp.lowering.kernel import build_kernels
 from smem_lsp.source import SourceText, Span
 from smem_lsp.syntax.parse import parse
+from smem_lsp.targets.dialects import Dialect
 
 ELEMENTS = 16
 BASE = build_kernels(parse(SourceText(f"__global__ void k() {{ __shared__ int s[{ELEMENTS}]; }}")))[0]
@@ -164,8 +165,7 @@ def small_warps() -> Iterator[None]:
     """Inside, a warp has four lanes, symbols have the interpreter's values, and what this run does not come to is left
     out: the interpreter does not either."""
     with (
-        patch.object(races, "WARP_SIZE", 4),
-        patch.object(evidence, "WARP_SIZE", 4),
+        patch.object(Dialect, "lanes", 4),
         patch.object(assumed_paths, "_MAX_ASSUMED", 0),
         patch.object(interpreter, "_MAX_BEHIND", 0),
         patch.object(races, "assignments", lambda terms, dims, grid: [dict(SYMBOLS)]),

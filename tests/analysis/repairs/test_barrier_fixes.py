@@ -86,7 +86,7 @@ def test_where_the_barriers_stand_and_what_they_say() -> None:
 def test_a_launch_in_sight_is_an_assumption_that_the_title_names() -> None:
     (_, fix), *_ = races(STATIC.replace("static ", ""))
     assert fix.safety is Safety.UNSAFE
-    assert fix.title.endswith("(assumes 256 threads (launch line 11))")
+    assert fix.title.endswith("(assumes the 256×1×1 block of line 11)")
 
 
 def test_no_barrier_is_put_into_a_helper_or_between_if_and_endif() -> None:

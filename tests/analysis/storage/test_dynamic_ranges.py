@@ -87,10 +87,10 @@ def test_the_finding_and_its_fix_name_what_they_assume() -> None:
     report = expect(KERNEL.replace("smem[];\n", f"smem[];\n{Z_REUSES_X}\n"), among=("SMEM301",))
     (finding,) = (each for each in report.findings if each.code == "SMEM301")
     assert finding.message.endswith(
-        "shared memory, no barrier added (dead after the barrier at line 11); assumes 256 threads (launch line 16)"
+        "shared memory, no barrier added (dead after the barrier at line 11); assumes the 256×1×1 block of line 16"
     )
     (fix,) = report.fixes_for(finding)
-    assert fix.title.endswith("; assumes 256 threads (launch line 16); unconfirmed")
+    assert fix.title.endswith("; assumes the 256×1×1 block of line 16; unconfirmed")
 
 
 def test_a_value_that_is_read_later_keeps_its_range() -> None:

@@ -18,7 +18,7 @@ __global__ void k(const float* in, float* out) {
   __shared__ float m[16][16];
   m[threadIdx.y][threadIdx.x] = in[threadIdx.x];
   out[threadIdx.y] = m[threadIdx.x][threadIdx.y];
-//                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^ SMEM201 256 threads
+//                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^ SMEM201 with the 16×16 block that --threads states
 }
 """,
         among=RACES,

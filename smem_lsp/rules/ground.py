@@ -1,0 +1,124 @@
+"""What a finding rests on: how severe that lets it be, and the block in words. No rule decides this by itself.
+
+A finding above info rests on a block that somebody names, or on a proof for every block above some size. What was only
+seen in a block that was tried is told with that block as its condition, as info.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from smem_lsp.analysis.values.block_shape import BlockShape, Ground
+from smem_lsp.ir.nodes import Dims, Kernel
+from smem_lsp.rules.model import Severity
+from smem_lsp.rules.words import Line, Words, said
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """``words``: the condition, for the end of a message."""
+
+    severity: Severity
+    verdict: str
+    words: Words
+
+
+def graded(
+    kernel: Kernel,
+    ground: Ground,
+    severity: Severity,
+    *,
+    likely: bool = False,
+    whatever_inputs: bool = False,
+) -> Grade:
+    """``severity``: the highest; ``likely``: data or sizes decide, too; ``whatever_inputs``: what is shown for every
+    block above some size is shown for all inputs, too."""
+    every = ground.above == 0 or (whatever_inputs and ground.covers_most)
+    proved = (ground.is_certain or every) and not likely
+    most = Severity.INFO
+    if proved:
+        most = severity
+    elif ground.named or ground.covers_most:
+        most = Severity.WARNING
+    return Grade(max(severity, most), "proved" if proved else "likely", condition(kernel, ground))
+
+
+def condition(kernel: Kernel, ground: Ground) -> Words:
+    """``, with the 256×1×1 block of line 40``, ``, for every block of more than 32 threads``, or ``, when the block is
+    32×8``."""
+    if ground.named:
+        return said(", with ", blocks(kernel, ground))
+    if ground.above:
+        return said(", for every block of ", _more_than(ground), _limits(ground))
+    if ground.tried is not None:
+        return said(f", when the block is {dims_words(ground.tried)}")
+    return Words()
+
+
+def _more_than(ground: Ground) -> str:
+    threads = ground.above or 0
+    if threads == ground.warp - 1:
+        return f"{ground.warp} threads or more"
+    return f"more than {threads} thread{'' if threads == 1 else 's'}"
+
+
+def _limits(ground: Ground) -> str:
+    if ground.rows:
+        return ", in rows of whole warps"
+    return ", in whole warps" if ground.whole_warps else ""
+
+
+def blocks(kernel: Kernel, ground: Ground) -> Words:
+    """``the 256×1×1 block of line 40``; of several that are named, those for which it holds."""
+    shapes = list(ground.named)
+    if len(shapes) > 1 and ground.all_named:
+        words = f"each of the {len(shapes)} blocks that are launched: "
+        return said(words, *_joined([_bare(kernel, shape) for shape in shapes]))
+    return said("the ", *_joined([_bare(kernel, shape) for shape in shapes]))
+
+
+def block(kernel: Kernel, shape: BlockShape) -> Words:
+    """``the 256×1×1 block of line 40``."""
+    return said("the ", _bare(kernel, shape))
+
+
+def _bare(kernel: Kernel, shape: BlockShape) -> Words:
+    return said(f"{dims_words(shape.dims)} block ", source(kernel, shape))
+
+
+def _joined(parts: list[Words]) -> Iterator[Words | str]:
+    for number, part in enumerate(parts):
+        if number:
+            yield " and " if number == len(parts) - 1 else ", "
+        yield part
+
+
+def dims_words(dims: Dims) -> str:
+    """``256×1×1``, ``32×8``, ``8×8×4``."""
+    shown = dims if dims[2] > 1 or dims[1] == 1 else dims[:2]
+    return "×".join(str(each) for each in shown)
+
+
+def source(kernel: Kernel, shape: BlockShape) -> Words:
+    """``of line 40``, ``of runner.cu:203``, ``that --threads states``."""
+    if shape.source == "launch":
+        return said("of ", launch_place(kernel, shape.dims))
+    return said(_SOURCES[shape.source])
+
+
+_SOURCES = {
+    "assume": "that `assume` states",
+    "setting": "that --threads states",
+    "launch_bounds": "that `__launch_bounds__` allows",
+}
+
+
+def launch_place(kernel: Kernel, dims: Dims) -> Words:
+    """``line 40`` or ``runner.cu:203``: the first launch with this block."""
+    site = next((site for site in kernel.launches if site.block == dims), None)
+    if site is None:
+        return said("a launch")
+    if site.path is not None:
+        return said(f"{site.path.replace(chr(92), '/').rpartition('/')[2]}:{site.line}")
+    return said("line ", Line(site.line, launch=True))
