@@ -67,6 +67,8 @@ def block(statements: str, above: str = "") -> set[tuple[str, ...]]:
         ("if (n != 256) return; k<<<1, n>>>(d, n, m);", "256"),
         ("switch (n) { case 256: k<<<1, n>>>(d, n, m); }", "256"),
         ("if (n == 256) { k<<<1, n>>>(d, n, m); }", "256"),
+        ("int t = f(n) * 32; switch (t) { case 256: k<<<1, t>>>(d, n, m); }", "256"),
+        ("dim3 t(n + m); if (t.x == 64) { k<<<1, t>>>(d, n, m); }", "64"),
     ],
 )
 def test_a_number(statements: str, expected: str) -> None:
