@@ -476,6 +476,7 @@ class LaunchSite:
     extended: bool = False  # cudaLaunchKernelEx
     addends: tuple[int | None, ...] = ()
     path: str | None = None  # of the file that it stands in; None: the kernel's own
+    variants: int = 1  # sites of this launch: conditions choose which of them happens
     open: bool = False  # other files may call a function on the way to it with other arguments
     terms: HostTerms = HostTerms()
     equalities: tuple[LaunchFact, ...] = ()  # all with ``==``
@@ -507,6 +508,7 @@ class LaunchSite:
             self.cluster,
             self.terms,
             self.open,
+            self.variants,
         )
 
     @property

@@ -88,11 +88,6 @@ def value_declarations(top: Scope) -> Iterator[VariableDecl]:
                 yield from (decl for decl in group if isinstance(decl, VariableDecl))
 
 
-def value_names(top: Scope) -> frozenset[str]:
-    """Names of the variables and enumerators at namespace scope."""
-    return _table(top.declarations).values
-
-
 class Identity:
     """The identity of a function in its file: the same object means the same spelling and the same meaning of names."""
 

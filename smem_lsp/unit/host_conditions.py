@@ -12,13 +12,17 @@ from smem_lsp.semantics.types import plain_type, scalar_of
 from smem_lsp.syntax import tree
 from smem_lsp.unit.host_expressions import COMPARISONS, ONE, Expressions
 from smem_lsp.unit.host_frames import GUARDS, READING_METHODS
-from smem_lsp.unit.host_values import Path, opposite
+from smem_lsp.unit.host_values import OPPOSITE, Path, opposite
 
 _CHECKS = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="}
 
 
 class Conditions(Expressions):
     """Reads conditions of one frame."""
+
+    def __init__(self, kernels: frozenset[str]) -> None:
+        super().__init__(kernels)
+        self._conditions: dict[tuple[object, ...], int] = {}
 
     def decide(self, path: Path, condition: tree.Expr) -> bool | None:
         """Is a condition true? It has been run already."""
@@ -35,8 +39,12 @@ class Conditions(Expressions):
             if stop in (left, right):
                 return stop
             return None if None in (left, right) else not stop
-        facts = list(self._comparisons(path, condition, True))
-        return path.decided(facts[0]) if len(facts) == 1 else None
+        for truth in (True, False):
+            facts = list(self._comparisons(path, condition, truth))
+            known = path.decided(facts[0]) if len(facts) == 1 else None
+            if known is not None:
+                return known is truth
+        return None
 
     def assume(self, path: Path, condition: tree.Expr, truth: bool) -> Path:
         """``path``, where the condition is true or false."""
@@ -45,19 +53,52 @@ class Conditions(Expressions):
         return path
 
     def _comparisons(self, path: Path, condition: tree.Expr, truth: bool) -> Iterator[Comparison]:
-        """Comparisons that follow."""
+        """Comparisons that follow from a condition, or from its opposite."""
         if isinstance(condition, tree.Unary) and condition.operator == "!":
             yield from self._comparisons(path, condition.operand, not truth)
-        elif isinstance(condition, tree.Binary) and condition.operator == ("&&" if truth else "||"):
+            return
+        if not self.pure(condition):
+            return
+        if isinstance(condition, tree.Binary) and condition.operator == ("&&" if truth else "||"):
             yield from self._comparisons(path, condition.left, truth)
             yield from self._comparisons(path, condition.right, truth)
         elif isinstance(condition, tree.Binary) and condition.operator in COMPARISONS:
-            if self.pure(condition) and self._signed_alike(path, condition):
+            if self._signed_alike(path, condition):
                 probe = path.copy()
                 left, right = self.term(probe, condition.left), self.term(probe, condition.right)
                 if left is not None and right is not None:
                     fact = Comparison(left, condition.operator, right)
                     yield fact if truth else opposite(fact)
+                    return
+        yield self._said_again(path, condition, truth)
+
+    def _said_again(self, path: Path, condition: tree.Expr, truth: bool) -> Comparison:
+        """A condition without numbers, as a number that is 0 where it is false: the same one if nothing it depends on
+        has changed."""
+        frame = self.frame
+        tokens = frame.function.definition.body
+        texts = list(tokens.texts[frame.base + condition.lo : frame.base + condition.hi])
+        if isinstance(condition, tree.Binary) and condition.operator in ("!=", ">", ">="):
+            at = condition.left.hi - condition.lo
+            where = next((i for i in range(at, len(texts)) if texts[i] == condition.operator), None)
+            if where is not None:
+                texts[where] = OPPOSITE[condition.operator]
+                truth = not truth
+        key: list[object] = [frame.number]
+        for at in range(frame.base + condition.lo, frame.base + condition.hi):
+            if tokens.kinds[at] != "NAME" or tokens.kinds[at - 1 : at] == ["DOT"]:
+                continue
+            variable, _ = frame.find(tokens.texts[at])
+            if variable is None or variable.shared or variable.serial in path.shared:
+                key.append(path.epoch)
+            if variable is not None:
+                values = (item for item in path.values.items() if item[0][0] == variable.serial)
+                key += [variable.serial, path.versions.get(variable.serial), frozenset(values)]
+        texts = list(_without_parentheses(texts))
+        key[1:1] = texts
+        version = self._conditions.setdefault(tuple(key), len(self._conditions))
+        term = named(" ".join(texts), -1 - version)
+        return Comparison(term, "!=" if truth else "==", constant(0))
 
     def _signed_alike(self, path: Path, condition: tree.Binary) -> bool:
         """Does it compare numbers, and not a negative one as a large unsigned one?"""
@@ -115,3 +156,24 @@ class Conditions(Expressions):
         rest = None if less is None else apply("&", term, less)
         if rest is not None:
             path.learn(Comparison(rest, "==", constant(0)))
+
+
+def _without_parentheses(texts: list[str]) -> list[str]:
+    """Without the parentheses around the whole."""
+    while texts:
+        depth = 0
+        closes = 0
+        for at, text in enumerate(texts):
+            depth += (text == "(") - (text == ")")
+            if depth <= 0:
+                closes = at
+                break
+        if texts[0] == "(" and depth > 0:  # the other one is not among them
+            texts = texts[1:]
+        elif texts[0] == "(" and closes == len(texts) - 1:
+            texts = texts[1:-1]
+        elif texts[-1] == ")" and texts.count(")") > texts.count("("):
+            texts = texts[:-1]
+        else:
+            break
+    return texts

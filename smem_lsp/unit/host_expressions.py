@@ -405,7 +405,9 @@ class Expressions:
                 value = value if isinstance(value, Extents) else None
             elif scalar is not None:
                 n = value.term.number if isinstance(value, Number) else None
-                if scalar.kind != "int" or not isinstance(value, Number):
+                if scalar.kind == "bool" and n is not None:
+                    value = Number(constant(int(n != 0)))
+                elif scalar.kind != "int" or not isinstance(value, Number):
                     value = None
                 elif n is not None:
                     n = _fitting(n, scalar.size, scalar.signed)

@@ -179,6 +179,7 @@ class Path:
 
     def learn(self, fact: Comparison) -> None:
         """Add a comparison that is true here; the path is dead if it cannot be."""
+        fact = self._with_known(fact)
         known = holds(fact)
         if known is False or opposite(fact) in self.facts:
             self.dead = True
@@ -217,8 +218,15 @@ class Path:
                 elif holds(fact) is None:
                     self.facts = (*self.facts, fact)
 
+    def _with_known(self, fact: Comparison) -> Comparison:
+        if not self.known:
+            return fact
+        left, right = replaced(fact.left, self.known), replaced(fact.right, self.known)
+        return fact if left is None or right is None else Comparison(left, fact.operator, right)
+
     def decided(self, fact: Comparison) -> bool | None:
         """Is it true here? None: not known."""
+        fact = self._with_known(fact)
         known = holds(fact)
         if known is None and fact in self.facts:
             return True
@@ -233,11 +241,11 @@ def term_of(value: HostValue | None) -> HostTerm | None:
     return value.term if isinstance(value, Number) else None
 
 
-_OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
 def opposite(fact: Comparison) -> Comparison:
-    return Comparison(fact.left, _OPPOSITE[fact.operator], fact.right)
+    return Comparison(fact.left, OPPOSITE[fact.operator], fact.right)
 
 
 def holds(fact: Comparison) -> bool | None:

@@ -300,7 +300,10 @@ def _bounded(launches: Iterable[HostLaunch]) -> list[HostLaunch]:
             for other in group[1:]:
                 site = _shared(site, other.site)
             group = [group[0]._replace(site=site)]
-        kept += group
+        count = len(group)
+        kept += (
+            [each._replace(site=replace(each.site, variants=count)) for each in group] if count > 1 else group
+        )
     return kept
 
 

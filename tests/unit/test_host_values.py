@@ -144,6 +144,19 @@ def test_values_that_belong_together_stay_together() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "condition", ["b", "!b", "d == nullptr", "n > 3", "p->big", "x.on && b", "n < 4u", "r > 2.5f"]
+)
+def test_a_condition_that_is_asked_twice_has_one_answer(condition: str) -> None:
+    above = "struct P { bool big; }; extern P* p; struct X { bool on; };"
+    before = f"X x; float r = get(); int t = 64; if ({condition}) {{ t = 512; }}"
+    after = f"if (!({condition})) k<<<1, t>>>(d, n, m);"
+    assert [site.block for site in go(f"{before} {after}", above)] == [(64, 1, 1)]
+    found = go(f"{before} change(b, d, n, x, r); {after}", above)
+    assert {site.block for site in found} == {(64, 1, 1), (512, 1, 1)}
+    assert {site.variants for site in found} == {2}
+
+
 def test_too_many_values_are_none() -> None:
     cases = " ".join(f"case {i}: t = {32 * i + 32}; break;" for i in range(20))
     assert block(f"int t = 1; switch (n) {{ {cases} }} k<<<1, t>>>(d, n, m);") == {("t", "1", "1")}
