@@ -397,6 +397,8 @@ class Expressions:
 
     def keep(self, path: Path, variable: Variable, members: Members, value: HostValue | None) -> None:
         """Store a value as far as the type of the variable holds it."""
+        if variable.shared or variable.serial in path.shared:
+            self.disturb(path)
         if not members:
             scalar = variable.scalar
             if variable.is_dim3:

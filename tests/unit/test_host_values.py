@@ -213,6 +213,8 @@ def facts(site: LaunchSite) -> list[str]:
         ("int t = p->x; act(); k<<<1, t>>>(d, p->x, m);", []),
         ("int t = at; ++at; k<<<1, t>>>(d, at, m);", []),
         ("k<<<1, n++>>>(d, 3, m);", ["n == 3"]),
+        ("int& r = m; int t = m; m = 5; k<<<1, t>>>(d, m, 1);", ["tile == 1"]),
+        ("static int a; int t = a; a += 5; k<<<1, t>>>(d, a, 1);", ["tile == 1"]),
         ("k<<<dim3(n, m), 32>>>(d, n, m);", ["n == gridDim.x", "tile == gridDim.y"]),
         (
             "k<<<1, min(n, 64)>>>(d, n, m);",
