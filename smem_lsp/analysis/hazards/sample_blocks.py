@@ -12,7 +12,7 @@ from smem_lsp.analysis.threads.uniformity import Control
 from smem_lsp.analysis.values.block_shape import NO_GROUND, BlockShape, Ground, most_threads
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Barrier, Dims, Exchange, Kernel, Node
-from smem_lsp.targets.every import MAX_BLOCK, MAX_THREADS
+from smem_lsp.targets.every import MAX_THREADS
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,9 @@ def sample_blocks(
     shown = evidence(kernel, values, control)
     if shown.equal:
         return Samples()  # an extent that is not known says how large the block is
-    if in_warps or (unordered and shown.upper == MAX_BLOCK):
+    if in_warps or (unordered and not shown.bounded):
         samples = [(min(kernel.dialect.lanes, shown.upper[0]), 1, 1)] if values.table.axes() == "x" else []
-    elif shown.upper == MAX_BLOCK:
+    elif not shown.bounded:
         samples = _of_warps(values, kernel.dialect.lanes)
     elif math.prod(shown.sample) <= most_threads(kernel)[0]:
         samples = [shown.sample]  # the largest block that the kernel is written for

@@ -66,9 +66,12 @@ NO_GROUND = Ground()
 
 
 def most_threads(kernel: Kernel) -> Dims:
-    """Threads per dimension that no launch can exceed: the hardware's limits and ``__launch_bounds__``."""
-    if kernel.launch_bounds is None:
+    """Threads per dimension that no launch can exceed: the hardware's limits, ``__launch_bounds__``, and what the
+    kernel asserts."""
+    bounds = kernel.launch_bounds
+    if bounds is None and not kernel.stated.asserted_most:
         return MAX_BLOCK
-    threads = max(1, kernel.launch_bounds[0])
-    x, y, z = (min(limit, threads) for limit in MAX_BLOCK)
+    threads = MAX_THREADS if bounds is None else max(1, bounds[0])
+    asserted = dict(kernel.stated.asserted_most)
+    x, y, z = (min(limit, threads, asserted.get(axis, limit)) for axis, limit in zip("xyz", MAX_BLOCK))
     return x, y, z
