@@ -45,7 +45,7 @@ from smem_lsp.facts.layouts import (
     sharing,
 )
 from smem_lsp.facts.nesting import bounded, flattened
-from smem_lsp.facts.occupied import Occupied, occupied
+from smem_lsp.facts.occupied import Occupied, bounded_occupied, occupied
 from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.facts.passes import Passes, run_once
 from smem_lsp.facts.stopped import Why
@@ -144,6 +144,11 @@ class KernelAnalysis(Passes):
     def occupied(self) -> tuple[Occupied, ...]:
         """Per target in force; empty when the threads are not known."""
         return occupied(self.flow.kernel, self.flow.shape, self.config)
+
+    @cached_property
+    def bounded_occupied(self) -> tuple[Occupied, ...]:
+        """Like ``occupied``, where that is empty: bounds, with the fewest threads that a block may have."""
+        return bounded_occupied(self.flow.kernel, self.flow.shapes, self.config)
 
     # ---- layouts
 
