@@ -15,6 +15,7 @@ from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FAILED, EXIT_FINDINGS, UsageErr
 from smem_lsp.cli.fixing import FixPolicy, Hidden, hidden_words
 from smem_lsp.cli.path_settings import Settings, named_codes, rule_names
 from smem_lsp.cli.progress import Progress
+from smem_lsp.cli.reading import named_folders, project_reader
 from smem_lsp.cli.terminal import terminal_style, use_utf8
 from smem_lsp.config import ConfigError
 from smem_lsp.environment import SourceError, SourceFile, collect, decode, trees
@@ -90,6 +91,7 @@ def _options(flags: argparse.Namespace) -> Options:
         sys.stdout.isatty(),
         flags.statistics,
         trees([path for path in flags.paths if path != _STDIN] or ["."]) if flags.fix else (),
+        named_folders(flags.paths or ([] if flags.stdin_filename else ["."])),
     )
 
 
@@ -207,6 +209,10 @@ def _outcomes(
         return
     from smem_lsp.cli.pool import check_in_children
 
+    if options.reuse:  # else each process would find out for itself
+        project_reader(folders=options.folders).read_projects(
+            task.path for task in tasks if isinstance(task, FileTask)
+        )
     yield from check_in_children(tasks, options, processes)
 
 

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 from smem_lsp.cli.errors import internal_error, reported
 from smem_lsp.cli.fixing import Fixed, FixPolicy, Hidden, fix_text, fixable, hidden
 from smem_lsp.cli.path_settings import rule_names
+from smem_lsp.cli.reading import project_reader
 from smem_lsp.config import Config
 from smem_lsp.engine import forget_files
 from smem_lsp.engine.report import Report
 from smem_lsp.environment import (
-    DiskReader,
     Leftovers,
     SourceError,
     SourceFile,
@@ -49,6 +49,7 @@ class Options:
     terminal: bool = False  # stdout is one
     statistics: bool = False  # count what was read
     trees: tuple[str, ...] = ()  # folders that no link may lead out of when a file is written
+    folders: tuple[str, ...] = ()  # that were named: projects, where nothing else says so
 
     @property
     def whole(self) -> bool:
@@ -102,7 +103,7 @@ class FileChecker:
 
     def __init__(self, options: Options) -> None:
         self._options = options
-        self._reader = DiskReader()
+        self._reader = project_reader(reuse=options.reuse, folders=options.folders)
         self._leftovers = Leftovers(options.trees)
         self._measurer: Measurer | None = None  # made for the first file that asks for a compiler
 

@@ -9,9 +9,10 @@ import sys
 from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FINDINGS, UsageError
 from smem_lsp.cli.layout import split_kernel
 from smem_lsp.cli.path_settings import Settings
+from smem_lsp.cli.reading import project_reader
 from smem_lsp.cli.terminal import terminal_style, use_utf8
 from smem_lsp.config import ConfigError
-from smem_lsp.environment import DiskReader, SourceError, read_source
+from smem_lsp.environment import SourceError, read_source
 from smem_lsp.source import Budget, OutOfBudget, is_folder
 
 MOST_VALUES = 10_000  # of one name
@@ -42,7 +43,7 @@ def run(flags: argparse.Namespace) -> int:
     try:
         config = Settings(flags).for_file(file)
         source = read_source(file)
-        reader = DiskReader()
+        reader = project_reader()
         with Budget(seconds=_MOST_SECONDS, megabytes=_MOST_MEGABYTES):
             named = kernel or only_kernel(source.text, path=file, config=config, reader=reader)
             result = fit(source.text, named, vary, path=file, config=config, reader=reader)

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 
 from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FAILED, UsageError, told_stops
 from smem_lsp.cli.path_settings import Settings
+from smem_lsp.cli.reading import project_reader
 from smem_lsp.cli.terminal import terminal_style, use_utf8
 from smem_lsp.config import ConfigError
 from smem_lsp.engine.report import Report
-from smem_lsp.environment import DiskReader, SourceError, read_source
+from smem_lsp.environment import SourceError, read_source
 from smem_lsp.output import layout_html, layout_json, layout_svg, layout_text
 from smem_lsp.source import is_file, is_folder, is_there
 
@@ -59,7 +60,7 @@ def check_file(file: str, settings: Settings) -> Report:
     if is_folder(file):
         raise UsageError(f"{file}: a folder; layout takes one file")
     source = read_source(file)
-    return check(source.text, path=file, config=settings.for_file(file), reader=DiskReader())
+    return check(source.text, path=file, config=settings.for_file(file), reader=project_reader())
 
 
 def choose(report: Report, file: str, kernel: str | None) -> list[int]:

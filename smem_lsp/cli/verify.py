@@ -9,11 +9,12 @@ from smem_lsp.cli.compiling import Measurer
 from smem_lsp.cli.errors import EXIT_CLEAN, EXIT_FAILED, EXIT_FINDINGS, UsageError, complain, told_stops
 from smem_lsp.cli.layout import choose, split_kernel
 from smem_lsp.cli.path_settings import Settings
+from smem_lsp.cli.reading import project_reader
 from smem_lsp.cli.terminal import terminal_style, use_utf8
 from smem_lsp.config import ConfigError
 from smem_lsp.engine.measured import Measured
 from smem_lsp.engine.report import Report
-from smem_lsp.environment import DiskReader, SourceError, read_source
+from smem_lsp.environment import SourceError, read_source
 from smem_lsp.source import is_folder
 from smem_lsp.targets.dialects import dialect_of
 
@@ -35,7 +36,7 @@ def run(flags: argparse.Namespace) -> int:
     dialect = dialect_of(file)
     if not dialect.nvidia:
         raise UsageError(f"{file}: {dialect.name} code; verify asks nvcc, which does not compile it")
-    reader = DiskReader()
+    reader = project_reader()
 
     def judged(text: str, found: Measured) -> Report:
         return check(text, path=file, config=config, reader=reader, measured=found)

@@ -15,7 +15,7 @@ from smem_lsp.environment.compile_commands import CompileCommands
 from smem_lsp.environment.contexts import includers, naming
 from smem_lsp.environment.encoding import decode
 from smem_lsp.environment.index_store import IndexStore, Stamp
-from smem_lsp.environment.project import Projects
+from smem_lsp.environment.project import MAX_PROJECTS, Projects
 from smem_lsp.environment.project_index import ProjectIndex, Summarise
 from smem_lsp.environment.project_tree import ProjectTree
 from smem_lsp.source import MAX_BYTES, FileReader, read_regular
@@ -32,8 +32,7 @@ class Indexing:
     """How a reader comes to know which files of a project belong together.
 
     ``summarise``: what one text says to other files. ``store``: where that is kept for later sessions. ``background``:
-    nobody waits for an index, it is worked on in ``advance``. ``folders``: absolute ones that count as projects where
-    nothing else says where a project begins.
+    nobody waits for an index, it is worked on in ``advance``. ``folders``: see ``name_folders``.
     """
 
     summarise: Summarise
@@ -74,9 +73,9 @@ class DiskReader(FileReader):
         self._held = 0  # code points in the cache
         self._overlay: dict[str, str] = {}
         self._indexing = indexing
-        self._projects = Projects(
-            None if indexing is None else self._make_index, () if indexing is None else indexing.folders
-        )
+        self._projects = Projects(None if indexing is None else self._make_index)
+        if indexing is not None:
+            self.name_folders(indexing.folders)
         self._commands = CompileCommands()
         self._answers: dict[_Question, tuple[tuple[int, int], tuple[str, ...]]] = {}
         self._fresh_for = fresh_for
@@ -120,6 +119,15 @@ class DiskReader(FileReader):
         wanted = tuple(names)
         return self._ask(path, wanted, lambda index, path: naming(index, path, wanted)) if wanted else ()
 
+    def read_projects(self, paths: Iterable[str]) -> None:
+        """Make the indexes of the projects around these files, as many as are held."""
+        indexes: set[int] = set()
+        for path in paths:
+            index = self.index(path)
+            indexes.add(id(index))
+            if len(indexes) >= MAX_PROJECTS:
+                break
+
     def index(self, path: str) -> ProjectIndex | None:
         """The index of the project around a file; None while it is not known yet. Waits for it unless it is made in
         the background."""
@@ -156,6 +164,10 @@ class DiskReader(FileReader):
         self._projects.edited(path)
         self._trusted.clear()
 
+    def name_folders(self, folders: Iterable[str]) -> None:
+        """These folders count as projects where nothing else says where a project begins; absolute paths."""
+        self._projects.name(_key(folder) for folder in folders)
+
     def forget(self, paths: Iterable[str] | None = None) -> None:
         """Files on the disk were made, changed or removed: look at them again. None: any of them."""
         self._projects.forget(paths)
@@ -177,6 +189,10 @@ class DiskReader(FileReader):
             if len(self._answers) >= _MOST_ANSWERS:
                 self._answers = {}
             known = self._answers[place, names] = version, answer(index, place)
+        gone = [each for each in known[1] if self._version(each) is None and _key(each) not in self._overlay]
+        if gone:  # and nobody has said so
+            self.forget(gone)
+            return tuple(each for each in known[1] if each not in gone)
         return known[1]
 
     def _make_index(self, tree: ProjectTree) -> ProjectIndex:

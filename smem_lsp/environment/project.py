@@ -34,18 +34,21 @@ class Projects:
     ``make_index`` makes the index of a tree; without it there are only files by name.
     """
 
-    __slots__ = ("_answers", "_make_index", "_projects", "_roots", "_stated")
+    __slots__ = ("_answers", "_make_index", "_named", "_projects", "_roots")
 
-    def __init__(
-        self,
-        make_index: Callable[[ProjectTree], ProjectIndex] | None = None,
-        stated: Iterable[str] = (),
-    ) -> None:
+    def __init__(self, make_index: Callable[[ProjectTree], ProjectIndex] | None = None) -> None:
         self._make_index = make_index
         self._projects: OrderedDict[tuple[str, bool], _Project] = OrderedDict()
         self._roots: dict[str, str | None] = {}
         self._answers: dict[tuple[str, str], str | None] = {}
-        self._stated = frozenset(stated)
+        self._named: frozenset[str] = frozenset()
+
+    def name(self, folders: Iterable[str]) -> None:
+        """These folders count as projects where nothing else says where a project begins. The home folder and those
+        around it never do: they are too large to be one."""
+        home = Path(os.path.expanduser("~"))  # noqa: PTH111  (Path's raises an error where there is none)
+        self._named = frozenset(folders) - {str(each) for each in (home, *home.parents)}
+        self._roots, self._answers = {}, {}
 
     def forget(self, paths: Iterable[str] | None = None) -> None:
         """These files have come, gone or changed; None: any may have."""
@@ -81,9 +84,9 @@ class Projects:
 
     def root(self, folder: str) -> str | None:
         """Root of the project around an absolute folder: the nearest with a marker, else the outermost with a build
-        file, else the nearest that was stated; None when there is none."""
+        file, else the nearest that was named; None when there is none."""
         if folder not in self._roots:
-            self._roots[folder] = _root(folder, self._stated)
+            self._roots[folder] = _root(folder, self._named)
         return self._roots[folder]
 
     def index(self, path: str) -> ProjectIndex | None:
@@ -150,7 +153,7 @@ def _walked(root: str, flat: bool) -> ProjectTree:
     return tree
 
 
-def _root(folder: str, stated: frozenset[str]) -> str | None:
+def _root(folder: str, named_folders: frozenset[str]) -> str | None:
     outermost: str | None = None
     named: str | None = None
     for parent in (Path(folder), *Path(folder).parents):
@@ -160,6 +163,6 @@ def _root(folder: str, stated: frozenset[str]) -> str | None:
             return str(parent)
         if is_file(parent / _BUILD_FILE):
             outermost = str(parent)
-        if named is None and str(parent) in stated:
+        if named is None and str(parent) in named_folders:
             named = str(parent)
     return outermost or named

@@ -18,6 +18,7 @@ from smem_lsp.source import checkpoint
 from smem_lsp.source.file_summary import EMPTY, FileSummary
 
 MAX_SUMMARISED = 20_000  # files of one project, CUDA first
+MIN_STORED = 100  # files: fewer are read as fast as the store
 MAX_ROOTS = 32
 ROOTS_BY_NAME = ("include", "src", "csrc")
 
@@ -109,9 +110,11 @@ class ProjectIndex:
     # ---- looking at files --------------------------------------------------------------------------------------------
 
     def _look_at_all(self) -> Iterator[None]:
-        kept = {} if self.ready or self.store is None else self.store.load(self.tree.root)
-        yield
         paths = _chosen(self.tree)
+        yield
+        stored = not self.ready and self.store is not None and len(paths) >= MIN_STORED
+        kept = self.store.load(self.tree.root) if stored and self.store is not None else {}
+        yield
         there = set(paths)
         for gone in self.files.keys() - there:
             self._set(gone, None)
@@ -123,7 +126,7 @@ class ProjectIndex:
             yield
         if not self.ready:
             yield from self._link_all()
-        if self._unsaved and self.store is not None:
+        if self._unsaved and self.store is not None and len(self.files) >= MIN_STORED:
             held = {path: (f.stamp, f.summary) for path, f in self.files.items() if f.stamp is not None}
             yield from self.store.keep(self.tree.root, held)
             self._unsaved = 0

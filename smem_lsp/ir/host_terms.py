@@ -76,7 +76,8 @@ class HostTerm:
             return "0"
         text = ""
         for product, count in sorted(self.products, key=lambda each: (not each[0], each[1] < 0)):
-            factors = [_factor(atom) for atom in product]
+            alone = len(product) == 1 and abs(count) == 1
+            factors = [_factor(atom, alone, alone and len(self.products) == 1) for atom in product]
             if abs(count) != 1 or not factors:
                 factors.insert(0, str(abs(count)))
             sign = ("-" if count < 0 else "") if not text else (" - " if count < 0 else " + ")
@@ -230,14 +231,23 @@ def _symbols(term: HostTerm) -> Iterator[Symbol]:
 
 
 def _operand(term: HostTerm) -> str:
-    simple = term.number is not None or term.symbol is not None
-    return str(term) if simple else f"({term})"
+    if term.symbol is not None:
+        return _closed(term.symbol.name)
+    return str(term) if term.number is not None else f"({term})"
 
 
-def _factor(atom: Atom) -> str:
+def compared(term: HostTerm) -> str:
+    """The text of one side of a comparison."""
+    text = str(term)
+    return f"({text})" if any(f" {sign} " in text for sign in ("&", "|", "^", "<<", ">>")) else text
+
+
+def _factor(atom: Atom, alone: bool, whole: bool) -> str:
+    """``alone``: the only factor of its product; ``whole``: of the term."""
     if isinstance(atom, Symbol):
-        return atom.name if atom.name.replace("_", "").replace(".", "").isalnum() else _closed(atom.name)
-    return str(atom) if atom.operator in ("min", "max") else f"({atom})"
+        return atom.name if whole else _closed(atom.name)
+    open_ = whole or atom.operator in ("min", "max") or (alone and atom.operator in ("/", "%"))
+    return str(atom) if open_ else f"({atom})"
 
 
 def _closed(text: str) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from smem_lsp.ir.author_facts import NOTHING_STATED, Stated
 from smem_lsp.ir.global_memory import GlobalMemory
-from smem_lsp.ir.host_terms import HostTerm
+from smem_lsp.ir.host_terms import HostTerm, compared
 from smem_lsp.ir.values import Bytes, Operator, Value
 from smem_lsp.ir.values import MemberPath as MemberPart
 from smem_lsp.source import Span, checkpoint, record
@@ -436,7 +436,7 @@ class Comparison:
     right: HostTerm
 
     def __str__(self) -> str:
-        return f"{self.left} {self.operator} {self.right}"
+        return f"{compared(self.left)} {self.operator} {compared(self.right)}"
 
 
 @record
@@ -476,6 +476,7 @@ class LaunchSite:
     extended: bool = False  # cudaLaunchKernelEx
     addends: tuple[int | None, ...] = ()
     path: str | None = None  # of the file that it stands in; None: the kernel's own
+    open: bool = False  # other files may call a function on the way to it with other arguments
     terms: HostTerms = HostTerms()
     equalities: tuple[LaunchFact, ...] = ()  # all with ``==``
     conditions: tuple[LaunchFact, ...] = ()  # others, which hold because the host checks them
@@ -505,6 +506,7 @@ class LaunchSite:
             self.grid,
             self.cluster,
             self.terms,
+            self.open,
         )
 
     @property

@@ -163,7 +163,7 @@ def _finished(
         instance=None if binding is None else f"{function.name}<{binding.text}>",
         siblings=len(bindings_of(around, function)) - 1,
         more_instances=around.instances.get(function.number, Instances()).why,
-        internal=internal(unit, function),
+        internal=internal(unit, function) and not launched.open,
         may_opt_in=launched.may_opt_in,
         launch_bounds=_launch_bounds(function, ctx.around.constants, ctx.dialect),
         cluster=cluster_of(function, ctx.around.constants),

@@ -18,11 +18,13 @@ from smem_lsp.rules.model import Finding
 from smem_lsp.server.client_settings import ClientSettings
 from smem_lsp.server.config_files import ConfigFiles
 from smem_lsp.server.garbage import collect_all
+from smem_lsp.server.indexing import Asked
 from smem_lsp.server.languages import holds_cuda
 from smem_lsp.server.uris import name_of, same_file_key
 from smem_lsp.source import Budget, FileReader, Superseded
 from smem_lsp.source.queries import Store
 
+_MOST_NOT_FOUND = 1_000  # includes that are looked for again when more is known of the project
 _MOST_REWRITES = 8  # texts that are compiled beside one document
 
 
@@ -56,6 +58,7 @@ class Analysis:
     problems: tuple[str, ...]  # of the settings, one line each
     seconds: float
     request: Request | None = None  # what is to be compiled for its registers
+    asked: Asked = field(default_factory=Asked)
     _fixes: dict[str, tuple[Fix, ...]] = field(default_factory=dict, repr=False)
 
     def fixes(self, key: str, finding: Finding) -> tuple[Fix, ...]:
@@ -91,7 +94,8 @@ class Analyst:
         request = None if request is None else _worth_compiling(request, snapshot, report, included)
         if request is not None and measured.kernels:
             request = replace(request, rewrites=_rewritten(report))
-        return Analysis(snapshot, report, resolved.config, included, resolved.problems, seconds, request)
+        problems = resolved.problems
+        return Analysis(snapshot, report, resolved.config, included, problems, seconds, request, reader.asked)
 
     def check(self, snapshot: Snapshot, text: str, config: Config, reader: FileReader) -> Report:
         """The engine's report on ``text``, as if it were the document of ``snapshot``."""
@@ -188,24 +192,31 @@ def shown_path(snapshot: Snapshot) -> str:
 class _NotingReader(FileReader):
     """Reads for the front end and notes which files it asked for."""
 
-    __slots__ = ("_reader", "read_files")
+    __slots__ = ("_reader", "asked", "read_files")
 
     def __init__(self, reader: FileReader) -> None:
         self._reader = reader
         self.read_files: set[str] = set()
+        self.asked = Asked()
 
     def read(self, path: str) -> str | None:
         self.read_files.add(same_file_key(path))  # a missing one too: it may be made
         return self._reader.read(path)
 
     def search(self, name: str, including: str) -> str | None:
-        return self._reader.search(name, including)
+        found = self._reader.search(name, including)
+        if found is None and len(self.asked.not_found) < _MOST_NOT_FOUND:
+            self.asked.not_found.add((name, including))
+        return found
 
     def includers(self, path: str) -> Sequence[str]:
-        return self._reader.includers(path)
+        found = self.asked.includers[path] = self._reader.includers(path)
+        return found
 
     def naming(self, path: str, names: Collection[str]) -> Sequence[str]:
-        return self._reader.naming(path, names)
+        asked = path, tuple(names)
+        found = self.asked.naming[asked] = self._reader.naming(*asked)
+        return found
 
 
 def warm_up() -> None:

@@ -9,6 +9,8 @@ from smem_lsp.server.job_queue import Job, JobQueue
 from smem_lsp.server.turns import Turn
 from smem_lsp.server.worker import Worker
 
+PAUSE = 0.005  # seconds before work that nobody waits for
+
 
 class IdleWorker(Worker):
     """``when_idle`` takes a function and calls it once, soon, after the messages that have already arrived. By default
@@ -43,6 +45,10 @@ class IdleWorker(Worker):
         self._queue.add_analysis(job, turn, self.clock())
         self._wake()
 
+    def _put_idle(self, job: Job) -> None:
+        self._queue.add_idle(job)
+        self._wake_later()
+
     def _report(self, settle: Callable[[], None]) -> None:
         settle()
 
@@ -51,10 +57,16 @@ class IdleWorker(Worker):
             self._due = True
             self._when_idle(self._step)
 
+    def _wake_later(self) -> None:
+        """Timers that are due come first: one of them may be that of an analysis."""
+        self._loop.call_later(PAUSE, self._wake)
+
     def _step(self) -> None:
         self._due = False
         try:
             self.step()
         finally:
-            if len(self._queue):
+            if self._queue.awaited:
                 self._wake()
+            elif len(self._queue):
+                self._wake_later()

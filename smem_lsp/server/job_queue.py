@@ -1,4 +1,4 @@
-"""Which job the worker does next: requests before analyses, analyses in turn.
+"""Which job the worker does next: requests before analyses, analyses in turn, and last what nobody waits for.
 
 Several clients may share a worker; each has at most one analysis here at a time, and they come in turn. The queue
 starts nothing and reads no clock: a worker asks it for the next job and says when.
@@ -19,16 +19,22 @@ Job = Callable[[], None]
 class JobQueue:
     """The jobs that wait, and the turn of the analysis that runs. Times are seconds of the worker's clock."""
 
-    __slots__ = ("_analyses", "_in_a_row", "_requests", "_running")
+    __slots__ = ("_analyses", "_idle", "_in_a_row", "_requests", "_running")
 
     def __init__(self) -> None:
         self._requests: deque[Job] = deque()
         self._analyses: list[tuple[Turn, Job]] = []
+        self._idle: deque[Job] = deque()
         self._running: Turn | None = None
         self._in_a_row = 0  # requests
 
     def __len__(self) -> int:
-        return len(self._requests) + len(self._analyses)
+        return len(self._requests) + len(self._analyses) + len(self._idle)
+
+    @property
+    def awaited(self) -> bool:
+        """Does a job wait that somebody waits for?"""
+        return bool(self._requests or self._analyses)
 
     def add_request(self, job: Job, now: float, *, urgent: bool = True) -> None:
         """``urgent`` False: an analysis that is under way need not make room."""
@@ -41,6 +47,10 @@ class JobQueue:
         if self._running is not None and turn.claims:
             self._running.for_another(now)
 
+    def add_idle(self, job: Job) -> None:
+        """Nobody waits for it, and it takes some milliseconds: nothing can interrupt it."""
+        self._idle.append(job)
+
     def next(self, now: float) -> tuple[Job, Turn | None] | None:
         """The next job; for an analysis with its turn, which begins now. None: no job waits.
 
@@ -51,7 +61,7 @@ class JobQueue:
             self._in_a_row += 1
             return self._requests.popleft(), None
         if not self._analyses:
-            return None
+            return (self._idle.popleft(), None) if self._idle else None
         self._in_a_row = 0
         at = min(range(len(self._analyses)), key=lambda each: self._analyses[each][0].rank(now))
         turn, job = self._analyses.pop(at)

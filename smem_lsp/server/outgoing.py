@@ -14,7 +14,11 @@ from smem_lsp.source import printable
 
 logger = logging.getLogger(__name__)
 
-WATCHED = ("**/{smem,pyproject}.toml", "**/compile_commands.json", "**/*.{cuh,h,hpp,hu,inl,cu,hip}")
+WATCHED = (
+    "**/{smem,pyproject}.toml",
+    "**/compile_commands.json",
+    "**/*.{cu,cuh,hip,h,hh,hpp,hxx,hu,inl,inc,cpp,cc,cxx}",
+)
 
 
 class Outgoing:

@@ -32,6 +32,11 @@ class ThreadWorker(Worker):
             self._queue.add_analysis(job, turn, self.clock())
             self._changed.notify()
 
+    def _put_idle(self, job: Job) -> None:
+        with self._changed:
+            self._queue.add_idle(job)
+            self._changed.notify()
+
     def _report(self, settle: Callable[[], None]) -> None:
         with suppress(RuntimeError):  # the loop is closed
             self._loop.call_soon_threadsafe(settle)

@@ -62,6 +62,15 @@ class Worker(ABC):
         self._put_analysis(self._settling(future, lambda: job(lambda: turn.over(self.clock()))), turn)
         return future
 
+    def when_idle(self, job: Callable[[], T]) -> asyncio.Future[T]:
+        """Do some milliseconds of work when nothing else is to be done."""
+        future: asyncio.Future[T] = self._loop.create_future()
+        self._put_idle(self._settling(future, job))
+        return future
+
+    @abstractmethod
+    def _put_idle(self, job: Job) -> None: ...
+
     @abstractmethod
     def _put_request(self, job: Job, *, urgent: bool) -> None: ...
 

@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from smem_lsp.environment import DiskReader
+from smem_lsp.engine import summarise
+from smem_lsp.environment import DiskReader, Indexing
 from smem_lsp.environment.compiler import Compiler, user_store
+from smem_lsp.environment.index_store import user_index_store
 from smem_lsp.server.analyses import Analyses
 from smem_lsp.server.analysis import Analysis, Analyst, Snapshot, path_for_messages
 from smem_lsp.server.background import Background
@@ -18,6 +20,7 @@ from smem_lsp.server.config_files import ConfigFiles
 from smem_lsp.server.diagnostics import diagnostics_of
 from smem_lsp.server.documents import Change, Document, Documents
 from smem_lsp.server.handshake import Client
+from smem_lsp.server.indexing import Asked, ProjectIndexing
 from smem_lsp.server.outgoing import Outgoing
 from smem_lsp.server.scheduler import AnalysisRun
 from smem_lsp.server.uris import path_of, same_file_key
@@ -41,7 +44,8 @@ class Workspace:
         self.analyst = Analyst()
         self.documents = Documents(client.features.encoding)
         self.analyses = Analyses(self, worker.clock)
-        self._reader = DiskReader(fresh_for=HEADERS_FRESH)
+        self._reader = DiskReader(fresh_for=HEADERS_FRESH, indexing=_indexing(client))
+        self._indexing = ProjectIndexing(self._reader, worker, self._asked, self._contexts_changed)
         self._config_files = ConfigFiles()
         self._config_files.watched = client.features.register_watched_files
         self._config_files.trusted = client.trusted
@@ -50,6 +54,7 @@ class Workspace:
             None if self._compiler is None else Background(self._compiler, self._measured, outgoing.status)
         )
         self._folders = list(client.folders)
+        self._name_folders()
         self._initial = read_client_settings(client.settings)
         self._settings = self._initial
         self._folder_settings: dict[str, ClientSettings] = {}
@@ -59,6 +64,7 @@ class Workspace:
     def stop(self) -> None:
         """No more analyses, no more compilers; whoever waits for one gets an empty answer."""
         self.analyses.stop()
+        self._indexing.stop()
         if self._background is not None:
             self._background.stop()
 
@@ -83,6 +89,7 @@ class Workspace:
             return
         if path is not None:
             self._reader.hide(path)
+            self._indexing.wake()
             self._includers_changed({same_file_key(path)})
         analysed_as = path_for_messages(path, self._root_of(uri))
         self.worker.submit(lambda: self.analyst.forget(analysed_as), urgent=False)
@@ -93,6 +100,7 @@ class Workspace:
         path = path_of(document.uri)
         if path is not None:
             self._reader.show(path, document.text)
+            self._indexing.wake()
             self._includers_changed({same_file_key(path)}, but=document.uri)
         if self._background is not None:
             self._background.changed(document.uri)
@@ -141,17 +149,33 @@ class Workspace:
         gone = set(removed)
         self._folders = [folder for folder in self._folders if folder not in gone]
         self._folders += [folder for folder in added if folder not in self._folders]
+        self._name_folders()
         self.everything_changed()
 
     def files_changed(self, paths: Iterable[str], *, came_or_went: bool = False) -> None:
         """Files on the disk have changed. ``came_or_went``: some were made or removed, so an include may lead
         elsewhere."""
         files = list(paths)
-        self._reader.forget()
+        self._reader.forget(files)
+        self._indexing.wake()
         if came_or_went or any(Path(path).name in CONFIG_FILES for path in files):
             self.everything_changed()
         elif self._includers_changed({same_file_key(path) for path in files}, at_once=True):
             self.outgoing.refresh()
+
+    def _name_folders(self) -> None:
+        self._reader.name_folders(path for path in map(path_of, self._folders) if path is not None)
+
+    def _asked(self) -> dict[str, Asked]:
+        """What the analyses of the open documents wanted to know of the project."""
+        latest = ((document.uri, self.analyses.latest(document.uri)) for document in self.documents)
+        return {uri: analysis.asked for uri, analysis in latest if analysis is not None}
+
+    def _contexts_changed(self, uris: Sequence[str]) -> None:
+        for uri in uris:
+            if self.documents.get(uri) is not None:
+                self.analyses.changed(uri, at_once=True, same_text=True)
+        self.outgoing.refresh()
 
     def everything_changed(self) -> None:
         """Something that every finding depends on has changed."""
@@ -236,12 +260,18 @@ class Workspace:
             self.outgoing.publish(analysis.snapshot.uri, analysis.snapshot.version, diagnostics)
         if self._background is not None:
             self._background.wanted(snapshot.uri, analysis.request)
+        self._indexing.wake()
 
     def fail(self, uri: str) -> None:
         """For ``analyses``: a defect of ours. Findings of an older text would be wrong now, so there are none."""
         document = self.documents.get(uri)
         if document is not None and not self.features.pull_diagnostics:
             self.outgoing.publish(uri, document.version, [])
+
+
+def _indexing(client: Client) -> Indexing:
+    """What is known of a project is kept for the next session only where the user trusts it."""
+    return Indexing(summarise, user_index_store() if client.trusted else None, background=True)
 
 
 def _log_as_much_as(settings: ClientSettings) -> None:

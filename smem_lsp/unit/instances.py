@@ -20,10 +20,12 @@ from smem_lsp.semantics.function_scope import function_scope, parameters_of, val
 from smem_lsp.semantics.local_declarations import declare_constants, declare_parameters, declare_statement
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.spell_type import spell_argument
+from smem_lsp.semantics.type_of import declarator_type, specified
 from smem_lsp.semantics.types import Type
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import PROCESS, Query
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.lexer import Tokens
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.unit.torch_dispatch import dispatched
@@ -46,15 +48,13 @@ class Binding:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A launch of one instance: the function, the tokens of its body (the kernel's name and the ``<<<``), and the
-    configuration as far as template arguments decide it."""
+    """A function names an instance: the function, the token of its body where the name begins, and the names that are
+    bound to template arguments there."""
 
     binding: Binding
     function: int
     name: int
-    opening: int
-    block: tuple[int, int, int] | None
-    dynamic_bytes: int | None
+    bound: tuple[tuple[str, Argument], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Instances:
 
     bindings: tuple[Binding, ...] = ()
     why: str | None = None
-    launches: tuple[Mention, ...] = ()
+    mentions: tuple[Mention, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -77,7 +77,7 @@ _Values = tuple[Argument | int, ...]  # template arguments; of a constant only i
 class _Found:
     bindings: dict[_Values, Binding] = field(default_factory=dict)
     why: str | None = None
-    launches: list[Mention] = field(default_factory=list)
+    mentions: list[Mention] = field(default_factory=list)
 
 
 def find_instances(unit: TranslationUnit, top: Scope) -> Mapping[int, Instances]:
@@ -133,14 +133,14 @@ class _Search:
         while self.waiting and visits < MOST_VISITS:
             function, binding = self.waiting.popleft()
             visits += 1
-            scope = function_scope(self.top, function, None if binding is None else binding.names)
-            _Walk(self, function, scope).run()
+            names = {} if binding is None else binding.names
+            _Walk(self, function, function_scope(self.top, function, names or None), names).run()
         if self.waiting:
             for found in self.found.values():
                 found.why = found.why or "the file makes too many instances"
         self._outside()
         return {
-            number: Instances(tuple(found.bindings.values()), found.why, tuple(found.launches))
+            number: Instances(tuple(found.bindings.values()), found.why, tuple(found.mentions))
             for number, found in self.found.items()
         }
 
@@ -182,6 +182,12 @@ class _Search:
         if at is None:
             return
         name = texts[at]
+        if kinds[at + 1 : at + 2] == ["LP"]:
+            given = self._parameter_types(kinds[at + 1 :], texts[at + 1 :])
+            parsed = parse_tokens("expression", kinds[at : at + 1], texts[at : at + 1], self.unit.symbols)
+            if given and isinstance(parsed, tree.Name):
+                self.mention(parsed, self.top, given)
+                return
         if kinds[at + 1 : at + 2] != ["LT"]:
             self._unclear(name, "an explicit instantiation has no arguments")
             return
@@ -199,6 +205,21 @@ class _Search:
             self.mention(parsed, self.top, None)
         else:
             self._unclear(name, "an explicit instantiation is not understood")
+
+    def _parameter_types(self, kinds: Sequence[str], texts: Sequence[str]) -> list[Type | None]:
+        """The types of a list of parameters in parentheses; empty if it is not understood."""
+        close = match_brackets(kinds)[0]
+        if close < 0:
+            return []
+        declarations = parse_tokens("parameters", kinds[1:close], texts[1:close], self.unit.symbols)
+        if not isinstance(declarations, list):
+            return []
+        return [
+            declarator_type(specified(each.words, each.names, self.top), each.declarators[0], self.top)
+            if each.declarators
+            else None
+            for each in declarations
+        ]
 
     def _outside(self) -> None:
         """Note why there may be other instances: included files and inactive regions."""
@@ -296,11 +317,12 @@ class _Search:
 class _Walk:
     """Walks a function body in order, with the names that it declares in scope."""
 
-    def __init__(self, search: _Search, function: Function, scope: Scope) -> None:
+    def __init__(self, search: _Search, function: Function, scope: Scope, bound: dict[str, Argument]) -> None:
         self.search = search
         self.body = function.body
         self.scope = scope.child()
         self.function = function
+        self.bound = bound
         self.base = 0
 
     def run(self) -> None:
@@ -430,58 +452,33 @@ class _Walk:
         if isinstance(callee, tree.Name) and callee.text.rpartition("::")[2] in self.search.templates:
             given = [evaluate_value(argument, self.scope).type for argument in node.arguments]
             made = self.search.mention(callee, self.scope, given)
-            if isinstance(node, tree.Launch):
-                self._launched(node, made)
+            self._note(callee, made)
         else:
             self._expression(callee)
         for child in (*(node.configuration if isinstance(node, tree.Launch) else ()), *node.arguments):
             self._expression(child)
 
-    def _launched(self, node: tree.Launch, made: Iterable[tuple[Function, Binding]]) -> None:
-        """Record a launch of one instance."""
-        kinds = self.body.tokens.kinds
-        name = self.base + node.callee.lo
-        opening = next((i for i in range(name, len(kinds)) if kinds[i] == "LAUNCH_OPEN"), name)
-        block = self._block_dims(node.configuration[1]) if len(node.configuration) > 1 else None
-        dynamic: int | None = 0
-        if len(node.configuration) > 2:
-            dynamic = evaluate_value(node.configuration[2], self.scope).n
+    def _note(self, name: tree.Name, made: Iterable[tuple[Function, Binding]]) -> None:
+        """Record where an instance is named."""
         for function, binding in made:
-            self.search.found[function.number].launches.append(
-                Mention(binding, self.function.number, name, opening, block, dynamic)
+            self.search.found[function.number].mentions.append(
+                Mention(binding, self.function.number, self.base + name.lo, tuple(self.bound.items()))
             )
-
-    def _block_dims(self, expr: tree.Expr) -> tuple[int, int, int] | None:
-        """A block that is an integer or ``dim3(x, y, z)`` of constants."""
-        parts = [expr]
-        if isinstance(expr, tree.Call) and isinstance(expr.callee, tree.Name) and expr.callee.text == "dim3":
-            parts = expr.arguments
-        elif isinstance(expr, tree.Cast) and expr.type.words == ["dim3"]:
-            parts = expr.operand.items if isinstance(expr.operand, tree.Braces) else [expr.operand]
-        elif isinstance(expr, tree.Braces):
-            parts = expr.items
-        dims = [evaluate_value(part, self.scope).n for part in parts]
-        known = [dim for dim in dims if dim is not None and dim > 0]
-        if not 1 <= len(known) == len(dims) <= 3:
-            return None
-        x, y, z = (*known, 1, 1)[:3]
-        return x, y, z
 
     def _dispatch(self, node: tree.Launch | tree.Call, name: str, kinds: Iterable[Type]) -> None:
         """A macro that calls a lambda once for each type."""
         for kind in kinds:
             checkpoint()
-            outer = self.scope
+            outer, bound = self.scope, self.bound
             self.scope = outer.bind({name: kind}).child()
+            self.bound = {**bound, name: kind}
             for argument in node.arguments:
                 self._expression(argument)
-            self.scope = outer
+            self.scope, self.bound = outer, bound
 
     def _mention(self, node: tree.Name) -> None:
-        if node.arguments and node.arguments[-1] is not None:
-            self.search.mention(node, self.scope, None)
-        else:
-            self.search.mention(node, self.scope, ())
+        explicit = bool(node.arguments) and node.arguments[-1] is not None
+        self._note(node, self.search.mention(node, self.scope, None if explicit else ()))
 
     def _lambda(self, node: tree.Lambda) -> None:
         outer, base = self.scope, self.base

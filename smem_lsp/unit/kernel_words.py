@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from smem_lsp.ir.host_terms import HostTerm, Symbol, named, replaced, value_of
+from smem_lsp.ir.host_terms import HostTerm, Symbol, compared, named, replaced, value_of
 from smem_lsp.ir.nodes import HostTerms, InWords, LaunchFact, LaunchSite
 from smem_lsp.ir.values import Sym, Value, operator_of
 from smem_lsp.semantics.entities import Argument, TypedConstant
@@ -72,7 +72,9 @@ def spelled(term: HostTerm, meaning: Mapping[Symbol, str]) -> HostTerm | None:
 
 
 def _fact(left: HostTerm, operator: str, right: HostTerm) -> LaunchFact:
-    return LaunchFact(_value(left), operator_of(operator), _value(right), f"{left} {operator} {right}")
+    return LaunchFact(
+        _value(left), operator_of(operator), _value(right), f"{compared(left)} {operator} {compared(right)}"
+    )
 
 
 def _value(term: HostTerm) -> Value:

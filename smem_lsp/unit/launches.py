@@ -2,34 +2,40 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import NamedTuple
 
-from smem_lsp.ir.nodes import Configuration, LaunchSite
-from smem_lsp.semantics.function_scope import Identity, function_scope, identify, value_names
+from smem_lsp.ir.nodes import Configuration, HostTerms, LaunchSite
+from smem_lsp.semantics.entities import Argument
+from smem_lsp.semantics.function_scope import identify, value_names
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.source import SourceText, Span, checkpoint
+from smem_lsp.source import Span, checkpoint
 from smem_lsp.source.queries import PROCESS, Query
 from smem_lsp.syntax.blocks import Placed
-from smem_lsp.syntax.lexer import Tokens
 from smem_lsp.syntax.parse import Function, TranslationUnit, UnitFile
 from smem_lsp.targets.dialects import CUDA
-from smem_lsp.unit.launch_walk import LaunchFinder
-from smem_lsp.unit.size_functions import counting_functions
+from smem_lsp.unit.host_frames import LAUNCH_CALLS, names_text
+from smem_lsp.unit.launch_walk import Callees, Found, LaunchFinder
+from smem_lsp.unit.size_functions import gives_number
 
 Said = tuple[tuple[str, Configuration], ...]  # the kernel that is named, and how it is launched
+Named = tuple[
+    int, int, str
+]  # number of a function, token in its body, template arguments that are bound there
+MOST_VARIANTS = 8  # of one launch
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Launches:
     """The launches of one block in order, at offsets in the block, without lines. ``said``: their configurations
-    without places; one object for equal ones."""
+    without places; one object for equal ones. ``named``: where the kernel of each is named."""
 
     sites: tuple[LaunchSite, ...]
     said: Said
+    named: tuple[Named | None, ...]
 
 
 class FoundLaunches(NamedTuple):
@@ -40,109 +46,295 @@ class FoundLaunches(NamedTuple):
     launches: Launches
 
 
+class HostLaunch(NamedTuple):
+    """A launch in host function ``function``, with its span from the start of that function."""
+
+    function: int
+    site: LaunchSite
+    named: Named | None
+    opening: int | None  # token of its ``<<<``
+
+
 def find_launches(unit: TranslationUnit, constants: Scope) -> list[FoundLaunches]:
-    """All launches of the unit, block by block. Thread block dimensions that may not be constant are None."""
-    if not any(placed.block.launches or placed.block.extended_launches for placed in unit.all_blocks):
+    """All launches of the unit, block by block. What may not be constant is no number."""
+    host = HostCode(unit, constants)
+    if not host.launching and not any(placed.block.launches for placed in unit.all_blocks):
         return []
+    walked = host.walked()
+    by_function: dict[int, list[HostLaunch]] = defaultdict(list)
+    for launch in walked.launches:
+        by_function[launch.function].append(launch)
     found: list[FoundLaunches] = []
-    hidden = _declared_twice(unit, constants)
-    counting = counting_functions(unit)
     for file in unit.files:
         first = 0
         for placed in file.blocks:
             checkpoint()
-            block = placed.block
-            if block.launches or block.extended_launches:
-                functions = file.functions[first : first + len(block.functions)]
-                called = tuple(each for f in functions for each in _called(unit, constants, f, counting))
-                key = constants.declarations, placed.scopes, hidden, called
-                work = partial(_in_block, unit, file.source, placed, functions, constants, hidden, counting)
-                found.append(FoundLaunches(file, placed, _OF_BLOCK.of(block.store, key, work)))
-            first += len(block.functions)
+            functions = file.functions[first : first + len(placed.block.functions)]
+            first += len(placed.block.functions)
+            if placed.block.launches or any(function.number in by_function for function in functions):
+                found.append(FoundLaunches(file, placed, _in_block(placed, functions, by_function, walked)))
     return found
 
 
-def _launching(function: Function) -> bool:
-    return "<<<" in function.definition.words or CUDA.configured_launch in function.definition.words
-
-
-def _called(
-    unit: TranslationUnit, constants: Scope, function: Function, counting: Mapping[str, Function]
-) -> tuple[Identity, ...]:
-    """The functions that may compute the dynamic bytes of its launches."""
-    if not counting or not _launching(function):
-        return ()
-    names = sorted(function.definition.words & counting.keys())
-    return tuple(identify(unit, constants, counting[name]) for name in names)
-
-
 def _in_block(
-    unit: TranslationUnit,
-    source: SourceText,
     placed: Placed,
     functions: Sequence[Function],
-    constants: Scope,
-    hidden: frozenset[str],
-    counting: Mapping[str, Function],
+    by_function: Mapping[int, Sequence[HostLaunch]],
+    walked: _Walked,
 ) -> Launches:
-    found: list[LaunchSite] = []
+    found: list[tuple[LaunchSite, Named | None]] = []
+    read: Counter[int] = Counter()
     for function in functions:
         checkpoint()
-        words = function.definition.words
-        if not _launching(function):
-            continue
-        key = (
-            identify(unit, constants, function),
-            words & hidden if hidden else hidden,
-            _called(unit, constants, function, counting),
-        )
-        work = partial(_launches_of, source, function, constants, hidden, counting)
-        sites = _OF_FUNCTION.of(PROCESS, key, work)
+        launches = by_function.get(function.number, ())
         by = function.start - placed.start
-        found += [site.at(site.span.moved(by), 0) for site in sites]
-    read = Counter([site.kernel for site in found if not site.extended])
+        found += [(each.site.at(each.site.span.moved(by), 0), each.named) for each in launches]
+        openings = {each.opening for each in launches if each.opening is not None}
+        kinds = function.definition.body.kinds
+        for lo, hi in walked.skipped.get(function.number, ()):
+            openings |= {at for at in range(lo, min(hi, len(kinds))) if kinds[at] == "LAUNCH_OPEN"}
+        for at in openings:
+            read[function.body.site(at, at + 1).start - placed.start] += 1
     for name, start in placed.block.launches:
         checkpoint()
-        if read[name]:
-            read[name] -= 1
-        else:  # in an initializer, a lambda, a macro ...: a launch with unknown configuration
-            found.append(LaunchSite(name, None, None, None, Span(start, start + 3), 0))
-    found.sort(key=lambda site: site.span.start)
-    said = tuple((site.kernel, site.configuration) for site in found)
-    return Launches(tuple(found), _SAID.of(PROCESS, said, lambda: said))
+        if read[start]:
+            read[start] -= 1
+        else:  # in an initializer, a statement that does not parse ...: a launch with unknown configuration
+            found.append((LaunchSite(name, None, None, None, Span(start, start + 3), 0), None))
+    found.sort(key=lambda each: each[0].span.start)
+    sites = tuple(site for site, _ in found)
+    said = tuple((site.kernel, site.configuration) for site in sites)
+    return Launches(sites, _SAID.of(PROCESS, said, lambda: said), tuple(named for _, named in found))
 
 
-_OF_BLOCK = Query[tuple[object, ...], Launches]("launches in a block", most=1)
-_OF_FUNCTION = Query[tuple[object, ...], tuple[LaunchSite, ...]](
-    "launches in a function, spans relative to it", most=10_000
-)
 _SAID = Query[Said, Said]("the one object for equal launches", most=10_000)
 
 
-def _launches_of(
-    source: SourceText,
-    function: Function,
-    constants: Scope,
-    hidden: Iterable[str],
-    counting: Mapping[str, Function],
-) -> tuple[LaunchSite, ...]:
-    """Launches in one function, at offsets from its start. ``hidden``: names that may mean something else in it;
-    ``counting``: functions that return one expression, by name."""
-    local = function_scope(constants, function).child()
-    local.values.update(dict.fromkeys(hidden))
-    local.values.update(dict.fromkeys(_names(function.head)))  # parameters hide constants of the file
-    found: list[LaunchSite] = []
-    LaunchFinder(source, function, local, found, constants, counting).block(function.body.statements)
-    return tuple(replace(site, span=site.span.moved(-function.start)) for site in found)
+@dataclass(frozen=True, slots=True)
+class _Walked:
+    """The launches of all host functions; ``skipped``: token ranges of a function that nothing leads to."""
+
+    launches: Sequence[HostLaunch]
+    skipped: Mapping[int, Sequence[tuple[int, int]]]
 
 
-def _names(tokens: Tokens) -> set[str]:
-    return {text for kind, text in zip(tokens.kinds, tokens.texts) if kind == "NAME"}
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What the walk of one function finds; functions by their position among those that it may enter."""
+
+    found: tuple[Found, ...]
+    entered: frozenset[int]
+    named: frozenset[str]
+    skipped: frozenset[tuple[int, int, int]]
+
+
+_WALK = Query[tuple[object, ...], _Answer]("launches that a host function leads to", most=10_000)
+
+
+class HostCode:
+    """The host functions of a unit that lead to launches."""
+
+    def __init__(self, unit: TranslationUnit, constants: Scope) -> None:
+        self.unit = unit
+        self.constants = constants
+        self.launching = [f for f in unit.all_functions if _launches(f)]
+
+    @cached_property
+    def leading(self) -> Mapping[str, Sequence[Function]]:
+        """The functions that lead to launches over three calls at most, by name."""
+        leading = {function.number: function for function in self.launching}
+        for _ in range(_DEEPEST):
+            names = frozenset(f.name for f in leading.values() if not f.is_kernel)
+            for function in self.unit.all_functions:
+                checkpoint()
+                if function.number not in leading and not function.is_kernel:
+                    if not names.isdisjoint(function.definition.body_words):
+                        leading[function.number] = function
+        table: dict[str, list[Function]] = defaultdict(list)
+        for function in leading.values():
+            table[function.name].append(function)
+        return table
+
+    @cached_property
+    def valued(self) -> Mapping[str, Sequence[Function]]:
+        """Host functions that return a number or a ``dim3``, by name."""
+        table: dict[str, list[Function]] = defaultdict(list)
+        for function in self.unit.all_functions:
+            if not function.is_kernel and function.name not in self.leading and gives_number(function):
+                table[function.name].append(function)
+        return table
+
+    @cached_property
+    def by_value(self) -> frozenset[str]:
+        """Names of functions that take all arguments by value."""
+        changing = {"&", "&&", "*", "..."}
+        all_, others = set[str](), set[str]()
+        for function in self.unit.all_functions:
+            fits = changing.isdisjoint(function.definition.parameters.texts)
+            (all_ if fits else others).add(function.name)
+        return frozenset(all_ - others - self.unit.header_functions)
+
+    @cached_property
+    def _kernels(self) -> tuple[frozenset[str], frozenset[str]]:
+        """Names of the kernels, and of those with launch bounds."""
+        kernels = [function for function in self.unit.all_functions if function.is_kernel]
+        bounded = (f.name for f in kernels if CUDA.launch_bounds in f.definition.head.texts)
+        return frozenset(f.name for f in kernels), frozenset(bounded)
+
+    @cached_property
+    def _hidden(self) -> frozenset[str]:
+        return _declared_twice(self.unit, self.constants)
+
+    def walked(self) -> _Walked:
+        """Walk every function that leads to launches, those that others call from there only."""
+        everything = [function for group in self.leading.values() for function in group]
+        everything.sort(key=lambda function: function.number)
+        called: set[str] = set()
+        for function in everything:
+            checkpoint()
+            called |= (self.leading.keys() & function.definition.body_words) - {function.name}
+        launches: dict[HostLaunch, None] = {}
+        entered: set[int] = set()
+        named: set[str] = set()
+        skipped: dict[int, set[tuple[int, int]]] = defaultdict(set)
+
+        def walk(function: Function) -> None:
+            reached, answer = self._walk(function, None)
+            entered.update(reached[at].number for at in answer.entered)
+            named.update(answer.named)
+            for at, lo, hi in answer.skipped:
+                skipped[reached[at].number].add((lo, hi))
+            launches.update(dict.fromkeys(_numbered(answer, reached)))
+
+        for function in everything:
+            if function.name not in called:
+                walk(function)
+        for function in everything:
+            if function.name in called and (function.number not in entered or function.name in named):
+                if _launches(function):
+                    walk(function)
+        return _Walked(_bounded(launches), {number: sorted(ranges) for number, ranges in skipped.items()})
+
+    def in_context(self, number: int, bound: dict[str, Argument]) -> list[HostLaunch]:
+        """The launches that a function leads to where these template arguments are bound."""
+        reached, answer = self._walk(self.unit.function(number), bound)
+        return _numbered(answer, reached)
+
+    def _walk(
+        self, function: Function, bound: dict[str, Argument] | None
+    ) -> tuple[Sequence[Function], _Answer]:
+        reached = self._reached(function)
+        words = frozenset().union(*(each.definition.words for each in reached))
+        kernels, bounded = self._kernels
+        key = (
+            tuple(identify(self.unit, self.constants, each) for each in reached),
+            tuple(each.is_kernel for each in reached),
+            words & self._hidden,
+            words & self.by_value,
+            words & kernels,
+            words & bounded,
+            None if bound is None else (names_text(bound), self.constants.declarations),
+        )
+        return reached, _WALK.of(PROCESS, key, partial(self._answer, reached, words, bound))
+
+    def _reached(self, function: Function) -> list[Function]:
+        """A function and those that a walk of it may enter."""
+        found = {function.number: function}
+        stack = [function]
+        while stack:
+            checkpoint()
+            words = stack.pop().definition.body_words
+            for table in (self.leading, self.valued):
+                for name in sorted(table.keys() & words):
+                    for other in table[name]:
+                        if other.number not in found and not other.is_kernel:
+                            found[other.number] = other
+                            stack.append(other)
+        return list(found.values())
+
+    def _answer(
+        self, reached: Sequence[Function], words: frozenset[str], bound: dict[str, Argument] | None
+    ) -> _Answer:
+        tables: list[dict[str, list[tuple[int, Function]]]] = [{}, {}]
+        for at, function in enumerate(reached):
+            table = tables[function.name not in self.leading]
+            table.setdefault(function.name, []).append((at, function))
+        kernels, bounded = self._kernels
+        callees = Callees(
+            self.constants, tables[0], tables[1], self.by_value, kernels, bounded, words & self._hidden
+        )
+        finder = LaunchFinder(callees)
+        finder.run(0, reached[0], bound)
+        return _Answer(
+            tuple(dict.fromkeys(finder.found)),
+            frozenset(finder.entered),
+            frozenset(finder.named),
+            frozenset(finder.skipped),
+        )
+
+
+_DEEPEST = 3  # calls between a function and the launch that it leads to
+
+
+def _launches(function: Function) -> bool:
+    words = function.definition.words
+    return "<<<" in words or not LAUNCH_CALLS.isdisjoint(words)
+
+
+def _numbered(answer: _Answer, reached: Sequence[Function]) -> list[HostLaunch]:
+    found: list[HostLaunch] = []
+    for each in answer.found:
+        named = each.named
+        where = None if named is None else (reached[named[0]].number, named[1], named[2])
+        found.append(HostLaunch(reached[each.function].number, each.site, where, each.opening))
+    return found
+
+
+def _bounded(launches: Iterable[HostLaunch]) -> list[HostLaunch]:
+    """At most eight variants of each launch of one kernel; more of them as one that says only what all share."""
+    groups: dict[object, list[HostLaunch]] = defaultdict(list)
+    for launch in launches:
+        site = launch.site
+        groups[launch.function, launch.named, site.kernel, site.span].append(launch)
+    kept: list[HostLaunch] = []
+    for group in groups.values():
+        checkpoint()
+        if len(group) > MOST_VARIANTS:
+            site = group[0].site
+            for other in group[1:]:
+                site = _shared(site, other.site)
+            group = [group[0]._replace(site=site)]
+        kept += group
+    return kept
+
+
+def _shared(one: LaunchSite, other: LaunchSite) -> LaunchSite:
+    """What two variants of a launch have in common."""
+    mine, theirs = one.terms, other.terms
+    block = tuple(a if a == b else None for a, b in zip(mine.block, theirs.block))
+    grid = tuple(a if a == b else None for a, b in zip(mine.grid, theirs.grid))
+    same = len(mine.arguments) == len(theirs.arguments)
+    terms = HostTerms(
+        (block[0], block[1], block[2]),
+        (grid[0], grid[1], grid[2]),
+        mine.dynamic if mine.dynamic == theirs.dynamic else None,
+        tuple(a if a == b else None for a, b in zip(mine.arguments, theirs.arguments)) if same else (),
+        tuple(fact for fact in mine.conditions if fact in theirs.conditions),
+    )
+    return replace(
+        one,
+        block=one.block if one.block == other.block else None,
+        grid=one.grid if one.grid == other.grid else None,
+        cluster=one.cluster if one.cluster == other.cluster else None,
+        dynamic_bytes=one.dynamic_bytes if one.dynamic_bytes == other.dynamic_bytes else None,
+        addends=one.addends if one.addends == other.addends else (),
+        open=one.open or other.open,
+        terms=terms,
+    )
 
 
 def _declared_twice(unit: TranslationUnit, constants: Scope) -> frozenset[str]:
-    """Names of constants that the file declares more than once: a member, parameter or variable may hide the
-    constant."""
+    """Names of constants that the unit declares more than once outside functions: a member may hide the constant."""
     names = value_names(constants)
     declared: Counter[str] = Counter()
     if names:

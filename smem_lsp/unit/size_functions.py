@@ -17,6 +17,8 @@ from smem_lsp.targets.dialects import CUDA
 _COUNTS = frozenset(
     ("auto", "int", "unsigned", "long", "size_t", "uint32_t", "int32_t", "uint64_t", "int64_t")
 )
+_UNFOLLOWED = frozenset(("*", "&", "float", "double", "char", "short", "bool"))
+_MOST_TOKENS = 300  # of a function that is followed for the number that it returns
 _OTHERS = frozenset(("char", "short", "bool", CUDA.device, "*", "&"))
 
 
@@ -42,6 +44,15 @@ def _counts(function: Function) -> bool:
     head = set(function.definition.tokens.texts[island.head : island.name])
     taken = {"*", "&", "&&", "...", "="}.isdisjoint(function.definition.parameters.texts)
     return taken and not head.isdisjoint(_COUNTS) and head.isdisjoint(_OTHERS) and not parameters_of(function)
+
+
+def gives_number(function: Function) -> bool:
+    """Does a host function return an integer or a ``dim3``, as far as its head says?"""
+    definition = function.definition
+    island = definition.island
+    head = set(definition.tokens.texts[island.head : island.name])
+    short = len(definition.body.texts) <= _MOST_TOKENS
+    return short and not head.isdisjoint(_COUNTS | {"dim3"}) and head.isdisjoint(_UNFOLLOWED)
 
 
 def returned(function: Function) -> tuple[int, int] | None:

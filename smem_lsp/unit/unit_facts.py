@@ -20,9 +20,10 @@ from smem_lsp.syntax.parse import Function, TranslationUnit, UnitFile
 from smem_lsp.targets.dialects import CUDA, Dialect
 from smem_lsp.unit import ptxas_rounding
 from smem_lsp.unit.clusters import may_be_non_portable
+from smem_lsp.unit.host_frames import names_text
 from smem_lsp.unit.instances import Binding, Instances, find_instances
 from smem_lsp.unit.kernel_words import in_kernel_words
-from smem_lsp.unit.launches import FoundLaunches, find_launches
+from smem_lsp.unit.launches import FoundLaunches, HostCode, Named, find_launches
 from smem_lsp.unit.opt_in import may_opt_in
 
 Key = tuple[object, ...]
@@ -110,33 +111,41 @@ class UnitFacts:
 
     @cached_property
     def launched(self) -> Mapping[tuple[int, Binding], tuple[LaunchSite, ...]]:
-        """The launches of each instance, configured by its template arguments."""
+        """The launches of each instance."""
         unit = self.unit
-        found: dict[tuple[int, Binding], tuple[LaunchSite, ...]] = {}
+        named: dict[Named, list[LaunchSite]] = defaultdict(list)
+        for file, placed, launches in self.found:
+            for site, where in zip(launches.sites, launches.named):
+                checkpoint()
+                if where is not None:
+                    named[where].append(self._at(file, placed.start, site))
+        host = HostCode(unit, self.constants)
+        walked: set[tuple[int, str]] = set()
+        found: dict[tuple[int, Binding], dict[LaunchSite, None]] = defaultdict(dict)
         for number, known in self.instances.items():
-            checkpoint()
-            sites = {(site.path, site.span.start): site for site in self._placed(unit.function(number).name)}
-            for mention in known.launches:
-                body, path = unit.function(mention.function).body, self._path(unit.file_of(mention.function))
-                at = body.site(mention.name, mention.name + 1).start
-                opening = body.site(mention.opening, mention.opening + 1).start
-                site = sites.get((path, at)) or sites.get((path, opening))
-                if site is None:
-                    continue
-                key = (number, mention.binding)
-                dynamic = site.dynamic_bytes if site.dynamic_bytes is not None else mention.dynamic_bytes
-                placed = replace(site, block=site.block or mention.block, dynamic_bytes=dynamic)
-                found[key] = (*found.get(key, ()), placed)
-        return found
+            for mention in known.mentions:
+                bound = dict(mention.bound)
+                context = mention.function, names_text(bound)
+                where = mention.function, mention.name, context[1]
+                if (
+                    where not in named and bound and context not in walked
+                ):  # in a template that nothing enters
+                    walked.add(context)
+                    for launch in host.in_context(mention.function, bound):
+                        if launch.named is not None:
+                            function = unit.function(launch.function)
+                            file = unit.file_of(launch.function)
+                            named[launch.named].append(self._at(file, function.start, launch.site))
+                found[number, mention.binding].update(dict.fromkeys(named.get(where, ())))
+        return {key: tuple(sites) for key, sites in found.items()}
+
+    def _at(self, file: UnitFile, start: int, site: LaunchSite) -> LaunchSite:
+        """A launch in a file, whose span counts from ``start``."""
+        line = file.source.line_number(start + site.span.start)
+        return replace(site.at(site.span.moved(start), line), path=self._path(file))
 
     def _placed(self, name: str) -> tuple[LaunchSite, ...]:
-        return tuple(
-            replace(
-                site.at(site.span.moved(start), file.source.line_number(start + site.span.start)),
-                path=self._path(file),
-            )
-            for file, start, site in self.launches.get(name, ())
-        )
+        return tuple(self._at(file, start, site) for file, start, site in self.launches.get(name, ()))
 
     def _path(self, file: UnitFile) -> str | None:
         """None: the file that the unit is seen from."""
@@ -215,11 +224,13 @@ def bindings_of(around: UnitFacts, function: Function) -> Sequence[Binding | Non
 @dataclass(frozen=True, slots=True)
 class Launched:
     """What the host does with a kernel, without places: the configurations of its launches, and whether calls may raise
-    its limit of dynamic shared memory or allow clusters that not every device takes."""
+    its limit of dynamic shared memory or allow clusters that not every device takes. ``open``: other files may lead to
+    a launch with other numbers."""
 
     configurations: tuple[Configuration, ...]
     may_opt_in: bool
     non_portable: bool
+    open: bool = False
 
     def joined(self, other: Launched) -> Launched:
         """What two units do with it."""
@@ -227,6 +238,7 @@ class Launched:
             tuple(dict.fromkeys((*self.configurations, *other.configurations))),
             self.may_opt_in or other.may_opt_in,
             self.non_portable or other.non_portable,
+            self.open or other.open,
         )
 
 
@@ -292,6 +304,7 @@ def kernel_key(around: UnitFacts, function: Function, binding: Binding | None) -
         tuple([site.configuration for site in around.unplaced(function, binding)]),
         opts_in(around, function, binding),
         non_portable(around, function, binding),
+        any(site.open for site in around.unplaced(function, binding)),
     )
     text = (
         tuple([identify(unit, around.constants, part) for part in parts]),

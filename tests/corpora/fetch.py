@@ -97,12 +97,17 @@ class Corpus:
 def corpora() -> list[Corpus]:
     """The pinned corpora: all of them with ``SMEM_CORPORA_ALL=1``, else the default ones."""
     wanted = os.environ.get("SMEM_CORPORA_ALL") == "1"
-    return [corpus for corpus in _parse(LIST.read_text(encoding="utf-8")) if corpus.default or wanted]
+    return [corpus for corpus in pinned() if corpus.default or wanted]
+
+
+def pinned() -> list[Corpus]:
+    """All that are pinned, default or not."""
+    return list(_parse(LIST.read_text(encoding="utf-8")))
 
 
 def corpus_named(name: str) -> Corpus:
     """The pinned corpus of this name, one of the default ones or not."""
-    return next(corpus for corpus in _parse(LIST.read_text(encoding="utf-8")) if corpus.name == name)
+    return next(corpus for corpus in pinned() if corpus.name == name)
 
 
 def cache_folder() -> Path:
@@ -176,20 +181,31 @@ def _parse(text: str) -> Iterator[Corpus]:
 
 def _download(corpus: Corpus, scratch: Path) -> Path:
     """The archive of ``corpus``, its hash checked. Raises Unavailable."""
+    archive = download(corpus.requirement, scratch, corpus.sha256)
+    # pip has checked it as well; nothing is unpacked on the word of another program.
+    found = hashlib.sha256(archive.read_bytes()).hexdigest()
+    if found != corpus.sha256:
+        raise Unavailable(f"{corpus.requirement}: sha256 is {found}, pinned is {corpus.sha256}")
+    return archive
+
+
+def download(requirement: str, scratch: Path, sha256: str | None = None) -> Path:
+    """The source archive that the index has for ``requirement``, in ``scratch``. Raises Unavailable."""
     for name, content in _STAND_INS.items():
         place = scratch / "stand-ins" / name
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(content, encoding="utf-8")
     wanted = scratch / "requirements.txt"
-    wanted.write_text(f"{corpus.requirement} --hash=sha256:{corpus.sha256}\n", encoding="utf-8")
-    flags = (
+    pin = f" --hash=sha256:{sha256}" if sha256 else ""
+    wanted.write_text(f"{requirement}{pin}\n", encoding="utf-8")
+    flags = [
         "--quiet",
         "--no-deps",
         "--no-binary=:all:",
         "--no-build-isolation",
         "--use-pep517",
-        "--require-hashes",
-    )
+        *(["--require-hashes"] if sha256 else []),
+    ]
     command = [
         sys.executable,
         "-m",
@@ -207,23 +223,19 @@ def _download(corpus: Corpus, scratch: Path) -> Path:
         "PYTHONPATH": str(scratch / "stand-ins"),
         "SETUPTOOLS_USE_DISTUTILS": "stdlib",
     }
-    done = _run(command, scratch, environment, corpus)
+    done = _run(command, scratch, environment, requirement)
     if done.returncode != 0 and _PASSING.search(done.stderr + done.stdout):
-        done = _run(command, scratch, environment, corpus)  # the network may be back
+        done = _run(command, scratch, environment, requirement)  # the network may be back
     if done.returncode != 0:
-        raise Unavailable(f"{corpus.requirement}: {_reason(done.stderr + done.stdout)}")
+        raise Unavailable(f"{requirement}: {_reason(done.stderr + done.stdout)}")
     archives = [path for path in scratch.iterdir() if re.search(r"\.tar\.(?:gz|bz2|xz)$|\.tgz$", path.name)]
     if len(archives) != 1:
-        raise Unavailable(f"{corpus.requirement}: pip left no archive")
-    # pip has checked it as well; nothing is unpacked on the word of another program.
-    found = hashlib.sha256(archives[0].read_bytes()).hexdigest()
-    if found != corpus.sha256:
-        raise Unavailable(f"{corpus.requirement}: sha256 is {found}, pinned is {corpus.sha256}")
+        raise Unavailable(f"{requirement}: pip left no archive")
     return archives[0]
 
 
 def _run(
-    command: list[str], folder: Path, environment: dict[str, str], corpus: Corpus
+    command: list[str], folder: Path, environment: dict[str, str], requirement: str
 ) -> subprocess.CompletedProcess[str]:
     """Run pip. Raises Unavailable when it takes too long."""
     try:
@@ -238,7 +250,7 @@ def _run(
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise Unavailable(f"{corpus.requirement}: no answer from the index within {TIMEOUT} s") from None
+        raise Unavailable(f"{requirement}: no answer from the index within {TIMEOUT} s") from None
 
 
 def _reason(output: str) -> str:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
-import subprocess
 from collections import Counter
 from collections.abc import Iterator
 
 import pytest
 from alone import Standalone, compile_command, resolved, salted, sources, standalone
 from fetch import cache_folder
-from ptxas import Entry, compile_entries, demangled
+from ptxas import Entry, compile_entries, demangled, normal, spelled_instances
 from toolchain import nvcc, require
 
 from smem_lsp.config import Config
@@ -37,32 +35,6 @@ def compared(reports: list[KernelReport], compiled: list[Entry]) -> Iterator[tup
             named = [entry for entry in compiled if entry.name == kernel.name and not entry.template]
         if len(named) == 1:
             yield report, named[0]
-
-
-def spelled_instances(compiled: list[Entry]) -> dict[str, list[Entry]]:
-    """Instances of templates by their spelling, ``k<64,float>``, as the demangler of the C++ toolchain gives it."""
-    instances = [entry for entry in compiled if entry.template]
-    if not instances:
-        return {}
-    names = "\n".join(entry.mangled for entry in instances)
-    shown = subprocess.run(["c++filt"], input=names, capture_output=True, text=True, check=True)
-    found: dict[str, list[Entry]] = {}
-    for entry, line in zip(instances, shown.stdout.splitlines(), strict=True):
-        start = line.index(f"{entry.name}<")
-        depth, end = 0, start
-        for end in range(start, len(line)):
-            depth += {"<": 1, ">": -1}.get(line[end], 0)
-            if line[end] == ">" and depth == 0:
-                break
-        found.setdefault(normal(line[start : end + 1]), []).append(entry)
-    return found
-
-
-def normal(instance: str) -> str:
-    """A spelling without what demanglers and authors disagree on: blanks, suffixes and casts of numbers."""
-    text = re.sub(r"\((?:unsigned )?(?:int|long|short|char)\)", "", instance)
-    text = re.sub(r"\b(\d+)(?:u|l|ul)\b", r"\1", text)
-    return text.replace(" ", "")
 
 
 @pytest.mark.parametrize("file", standalone(), ids=lambda file: file.path.rpartition("/")[2])

@@ -149,7 +149,7 @@ def test_a_kernel_that_is_used_elsewhere_may_be_launched_with_any_size(declarati
 @pytest.mark.parametrize(
     "statements",
     [
-        pytest.param("int t = 256; t *= 2; k<<<1, t>>>(in, out, 4);"),
+        pytest.param("int t = 256; t *= s; k<<<1, t>>>(in, out, 4);"),
         pytest.param("int t = 256; t /= 2; k<<<1, t>>>(in, out, 4);"),
         pytest.param("int t = 257; --t; k<<<1, t - 1>>>(in, out, 4);"),
         pytest.param("int t = 256; pick(&t); k<<<1, t>>>(in, out, 4);"),
@@ -173,7 +173,7 @@ def test_a_kernel_that_is_used_elsewhere_may_be_launched_with_any_size(declarati
         "char t = 256; k<<<1, t>>>(in, out, 4);",
         "int t = s ? 256 : 128; k<<<1, t>>>(in, out, 4);",
         pytest.param("dim3 t(256); t.x /= 2; k<<<1, t>>>(in, out, 4);"),
-        "dim3 t(256); t.y = 2; k<<<1, t>>>(in, out, 4);",
+        "dim3 t(256); t.y = s; k<<<1, t>>>(in, out, 4);",
         pytest.param("dim3 t(256); pick(t); k<<<1, t>>>(in, out, 4);"),
         "dim3 t(256); if (s) t = dim3(128); k<<<1, t>>>(in, out, 4);",
         "dim3* t = new dim3(256); k<<<1, *t>>>(in, out, 4);",
@@ -255,3 +255,9 @@ def test_the_bytes_of_a_launch_are_read() -> None:
 
 def test_launch_bounds_are_no_block_size() -> None:
     assert not proved(kernel("").replace("void k(", "void __launch_bounds__(256) k("))
+
+
+@pytest.mark.parametrize(("linkage", "expected"), [("static ", True), ("", False)])
+def test_other_files_may_pass_another_size(linkage: str, expected: bool) -> None:
+    below = f"{linkage}void run(const float* in, float* out, int t) {{ k<<<1, t>>>(in, out, 4); }}\n"
+    assert proved(kernel(f"{below}void go(const float* in, float* out) {{ run(in, out, 256); }}")) == expected

@@ -61,20 +61,25 @@ def test_what_is_not_set_is_zero_only_where_the_configuration_begins_so() -> Non
 @pytest.mark.parametrize(
     "between",
     [
-        "  if (n > 3) config.blockDim = 256;\n",
+        "  if (n > 3) config.blockDim = n;\n",
         "  config.blockDim.x = 256;\n",
         "  config.blockDim = n;\n",
         "  prepare(&config);\n",
-        "  auto& alias = config;\n",
+        "  auto& alias = config;\n  prepare(alias);\n",
+        "  auto* alias = &config;\n",
         "  prepare(config);\n",
     ],
 )
 def test_a_configuration_that_may_have_changed_is_not_known(between: str) -> None:
-    assert site_of(CONFIG + between + LAUNCH).block is None
+    sites = kernel_facts(text_of(CONFIG + between + LAUNCH)).kernel.launches
+    assert None in {site.block for site in sites}
 
 
-def test_attributes_that_depend_on_a_condition_are_not_known() -> None:
-    assert site_of(f"{CONFIG}  if (n) attributes[0].val.clusterDim.x = 2;\n{LAUNCH}").cluster is None
+def test_a_condition_makes_two_launches() -> None:
+    facts = kernel_facts(text_of(f"{CONFIG}  if (n) attributes[0].val.clusterDim.x = 2;\n{LAUNCH}"))
+    assert {site.cluster for site in facts.kernel.launches} == {(2, 1, 1), (4, 1, 1)}
+    facts = kernel_facts(text_of(f"{CONFIG}  if (n) attributes[0].val.clusterDim.x = n;\n{LAUNCH}"))
+    assert {site.cluster for site in facts.kernel.launches} == {None, (4, 1, 1)}
 
 
 JUDGED = ("SMEM507",)

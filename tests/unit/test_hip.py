@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from smem_lsp.config import Config
-from smem_lsp.engine.contexts import read_alone, read_units
+from smem_lsp.engine.contexts import Within, read_alone, read_units
 from smem_lsp.environment import DiskReader
 from smem_lsp.ir.nodes import AddressSpace, Kernel
 from smem_lsp.lowering.kernel import build_kernel
@@ -129,5 +129,5 @@ def test_a_header_is_of_the_dialect_of_the_file_that_includes_it(tmp_path: Path)
         mains.append(str(tmp_path / name))
     (tmp_path / "k.h").write_text(KERNEL)
     source = SourceText(KERNEL, str(tmp_path / "k.h"))
-    units = read_units(source, DiskReader(), Config(), None, mains)
+    units, _ = read_units(source, DiskReader(), Config(), None, Within(tuple(mains)))
     assert [around.dialect for around in units] == [CUDA, HIP]

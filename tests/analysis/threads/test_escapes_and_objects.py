@@ -52,7 +52,7 @@ def test_the_bound_of_an_array_is_a_constant(statements: str, agrees: bool) -> N
         ("curandState r; curand_init(7, n, 0, &r); curand(&r); s[(int)curand_uniform(&r)] = 0;", True),
         ("curandState r; curand_init(7, tid, 0, &r); s[(int)curand(&r)] = 0;", False),
         ("curandState r; curand_init(7, n, 0, &r); if (tid) curand(&r); s[(int)curand(&r)] = 0;", False),
-        ("curandState r = states[n]; s[(int)curand(&r)] = 0;", False),
+        ("curandState r = states[n]; s[(int)curand(&r)] = 0;", True),
         ("s[(int)curand(&states[n])] = 0;", False),
     ],
 )

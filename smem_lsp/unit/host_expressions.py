@@ -1,0 +1,562 @@
+"""Runs expressions of host code: what they are worth, and what they change."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from smem_lsp.ir.host_terms import HostTerm, Symbol, apply, constant, named
+from smem_lsp.ir.nodes import Comparison
+from smem_lsp.semantics import type_of
+from smem_lsp.semantics.entities import Functions, Template, TypedConstant
+from smem_lsp.semantics.evaluate import evaluate, evaluate_value
+from smem_lsp.semantics.scope import Scope
+from smem_lsp.semantics.types import plain_type, scalar_of
+from smem_lsp.source import checkpoint
+from smem_lsp.syntax import tree
+from smem_lsp.unit.host_frames import GUARDS, READING_METHODS, Frame
+from smem_lsp.unit.host_values import (
+    Axes,
+    Extents,
+    HostValue,
+    Items,
+    KernelName,
+    Members,
+    Number,
+    Path,
+    Place,
+    Variable,
+    number,
+    opposite,
+    term_of,
+)
+
+_COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
+_MOST_TEXT = 60  # characters of a symbol
+_CHECKS = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="}
+ONE = constant(1)
+
+
+class Expressions:
+    """Evaluates the expressions of one frame. Subclasses run calls and launches."""
+
+    def __init__(self, kernels: frozenset[str]) -> None:
+        self.kernels = kernels
+        self.frame: Frame
+        self.serial = 0
+
+    def fresh(self) -> int:
+        self.serial += 1
+        return self.serial
+
+    # ---- values --------------------------------------------------------------------------------------------------
+
+    def value(self, path: Path, expr: tree.Expr) -> HostValue | None:
+        """Run an expression: its value; None if it is none that is followed."""
+        checkpoint()
+        match expr:
+            case tree.Number():
+                n = evaluate(expr, self.frame.scope)
+                return None if n is None else number(n)
+            case tree.Name():
+                return self._name(path, expr)
+            case tree.Binary():
+                return self._binary(path, expr)
+            case tree.Unary() | tree.PostfixStep():
+                return self._unary(path, expr)
+            case tree.Assign():
+                return self._assign(path, expr)
+            case tree.Ternary():
+                return self._ternary(path, expr)
+            case tree.Call():
+                return self.call(path, expr)
+            case tree.Launch():
+                self.launch(path, expr)
+                return None
+            case tree.Member():
+                return self._member(path, expr)
+            case tree.Index():
+                return self._index(path, expr)
+            case tree.Cast():
+                return self._cast(path, expr)
+            case tree.SizeOf():
+                n = evaluate(expr, self.scope(path, expr))
+                return Number(named(self.frame.spelled(expr))) if n is None else number(n)
+            case tree.Braces():
+                values = tuple(self.value(path, item) for item in expr.items)
+                return Items(values)
+            case tree.Lambda():
+                return self.closure(path, expr)
+            case tree.Opaque():
+                for operand in expr.operands:
+                    self.value(path, operand)
+                path.dead = path.dead or expr.kind == "throw"
+        return None
+
+    def call(self, path: Path, expr: tree.Call) -> HostValue | None:
+        raise NotImplementedError
+
+    def launch(self, path: Path, expr: tree.Launch) -> None:
+        raise NotImplementedError
+
+    def closure(self, path: Path, expr: tree.Lambda) -> HostValue | None:
+        raise NotImplementedError
+
+    def term(self, path: Path, expr: tree.Expr) -> HostTerm | None:
+        """The number of an expression; a new symbol if nothing is known of it but that it is one."""
+        value = self.value(path, expr)
+        if isinstance(value, Number):
+            return value.term
+        return None if value is not None else self._symbol(path, expr)
+
+    def _symbol(self, path: Path, expr: tree.Expr) -> HostTerm | None:
+        found = self.opaque(path, expr)
+        return None if found is None else found.term
+
+    def opaque(self, path: Path, expr: tree.Expr) -> Number | None:
+        """A number that is not followed, named by its text; None: it is no integer of 32 bits or more."""
+        if isinstance(expr, (tree.Number, tree.String, tree.Lambda, tree.Launch, tree.Braces)):
+            return None
+        kind = evaluate_value(expr, self.scope(path, expr)).type
+        scalar = scalar_of(plain_type(kind))
+        if kind is not None and (scalar is None or scalar.kind != "int" or scalar.size < 4):
+            return None
+        text = self.frame.spelled(expr)
+        return path.symbol(text, self.fresh(), doubtful=kind is None) if len(text) <= _MOST_TEXT else None
+
+    def scope(self, path: Path, expr: tree.Expr) -> Scope:
+        """The scope of an expression, with the numbers that its variables have on this path."""
+        frame = self.frame
+        texts = frame.function.definition.body.texts
+        inner: Scope | None = None
+        for name in set(texts[frame.base + expr.lo : frame.base + expr.hi]):
+            variable, _ = frame.find(name)
+            if variable is None:
+                continue
+            inner = inner or frame.scope.child()
+            found = path.read(variable, (), name)
+            n = found.term.number if isinstance(found, Number) else None
+            if n is not None or variable.type is not None:
+                inner.bound[name] = TypedConstant(variable.type, n)
+            else:
+                inner.values[name] = None
+        return inner or frame.scope
+
+    def _name(self, path: Path, expr: tree.Name) -> HostValue | None:
+        if "::" not in expr.text and not expr.arguments:
+            variable, local = self.frame.find(expr.text)
+            if variable is not None:
+                return path.read(variable, (), expr.text)
+            if local:
+                return None
+        scope = self.frame.scope
+        n = evaluate(expr, scope)
+        if n is not None:
+            return number(n)
+        meaning = scope.resolve(expr)
+        last = expr.text.rpartition("::")[2]
+        if isinstance(meaning, Functions) and meaning.overloads:
+            last = meaning.overloads[0][0].name
+        if last in self.kernels:
+            return KernelName(last, self.frame.number, self.frame.base + expr.lo, self.frame.names)
+        if isinstance(meaning, (Functions, Template)):
+            self.mentioned(last)
+            return None
+        if isinstance(meaning, TypedConstant):
+            scalar = scalar_of(plain_type(meaning.type))
+            known = meaning.type is not None and (scalar is None or scalar.kind != "int" or scalar.size < 4)
+            return None if known else path.symbol(expr.text, path.epoch, doubtful=meaning.type is None)
+        self.mentioned(last)
+        return None
+
+    def mentioned(self, name: str) -> None:
+        """A function is named, but not called."""
+
+    # ---- operators -----------------------------------------------------------------------------------------------
+
+    def _binary(self, path: Path, expr: tree.Binary) -> HostValue | None:
+        if expr.operator in ("&&", "||"):
+            self.value(path, expr.left)
+            self.perhaps(path, expr.right)
+            return None
+        left = self.value(path, expr.left)
+        right = self.value(path, expr.right)
+        if expr.operator == ",":
+            return right
+        if expr.operator == ">>" and isinstance(expr.right, tree.Name):
+            self._argument(path, expr.right)
+        if expr.operator in _COMPARISONS:
+            return None
+        a, b = self._operand(path, expr.left, left), self._operand(path, expr.right, right)
+        if a is None or b is None:
+            return None
+        if a.number is not None and b.number is not None:
+            typed = evaluate_value(expr, self.scope(path, expr))
+            if typed.n is not None:
+                return Number(constant(typed.n), self._addends(expr.operator, left, right, a, b))
+            kind = scalar_of(plain_type(typed.type))
+            if kind is not None and kind.kind != "int":
+                return None
+        made = apply(expr.operator, a, b)
+        return None if made is None else Number(made, self._addends(expr.operator, left, right, a, b))
+
+    @staticmethod
+    def _addends(
+        operator: str, left: HostValue | None, right: HostValue | None, a: HostTerm, b: HostTerm
+    ) -> tuple[int | None, ...]:
+        if operator != "+":
+            return ()
+        before = left.addends if isinstance(left, Number) else ()
+        return (*(before or (a.number,)), b.number)
+
+    def _operand(self, path: Path, expr: tree.Expr, value: HostValue | None) -> HostTerm | None:
+        if isinstance(value, Number):
+            return value.term
+        if value is not None or isinstance(expr, (tree.Assign, tree.Launch)):
+            return None
+        return self._symbol(path, expr)
+
+    def _unary(self, path: Path, expr: tree.Unary | tree.PostfixStep) -> HostValue | None:
+        if expr.operator in ("++", "--"):
+            before = self.value(path, expr.operand)
+            term = term_of(before)
+            after = None if term is None else apply(expr.operator[0], term, ONE)
+            self.store(path, expr.operand, None if after is None else Number(after))
+            return before if isinstance(expr, tree.PostfixStep) else None if after is None else Number(after)
+        if expr.operator == "&" and isinstance(expr.operand, tree.Name):
+            variable, _ = self.frame.find(expr.operand.text)
+            if variable is not None:
+                if self._changed_at(expr.operand):
+                    self.share(path, variable)
+                return Place(variable.serial)
+        value = self.value(path, expr.operand)
+        if expr.operator in ("&", "*"):
+            return value if isinstance(value, KernelName) else None
+        term = term_of(value)
+        if expr.operator == "+":
+            return value
+        if expr.operator == "-" and term is not None:
+            n = evaluate(expr, self.scope(path, expr)) if term.number is not None else None
+            made = constant(n) if n is not None else apply("-", constant(0), term)
+            return None if made is None else Number(made)
+        if term is not None and term.number is not None:
+            n = evaluate(expr, self.scope(path, expr))
+            return None if n is None else number(n)
+        return None
+
+    def _assign(self, path: Path, expr: tree.Assign) -> HostValue | None:
+        value = self.value(path, expr.value)
+        if expr.operator != "=":
+            before = term_of(self.value(path, expr.target))
+            after = self._operand(path, expr.value, value)
+            made = None if before is None or after is None else apply(expr.operator[:-1], before, after)
+            value = None if made is None else Number(made)
+        elif value is None:
+            value = self.opaque(path, expr.value)
+        self.store(path, expr.target, value)
+        return value
+
+    def _ternary(self, path: Path, expr: tree.Ternary) -> HostValue | None:
+        chosen = path.chosen.get(self.key(expr))
+        self.value(path, expr.condition)
+        taken = chosen if isinstance(chosen, bool) else self.decide(path, expr.condition)
+        if taken is None:
+            self.perhaps(path, expr.yes)
+            self.perhaps(path, expr.no)
+            return None
+        return self.value(path, expr.yes if taken else expr.no)
+
+    def key(self, expr: tree.Expr) -> tuple[int, int, int, int]:
+        frame = self.frame
+        return frame.number, frame.depth, frame.base + expr.lo, frame.base + expr.hi
+
+    def perhaps(self, path: Path, expr: tree.Expr) -> None:
+        """Run an expression that may not be reached."""
+        before = path.copy()
+        self.value(path, expr)
+        lo, hi = self.frame.base + expr.lo, self.frame.base + expr.hi
+        self.forget(path, lo, hi)
+        path.dead, path.facts = before.dead, before.facts
+
+    def _member(self, path: Path, expr: tree.Member) -> HostValue | None:
+        root, members = member_path(expr)
+        variable = None if root is None else self.frame.find(root)[0]
+        if variable is not None and "?" not in members:
+            if len(members) == 1 or not variable.is_dim3:
+                return path.read(variable, members, self.frame.spelled(expr))
+            return None
+        base = self.value(path, expr.base)
+        if isinstance(base, Extents) and expr.name in ("x", "y", "z"):
+            axis = base.axes["xyz".index(expr.name)]
+            return None if axis is None else Number(axis)
+        n = evaluate(expr, self.scope(path, expr))
+        if n is not None:
+            return number(n)
+        kind = scalar_of(plain_type(evaluate_value(expr, self.scope(path, expr)).type))
+        if kind is not None and (kind.kind != "int" or kind.size < 4):
+            return None
+        text = self.frame.spelled(expr)
+        plain = "(" not in text and "[" not in text
+        return path.symbol(text, path.epoch, doubtful=kind is None) if plain else None
+
+    def _index(self, path: Path, expr: tree.Index) -> HostValue | None:
+        self.value(path, expr.index)
+        base = self.value(path, expr.base)
+        if self.key(expr) in path.chosen:
+            chosen = path.chosen[self.key(expr)]
+            return None if isinstance(chosen, bool) else chosen
+        at = evaluate(expr.index, self.scope(path, expr.index))
+        if isinstance(base, Items) and at is not None and 0 <= at < len(base.values):
+            return base.values[at]
+        return None
+
+    def _cast(self, path: Path, expr: tree.Cast) -> HostValue | None:
+        if expr.type.words[-1:] == ["dim3"] and not expr.type.pointers:
+            items = expr.operand.items if isinstance(expr.operand, tree.Braces) else [expr.operand]
+            return self.extents(path, items)
+        value = self.value(path, expr.operand)
+        if isinstance(value, Items) and len(value.values) == 1:
+            value = value.values[0]
+        if isinstance(value, (KernelName, Place)):
+            return value
+        kind = scalar_of(plain_type(type_of.type_id(expr.type, self.frame.scope)))
+        if kind is None or kind.kind != "int":
+            return None
+        n = evaluate(expr, self.scope(path, expr))
+        if n is not None:
+            return number(n)
+        if isinstance(value, Number) and value.term.number is None and kind.size >= 4:
+            return value
+        return None
+
+    def extents(self, path: Path, items: Sequence[tree.Expr]) -> Extents | None:
+        """``dim3(x, y)``."""
+        if len(items) == 1:
+            whole = self.value(path, items[0])
+            if isinstance(whole, Extents):
+                return whole
+            return self.as_extents(path, items[0], whole)
+        if len(items) > 3:
+            return None
+        axes: list[HostTerm | None] = [self.term(path, item) for item in items]
+        x, y, z = (*axes, ONE, ONE, ONE)[:3]
+        return Extents((x, y, z))
+
+    def as_extents(self, path: Path, expr: tree.Expr, value: HostValue | None) -> Extents | None:
+        """What a value is as a ``dim3``."""
+        if isinstance(value, Extents):
+            return value
+        if isinstance(value, Items) and len(value.values) <= 3:
+            terms = [
+                term_of(each) if each is not None else self._symbol(path, item)
+                for each, item in zip(value.values, expr.items if isinstance(expr, tree.Braces) else ())
+            ]
+            x, y, z = (*terms, ONE, ONE, ONE)[:3]
+            return Extents((x, y, z))
+        found = value if value is not None else self.opaque(path, expr)
+        sure = isinstance(found, Number) and not found.doubtful
+        return Extents((found.term, ONE, ONE)) if sure and isinstance(found, Number) else None
+
+    def dims(self, path: Path, expr: tree.Expr) -> Axes:
+        """The extents that a block or grid has."""
+        found = self.as_extents(path, expr, self.value(path, expr))
+        return (None, None, None) if found is None else found.axes
+
+    # ---- changes -------------------------------------------------------------------------------------------------
+
+    def store(self, path: Path, target: tree.Expr, value: HostValue | None) -> None:
+        """Assign to ``target``."""
+        root, members = member_path(target)
+        variable = None if root is None else self.frame.find(root)[0]
+        if variable is None:
+            if root is None:
+                self.value(path, target)
+            self.disturb(path)
+        elif "?" in members:
+            self.lose(path, variable)
+        else:
+            self.keep(path, variable, members, value)
+
+    def keep(self, path: Path, variable: Variable, members: Members, value: HostValue | None) -> None:
+        """Store a value as far as the type of the variable holds it."""
+        if not members:
+            scalar = variable.scalar
+            if variable.is_dim3:
+                if isinstance(value, Number) and not value.doubtful:
+                    value = Extents((value.term, ONE, ONE))
+                value = value if isinstance(value, Extents) else None
+            elif scalar is not None:
+                n = value.term.number if isinstance(value, Number) else None
+                if scalar.kind != "int" or not isinstance(value, Number):
+                    value = None
+                elif n is not None:
+                    n = _fitting(n, scalar.size, scalar.signed)
+                    value = None if n is None else Number(constant(n), value.addends)
+                elif scalar.size < 4:
+                    value = None
+                elif value.doubtful:
+                    value = Number(value.term, value.addends)
+        path.store(variable, members, value, self.fresh())
+
+    def lose(self, path: Path, variable: Variable) -> None:
+        """Its value is not known any more."""
+        path.store(variable, (), None, self.fresh())
+
+    def share(self, path: Path, variable: Variable) -> None:
+        """Something that is not followed may change it from now on."""
+        if not variable.fixed:
+            self.lose(path, variable)
+            path.shared |= {variable.serial}
+            path.epoch = self.fresh()
+
+    def disturb(self, path: Path) -> None:
+        """Something that is not followed may have changed what is shared."""
+        path.epoch = self.fresh()
+
+    def forget(self, path: Path, lo: int, hi: int) -> None:
+        """Lose the values of all variables that the tokens ``[lo, hi)`` may change."""
+        for name in self.frame.traits.assigned(lo, hi):
+            variable, _ = self.frame.find(name)
+            if variable is not None and not variable.fixed:
+                self.lose(path, variable)
+        self.disturb(path)
+
+    def _changed_at(self, name: tree.Name) -> bool:
+        return self.frame.base + name.lo in self.frame.traits.changed.get(name.text, ())
+
+    def _argument(self, path: Path, expr: tree.Expr) -> None:
+        """A function that is not followed gets ``expr``."""
+        if isinstance(expr, tree.Name) and self._changed_at(expr):
+            variable, _ = self.frame.find(expr.text)
+            if variable is not None:
+                self.share(path, variable)
+
+    def arguments(self, path: Path, exprs: Sequence[tree.Expr]) -> list[HostValue | None]:
+        """Run the arguments of a call that is not followed."""
+        values = [self.value(path, expr) for expr in exprs]
+        for expr in exprs:
+            self._argument(path, expr)
+        return values
+
+    def method(self, path: Path, callee: tree.Member, expr: tree.Call) -> HostValue | None:
+        """``object.f(...)`` that is not followed."""
+        self.arguments(path, expr.arguments)
+        n = evaluate(expr, self.scope(path, expr))
+        if n is not None:
+            return number(n)
+        if callee.name in READING_METHODS:
+            text = self.frame.spelled(expr)
+            scalar = scalar_of(plain_type(evaluate_value(expr, self.scope(path, expr)).type))
+            fits = scalar is None or (scalar.kind == "int" and scalar.size >= 4)
+            return path.symbol(text, path.epoch) if fits and len(text) <= _MOST_TEXT else None
+        root, _ = member_path(callee.base)
+        variable = None if root is None else self.frame.find(root)[0]
+        if variable is not None and not variable.fixed:
+            self.lose(path, variable)
+        self.disturb(path)
+        return None
+
+    # ---- conditions ----------------------------------------------------------------------------------------------
+
+    def decide(self, path: Path, condition: tree.Expr) -> bool | None:
+        """Is a condition true? It has been run already."""
+        n = evaluate(condition, self.scope(path, condition))
+        if n is not None:
+            return bool(n)
+        if isinstance(condition, tree.Unary) and condition.operator == "!":
+            inner = self.decide(path, condition.operand)
+            return None if inner is None else not inner
+        if isinstance(condition, tree.Binary) and condition.operator in ("&&", "||"):
+            left = self.decide(path, condition.left)
+            right = self.decide(path, condition.right)
+            stop = condition.operator == "||"
+            if stop in (left, right):
+                return stop
+            return None if None in (left, right) else not stop
+        facts = list(self._comparisons(path, condition, True))
+        return path.decided(facts[0]) if len(facts) == 1 else None
+
+    def assume(self, path: Path, condition: tree.Expr, truth: bool) -> Path:
+        """``path``, where the condition is true or false."""
+        for fact in list(self._comparisons(path, condition, truth)):
+            path.learn(fact)
+        return path
+
+    def _comparisons(self, path: Path, condition: tree.Expr, truth: bool) -> Iterator[Comparison]:
+        """Comparisons that follow."""
+        if isinstance(condition, tree.Unary) and condition.operator == "!":
+            yield from self._comparisons(path, condition.operand, not truth)
+        elif isinstance(condition, tree.Binary) and condition.operator == ("&&" if truth else "||"):
+            yield from self._comparisons(path, condition.left, truth)
+            yield from self._comparisons(path, condition.right, truth)
+        elif isinstance(condition, tree.Binary) and condition.operator in _COMPARISONS:
+            if self.pure(condition):
+                probe = path.copy()
+                left, right = self.term(probe, condition.left), self.term(probe, condition.right)
+                if left is not None and right is not None:
+                    fact = Comparison(left, condition.operator, right)
+                    yield fact if truth else opposite(fact)
+
+    def pure(self, expr: tree.Expr) -> bool:
+        """Does it change nothing, and mean the same a second time?"""
+        match expr:
+            case tree.Name() | tree.Number() | tree.SizeOf():
+                return True
+            case tree.Binary():
+                return self.pure(expr.left) and self.pure(expr.right)
+            case tree.Unary():
+                return expr.operator in ("-", "+", "!", "~") and self.pure(expr.operand)
+            case tree.Member():
+                return self.pure(expr.base)
+            case tree.Cast():
+                return self.pure(expr.operand)
+            case tree.Call():
+                known = isinstance(expr.callee, tree.Member) and expr.callee.name in READING_METHODS
+                known = known or (
+                    isinstance(expr.callee, tree.Name)
+                    and expr.callee.text.rpartition("::")[2] in ("min", "max")
+                )
+                return known and all(self.pure(argument) for argument in expr.arguments)
+        return False
+
+    def guard(self, path: Path, name: str, arguments: Sequence[tree.Expr]) -> bool:
+        """``CHECK(n < 4)``: is it one?"""
+        if not re.fullmatch(GUARDS, name) or not arguments:
+            return False
+        self.value(path, arguments[0])
+        operator = _CHECKS.get(name.rpartition("_")[2])
+        if operator is not None and len(arguments) >= 2:
+            compared = tree.Binary(arguments[0].lo, arguments[1].hi, operator, arguments[0], arguments[1])
+            self.assume(path, compared, True)
+        else:
+            self.assume(path, arguments[0], True)
+        return True
+
+    def power_of_two(self, path: Path, symbol: Symbol) -> None:
+        """Learn that it is a power of two."""
+        term = named(symbol.name, symbol.version)
+        less = apply("-", term, ONE)
+        rest = None if less is None else apply("&", term, less)
+        if rest is not None:
+            path.learn(Comparison(rest, "==", constant(0)))
+
+
+def member_path(target: tree.Expr) -> tuple[str | None, Members]:
+    """``config.gridDim.x`` -> ("config", ("gridDim", "x")); "?" for what is not followed."""
+    members: list[str] = []
+    while isinstance(target, (tree.Member, tree.Index)):
+        if isinstance(target, tree.Member):
+            members.append(target.name if target.operator == "." else "*")
+        else:
+            members.append(target.index.text if isinstance(target.index, tree.Number) else "?")
+        target = target.base
+    simple = isinstance(target, tree.Name) and "::" not in target.text and not target.arguments
+    simple = simple and "*" not in members
+    return (target.text if simple and isinstance(target, tree.Name) else None), tuple(reversed(members))
+
+
+def _fitting(n: int, size: int, signed: bool) -> int | None:
+    """``n`` in an integer type."""
+    bits = 8 * size
+    n &= (1 << bits) - 1
+    return n - (1 << bits) if signed and n >> (bits - 1) else n

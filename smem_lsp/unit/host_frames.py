@@ -1,0 +1,295 @@
+"""One call of a host function while its launches are looked for: its names, and which of its variables matter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from smem_lsp.semantics.entities import Argument
+from smem_lsp.semantics.scope import Scope
+from smem_lsp.semantics.spell_type import spell_argument
+from smem_lsp.source import checkpoint
+from smem_lsp.syntax import tree
+from smem_lsp.syntax.parse import Body, Function
+from smem_lsp.targets.dialects import CUDA
+from smem_lsp.unit.host_values import HostValue, Path, Variable
+
+# macros that let a condition be true behind them: PyTorch, glog, the C library and the like
+GUARDS = r"(?:[A-Z0-9]+_)*(?:CHECK|ASSERT|ENFORCE|REQUIRE)(?:_(?:EQ|NE|LT|LE|GT|GE|MSG))?|assert"
+
+LAUNCH_CALLS = frozenset(
+    (
+        "cudaLaunchKernel",
+        "cudaLaunchCooperativeKernel",
+        "cudaLaunchKernelEx",
+        "cudaLaunchKernelExC",
+        "cuLaunchKernel",
+    )
+)
+
+
+@dataclass(eq=False)
+class Frame:
+    """``number``: of the function among those that are read; ``bound``: template arguments by name; ``watched``:
+    functions that lead to launches; ``by_value``: functions that take all arguments by value; ``base``: of the token
+    indices of the chunk that is read; ``open``: other files may call it with other arguments."""
+
+    function: Function
+    number: int
+    scope: Scope
+    bound: Mapping[str, Argument]
+    depth: int
+    watched: frozenset[str]
+    by_value: frozenset[str]
+    base: int = 0
+    blocks: list[dict[str, Variable | None]] = field(default_factory=lambda: [{}])
+    returned: list[tuple[Path, HostValue | None, tree.Expr | None]] = field(default_factory=list)
+    open: bool = False
+    _traits: Traits | None = None
+
+    @property
+    def names(self) -> str:
+        return names_text(self.bound)
+
+    @property
+    def body(self) -> Body:
+        return self.function.body
+
+    @property
+    def traits(self) -> Traits:
+        if self._traits is None:
+            self._traits = Traits.of(self.body, self.watched, self.by_value)
+        return self._traits
+
+    def find(self, name: str) -> tuple[Variable | None, bool]:
+        """(the variable that a name means, whether it means something local)."""
+        for level in reversed(self.blocks):
+            if name in level:
+                return level[name], True
+        return None, False
+
+    def text(self, lo: int, hi: int) -> str | None:
+        """The text of an expression of the chunk, with the parentheses that it begins or ends in; None: it is out of
+        a macro."""
+        kinds = self.body.tokens.kinds
+        lo, hi = self.base + lo, self.base + hi
+        open_ = kinds[lo:hi].count("LP") - kinds[lo:hi].count("RP")
+        while open_ < 0 and kinds[lo - 1] == "LP":
+            lo, open_ = lo - 1, open_ + 1
+        while open_ > 0 and kinds[hi : hi + 1] == ["RP"]:
+            hi, open_ = hi + 1, open_ - 1
+        definition = self.function.definition
+        offsets = definition.body.offsets[lo:hi]
+        if not offsets or min(offsets) < 0:
+            return None
+        return definition.text[offsets[0] : offsets[-1] + len(definition.body.texts[hi - 1])]
+
+    def spelled(self, expr: tree.Expr) -> str:
+        """The expression in one line."""
+        text = self.text(expr.lo, expr.hi)
+        if text is None:
+            tokens = self.body.tokens
+            text = " ".join(tokens.texts[self.base + expr.lo : self.base + expr.hi])
+        return " ".join(text.split())
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """``relevant``: names that may decide about a launch; ``captured``: names that lambdas assign; ``changed``: token
+    indices at which each name is or may be changed, declarations left out; ``jumps``: it has a ``goto``."""
+
+    relevant: frozenset[str]
+    captured: frozenset[str]
+    changed: dict[str, list[int]]
+    jumps: bool
+
+    @staticmethod
+    def of(body: Body, watched: frozenset[str], by_value: frozenset[str]) -> Traits:
+        kinds, texts = body.tokens.kinds, body.tokens.texts
+        changed: dict[str, list[int]] = {}
+        lambdas = list(_lambda_ranges(body))
+        captured: set[str] = set()
+        for i, kind in enumerate(kinds):
+            if kind != "NAME":
+                continue
+            checkpoint()
+            if _changes(body, i, by_value):
+                changed.setdefault(texts[i], []).append(i)
+                if any(lo <= i < hi for lo, hi in lambdas):
+                    captured.add(texts[i])
+        return Traits(_relevant(kinds, texts, watched), frozenset(captured), changed, "GOTO" in kinds)
+
+    def assigned(self, lo: int, hi: int) -> set[str]:
+        """Names that the tokens ``[lo, hi)`` may change."""
+        return {name for name, places in self.changed.items() if any(lo <= at < hi for at in places)}
+
+
+# C functions and those of std that take numbers by value, or only read them
+_READERS = frozenset(
+    "dim3 min max printf fprintf snprintf ceil floor sqrt log log2 pow abs fabs assert sizeof to_string clamp malloc "
+    "calloc free memset memcpy exit abort make_uint3 make_int3 gcd lcm CEIL_DIV".split()
+)
+READING_METHODS = frozenset(
+    "size sizes numel dim dims ndimension stride strides length empty data data_ptr const_data_ptr mutable_data_ptr "
+    "scalar_type dtype device get begin end rows cols count is_contiguous is_cuda defined c_str front back at".split()
+)
+_VALUE_SPACES = frozenset(
+    ("std", "thrust", "at", "torch", "c10")
+)  # their classes keep no references to numbers
+
+
+def _changes(body: Body, i: int, by_value: frozenset[str]) -> bool:
+    """May the name at token ``i`` be changed there, other than by a declaration?"""
+    kinds, texts, partner = body.tokens.kinds, body.tokens.texts, body.ahead.partner
+    before = kinds[i - 1] if i else ""
+    if before == "DOT":
+        return False
+    end = i + 1
+    while end + 1 < len(kinds) and kinds[end] in ("DOT", "LB"):
+        if kinds[end] == "LB" and partner[end] < end:
+            return True
+        end = end + 2 if kinds[end] == "DOT" else partner[end] + 1
+    after = kinds[end] if end < len(kinds) else ""
+    if after in ("EQ", "ASSIGN", "STEP"):
+        return not (after == "EQ" and before in ("TYPE", "AUTO") and end == i + 1)
+    if before == "STEP" or (before == "SHIFT" and texts[i - 1] == ">>" and kinds[i - 2] != "NUMBER"):
+        return True
+    if before == "AMP" and (i < 2 or kinds[i - 2] not in ("NAME", "NUMBER", "RP", "RB", "TYPE", "GT", "LB")):
+        return not _reads_address(body, i)
+    if end > i + 1 and after == "LP":
+        return texts[end - 1] not in READING_METHODS
+    bare = before in ("LP", "COMMA") and after in ("RP", "COMMA")
+    return bare and not _by_value(body, i, by_value)
+
+
+def _reads_address(body: Body, i: int) -> bool:
+    """Does ``&name`` at token ``i`` go to a launch, or to a function that reads launch configurations?"""
+    opening = _opening(body, i)
+    before = body.tokens.texts[opening - 1] if opening > 0 else ""
+    return before in CUDA.config_readers or before in LAUNCH_CALLS or before.startswith(">>>")
+
+
+def _by_value(body: Body, i: int, by_value: frozenset[str]) -> bool:
+    """Does the argument at token ``i`` go to something that does not change it?"""
+    kinds, texts = body.tokens.kinds, body.tokens.texts
+    at = _opening(body, i)
+    if at <= 0:
+        return True  # the configuration of a launch
+    callee = texts[at - 1]
+    if kinds[at - 1] == "GT" or callee == ">>":
+        back = at - 1
+        depth = 0
+        while back > 0:
+            depth += {">": 1, ">>": 2, "<": -1}.get(texts[back], 0)
+            back -= 1
+            if depth <= 0:
+                break
+        callee, at = texts[back], back + 1
+        if callee.endswith("_cast"):
+            return True
+    elif kinds[at - 1] not in ("NAME", "RP", "RB"):
+        return True  # parentheses, a launch, a condition
+    if kinds[at - 1] != "NAME":
+        return False
+    if callee in _READERS or callee in by_value or callee.startswith(("cuda", "cuLaunch", "hip")):
+        return True
+    if kinds[at - 2 : at - 1] == ["DOT"]:
+        return callee in READING_METHODS
+    if kinds[at - 2 : at - 1] in (["TYPE"], ["AUTO"]) or texts[at - 2 : at - 1] == ["dim3"]:
+        return True  # a declaration
+    if re.fullmatch(GUARDS, callee) or callee.startswith(("AT_DISPATCH", "TORCH_")):
+        return True
+    start = at - 1
+    while start >= 2 and kinds[start] in ("NAME", "GT", "SCOPE", "LT", "TYPE", "COMMA", "NUMBER"):
+        if texts[start] in _VALUE_SPACES and kinds[start + 1] == "SCOPE":
+            return kinds[at - 2] in ("NAME", "GT")  # a declaration: `std::vector<int> v(n)`
+        start -= 1
+    return False
+
+
+def _opening(body: Body, i: int) -> int:
+    """The parenthesis around token ``i``; -1: none in its statement."""
+    kinds, partner = body.tokens.kinds, body.ahead.partner
+    at = i - 1
+    while at >= 0:
+        checkpoint()
+        if kinds[at] == "LP":
+            return at
+        if kinds[at] in ("RP", "RB", "RC") and 0 <= partner[at] < at:
+            at = partner[at] - 1
+            continue
+        if kinds[at] in ("SEMI", "LC", "RC", "LAUNCH_OPEN"):
+            return -1
+        at -= 1
+    return -1
+
+
+def _lambda_ranges(body: Body) -> Iterable[tuple[int, int]]:
+    """Token ranges of what may be bodies of lambdas: ``] ... {``, ``] {``."""
+    kinds, partner = body.tokens.kinds, body.ahead.partner
+    for i, kind in enumerate(kinds):
+        if kind != "RB" or partner[i] < 0:
+            continue
+        opening = partner[i]
+        if opening and kinds[opening - 1] in ("NAME", "RB", "RP", "TYPE", "STRING"):
+            continue  # an index, an array
+        at = i + 1
+        if kinds[at : at + 1] == ["LP"] and partner[at] > at:
+            at = partner[at] + 1
+        while at < len(kinds) and kinds[at] not in ("LC", "SEMI", "RP", "COMMA", "RC"):
+            at += 1
+        if kinds[at : at + 1] == ["LC"] and partner[at] > at:
+            yield at, partner[at]
+
+
+def _relevant(kinds: Sequence[str], texts: Sequence[str], watched: frozenset[str]) -> frozenset[str]:
+    """Names in launches, and in what is assigned to such names."""
+    parts: list[tuple[int, int]] = []
+    lo = depth = 0
+    for i, kind in enumerate(kinds):
+        depth += (kind == "LP") - (kind == "RP")
+        if kind == "SEMI" or (kind in ("LC", "RC") and depth <= 0):
+            parts.append((lo, i))
+            lo = i + 1
+    parts.append((lo, len(kinds)))
+    names: set[str] = set()
+    rest: list[tuple[set[str], set[str]]] = []
+    for lo, hi in parts:
+        checkpoint()
+        inside = {text for kind, text in zip(kinds[lo:hi], texts[lo:hi]) if kind == "NAME"}
+        if (
+            "LAUNCH_OPEN" in kinds[lo:hi]
+            or not inside.isdisjoint(watched | LAUNCH_CALLS)
+            or "RETURN" in kinds[lo:hi]
+        ):
+            names |= inside
+        else:
+            rest.append(({t for t in inside if _set_in(kinds, texts, lo, hi, t)}, inside))
+    grew = True
+    while grew:
+        checkpoint()
+        grew = False
+        for changed, inside in list(rest):
+            if not changed.isdisjoint(names):
+                rest.remove((changed, inside))
+                grew = grew or not inside <= names
+                names |= inside
+    return frozenset(names)
+
+
+def _set_in(kinds: Sequence[str], texts: Sequence[str], lo: int, hi: int, name: str) -> bool:
+    for i in range(lo, hi):
+        if texts[i] == name and kinds[i] == "NAME":
+            after = kinds[i + 1] if i + 1 < hi else ""
+            before = kinds[i - 1] if i > lo else ""
+            if after in ("EQ", "ASSIGN", "STEP", "DOT", "LB", "COLON") or before in ("STEP", "AMP"):
+                return True
+            if after in ("LP", "LC", "") and before in ("TYPE", "NAME", "AUTO", "GT", "COMMA", "AMP"):
+                return True
+    return False
+
+
+def names_text(bound: Mapping[str, Argument]) -> str:
+    """Template arguments as text."""
+    return ", ".join(f"{name} = {spell_argument(argument)}" for name, argument in sorted(bound.items()))

@@ -1,0 +1,623 @@
+"""Walks the statements of host functions along all paths that differ in what they know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from smem_lsp.ir.host_terms import constant, named
+from smem_lsp.ir.nodes import Comparison
+from smem_lsp.semantics.evaluate import evaluate
+from smem_lsp.semantics.local_declarations import declare_constants, declare_statement
+from smem_lsp.source import checkpoint
+from smem_lsp.syntax import tree
+from smem_lsp.targets.dialects import CUDA
+from smem_lsp.unit.host_expressions import ONE, Expressions
+from smem_lsp.unit.host_frames import LAUNCH_CALLS
+from smem_lsp.unit.host_values import (
+    MOST_PATHS,
+    ZERO,
+    Extents,
+    HostValue,
+    Items,
+    KernelName,
+    Number,
+    Path,
+    Variable,
+    joined,
+    number,
+    term_of,
+)
+
+_MEMBERS_OF_CONFIG = ("gridDim", "blockDim", "dynamicSmemBytes", "stream", "attrs", "numAttrs")
+_MOST_TURNS = 8  # of a loop whose variable is followed from turn to turn
+
+
+class Statements(Expressions):
+    """Runs the statements of one frame."""
+
+    def __init__(self, kernels: frozenset[str]) -> None:
+        super().__init__(kernels)
+        self.breaks: list[list[Path]] = []
+        self.variables: dict[int, Variable] = {}
+
+    def values_of(self, path: Path, expr: tree.Call) -> list[HostValue | None]:
+        """What a call may return, if the function is in sight."""
+        raise NotImplementedError
+
+    def joined(self, paths: Iterable[Path]) -> list[Path]:
+        return joined(paths, self.fresh(), lambda serial: self.variables[serial].matters)
+
+    # ---- statements ----------------------------------------------------------------------------------------------
+
+    def block(self, paths: list[Path], node: tree.Block) -> list[Path]:
+        outer = self.frame.scope
+        self.frame.scope = outer.child()
+        self.frame.blocks.append({})
+        for statement in node.statements:
+            paths = self.statement(paths, statement)
+        self.frame.blocks.pop()
+        self.frame.scope = outer
+        return paths
+
+    def statement(self, paths: list[Path], node: tree.Statement) -> list[Path]:
+        checkpoint()
+        paths = self.joined(paths)
+        if not paths:
+            return self._unreached(node)
+        match node:
+            case tree.Block():
+                return self.block(paths, node)
+            case tree.DeclarationStatement():
+                return self.chunk(paths, "declaration", node.chunk)[1]
+            case tree.ExpressionStatement():
+                return self.chunk(paths, "expression", node.chunk)[1]
+            case tree.If():
+                return self._if(paths, node)
+            case tree.For():
+                return self._for(paths, node)
+            case tree.While() | tree.DoWhile():
+                return self._while(paths, node)
+            case tree.Switch():
+                return self._switch(paths, node)
+            case tree.JumpStatement():
+                return self._jump(paths, node)
+            case tree.Try():
+                return self._try(paths, node)
+            case tree.MacroStatement():
+                paths = self.chunk(paths, "expression", node.chunk)[1]
+                return paths if node.body is None else self._turns(paths, node.body, node.lo, node.hi)
+            case tree.Empty():
+                if self.frame.body.tokens.kinds[node.lo : node.lo + 1] == ["USING"]:
+                    declare_statement(self.frame.body, node.lo, node.hi, self.frame.scope)
+                return paths
+            case tree.CaseLabel() | tree.Label():
+                return paths
+        self._unread(paths, node.lo, node.hi)
+        return paths
+
+    def _unreached(self, node: tree.Statement) -> list[Path]:
+        """Code that nothing leads to, as far as one sees."""
+        return []
+
+    def _unread(self, paths: list[Path], lo: int, hi: int) -> None:
+        """Something that does not parse."""
+        tokens = self.frame.body.tokens
+        for name in {text for kind, text in zip(tokens.kinds[lo:hi], tokens.texts[lo:hi]) if kind == "NAME"}:
+            variable, _ = self.frame.find(name)
+            if variable is not None:
+                for path in paths:
+                    self.share(path, variable)
+        for path in paths:
+            self.disturb(path)
+
+    def _jump(self, paths: list[Path], node: tree.JumpStatement) -> list[Path]:
+        frame = self.frame
+        parsed: tree.Expr | None = None
+        if node.chunk is not None:
+            parsed = frame.body.chunk(tree.value_start(frame.body.tokens.kinds, node.chunk), node.chunk)
+        if parsed is not None and node.chunk is not None:
+            base, frame.base = frame.base, node.chunk[0]
+            paths = self._split(paths, parsed, node.chunk)
+            for path in paths:
+                value = self.value(path, parsed)
+                if value is None and not isinstance(parsed, (tree.Launch, tree.Braces)):
+                    value = self.opaque(path, parsed)
+                if node.kind == "return" and not path.dead:
+                    frame.returned.append((path, value, parsed))
+            frame.base = base
+        if node.kind == "break" and self.breaks:
+            self.breaks[-1] += paths
+        return []
+
+    # ---- branches ------------------------------------------------------------------------------------------------
+
+    def _if(self, paths: list[Path], node: tree.If) -> list[Path]:
+        outer = self.frame.scope
+        self.frame.scope = outer.child()
+        self.frame.blocks.append({})
+        parsed, paths = self.chunk(paths, "condition", node.condition)
+        if isinstance(parsed, tree.ConditionWithInit):
+            parsed = parsed.condition
+        condition = None if isinstance(parsed, tree.Declaration) else parsed
+        yes, no = self._sides(paths, condition, node.condition[0])
+        ended = self.statement(yes, node.then)
+        ended = [*ended, *(no if node.otherwise is None else self.statement(no, node.otherwise))]
+        self.frame.blocks.pop()
+        self.frame.scope = outer
+        return self.joined(ended)
+
+    def _sides(
+        self, paths: list[Path], condition: tree.Expr | None, base: int
+    ) -> tuple[list[Path], list[Path]]:
+        """The paths on which a condition is true, and those on which it is false."""
+        yes: list[Path] = []
+        no: list[Path] = []
+        outer, self.frame.base = self.frame.base, base
+        for path in paths:
+            known = None if condition is None else self.decide(path, condition)
+            for side, truth in ((yes, True), (no, False)):
+                if known is None or known is truth:
+                    other = path.copy()
+                    side.append(other if condition is None else self.assume(other, condition, truth))
+        self.frame.base = outer
+        return [path for path in yes if not path.dead], [path for path in no if not path.dead]
+
+    def _switch(self, paths: list[Path], node: tree.Switch) -> list[Path]:
+        parsed, paths = self.chunk(paths, "condition", node.condition)
+        subject = parsed if isinstance(parsed, tree.Expr) else None
+        body = node.body.statements if isinstance(node.body, tree.Block) else [node.body]
+        labelled = {id(each) for each in body if isinstance(each, tree.CaseLabel)}
+        self.breaks.append([])
+        outer = self.frame.scope
+        self.frame.scope = outer.child()
+        self.frame.blocks.append({})
+        current: list[Path] = []
+        closed = False
+        if any(isinstance(each, tree.CaseLabel) and id(each) not in labelled for each in _inside(node.body)):
+            for path in paths:  # labels inside other statements
+                self.forget(path, node.lo, node.hi)
+            current = [path.copy() for path in paths]
+        for each in body:
+            if isinstance(each, tree.CaseLabel):
+                closed = closed or each.chunk is None
+                entered = [self._enter_case(path.copy(), subject, each, node.condition[0]) for path in paths]
+                current = self.joined([*current, *entered])
+            else:
+                current = self.statement(current, each)
+        self.frame.blocks.pop()
+        self.frame.scope = outer
+        rest = [] if closed else [path.copy() for path in paths]
+        return self.joined([*current, *self.breaks.pop(), *rest])
+
+    def _enter_case(self, path: Path, subject: tree.Expr | None, label: tree.CaseLabel, base: int) -> Path:
+        if subject is None or label.chunk is None:
+            return path
+        parsed = self.frame.body.chunk("expression", label.chunk)
+        n = evaluate(parsed, self.frame.scope) if parsed is not None else None
+        if n is None:
+            return path
+        outer, self.frame.base = self.frame.base, base
+        known = evaluate(subject, self.scope(path, subject))
+        term = self.term(path.copy(), subject) if known is None and self.pure(subject) else None
+        self.frame.base = outer
+        if known is not None:
+            path.dead = known != n
+        elif term is not None:
+            path.learn(Comparison(term, "==", constant(n)))
+        return path
+
+    def _try(self, paths: list[Path], node: tree.Try) -> list[Path]:
+        ended: list[Path] = []
+        for at, inner in enumerate(node.blocks):
+            entered = [path.copy() for path in paths]
+            if at:
+                for path in entered:
+                    self.forget(path, node.lo, node.hi)
+            ended += self.statement(entered, inner)
+        return self.joined(ended)
+
+    # ---- loops ---------------------------------------------------------------------------------------------------
+
+    def _for(self, paths: list[Path], node: tree.For) -> list[Path]:
+        outer = self.frame.scope
+        self.frame.scope = outer.child()
+        self.frame.blocks.append({})
+        head = self.frame.body.chunk("for_head", node.head)
+        base, self.frame.base = self.frame.base, node.head[0]
+        condition: tree.Expr | None = None
+        turns: list[Path] | None = None
+        if isinstance(head, tree.ForHead):
+            if head.init is not None:
+                paths = self.parsed(paths, head.init, node.head)
+            condition = head.condition if isinstance(head.condition, tree.Expr) else None
+            turns = self._counted(paths, head, node)
+        elif isinstance(head, tree.RangeFor):
+            turns = self._each(paths, head, node)
+        else:
+            self._unread(paths, *node.head)
+        self.frame.base = base
+        after = self._turns(paths, node.body, node.lo, node.hi, condition, node.head[0], turns)
+        self.frame.blocks.pop()
+        self.frame.scope = outer
+        return after
+
+    def _while(self, paths: list[Path], node: tree.While | tree.DoWhile) -> list[Path]:
+        if isinstance(node, tree.DoWhile):
+            parsed = self.frame.body.chunk("condition", node.condition)
+            if isinstance(parsed, tree.Expr) and evaluate(parsed, self.frame.scope) == 0:
+                self.breaks.append([])
+                ended = self.statement(paths, node.body)
+                return self.joined([*ended, *self.breaks.pop()])
+            return self._turns(paths, node.body, node.lo, node.hi)
+        for path in paths:
+            self._head(path, node.lo, node.hi)
+        parsed, paths = self.chunk(paths, "condition", node.condition)
+        yes, no = self._sides(paths, parsed if isinstance(parsed, tree.Expr) else None, node.condition[0])
+        return self._turn(yes, no, node.body)
+
+    def _turns(
+        self,
+        paths: list[Path],
+        body: tree.Statement,
+        lo: int,
+        hi: int,
+        condition: tree.Expr | None = None,
+        base: int = 0,
+        turns: list[Path] | None = None,
+    ) -> list[Path]:
+        """Any number of turns of a loop: look for launches in one, with what every turn knows at its start."""
+        after = [path.copy() for path in paths]
+        for path in after:
+            self._head(path, lo, hi)
+        if turns is None:
+            turns = [path.copy() for path in after]
+            if condition is not None:
+                base_, self.frame.base = self.frame.base, base
+                for path in turns:
+                    self.value(path, condition)
+                self.frame.base = base_
+                turns, after = self._sides(turns, condition, base)
+        return self._turn(turns, after, body)
+
+    def _turn(self, turns: list[Path], after: list[Path], body: tree.Statement) -> list[Path]:
+        """One turn of a loop. ``after``: the paths that leave it at its head."""
+        self.breaks.append([])
+        self.statement(turns, body)
+        return self.joined([*after, *self.breaks.pop()])
+
+    def _head(self, path: Path, lo: int, hi: int) -> None:
+        """What is known at the start of every turn of a loop over the tokens ``[lo, hi)``."""
+        texts = self.frame.body.tokens.texts
+        doubled: list[tuple[Variable, int, str]] = []
+        for name in self.frame.traits.assigned(lo, hi):
+            variable, _ = self.frame.find(name)
+            if variable is None:
+                continue
+            value = path.read(variable, (), name)
+            n = value.term.number if isinstance(value, Number) else None
+            places = [at for at in self.frame.traits.changed[name] if lo <= at < hi]
+            spelled = {tuple(texts[at + 1 : at + 4]) for at in places}
+            steps = {(each[0], each[1]) for each in spelled if len(each) == 3 and each[2] in (";", ")", ",")}
+            if n is not None and n > 0 and n & (n - 1) == 0 and len(steps) == len(spelled) == 1:
+                step = steps.pop()
+                if step in (("*=", "2"), ("<<=", "1"), ("/=", "2"), (">>=", "1")):
+                    doubled.append((variable, n, step[0]))
+        self.forget(path, lo, hi)
+        for variable, n, operator in doubled:
+            if variable.serial in path.shared or variable.shared:
+                continue
+            term = named(variable.name, self.fresh())
+            symbol = term.symbol
+            assert symbol is not None
+            path.store(variable, (), Number(term), self.fresh())
+            self.power_of_two(path, symbol)
+            grows = operator in ("*=", "<<=")
+            path.learn(Comparison(term, ">=" if grows else "<=", constant(n)))
+
+    def _counted(self, paths: list[Path], head: tree.ForHead, node: tree.For) -> list[Path] | None:
+        """A path for each turn of ``for (int t = 32; t <= 512; t *= 2)``; None: too many turns, or not known."""
+        step = head.step
+        target = (
+            step.operand
+            if isinstance(step, (tree.Unary, tree.PostfixStep)) and step.operator in ("++", "--")
+            else step.target
+            if isinstance(step, tree.Assign)
+            else None
+        )
+        condition = head.condition
+        if not isinstance(target, tree.Name) or not isinstance(condition, tree.Expr) or step is None:
+            return None
+        variable, _ = self.frame.find(target.text)
+        lo, hi = node.body.lo, node.body.hi
+        changed = self.frame.traits.assigned(lo, hi)
+        if variable is None or variable.shared or target.text in changed or not variable.matters:
+            return None
+        turns: list[Path] = []
+        for path in paths:
+            probe = path.copy()
+            for _ in range(_MOST_TURNS + 1):
+                checkpoint()
+                known = self.decide(probe, condition)
+                value = probe.read(variable, (), variable.name)
+                if known is None or term_of(value) is None or term_of(value).number is None:  # type: ignore[union-attr]
+                    return None
+                if not known:
+                    break
+                if len(turns) == _MOST_TURNS:
+                    return None
+                turn = path.copy()
+                self.forget(turn, lo, hi)
+                turn.store(variable, (), value, self.fresh())
+                turns.append(turn)
+                self.value(probe, step)
+            else:
+                return None
+        return turns
+
+    def _each(self, paths: list[Path], head: tree.RangeFor, node: tree.For) -> list[Path] | None:
+        """A path for each element of a list of constants."""
+        if head.init is not None:
+            self.parsed(paths, head.init, node.head)
+        given = [(path, self.value(path, head.range)) for path in paths]
+        self._declaration(paths, head.declaration, node.head)
+        name = head.declaration.declarators[0].name if head.declaration.declarators else ""
+        variable, _ = self.frame.find(name)
+        turns: list[Path] = []
+        for path, value in given:
+            if (
+                variable is None
+                or not isinstance(value, Items)
+                or "&" in head.declaration.declarators[0].pointers
+            ):
+                return None
+            for each in value.values:
+                if not isinstance(each, (Number, KernelName)) or len(turns) == MOST_PATHS:
+                    return None
+                turn = path.copy()
+                self.forget(turn, node.body.lo, node.body.hi)
+                self.keep(turn, variable, (), each)
+                turns.append(turn)
+        return turns
+
+    # ---- chunks --------------------------------------------------------------------------------------------------
+
+    def chunk(self, paths: list[Path], start: str, span: tuple[int, int]) -> tuple[Any, list[Path]]:
+        """Run a chunk on all paths."""
+        parsed = self.frame.body.chunk(start, span)
+        if parsed is None:
+            self._unread(paths, *span)
+            return None, paths
+        base, self.frame.base = self.frame.base, span[0]
+        paths = self.parsed(paths, parsed, span)
+        self.frame.base = base
+        return parsed, [path for path in paths if not path.dead]
+
+    def parsed(self, paths: list[Path], parsed: Any, span: tuple[int, int]) -> list[Path]:
+        match parsed:
+            case tree.Declaration():
+                paths = self._split(paths, parsed, span)
+                self._declaration(paths, parsed, span)
+            case tree.ConditionWithInit():
+                for part in (parsed.init, parsed.condition):
+                    if part is not None:
+                        paths = self.parsed(paths, part, span)
+            case list():
+                for each in parsed:
+                    paths = self.parsed(paths, each, span)
+            case _:
+                paths = self._split(paths, parsed, span)
+                for path in paths:
+                    self.value(path, parsed)
+        for path in paths:
+            path.chosen.clear()
+        return paths
+
+    def _split(self, paths: list[Path], parsed: Any, span: tuple[int, int]) -> list[Path]:
+        """Keep the values apart that ``c ? a : b`` and the like may have, where they may decide about a launch."""
+        tokens = self.frame.body.tokens
+        words = set(tokens.texts[span[0] : span[1]])
+        traits = self.frame.traits
+        if words.isdisjoint(traits.relevant) and "<<<" not in words and words.isdisjoint(LAUNCH_CALLS):
+            return paths
+        for node in nodes_of(parsed):
+            if not isinstance(node, (tree.Ternary, tree.Index, tree.Call)):
+                continue
+            after: list[Path] = []
+            for at, path in enumerate(paths):
+                checkpoint()
+                options = self._options(path, node)
+                if len(options) < 2 or len(after) + len(options) + len(paths) - at - 1 > MOST_PATHS:
+                    after.append(path)
+                    continue
+                for option in options:
+                    other = path.copy()
+                    other.chosen[self.key(node)] = option
+                    if isinstance(node, tree.Ternary):
+                        self.assume(other, node.condition, bool(option))
+                    if not other.dead:
+                        after.append(other)
+            paths = after
+        return paths
+
+    def _options(self, path: Path, node: tree.Expr) -> Sequence[HostValue | bool | None]:
+        if isinstance(node, tree.Ternary):
+            return () if self.decide(path, node.condition) is not None else (True, False)
+        if isinstance(node, tree.Call):
+            return self.values_of(path, node)
+        if isinstance(node, tree.Index) and isinstance(node.base, tree.Name):
+            variable, _ = self.frame.find(node.base.text)
+            base = None if variable is None else path.read(variable, (), node.base.text)
+            if isinstance(base, Items) and evaluate(node.index, self.scope(path, node.index)) is None:
+                return tuple(dict.fromkeys(base.values))
+        return ()
+
+    # ---- declarations --------------------------------------------------------------------------------------------
+
+    def _declaration(self, paths: list[Path], parsed: tree.Declaration, span: tuple[int, int]) -> None:
+        frame = self.frame
+        if "typedef" in parsed.words or "{}" in parsed.words or parsed.words[:1] == ["using"]:
+            declare_statement(frame.body, span[0], min(span[1] + 1, len(frame.body.tokens)), frame.scope)
+            return
+        for declarator in parsed.declarators:
+            checkpoint()
+            given = [self._initial(path, declarator) for path in paths]
+            alone = tree.Declaration(
+                parsed.lo, parsed.hi, parsed.words, [declarator], parsed.declarators_at, parsed.names
+            )
+            declare_constants(alone, frame.scope)
+            if not declarator.name:  # auto [x, y] = ...
+                tokens = frame.body.tokens
+                for at in range(frame.base + declarator.lo, frame.base + declarator.hi):
+                    if tokens.kinds[at] == "NAME":
+                        frame.blocks[-1][tokens.texts[at]] = None
+            if not declarator.name:
+                continue
+            if self._alias(paths, parsed, declarator):
+                continue
+            variable = self.declare(parsed, declarator, given)
+            for path, value in zip(paths, given):
+                self._begin(path, parsed, declarator, variable, value)
+
+    def _initial(self, path: Path, declarator: tree.Declarator) -> HostValue | None:
+        made = declarator.initializer
+        if made is None:
+            return None
+        if isinstance(made, tree.Braces) and len(made.items) == 1 and not declarator.dims:
+            made = made.items[0]
+        value = self.value(path, made)
+        if value is None and not isinstance(made, (tree.Braces, tree.Launch)):
+            return self.opaque(path, made)
+        return value
+
+    def _alias(self, paths: list[Path], parsed: tree.Declaration, declarator: tree.Declarator) -> bool:
+        """``int& r = n``: another name of a variable."""
+        made = declarator.initializer
+        if isinstance(made, tree.Braces) and len(made.items) == 1:
+            made = made.items[0]
+        if declarator.pointers != ["&"] or not isinstance(made, tree.Name):
+            return False
+        variable, _ = self.frame.find(made.text)
+        if variable is None:
+            return False
+        self.frame.blocks[-1][declarator.name] = variable
+        assigned = {
+            *self.frame.traits.changed.get(declarator.name, ()),
+            *self.frame.traits.changed.get(made.text, ()),
+        }
+        if (
+            assigned and "const" not in parsed.words
+        ):  # one name for both is not seen where loops look for changes
+            variable.shared = True
+        return True
+
+    def declare(
+        self, parsed: tree.Declaration, declarator: tree.Declarator, given: Sequence[HostValue | None] = ()
+    ) -> Variable:
+        """Add a variable to the innermost block."""
+        frame, name = self.frame, declarator.name
+        typed = frame.scope.bound.get(name)
+        kind = getattr(typed, "type", None)
+        plain = not declarator.pointers and not declarator.dims and not declarator.function
+        traits = frame.traits
+        reference = bool({"&", "&&"} & set(declarator.pointers))
+        fixed = plain and bool({"const", "constexpr"} & set(parsed.words))
+        variable = Variable(
+            self.fresh(),
+            name,
+            kind,
+            is_dim3=plain and (parsed.words[-1:] == ["dim3"] or any(isinstance(v, Extents) for v in given)),
+            is_array=bool(declarator.dims) or bool(declarator.pointers and not reference),
+            is_object=not CUDA.config_types.isdisjoint(parsed.words),
+            shared=not fixed
+            and (
+                reference
+                or "static" in parsed.words
+                or name in traits.captured
+                or (traits.jumps and name in traits.changed)
+            ),
+            fixed=fixed,
+            matters=name in traits.relevant,
+        )
+        frame.blocks[-1][name] = variable
+        self.variables[variable.serial] = variable
+        return variable
+
+    def _begin(
+        self,
+        path: Path,
+        parsed: tree.Declaration,
+        declarator: tree.Declarator,
+        variable: Variable,
+        value: HostValue | None,
+    ) -> None:
+        """Store what a variable begins as."""
+        made = declarator.initializer
+        if {"&", "&&"} & set(declarator.pointers):
+            if "const" not in parsed.words and made is not None:
+                for node in nodes_of(made):
+                    other = self.frame.find(node.text)[0] if isinstance(node, tree.Name) else None
+                    if other is not None:
+                        self.share(path, other)
+            return
+        if variable.is_dim3 and isinstance(made, tree.Braces):
+            value = self.extents(path, made.items) if made.items else Extents((ONE, ONE, ONE))
+        elif variable.is_dim3 and made is None:
+            value = Extents((ONE, ONE, ONE))
+        elif variable.is_dim3 and made is not None:
+            value = self.as_extents(path, made, value)
+        elif variable.is_object and isinstance(made, tree.Braces) and not declarator.dims:
+            for member, item in zip(_MEMBERS_OF_CONFIG, made.items if len(made.items) > 1 else ()):
+                each = self.value(path, item)
+                path.store(
+                    variable,
+                    (member,),
+                    self.as_extents(path, item, each) if member.endswith("Dim") else each,
+                    self.fresh(),
+                )
+            if len(made.items) > 1 or not made.items or evaluate(made.items[0], self.frame.scope) == 0:
+                path.values[variable.serial, ZERO] = number(0)
+            return
+        elif isinstance(made, tree.Braces) and not made.items and variable.counts and not declarator.dims:
+            value = number(0)
+        elif made is not None and declarator.style == "(" and isinstance(made, tree.Braces):
+            for item in made.items:
+                self._argument(path, item)
+        if made is not None and not isinstance(made, tree.Braces) and declarator.style == "(":
+            self._argument(path, made)
+        if isinstance(value, Items) and not declarator.dims:
+            value = None
+        path.versions[variable.serial] = self.fresh()
+        self.keep(path, variable, (), value)
+
+
+def nodes_of(root: Any) -> Iterator[Any]:
+    """The nodes of a chunk in pre-order, those of lambdas left out."""
+    stack = [root]
+    while stack:
+        checkpoint()
+        node = stack.pop()
+        if isinstance(node, (list, tuple)):
+            stack.extend(reversed([each for each in node if not isinstance(each, (int, str))]))
+            continue
+        if node is None or isinstance(node, (int, str, bool)):
+            continue
+        yield node
+        if isinstance(node, tree.Lambda):
+            continue
+        slots = getattr(node, "__slots__", ())
+        stack.extend(reversed([getattr(node, slot) for slot in slots]))
+
+
+def _inside(node: tree.Statement) -> Iterator[tree.Statement]:
+    stack = [node]
+    while stack:
+        checkpoint()
+        each = stack.pop()
+        yield each
+        if isinstance(each, tree.Block):
+            stack += each.statements
+        elif isinstance(each, tree.If):
+            stack += [each.then] if each.otherwise is None else [each.then, each.otherwise]
+        elif isinstance(each, (tree.For, tree.While, tree.DoWhile)):
+            stack.append(each.body)

@@ -1,0 +1,307 @@
+"""What host code knows at one place on its way to a launch: the values of its variables, and what holds there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from smem_lsp.ir.host_terms import HostTerm, Symbol, constant, named, replaced
+from smem_lsp.ir.nodes import Comparison
+from smem_lsp.semantics.types import Scalar, Type, plain_type, scalar_of
+from smem_lsp.source import checkpoint, record
+
+MOST_PATHS = 8  # on which different values are kept apart
+Axes = tuple[HostTerm | None, HostTerm | None, HostTerm | None]
+Members = tuple[str, ...]  # ("gridDim", "x"), ("0", "val")
+ZERO = ("{0}",)  # stands for the members of an object that begins as zero
+
+
+@record
+class Number:
+    """An integer. ``addends``: of a sum, the value of each; ``doubtful``: of a type that is not known, so perhaps no
+    integer but a ``dim3``."""
+
+    term: HostTerm
+    addends: tuple[int | None, ...] = ()
+    doubtful: bool = False
+
+
+@record
+class Extents:
+    """A ``dim3``."""
+
+    axes: Axes
+
+
+@record
+class KernelName:
+    """A function that is no host function, named by the token ``at`` of function number ``function``. ``names``: the
+    template arguments that are bound there, as text."""
+
+    name: str
+    function: int
+    at: int
+    names: str
+
+
+@record
+class Items:
+    """An array with known elements."""
+
+    values: tuple[HostValue | None, ...]
+
+
+@record
+class Place:
+    """The address of a variable, or an object that is passed by its name."""
+
+    variable: int
+
+
+@record
+class LambdaName:
+    """A lambda, by its number."""
+
+    number: int
+
+
+HostValue = Number | Extents | KernelName | Items | Place | LambdaName
+
+
+@dataclass(eq=False, slots=True)
+class Variable:
+    """A local variable or parameter. ``shared``: something that is not followed may change it at any time."""
+
+    serial: int
+    name: str
+    type: Type | None = None
+    is_dim3: bool = False
+    is_array: bool = False
+    is_object: bool = False  # a launch configuration
+    shared: bool = False
+    fixed: bool = False  # const
+    matters: bool = True  # may decide about a launch
+
+    @property
+    def scalar(self) -> Scalar | None:
+        return scalar_of(plain_type(self.type))
+
+    @property
+    def counts(self) -> bool:
+        """May it hold an integer of 32 bits or more?"""
+        scalar = self.scalar
+        if scalar is None:
+            return self.type is None and not self.is_object
+        return scalar.kind == "int" and scalar.size >= 4
+
+
+@dataclass(eq=False, slots=True)
+class Path:
+    """One way through host code. ``versions``: of variables, for the names of their unknown members; ``known``: what
+    symbols were found to be; ``epoch``: changes whenever something that is not followed may have changed; ``chosen``:
+    what expressions with several values have."""
+
+    values: dict[tuple[int, Members], HostValue] = field(default_factory=dict)
+    versions: dict[int, int] = field(default_factory=dict)
+    shared: frozenset[int] = frozenset()
+    facts: tuple[Comparison, ...] = ()
+    known: dict[Symbol, HostTerm] = field(default_factory=dict)
+    epoch: int = 0
+    chosen: dict[tuple[int, int, int, int], HostValue | bool | None] = field(default_factory=dict)
+    dead: bool = False
+
+    def copy(self) -> Path:
+        return Path(
+            dict(self.values),
+            dict(self.versions),
+            self.shared,
+            self.facts,
+            dict(self.known),
+            self.epoch,
+            dict(self.chosen),
+        )
+
+    def symbol(self, name: str, version: int, *, doubtful: bool = False) -> Number:
+        """The number that host code calls ``name``."""
+        term = named(name, version)
+        known = self.known.get(Symbol(name, version))
+        return Number(term, (), doubtful) if known is None else Number(known)
+
+    # ---- variables -----------------------------------------------------------------------------------------------
+
+    def read(self, variable: Variable, members: Members, text: str) -> HostValue | None:
+        """The value of a variable or a member of it. ``text``: its spelling."""
+        if variable.shared or variable.serial in self.shared:
+            return self._unknown(variable, members, text, self.epoch)
+        found = self.values.get((variable.serial, members))
+        if found is not None:
+            return found
+        if members and members[-1] in ("x", "y", "z"):
+            whole = self.values.get((variable.serial, members[:-1]))
+            if isinstance(whole, Extents):
+                term = whole.axes["xyz".index(members[-1])]
+                return None if term is None else Number(term)
+        return self._unknown(variable, members, text, self.versions.get(variable.serial, 0))
+
+    def _unknown(self, variable: Variable, members: Members, text: str, version: int) -> HostValue | None:
+        if variable.is_dim3 and not members:
+            x, y, z = (self.symbol(f"{text}.{axis}", version).term for axis in "xyz")
+            return Extents((x, y, z))
+        if members or (variable.counts and not variable.is_array):
+            axis = len(members) == 1 and variable.is_dim3
+            return self.symbol(text, version, doubtful=not axis and (bool(members) or variable.type is None))
+        return Place(variable.serial) if variable.scalar is None or variable.is_array else None
+
+    def store(self, variable: Variable, members: Members, value: HostValue | None, version: int) -> None:
+        """``version``: a new number, for what is unknown from now on."""
+        serial = variable.serial
+        if members and members[-1] in ("x", "y", "z"):
+            whole = self.values.get((serial, members[:-1]))
+            if whole is None and variable.is_dim3 and len(members) == 1:
+                whole = self.read(variable, (), variable.name)
+            if isinstance(whole, Extents):
+                axes = list(whole.axes)
+                unknown = named(f"{variable.name}.{'.'.join(members)}", version)
+                axes["xyz".index(members[-1])] = value.term if isinstance(value, Number) else unknown
+                self.values[serial, members[:-1]] = Extents((axes[0], axes[1], axes[2]))
+                return
+        for key in [key for key in self.values if key[0] == serial and _overlap(key[1], members)]:
+            checkpoint()
+            del self.values[key]
+        if value is None and members:
+            value = Number(named(f"{variable.name}.{'.'.join(members)}", version))
+        if value is None:
+            self.versions[serial] = version
+        else:
+            self.values[serial, members] = value
+
+    # ---- what holds ----------------------------------------------------------------------------------------------
+
+    def learn(self, fact: Comparison) -> None:
+        """Add a comparison that is true here; the path is dead if it cannot be."""
+        known = holds(fact)
+        if known is False or opposite(fact) in self.facts:
+            self.dead = True
+        if known is not None or fact in self.facts:
+            return
+        self.facts = (*self.facts, fact)
+        if fact.operator == "==":
+            for one, other in ((fact.left, fact.right), (fact.right, fact.left)):
+                if one.symbol is not None and other.number is not None:
+                    self.known[one.symbol] = other
+                    self._replace({one.symbol: other})
+                    return
+                if other.number is not None:
+                    self._settle(one, other)
+
+    def _settle(self, term: HostTerm, to: HostTerm) -> None:
+        """Give the number ``to`` to all variables that are ``term`` here."""
+        for key, value in self.values.items():
+            if isinstance(value, Number) and value.term == term:
+                self.values[key] = Number(to)
+            elif isinstance(value, Extents) and term in value.axes:
+                x, y, z = (to if axis == term else axis for axis in value.axes)
+                self.values[key] = Extents((x, y, z))
+
+    def _replace(self, symbols: Mapping[Symbol, HostTerm]) -> None:
+        for key, value in self.values.items():
+            self.values[key] = _replaced(value, symbols)
+        facts = self.facts
+        self.facts = ()
+        for each in facts:
+            left, right = replaced(each.left, symbols), replaced(each.right, symbols)
+            if left is not None and right is not None:
+                fact = Comparison(left, each.operator, right)
+                if holds(fact) is False:
+                    self.dead = True
+                elif holds(fact) is None:
+                    self.facts = (*self.facts, fact)
+
+    def decided(self, fact: Comparison) -> bool | None:
+        """Is it true here? None: not known."""
+        known = holds(fact)
+        if known is None and fact in self.facts:
+            return True
+        return False if known is None and opposite(fact) in self.facts else known
+
+
+def number(n: int) -> Number:
+    return Number(constant(n))
+
+
+def term_of(value: HostValue | None) -> HostTerm | None:
+    return value.term if isinstance(value, Number) else None
+
+
+_OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+
+
+def opposite(fact: Comparison) -> Comparison:
+    return Comparison(fact.left, _OPPOSITE[fact.operator], fact.right)
+
+
+def holds(fact: Comparison) -> bool | None:
+    """Is a comparison true of all numbers, or of none? None: of some."""
+    if fact.left == fact.right:
+        return fact.operator in ("==", "<=", ">=")
+    a, b = fact.left.number, fact.right.number
+    if a is None or b is None:
+        return None
+    return {"==": a == b, "!=": a != b, "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[fact.operator]
+
+
+def joined(paths: Iterable[Path], version: int, matters: Callable[[int], bool]) -> list[Path]:
+    """The paths that are not dead, those with equal values as one; one path for all if there are too many.
+    ``version``: a new number; ``matters``: may a variable decide about a launch?"""
+    kept: list[Path] = []
+    for path in paths:
+        checkpoint()
+        if path.dead:
+            continue
+        same = next((p for p in kept if _alike(p, path, matters)), None)
+        if same is None:
+            kept.append(path)
+        else:
+            _meet(same, path, version)
+    if len(kept) > MOST_PATHS:
+        for path in kept[1:]:
+            _meet(kept[0], path, version)
+        del kept[1:]
+    return kept
+
+
+def _alike(one: Path, other: Path, matters: Callable[[int], bool]) -> bool:
+    if one.values == other.values:
+        return True
+    keys = one.values.keys() | other.values.keys()
+    return all(one.values.get(key) == other.values.get(key) for key in keys if matters(key[0]))
+
+
+def _meet(one: Path, other: Path, version: int) -> None:
+    """Let ``one`` stand for both."""
+    one.facts = tuple(fact for fact in one.facts if fact in other.facts)
+    one.shared |= other.shared
+    one.known = {symbol: n for symbol, n in one.known.items() if other.known.get(symbol) == n}
+    if one.epoch != other.epoch:
+        one.epoch = version
+    for serial in one.versions.keys() | other.versions.keys():
+        if one.versions.get(serial) != other.versions.get(serial):
+            one.versions[serial] = version
+    for key in one.values.keys() | other.values.keys():
+        if one.values.get(key) != other.values.get(key):
+            one.values.pop(key, None)
+            one.versions[key[0]] = version
+
+
+def _overlap(one: Members, other: Members) -> bool:
+    return one[: len(other)] == other or other[: len(one)] == one
+
+
+def _replaced(value: HostValue, symbols: Mapping[Symbol, HostTerm]) -> HostValue:
+    if isinstance(value, Number):
+        term = replaced(value.term, symbols)
+        return value if term is None else Number(term, value.addends, value.doubtful)
+    if isinstance(value, Extents):
+        x, y, z = (None if axis is None else replaced(axis, symbols) for axis in value.axes)
+        return Extents((x, y, z))
+    return value
