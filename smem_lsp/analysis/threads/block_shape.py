@@ -93,6 +93,15 @@ def _all_known(kernel: Kernel, shape: BlockShape) -> bool:
     return kernel.stated.dims != () or all(site.block == shape.dims for site in kernel.launches)
 
 
+def single_axes(kernel: Kernel) -> str:
+    """The axes in which every launch in sight has one thread, whatever it has in the others: of ``dim3(n, 1)`` y and
+    z."""
+    sites = kernel.launches
+    return "".join(
+        axis for number, axis in enumerate("xyz") if sites and all(site.axes[number] == 1 for site in sites)
+    )
+
+
 def smallest_grid(kernel: Kernel) -> Dims | None:
     """Blocks that every known launch has at least; None if the grid of one is unknown."""
     grids = [site.grid for site in kernel.launches if site.grid is not None and min(site.grid) > 0]
@@ -119,6 +128,7 @@ class Evidence:
 def evidence(kernel: Kernel, values: ValueFacts, control: Control) -> Evidence:
     """Upper bounds from arrays that all threads index by ``threadIdx``, unguarded; then from launch bounds."""
     upper = dict(zip("xyz", most_threads(kernel)))
+    single = single_axes(kernel)
     stated = dict(kernel.stated.asserted_most)
     bounds = _HARDWARE if kernel.launch_bounds is None else "launch_bounds"
     sources = {axis: "assert" if upper[axis] == stated.get(axis) else bounds for axis in "xyz"}
@@ -142,7 +152,7 @@ def evidence(kernel: Kernel, values: ValueFacts, control: Control) -> Evidence:
                     upper[axis] = limit
                     sources[axis] = f"{buffer.name}[{text}] at line {node.line}"
     used = values.axes()
-    sample = [_whole_warps(upper[axis]) if axis in used else 1 for axis in "xyz"]
+    sample = [_whole_warps(upper[axis]) if axis in used and axis not in single else 1 for axis in "xyz"]
     bounded = any(source != _HARDWARE for source in sources.values())
     return Evidence(
         (upper["x"], upper["y"], upper["z"]), equal, (sample[0], sample[1], sample[2]), sources, bounded

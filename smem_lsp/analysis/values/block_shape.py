@@ -53,7 +53,7 @@ class Ground:
     def covers_most(self) -> bool:
         """Is it proved for every block of more than one warp, or for more than half of those that it is written for?"""
         return self.above is not None and (
-            self.above <= self.warp or (self.largest < MAX_THREADS and 2 * self.above <= self.largest)
+            self.above <= self.warp or (self.largest < MAX_THREADS and 2 * self.above < self.largest)
         )
 
     def joined(self, other: Ground) -> Ground:
