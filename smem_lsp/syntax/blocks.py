@@ -174,8 +174,15 @@ class Block:
 
     @cached_property
     def declared(self) -> Counter[str]:
-        """How often each name stands where a declaration would put its name."""
-        kinds, texts = self.tokens.kinds, self.tokens.texts
+        """How often each name stands where a declaration outside functions would put its name."""
+        kinds, texts = list[str](), list[str]()
+        at = 0
+        for located in self.functions:
+            kinds += self.tokens.kinds[at : located.head]
+            texts += self.tokens.texts[at : located.head]
+            at = located.head + located.definition.island.end
+        kinds += self.tokens.kinds[at:]
+        texts += self.tokens.texts[at:]
         return Counter(
             text
             for far, before, kind, text in zip(["", *kinds], kinds, kinds[1:], texts[1:])

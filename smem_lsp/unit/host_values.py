@@ -191,6 +191,17 @@ class Path:
                     self.known[one.symbol] = other
                     self._replace({one.symbol: other})
                     return
+                if other.number is not None:
+                    self._settle(one, other)
+
+    def _settle(self, term: HostTerm, to: HostTerm) -> None:
+        """Give the number ``to`` to all variables that are ``term`` here."""
+        for key, value in self.values.items():
+            if isinstance(value, Number) and value.term == term:
+                self.values[key] = Number(to)
+            elif isinstance(value, Extents) and term in value.axes:
+                x, y, z = (to if axis == term else axis for axis in value.axes)
+                self.values[key] = Extents((x, y, z))
 
     def _replace(self, symbols: Mapping[Symbol, HostTerm]) -> None:
         for key, value in self.values.items():

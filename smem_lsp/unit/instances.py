@@ -20,10 +20,12 @@ from smem_lsp.semantics.function_scope import function_scope, parameters_of, val
 from smem_lsp.semantics.local_declarations import declare_constants, declare_parameters, declare_statement
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.spell_type import spell_argument
+from smem_lsp.semantics.type_of import declarator_type, specified
 from smem_lsp.semantics.types import Type
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import PROCESS, Query
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.lexer import Tokens
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.unit.torch_dispatch import dispatched
@@ -53,6 +55,7 @@ class Mention:
     function: int
     name: int
     bound: tuple[tuple[str, Argument], ...]
+    launch: tuple[int, int] | None = None  # the tokens of the launch that it is the callee of
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +183,12 @@ class _Search:
         if at is None:
             return
         name = texts[at]
+        if kinds[at + 1 : at + 2] == ["LP"]:
+            given = self._parameter_types(kinds[at + 1 :], texts[at + 1 :])
+            parsed = parse_tokens("expression", kinds[at : at + 1], texts[at : at + 1], self.unit.symbols)
+            if given and isinstance(parsed, tree.Name):
+                self.mention(parsed, self.top, given)
+                return
         if kinds[at + 1 : at + 2] != ["LT"]:
             self._unclear(name, "an explicit instantiation has no arguments")
             return
@@ -197,6 +206,21 @@ class _Search:
             self.mention(parsed, self.top, None)
         else:
             self._unclear(name, "an explicit instantiation is not understood")
+
+    def _parameter_types(self, kinds: Sequence[str], texts: Sequence[str]) -> list[Type | None]:
+        """The types of a list of parameters in parentheses; empty if it is not understood."""
+        close = match_brackets(kinds)[0]
+        if close < 0:
+            return []
+        declarations = parse_tokens("parameters", kinds[1:close], texts[1:close], self.unit.symbols)
+        if not isinstance(declarations, list):
+            return []
+        return [
+            declarator_type(specified(each.words, each.names, self.top), each.declarators[0], self.top)
+            if each.declarators
+            else None
+            for each in declarations
+        ]
 
     def _outside(self) -> None:
         """Note why there may be other instances: included files and inactive regions."""
@@ -429,17 +453,20 @@ class _Walk:
         if isinstance(callee, tree.Name) and callee.text.rpartition("::")[2] in self.search.templates:
             given = [evaluate_value(argument, self.scope).type for argument in node.arguments]
             made = self.search.mention(callee, self.scope, given)
-            self._note(callee, made)
+            self._note(callee, made, node if isinstance(node, tree.Launch) else None)
         else:
             self._expression(callee)
         for child in (*(node.configuration if isinstance(node, tree.Launch) else ()), *node.arguments):
             self._expression(child)
 
-    def _note(self, name: tree.Name, made: Iterable[tuple[Function, Binding]]) -> None:
+    def _note(
+        self, name: tree.Name, made: Iterable[tuple[Function, Binding]], launch: tree.Launch | None = None
+    ) -> None:
         """Record where an instance is named."""
+        tokens = None if launch is None else (self.base + launch.lo, self.base + launch.hi)
         for function, binding in made:
             self.search.found[function.number].mentions.append(
-                Mention(binding, self.function.number, self.base + name.lo, tuple(self.bound.items()))
+                Mention(binding, self.function.number, self.base + name.lo, tuple(self.bound.items()), tokens)
             )
 
     def _dispatch(self, node: tree.Launch | tree.Call, name: str, kinds: Iterable[Type]) -> None:

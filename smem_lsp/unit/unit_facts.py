@@ -96,8 +96,8 @@ class UnitFacts:
     @cached_property
     def launches(self) -> Mapping[str, Sequence[tuple[UnitFile, int, LaunchSite]]]:
         """(file, offset of the block, site in it) of each launch of a kernel of this file, by its name."""
-        found: dict[str, list[tuple[UnitFile, int, LaunchSite]]] = {
-            name: []
+        found: dict[str, dict[tuple[UnitFile, int, LaunchSite], None]] = {
+            name: {}
             for placed in self.unit.blocks
             for _, name in placed.block.kernels
             if name not in self.overloaded
@@ -106,8 +106,8 @@ class UnitFacts:
             checkpoint()
             for site in launches.sites:
                 if site.kernel in found:
-                    found[site.kernel].append((file, placed.start, site))
-        return found
+                    found[site.kernel][file, placed.start, site] = None
+        return {name: tuple(sites) for name, sites in found.items()}
 
     @cached_property
     def launched(self) -> Mapping[tuple[int, Binding], tuple[LaunchSite, ...]]:
@@ -136,7 +136,13 @@ class UnitFacts:
                             function = unit.function(launch.function)
                             file = unit.file_of(launch.function)
                             named[launch.named].append(self._at(file, function.start, launch.site))
-                found[number, mention.binding].update(dict.fromkeys(named.get(where, ())))
+                sites = named.get(where, ())
+                if not sites and mention.launch is not None:  # in code that is not followed
+                    function = unit.function(mention.function)
+                    span = function.body.site(*mention.launch)
+                    site = LaunchSite(unit.function(number).name, None, None, None, span, 0)
+                    sites = [self._at(unit.file_of(mention.function), 0, site)]
+                found[number, mention.binding].update(dict.fromkeys(sites))
         return {key: tuple(sites) for key, sites in found.items()}
 
     def _at(self, file: UnitFile, start: int, site: LaunchSite) -> LaunchSite:

@@ -185,3 +185,13 @@ def test_launch_bounds_follow_the_template() -> None:
         " void go(float* x) { k<32><<<1, 64>>>(x); k<64><<<1, 128>>>(x); }"
     )
     assert [kernel.launch_bounds for kernel in kernels(text)] == [(64, None), (128, None)]
+
+
+def test_an_explicit_instantiation_may_leave_its_arguments_to_the_parameters() -> None:
+    text = (
+        "template <typename T> __global__ void k(T* x, int n) { __shared__ T a[32]; a[0] = 1; x[0] = a[0]; }\n"
+        "template <typename T> void go(T* x, const int n) { k<<<1, 64>>>(x, n); }\n"
+        "template void go(double* x, const int n);\n"
+        "template __global__ void k(short*, int);\n"
+    )
+    assert sorted(kernel.instance or "" for kernel in kernels(text)) == ["k<double>", "k<short>"]
