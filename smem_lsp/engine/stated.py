@@ -7,6 +7,7 @@ from smem_lsp.rules.suppressions import Suppressions, assumed_dims
 from smem_lsp.syntax.parse import Function
 from smem_lsp.unit.author_expressions import stated_value, stated_words
 from smem_lsp.unit.instances import Binding
+from smem_lsp.unit.kernel_asserts import asserted_block
 from smem_lsp.unit.unit_facts import UnitFacts
 
 
@@ -15,7 +16,8 @@ def stated_of(
 ) -> Stated:
     """Everything about one instance of a kernel; of several facts of one kind about one thing the last holds."""
     facts = suppressions.about(function.span, around.unit.source)
-    if not facts:
+    asserted, most = asserted_block(function, around, binding)
+    if not (facts or asserted or most):
         return NOTHING_STATED
     dims: dict[str, int] = {}
     dynamic = None
@@ -26,4 +28,4 @@ def stated_of(
             value = stated_value(fact.text, around, function, binding)
             dynamic = fact.text, None if value is None or value < 0 else value
     uniform = frozenset(stated_words(fact.text, around.unit) for fact in facts if fact.name == "uniform")
-    return Stated(tuple(sorted(dims.items())), uniform, dynamic)
+    return Stated(tuple(sorted(dims.items())), uniform, dynamic, asserted, most)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from smem_lsp.analysis.dataflow.facts import Facts
@@ -12,11 +12,13 @@ from smem_lsp.analysis.threads.divergence import Verdicts, judge
 from smem_lsp.analysis.threads.prove import prove
 from smem_lsp.analysis.threads.uniformity import Control, Levels, prove_levels
 from smem_lsp.analysis.values.block_shape import BlockShape, dims_of, most_threads
-from smem_lsp.analysis.values.symbolic_execution import propagate
+from smem_lsp.analysis.values.symbolic_execution import NOTHING_PASSED, propagate
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.config import Config
 from smem_lsp.facts.layouts import kept_buffers, pinned_buffers
 from smem_lsp.ir.nodes import Buffer, Kernel
+from smem_lsp.ir.values import Const, Op, Sym, Value
+from smem_lsp.source import checkpoint
 from smem_lsp.targets.every import WARP_SIZE
 
 
@@ -48,13 +50,40 @@ class DataFlow:
         return self.shape if self.shape is not None and self.shape.fact else None
 
 
-def data_flow(kernel: Kernel, config: Config) -> DataFlow:
-    """Follow a kernel once."""
+def passed_by_all(kernel: Kernel) -> Mapping[str, Value]:
+    """Parameters for which every launch in sight passes the same number, in terms of the block and the grid."""
+    found: dict[str, Value] | None = None
+    for site in kernel.launches:
+        own: dict[str, Value] = {}
+        for fact in site.equalities:
+            checkpoint()
+            for one, other in ((fact.left, fact.right), (fact.right, fact.left)):
+                if isinstance(one, Sym) and not _of_launch(one) and _is_of_launch(other):
+                    own.setdefault(one.name, other)
+        found = own if found is None else {name: v for name, v in found.items() if own.get(name) == v}
+    return found or {}
+
+
+def _of_launch(symbol: Sym) -> bool:
+    return symbol.name.startswith(("blockDim.", "gridDim.", "blockIdx."))
+
+
+def _is_of_launch(value: Value) -> bool:
+    """Is it a number, or made of the block's and the grid's sizes?"""
+    if isinstance(value, Op):
+        return all(map(_is_of_launch, value.args))
+    return isinstance(value, Const) or (isinstance(value, Sym) and _of_launch(value))
+
+
+def data_flow(kernel: Kernel, config: Config, passed: Mapping[str, Value] = NOTHING_PASSED) -> DataFlow:
+    """Follow a kernel once. ``passed``: what its launches pass, where that is taken for granted."""
     assumed = dict(kernel.stated.dims)
     shape = block_shape(kernel, assumed=assumed, setting=config.threads)
     sizes = kernel.dialect.warp_sizes
     rows = sizes == (WARP_SIZE,) and shape is not None and shape.fact and shape.dims[0] % WARP_SIZE == 0
-    values = propagate(kernel.body, memory=kernel.memory, rows=rows, agreed=kernel.agreed, warp_sizes=sizes)
+    values = propagate(
+        kernel.body, memory=kernel.memory, rows=rows, agreed=kernel.agreed, warp_sizes=sizes, passed=passed
+    )
     shapes = named_shapes(kernel, assumed=assumed, setting=config.threads, axes=values.table.axes())
     shape = only_shape(kernel, shapes)
     fact = shape if shape is not None and shape.fact else None

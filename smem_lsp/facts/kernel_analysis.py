@@ -33,7 +33,7 @@ from smem_lsp.config import Config
 from smem_lsp.facts.attempts import LIMITS, Limits
 from smem_lsp.facts.caller_reuse import CallerReuse, plan_caller_reuse
 from smem_lsp.facts.class_partition import partition_classes
-from smem_lsp.facts.data_flow import DataFlow, data_flow
+from smem_lsp.facts.data_flow import DataFlow, data_flow, passed_by_all
 from smem_lsp.facts.dynamic_partition import partition_dynamic
 from smem_lsp.facts.layouts import (
     WORTH_SAYING,
@@ -45,7 +45,7 @@ from smem_lsp.facts.layouts import (
     sharing,
 )
 from smem_lsp.facts.nesting import bounded, flattened
-from smem_lsp.facts.occupied import Occupied, occupied
+from smem_lsp.facts.occupied import Occupied, bounded_occupied, occupied
 from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.facts.passes import Passes, run_once
 from smem_lsp.facts.stopped import Why
@@ -118,6 +118,15 @@ class KernelAnalysis(Passes):
         followed = self.run(_DATA_FLOW, follow, None, self.limits.kernel_seconds)
         return followed or data_flow(flattened(self.kernel, _STOPPED), self.config)
 
+    @cached_property
+    def launched_flow(self) -> DataFlow:
+        """The same under what all launches in sight pass: a fact for findings, none for rewrites."""
+        passed = passed_by_all(self.flow.kernel)
+        if not passed or self.stopped_flow is not None:
+            return self.flow
+        follow = partial(data_flow, self.kernel, self.config, passed)
+        return self.run(_DATA_FLOW, follow, None, self.limits.kernel_seconds) or self.flow
+
     @property
     def stopped_flow(self) -> str | None:
         """Why nothing is known of the flow of control that a complete analysis would know."""
@@ -144,6 +153,11 @@ class KernelAnalysis(Passes):
     def occupied(self) -> tuple[Occupied, ...]:
         """Per target in force; empty when the threads are not known."""
         return occupied(self.flow.kernel, self.flow.shape, self.config)
+
+    @cached_property
+    def bounded_occupied(self) -> tuple[Occupied, ...]:
+        """Like ``occupied``, where that is empty: bounds, with the fewest threads that a block may have."""
+        return bounded_occupied(self.flow.kernel, self.flow.shapes, self.config)
 
     # ---- layouts
 
@@ -219,7 +233,7 @@ class KernelAnalysis(Passes):
     @run_once("data races", None, needs=_is_followed)
     def _race_free(self) -> tuple[RaceFree, ...] | None:
         """Accesses that need no run, for each block that is named; else for every block."""
-        flow = self.flow
+        flow = self.launched_flow
         found = []
         for shape, _ in flow.judged:
             assumed = flow.assuming
@@ -230,7 +244,7 @@ class KernelAnalysis(Passes):
 
     def _race_search(self, added: Added = NOTHING_ADDED, asked: frozenset[Pair] | None = None) -> Hazards:
         """Looks for races in each block of the kernel, or in the kernel with what its keywords change."""
-        flow = self.flow
+        flow = self.launched_flow
         search = partial(find_hazards, flow.kernel, flow.values, flow.control, added=added, asked=asked)
         blocks = zip(flow.judged, self._race_free or ())
         return all_hazards([search(verdicts, shape, race_free=free) for (shape, verdicts), free in blocks])
@@ -241,7 +255,7 @@ class KernelAnalysis(Passes):
 
     @run_once("blocks that race", dict[Key, Ground](), needs=_rests_on_tried_blocks)
     def _grounds(self) -> Mapping[Key, Ground]:
-        flow, (race_free, *_) = self.flow, self._race_free or (NONE_RACE_FREE,)
+        flow, (race_free, *_) = self.launched_flow, self._race_free or (NONE_RACE_FREE,)
         return proved_grounds(flow.kernel, flow.values, flow.control, flow.verdicts, self.hazards, race_free)
 
     def ground(self, shown: Race | Overrun | MissingLane | ProxyHazard | Miscount) -> Ground:
@@ -286,7 +300,7 @@ class KernelAnalysis(Passes):
     @run_once("divergent barriers", tuple[Mispaired, ...](), needs=_is_followed)
     def mispaired(self) -> tuple[Mispaired, ...]:
         """Barriers that some threads of the block miss."""
-        flow = self.flow
+        flow = self.launched_flow
         return mispairings(flow.kernel, flow.levels, flow.control, flow.judged)
 
     @run_once("barriers to move", tuple[Hoist, ...](), needs=_is_followed)

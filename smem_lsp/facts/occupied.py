@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from smem_lsp.analysis.occupancy import registers_cap
@@ -10,6 +11,7 @@ from smem_lsp.analysis.values.block_shape import BlockShape
 from smem_lsp.config import Config
 from smem_lsp.ir.nodes import AddressSpace, Kernel
 from smem_lsp.targets import target
+from smem_lsp.targets.every import WARP_SIZE
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +38,20 @@ class Occupied:
 def occupied(kernel: Kernel, shape: BlockShape | None, config: Config) -> tuple[Occupied, ...]:
     """One row for each target in force that can run the block; none when the threads or bytes are not known, or when
     the kernel runs on none of the targets."""
-    if not kernel.dialect.nvidia:
-        return ()
     known = threads_per_block(kernel, shape, config.threads)
-    if known is None or any(buffer.bytes is None for buffer in kernel.helper_bytes):
+    return () if known is None else _rows(kernel, known[0], config)
+
+
+def bounded_occupied(kernel: Kernel, shapes: Sequence[BlockShape], config: Config) -> tuple[Occupied, ...]:
+    """Rows that bound the blocks of an SM where ``occupied`` has none: with the fewest threads of the blocks that are
+    named, or of one warp, so that shared memory decides."""
+    return _rows(kernel, min((shape.threads for shape in shapes), default=WARP_SIZE), config)
+
+
+def _rows(kernel: Kernel, threads: int, config: Config) -> tuple[Occupied, ...]:
+    if not kernel.dialect.nvidia or any(buffer.bytes is None for buffer in kernel.helper_bytes):
         return ()
-    threads, passed = known[0], kernel.passed
+    passed = kernel.passed
     dynamic = {each for each in passed if each is not None}
     if None in passed or (not passed and any(b.space is AddressSpace.DYNAMIC for b in kernel.buffers)):
         return ()  # blocks per SM depend on bytes that are not known

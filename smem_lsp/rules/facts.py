@@ -101,6 +101,11 @@ class KernelFacts:
         return self.analysis.flow.shape
 
     @property
+    def shapes(self) -> tuple[BlockShape, ...]:
+        """The blocks that somebody names."""
+        return self.analysis.flow.shapes
+
+    @property
     def control(self) -> Control:
         return self.analysis.flow.control
 
@@ -154,6 +159,21 @@ class KernelFacts:
     def occupied(self) -> tuple[Occupied, ...]:
         """Per target in force; empty when the threads are not known."""
         return self.analysis.occupied
+
+    @property
+    def bounded_occupied(self) -> tuple[Occupied, ...]:
+        """Like ``occupied``, where that is empty: bounds, with the fewest threads that a block may have."""
+        return self.analysis.bounded_occupied
+
+    @property
+    def block_words(self) -> Words:
+        """The block that ``occupied`` counts with, and who names it: ``the 256×1×1 block of line 40``."""
+        if self.shape is not None:
+            return ground.block(self.kernel, self.shape)
+        threads = self.occupied[0].threads if self.occupied else 0
+        stated = self.analysis.config.threads is not None
+        who = "that --threads states" if stated else "that `__launch_bounds__` allows"
+        return said(f"the {threads} threads {who}") if threads else Words()
 
     @property
     def items(self) -> tuple[Item, ...]:

@@ -109,6 +109,7 @@ def source(kernel: Kernel, shape: BlockShape) -> Words:
 
 _SOURCES = {
     "assume": "that `assume` states",
+    "assert": "that the kernel asserts",
     "setting": "that --threads states",
     "launch_bounds": "that `__launch_bounds__` allows",
 }

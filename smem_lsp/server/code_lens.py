@@ -19,6 +19,9 @@ OPEN_MAP = "smem.openMap"
 """The client's command; its one argument is ``{uri, position}``, as ``smem/layout`` takes them."""
 
 
+_MOST = 90  # characters
+
+
 def lenses(analysis: Analysis, features: Features) -> Iterator[types.CodeLens]:
     if analysis.report is None:
         return
@@ -36,7 +39,8 @@ def lenses(analysis: Analysis, features: Features) -> Iterator[types.CodeLens]:
 def lens_title(facts: KernelFacts) -> str:
     """``12.0 → 8.0 KiB shared · 5 → 7 blocks/SM (sm_90, 256 threads, 40 registers nvcc) · limited by shared``, or
     ``8.0 KiB shared · 6 blocks/SM (sm_90), limited by registers`` where nothing can be gained. Where shared memory
-    alone limits the blocks, how many fewer bytes give one more."""
+    alone limits the blocks, how many fewer bytes give one more. What is not known makes it a bound: ``≤ 8 blocks/SM
+    (256 threads, registers not known)``, ``≤ 8 blocks/SM by shared memory alone, block not known``."""
     before, after = facts.static_bytes, best_bytes(facts)
     if before is None or after is None:
         least = least_bytes(facts)
@@ -49,13 +53,36 @@ def lens_title(facts: KernelFacts) -> str:
     elif row is None and any(buffer.space is AddressSpace.DYNAMIC for buffer in facts.kernel.buffers):
         title += " + dynamic"
     if row is None:
-        return title
+        return _fitting([title, *_bound(facts, before, after)])
     now, limits = facts.resident(row, before)
     then = facts.blocks(row, after)
     limited = f"limited by {listed(limits)}" if limits else ""
+    held = f" · {blocks(row, now, then)}"
+    if row.registers is None:
+        title += held
+        return _fitting([title, f" ({row.threads} threads, registers not known)", f" · {limited}"])
     if now != then:
-        return f"{title} · {blocks(row, now, then)} ({launch(row)})" + (f" · {limited}" if limited else "")
-    less = facts.next_steps(row, before)[0] if row.registers is not None and limits == ("shared",) else None
+        return _fitting([f"{title}{held}", f" ({launch(row)})", f" · {limited}" if limited else ""])
+    less = facts.next_steps(row, before)[0] if limits == ("shared",) else None
     if less is not None:
         limited += f": −{less:,} B → {facts.blocks(row, before - less)}"
-    return f"{title} · {blocks(row, now, then)} ({row.arch})" + (f", {limited}" if limited else "")
+    return _fitting([f"{title}{held} ({row.arch})", f", {limited}" if limited else ""])
+
+
+def _bound(facts: KernelFacts, before: int, after: int) -> tuple[str, ...]:
+    """What shared memory alone allows, where the block or its launches differ or are not known."""
+    row = next(iter(facts.bounded_occupied), None)
+    if row is None or not (before or row.dynamic_bytes):
+        return ()
+    held = blocks(row, facts.blocks(row, before), facts.blocks(row, after))
+    return f" · {held}", " by shared memory alone", ", block not known" if not facts.shapes else ""
+
+
+def _fitting(parts: list[str]) -> str:
+    """As many of the parts, from the front, as a lens has room for."""
+    title = parts[0]
+    for part in parts[1:]:
+        if len(title) + len(part) > _MOST:
+            return title
+        title += part
+    return title

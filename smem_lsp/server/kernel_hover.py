@@ -80,11 +80,25 @@ def _resident_lines(facts: KernelFacts, before: int, after: int) -> Iterator[str
         yield f"Clusters of {prod(clusters)} blocks: blocks/SM are a per-SM bound only"
     if isinstance(facts, MeasuredFacts):
         yield from compiler_lines(facts)
-    if not facts.occupied and kernel.dialect.nvidia:
-        yield "Blocks/SM unknown: no launch in sight gives the number of threads"
+    if kernel.dialect.nvidia:
+        yield from _block_line(facts, before, after)
     shown = shown_row(facts, before, after)
     if shown is not None and (words := carve_out(shown, before, facts.blocks(shown, before))):
         yield words
+
+
+def _block_line(facts: KernelFacts, before: int, after: int) -> Iterator[str]:
+    """The block that the numbers are for, and who names it; else what shared memory alone allows."""
+    if facts.occupied:
+        yield f"Counted with {facts.block_words}"
+        return
+    row = next(iter(facts.bounded_occupied), None)
+    if row is None:
+        yield "Blocks/SM unknown: no launch in sight gives the number of threads"
+        return
+    held = blocks(row, facts.blocks(row, before), facts.blocks(row, after))
+    why = "launches differ in their blocks" if facts.shapes else "the block is not known"
+    yield f"{held} by shared memory alone ({row.arch}): {why}"
 
 
 def _launches(facts: KernelFacts, static_bytes: int) -> Iterator[str]:

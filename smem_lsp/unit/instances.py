@@ -27,7 +27,7 @@ from smem_lsp.source.queries import PROCESS, Query
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.lexer import Tokens
-from smem_lsp.syntax.parse import Function, TranslationUnit
+from smem_lsp.syntax.parse import OTHER_FILE, Function, TranslationUnit
 from smem_lsp.unit.torch_dispatch import dispatched
 
 MOST_INSTANCES = 8  # of one template
@@ -148,7 +148,7 @@ class _Search:
     def _leading(self) -> list[Function]:
         """Kernels that are templates, and the functions that lead to them."""
         templates = [f for f in self.unit.all_functions if f.definition.island.template]
-        leading = [f for f in templates if f.is_kernel]
+        leading = [f for f in templates if f.is_kernel and f.number < OTHER_FILE]
         if not leading:
             return []
         wanted = {f.name for f in leading}

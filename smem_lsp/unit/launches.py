@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import NamedTuple
@@ -57,9 +57,10 @@ class HostLaunch(NamedTuple):
     opening: int | None  # token of its ``<<<``
 
 
-def find_launches(unit: TranslationUnit, constants: Scope) -> list[FoundLaunches]:
-    """All launches of the unit, block by block. What may not be constant is no number."""
-    host = HostCode(unit, constants)
+def find_launches(unit: TranslationUnit, constants: Scope, wanted: Collection[str]) -> list[FoundLaunches]:
+    """The launches of the unit, block by block; those of kernels that are not ``wanted`` may be missing. What may not
+    be constant is no number."""
+    host = HostCode(unit, constants, wanted)
     if not host.launching and not any(placed.block.launches for placed in unit.all_blocks):
         return []
     walked = host.walked()
@@ -134,12 +135,12 @@ _WALK = Query[tuple[object, ...], _Answer]("launches that a host function leads 
 
 
 class HostCode:
-    """The host functions of a unit that lead to launches."""
+    """The host functions of a unit that lead to launches of kernels with the ``wanted`` names."""
 
-    def __init__(self, unit: TranslationUnit, constants: Scope) -> None:
+    def __init__(self, unit: TranslationUnit, constants: Scope, wanted: Collection[str]) -> None:
         self.unit = unit
         self.constants = constants
-        self.launching = [f for f in unit.all_functions if _launches(f)]
+        self.launching = _launching(unit.all_functions, wanted)
 
     @cached_property
     def leading(self) -> Mapping[str, Sequence[Function]]:
@@ -270,6 +271,20 @@ class HostCode:
 
 
 _DEEPEST = 3  # calls between a function and the launch that it leads to
+
+
+def _launching(functions: Sequence[Function], wanted: Collection[str]) -> list[Function]:
+    """The functions with launches that name a wanted kernel, or that one which names it may pass it on to."""
+    launching = [function for function in functions if _launches(function)]
+    if not launching:
+        return []
+    names = frozenset(wanted)
+    telling = [f for f in functions if not names.isdisjoint(f.definition.body_words)]
+    passed = frozenset[str]().union(*(function.definition.body_words for function in telling))
+    for _ in range(_DEEPEST):
+        more = [function for function in launching if function.name in passed]
+        passed = passed.union(*(function.definition.body_words for function in more))
+    return [f for f in launching if f.name in passed or not names.isdisjoint(f.definition.body_words)]
 
 
 def _launches(function: Function) -> bool:

@@ -119,7 +119,7 @@ class UnitFacts:
                 checkpoint()
                 if where is not None:
                     named[where].append(self._at(file, placed.start, site))
-        host = HostCode(unit, self.constants)
+        host = HostCode(unit, self.constants, self.launches.keys())
         walked: set[tuple[int, str]] = set()
         found: dict[tuple[int, Binding], dict[LaunchSite, None]] = defaultdict(dict)
         for number, known in self.instances.items():
@@ -193,13 +193,14 @@ class UnitFacts:
         return _FINGERPRINT.of(PROCESS, key, Fingerprint)
 
 
-def survey_file(unit: TranslationUnit, dialect: Dialect = CUDA) -> UnitFacts:
-    """Constants, helpers and launches of a file."""
+def survey_file(unit: TranslationUnit, dialect: Dialect = CUDA, also: Collection[str] = ()) -> UnitFacts:
+    """Constants, helpers and launches of a file: of its kernels, and of those with the names ``also``."""
+    wanted = {name for placed in unit.blocks for _, name in placed.block.kernels}
     constants = file_constants(unit, dialect.warp_size)
     return UnitFacts(
         unit,
         constants,
-        find_launches(unit, constants),
+        find_launches(unit, constants, wanted.union(also)),
         ptxas_rounding.file_unexact(unit),
         ptxas_rounding.rounding(unit, constants) if dialect.nvidia else ptxas_rounding.Rounding(),
         find_instances(unit, constants),

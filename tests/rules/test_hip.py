@@ -71,7 +71,7 @@ __global__ void k(const float* in, float* out, int n) {
   __shared__ float s[1024];
   for (int i = 0; i < n; i++) {
     s[threadIdx.x] = in[i];
-//  ^^^^^^^^^^^^^^ SMEM201 put one at the end of the loop, for every block of more than 64 threads
+//  ^^^^^^^^^^^^^^ SMEM201 for every block of more than 64 threads, in whole warps
     __syncthreads();
     out[i] = s[(threadIdx.x + 1) % blockDim.x];
   }

@@ -19,7 +19,7 @@ from smem_lsp.analysis.execution.program import RaceFree
 from smem_lsp.analysis.execution.program_builder import build_program
 from smem_lsp.analysis.hazards.model import Hazards, Key, MissingLane, Overrun, ProxyHazard, Race
 from smem_lsp.analysis.hazards.races import Search
-from smem_lsp.analysis.threads.block_shape import evidence, smallest_grid
+from smem_lsp.analysis.threads.block_shape import evidence, single_axes, smallest_grid
 from smem_lsp.analysis.threads.divergence import Verdicts, assignments
 from smem_lsp.analysis.threads.uniformity import Control
 from smem_lsp.analysis.values.block_shape import Ground, most_threads
@@ -43,6 +43,8 @@ def proved_grounds(
     shown += [*found.missing_lanes, *found.proxies]
     wanted = {each.key for each in shown if each.ground.tried is not None}
     axes = values.table.axes()
+    if "x" not in (single := single_axes(kernel)):
+        axes = "".join(axis for axis in axes if axis not in single)
     if not wanted or axes not in ("", "x", "xy") or verdicts.paired or verdicts.divergent:
         return {}
     upper = evidence(kernel, values, control).upper

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from smem_lsp.analysis.threads.block_shape import evidence
+from smem_lsp.analysis.threads.block_shape import evidence, single_axes
 from smem_lsp.analysis.threads.divergence import samples_for
 from smem_lsp.analysis.threads.uniformity import Control
 from smem_lsp.analysis.values.block_shape import NO_GROUND, BlockShape, Ground, most_threads
@@ -41,16 +41,21 @@ def sample_blocks(
     shown = evidence(kernel, values, control)
     if shown.equal:
         return Samples()  # an extent that is not known says how large the block is
-    if in_warps or (unordered and shown.upper == MAX_BLOCK):
+    if in_warps or (unordered and not shown.bounded):
         samples = [(min(kernel.dialect.lanes, shown.upper[0]), 1, 1)] if values.table.axes() == "x" else []
-    elif shown.upper == MAX_BLOCK:
-        samples = _of_warps(values, kernel.dialect.lanes)
+    elif shown.upper == MAX_BLOCK:  # an array of 1,024 elements may have several for each thread
+        samples = _of_warps(kernel, values) + [shown.sample] * shown.bounded
     elif math.prod(shown.sample) <= most_threads(kernel)[0]:
         samples = [shown.sample]  # the largest block that the kernel is written for
     else:
-        tried, most = _of_warps(values, kernel.dialect.lanes), most_threads(kernel)[0]
+        tried, most = _of_warps(kernel, values), most_threads(kernel)[0]
         samples = [each for each in tried if _fits(each, shown.upper, most)]
-    blocks = [dims for dims in dict.fromkeys(samples) if 1 < math.prod(dims) <= MAX_THREADS]
+    single = single_axes(kernel)
+    blocks = [
+        dims
+        for dims in dict.fromkeys(samples)
+        if 1 < math.prod(dims) <= MAX_THREADS and all(dims["xyz".index(axis)] == 1 for axis in single)
+    ]
     return Samples(blocks, _ground(kernel, blocks)) if blocks else Samples()
 
 
@@ -62,9 +67,10 @@ def _ground(kernel: Kernel, blocks: Sequence[Dims]) -> Ground:
     return Ground(tried=blocks[0])
 
 
-def _of_warps(values: ValueFacts, lanes: int) -> list[Dims]:
-    """Blocks to try that have several warps, of up to so many lanes."""
-    return [dims for dims in samples_for(values) if math.prod(dims) > lanes]
+def _of_warps(kernel: Kernel, values: ValueFacts) -> list[Dims]:
+    """Blocks to try that have several warps."""
+    tried = samples_for(values, single_axes(kernel))
+    return [dims for dims in tried if math.prod(dims) > kernel.dialect.lanes]
 
 
 def is_for_warps(kernel: Kernel, nodes: Iterable[Node]) -> bool:

@@ -1,19 +1,22 @@
 """The shapes of the thread block that somebody names, their sources, and whether one is a fact.
 
-The author's ``assume`` comes first, then the launches in sight, then the setting of the user. A launch in the same file
-is a fact only for a kernel that cannot be launched from anywhere else (internal linkage); otherwise it is an
-assumption, which every result that depends on it must name. ``__launch_bounds__`` is only an upper bound.
+The author's ``assume`` comes first, then the launches in sight, then what the kernel asserts, then the setting of the
+user. A launch in the same file is a fact only for a kernel that cannot be launched from anywhere else (internal
+linkage); otherwise it is an assumption, which every result that depends on it must name. ``__launch_bounds__`` is only
+an upper bound.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from smem_lsp.analysis.values.affine import Forms
 from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
-from smem_lsp.analysis.values.terms import Thread
+from smem_lsp.analysis.values.ranges import Bounds
+from smem_lsp.analysis.values.terms import Term, Thread
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, Dims, Jump, Kernel
 from smem_lsp.source import checkpoint
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from smem_lsp.analysis.threads.uniformity import Control  # which asks for a shape itself
 
 
+_HARDWARE = "hardware"
 _MOST_SHAPES = 8  # of one kernel that are looked at
 
 
@@ -46,7 +50,11 @@ def named_shapes(
     if "x" in assumed and all(axis in assumed for axis in more):
         dims = assumed["x"], assumed.get("y", 1), assumed.get("z", 1)
         return (BlockShape(dims, "assume", fact=True),)
-    if assumed or _launched(kernel) or setting is None:
+    asserted = dict(kernel.stated.asserted)
+    if not assumed and "x" in asserted and all(axis in asserted for axis in more):
+        dims = asserted["x"], asserted.get("y", 1), asserted.get("z", 1)
+        return (BlockShape(dims, "assert", fact=True),)
+    if assumed or setting is None:
         return ()
     if not isinstance(setting, int):
         return (BlockShape(setting, "setting", fact=False),)
@@ -85,6 +93,15 @@ def _all_known(kernel: Kernel, shape: BlockShape) -> bool:
     return kernel.stated.dims != () or all(site.block == shape.dims for site in kernel.launches)
 
 
+def single_axes(kernel: Kernel) -> str:
+    """The axes in which every launch in sight has one thread, whatever it has in the others: of ``dim3(n, 1)`` y and
+    z."""
+    sites = kernel.launches
+    return "".join(
+        axis for number, axis in enumerate("xyz") if sites and all(site.axes[number] == 1 for site in sites)
+    )
+
+
 def smallest_grid(kernel: Kernel) -> Dims | None:
     """Blocks that every known launch has at least; None if the grid of one is unknown."""
     grids = [site.grid for site in kernel.launches if site.grid is not None and min(site.grid) > 0]
@@ -98,18 +115,24 @@ def smallest_grid(kernel: Kernel) -> Dims | None:
 class Evidence:
     """What a kernel's own text implies about its block. ``upper``: bounds that hold if no index leaves its array;
     ``equal``: per axis, the spelled extent of an array indexed by that coordinate alone; ``sample``: a block worth
-    trying, the bounds rounded down to warps. ``sources``: of the bounds in words, per axis."""
+    trying, the bounds rounded down to warps. ``sources``: of the bounds in words, per axis; ``bounded``: some are not
+    those of the hardware."""
 
     upper: Dims
     equal: Mapping[str, str]
     sample: Dims
     sources: Mapping[str, str]
+    bounded: bool
 
 
 def evidence(kernel: Kernel, values: ValueFacts, control: Control) -> Evidence:
     """Upper bounds from arrays that all threads index by ``threadIdx``, unguarded; then from launch bounds."""
     upper = dict(zip("xyz", most_threads(kernel)))
-    sources = dict.fromkeys("xyz", "hardware" if kernel.launch_bounds is None else "launch_bounds")
+    single = single_axes(kernel)
+    stated = dict(kernel.stated.asserted_most)
+    bounds = _HARDWARE if kernel.launch_bounds is None else "launch_bounds"
+    sources = {axis: "assert" if upper[axis] == stated.get(axis) else bounds for axis in "xyz"}
+    forms = Forms(values.table, Bounds(values.loops, most_threads(kernel)))
     equal: dict[str, str] = {}
     for node in kernel.body:
         checkpoint()
@@ -119,17 +142,39 @@ def evidence(kernel: Kernel, values: ValueFacts, control: Control) -> Evidence:
             continue
         buffer = kernel.buffers[node.buffer]
         for position, term in enumerate(values.indices.get(node.point, ())):
-            if not isinstance(term, Thread):
-                continue
             extent, text = buffer.dims[position], buffer.dims_text[position]
             if extent is None:
-                equal.setdefault(term.axis, text)
-            elif 0 < extent < upper[term.axis]:
-                upper[term.axis] = extent
-                sources[term.axis] = f"{buffer.name}[{text}] at line {node.line}"
+                if isinstance(term, Thread):
+                    equal.setdefault(term.axis, text)
+                continue
+            for axis, limit in _limits(forms, term, extent):
+                if limit < upper[axis] or (limit == upper[axis] and sources[axis] == _HARDWARE):
+                    upper[axis] = limit
+                    sources[axis] = f"{buffer.name}[{text}] at line {node.line}"
     used = values.axes()
-    sample = [_whole_warps(upper[axis]) if axis in used else 1 for axis in "xyz"]
-    return Evidence((upper["x"], upper["y"], upper["z"]), equal, (sample[0], sample[1], sample[2]), sources)
+    sample = [_whole_warps(upper[axis]) if axis in used and axis not in single else 1 for axis in "xyz"]
+    bounded = any(source != _HARDWARE for source in sources.values())
+    return Evidence(
+        (upper["x"], upper["y"], upper["z"]), equal, (sample[0], sample[1], sample[2]), sources, bounded
+    )
+
+
+def _limits(forms: Forms, index: Term, extent: int) -> Iterator[tuple[str, int]]:
+    """(axis, threads at most) for each coordinate in an index that stays below ``extent``: of ``32 * y + x + 256`` each
+    part alone does. Nothing where a part of it may be negative."""
+    form = forms.linear(index)
+    parts: list[tuple[str, int]] = []
+    for (symbols, atom), factor in form.coefficients.items():
+        if atom is None and not symbols:
+            continue
+        if symbols or atom is None or factor < 0 or forms.bounds.interval(atom)[0] < 0:
+            return
+        if isinstance(atom, Thread):
+            parts.append((atom.axis, factor))
+    for axis, factor in parts:
+        limit = (extent - 1 - form.constant) // factor + 1
+        if limit > 0:
+            yield axis, limit
 
 
 def shape_of_threads(threads: int, kernel: Kernel, values: ValueFacts, control: Control) -> BlockShape | None:

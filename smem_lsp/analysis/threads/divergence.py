@@ -83,9 +83,12 @@ def judge(body: Seq, levels: Levels, control: Control, dims: Dims | None) -> Ver
     return Verdicts(frozenset(paired), frozenset(divergent))
 
 
-def samples_for(values: ValueFacts) -> list[Dims]:
-    """Blocks to try if none is known, in as many dimensions as the kernel reads: from two warps on."""
+def samples_for(values: ValueFacts, single: str = "") -> list[Dims]:
+    """Blocks to try if none is known, in as many dimensions as the kernel reads: from two warps on. ``single``: axes in
+    which they have one thread."""
     axes = values.axes()
+    if "x" not in single:
+        axes = "".join(axis for axis in axes if axis not in single)
     if "z" in axes:
         return [(8, 4, 2), (8, 8, 4), (8, 8, 8)]
     if "y" in axes:

@@ -53,7 +53,7 @@ class Ground:
     def covers_most(self) -> bool:
         """Is it proved for every block of more than one warp, or for more than half of those that it is written for?"""
         return self.above is not None and (
-            self.above <= self.warp or (self.largest < MAX_THREADS and 2 * self.above <= self.largest)
+            self.above <= self.warp or (self.largest < MAX_THREADS and 2 * self.above < self.largest)
         )
 
     def joined(self, other: Ground) -> Ground:
@@ -66,9 +66,12 @@ NO_GROUND = Ground()
 
 
 def most_threads(kernel: Kernel) -> Dims:
-    """Threads per dimension that no launch can exceed: the hardware's limits and ``__launch_bounds__``."""
-    if kernel.launch_bounds is None:
+    """Threads per dimension that no launch can exceed: the hardware's limits, ``__launch_bounds__``, and what the
+    kernel asserts."""
+    bounds = kernel.launch_bounds
+    if bounds is None and not kernel.stated.asserted_most:
         return MAX_BLOCK
-    threads = max(1, kernel.launch_bounds[0])
-    x, y, z = (min(limit, threads) for limit in MAX_BLOCK)
+    threads = MAX_THREADS if bounds is None else max(1, bounds[0])
+    asserted = dict(kernel.stated.asserted_most)
+    x, y, z = (min(limit, threads, asserted.get(axis, limit)) for axis, limit in zip("xyz", MAX_BLOCK))
     return x, y, z

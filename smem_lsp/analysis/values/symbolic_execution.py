@@ -8,9 +8,10 @@ guessed: a value that cannot be expressed is opaque, and keeps its sources.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from types import MappingProxyType
 
 from smem_lsp.analysis.values.invariant_loads import Untouched, untouched
 from smem_lsp.analysis.values.loop_assignments import assigned_in, escapes
@@ -65,6 +66,9 @@ Environment = dict[int, _Entry]
 _FUNCTIONS_OF_OPERANDS = frozenset("+ - * / % & | ^ << >> < <= > >= == != && || neg ! ~ ?: min max".split())
 
 
+NOTHING_PASSED: Mapping[str, ir.Value] = MappingProxyType({})
+
+
 def propagate(
     body: Seq,
     *,
@@ -72,17 +76,19 @@ def propagate(
     rows: bool = False,
     agreed: frozenset[ir.Value] = frozenset(),
     warp_sizes: tuple[int, ...] = (WARP_SIZE,),
+    passed: Mapping[str, ir.Value] = NOTHING_PASSED,
 ) -> ValueFacts:
     """Terms of a kernel's accesses, branches and loops.
 
     ``memory``: the kernel's effects on global memory; ``rows``, ``warp_sizes``: see ``Table``; ``agreed``: values that,
-    as the author states, are the same for all threads of a block.
+    as the author states, are the same for all threads of a block; ``passed``: what launches pass for parameters, in
+    terms of the block and the grid.
     """
     assigned: dict[int, list[ir.Value]] = {}
     for node in walk_tree(body):
         if type(node) is Assign:
             assigned.setdefault(node.variable, []).append(node.value)
-    walk = _Walk(Table(rows, warp_sizes), agreed, untouched(memory or GlobalMemory(), assigned))
+    walk = _Walk(Table(rows, warp_sizes), agreed, untouched(memory or GlobalMemory(), assigned), passed)
     walk.seq(body.items)
     loops = {point: facts.finished() for point, facts in walk.loops.items()}
     loads = tuple(walk.loads.values())
@@ -151,6 +157,7 @@ class _Walk:
     table: Table
     agreed: frozenset[ir.Value]
     untouched: Untouched
+    passed: Mapping[str, ir.Value]
     env: Environment = field(default_factory=dict)
     indices: dict[int, tuple[Term, ...]] = field(default_factory=dict)
     offsets: dict[int, Term] = field(default_factory=dict)
@@ -453,7 +460,8 @@ class _Walk:
         if isinstance(value, ir.Thread):
             return self.table.thread(value.axis)
         if isinstance(value, ir.Sym):
-            return self.table.sym(value.name)
+            known = self.passed.get(value.name)
+            return self.table.sym(value.name) if known is None else self.followed(known)
         assert isinstance(value, ir.Unknown)
         return self.unknown(value)
 

@@ -18,6 +18,16 @@ from smem_lsp.analysis.values.block_shape import BlockShape
         ("t[threadIdx.y][threadIdx.x] = 0;", (33, 32, 64), (32, 32, 1)),
         ("__shared__ int u[100]; u[tid] = 0;", (100, 1024, 64), (96, 1, 1)),
         ("__shared__ int u[20]; u[tid] = 0;", (20, 1024, 64), (16, 1, 1)),
+        ("__shared__ int u[512]; u[tid + 256] = 0;", (256, 1024, 64), (256, 1, 1)),
+        ("__shared__ int u[512]; u[2 * tid + 1] = 0;", (256, 1024, 64), (256, 1, 1)),
+        ("__shared__ int u[512]; u[threadIdx.y * 32 + threadIdx.x] = 0;", (512, 16, 64), (512, 16, 1)),
+        (
+            "__shared__ int u[512]; for (int i = 0; i < 4; ++i) u[tid + i * 128] = 0;",
+            (512, 1024, 64),
+            (512, 1, 1),
+        ),
+        ("__shared__ int u[512]; u[tid - n] = 0;", (1024, 1024, 64), (1024, 1, 1)),
+        ("__shared__ int u[512]; u[511 - tid] = 0;", (1024, 1024, 64), (1024, 1, 1)),
         ("__shared__ int u[100]; if (tid < n) u[tid] = 0;", (1024, 1024, 64), (1024, 1, 1)),
         ("__shared__ int u[100]; if (tid >= n) return; u[tid] = 0;", (1024, 1024, 64), (1024, 1, 1)),
         ("__shared__ int u[100]; for (int i = 0; i < n; ++i) u[tid] = 0;", (1024, 1024, 64), (1024, 1, 1)),
@@ -36,6 +46,12 @@ def test_launch_bounds_are_upper_bounds() -> None:
     said = evidence(found.kernel, found.values, found.control)
     assert said.upper == (128, 128, 64)
     assert said.sources["x"] == "launch_bounds"
+
+
+def test_an_extent_of_1024_is_evidence() -> None:
+    for extent, bounded in ((1024, True), (2048, False)):
+        found = analyse(f"__shared__ int u[{extent}]; u[tid] = 0;")
+        assert evidence(found.kernel, found.values, found.control).bounded == bounded
 
 
 def test_a_bound_names_its_source() -> None:
