@@ -1,6 +1,6 @@
 """The machine around us.
 
-Holds the disk, compile commands, and nvcc as a bounded process. May import ``source`` and ``targets``.
+Holds the disk, the index of a project, compile commands, and nvcc as a bounded process. May import ``source`` and ``targets``.
 Never reads CUDA code, and never runs a program that a project brings.
 """
 
