@@ -1,7 +1,7 @@
 """The machine around us.
 
-Holds the disk, compile commands, and nvcc as a bounded process. May import ``source`` and ``targets``.
-Never reads CUDA code, and never runs a program that a project brings.
+Holds the disk, the index of a project, compile commands, and nvcc as a bounded process. May import ``source`` and
+``targets``. Never reads CUDA code, and never runs a program that a project brings.
 """
 
 from smem_lsp.environment.compile_commands import Command, CompileCommands

@@ -31,6 +31,7 @@ def toy_check(
     config: Config | None = None,
     reader: FileReader | None = None,
     whole: bool = True,
+    within: object = None,
 ) -> Report:
     settings = config or Config()
     findings = []

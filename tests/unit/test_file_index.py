@@ -109,7 +109,8 @@ def test_macros() -> None:
 
 SPOILERS = [
     '"', "'", "\\", "\n", "/*", "*/", "//", "#if 0\n", "#if 1\n", "#else\n", "#endif\n", "#include ", "<", ">",
-    "<<<", "(", ")", "{", "}", "[[", "__global__ ", "template ", "k", " ", "R\"(", ")\"", "aunch(", "=", "&", ";", "#define A ",
+    "k", " ", "<<<", "(", ")", "{", "}", "[[", "__global__ ", "template ", "R\"(", ")\"", "aunch(", "=",
+    "&", ";", "#define A ",
 ]  # fmt: skip
 
 
