@@ -77,8 +77,14 @@ def shown_like(path: str, like: str) -> str:
     return os.path.relpath(path)
 
 
-def read_alone(source: SourceText, reader: FileReader | None, config: Config, arch: str | None) -> UnitFacts:
-    """The file as its own unit."""
+def read_alone(
+    source: SourceText,
+    reader: FileReader | None,
+    config: Config,
+    arch: str | None,
+    also: Collection[str] = (),
+) -> UnitFacts:
+    """The file as its own unit, with the launches of kernels with the names ``also``."""
 
     def read(flags: CompileFlags) -> list[TranslationUnit]:
         unit = parse(
@@ -91,7 +97,7 @@ def read_alone(source: SourceText, reader: FileReader | None, config: Config, ar
         )
         return [unit]
 
-    return read_in_dialect(source.path, config, read)[0]
+    return read_in_dialect(source.path, config, read, also)[0]
 
 
 def _through(
@@ -129,7 +135,7 @@ def _with_foreign(
         text = reader.read(shown)
         if text is None or used_up():
             continue
-        around = read_alone(SourceText(text, shown), reader, config, arch)
+        around = read_alone(SourceText(text, shown), reader, config, arch, names)
         for name, sites in launched_elsewhere(around, names).items():
             foreign.setdefault(name, []).extend(sites)
     if not foreign:

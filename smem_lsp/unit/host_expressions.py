@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from smem_lsp.ir.host_terms import HostTerm, Symbol, apply, constant, named
-from smem_lsp.ir.nodes import Comparison
+from smem_lsp.ir.host_terms import HostTerm, apply, constant, named
 from smem_lsp.semantics import type_of
-from smem_lsp.semantics.entities import Functions, Template, TypedConstant
+from smem_lsp.semantics.entities import Functions, Template, TypedConstant, Undeclared
 from smem_lsp.semantics.evaluate import evaluate, evaluate_value
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import plain_type, scalar_of
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
-from smem_lsp.unit.host_frames import GUARDS, READING_METHODS, Frame
+from smem_lsp.unit.host_frames import READING_METHODS, Frame
 from smem_lsp.unit.host_values import (
     Axes,
     Extents,
@@ -27,14 +25,18 @@ from smem_lsp.unit.host_values import (
     Place,
     Variable,
     number,
-    opposite,
     term_of,
 )
 
-_COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
+COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 _MOST_TEXT = 60  # characters of a symbol
-_CHECKS = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="}
 ONE = constant(1)
+_MOST_STEPS = 4_000  # expressions that the walk from one function runs
+MOST_LEVELS = 100
+
+
+class TooMuch(Exception):
+    """A function leads to more code than is walked."""
 
 
 class Expressions:
@@ -44,6 +46,8 @@ class Expressions:
         self.kernels = kernels
         self.frame: Frame
         self.serial = 0
+        self.steps = 0
+        self.level = 0  # of what is nested: expressions, statements, calls
 
     def fresh(self) -> int:
         self.serial += 1
@@ -52,8 +56,18 @@ class Expressions:
     # ---- values --------------------------------------------------------------------------------------------------
 
     def value(self, path: Path, expr: tree.Expr) -> HostValue | None:
-        """Run an expression: its value; None if it is none that is followed."""
+        """Run an expression: its value; None if it is none that is followed. Raises TooMuch."""
         checkpoint()
+        self.steps += 1
+        if self.steps > _MOST_STEPS or self.level >= MOST_LEVELS:
+            raise TooMuch
+        self.level += 1
+        try:
+            return self._value(path, expr)
+        finally:
+            self.level -= 1
+
+    def _value(self, path: Path, expr: tree.Expr) -> HostValue | None:
         match expr:
             case tree.Number():
                 n = evaluate(expr, self.frame.scope)
@@ -97,6 +111,10 @@ class Expressions:
         raise NotImplementedError
 
     def launch(self, path: Path, expr: tree.Launch) -> None:
+        raise NotImplementedError
+
+    def decide(self, path: Path, condition: tree.Expr) -> bool | None:
+        """Is a condition true? It has been run already."""
         raise NotImplementedError
 
     def closure(self, path: Path, expr: tree.Lambda) -> HostValue | None:
@@ -167,7 +185,7 @@ class Expressions:
             known = meaning.type is not None and (scalar is None or scalar.kind != "int" or scalar.size < 4)
             return None if known else path.symbol(expr.text, path.epoch, doubtful=meaning.type is None)
         self.mentioned(last)
-        return None
+        return path.symbol(expr.text, path.epoch, doubtful=True) if isinstance(meaning, Undeclared) else None
 
     def mentioned(self, name: str) -> None:
         """A function is named, but not called."""
@@ -185,7 +203,7 @@ class Expressions:
             return right
         if expr.operator == ">>" and isinstance(expr.right, tree.Name):
             self._argument(path, expr.right)
-        if expr.operator in _COMPARISONS:
+        if expr.operator in COMPARISONS:
             return None
         a, b = self._operand(path, expr.left, left), self._operand(path, expr.right, right)
         if a is None or b is None:
@@ -455,90 +473,6 @@ class Expressions:
             self.lose(path, variable)
         self.disturb(path)
         return None
-
-    # ---- conditions ----------------------------------------------------------------------------------------------
-
-    def decide(self, path: Path, condition: tree.Expr) -> bool | None:
-        """Is a condition true? It has been run already."""
-        n = evaluate(condition, self.scope(path, condition))
-        if n is not None:
-            return bool(n)
-        if isinstance(condition, tree.Unary) and condition.operator == "!":
-            inner = self.decide(path, condition.operand)
-            return None if inner is None else not inner
-        if isinstance(condition, tree.Binary) and condition.operator in ("&&", "||"):
-            left = self.decide(path, condition.left)
-            right = self.decide(path, condition.right)
-            stop = condition.operator == "||"
-            if stop in (left, right):
-                return stop
-            return None if None in (left, right) else not stop
-        facts = list(self._comparisons(path, condition, True))
-        return path.decided(facts[0]) if len(facts) == 1 else None
-
-    def assume(self, path: Path, condition: tree.Expr, truth: bool) -> Path:
-        """``path``, where the condition is true or false."""
-        for fact in list(self._comparisons(path, condition, truth)):
-            path.learn(fact)
-        return path
-
-    def _comparisons(self, path: Path, condition: tree.Expr, truth: bool) -> Iterator[Comparison]:
-        """Comparisons that follow."""
-        if isinstance(condition, tree.Unary) and condition.operator == "!":
-            yield from self._comparisons(path, condition.operand, not truth)
-        elif isinstance(condition, tree.Binary) and condition.operator == ("&&" if truth else "||"):
-            yield from self._comparisons(path, condition.left, truth)
-            yield from self._comparisons(path, condition.right, truth)
-        elif isinstance(condition, tree.Binary) and condition.operator in _COMPARISONS:
-            if self.pure(condition):
-                probe = path.copy()
-                left, right = self.term(probe, condition.left), self.term(probe, condition.right)
-                if left is not None and right is not None:
-                    fact = Comparison(left, condition.operator, right)
-                    yield fact if truth else opposite(fact)
-
-    def pure(self, expr: tree.Expr) -> bool:
-        """Does it change nothing, and mean the same a second time?"""
-        match expr:
-            case tree.Name() | tree.Number() | tree.SizeOf():
-                return True
-            case tree.Binary():
-                return self.pure(expr.left) and self.pure(expr.right)
-            case tree.Unary():
-                return expr.operator in ("-", "+", "!", "~") and self.pure(expr.operand)
-            case tree.Member():
-                return self.pure(expr.base)
-            case tree.Cast():
-                return self.pure(expr.operand)
-            case tree.Call():
-                known = isinstance(expr.callee, tree.Member) and expr.callee.name in READING_METHODS
-                known = known or (
-                    isinstance(expr.callee, tree.Name)
-                    and expr.callee.text.rpartition("::")[2] in ("min", "max")
-                )
-                return known and all(self.pure(argument) for argument in expr.arguments)
-        return False
-
-    def guard(self, path: Path, name: str, arguments: Sequence[tree.Expr]) -> bool:
-        """``CHECK(n < 4)``: is it one?"""
-        if not re.fullmatch(GUARDS, name) or not arguments:
-            return False
-        self.value(path, arguments[0])
-        operator = _CHECKS.get(name.rpartition("_")[2])
-        if operator is not None and len(arguments) >= 2:
-            compared = tree.Binary(arguments[0].lo, arguments[1].hi, operator, arguments[0], arguments[1])
-            self.assume(path, compared, True)
-        else:
-            self.assume(path, arguments[0], True)
-        return True
-
-    def power_of_two(self, path: Path, symbol: Symbol) -> None:
-        """Learn that it is a power of two."""
-        term = named(symbol.name, symbol.version)
-        less = apply("-", term, ONE)
-        rest = None if less is None else apply("&", term, less)
-        if rest is not None:
-            path.learn(Comparison(rest, "==", constant(0)))
 
 
 def member_path(target: tree.Expr) -> tuple[str | None, Members]:

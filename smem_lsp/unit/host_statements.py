@@ -7,17 +7,16 @@ from typing import Any
 
 from smem_lsp.ir.host_terms import constant, named
 from smem_lsp.ir.nodes import Comparison
+from smem_lsp.semantics.entities import TypedConstant
 from smem_lsp.semantics.evaluate import evaluate
-from smem_lsp.semantics.local_declarations import declare_constants, declare_statement
+from smem_lsp.semantics.local_declarations import declare_statement
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
-from smem_lsp.targets.dialects import CUDA
-from smem_lsp.unit.host_expressions import ONE, Expressions
+from smem_lsp.unit.host_declarations import Declarations, nodes_of
+from smem_lsp.unit.host_expressions import MOST_LEVELS, TooMuch
 from smem_lsp.unit.host_frames import LAUNCH_CALLS
 from smem_lsp.unit.host_values import (
     MOST_PATHS,
-    ZERO,
-    Extents,
     HostValue,
     Items,
     KernelName,
@@ -25,21 +24,18 @@ from smem_lsp.unit.host_values import (
     Path,
     Variable,
     joined,
-    number,
     term_of,
 )
 
-_MEMBERS_OF_CONFIG = ("gridDim", "blockDim", "dynamicSmemBytes", "stream", "attrs", "numAttrs")
 _MOST_TURNS = 8  # of a loop whose variable is followed from turn to turn
 
 
-class Statements(Expressions):
+class Statements(Declarations):
     """Runs the statements of one frame."""
 
     def __init__(self, kernels: frozenset[str]) -> None:
         super().__init__(kernels)
         self.breaks: list[list[Path]] = []
-        self.variables: dict[int, Variable] = {}
 
     def values_of(self, path: Path, expr: tree.Call) -> list[HostValue | None]:
         """What a call may return, if the function is in sight."""
@@ -65,6 +61,15 @@ class Statements(Expressions):
         paths = self.joined(paths)
         if not paths:
             return self._unreached(node)
+        if self.level >= MOST_LEVELS:
+            raise TooMuch
+        self.level += 1
+        try:
+            return self._statement(paths, node)
+        finally:
+            self.level -= 1
+
+    def _statement(self, paths: list[Path], node: tree.Statement) -> list[Path]:
         match node:
             case tree.Block():
                 return self.block(paths, node)
@@ -108,6 +113,8 @@ class Statements(Expressions):
             if variable is not None:
                 for path in paths:
                     self.share(path, variable)
+            elif isinstance(self.frame.scope.meaning((name,), (None,)), TypedConstant):
+                self.frame.blocks[-1][name] = None  # it may be declared there
         for path in paths:
             self.disturb(path)
 
@@ -360,7 +367,7 @@ class Statements(Expressions):
         if head.init is not None:
             self.parsed(paths, head.init, node.head)
         given = [(path, self.value(path, head.range)) for path in paths]
-        self._declaration(paths, head.declaration, node.head)
+        self.declaration(paths, head.declaration, node.head)
         name = head.declaration.declarators[0].name if head.declaration.declarators else ""
         variable, _ = self.frame.find(name)
         turns: list[Path] = []
@@ -397,7 +404,7 @@ class Statements(Expressions):
         match parsed:
             case tree.Declaration():
                 paths = self._split(paths, parsed, span)
-                self._declaration(paths, parsed, span)
+                self.declaration(paths, parsed, span)
             case tree.ConditionWithInit():
                 for part in (parsed.init, parsed.condition):
                     if part is not None:
@@ -451,162 +458,6 @@ class Statements(Expressions):
             if isinstance(base, Items) and evaluate(node.index, self.scope(path, node.index)) is None:
                 return tuple(dict.fromkeys(base.values))
         return ()
-
-    # ---- declarations --------------------------------------------------------------------------------------------
-
-    def _declaration(self, paths: list[Path], parsed: tree.Declaration, span: tuple[int, int]) -> None:
-        frame = self.frame
-        if "typedef" in parsed.words or "{}" in parsed.words or parsed.words[:1] == ["using"]:
-            declare_statement(frame.body, span[0], min(span[1] + 1, len(frame.body.tokens)), frame.scope)
-            return
-        for declarator in parsed.declarators:
-            checkpoint()
-            given = [self._initial(path, declarator) for path in paths]
-            alone = tree.Declaration(
-                parsed.lo, parsed.hi, parsed.words, [declarator], parsed.declarators_at, parsed.names
-            )
-            declare_constants(alone, frame.scope)
-            if not declarator.name:  # auto [x, y] = ...
-                tokens = frame.body.tokens
-                for at in range(frame.base + declarator.lo, frame.base + declarator.hi):
-                    if tokens.kinds[at] == "NAME":
-                        frame.blocks[-1][tokens.texts[at]] = None
-            if not declarator.name:
-                continue
-            if self._alias(paths, parsed, declarator):
-                continue
-            variable = self.declare(parsed, declarator, given)
-            for path, value in zip(paths, given):
-                self._begin(path, parsed, declarator, variable, value)
-
-    def _initial(self, path: Path, declarator: tree.Declarator) -> HostValue | None:
-        made = declarator.initializer
-        if made is None:
-            return None
-        if isinstance(made, tree.Braces) and len(made.items) == 1 and not declarator.dims:
-            made = made.items[0]
-        value = self.value(path, made)
-        if value is None and not isinstance(made, (tree.Braces, tree.Launch)):
-            return self.opaque(path, made)
-        return value
-
-    def _alias(self, paths: list[Path], parsed: tree.Declaration, declarator: tree.Declarator) -> bool:
-        """``int& r = n``: another name of a variable."""
-        made = declarator.initializer
-        if isinstance(made, tree.Braces) and len(made.items) == 1:
-            made = made.items[0]
-        if declarator.pointers != ["&"] or not isinstance(made, tree.Name):
-            return False
-        variable, _ = self.frame.find(made.text)
-        if variable is None:
-            return False
-        self.frame.blocks[-1][declarator.name] = variable
-        assigned = {
-            *self.frame.traits.changed.get(declarator.name, ()),
-            *self.frame.traits.changed.get(made.text, ()),
-        }
-        if (
-            assigned and "const" not in parsed.words
-        ):  # one name for both is not seen where loops look for changes
-            variable.shared = True
-        return True
-
-    def declare(
-        self, parsed: tree.Declaration, declarator: tree.Declarator, given: Sequence[HostValue | None] = ()
-    ) -> Variable:
-        """Add a variable to the innermost block."""
-        frame, name = self.frame, declarator.name
-        typed = frame.scope.bound.get(name)
-        kind = getattr(typed, "type", None)
-        plain = not declarator.pointers and not declarator.dims and not declarator.function
-        traits = frame.traits
-        reference = bool({"&", "&&"} & set(declarator.pointers))
-        fixed = plain and bool({"const", "constexpr"} & set(parsed.words))
-        variable = Variable(
-            self.fresh(),
-            name,
-            kind,
-            is_dim3=plain and (parsed.words[-1:] == ["dim3"] or any(isinstance(v, Extents) for v in given)),
-            is_array=bool(declarator.dims) or bool(declarator.pointers and not reference),
-            is_object=not CUDA.config_types.isdisjoint(parsed.words),
-            shared=not fixed
-            and (
-                reference
-                or "static" in parsed.words
-                or name in traits.captured
-                or (traits.jumps and name in traits.changed)
-            ),
-            fixed=fixed,
-            matters=name in traits.relevant,
-        )
-        frame.blocks[-1][name] = variable
-        self.variables[variable.serial] = variable
-        return variable
-
-    def _begin(
-        self,
-        path: Path,
-        parsed: tree.Declaration,
-        declarator: tree.Declarator,
-        variable: Variable,
-        value: HostValue | None,
-    ) -> None:
-        """Store what a variable begins as."""
-        made = declarator.initializer
-        if {"&", "&&"} & set(declarator.pointers):
-            if "const" not in parsed.words and made is not None:
-                for node in nodes_of(made):
-                    other = self.frame.find(node.text)[0] if isinstance(node, tree.Name) else None
-                    if other is not None:
-                        self.share(path, other)
-            return
-        if variable.is_dim3 and isinstance(made, tree.Braces):
-            value = self.extents(path, made.items) if made.items else Extents((ONE, ONE, ONE))
-        elif variable.is_dim3 and made is None:
-            value = Extents((ONE, ONE, ONE))
-        elif variable.is_dim3 and made is not None:
-            value = self.as_extents(path, made, value)
-        elif variable.is_object and isinstance(made, tree.Braces) and not declarator.dims:
-            for member, item in zip(_MEMBERS_OF_CONFIG, made.items if len(made.items) > 1 else ()):
-                each = self.value(path, item)
-                path.store(
-                    variable,
-                    (member,),
-                    self.as_extents(path, item, each) if member.endswith("Dim") else each,
-                    self.fresh(),
-                )
-            if len(made.items) > 1 or not made.items or evaluate(made.items[0], self.frame.scope) == 0:
-                path.values[variable.serial, ZERO] = number(0)
-            return
-        elif isinstance(made, tree.Braces) and not made.items and variable.counts and not declarator.dims:
-            value = number(0)
-        elif made is not None and declarator.style == "(" and isinstance(made, tree.Braces):
-            for item in made.items:
-                self._argument(path, item)
-        if made is not None and not isinstance(made, tree.Braces) and declarator.style == "(":
-            self._argument(path, made)
-        if isinstance(value, Items) and not declarator.dims:
-            value = None
-        path.versions[variable.serial] = self.fresh()
-        self.keep(path, variable, (), value)
-
-
-def nodes_of(root: Any) -> Iterator[Any]:
-    """The nodes of a chunk in pre-order, those of lambdas left out."""
-    stack = [root]
-    while stack:
-        checkpoint()
-        node = stack.pop()
-        if isinstance(node, (list, tuple)):
-            stack.extend(reversed([each for each in node if not isinstance(each, (int, str))]))
-            continue
-        if node is None or isinstance(node, (int, str, bool)):
-            continue
-        yield node
-        if isinstance(node, tree.Lambda):
-            continue
-        slots = getattr(node, "__slots__", ())
-        stack.extend(reversed([getattr(node, slot) for slot in slots]))
 
 
 def _inside(node: tree.Statement) -> Iterator[tree.Statement]:

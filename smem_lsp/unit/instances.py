@@ -27,7 +27,7 @@ from smem_lsp.source.queries import PROCESS, Query
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.lexer import Tokens
-from smem_lsp.syntax.parse import Function, TranslationUnit
+from smem_lsp.syntax.parse import OTHER_FILE, Function, TranslationUnit
 from smem_lsp.unit.torch_dispatch import dispatched
 
 MOST_INSTANCES = 8  # of one template
@@ -55,6 +55,7 @@ class Mention:
     function: int
     name: int
     bound: tuple[tuple[str, Argument], ...]
+    launch: tuple[int, int] | None = None  # the tokens of the launch that it is the callee of
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +148,7 @@ class _Search:
     def _leading(self) -> list[Function]:
         """Kernels that are templates, and the functions that lead to them."""
         templates = [f for f in self.unit.all_functions if f.definition.island.template]
-        leading = [f for f in templates if f.is_kernel]
+        leading = [f for f in templates if f.is_kernel and f.number < OTHER_FILE]
         if not leading:
             return []
         wanted = {f.name for f in leading}
@@ -452,17 +453,20 @@ class _Walk:
         if isinstance(callee, tree.Name) and callee.text.rpartition("::")[2] in self.search.templates:
             given = [evaluate_value(argument, self.scope).type for argument in node.arguments]
             made = self.search.mention(callee, self.scope, given)
-            self._note(callee, made)
+            self._note(callee, made, node if isinstance(node, tree.Launch) else None)
         else:
             self._expression(callee)
         for child in (*(node.configuration if isinstance(node, tree.Launch) else ()), *node.arguments):
             self._expression(child)
 
-    def _note(self, name: tree.Name, made: Iterable[tuple[Function, Binding]]) -> None:
+    def _note(
+        self, name: tree.Name, made: Iterable[tuple[Function, Binding]], launch: tree.Launch | None = None
+    ) -> None:
         """Record where an instance is named."""
+        tokens = None if launch is None else (self.base + launch.lo, self.base + launch.hi)
         for function, binding in made:
             self.search.found[function.number].mentions.append(
-                Mention(binding, self.function.number, self.base + name.lo, tuple(self.bound.items()))
+                Mention(binding, self.function.number, self.base + name.lo, tuple(self.bound.items()), tokens)
             )
 
     def _dispatch(self, node: tree.Launch | tree.Call, name: str, kinds: Iterable[Type]) -> None:

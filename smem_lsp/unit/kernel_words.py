@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from smem_lsp.ir.host_terms import HostTerm, Symbol, compared, named, replaced, value_of
+from smem_lsp.ir.host_terms import Applied, HostTerm, Symbol, compared, constant, named, replaced, value_of
 from smem_lsp.ir.nodes import HostTerms, InWords, LaunchFact, LaunchSite
 from smem_lsp.ir.values import Sym, Value, operator_of
 from smem_lsp.semantics.entities import Argument, TypedConstant
@@ -49,7 +49,7 @@ def in_kernel_words(
         if said is not None:
             equalities.append(_fact(named(name), "==", said))
     dynamic = None if terms.dynamic is None else spelled(terms.dynamic, meaning)
-    conditions = []
+    conditions = list(_limits(words))
     for each in terms.conditions:
         left, right = spelled(each.left, meaning), spelled(each.right, meaning)
         if left is not None and right is not None:
@@ -62,6 +62,18 @@ def in_kernel_words(
         if dynamic is None or dynamic.number is not None
         else InWords(_value(dynamic), str(dynamic)),
     )
+
+
+def _limits(words: Sequence[tuple[str, HostTerm]]) -> Iterator[LaunchFact]:
+    """What follows from ``min(n, 256)``."""
+    for name, term in words:
+        atom = term.products[0][0][0] if len(term.products) == 1 and len(term.products[0][0]) == 1 else None
+        if isinstance(atom, Applied) and atom.operator in ("min", "max") and term.products[0][1] > 0:
+            for operand in atom.operands:
+                n = operand.number
+                if n is not None:
+                    limit = constant(n * term.products[0][1])
+                    yield _fact(named(name), "<=" if atom.operator == "min" else ">=", limit)
 
 
 def spelled(term: HostTerm, meaning: Mapping[Symbol, str]) -> HostTerm | None:

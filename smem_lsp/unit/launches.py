@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import NamedTuple
 
 from smem_lsp.ir.nodes import Configuration, HostTerms, LaunchSite
 from smem_lsp.semantics.entities import Argument
-from smem_lsp.semantics.function_scope import identify, value_names
+from smem_lsp.semantics.function_scope import identify
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import Span, checkpoint
 from smem_lsp.source.queries import PROCESS, Query
 from smem_lsp.syntax.blocks import Placed
 from smem_lsp.syntax.parse import Function, TranslationUnit, UnitFile
 from smem_lsp.targets.dialects import CUDA
+from smem_lsp.unit.host_calls import Callees
+from smem_lsp.unit.host_expressions import TooMuch
 from smem_lsp.unit.host_frames import LAUNCH_CALLS, names_text
-from smem_lsp.unit.launch_walk import Callees, Found, LaunchFinder
+from smem_lsp.unit.launch_walk import Found, LaunchFinder
 from smem_lsp.unit.size_functions import gives_number
 
 Said = tuple[tuple[str, Configuration], ...]  # the kernel that is named, and how it is launched
@@ -55,9 +57,10 @@ class HostLaunch(NamedTuple):
     opening: int | None  # token of its ``<<<``
 
 
-def find_launches(unit: TranslationUnit, constants: Scope) -> list[FoundLaunches]:
-    """All launches of the unit, block by block. What may not be constant is no number."""
-    host = HostCode(unit, constants)
+def find_launches(unit: TranslationUnit, constants: Scope, wanted: Collection[str]) -> list[FoundLaunches]:
+    """The launches of the unit, block by block; those of kernels that are not ``wanted`` may be missing. What may not
+    be constant is no number."""
+    host = HostCode(unit, constants, wanted)
     if not host.launching and not any(placed.block.launches for placed in unit.all_blocks):
         return []
     walked = host.walked()
@@ -132,12 +135,12 @@ _WALK = Query[tuple[object, ...], _Answer]("launches that a host function leads 
 
 
 class HostCode:
-    """The host functions of a unit that lead to launches."""
+    """The host functions of a unit that lead to launches of kernels with the ``wanted`` names."""
 
-    def __init__(self, unit: TranslationUnit, constants: Scope) -> None:
+    def __init__(self, unit: TranslationUnit, constants: Scope, wanted: Collection[str]) -> None:
         self.unit = unit
         self.constants = constants
-        self.launching = [f for f in unit.all_functions if _launches(f)]
+        self.launching = _launching(unit.all_functions, wanted)
 
     @cached_property
     def leading(self) -> Mapping[str, Sequence[Function]]:
@@ -180,10 +183,6 @@ class HostCode:
         kernels = [function for function in self.unit.all_functions if function.is_kernel]
         bounded = (f.name for f in kernels if CUDA.launch_bounds in f.definition.head.texts)
         return frozenset(f.name for f in kernels), frozenset(bounded)
-
-    @cached_property
-    def _hidden(self) -> frozenset[str]:
-        return _declared_twice(self.unit, self.constants)
 
     def walked(self) -> _Walked:
         """Walk every function that leads to launches, those that others call from there only."""
@@ -229,13 +228,12 @@ class HostCode:
         key = (
             tuple(identify(self.unit, self.constants, each) for each in reached),
             tuple(each.is_kernel for each in reached),
-            words & self._hidden,
             words & self.by_value,
             words & kernels,
             words & bounded,
             None if bound is None else (names_text(bound), self.constants.declarations),
         )
-        return reached, _WALK.of(PROCESS, key, partial(self._answer, reached, words, bound))
+        return reached, _WALK.of(PROCESS, key, partial(self._answer, reached, bound))
 
     def _reached(self, function: Function) -> list[Function]:
         """A function and those that a walk of it may enter."""
@@ -252,19 +250,18 @@ class HostCode:
                             stack.append(other)
         return list(found.values())
 
-    def _answer(
-        self, reached: Sequence[Function], words: frozenset[str], bound: dict[str, Argument] | None
-    ) -> _Answer:
+    def _answer(self, reached: Sequence[Function], bound: dict[str, Argument] | None) -> _Answer:
         tables: list[dict[str, list[tuple[int, Function]]]] = [{}, {}]
         for at, function in enumerate(reached):
             table = tables[function.name not in self.leading]
             table.setdefault(function.name, []).append((at, function))
         kernels, bounded = self._kernels
-        callees = Callees(
-            self.constants, tables[0], tables[1], self.by_value, kernels, bounded, words & self._hidden
-        )
+        callees = Callees(self.constants, tables[0], tables[1], self.by_value, kernels, bounded)
         finder = LaunchFinder(callees)
-        finder.run(0, reached[0], bound)
+        try:
+            finder.run(0, reached[0], bound)
+        except TooMuch:
+            return _Answer((), frozenset(), frozenset(tables[0]), frozenset())
         return _Answer(
             tuple(dict.fromkeys(finder.found)),
             frozenset(finder.entered),
@@ -274,6 +271,20 @@ class HostCode:
 
 
 _DEEPEST = 3  # calls between a function and the launch that it leads to
+
+
+def _launching(functions: Sequence[Function], wanted: Collection[str]) -> list[Function]:
+    """The functions with launches that name a wanted kernel, or that one which names it may pass it on to."""
+    launching = [function for function in functions if _launches(function)]
+    if not launching:
+        return []
+    names = frozenset(wanted)
+    telling = [f for f in functions if not names.isdisjoint(f.definition.body_words)]
+    passed = frozenset[str]().union(*(function.definition.body_words for function in telling))
+    for _ in range(_DEEPEST):
+        more = [function for function in launching if function.name in passed]
+        passed = passed.union(*(function.definition.body_words for function in more))
+    return [f for f in launching if f.name in passed or not names.isdisjoint(f.definition.body_words)]
 
 
 def _launches(function: Function) -> bool:
@@ -331,16 +342,3 @@ def _shared(one: LaunchSite, other: LaunchSite) -> LaunchSite:
         open=one.open or other.open,
         terms=terms,
     )
-
-
-def _declared_twice(unit: TranslationUnit, constants: Scope) -> frozenset[str]:
-    """Names of constants that the unit declares more than once outside functions: a member may hide the constant."""
-    names = value_names(constants)
-    declared: Counter[str] = Counter()
-    if names:
-        for placed in unit.all_blocks:
-            checkpoint()
-            here = placed.block.declared
-            for name in here.keys() & names:
-                declared[name] += here[name]
-    return frozenset(name for name, count in declared.items() if count > 1)

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from smem_lsp.semantics import arithmetic
-from smem_lsp.semantics.entities import Functions, TypedConstant
-from smem_lsp.semantics.evaluate import evaluate_value
-from smem_lsp.semantics.function_scope import function_scope, parameters_of
-from smem_lsp.semantics.local_declarations import declare_parameters
-from smem_lsp.semantics.scope import Scope
+from smem_lsp.semantics.function_scope import parameters_of
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.targets.dialects import CUDA
@@ -60,29 +53,3 @@ def returned(function: Function) -> tuple[int, int] | None:
     statements = function.body.statements.statements
     first = statements[0] if len(statements) == 1 else None
     return first.chunk if isinstance(first, tree.JumpStatement) and first.kind == "return" else None
-
-
-def counted(
-    expr: tree.Expr, functions: Mapping[str, Function], here: Scope, top: Scope
-) -> tuple[tree.Expr, Scope] | None:
-    """The expression that a call of one of the ``functions`` returns, and its scope. ``here``: the scope of the call;
-    ``top``: the global scope. None: no such call."""
-    if not isinstance(expr, tree.Call) or not isinstance(expr.callee, tree.Name):
-        return None
-    function = functions.get(expr.callee.text)
-    meaning = None if function is None else here.resolve(expr.callee)
-    if function is None or not isinstance(meaning, Functions) or meaning.arguments is not None:
-        return None  # a lambda, a variable
-    chunk, parameters = returned(function), function.parameters
-    value = None if chunk is None else function.body.chunk("initializer", chunk)
-    if value is None or parameters is None or len(parameters) != len(expr.arguments):
-        return None
-    scope = function_scope(top, function).child()
-    declare_parameters(parameters, scope)
-    for parameter, argument in zip(parameters, expr.arguments):
-        name, given = parameter.declarators[0].name, evaluate_value(argument, here)
-        if name:
-            kind = scope.bound[name]
-            type_ = kind.type if isinstance(kind, TypedConstant) else None
-            scope.bound[name] = TypedConstant(type_, arithmetic.converted(given.n, given.type, type_))
-    return value, scope

@@ -96,8 +96,8 @@ class UnitFacts:
     @cached_property
     def launches(self) -> Mapping[str, Sequence[tuple[UnitFile, int, LaunchSite]]]:
         """(file, offset of the block, site in it) of each launch of a kernel of this file, by its name."""
-        found: dict[str, list[tuple[UnitFile, int, LaunchSite]]] = {
-            name: []
+        found: dict[str, dict[tuple[UnitFile, int, LaunchSite], None]] = {
+            name: {}
             for placed in self.unit.blocks
             for _, name in placed.block.kernels
             if name not in self.overloaded
@@ -106,8 +106,8 @@ class UnitFacts:
             checkpoint()
             for site in launches.sites:
                 if site.kernel in found:
-                    found[site.kernel].append((file, placed.start, site))
-        return found
+                    found[site.kernel][file, placed.start, site] = None
+        return {name: tuple(sites) for name, sites in found.items()}
 
     @cached_property
     def launched(self) -> Mapping[tuple[int, Binding], tuple[LaunchSite, ...]]:
@@ -119,7 +119,7 @@ class UnitFacts:
                 checkpoint()
                 if where is not None:
                     named[where].append(self._at(file, placed.start, site))
-        host = HostCode(unit, self.constants)
+        host = HostCode(unit, self.constants, self.launches.keys())
         walked: set[tuple[int, str]] = set()
         found: dict[tuple[int, Binding], dict[LaunchSite, None]] = defaultdict(dict)
         for number, known in self.instances.items():
@@ -136,7 +136,13 @@ class UnitFacts:
                             function = unit.function(launch.function)
                             file = unit.file_of(launch.function)
                             named[launch.named].append(self._at(file, function.start, launch.site))
-                found[number, mention.binding].update(dict.fromkeys(named.get(where, ())))
+                sites = named.get(where, ())
+                if not sites and mention.launch is not None:  # in code that is not followed
+                    function = unit.function(mention.function)
+                    span = function.body.site(*mention.launch)
+                    site = LaunchSite(unit.function(number).name, None, None, None, span, 0)
+                    sites = [self._at(unit.file_of(mention.function), 0, site)]
+                found[number, mention.binding].update(dict.fromkeys(sites))
         return {key: tuple(sites) for key, sites in found.items()}
 
     def _at(self, file: UnitFile, start: int, site: LaunchSite) -> LaunchSite:
@@ -187,13 +193,14 @@ class UnitFacts:
         return _FINGERPRINT.of(PROCESS, key, Fingerprint)
 
 
-def survey_file(unit: TranslationUnit, dialect: Dialect = CUDA) -> UnitFacts:
-    """Constants, helpers and launches of a file."""
+def survey_file(unit: TranslationUnit, dialect: Dialect = CUDA, also: Collection[str] = ()) -> UnitFacts:
+    """Constants, helpers and launches of a file: of its kernels, and of those with the names ``also``."""
+    wanted = {name for placed in unit.blocks for _, name in placed.block.kernels}
     constants = file_constants(unit, dialect.warp_size)
     return UnitFacts(
         unit,
         constants,
-        find_launches(unit, constants),
+        find_launches(unit, constants, wanted.union(also)),
         ptxas_rounding.file_unexact(unit),
         ptxas_rounding.rounding(unit, constants) if dialect.nvidia else ptxas_rounding.Rounding(),
         find_instances(unit, constants),

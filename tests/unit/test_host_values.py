@@ -203,7 +203,7 @@ def facts(site: LaunchSite) -> list[str]:
         ("k<<<dim3(n, m), 32>>>(d, n, m);", ["n == gridDim.x", "tile == gridDim.y"]),
         (
             "k<<<1, min(n, 64)>>>(d, n, m);",
-            ["blockDim.x == min(n, 64)", "min(n, 64) <= n", "min(n, 64) <= 64"],
+            ["blockDim.x == min(n, 64)", "blockDim.x <= 64"],
         ),
         ("float t = n; k<<<1, 32>>>(d, t, m);", []),
         ("k<<<1, n>>>(d, -1, m);", ["n == -1"]),
@@ -310,11 +310,62 @@ def test_the_best_block_for_occupancy() -> None:
             {"t"},
         ),
         ("void f(float* d, int t) { k<<<1, t>>>(d, 1, 2); if (t > 32) f(d, t / 2); }", {"t"}),
+        (
+            "void f(float* d, int t) { k<<<1, t>>>(d, 1, 2); if (t > 32) f(d, t / 2); }"
+            " void g(float* d) { f(d, 64); }",
+            {"64", "t"},
+        ),
         ("struct S { int t; void f(float* d) { k<<<1, t>>>(d, 1, 2); } };", {"t"}),
     ],
 )
 def test_arguments_along_calls(below: str, expected: set[str]) -> None:
     assert {text(site)[0] for site in sites(below)} == expected
+
+
+@pytest.mark.parametrize(
+    ("statements", "above", "expected"),
+    [
+        (
+            "int t = 32; int u = pick(t); k<<<1, t>>>(d, u, m);",
+            "int pick(int& t) { t = 3; return 4; }",
+            {"t"},
+        ),
+        (
+            "int t = at; int u = pick(2); k<<<1, t>>>(d, at, u);",
+            "int at; int pick(int) { at = 3; return 4; }",
+            {"at"},
+        ),
+        (
+            "auto f = [&](auto& self, int t) -> void { k<<<1, t>>>(d, n, m); self(self, t / 2); }; f(f, 64);",
+            "",
+            {"t"},
+        ),
+    ],
+)
+def test_what_a_function_changes(statements: str, above: str, expected: set[str]) -> None:
+    found = go(statements, above)
+    assert {text(site)[0] for site in found} >= expected
+    assert not any("n == blockDim.x" in facts(site) for site in found)
+
+
+@pytest.mark.parametrize(
+    ("guard", "known"),
+    [
+        ("if (n < 4) return;", True),
+        ("if (n < 4u) return;", False),  # a negative n is a large number here
+        ("if (n < sizeof(int)) return;", False),
+        ("if (4 > n) return;", True),
+        ("if (n * 0.5f < 4) return;", False),
+    ],
+)
+def test_a_comparison_of_signed_and_unsigned_says_nothing(guard: str, known: bool) -> None:
+    (site,) = go(f"{guard} k<<<1, n>>>(d, n, m);")
+    assert any(fact.text in ("n >= 4", "4 <= n") for fact in site.conditions) == known
+
+
+def test_a_pointer_that_has_the_name_of_a_kernel() -> None:
+    found = sites("void go(float* d, void (*k)(float*, int, int)) { k<<<1, 32>>>(d, 1, 2); }")
+    assert [site.block for site in found] == [None]
 
 
 def test_other_files_may_call_it_otherwise() -> None:
@@ -372,7 +423,8 @@ template <int N> __global__ void k(float* d, int n) {{
     "below",
     [
         "void go(float* d) { k<32><<<1, 64>>>(d, 1); k<16><<<1, 32>>>(d, 1); }",
-        "template <int M> void run(float* d) { k<M><<<1, 2 * M>>>(d, 1); } void go(float* d) { run<32>(d); run<16>(d); }",
+        "template <int M> void run(float* d) { k<M><<<1, 2 * M>>>(d, 1); }"
+        " void go(float* d) { run<32>(d); run<16>(d); }",
         "template <int M> void run(float* d, int t) { k<M><<<1, t>>>(d, 1); }"
         " void go(float* d) { run<32>(d, 64); run<16>(d, 32); }",
         "void go(float* d, int n) { auto f = n == 64 ? k<32> : k<16>; f<<<1, n == 64 ? 64 : 32>>>(d, 1); }",

@@ -1,0 +1,504 @@
+"""Calls in host code: functions and lambdas that are entered, and what library calls mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from smem_lsp.ir.host_terms import apply, constant, named
+from smem_lsp.ir.nodes import Comparison
+from smem_lsp.semantics.deduction import bind_call
+from smem_lsp.semantics.entities import Argument
+from smem_lsp.semantics.evaluate import evaluate, evaluate_value
+from smem_lsp.semantics.function_scope import function_scope, parameters_of
+from smem_lsp.semantics.local_declarations import declare_parameters
+from smem_lsp.semantics.scope import Scope
+from smem_lsp.syntax import tree
+from smem_lsp.syntax.parse import Function
+from smem_lsp.targets.every import MAX_THREADS, WARP_SIZE
+from smem_lsp.unit.host_expressions import ONE
+from smem_lsp.unit.host_frames import LAUNCH_CALLS, Frame
+from smem_lsp.unit.host_statements import Statements
+from smem_lsp.unit.host_values import (
+    Axes,
+    Extents,
+    HostValue,
+    KernelName,
+    LambdaName,
+    Number,
+    Path,
+    Variable,
+    number,
+)
+from smem_lsp.unit.torch_dispatch import dispatched
+
+_DEEPEST = 3  # calls from the function that is walked first
+_MOST_DISPATCHES = 16  # walks of one lambda for different types
+_ENDS = frozenset(
+    ("exit", "abort", "terminate", "quick_exit", "_Exit", "__builtin_trap", "__builtin_unreachable")
+)
+NO_AXES: Axes = (None, None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Callees:
+    """The host functions that a walk may enter, by name, each with its number. ``leading``: they lead to launches;
+    ``valued``: they return a number or a ``dim3``; ``by_value``: functions that take all arguments by value;
+    ``kernels``: kernels of the unit; ``bounded``: those with launch bounds."""
+
+    top: Scope
+    leading: Mapping[str, Sequence[tuple[int, Function]]]
+    valued: Mapping[str, Sequence[tuple[int, Function]]]
+    by_value: frozenset[str]
+    kernels: frozenset[str]
+    bounded: frozenset[str]
+
+
+@dataclass(eq=False, slots=True)
+class _Closure:
+    node: tree.Lambda
+    frame: Frame
+    base: int
+    blocks: list[dict[str, Variable | None]]
+    scope: Scope
+    bound: Mapping[str, Argument]
+    generic: bool = False  # walked for arguments that are not known
+
+
+class Calls(Statements):
+    """Walks one host function into those that it calls. ``entered``: their numbers; ``named``: names of functions that
+    are used for something else than a call; ``skipped``: function and tokens that nothing leads to."""
+
+    def __init__(self, callees: Callees) -> None:
+        super().__init__(callees.kernels)
+        self.callees = callees
+        self.watched = frozenset(callees.leading)
+        self.entered: set[int] = set()
+        self.named: set[str] = set()
+        self._closures: dict[int, _Closure] = {}
+        self._running: list[int] = []
+        self._dispatches = 1
+        self._learned: dict[HostValue, tuple[Comparison, ...]] = {}
+        self.skipped: set[tuple[int, int, int]] = set()
+
+    def run(self, number: int, function: Function, bound: dict[str, Argument] | None = None) -> None:
+        """Walk ``function`` as if nothing were known of its arguments."""
+        path = Path()
+        self._enter(path, number, function, bound, [], 0)
+
+    # ---- functions -----------------------------------------------------------------------------------------------
+
+    def _enter(
+        self,
+        path: Path,
+        number: int,
+        function: Function,
+        bound: dict[str, Argument] | None,
+        given: Sequence[HostValue | None],
+        depth: int,
+    ) -> Frame:
+        """Walk a function from one path, with the arguments that are ``given``."""
+        scope = function_scope(self.callees.top, function, bound).child()
+        if bound is not None:
+            own = {p.name for p in parameters_of(function)}
+            others = {name: argument for name, argument in bound.items() if name not in own}
+            scope = scope.bind(others).child() if others else scope
+        frame = Frame(function, number, scope, bound or {}, depth, self.watched, self.callees.by_value)
+        frame.open = bool(depth) and (not closed(function) or self.frame.open)
+        outer = getattr(self, "frame", None)
+        breaks, self.breaks = self.breaks, []
+        self.frame = frame
+        self._running.append(number)
+        self.entered.add(number)
+        self._parameters(path, function.parameters or (), given)
+        end = self.block([path], function.body.statements)
+        frame.returned += [(each, None, None) for each in end]
+        self._running.pop()
+        self.breaks = breaks
+        if outer is not None:
+            self.frame = outer
+        return frame
+
+    def _parameters(
+        self, path: Path, parameters: Sequence[tree.Declaration], given: Sequence[HostValue | None]
+    ) -> None:
+        scope = self.frame.scope
+        for at, declaration in enumerate(parameters):
+            for declarator in declaration.declarators[:1]:
+                if not declarator.name:
+                    continue
+                scope.values.pop(declarator.name, None)
+                declare_parameters([declaration], scope)
+                value = given[at] if at < len(given) else None
+                variable = self.declare(declaration, declarator, [value])
+                reference = bool({"&", "&&"} & set(declarator.pointers))
+                if reference and "const" in declaration.words and at < len(given):
+                    variable.shared = False
+                path.versions[variable.serial] = self.fresh()
+                if value is not None and not variable.shared:
+                    self.keep(path, variable, (), value)
+
+    def _fitting(
+        self, table: Mapping[str, Sequence[tuple[int, Function]]], expr: tree.Call
+    ) -> tuple[int, Function] | None:
+        """The one function that a call of this name means; None: not known which."""
+        count = len(expr.arguments)
+        fitting = []
+        for at, function in table.get(_called(expr), ()):
+            parameters = function.parameters
+            if parameters is None or "..." in function.definition.parameters.texts:
+                return None
+            least = sum(1 for p in parameters if p.declarators and p.declarators[0].initializer is None)
+            if least <= count <= len(parameters):
+                fitting.append((at, function))
+        return fitting[0] if len(fitting) == 1 else None
+
+    def _bound(self, path: Path, function: Function, expr: tree.Call) -> dict[str, Argument] | None:
+        """The template arguments of a call."""
+        parameters = parameters_of(function)
+        if not parameters:
+            return None
+        scope = self.scope(path, expr)
+        callee = expr.callee
+        explicit = callee.arguments[-1] if isinstance(callee, tree.Name) and callee.arguments else None
+        if isinstance(callee, tree.Member):
+            explicit = callee.arguments
+        arguments = [scope.argument(each) for each in explicit or ()]
+        given = [evaluate_value(argument, scope).type for argument in expr.arguments]
+        bound = bind_call(function, arguments, given, self.callees.top)
+        if bound is None:
+            return None
+        return {p.name: a for p, a in zip(parameters, bound) if p.name}
+
+    def _with_defaults(
+        self, path: Path, function: Function, values: list[HostValue | None]
+    ) -> list[HostValue | None]:
+        scope = function_scope(self.callees.top, function)
+        for declaration in (function.parameters or ())[len(values) :]:
+            made = declaration.declarators[0].initializer if declaration.declarators else None
+            n = evaluate(made, scope) if made is not None else None
+            values.append(None if n is None else number(n))
+        return values
+
+    # ---- calls ---------------------------------------------------------------------------------------------------
+
+    def call(self, path: Path, expr: tree.Call) -> HostValue | None:
+        if self.key(expr) in path.chosen:
+            chosen = path.chosen[self.key(expr)]
+            self._left(path, expr)
+            return None if isinstance(chosen, bool) else self._returned(path, chosen)
+        callee = expr.callee
+        if isinstance(callee, tree.Lambda):
+            made = self.closure(path, callee)
+            return self._run_closure(path, made, expr.arguments)
+        if isinstance(callee, tree.Name):
+            name = callee.text.rpartition("::")[2]
+            known = self._library(path, name, expr)
+            if known is not None:
+                return known[0]
+            variable, local = self.frame.find(callee.text)
+            if variable is not None:
+                value = path.read(variable, (), callee.text)
+                if isinstance(value, LambdaName):
+                    return self._run_closure(path, value, expr.arguments)
+            if not local:
+                entered = self._followed(path, expr)
+                if entered is not None:
+                    return entered[0]
+        elif isinstance(callee, tree.Member):
+            self.value(path, callee.base)
+            entered = self._followed(path, expr)
+            return entered[0] if entered is not None else self.method(path, callee, expr)
+        else:
+            self.value(path, callee)
+        n = evaluate(expr, self.scope(path, expr))
+        self.arguments(path, expr.arguments)
+        if n is not None:
+            return number(n)
+        self.disturb(path)
+        return None
+
+    def _followed(self, path: Path, expr: tree.Call) -> tuple[HostValue | None] | None:
+        """Go into a function of the unit; None: it is none, or not known which."""
+        results = self.values_of(path, expr)
+        if results:
+            self._left(path, expr)
+            return (self._returned(path, results[0]) if len(results) == 1 else None,)
+        fitting = self._fitting(self.callees.leading, expr)
+        if fitting is None or fitting[0] in self._running or self.frame.depth >= _DEEPEST:
+            self.mentioned(_called(expr))
+            return None
+        at, function = fitting
+        values = [self.full(path, argument) for argument in expr.arguments]
+        bound = self._bound(path, function, expr)
+        if parameters_of(function) and bound is None:
+            self.mentioned(function.name)
+            return None
+        inner = path.copy()
+        inner.chosen.clear()
+        self._enter(
+            inner, at, function, bound, self._with_defaults(path, function, values), self.frame.depth + 1
+        )
+        self._left(path, expr)
+        return (None,)
+
+    def _left(self, path: Path, expr: tree.Call) -> None:
+        """What a function of the unit may have changed."""
+        for argument in expr.arguments:
+            self._argument(path, argument)
+        name = _called(expr)
+        table = self.callees.valued.get(name, ())
+        only = all(function.definition.returns_only for _, function in table)
+        if not (table and only and name in self.callees.by_value):
+            self.disturb(path)
+
+    def full(self, path: Path, expr: tree.Expr) -> HostValue | None:
+        value = self.value(path, expr)
+        if value is None and not isinstance(expr, (tree.Launch, tree.Lambda, tree.Braces)):
+            return self.opaque(path, expr)
+        return value
+
+    def values_of(self, path: Path, expr: tree.Call) -> list[HostValue | None]:
+        if isinstance(expr.callee, tree.Name) and self.frame.find(expr.callee.text)[1]:
+            return []
+        fitting = self._fitting(self.callees.valued, expr)
+        if fitting is None or fitting[0] in self._running or self.frame.depth >= _DEEPEST + 1:
+            return []
+        if not all(self.pure(argument) or not _acts(argument) for argument in expr.arguments):
+            return []
+        at, function = fitting
+        probe = path.copy()
+        values = [self.full(probe, argument) for argument in expr.arguments]
+        bound = self._bound(path, function, expr)
+        probe.chosen.clear()
+        frame = self._enter(
+            probe, at, function, bound, self._with_defaults(path, function, values), self.frame.depth + 1
+        )
+        dim3 = "dim3" in function.definition.head.texts[: function.definition.island.name]
+        results: list[HostValue | None] = []
+        outer = self.frame
+        for end, value, parsed in frame.returned:
+            if end.dead:
+                continue
+            self.frame = frame
+            if dim3 and isinstance(parsed, tree.Braces):
+                value = self.extents(end, parsed.items)
+            elif dim3:
+                value = self.as_extents(end, parsed, value) if parsed is not None else None
+            self.frame = outer
+            if value not in results:
+                results.append(value)
+            if isinstance(value, Number):
+                facts = tuple(f for f in end.facts if (f.left.symbols | f.right.symbols) & value.term.symbols)
+                known = self._learned.get(value)
+                self._learned[value] = facts if known is None else tuple(f for f in known if f in facts)
+        return results
+
+    def _returned(self, path: Path, value: HostValue | None) -> HostValue | None:
+        """``value``, the result of a call, with what its function knows of it."""
+        for fact in self._learned.get(value, ()) if value is not None else ():
+            path.learn(fact)
+        return value
+
+    def _library(self, path: Path, name: str, expr: tree.Call) -> tuple[HostValue | None] | None:
+        """Calls whose meaning is known by their name; None: none of them."""
+        given = expr.arguments
+        if name == "dim3":
+            return (self.extents(path, given) if given else Extents((ONE, ONE, ONE)),)
+        if name in LAUNCH_CALLS and len(given) >= 2:
+            self.api_launch(path, name, expr)
+            self.disturb(path)
+            return (None,)
+        if name in ("min", "max") and len(given) == 2:
+            return (self._least(path, name, expr),)
+        if name.startswith("cudaOccupancyMaxPotentialBlockSize") and len(given) >= 3:
+            self._occupancy(path, name, given)
+            return (None,)
+        if self.guard(path, name, given):
+            return (None,)
+        if name in _ENDS:
+            path.dead = True
+            return (None,)
+        kinds = dispatched(name, given)
+        if kinds is not None:
+            self._dispatch(path, *kinds, given)
+            return (None,)
+        return None
+
+    def _least(self, path: Path, name: str, expr: tree.Call) -> HostValue | None:
+        left, right = (self._operand(path, each, self.value(path, each)) for each in expr.arguments)
+        if left is None or right is None:
+            return None
+        made = apply(name, left, right)
+        if made is None:
+            return None
+        return Number(made)
+
+    def _occupancy(self, path: Path, name: str, given: Sequence[tree.Expr]) -> None:
+        """It stores a multiple of a warp, up to the largest block."""
+        for expr in given[2:]:
+            self.value(path, expr)
+        for at, target in enumerate(given[:2]):
+            if not (isinstance(target, tree.Unary) and target.operator == "&"):
+                continue
+            term = named(self.frame.spelled(target.operand), self.fresh())
+            self.store(path, target.operand, Number(term))
+            if at:
+                kernel = self.value(path.copy(), given[2])
+                path.learn(Comparison(term, "<=", constant(MAX_THREADS)))
+                path.learn(Comparison(term, ">=", ONE))
+                rest = apply("%", term, constant(WARP_SIZE))
+                limited = len(given) > 4 and evaluate(given[4], self.frame.scope) != 0
+                sure = isinstance(kernel, KernelName) and kernel.name not in self.callees.bounded
+                if rest is not None and sure and not limited:
+                    path.learn(Comparison(rest, "==", constant(0)))
+
+    def _dispatch(self, path: Path, name: str, kinds: Sequence[object], given: Sequence[tree.Expr]) -> None:
+        """A macro that calls a lambda once for each type."""
+        outer, names = self.frame.scope, self.frame.bound
+        self._dispatches *= max(len(kinds), 1)
+        for kind in kinds if self._dispatches <= _MOST_DISPATCHES else kinds[:1]:
+            known = self._dispatches <= _MOST_DISPATCHES
+            bound: dict[str, Argument] = {name: kind if known else None}  # type: ignore[dict-item]
+            self.frame.scope = outer.bind(bound).child()
+            self.frame.bound = {**names, **bound}
+            inner = path.copy()
+            for argument in given:
+                self.value(inner, argument)
+        self._dispatches //= max(len(kinds), 1)
+        self.frame.scope, self.frame.bound = outer, names
+        self.disturb(path)
+
+    # ---- lambdas -------------------------------------------------------------------------------------------------
+
+    def closure(self, path: Path, expr: tree.Lambda) -> HostValue | None:
+        frame = self.frame
+        number = self.fresh()
+        self._closures[number] = _Closure(
+            expr, frame, frame.base, list(frame.blocks), frame.scope, frame.bound
+        )
+        lo, hi = frame.base + expr.body[0], frame.base + expr.body[1]
+        kinds, texts = frame.body.tokens.kinds, frame.body.tokens.texts
+        inside = set(texts[lo:hi])
+        if not ("<<<" in inside or inside & LAUNCH_CALLS or inside & self.watched):
+            return LambdaName(number)
+        if not self._called_by_name(lo, kinds, texts):
+            self._walk_closure(path, number, None)
+        return LambdaName(number)
+
+    def _called_by_name(self, lo: int, kinds: Sequence[str], texts: Sequence[str]) -> bool:
+        """``auto f = [...] ...`` that is called as ``f(...)`` and used for nothing else."""
+        at = lo
+        while (
+            at > 0 and kinds[at] not in ("SEMI", "RC") and not (kinds[at] == "EQ" and kinds[at - 1] == "NAME")
+        ):
+            at -= 1
+            if kinds[at] == "LC" and at < lo - 1:
+                return False
+        if kinds[at] != "EQ" or kinds[at + 1] != "LB":
+            return False
+        name = texts[at - 1]
+        uses = [i for i, text in enumerate(texts) if text == name and kinds[i] == "NAME" and i != at - 1]
+        return bool(uses) and all(
+            kinds[i + 1 : i + 2] == ["LP"] and kinds[i - 1] not in ("DOT", "TYPE", "NAME") for i in uses
+        )
+
+    def _run_closure(
+        self, path: Path, value: HostValue | None, arguments: Sequence[tree.Expr]
+    ) -> HostValue | None:
+        values = [self.full(path, argument) for argument in arguments]
+        for argument in arguments:
+            self._argument(path, argument)
+        if not isinstance(value, LambdaName):
+            return None
+        made = self._closures[value.number]
+        if -value.number in self._running or len(self._running) > 2 * _DEEPEST:
+            if not made.generic:  # it calls itself: with whatever it passes
+                made.generic = True
+                self._walk_closure(path, value.number, None)
+            return None
+        returned = self._walk_closure(path, value.number, values)
+        self.disturb(path)
+        results = {result for end, result, _ in returned if not end.dead}
+        return results.pop() if len(results) == 1 else None
+
+    def _walk_closure(
+        self, path: Path, number: int, given: Sequence[HostValue | None] | None
+    ) -> list[tuple[Path, HostValue | None, tree.Expr | None]]:
+        """Walk the body of a lambda; ``given`` None: it is called by somebody else, perhaps later."""
+        made = self._closures[number]
+        node, source = made.node, made.frame
+        frame = Frame(
+            source.function,
+            source.number,
+            made.scope.child(),
+            made.bound,
+            source.depth,
+            source.watched,
+            source.by_value,
+        )
+        frame.open = source.open
+        frame.blocks = [*made.blocks, {}]
+        frame._traits = source.traits
+        inner = path.copy()
+        inner.chosen.clear()
+        outer, self.frame = self.frame, frame
+        breaks, self.breaks = self.breaks, []
+        lo, hi = made.base + node.body[0], made.base + node.body[1]
+        if given is None:  # what changes behind it may have changed
+            self.forget(inner, lo, len(frame.body.tokens))
+        elif frame.body.tokens.texts[made.base + node.captures[0] : made.base + node.captures[1]] not in (
+            ["&"],
+            [],
+        ):
+            for name, places in frame.traits.changed.items():
+                variable, _ = frame.find(name)
+                if variable is not None and any(at > hi for at in places):
+                    self.lose(inner, variable)
+        self._running.append(-number)
+        if node.parameters is not None:
+            parsed = frame.body.chunk(
+                "parameters", (made.base + node.parameters[0], made.base + node.parameters[1])
+            )
+            self._parameters(inner, parsed or (), given or ())
+        self.block([inner], frame.body.block(lo, hi))
+        self._running.pop()
+        self.frame, self.breaks = outer, breaks
+        return frame.returned
+
+    def mentioned(self, name: str) -> None:
+        if name in self.watched:
+            self.named.add(name)
+
+    def _unreached(self, node: tree.Statement) -> list[Path]:
+        if not self.frame.open:
+            self.skipped.add((self.frame.number, node.lo, node.hi))
+        return []
+
+    def api_launch(self, path: Path, name: str, expr: tree.Call) -> None:
+        """``cudaLaunchKernel(...)`` and the like."""
+        raise NotImplementedError
+
+
+def _called(expr: tree.Call) -> str:
+    """The last name of what is called."""
+    callee = expr.callee
+    if isinstance(callee, tree.Name):
+        return callee.text.rpartition("::")[2]
+    return callee.name if isinstance(callee, tree.Member) else ""
+
+
+def _acts(expr: tree.Expr) -> bool:
+    """May an argument change something?"""
+    return isinstance(expr, (tree.Assign, tree.Launch, tree.Lambda, tree.PostfixStep, tree.Call))
+
+
+def closed(function: Function) -> bool:
+    """Are all calls of a function in this file, as far as its linkage says?"""
+    island = function.definition.island
+    return (
+        bool(island.template)
+        or "static" in island.specifiers
+        or "" in function.scopes
+        or "" in island.enclosing
+    )
