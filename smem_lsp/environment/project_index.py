@@ -274,7 +274,9 @@ class ProjectIndex:
         for path, file in self.files.items():
             for include in file.summary.includes:
                 checkpoint()
-                if include[0] != "'" and self.resolve(include, path) is None:
+                if _is_standard(include):
+                    continue
+                if self.resolve(include, path) is None:
                     where.setdefault(include, []).append(path)
         found = (
             Missing(f'"{name[1:]}"' if name[0] == '"' else f"{name}>", len(files), min(files))
@@ -317,6 +319,11 @@ def _chosen(tree: ProjectTree) -> list[str]:
 
 def _join(folder: str, name: str) -> str:
     return os.path.normpath(f"{folder}/{name}")
+
+
+def _is_standard(include: str) -> bool:
+    """A header of the compiler, or, by a name like ``<iosfwd>``, of the standard library."""
+    return include[0] == "'" or (include[0] == "<" and "." not in include)
 
 
 def _last(include: str) -> str:

@@ -29,6 +29,7 @@ from smem_lsp.server.worker import Worker
 CONFIG_FILES = frozenset({"smem.toml", "pyproject.toml", "compile_commands.json"})
 T = TypeVar("T")
 
+FILES_FRESH = 10.0  # seconds before it is looked for new files again, unless the client reports them
 HEADERS_FRESH = 2.0  # seconds before a header is looked at again, unless the client reports a change earlier
 
 logger = logging.getLogger(__name__)
@@ -53,6 +54,7 @@ class Workspace:
         self._background = (
             None if self._compiler is None else Background(self._compiler, self._measured, outgoing.status)
         )
+        self._look_again = 0.0  # when it may be looked for new files, in seconds of the worker's clock
         self._folders = list(client.folders)
         self._name_folders()
         self._initial = read_client_settings(client.settings)
@@ -72,6 +74,9 @@ class Workspace:
 
     def opened(self, uri: str, language: str, version: int, text: str) -> None:
         document = self.documents.open(uri, language, version, text)
+        if not self.features.register_watched_files and self.worker.clock() > self._look_again:
+            self._look_again = self.worker.clock() + FILES_FRESH
+            self._reader.forget()
         self._shown(document, at_once=True)
 
     def edited(self, uri: str, version: int, changes: Sequence[Change]) -> None:

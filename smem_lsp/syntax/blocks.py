@@ -8,7 +8,6 @@ that it closes and opens, and the names that it declares.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -171,25 +170,6 @@ class Block:
     def extended_launches(self) -> bool:
         """Does some function call ``cudaLaunchKernelEx``?"""
         return "cudaLaunchKernelEx" in self.tokens.texts
-
-    @cached_property
-    def declared(self) -> Counter[str]:
-        """How often each name stands where a declaration outside functions would put its name."""
-        kinds, texts = list[str](), list[str]()
-        at = 0
-        for located in self.functions:
-            kinds += self.tokens.kinds[at : located.head]
-            texts += self.tokens.texts[at : located.head]
-            at = located.head + located.definition.island.end
-        kinds += self.tokens.kinds[at:]
-        texts += self.tokens.texts[at:]
-        return Counter(
-            text
-            for far, before, kind, text in zip(["", *kinds], kinds, kinds[1:], texts[1:])
-            if kind == "NAME"
-            and before in ("TYPE", "STAR", "AMP", "NAME", "QUALIFIER")
-            and not (before in ("STAR", "AMP") and far in ("NUMBER", "RB"))  # a product
-        )
 
     @cached_property
     def instantiations(self) -> tuple[tuple[int, int], ...]:

@@ -37,6 +37,7 @@ _CONDITIONAL = re.compile(
 _CONSTANT = re.compile(r"[ \t]*\(?[ \t]*(0|1|false|true)[ \t]*\)?[ \t]*")
 _MACRO = re.compile(r"\#[ \t]*define[ \t]+([A-Za-z_]\w*)[ \t]+([^\n]+)")
 _KERNEL = re.compile(r"__global__\b")
+_BODY = re.compile(r"[{;]")
 _TOKEN = re.compile(r"\s*([A-Za-z_]\w*|::|\[\[|.)", re.S)
 _INSTANTIATION = re.compile(r"template(?=\s+[A-Za-z_])[^;{}()]{0,300}?\b([A-Za-z_]\w*)\s*<")
 _LAUNCH = re.compile("<<<")
@@ -189,8 +190,11 @@ def _declarator(code: str, at: int) -> tuple[str, str, str] | None:
                 # A macro or an attribute with arguments stands before the name, not behind the parameters.
                 if name.startswith("__") and after not in ("{", ";"):
                     continue
-                if not (after[:1].isalpha() or after[:1] == "_") or after in ("noexcept", "requires"):
-                    return name, arguments, "{" if after in ("noexcept", "requires") else after
+                if after in ("noexcept", "requires"):
+                    body = _BODY.search(code, at, at + _MAX_GROUP)
+                    return name, arguments, "" if body is None else body[0]
+                if not (after[:1].isalpha() or after[:1] == "_"):
+                    return name, arguments, after
         elif word in ";{}=)":
             return None
     return None

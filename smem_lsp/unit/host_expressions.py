@@ -31,7 +31,7 @@ from smem_lsp.unit.host_values import (
 COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 _MOST_TEXT = 60  # characters of a symbol
 ONE = constant(1)
-_MOST_STEPS = 4_000  # expressions that the walk from one function runs
+_MOST_STEPS = 2_500  # expressions that the walk from one function runs
 MOST_LEVELS = 100
 
 

@@ -97,6 +97,26 @@ def test_config_shows_origins(smem: Command, tmp_path: Path) -> None:
     assert smem("config")[1].splitlines()[1:] == smem("config", ".")[1].splitlines()[1:]
 
 
+def test_config_shows_where_includes_are_found(smem: Command) -> None:
+    for name, text in {
+        "p/setup.py": "",
+        "p/include/lib/a.h": "",
+        "p/src/k.cu": '#include "lib/a.h"\n#include "gone.h"\n#include "given.h"\n',
+        "given/given.h": "",
+    }.items():
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text(text)
+    out = smem("config", "p", "-I", "given")[1].splitlines()
+    assert out[-6:] == [
+        f"# project {Path('p').absolute()}: 2 files read",
+        "# include folders, besides that of each file and -I:",
+        "#   include (1 include)",
+        "#   src (0 includes)",
+        "# includes that no folder resolves:",
+        '#   "gone.h" in 1 file: src/k.cu',
+    ]
+
+
 def test_config_errors(smem: Command) -> None:
     assert smem("config", "none") == (2, "", "smem-lsp: none: no such file or folder\n")
     Path("smem.toml").write_text("x = 1\n")

@@ -1,0 +1,59 @@
+"""A header is read as the files of its project include it: found in the background, renewed when they change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from server.client import Client, serving
+from server.samples import PUSH
+
+WATCHING = {**PUSH, "workspace": {"didChangeWatchedFiles": {"dynamicRegistration": True}}}
+KERNEL = """\
+__global__ void k(float* out) {
+  __shared__ float scratch[TILE];
+  scratch[threadIdx.x] = out[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = scratch[TILE - 1 - threadIdx.x];
+}
+"""
+
+
+def told(client: Client, path: Path, size: str) -> bool:
+    """Does the hover of the buffer name this size?"""
+    return size in str(client.hover(path.as_uri(), 1, 20))
+
+
+def changed(client: Client, path: Path, kind: int) -> None:
+    client.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": path.as_uri(), "type": kind}]})
+
+
+def test_a_header_gets_its_context_and_follows_it(tmp_path: Path) -> None:
+    header, runner = tmp_path / "k.cuh", tmp_path / "runner.cu"
+    header.write_text(KERNEL)
+    runner.write_text('#define TILE 64\n#include "k.cuh"\n')
+    with serving(WATCHING, folders=(tmp_path.as_uri(),)) as client:
+        client.open(header.as_uri(), KERNEL)
+        client.until(lambda: told(client, header, "256 B"), "the context found in the background")
+        runner.write_text('#define TILE 128\n#include "k.cuh"\n')
+        changed(client, runner, 2)
+        client.until(lambda: told(client, header, "512 B"), "the changed context")
+        client.open(runner.as_uri(), '#define TILE 32\n#include "k.cuh"\n')
+        client.until(lambda: told(client, header, "128 B"), "the context of an open buffer")
+        client.close(runner.as_uri())
+        runner.rename(tmp_path / "other.cu")
+        changed(client, runner, 3)
+        client.until(lambda: not told(client, header, "12"), "the end of the context")
+        changed(client, tmp_path / "other.cu", 1)
+        client.until(lambda: told(client, header, "512 B"), "the context under its new name")
+
+
+def test_a_file_that_begins_to_include_the_header(tmp_path: Path) -> None:
+    header, runner = tmp_path / "k.cuh", tmp_path / "runner.cu"
+    header.write_text(KERNEL)
+    runner.write_text("int a;\n")
+    with serving(WATCHING, folders=(tmp_path.as_uri(),)) as client:
+        client.open(header.as_uri(), KERNEL)
+        client.published(header.as_uri(), 1)
+        client.open(runner.as_uri(), "int a;\n")
+        client.change(runner.as_uri(), 2, {"text": '#define TILE 64\n#include "k.cuh"\n'})
+        client.until(lambda: told(client, header, "256 B"), "the new context")
