@@ -52,14 +52,15 @@ from math import gcd
 
 from smem_lsp.analysis.banks.conflicts import BankConflict
 from smem_lsp.analysis.banks.padding_and_swizzle import LayoutChange
+from smem_lsp.analysis.values.block_shape import Ground
 from smem_lsp.ir.nodes import Access, Buffer, walk
 from smem_lsp.rules.facts import KernelFacts
-from smem_lsp.rules.ground import block
+from smem_lsp.rules.ground import block, condition
 from smem_lsp.rules.model import Finding, PadRows, Severity, ShowSwizzle, kernel_rule
 from smem_lsp.rules.padding import block_lost, wider
 from smem_lsp.rules.words import said
 from smem_lsp.source import Span
-from smem_lsp.targets.every import BANK_WIDTH, BANKS
+from smem_lsp.targets.every import BANK_WIDTH, BANKS, WARP_SIZE
 
 _LONGEST = 60  # characters of an expression that a message repeats
 
@@ -91,6 +92,8 @@ def _finding(facts: KernelFacts, span: Span, found: BankConflict) -> Finding:
         message += f"; {'; '.join(words for _, words in cures)}"
     if facts.shape is not None:
         message += said(", with ", block(kernel, facts.shape))
+    elif not found.at_least:  # lanes in a row
+        message += condition(kernel, Ground(above=WARP_SIZE - 1))
     return Finding(
         "SMEM401",
         message,

@@ -72,7 +72,7 @@ def lens_title(facts: KernelFacts) -> str:
 def _bound(facts: KernelFacts, before: int, after: int) -> tuple[str, ...]:
     """What shared memory alone allows, where the block or its launches differ or are not known."""
     row = next(iter(facts.bounded_occupied), None)
-    if row is None or not (before or row.dynamic_bytes):
+    if row is None or before > facts.static_limit or not (before or row.dynamic_bytes):
         return ()
     held = blocks(row, facts.blocks(row, before), facts.blocks(row, after))
     return f" · {held}", " by shared memory alone", ", block not known" if not facts.shapes else ""

@@ -93,7 +93,7 @@ def _block_line(facts: KernelFacts, before: int, after: int) -> Iterator[str]:
         yield f"Counted with {facts.block_words}"
         return
     row = next(iter(facts.bounded_occupied), None)
-    if row is None:
+    if row is None or before > facts.static_limit:
         yield "Blocks/SM unknown: no launch in sight gives the number of threads"
         return
     held = blocks(row, facts.blocks(row, before), facts.blocks(row, after))

@@ -97,7 +97,8 @@ def test_hover_on_a_kernel(client: Client) -> None:
     lines = hover(client, "sum(const")
     assert lines[0] == "**`sum`** 5,248 B shared → 4,224 B without an added barrier"
     assert "blocks/SM (sm_80, 256 threads, 64 registers launch bounds), limited by registers" in lines[1]
-    carve_out, drawn = lines[2].split("\n\n```text\n")
+    assert lines[2] == "Counted with the 256×1×1 block of line 14"
+    carve_out, drawn = lines[3].split("\n\n```text\n")
     assert carve_out == "4 × (5.1 + 1 KiB reserved) = 24.5 → 32 KiB carve-out, L1 keeps 160 KiB (sm_80)"
     assert drawn.startswith("blocks/SM up to this many bytes per block (sm_80)\n4 █")
     assert "  merged, you are here\n" in drawn and drawn.endswith(" B\n```")
@@ -186,7 +187,7 @@ def test_a_lens_that_gains_blocks() -> None:
         client.open(URI, text)
         (lens,) = client.request("textDocument/codeLens", {"textDocument": {"uri": URI}})
         assert lens["command"]["title"] == (
-            "32.2 → 16.2 KiB shared · 4 → 8 blocks/SM (sm_80, 256 threads, 32 registers setting) · limited by shared"
+            "32.2 → 16.2 KiB shared · 4 → 8 blocks/SM (sm_80, 256 threads, 32 registers setting)"
         )
 
 
@@ -365,3 +366,42 @@ def test_hover_tells_the_alignment_that_copies_need() -> None:
         found = client.hover(URI, *place(text, "tile[64]"))
         assert found is not None
         assert found.startswith("float tile[64] 256 B, aligned to 4 B (its accesses need 128 B)\n")
+
+
+@pytest.mark.parametrize(
+    ("launch", "title", "counted"),
+    [
+        (
+            "void h(float* p) { k<<<1, 256>>>(p); }",
+            "8.0 KiB shared · ≤ 8 blocks/SM (256 threads, registers not known) · limited by warps",
+            "Counted with the 256×1×1 block of line 7",
+        ),
+        (
+            "",
+            "8.0 KiB shared · ≤ 18 blocks/SM by shared memory alone, block not known",
+            "≤ 18 blocks/SM by shared memory alone (sm_80): the block is not known",
+        ),
+        (
+            "void h(float* p) { k<<<1, 256>>>(p); k<<<1, 512>>>(p); }",
+            "8.0 KiB shared · ≤ 8 blocks/SM by shared memory alone",
+            "≤ 8 blocks/SM by shared memory alone (sm_80): launches differ in their blocks",
+        ),
+    ],
+)
+def test_a_bound_of_the_blocks_is_named_whenever_one_is_possible(
+    launch: str, title: str, counted: str
+) -> None:
+    text = f"""\
+__global__ void k(float* p) {{
+  __shared__ float s[2048];
+  s[threadIdx.x] = p[threadIdx.x];
+  __syncthreads();
+  p[threadIdx.x] = s[2047 - threadIdx.x];
+}}
+{launch}
+"""
+    with serving(PUSH, initializationOptions={"settings": {"arch": ["sm_80"]}}) as client:
+        client.open(URI, text)
+        (lens,) = client.request("textDocument/codeLens", {"textDocument": {"uri": URI}})
+        assert lens["command"]["title"] == title and len(title) <= 90
+        assert counted in client.hover(URI, 0, 16)

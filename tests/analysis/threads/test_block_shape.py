@@ -21,11 +21,6 @@ from smem_lsp.analysis.values.block_shape import BlockShape
         ("__shared__ int u[512]; u[tid + 256] = 0;", (256, 1024, 64), (256, 1, 1)),
         ("__shared__ int u[512]; u[2 * tid + 1] = 0;", (256, 1024, 64), (256, 1, 1)),
         ("__shared__ int u[512]; u[threadIdx.y * 32 + threadIdx.x] = 0;", (512, 16, 64), (512, 16, 1)),
-        (
-            "__shared__ int u[512]; for (int i = 0; i < 4; ++i) u[tid + i * 128] = 0;",
-            (512, 1024, 64),
-            (512, 1, 1),
-        ),
         ("__shared__ int u[512]; u[tid - n] = 0;", (1024, 1024, 64), (1024, 1, 1)),
         ("__shared__ int u[512]; u[511 - tid] = 0;", (1024, 1024, 64), (1024, 1, 1)),
         ("__shared__ int u[100]; if (tid < n) u[tid] = 0;", (1024, 1024, 64), (1024, 1, 1)),
